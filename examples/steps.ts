@@ -139,7 +139,7 @@ export async function update(store: StoreImport, known: Known): Promise<Known> {
   return { ...known, card: after, etag: etagOf(response) };
 }
 
-/** Disables every eleventh row's card, and makes sure that its balance cannot change any more. */
+/** Disables every eleventh row's card, and makes sure that its balance can no longer change. */
 export async function disable(store: StoreImport, known: Known): Promise<Known> {
   const { row, card, etag } = known;
   if (row.number % disableEvery !== 0) return known;
@@ -147,7 +147,7 @@ export async function disable(store: StoreImport, known: Known): Promise<Known> 
   const response = await store.client.update(card.id, { disable: true }, { key, ifMatch: etag });
   const after = readCard(response, { status: 200 });
   if (after.disabled_at === null) throw new RowProblem('disabled_at is still null');
-  // Disabling again is no error, and the first time stays.
+  // A repeated disabling succeeds and keeps the first time.
   assertNone(differences(after, { ...card, disabled_at: card.disabled_at ?? after.disabled_at }));
   if (card.disabled_at === null) store.count.disabled += 1;
 
@@ -189,7 +189,7 @@ function mustMatch(
   assertNone(problems);
 }
 
-/** One address is one customer, however it is spelled and however many cards name it; no address is none. */
+/** An address is one customer, regardless of its spelling and of the number of cards. */
 function customerProblems(store: StoreImport, email: string, id: number | null): string[] {
   const address = email.trim().toLowerCase();
   if (address === '') return id === null ? [] : [`customer ${id} without an address`];

@@ -53,12 +53,12 @@ export function guardClock(
   const expectedAt = (monotonic: number): number =>
     Math.round(reference.wall + monotonic - reference.monotonic);
   const isFar = (byMs: number): boolean => Math.abs(byMs) > jumpMaxMs;
-  const refer = (reading: Reading): void => {
+  const setReference = (reading: Reading): void => {
     reference = { ...reading, uptime: source.uptime() };
   };
 
   /** Compares the clocks. Every method whose result depends on a jump calls it first, so none misses one. */
-  const look = (): Reading => {
+  const readClocks = (): Reading => {
     const reading = { wall: source.now(), monotonic: source.monotonic() };
     const { wall, monotonic } = reading;
     const jump = wall - expectedAt(monotonic);
@@ -67,15 +67,15 @@ export function guardClock(
         jumpedTo = null;
         observer.returned();
       }
-      if (monotonic - reference.monotonic >= stableMs) refer(reading);
+      if (monotonic - reference.monotonic >= stableMs) setReference(reading);
       return reading;
     }
-    const isStill = jumpedTo && !isFar(wall - jumpedTo.wall - (monotonic - jumpedTo.monotonic));
-    if (!isStill || !jumpedTo) {
+    const isSameJump = jumpedTo && !isFar(wall - jumpedTo.wall - (monotonic - jumpedTo.monotonic));
+    if (!isSameJump || !jumpedTo) {
       // The machine was suspended: the system clock is correct, and the monotonic clock did not advance.
-      const awake = wall - reference.wall - (source.uptime() - reference.uptime);
-      if (!jumpedTo && !isFar(awake) && isInRange(wall)) {
-        refer(reading);
+      const jumpWithoutSleep = wall - reference.wall - (source.uptime() - reference.uptime);
+      if (!jumpedTo && !isFar(jumpWithoutSleep) && isInRange(wall)) {
+        setReference(reading);
         return reading;
       }
       jumpedTo = reading;
@@ -87,7 +87,7 @@ export function guardClock(
           ...accepted.filter(({ at }) => monotonic - at < retentionMaxMs),
           { byMs: jump, at: monotonic },
         ];
-      refer(reading);
+      setReference(reading);
       observer.accepted(jump);
     }
     return reading;
@@ -95,8 +95,8 @@ export function guardClock(
 
   const isTrusted = ({ monotonic }: Reading): boolean => !jumpedTo && monotonic >= trustedFrom;
   /** Chooses the system time or, during a jump, one of both times. A system time out of range is never chosen. */
-  const oneOf = (choose: (left: number, right: number) => number): number => {
-    const { wall, monotonic } = look();
+  const chooseTime = (choose: (left: number, right: number) => number): number => {
+    const { wall, monotonic } = readClocks();
     if (!jumpedTo) return wall;
     const expected = expectedAt(monotonic);
     return isInRange(wall) ? choose(wall, expected) : expected;
@@ -106,10 +106,10 @@ export function guardClock(
     clock: {
       now: () => source.now(),
       monotonic: () => source.monotonic(),
-      earliest: () => oneOf(Math.min),
-      latest: () => oneOf(Math.max),
+      earliest: () => chooseTime(Math.min),
+      latest: () => chooseTime(Math.max),
       retainFrom(periodMs) {
-        const reading = look();
+        const reading = readClocks();
         if (!isTrusted(reading)) return 0;
         const { wall, monotonic } = reading;
         return accepted
@@ -118,10 +118,10 @@ export function guardClock(
       },
     },
     jumpMs() {
-      const { wall, monotonic } = look();
+      const { wall, monotonic } = readClocks();
       return jumpedTo ? wall - expectedAt(monotonic) : 0;
     },
-    isTrusted: () => isTrusted(look()),
+    isTrusted: () => isTrusted(readClocks()),
     confirm() {
       trustedFrom = source.monotonic();
     },

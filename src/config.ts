@@ -69,9 +69,9 @@ export const limits = Object.freeze({
   /** How long a connection can accept no bytes of a response. */
   stallTimeoutMs: 60_000,
   /** After the response to a request that was not read to its end, the rest is discarded within these limits. */
-  lingerIdleMs: 1_000,
-  lingerMaxMs: 10_000,
-  lingerBytesMax: 16 * 2 ** 20,
+  drainIdleMs: 1_000,
+  drainMaxMs: 10_000,
+  drainBytesMax: 16 * 2 ** 20,
   connectionsMax: 4_096,
   /** Connections of one peer address (IPv6: of one /64), unless it is a trusted proxy. */
   connectionsPerPeerMax: 1_024,
@@ -164,16 +164,16 @@ class Reader {
   }
 
   /** Reads the location in a command-line option: a URL, `env:NAME` or `@path`. */
-  readLocation(option: string, given: string): DatabaseLocation {
-    const [, name] = /^env:(\w+)$/.exec(given) ?? [];
-    const text = name === undefined ? this.#fileOr(given) : this.#environment[name];
+  readLocation(option: string, argument: string): DatabaseLocation {
+    const [, name] = /^env:(\w+)$/.exec(argument) ?? [];
+    const text = name === undefined ? this.#fileOr(argument) : this.#environment[name];
     const row = {
       ...settings.database.database,
       accepts: `${settings.database.database.accepts}, \`env:NAME\` or \`@file\``,
     };
     if (text !== undefined && text !== '') return this.#parse(row, option, text);
     this.problems.push(
-      `${option} must name a variable or a file that contains the URL of a database, not ${JSON.stringify(given)}`,
+      `${option} must name a variable or a file that contains the URL of a database, not ${JSON.stringify(argument)}`,
     );
     return row.default;
   }
@@ -185,10 +185,10 @@ class Reader {
     return row.default;
   }
 
-  #fileOr(given: string): string | undefined {
-    if (!given.startsWith('@')) return given;
+  #fileOr(argument: string): string | undefined {
+    if (!argument.startsWith('@')) return argument;
     try {
-      return readFileSync(given.slice(1), 'utf8').trim();
+      return readFileSync(argument.slice(1), 'utf8').trim();
     } catch {
       return undefined;
     }
@@ -270,24 +270,24 @@ export type CopyConfig = {
  * @throws ConfigError.
  */
 export function readCopyConfig(
-  given: { readonly from: string; readonly to: string },
+  options: { readonly from: string; readonly to: string },
   environment: Environment = process.env,
 ): CopyConfig {
   const reader = new Reader(environment);
   return reader.finish({
-    source: readDatabase(reader, reader.readLocation('--from', given.from)),
-    target: readDatabase(reader, reader.readLocation('--to', given.to)),
+    source: readDatabase(reader, reader.readLocation('--from', options.from)),
+    target: readDatabase(reader, reader.readLocation('--to', options.to)),
     exposed: (['from', 'to'] as const)
-      .filter((name) => passwordInSight.test(given[name]))
+      .filter((name) => passwordInSight.test(options[name]))
       .map((name) => `--${name}`),
   });
 }
 
 const passwordInSight = /^\w+:\/\/(?:[^@/?#:]*:[^@/?#]+@|.*[?&]password=)/;
 
-function readDatabase(reader: Reader, given?: DatabaseLocation): DatabaseConfig {
+function readDatabase(reader: Reader, chosen?: DatabaseLocation): DatabaseConfig {
   const { database: location, ...others } = settings.database;
-  const database = given ?? reader.read(location);
+  const database = chosen ?? reader.read(location);
   const { keysFile, ...values } = reader.readGroup(others);
   const folder = database.kind === 'file' ? dirname(database.file) : resolve('data');
   return { ...values, database, keysFile: keysFile ?? join(folder, 'largesse.keys.json'), limits };

@@ -20,10 +20,10 @@ import { timelineFile } from './timeline-file.ts';
 export type Database = AsyncDisposable & { readonly ctx: Context; readonly storage: Storage };
 
 export type OpenOptions = {
-  /** Whether the file, its schema and its keys are made or brought up to date, or must be there as they should be. */
+  /** Whether to create the file and its keys and to migrate the schema. If false, they must exist and be current. */
   readonly prepare: boolean;
-  /** Whether one transaction may take as long as it takes: for a command that reads everything. */
-  readonly unhurried?: boolean;
+  /** Whether transactions have no time limit, for a command that reads everything. */
+  readonly withoutTimeLimit?: boolean;
   /** Whether the process serves requests: then it starts with an empty log. */
   readonly serves?: boolean;
   readonly observer?: StorageObserver;
@@ -32,16 +32,22 @@ export type OpenOptions = {
 
 const noObserver: StorageObserver = { committed() {}, failed() {} };
 
-/** @throws MigrationError, KeyFileError, TimelineFileError, or Error if the file is not there or is no database. */
+/** @throws MigrationError, KeyFileError, TimelineFileError, or Error if the file does not exist or is not a database. */
 export async function openDatabase(
   config: DatabaseConfig,
-  { prepare, unhurried = false, serves = false, observer = noObserver, clock = systemClock }: OpenOptions,
+  {
+    prepare,
+    withoutTimeLimit = false,
+    serves = false,
+    observer = noObserver,
+    clock = systemClock,
+  }: OpenOptions,
 ): Promise<Database> {
   const random = systemRandom(clock);
   const storage = openStorage(config, {
     create: prepare,
     moveLog: serves,
-    unhurried,
+    withoutTimeLimit,
     clock,
     random,
     observer,
@@ -56,14 +62,14 @@ export async function openDatabase(
       );
     await storage.read(assertNotHalfCopied);
 
-    // Where keys are noted, a file was made before: by another process just now, or it is missing.
+    // With key checks, the database had a key file: another process has just created both, or the file is missing.
     if (prepare && !readKeyFile(config.keysFile) && !(await storage.read(hasKeys)))
       makeKeyFile(config.keysFile, random);
-    const masters = readKeyFile(config.keysFile);
-    if (!masters) throw new KeyFileError(missingKeys(config));
-    const opening: Context = { clock, random, keys: keysOf(masters) };
-    const oldestKey = await checked(storage, opening);
-    const ctx: Context = { clock, random, keys: keysOf(masters, oldestKey) };
+    const masterKeys = readKeyFile(config.keysFile);
+    if (!masterKeys) throw new KeyFileError(missingKeys(config));
+    const opening: Context = { clock, random, keys: keysOf(masterKeys) };
+    const oldestKey = await checkAllKeys(storage, opening);
+    const ctx: Context = { clock, random, keys: keysOf(masterKeys, oldestKey) };
     return { ctx, storage, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() };
   } catch (error) {
     await storage[Symbol.asyncDispose]();
@@ -71,8 +77,8 @@ export async function openDatabase(
   }
 }
 
-/** Checks the keys, without writing where the disk is full or read-only. */
-async function checked(storage: Storage, opening: Context): Promise<string> {
+/** Checks the keys, without writing if the disk is full or read-only. */
+async function checkAllKeys(storage: Storage, opening: Context): Promise<string> {
   try {
     return await storage.write(() => checkKeys(opening));
   } catch (error) {
@@ -83,21 +89,20 @@ async function checked(storage: Storage, opening: Context): Promise<string> {
 }
 
 /**
- * The target of a copy: made or brought up to date, and opened without its keys, because what it knows of keys is
- * copied, too.
- * @throws MigrationError, or whatever keeps it from being opened.
+ * Creates or migrates the target of a copy, and opens it without its keys, because the key checks are copied.
+ * @throws MigrationError, or the error of opening it.
  */
 export async function openTarget(config: DatabaseConfig): Promise<Storage> {
   const clock = systemClock;
-  const given = {
+  const options = {
     create: true,
     moveLog: false,
-    unhurried: true,
+    withoutTimeLimit: true,
     clock,
     random: systemRandom(clock),
     observer: noObserver,
   };
-  const storage = openStorage(config, given);
+  const storage = openStorage(config, options);
   try {
     await storage.migrate(migrationsOf(config));
     return storage;
@@ -114,10 +119,10 @@ export function migrationsOf({ database }: DatabaseConfig): readonly Migration[]
 
 function openStorage(
   config: DatabaseConfig,
-  given: {
+  options: {
     readonly create: boolean;
     readonly moveLog: boolean;
-    readonly unhurried: boolean;
+    readonly withoutTimeLimit: boolean;
     readonly clock: Clock;
     readonly random: Random;
     readonly observer: StorageObserver;
@@ -126,7 +131,7 @@ function openStorage(
   const { database, limits } = config;
   if (database.kind === 'file') {
     return openSqlite({
-      ...given,
+      ...options,
       file: database.file,
       queueMax: limits.scriptsQueuedMax,
       groupMax: limits.scriptsInGroupMax,
@@ -134,18 +139,18 @@ function openStorage(
     });
   }
   return openPostgres({
-    ...given,
+    ...options,
     urls: database.urls,
     timelines: timelineFile({
       path: join(dirname(config.keysFile), 'largesse.timelines.json'),
       hosts: database.urls.map(hostAndPort),
-      create: given.create,
+      create: options.create,
     }),
     connectionsMax: config.connectionsMax,
     partitions: config.partitions,
     waitingMax: limits.scriptsQueuedMax,
     waitMaxMs: limits.connectionWaitMaxMs,
-    scriptMaxMs: given.unhurried ? Number.POSITIVE_INFINITY : limits.scriptMaxMs,
+    scriptMaxMs: options.withoutTimeLimit ? Number.POSITIVE_INFINITY : limits.scriptMaxMs,
     connectTimeoutMs: limits.connectTimeoutMs,
     lockWaitMaxMs: limits.lockWaitMaxMs,
     idleTransactionMaxMs: limits.idleTransactionMaxMs,

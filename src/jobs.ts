@@ -7,12 +7,12 @@ import type { Database } from './database.ts';
 import type { Metrics } from './http/metrics.ts';
 import type { RetiredCodeUses } from './http/retired-codes.ts';
 import type { TokenUses } from './http/token-last-used.ts';
-import { noteTokenUses } from './service/caller.ts';
+import { recordTokenUses } from './service/caller.ts';
 import { shownId } from './domain/public-id.ts';
 import { hasExpiryToRecord, recordExpired, recordExpiringSoon } from './service/expiry.ts';
 import { expireHolds } from './service/hold.ts';
 import { recordRetiredCodeUses } from './service/lookup-throttle.ts';
-import { bookReminders, firstPlace, planReminders, type ReminderPlace } from './service/reminder.ts';
+import { enqueueReminders, firstPlace, planReminders, type ReminderPlace } from './service/reminder.ts';
 import { eraseDeliveriesOf, eraseOutdated } from './service/retention.ts';
 import { verifyPage } from './service/verify.ts';
 import { beat } from './storage/heartbeat.ts';
@@ -25,7 +25,7 @@ export type Background = {
   stop(): Promise<void>;
 };
 
-export function startBackground(given: {
+export function startBackground(options: {
   readonly database: Database;
   readonly limits: Limits;
   readonly guard: ClockGuard;
@@ -36,15 +36,15 @@ export function startBackground(given: {
   readonly canSend: boolean;
   readonly logger: FastifyBaseLogger;
 }): Background {
-  const { database, limits, guard, logger } = given;
+  const { database, limits, guard, logger } = options;
   const { ctx, storage } = database;
 
-  const noteUses = async (): Promise<void> => {
-    const uses = given.tokenUses.take();
-    if (uses.length > 0) await storage.write(() => noteTokenUses(uses));
+  const recordUses = async (): Promise<void> => {
+    const uses = options.tokenUses.take();
+    if (uses.length > 0) await storage.write(() => recordTokenUses(uses));
   };
   const publishRetiredUses = async (): Promise<void> => {
-    const uses = given.retiredCodeUses.take();
+    const uses = options.retiredCodeUses.take();
     if (uses.length > 0) await storage.write(() => recordRetiredCodeUses(ctx, uses));
   };
   const erase = async (): Promise<void> => {
@@ -68,38 +68,38 @@ export function startBackground(given: {
   const expire = async (): Promise<void> => {
     while (await storage.write(() => expireHolds(ctx, limits.upkeepRowsMax)));
   };
-  const keepTime = async (): Promise<void> => {
+  const recordHeartbeat = async (): Promise<void> => {
     await storage.write(() => beat(ctx.clock.now()));
   };
   /** Skips a task that cannot be undone while the clock is not trusted. */
   const whileTrusted = (task: () => Promise<void>) => async (): Promise<void> => {
     if (guard.isTrusted()) await task();
   };
-  const audit = auditor(given);
-  const remind = reminding(given);
+  const audit = createAudit(options);
+  const remind = createReminders(options);
 
   const timers = [
-    repeat(noteUses, limits.tokenUsesPeriodMs, logger),
+    repeat(recordUses, limits.tokenUsesPeriodMs, logger),
     repeat(publishRetiredUses, limits.retiredCodesPeriodMs, logger),
     repeat(whileTrusted(erase), limits.upkeepPeriodMs, logger),
     repeat(whileTrusted(expire), limits.holdExpiryPeriodMs, logger),
     repeat(whileTrusted(recordExpiries), limits.expiryPeriodMs, logger),
-    repeat(whileTrusted(keepTime), limits.heartbeatPeriodMs, logger),
+    repeat(whileTrusted(recordHeartbeat), limits.heartbeatPeriodMs, logger),
     repeat(audit, limits.auditPeriodMs, logger),
     repeat(whileTrusted(remind), limits.reminderPeriodMs, logger),
   ];
   // The first heartbeat is written now, because the process can stop before the first period ends.
-  const firstTime = whileTrusted(keepTime)().catch((error: unknown) =>
+  const firstHeartbeat = whileTrusted(recordHeartbeat)().catch((error: unknown) =>
     logger.warn({ err: error }, 'the first heartbeat could not be written'),
   );
   return {
     async stop() {
       for (const timer of timers) clearInterval(timer);
-      await firstTime;
-      await whileTrusted(keepTime)().catch((error: unknown) =>
+      await firstHeartbeat;
+      await whileTrusted(recordHeartbeat)().catch((error: unknown) =>
         logger.warn({ err: error }, 'the last heartbeat could not be written'),
       );
-      await noteUses().catch((error: unknown) =>
+      await recordUses().catch((error: unknown) =>
         logger.warn({ err: error }, 'the last token uses could not be written'),
       );
       await publishRetiredUses().catch((error: unknown) =>
@@ -125,7 +125,11 @@ function repeat(task: () => Promise<void>, periodMs: number, logger: FastifyBase
 }
 
 /** Returns a job that verifies one page of cards per call, store by store, and then starts over. */
-function auditor({ database, metrics, logger }: Parameters<typeof startBackground>[0]): () => Promise<void> {
+function createAudit({
+  database,
+  metrics,
+  logger,
+}: Parameters<typeof startBackground>[0]): () => Promise<void> {
   const { ctx, storage } = database;
   let stores: { readonly id: number; readonly domain: string }[] = [];
   let after = 0;
@@ -157,7 +161,7 @@ function auditor({ database, metrics, logger }: Parameters<typeof startBackgroun
  * Returns a job that enqueues due reminders, one page of cards per transaction. Each store is processed once a day, and
  * again after a change of its schedule or a restart. Reminders that were enqueued before are skipped.
  */
-function reminding({
+function createReminders({
   database,
   limits,
   canSend,
@@ -174,7 +178,7 @@ function reminding({
         while (place) {
           const from: ReminderPlace = place;
           place = await storage.write(() =>
-            bookReminders(ctx, { store: plan.store, task, from, limit: limits.upkeepRowsMax }),
+            enqueueReminders(ctx, { store: plan.store, task, from, limit: limits.upkeepRowsMax }),
           );
         }
       }

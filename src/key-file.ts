@@ -34,7 +34,7 @@ export function readKeyFile(path: string): readonly MasterKey[] | undefined {
   const keys = parseKeys(text);
   if (!keys) {
     throw new KeyFileError(
-      `${path} is no key file: it takes {"keys": [{"id": "…", "secret": "<32 bytes in base64>"}]}`,
+      `${path} is not a key file: it must contain {"keys": [{"id": "…", "secret": "<32 bytes in base64>"}]}`,
     );
   }
   return keys;

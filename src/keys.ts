@@ -49,8 +49,8 @@ const tagLength = 16;
  * one, which is the oldest if new keys are inserted at the front.
  * @throws AssertionError if there is no key, an id is duplicate, invalid or missing, or a secret is not 32 bytes long.
  */
-export function keysOf(masters: readonly MasterKey[], publicIdKey?: string): Keys {
-  const rings = masters.map(ringOf);
+export function keysOf(masterKeys: readonly MasterKey[], publicIdKey?: string): Keys {
+  const rings = masterKeys.map(ringOf);
   assert.equal(new Set(rings.map(({ id }) => id)).size, rings.length, 'key ids must differ');
   const [current] = rings;
   assert(current, 'there must be a key');
@@ -58,12 +58,12 @@ export function keysOf(masters: readonly MasterKey[], publicIdKey?: string): Key
   assert(ofPublicIds, 'the key of the public ids must be in the key file');
   return {
     ids: rings.map(({ id }) => id),
-    publicIds: publicIdsOf(wordsOf(ofPublicIds.derived('public-id'))),
+    publicIds: publicIdsOf(wordsOf(ofPublicIds.deriveKey('public-id'))),
     digest: (purpose, text) => current.digest(purpose, text),
     digests: (purpose, text) => rings.map((ring) => ring.digest(purpose, text)),
     seal(purpose, plain, boundTo, nonce) {
       assert.equal(nonce.length, sealNonceLength);
-      const cipher = createCipheriv('aes-256-gcm', current.derived(purpose), nonce);
+      const cipher = createCipheriv('aes-256-gcm', current.deriveKey(purpose), nonce);
       cipher.setAAD(Buffer.from(boundTo));
       const body = Buffer.concat([cipher.update(plain), cipher.final()]);
       return Buffer.concat([sealHead(current.id), nonce, cipher.getAuthTag(), body]);
@@ -74,10 +74,10 @@ export function keysOf(masters: readonly MasterKey[], publicIdKey?: string): Key
       const tagAt = nonceAt + sealNonceLength;
       const keyId = bytes.toString('utf8', 1, nonceAt);
       const ring = rings.find(({ id }) => id === keyId);
-      if (!ring) throw new Error(`sealed with the key "${keyId}", which the key file does not hold`);
+      if (!ring) throw new Error(`sealed with the key "${keyId}", which the key file does not contain`);
       const decipher = createDecipheriv(
         'aes-256-gcm',
-        ring.derived(purpose),
+        ring.deriveKey(purpose),
         bytes.subarray(nonceAt, tagAt),
         {
           authTagLength: tagLength,
@@ -105,11 +105,11 @@ function ringOf({ id, secret }: MasterKey) {
   assert.match(
     id,
     /^[A-Za-z0-9._-]{1,64}$/,
-    'a key id has 1 to 64 letters, digits, dots, hyphens or underscores',
+    'a key id must have 1 to 64 letters, digits, dots, hyphens or underscores',
   );
   assert.equal(secret.length, 32, `the key "${id}" must have 32 bytes`);
   const byPurpose = new Map<Purpose, Buffer>();
-  const derived = (purpose: Purpose): Buffer => {
+  const deriveKey = (purpose: Purpose): Buffer => {
     let key = byPurpose.get(purpose);
     if (!key) {
       key = Buffer.from(hkdfSync('sha256', secret, '', `largesse/${purpose}`, 32));
@@ -119,9 +119,9 @@ function ringOf({ id, secret }: MasterKey) {
   };
   return {
     id,
-    derived,
+    deriveKey,
     digest: (purpose: Purpose, text: string): Uint8Array =>
-      createHmac('sha256', derived(purpose)).update(text).digest(),
+      createHmac('sha256', deriveKey(purpose)).update(text).digest(),
   };
 }
 

@@ -11,7 +11,7 @@ export type Log = {
   readonly logger: FastifyBaseLogger;
   /** Logs a response in one line. */
   readonly request: (request: LoggedRequest) => void;
-  /** Writes the buffered lines. Takes at most one second. */
+  /** Writes the buffered lines. It ends within one second. */
   flush(): Promise<void>;
 };
 
@@ -54,7 +54,7 @@ export async function createLog({
     // Loaded only for a terminal, to save memory.
     const { default: pretty } = await import('pino-pretty');
     const stream = pretty({ colorize: true, messageKey, translateTime: 'SYS:HH:MM:ss', sync: true });
-    return logThrough(pino(options, stream));
+    return logWith(pino(options, stream));
   }
   const writer = lineWriter(1, (lines) => logger.warn({ lines }, 'log lines were dropped before this line'));
   const logger = pino(options, { write: (line) => writer.write(line) });
@@ -62,20 +62,20 @@ export async function createLog({
   return {
     logger,
     request: logger.isLevelEnabled('info')
-      ? (request) => writer.write(requestLine(request, time()))
+      ? (request) => writer.write(formatRequest(request, time()))
       : () => undefined,
     flush: () => writer.flush(),
   };
 }
 
 /** Formats a response as the logger would, at a third of the cost. Most log lines are responses. */
-function requestLine(request: LoggedRequest, time: string): string {
+function formatRequest(request: LoggedRequest, time: string): string {
   const fields = JSON.stringify(request).slice(1, -1);
   return `{"level":"info","time":"${time}",${fields},"${messageKey}":"${requestMessage}"}\n`;
 }
 
 /** Creates a log on an existing logger, without a buffer. */
-export function logThrough(base: FastifyBaseLogger): Log {
+export function logWith(base: FastifyBaseLogger): Log {
   const logger = base.child({}, { serializers });
   return {
     logger,

@@ -23,10 +23,10 @@ const causesMax = 5;
 
 export function loggedError(error: unknown, depth = 0): LoggedError {
   if (!(error instanceof Error))
-    return { type: typeof error, message: 'an error that is no Error', stack: '' };
-  const given = new Map<string, unknown>(Object.entries(error));
+    return { type: typeof error, message: 'a thrown value that is not an Error', stack: '' };
+  const values = new Map<string, unknown>(Object.entries(error));
   const known = fields.flatMap((field) => {
-    const value = given.get(field);
+    const value = values.get(field);
     return typeof value === 'string' || typeof value === 'number' ? [[field, value] as const] : [];
   });
   const nested = depth < causesMax;

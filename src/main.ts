@@ -30,18 +30,18 @@ import { findDemonstrationStore, hasRealStores } from './storage/store.ts';
 import { hasRealTokens } from './storage/token.ts';
 
 export type Service = AsyncDisposable & {
-  /** `http://host:port`, with the port that was really taken. */
+  /** `http://host:port`, with the actual port. */
   readonly url: string;
-  /** Resolves when the database can no longer be trusted: the process has to end. */
+  /** Resolves when the database can no longer be trusted: the process must exit. */
   readonly failed: Promise<unknown>;
 };
 
-/** What the service takes from the world besides its configuration; tests bring their own. */
-export type Surroundings = { readonly clock: TimeSource; readonly log: Log };
+/** The clock and the log, which tests replace. */
+export type StartOptions = { readonly clock: TimeSource; readonly log: Log };
 
-/** Starts the service. @throws StartError, or whatever keeps the database from being opened. */
-export async function start(config: Config, given?: Surroundings): Promise<Service> {
-  const { clock: source, log } = given ?? { clock: systemClock, log: await createLog(config) };
+/** Starts the service. @throws StartError, or the error of opening the database. */
+export async function start(config: Config, options?: StartOptions): Promise<Service> {
+  const { clock: source, log } = options ?? { clock: systemClock, log: await createLog(config) };
   const { logger } = log;
   assertInRange(source.now());
   const guard = guardClock(source, config.limits, clockLog(config, logger));
@@ -67,7 +67,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
         for (const listener of commitListeners) listener();
       },
       readOnly(cause) {
-        logger.error({ err: cause }, 'the database can be read only: every change is rejected');
+        logger.error({ err: cause }, 'the database is read-only: every change is rejected');
       },
       failed(cause) {
         hasFailed = true;
@@ -86,12 +86,12 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
     const uses = tokenUses();
     const retiredUses = retiredCodeUses();
     const mayUseLoopback = loopbackRule(developmentMode, database.storage);
-    const way = emailTransport(config, logger);
+    const email = setUpEmail(config, logger);
     const app = createServer({
       operations,
-      async describe() {
-        const { openApiDocument } = await import('./docs/openapi.ts');
-        return openApiDocument(config.basePath);
+      async loadDocumentation() {
+        const { documentationOf } = await import('./docs/documentation.ts');
+        return documentationOf(config.basePath);
       },
       config,
       ctx: database.ctx,
@@ -110,9 +110,9 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       isReady: readiness(
         config,
         { ...database, guard, freeSpace },
-        () => !isClosing && !hasFailed && primaries.areFew(),
+        () => !isClosing && !hasFailed && primaries.hasAtMostOne(),
       ),
-      email: way,
+      email,
     });
     await listen(app, config);
     const url = urlOf(app, config);
@@ -123,10 +123,10 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       metrics,
       tokenUses: uses,
       retiredCodeUses: retiredUses,
-      canSend: way.way !== 'none',
+      canSend: email.transportKind !== 'none',
       logger,
     });
-    const emails = startEmails(way.transport, { database, metrics, logger });
+    const emails = startEmails(email.transport, { database, metrics, logger });
     if (emails) commitListeners.add(() => emails.wake());
     const webhooks = startWebhooks({
       ...database,
@@ -138,22 +138,22 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
           metrics.webhookPaused();
           logger.error(
             { store_id: storeId, webhook: id, endpoint, reason: paused?.reason, failure: failing?.failure },
-            'a webhook is paused: nothing could be delivered to it',
+            'a webhook was paused because its deliveries failed',
           );
         },
       },
       logger,
     });
     commitListeners.add(() => webhooks.wake());
-    logStart(config, { url, developmentMode, way, logger });
+    logStart(config, { url, developmentMode, email, logger });
 
     return {
       url,
       failed,
       async [Symbol.asyncDispose]() {
         isClosing = true;
-        logger.info('stopping: requests in flight finish');
-        // A connection that was busy when the server closed is idle once its answer is out.
+        logger.info('stopping: waiting for requests in flight');
+        // A connection that was busy when the server closed is idle after its response.
         const idle = setInterval(() => app.server.closeIdleConnections(), 50);
         const delivered = Promise.all([webhooks.stop(), emails?.stop()]);
         const late = setTimeout(() => app.server.closeAllConnections(), config.limits.stopTimeoutMs);
@@ -173,44 +173,44 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
 }
 
 /**
- * Whether requests without a credential are let in. The service does not start where nobody could
- * use it, or where anybody could.
+ * Whether requests without a credential are accepted. Outside of development, the service starts only with a store and
+ * a token.
  */
 async function chooseMode(config: Config, { ctx, storage }: Database): Promise<boolean> {
   const hasStores = await storage.read(hasRealStores);
   if (!isDevelopment(config) && !(hasStores && (await storage.read(hasRealTokens)))) {
     const why = config.isProduction ? 'NODE_ENV=production' : `HOST=${config.host}`;
     throw new StartError(
-      `With ${why} the service needs a store and an access token. Make them first:\n` +
+      `With ${why} the service needs a store and an access token. Create them first:\n` +
         '  npx largesse store create flowers.example --currency USD\n' +
         '  npx largesse token create --store flowers.example',
     );
   }
-  // Stores are never removed, so that a door that is closed now stays closed.
+  // Stores are never removed, so development mode cannot be switched on later.
   if (!isDevelopment(config) || hasStores) return false;
-  // Where it is there, nothing is written: the disk may be full or read-only.
+  // If the store exists, nothing is written, because the disk can be full or read-only.
   if (!(await storage.read(findDemonstrationStore))) await storage.write(() => ensureDemonstrationStore(ctx));
   return true;
 }
 
-type EmailSending = EmailServices & { readonly transport: EmailTransport | null };
+type EmailSetup = EmailServices & { readonly transport: EmailTransport | null };
 
 /**
  * How the emails of every store are sent. In development without a mail server they are kept in a folder, and a page
- * shows them, unless a proxy in front of the service could lead strangers to it.
+ * shows them, unless a proxy in front of the service could make it public.
  */
-function emailTransport(config: Config, logger: Log['logger']): EmailSending {
-  const way = emailTransportOf(config);
-  const noteUnsent = unsentLog(logger);
-  if (config.email) return { way, kept: null, noteUnsent, transport: smtpTransport(config.email) };
-  if (way === 'none') return { way, kept: null, noteUnsent, transport: null };
+function setUpEmail(config: Config, logger: Log['logger']): EmailSetup {
+  const transportKind = emailTransportOf(config);
+  const logUnsent = createUnsentLogger(logger);
+  if (config.email) return { transportKind, kept: null, logUnsent, transport: smtpTransport(config.email) };
+  if (transportKind === 'none') return { transportKind, kept: null, logUnsent, transport: null };
   const folder = emailFolder(config.emailFolder);
   const kept = config.trustedProxies.length === 0 ? folder : null;
-  return { way, kept, noteUnsent, transport: folderTransport(folder) };
+  return { transportKind, kept, logUnsent, transport: folderTransport(folder) };
 }
 
 /** Logs a store's first card that is not emailed, so that the log does not grow with every card. */
-function unsentLog(logger: Log['logger']): EmailServices['noteUnsent'] {
+function createUnsentLogger(logger: Log['logger']): EmailServices['logUnsent'] {
   const noted = new Set<number>();
   return ({ id, domain }) => {
     if (noted.has(id)) return;
@@ -224,7 +224,7 @@ function unsentLog(logger: Log['logger']): EmailServices['noteUnsent'] {
 
 type Emails = Pick<Worker, 'wake' | 'stop'>;
 
-/** Sends what waits to be mailed. Without a way to send it, it waits for a process that has one. */
+/** Sends queued emails. Without a transport, they wait for a process that has one. */
 function startEmails(
   transport: EmailTransport | null,
   { database, metrics, logger }: { database: Database; metrics: Metrics; logger: Log['logger'] },
@@ -234,7 +234,7 @@ function startEmails(
     attempted: metrics.emailAttempted,
     reclaimed: metrics.emailReclaimed,
     operatorNeeded: (response: string) =>
-      logger.error({ response }, 'the mail server refuses this service: see SMTP_URL and MAIL_FROM'),
+      logger.error({ response }, 'the mail server rejects this service: check SMTP_URL and MAIL_FROM'),
   };
   const queue = emailQueue({ ...database, transport, observer });
   const worker = startWorker(queue, logger, emailWorkerLimits(transport));
@@ -259,17 +259,21 @@ async function listen(app: FastifyInstance, { host, port }: Config): Promise<voi
   }
 }
 
-/** What to do about an address that cannot be listened on, by the code of the system's error. */
+/** Advice for an address that cannot be listened on, by the code of the system's error. */
 const listenAdvice: ReadonlyMap<string, (address: Pick<Config, 'host' | 'port'>) => string> = new Map([
   ['EADDRINUSE', ({ host, port }) => `port ${port} of ${host} is in use: set PORT to another port`],
   ['EACCES', ({ port }) => `port ${port} needs more rights than this account has: set PORT to another port`],
-  ['EADDRNOTAVAIL', ({ host }) => `${host} is not an address of this machine: set HOST to one`],
+  [
+    'EADDRNOTAVAIL',
+    ({ host }) => `${host} is not an address of this machine: set HOST to an address of this machine`,
+  ],
   ['ENOTFOUND', ({ host }) => `${host} cannot be resolved to an address: set HOST to another host`],
 ]);
 
 function urlOf(app: FastifyInstance, { host }: Config): string {
   const address = app.server.address();
-  if (address === null || typeof address === 'string') throw new Error('the server listens on no port');
+  if (address === null || typeof address === 'string')
+    throw new Error('the server does not listen on a port');
   return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
 }
 
@@ -278,12 +282,12 @@ function logStart(
   {
     url,
     developmentMode,
-    way: { way, kept },
+    email: { transportKind, kept },
     logger,
   }: {
     readonly url: string;
     readonly developmentMode: boolean;
-    readonly way: EmailServices;
+    readonly email: EmailServices;
     readonly logger: Log['logger'];
   },
 ): void {
@@ -297,21 +301,21 @@ function logStart(
     'largesse serves',
   );
   if (isExposed(config.keysFile))
-    logger.warn({ file: config.keysFile }, 'others than its owner may read the key file');
-  if (way === 'folder') {
+    logger.warn({ file: config.keysFile }, 'users other than its owner can read the key file');
+  if (transportKind === 'folder') {
     logger.warn(
       { folder: config.emailFolder },
       'SMTP_URL is not set: the emails of every store are kept in the folder and are not sent',
     );
   }
-  if (way === 'none') {
+  if (transportKind === 'none') {
     logger.warn(
       'SMTP_URL is not set: no email is sent, and the response to the creation of a card that would be emailed has the header Email-Status: not-configured',
     );
   }
   if (developmentMode) {
     logger.warn(
-      'DEVELOPMENT MODE: until the database holds a real store, requests from this machine need no credential and reach the demonstration store',
+      'DEVELOPMENT MODE: until the database contains a real store, requests from this machine do not need a credential and use the demonstration store',
     );
   }
 }

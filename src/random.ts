@@ -57,9 +57,9 @@ function pooledBytes(): (length: number) => Uint8Array {
   return (length) => {
     if (length > poolLength) return randomBytes(length);
     if (pool.length < length) pool = randomBytes(poolLength);
-    const drawn = pool.subarray(0, length);
+    const bytes = pool.subarray(0, length);
     pool = pool.subarray(length);
-    return drawn;
+    return bytes;
   };
 }
 
@@ -72,8 +72,8 @@ function randomNumbers(): (below: number) => number {
       pool = randomBytes(poolLength);
       position = 0;
     }
-    const drawn = pool.readUInt16LE(position);
+    const random = pool.readUInt16LE(position);
     position += 2;
-    return drawn & (below - 1);
+    return random & (below - 1);
   };
 }

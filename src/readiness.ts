@@ -14,7 +14,7 @@ import { pending } from './storage/migrate.ts';
 export type Primaries = {
   readonly found: (servers: readonly string[]) => void;
   /** Whether at most one server accepts writes. */
-  readonly areFew: () => boolean;
+  readonly hasAtMostOne: () => boolean;
   /** @throws StartError that names the servers that accept writes if there are several. */
   readonly assertOne: () => void;
 };
@@ -22,22 +22,22 @@ export type Primaries = {
 /** Counts the servers among several hosts that accept writes: a second one is an old primary. */
 export function watchPrimaries(metrics: Metrics, logger: Log['logger']): Primaries {
   let servers: readonly string[] = [];
-  const areFew = (): boolean => servers.length <= 1;
+  const hasAtMostOne = (): boolean => servers.length <= 1;
   const advice =
     'stop the old primary, usually that with the lower timeline, and make it a standby from a fresh copy';
   return {
     found(next) {
-      const wereFew = areFew();
+      const hadAtMostOne = hasAtMostOne();
       servers = next;
       metrics.setPrimaries(servers.length);
-      if (wereFew && !areFew())
+      if (hadAtMostOne && !hasAtMostOne())
         logger.error({ servers }, `${servers.length} servers of DATABASE_URL accept writes: ${advice}`);
-      if (!wereFew && areFew())
+      if (!hadAtMostOne && hasAtMostOne())
         logger.info({ servers }, 'at most one server of DATABASE_URL accepts writes again');
     },
-    areFew,
+    hasAtMostOne,
     assertOne() {
-      if (!areFew())
+      if (!hasAtMostOne())
         throw new StartError(
           `${servers.length} servers of DATABASE_URL accept writes, ${servers.join(' and ')}: ${advice}`,
         );
@@ -60,7 +60,7 @@ export function readiness(
   mayServe: () => boolean,
 ): () => Promise<boolean> {
   const migrations = migrationsOf(config);
-  const look = async (): Promise<boolean> => {
+  const check = async (): Promise<boolean> => {
     try {
       await storage.write(() => beat(guard.isTrusted() ? ctx.clock.now() : null));
       const free = await freeSpace?.();
@@ -70,21 +70,21 @@ export function readiness(
       return false;
     }
   };
-  let lookedAt = Number.NEGATIVE_INFINITY;
-  let isLooking = false;
+  let checkedAt = Number.NEGATIVE_INFINITY;
+  let isChecking = false;
   let last = Promise.resolve(false);
   return async () => {
     if (!mayServe()) return false;
     const now = performance.now();
-    if (!isLooking && now - lookedAt >= config.limits.readinessPeriodMs) {
-      lookedAt = now;
-      isLooking = true;
-      last = look().finally(() => {
-        isLooking = false;
+    if (!isChecking && now - checkedAt >= config.limits.readinessPeriodMs) {
+      checkedAt = now;
+      isChecking = true;
+      last = check().finally(() => {
+        isChecking = false;
       });
     }
     // The response does not wait for a database that hangs.
-    const late = wait(Math.max(1, lookedAt + config.limits.readinessWaitMaxMs - now), false, { ref: false });
+    const late = wait(Math.max(1, checkedAt + config.limits.readinessWaitMaxMs - now), false, { ref: false });
     return Promise.race([last, late]);
   };
 }

@@ -102,7 +102,7 @@ const serviceSettings = {
   }),
   rateLimit: setting<RateLimit | null>({
     variable: 'RATE_LIMIT',
-    description: 'The requests that a token may make to one process.',
+    description: 'The requests that a token can make to one process.',
     accepts: 'requests per second and burst, such as `50/100`, or `off`',
     default: { perSecond: 500, burst: 1_000 },
     shownDefault: '`500/1000`',
@@ -111,7 +111,7 @@ const serviceSettings = {
   lookupFailuresPerHour: setting({
     variable: 'LOOKUP_MISSES',
     description:
-      'The searches and lookups of one caller that may find nothing per hour, if the store has no limit of its own.',
+      'The failed searches and lookups that a caller can make per hour, unless the store has another limit.',
     accepts: 'a number from 1 to 100000',
     default: 1_000,
     shownDefault: '`1000`',
@@ -119,7 +119,7 @@ const serviceSettings = {
   }),
   trustedProxies: setting<readonly string[]>({
     variable: 'TRUSTED_PROXIES',
-    description: 'The reverse proxies whose `X-Forwarded-For` is believed.',
+    description: 'The reverse proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are accepted.',
     accepts: 'addresses or networks separated by commas, such as `10.0.0.0/8,::1`',
     default: [],
     shownDefault: 'none',
@@ -130,7 +130,7 @@ const serviceSettings = {
     description: 'The bearer token that `/metrics` requires.',
     accepts: 'a secret of at least 16 characters',
     default: null,
-    shownDefault: 'none (`/metrics` is only for this machine, under a loopback name)',
+    shownDefault: 'none (`/metrics` accepts only requests from this machine to a loopback name)',
     parse: (text) => (text.length < 16 ? undefined : new Secret(text)),
     contains: 'secret',
   }),
@@ -159,7 +159,7 @@ const databaseSettings = {
   connectionsMax: setting({
     variable: 'DATABASE_CONNECTIONS',
     description:
-      'The connections that one process may have to a server. Those of all processes must be below the server’s `max_connections`.',
+      'The maximum number of connections of one process to a server. The sum of all processes must be less than the server’s `max_connections`.',
     accepts: 'a number from 1 to 500',
     default: 16,
     shownDefault: '`16`',
@@ -168,7 +168,7 @@ const databaseSettings = {
   partitions: setting<number | null>({
     variable: 'PARTITIONS',
     description:
-      'The parts that the tables of a server are divided into by store. It applies when the tables are created and changes nothing later.',
+      'The number of partitions of each table on a server. Rows are partitioned by store. Applies only when the tables are created.',
     accepts: 'a number from 1 to 1024',
     default: null,
     shownDefault: 'none (whole tables)',
@@ -178,18 +178,18 @@ const databaseSettings = {
     variable: 'ASYNCHRONOUS_STANDBY',
     description:
       'Whether the service starts although an asynchronous standby follows the server, which loses acknowledged changes if it is promoted.',
-    accepts: '`allow` or `refuse`',
+    accepts: '`allow` or `reject`',
     default: false,
-    shownDefault: '`refuse`',
+    shownDefault: '`reject`',
     parse: parsePermission,
   }),
   implausibleClockAllowed: setting({
     variable: 'IMPLAUSIBLE_CLOCK',
     description:
       'Whether the service starts although its clock is more than an hour behind the newest event in the database, or more than an hour off the server’s clock.',
-    accepts: '`allow` or `refuse`',
+    accepts: '`allow` or `reject`',
     default: false,
-    shownDefault: '`refuse`',
+    shownDefault: '`reject`',
     parse: parsePermission,
   }),
 };
@@ -211,8 +211,7 @@ const emailSettings = {
   }),
   sender: setting<string | null>({
     variable: 'MAIL_FROM',
-    description:
-      'The sender of the emails of stores that have no address of their own. `SMTP_URL` requires it.',
+    description: 'The default sender of emails, for stores without a sender address. `SMTP_URL` requires it.',
     accepts: 'an email address such as `gift-cards@flowers.example`',
     default: null,
     shownDefault: 'none',
@@ -286,7 +285,7 @@ function parseCount(most: number): (text: string) => number | undefined {
 }
 
 function parsePermission(text: string): boolean | undefined {
-  return ['allow', 'refuse'].includes(text) ? text === 'allow' : undefined;
+  return ['allow', 'reject'].includes(text) ? text === 'allow' : undefined;
 }
 
 function parseNetworks(text: string): readonly string[] | undefined {

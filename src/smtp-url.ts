@@ -28,10 +28,10 @@ export function parseSmtpUrl(secret: Secret): Parsed<SmtpServer> {
   const url = URL.parse(secret.reveal());
   const isSecure = url?.protocol === 'smtps:';
   if (!url || (!isSecure && url.protocol !== 'smtp:') || url.hostname === '') return rejected(form);
-  if (!['', '/'].includes(url.pathname) || url.hash !== '') return rejected('must have no path');
+  if (!['', '/'].includes(url.pathname) || url.hash !== '') return rejected('must not have a path');
   const { starttls, ...others } = Object.fromEntries(url.searchParams);
   if (Object.keys(others).length > 0 || url.searchParams.size > 1)
-    return rejected('must have no parameter but ?starttls');
+    return rejected('must not have a parameter other than ?starttls');
   if (isSecure && starttls !== undefined)
     return rejected('cannot have ?starttls with smtps, which uses TLS from the start');
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
@@ -40,7 +40,8 @@ export function parseSmtpUrl(secret: Secret): Parsed<SmtpServer> {
   const [user, password] = [decoded(url.username), decoded(url.password)];
   if (user === undefined || password === undefined)
     return rejected('must have its user and password percent-encoded');
-  if ((user === '') !== (password === '')) return rejected('must have both a user and a password, or none');
+  if ((user === '') !== (password === ''))
+    return rejected('must have both a user and a password, or neither');
   return accepted({
     host,
     port: Number(url.port || (isSecure ? 465 : 587)),

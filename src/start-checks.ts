@@ -1,4 +1,4 @@
-/** What must hold before the service starts: a server that keeps what is acknowledged, and a plausible clock. */
+/** Checks before the service starts: the server must keep acknowledged changes, and the clock must be plausible. */
 
 import type { ClockGuard, ClockObserver } from './clock-guard.ts';
 import type { Config } from './config.ts';
@@ -20,8 +20,7 @@ export async function assertDurable(
   if (config.database.kind !== 'server') return;
   const { isDurable, hasWholePages, standbys, isSynchronous } = await storage.read(findReplication);
   if (standbys > 0 && !isSynchronous) {
-    const risk =
-      'the standby is asynchronous: when it takes the place of its primary, acknowledged changes are lost';
+    const risk = 'the standby is asynchronous: if it is promoted, acknowledged changes are lost';
     if (!config.asynchronousStandbyAllowed) {
       throw new StartError(
         `${risk}. Set synchronous_standby_names on the primary to its name (application_name in its ` +

@@ -7,6 +7,9 @@
  * A file runs once for each engine, which `TEST_ENGINE` names. A file whose name ends in `.sqlite.test.ts` or
  * `.postgres.test.ts` runs only on that engine.
  *
+ * Several files of `test/unit`, `test/http` and `test/delivery` share a process, one after another, which saves
+ * its start. A file that is the only one, and every file of a run with `--name`, has its own process.
+ *
  * `npm run test:soak` runs the long rounds in `test/soak/` instead. Files that need a missing Debian package
  * are omitted with a notice, and fail the run if `CI` is set.
  *
@@ -15,7 +18,7 @@
  */
 import { accessSync, constants, globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { delimiter, dirname, join, relative } from 'node:path';
+import { delimiter, join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { run } from 'node:test';
 import { spec, type TestEvent } from 'node:test/reporters';
@@ -38,10 +41,22 @@ const fast = /^test\/(unit|http|delivery)\//;
  * `npm run test:soak` runs its own files, and these with more rounds. The environment can set other numbers.
  */
 const longer: readonly { readonly files: RegExp; readonly rounds: Readonly<Record<string, string>> }[] = [
-  { files: /^test\/(crash\/(kill|mail|delivery)|money\/crash)\./, rounds: { CRASH_ROUNDS: '40' } },
+  { files: /^test\/(crash\/(kill|email|delivery)|money\/crash)\./, rounds: { CRASH_ROUNDS: '40' } },
   { files: /^test\/money\/model\./, rounds: { MODEL_RUNS: '1000' } },
+  { files: /^test\/money\/race\./, rounds: { RACE_CALLERS: '2000', EXPIRY_ROUNDS: '60' } },
+  { files: /^test\/e2e\/copy\./, rounds: { COPY_KILLS: '8' } },
+  { files: /^test\/race\/creation\./, rounds: { RACE_CALLERS: '400' } },
+  { files: /^test\/interleaving\/interleaving\./, rounds: { SCHEDULES: '30000' } },
+  { files: /^test\/conformance\/(sqlite|postgres)\./, rounds: { SERIES_RUNS: '100' } },
   { files: /^test\/failover\/primary\./, rounds: { FAILOVER_ROUNDS: '10' } },
 ];
+/** The files of one folder share processes: their tests use separate stores, services and databases. */
+const sharing = /^test\/(unit|http|delivery)\//;
+/** These files measure processor time or change the environment: each has its own process. */
+const alone = /\/(worst-strings|expressions|smtp)\.test\.ts$/;
+/** With more files, one process would run long after the others have ended. */
+const filesInProcessMax = 8;
+const sharedMain = 'test/support/run-files.ts';
 /** The longest files start first, which keeps them from running alone at the end. */
 const order = [heavy, /^test\/e2e\//, /^test\/(money|race)\//, /^test\/(conformance|interleaving)\//];
 const slowestShown = 10;
@@ -53,8 +68,8 @@ const programs: readonly { readonly files: RegExp; readonly program: string; rea
   { files: /^test\/faults\/pgbouncer/, program: 'pgbouncer', package: 'pgbouncer' },
 ];
 
-/** A file, and its engine; null: it runs once. */
-type Job = { readonly file: string; readonly engine: EngineId | null };
+/** The files of a process, and their engine; null: they run once. */
+type Job = { readonly files: readonly [string, ...string[]]; readonly engine: EngineId | null };
 
 const { values, positionals } = parseArgs({
   options: {
@@ -70,7 +85,8 @@ const wanted = values.fast ? 'sqlite' : values.engine;
 const chosen = engines.filter((engine) => wanted === undefined || wanted === engine);
 const named = positionals.map((path) => relative('', path));
 const timeoutPerFileMs = (values.soak ? 25 : 5) * 60_000;
-const files = named.length > 0 ? named : globSync('test/**/*.test.ts').filter(isOfThisRun).toSorted(byOrder);
+const testFiles =
+  named.length > 0 ? named : globSync('test/**/*.test.ts').filter(isOfThisRun).toSorted(byOrder);
 /** Most files wait part of the time. */
 const atOnce = availableParallelism() + 1;
 const totals = new Map<string, number>();
@@ -78,7 +94,7 @@ const complaints: string[] = [];
 const notices: string[] = [];
 /** The tests of each suite, and the sum of the seconds of its files. */
 const suites = new Map<string, { tests: number; seconds: number }>();
-const durations: { readonly job: Job; readonly seconds: number }[] = [];
+const durations: { readonly name: string; readonly seconds: number }[] = [];
 
 function isOfThisRun(file: string): boolean {
   if (values.soak) return file.startsWith('test/soak/') || longer.some((each) => each.files.test(file));
@@ -116,36 +132,69 @@ function canRun(file: string): boolean {
 /** The runs of a file. */
 function jobsOf(file: string): readonly Job[] {
   if (!canRun(file)) return [];
-  if (once.test(file)) return values.engine === undefined || named.length > 0 ? [{ file, engine: null }] : [];
+  if (once.test(file))
+    return values.engine === undefined || named.length > 0 ? [{ files: [file], engine: null }] : [];
   const [, only] = /\.([a-z]+)\.test\.ts$/.exec(file) ?? [];
   if (only !== undefined && !(only in engineNames))
     complaints.push(`${file}: its name has an unknown engine`);
-  return chosen.filter((engine) => only === undefined || only === engine).map((engine) => ({ file, engine }));
+  return chosen
+    .filter((engine) => only === undefined || only === engine)
+    .map((engine) => ({ files: [file], engine }));
 }
 
-function describe({ file, engine }: Job): string {
+/** Puts files of one folder and engine into shared processes, in the place of their first file. */
+function share(single: readonly Job[]): readonly Job[] {
+  if (values.name !== undefined) return single;
+  const keyOf = ({ files: [file], engine }: Job): string =>
+    sharing.test(file) && !alone.test(file) ? `${folderOf(file)} ${engine}` : `${file} ${engine}`;
+  return [...Map.groupBy(single, keyOf).values()].flatMap((group) => {
+    const processes = Math.ceil(group.length / filesInProcessMax);
+    // Neighbours in the alphabet are often alike, so each process takes every nth file.
+    const dealt = Map.groupBy(group.entries(), ([index]) => index % processes);
+    return [...dealt.values()].flatMap((hand) => {
+      const [first, ...others] = hand.map(([, job]) => job);
+      return first
+        ? [{ ...first, files: [...first.files, ...others.flatMap(({ files }) => files)] as const }]
+        : [];
+    });
+  });
+}
+
+/** `test/unit`, for a file in it or in its folders. */
+function folderOf(file: string): string {
+  return file.split('/').slice(0, 2).join('/');
+}
+
+function nameOf(file: string, engine: EngineId | null): string {
   return engine === null ? file : `${file} on ${engineNames[engine]}`;
 }
 
+function describe({ files, engine }: Job): string {
+  return nameOf(files.join(', '), engine);
+}
+
 /** The suite of a run: its folder, on its engine. */
-function suiteOf({ file, engine }: Job): { tests: number; seconds: number } {
-  const name = describe({ file: dirname(file), engine });
+function suiteOf({ files: [file], engine }: Job): { tests: number; seconds: number } {
+  const name = nameOf(folderOf(file), engine);
   const suite = suites.get(name) ?? { tests: 0, seconds: 0 };
   suites.set(name, suite);
   return suite;
 }
 
-async function runFile(job: Job): Promise<{ job: Job; events: TestEvent[] }> {
+async function runFiles(job: Job): Promise<{ job: Job; events: TestEvent[] }> {
   const startedAt = performance.now();
-  const signal = AbortSignal.timeout(timeoutPerFileMs);
-  const rounds = longer.filter((each) => values.soak && each.files.test(job.file));
+  const [file] = job.files;
+  const isShared = job.files.length > 1;
+  const signal = AbortSignal.timeout(timeoutPerFileMs * job.files.length);
+  const rounds = longer.filter((each) => values.soak && each.files.test(file));
   const env = {
     ...Object.fromEntries(rounds.flatMap((each) => Object.entries(each.rounds))),
     ...process.env,
     ...(job.engine !== null && { TEST_ENGINE: job.engine }),
   };
   const stream: AsyncIterable<TestEvent> = run({
-    files: [job.file],
+    files: [isShared ? sharedMain : file],
+    argv: isShared ? [...job.files] : [],
     signal,
     testNamePatterns: values.name,
     env,
@@ -153,7 +202,7 @@ async function runFile(job: Job): Promise<{ job: Job; events: TestEvent[] }> {
   const events = await Array.fromAsync(stream);
   const seconds = (performance.now() - startedAt) / 1_000;
   suiteOf(job).seconds += seconds;
-  durations.push({ job, seconds });
+  if (!isShared) durations.push({ name: describe(job), seconds });
   return { job, events };
 }
 
@@ -167,7 +216,8 @@ function* evaluate(job: Job, events: readonly TestEvent[]): Generator<TestEvent>
   else if ((testsInFile ?? 0) === 0)
     complaints.push(`${describe(job)}: no test in it, or ended before its tests did`);
   suiteOf(job).tests += testsInFile ?? 0;
-  for (const event of events) {
+  if (job.files.length > 1) checkEachFile(job, events);
+  for (const event of nameFailures(job, events)) {
     if (event.type === 'test:diagnostic' && event.data.file === undefined) {
       const [, name, count] = /^(\w+) ([\d.]+)$/.exec(event.data.message) ?? [];
       if (name !== undefined) totals.set(name, (totals.get(name) ?? 0) + Number(count));
@@ -182,17 +232,36 @@ function* evaluate(job: Job, events: readonly TestEvent[]): Generator<TestEvent>
   }
 }
 
+/** Checks that a test ran in each file of a shared process, where a suite has the name of the file. */
+function checkEachFile({ files, engine }: Job, events: readonly TestEvent[]): void {
+  let tests = 0;
+  const missing = new Set(files);
+  for (const event of events) {
+    if (event.type !== 'test:pass' && event.type !== 'test:fail') continue;
+    const { name, nesting, details } = event.data;
+    if (nesting > 0) {
+      if (details.type !== 'suite') tests += 1;
+      continue;
+    }
+    durations.push({ name: nameOf(name, engine), seconds: details.duration_ms / 1_000 });
+    if (tests > 0) missing.delete(name);
+    tests = 0;
+  }
+  for (const file of missing)
+    complaints.push(`${nameOf(file, engine)}: no test in it, or ended before its tests did`);
+}
+
 /** Adds the engine to the names of failures, which are repeated at the end, far from the heading. */
 function nameFailures({ engine }: Job, events: readonly TestEvent[]): readonly TestEvent[] {
   if (engine === null) return events;
-  const reported = new Set(['test:start', 'test:pass', 'test:fail']);
+  const namedEvents = new Set(['test:start', 'test:pass', 'test:fail']);
   const keyOf = ({ data }: TestEvent): string => {
     const { name, line, column, nesting } = data as unknown as Readonly<Record<string, unknown>>;
     return [name, line, column, nesting].join(' ');
   };
   const failed = new Set(events.filter(({ type }) => type === 'test:fail').map(keyOf));
   return events.map((event) => {
-    if (!reported.has(event.type) || !failed.has(keyOf(event))) return event;
+    if (!namedEvents.has(event.type) || !failed.has(keyOf(event))) return event;
     // A kind of event and its data stay together; only the name changes.
     const { name } = event.data as { readonly name: string };
     return { ...event, data: { ...event.data, name: `${name} [${engineNames[engine]}]` } } as TestEvent;
@@ -202,24 +271,24 @@ function nameFailures({ engine }: Job, events: readonly TestEvent[]): readonly T
 /** Takes the next job that can run with the running ones. */
 function takeNext(waiting: Job[], running: readonly Job[]): Job | undefined {
   if (running.length >= atOnce) return undefined;
-  const isFull = running.filter(({ file }) => heavy.test(file)).length >= heavyAtOnce;
-  const place = waiting.findIndex(({ file }) => !isFull || !heavy.test(file));
+  const isFull = running.filter(({ files: [file] }) => heavy.test(file)).length >= heavyAtOnce;
+  const place = waiting.findIndex(({ files: [file] }) => !isFull || !heavy.test(file));
   return place < 0 ? undefined : waiting.splice(place, 1)[0];
 }
 
 async function* runAll(jobs: readonly Job[]): AsyncGenerator<TestEvent> {
   const waiting = [...jobs];
-  const running = new Map<Job, ReturnType<typeof runFile>>();
+  const running = new Map<Job, ReturnType<typeof runFiles>>();
   while (waiting.length + running.size > 0) {
     for (
       let next = takeNext(waiting, [...running.keys()]);
       next;
       next = takeNext(waiting, [...running.keys()])
     )
-      running.set(next, runFile(next));
+      running.set(next, runFiles(next));
     const { job, events } = await Promise.race(running.values());
     running.delete(job);
-    yield* evaluate(job, nameFailures(job, events));
+    yield* evaluate(job, events);
   }
 }
 
@@ -237,18 +306,20 @@ async function* runEverything(jobs: readonly Job[]): AsyncGenerator<TestEvent> {
   for (const [name, { tests, seconds }] of suites)
     yield note(`${name}: ${tests} tests in ${Math.round(seconds)} s`);
   const slowest = durations.toSorted((one, other) => other.seconds - one.seconds).slice(0, slowestShown);
-  for (const { job, seconds } of slowest) yield note(`slowest: ${describe(job)} in ${Math.round(seconds)} s`);
+  for (const { name, seconds } of slowest) yield note(`slowest: ${name} in ${Math.round(seconds)} s`);
   for (const [name, count] of totals) yield note(`${name} ${count}`);
 }
 
 if (chosen.length === 0) complaints.push(`--engine ${values.engine}: takes ${engines.join(' or ')}`);
-const jobs = files.flatMap(jobsOf);
+const jobs = share(testFiles.flatMap(jobsOf));
 // Node.js caches compiled sources for all processes of this run and the next one.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../node_modules/.cache/largesse-tests');
 {
   using _folder = openRunFolder();
   const isNamed = Boolean(process.env['TEST_POSTGRES_URL']);
-  const needsServer = jobs.some(({ file, engine }) => engine !== 'sqlite' && !withoutServer.test(file));
+  const needsServer = jobs.some(
+    ({ files: [file], engine }) => engine !== 'sqlite' && !withoutServer.test(file),
+  );
   await using postgres = isNamed || !needsServer ? undefined : await startSharedPostgres();
   if (postgres) process.env['TEST_POSTGRES_URL'] = postgres.url();
   await pipeline(runEverything(jobs), new spec(), process.stdout, { end: false });

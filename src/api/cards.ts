@@ -3,7 +3,7 @@
 import type { Card } from '../domain/card.ts';
 import { Fault, FieldErrors } from '../domain/fault.ts';
 import type { PublicIds } from '../domain/public-id.ts';
-import { recordOf, type ClaimableField } from '../domain/record.ts';
+import { recordOf, type ReadOnlyField } from '../domain/record.ts';
 import {
   giftCardSchema,
   issuedGiftCardSchema,
@@ -12,7 +12,7 @@ import {
 } from '../domain/schemas.ts';
 import { cardEtagOf } from '../http/etag.ts';
 import type { RequestContext } from '../http/request-context.ts';
-import { issue, assertIssuable, retrieve, search, undo, update } from '../service/card.ts';
+import { issue, rejectIssue, retrieve, search, reenableCard, update } from '../service/card.ts';
 import { findEmailSettings } from '../storage/email.ts';
 import { resolved, parallel } from '../storage/sql.ts';
 import type { WriteScope } from '../storage/storage.ts';
@@ -62,7 +62,7 @@ const settableFields = {
 };
 
 /** The fields of a card that no update sets: a client can send them back with their current values. */
-export const readOnlyFields = recordFields.filter((name) => !(name in settableFields)) as ClaimableField[];
+export const readOnlyFields = recordFields.filter((name) => !(name in settableFields)) as ReadOnlyField[];
 
 /** The write scope of an operation that changes only the card in its path. */
 export function cardInPath({
@@ -108,7 +108,7 @@ export const createGiftCard = write({
     status: 201,
     description: 'The new gift card. Only this response contains its code.',
     members: { gift_card: issuedGiftCardSchema },
-    example: { gift_card: { ...examples.card, code: examples.exampleCode } },
+    example: { gift_card: { ...examples.card, balance: '25.00', code: examples.exampleCode } },
     headers: ['ETag', 'Location', 'Email-Status'],
   },
   errors: [],
@@ -118,8 +118,8 @@ export const createGiftCard = write({
   },
   check(values, errors, requestContext) {
     const { email, storefront_customer_id: storefrontId } = values;
-    const error = sendOnError(values, requestContext);
-    if (error !== null) errors.add('send_on', error);
+    const message = sendOnMessage(values, requestContext);
+    if (message !== null) errors.add('send_on', message);
     if ((storefrontId ?? null) !== null && !email && !errors.has('email'))
       errors.add('storefront_customer_id', 'cannot be set without email');
   },
@@ -155,7 +155,7 @@ export const createGiftCard = write({
     const { gift_card } = cardResult(publicIds, issued.card).body;
     if (settings?.enabled)
       after(
-        (hasSucceeded) => void (hasSucceeded && !requestContext.isDryRun && requestContext.noteUnsent(store)),
+        (hasSucceeded) => void (hasSucceeded && !requestContext.isDryRun && requestContext.logUnsent(store)),
       );
     return {
       body: { gift_card: { ...gift_card, code: issued.code.reveal() } },
@@ -167,7 +167,7 @@ export const createGiftCard = write({
     };
   },
   reject: ({ ctx, store, body }, errors) =>
-    assertIssuable(ctx, {
+    rejectIssue(ctx, {
       store,
       code: body.code ?? null,
       customer: body.email ?? null,
@@ -188,11 +188,11 @@ function addressOf({ email, recipient_email: recipient }: Creation) {
 }
 
 /** The error if the card cannot be emailed at the requested time; otherwise null. */
-function sendOnError(values: Creation, { canSend }: RequestContext): string | null {
+function sendOnMessage(values: Creation, { canSend }: RequestContext): string | null {
   const { send_on: sendOn, expires_on: expiresOn } = values;
   if (!sendOn) return null;
-  if (!isEmailWanted(values) || !canSend) return 'cannot be kept: no mail is sent';
-  if (!addressOf(values)) return 'needs a recipient_email or an email';
+  if (!isEmailWanted(values) || !canSend) return 'cannot be set because no email is sent';
+  if (!addressOf(values)) return 'cannot be set without recipient_email or email';
   return expiresOn && sendOn.day > expiresOn ? 'must not be after expires_on' : null;
 }
 
@@ -245,7 +245,7 @@ export const retrieveGiftCard = read({
 const updateFields = {
   // Every read-only field is in the list that the type is derived from.
   ...(Object.fromEntries(readOnlyFields.map((name) => [name, echoed(name)])) as Readonly<
-    Record<ClaimableField, Field<unknown, false>>
+    Record<ReadOnlyField, Field<unknown, false>>
   >),
   code: { ...fields.code, schema: echoedSchema('code') },
   ...settableFields,
@@ -273,11 +273,11 @@ export const updateGiftCard = write({
   // The response says whether the card has the code.
   guesses: ({ code }) => (code ? (status) => status === 422 : null),
   writeScope: cardInPath,
-  run: (request) => updated(request, new FieldErrors()),
-  reject: updated,
+  run: (request) => applyUpdate(request, new FieldErrors()),
+  reject: applyUpdate,
 });
 
-function* updated(
+function* applyUpdate(
   {
     ctx,
     caller,
@@ -301,8 +301,8 @@ function* updated(
       ...detailsIn(body),
     },
     releaseHolds: releaseHolds ?? false,
-    claims: new Map(readOnly as [ClaimableField, unknown][]),
-    claimedCode: code ?? null,
+    echoed: new Map(readOnly as [ReadOnlyField, unknown][]),
+    echoedCode: code ?? null,
     versions: ifMatch(ctx.keys.publicIds.of(ids.gift_card_id)),
     errors,
   });
@@ -323,6 +323,6 @@ export const reenableGiftCard = write({
   errors: ['not-found', 'precondition-failed', 'undo-window-closed'],
   *run({ ctx, store, ids: { gift_card_id: cardId }, ifMatch }) {
     const versions = ifMatch(ctx.keys.publicIds.of(cardId));
-    return cardResult(ctx.keys.publicIds, yield* undo(ctx, { store, cardId, versions }));
+    return cardResult(ctx.keys.publicIds, yield* reenableCard(ctx, { store, cardId, versions }));
   },
 });

@@ -98,7 +98,7 @@ function lastEventIdOf({ request }: RequestContext): number | undefined {
   if (typeof header !== 'string' || header === '') return undefined;
   const id = integerFromForm(header);
   if (Number.isSafeInteger(id)) return id as number;
-  throw new Fault('invalid-query', { errors: { after: ['names no event'] } });
+  throw new Fault('invalid-query', { errors: { after: ['must be the id of an event'] } });
 }
 
 export const retrieveEvent = read({

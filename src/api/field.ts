@@ -48,12 +48,12 @@ export function field<T>(
   };
 }
 
-export function required<T>(given: Field<T>): Field<T, true> {
-  return { ...given, isRequired: true };
+export function required<T>(base: Field<T>): Field<T, true> {
+  return { ...base, isRequired: true };
 }
 
-export function optional<T>(given: Field<T>): Field<T, false> {
-  return { ...given, isRequired: false };
+export function optional<T>(base: Field<T>): Field<T, false> {
+  return { ...base, isRequired: false };
 }
 
 const integerText = /^[1-9][0-9]{0,15}$/;

@@ -261,7 +261,7 @@ export const requiredCode = required(
   ),
 );
 
-/** The currency that a caller expects; another currency is rejected with an error of its own. */
+/** The currency that a caller expects; another currency is rejected with its own error. */
 export const expectedCurrency = field<string | null>(
   Type.Union([Type.String({ pattern: '^[A-Z]{3}$' }), Type.Null()], {
     description:

@@ -14,7 +14,7 @@ import { read, type Operation, type ReadRequest } from './operation.ts';
 export const limitDefault = 50;
 const limitMax = 250;
 
-function integer(max: number): (value: unknown) => Parsed<number> {
+function readInteger(max: number): (value: unknown) => Parsed<number> {
   return (value) =>
     typeof value === 'number' && value <= max
       ? accepted(value)
@@ -28,18 +28,22 @@ export const limit = field(
     default: limitDefault,
     description: 'The size of the page, 50 by default.',
   }),
-  integer(limitMax),
+  readInteger(limitMax),
   integerFromForm,
 );
 
-function place(description: string) {
-  return field(Type.Integer({ minimum: 1, description }), integer(Number.MAX_SAFE_INTEGER), integerFromForm);
+function cursorField(description: string) {
+  return field(
+    Type.Integer({ minimum: 1, description }),
+    readInteger(Number.MAX_SAFE_INTEGER),
+    integerFromForm,
+  );
 }
 
 const query = {
   limit,
-  before: place('Only records older than the one with this id.'),
-  after: place('Only records newer than the one with this id.'),
+  before: cursorField('Only records older than the one with this id.'),
+  after: cursorField('Only records newer than the one with this id.'),
 };
 
 /** The path and query of another page of this list. */
@@ -92,11 +96,15 @@ export function list<
       if (before !== undefined && after !== undefined)
         throw new Fault('invalid-query', { errors: { after: ['cannot be combined with before'] } });
       // A number that is not a public id has no record, and neither has 0.
-      const internal = (id: number | undefined): number | null => {
+      const toInternalId = (id: number | undefined): number | null => {
         if (id === undefined) return null;
         return cursor.isPublic ? (ctx.keys.publicIds.read(id) ?? 0) : id;
       };
-      const found = yield* page(request, { limit: size, before: internal(before), after: internal(after) });
+      const found = yield* page(request, {
+        limit: size,
+        before: toInternalId(before),
+        after: toInternalId(after),
+      });
       const { items, hasOlder, hasNewer } = found;
       const [first, last] = [items.at(0), items.at(-1)];
       const links = [

@@ -125,7 +125,7 @@ export const lookUpGiftCard = read({
     const found = yield* lookUp(ctx, { store, code: body.code, usableOnly: !mayRead(caller) });
     if (found.kind === 'missed') {
       const { hadBy } = found;
-      if (hadBy !== null) after(() => requestContext.noteRetiredCode(hadBy));
+      if (hadBy !== null) after(() => requestContext.recordRetiredCode(hadBy));
       throw new Fault('not-found');
     }
     return { body: { gift_card: viewOf(request, found.card) }, headers: cardHeaders(request, found.card) };
@@ -186,7 +186,7 @@ export const redeemGiftCard = write({
     const found = yield* lookUp(ctx, { store, code, usableOnly: !mayRead(caller) });
     if (found.kind === 'missed') {
       const { hadBy } = found;
-      if (hadBy !== null) after(() => requestContext.noteRetiredCode(hadBy));
+      if (hadBy !== null) after(() => requestContext.recordRetiredCode(hadBy));
       throw new Fault('not-found');
     }
     const { card, codeLookup } = found;

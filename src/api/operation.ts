@@ -7,7 +7,7 @@ import type { Context } from '../context.ts';
 import { Fault, FieldErrors, type FaultCode } from '../domain/fault.ts';
 import type { Scope, Store } from '../domain/store.ts';
 import type { Caller } from '../http/auth.ts';
-import { isKnown, matchedVersions, notModified } from '../http/etag.ts';
+import { isKnown, matchedVersions, notModifiedResponse } from '../http/etag.ts';
 import type { RequestContext, Streamed } from '../http/request-context.ts';
 import type { Route } from '../http/route.ts';
 import type { HttpResponse } from '../service/http-response.ts';
@@ -29,7 +29,7 @@ type Common<Id extends string, P extends string> = {
   readonly description: string;
   /** Whether it finds a card by something other than an id in its path, so that "not found" is a failed lookup. */
   readonly isSearch?: boolean;
-  /** The errors besides those of every operation, body, write and lookup. */
+  /** The errors in addition to those of every operation, body, write and lookup. */
   readonly errors: readonly FaultCode[];
   readonly sample?: Sample;
 };
@@ -111,7 +111,7 @@ export function read<
         errors.throwIfAny();
       }
       let effect: Effect | undefined;
-      const given = {
+      const input = {
         ctx, caller, store: caller.store, ids, requestContext, after: (last: Effect) => void (effect = last),
         // Without an error every required field is present.
         query: queried as Values<Q>,
@@ -121,7 +121,7 @@ export function read<
       try {
         result = await storage.read(() => {
           effect = undefined;
-          return run(given);
+          return run(input);
         });
       } finally {
         effect?.(result !== undefined);
@@ -133,7 +133,7 @@ export function read<
         !result.isVolatile &&
         isKnown(request.headers['if-none-match'], etag)
       )
-        return notModified(etag);
+        return notModifiedResponse(etag);
       return responseOf(200, result);
     },
     documentation: {
@@ -165,7 +165,7 @@ export function write<
     readonly response: ResponseOf<M, H> & { readonly status: 200 | 201 | 202 };
     /** The records that it can change, so that it can share a transaction; absent: any. */
     readonly writeScope?: (request: WriteRequest<P, Partial<Values<F>>>) => WriteScope | undefined;
-    /** The context of the fields besides the store and the time. */
+    /** The context of the fields in addition to the store and the time. */
     readonly prepare?: (requestContext: RequestContext) => Promise<Partial<FieldContext>>;
     /** Adds errors that concern several fields. */
     readonly check?: (
@@ -205,21 +205,21 @@ export function write<
       const isFailedGuess = guesses?.(values, requestContext) ?? null;
       if (isFailedGuess) await requestContext.lookup.reserve(isFailedGuess);
       let effect: Effect | undefined;
-      const given = ids && {
+      const input = ids && {
         ctx, caller, store, ids, requestContext, body: values, after: (last: Effect) => void (effect = last),
         ifMatch: (id: number) => matchedVersions(request.headers['if-match'], id),
       }; // prettier-ignore
       const script = function* (): Script<HttpResponse> {
         effect = undefined;
-        if (!given) throw new Fault('not-found');
-        if (errors.any && reject) yield* reject(given, errors);
+        if (!input) throw new Fault('not-found');
+        if (errors.any && reject) yield* reject(input, errors);
         errors.throwIfAny();
         // Without an error every required field is present.
-        return responseOf(status, yield* run(given as WriteRequest<P, Values<F>>));
+        return responseOf(status, yield* run(input as WriteRequest<P, Values<F>>));
       };
       let response;
       try {
-        response = await requestContext.write(sent, script, given ? writeScope?.(given) : undefined);
+        response = await requestContext.write(sent, script, input ? writeScope?.(input) : undefined);
         if (isReplayed(response)) effect = undefined;
         return response;
       } finally {

@@ -14,7 +14,7 @@ export class StoredJson {
   }
 }
 
-/** The headers of a successful response, besides those of every response. */
+/** The headers of a successful response, in addition to those of every response. */
 export type HeaderName = 'ETag' | 'Location' | OptionalHeader;
 
 type OptionalHeader = 'Link' | 'Email-Status';

@@ -51,7 +51,7 @@ export const components: Readonly<Record<string, TSchema>> = {
 };
 
 /**
- * A card in responses besides the specification's four. Callers without `read_gift_cards` get only the fields that a
+ * A card in responses of operations that the specification does not have. Callers without `read_gift_cards` get only the fields that a
  * till needs.
  */
 export const spendableCard = Type.Union([records.spendableGiftCardSchema, records.tillGiftCardSchema]);

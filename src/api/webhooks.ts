@@ -76,7 +76,7 @@ export const createWebhook = write({
   errors: ['too-many-webhooks'],
   prepare,
   *run({ ctx, store, body: { url, events: patterns }, requestContext }) {
-    const secret = requestContext.webhookUrls.drawSecret();
+    const secret = requestContext.webhookUrls.generateSecret();
     const created = yield* service.addWebhook(ctx, { storeId: store.id, url, patterns, secret });
     const { body, headers } = secretResult(created);
     return {
@@ -189,7 +189,7 @@ export const rotateWebhookSecret = write({
   errors: ['not-found', 'precondition-failed'],
   *run(request) {
     const { ctx, requestContext } = request;
-    const secret = requestContext.webhookUrls.drawSecret();
+    const secret = requestContext.webhookUrls.generateSecret();
     return secretResult(yield* service.replaceWebhookSecret(ctx, { ...commandOf(request), secret }));
   },
 });

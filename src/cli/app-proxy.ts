@@ -69,7 +69,7 @@ export function addAppProxyCommand(root: Command): void {
     )
     .addOption(new Option('--customer <id>', 'the id of a signed-in customer').argParser(readCustomer))
     .action(async ({ store: domain, prefix, listen, to, customer }: Options) => {
-      const { shop, secret, clock } = await findShop(domain);
+      const { shop, secret, clock } = await findProxiedStore(domain);
       const server = createAppProxy({
         shop,
         secret,
@@ -84,7 +84,9 @@ export function addAppProxyCommand(root: Command): void {
       });
       const address = server.address();
       const port = typeof address === 'object' && address ? address.port : listen;
-      print(`http://127.0.0.1:${port}${prefix} plays ${shop} and hands on to ${to.href}`);
+      print(
+        `http://127.0.0.1:${port}${prefix} simulates the app proxy of ${shop} and forwards requests to ${to.href}`,
+      );
       await new Promise<void>((resolve) => {
         process.on('SIGTERM', () => resolve());
         process.on('SIGINT', () => resolve());
@@ -94,7 +96,9 @@ export function addAppProxyCommand(root: Command): void {
     });
 }
 
-async function findShop(domain: string | undefined): Promise<Pick<AppProxy, 'shop' | 'secret' | 'clock'>> {
+async function findProxiedStore(
+  domain: string | undefined,
+): Promise<Pick<AppProxy, 'shop' | 'secret' | 'clock'>> {
   await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
   const { ctx, storage } = database;
   const record = await storage.read(() => chooseStore(domain));
@@ -110,27 +114,29 @@ async function findShop(domain: string | undefined): Promise<Pick<AppProxy, 'sho
 /** Creates the app proxy. The caller starts it with `listen`. */
 export function createAppProxy(proxy: AppProxy): Server {
   return createServer((request, response) => {
-    handOn(proxy, request, response).catch(() => {
+    forward(proxy, request, response).catch(() => {
       if (!response.headersSent) response.writeHead(502, { 'content-type': 'text/plain' });
       response.end('The service cannot be reached.\n');
     });
   });
 }
 
-async function handOn(proxy: AppProxy, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function forward(proxy: AppProxy, request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (!/^\/(?!\/)/.test(request.url ?? '')) {
-    response.writeHead(400, { 'content-type': 'text/plain' }).end('A target is a path.\n');
+    response.writeHead(400, { 'content-type': 'text/plain' }).end('The request target must be a path.\n');
     return;
   }
   const target = new URL(request.url ?? '/', 'http://storefront.invalid');
   if (target.pathname !== proxy.prefix && !target.pathname.startsWith(`${proxy.prefix}/`)) {
-    response.writeHead(404, { 'content-type': 'text/plain' }).end(`Only ${proxy.prefix} is handed on.\n`);
+    response
+      .writeHead(404, { 'content-type': 'text/plain' })
+      .end(`The path must start with ${proxy.prefix}.\n`);
     return;
   }
   const path = proxy.to.pathname.replace(/\/$/, '') + target.pathname.slice(proxy.prefix.length);
   const query = signedQuery(proxy, [...target.searchParams]);
   const headers = Object.entries(request.headers).filter(([name]) => !droppedHeaders.has(name));
-  const onward = httpRequest({
+  const serviceRequest = httpRequest({
     protocol: proxy.to.protocol,
     hostname: proxy.to.hostname,
     port: proxy.to.port,
@@ -138,13 +144,13 @@ async function handOn(proxy: AppProxy, request: IncomingMessage, response: Serve
     path: `${path}?${query}`,
     headers: { ...Object.fromEntries(headers), 'x-forwarded-host': proxy.shop },
   });
-  const arrival = new Promise<IncomingMessage>((resolve, reject) => {
-    onward.once('response', resolve);
-    onward.once('error', reject);
+  const serviceResponse = new Promise<IncomingMessage>((resolve, reject) => {
+    serviceRequest.once('response', resolve);
+    serviceRequest.once('error', reject);
   });
   // The service can respond before it has received the whole body. That is not an error of the proxy.
-  pipeline(request, onward).catch(() => undefined);
-  const reply = await arrival;
+  pipeline(request, serviceRequest).catch(() => undefined);
+  const reply = await serviceResponse;
   const forwarded = Object.entries(reply.headers).filter(([name]) => !droppedHeaders.has(name));
   response.writeHead(reply.statusCode ?? 502, Object.fromEntries(forwarded));
   await pipeline(reply, response);
@@ -169,24 +175,25 @@ function signedQuery(proxy: Omit<AppProxy, 'to'>, query: readonly QueryParameter
 
 function readPrefix(text: string): string {
   if (!/^(?:\/[A-Za-z0-9_-]+)+$/.test(text))
-    throw new InvalidArgumentError('It takes a path such as /apps/gift-cards.');
+    throw new InvalidArgumentError('It must be a path such as /apps/gift-cards.');
   return text;
 }
 
 function readPort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(port <= 65_535)) throw new InvalidArgumentError('It takes a port.');
+  if (!(port <= 65_535)) throw new InvalidArgumentError('It must be a port from 0 to 65535.');
   return port;
 }
 
 function readUrl(text: string): URL {
   if (!URL.canParse(text) || new URL(text).protocol !== 'http:')
-    throw new InvalidArgumentError('It takes an address such as http://127.0.0.1:3000.');
+    throw new InvalidArgumentError('It must be an http URL such as http://127.0.0.1:3000.');
   return new URL(text);
 }
 
 function readCustomer(text: string): number {
   const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(id)) throw new InvalidArgumentError("It takes a customer's id.");
+  if (!Number.isSafeInteger(id))
+    throw new InvalidArgumentError("It must be a customer's id, an integer from 1 to 2^53 - 1.");
   return id;
 }

@@ -36,9 +36,11 @@ export function addCopyCommand(root: Command): void {
     .action(async (options: Options) => {
       const { source: from, target: to, exposed } = readCopyConfig(options);
       for (const option of exposed)
-        console.error(`largesse: the password in ${option} is in plain sight: see largesse copy --help`);
+        console.error(
+          `largesse: other users of the machine can see the password in ${option}: see largesse copy --help`,
+        );
       const startedAt = performance.now();
-      await using opened = await openDatabase(from, { prepare: false, unhurried: true });
+      await using opened = await openDatabase(from, { prepare: false, withoutTimeLimit: true });
       await using target = await openTarget(to);
       const { ctx, storage: source } = opened;
       const progress = showProgress(process.stderr, { isSilent: options.json === true });
@@ -51,14 +53,14 @@ export function addCopyCommand(root: Command): void {
 
 function printOutcome(
   { resumed, copied, source, differences }: CopyOutcome,
-  given: {
+  options: {
     readonly from: DatabaseConfig;
     readonly to: DatabaseConfig;
     readonly seconds: number;
     readonly asJson: boolean;
   },
 ): void {
-  const { from, to } = given;
+  const { from, to } = options;
   const ok = differences.length === 0;
   const stores = source.verification.stores.map(({ store, currency, cards, transfers, outstanding }) => ({
     store,
@@ -68,9 +70,9 @@ function printOutcome(
     currency,
   }));
   if (!ok) process.exitCode = 1;
-  if (given.asJson) {
+  if (options.asJson) {
     const database = { from: shownLocation(from.database), to: shownLocation(to.database) };
-    const seconds = { copying: round(copied.seconds), all: round(given.seconds) };
+    const seconds = { copying: round(copied.seconds), all: round(options.seconds) };
     const { tables: totals } = source;
     return printJson({
       ok,
@@ -92,7 +94,7 @@ function printOutcome(
   for (const difference of differences) print(difference);
   const rate = Math.round(copied.rows / Math.max(copied.seconds, 0.001));
   print(
-    `\nCopied ${copied.rows} rows in ${round(copied.seconds)} s (${rate} rows/s); ${round(given.seconds)} s with the comparison.`,
+    `\nCopied ${copied.rows} rows in ${round(copied.seconds)} s (${rate} rows/s); ${round(options.seconds)} s with the comparison.`,
   );
   print(ok ? success(from, to) : failure);
 }
@@ -100,14 +102,14 @@ function printOutcome(
 function success(from: DatabaseConfig, to: DatabaseConfig): string {
   const elsewhere = from.keysFile === to.keysFile ? '' : `, or with a copy of it at ${to.keysFile}`;
   return (
-    'Both sides hold the same, and the ledger agrees with every balance on both.\n' +
+    'Both databases are equal, and in both the ledger matches every balance.\n' +
     `Serve the target, and only the target, with KEYS_FILE=${from.keysFile}${elsewhere}.`
   );
 }
 
 const failure =
-  'THE COPY IS NOT GOOD, and nothing will open it. If the source has changed, stop what runs on it; if its ledger\n' +
-  'does not agree, see "largesse verify". Then empty the target (remove the file, or drop the database) and copy again.';
+  'The copy is not equal to the source, and no command opens it. If the source has changed, stop what uses it; if its ledger\n' +
+  'does not match, see "largesse verify". Then empty the target (remove the file, or drop the database) and copy again.';
 
 function round(seconds: number): number {
   return Math.round(seconds * 100) / 100;

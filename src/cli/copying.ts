@@ -6,7 +6,7 @@ import {
   addRows,
   assertSameTables,
   beginCopy,
-  bearsMark,
+  hasMark,
   concludeCopy,
   CopyError,
   countAllRows,
@@ -15,7 +15,7 @@ import {
   identify,
   takeInventory,
   takeWatermark,
-  withdrawCopy,
+  cancelCopy,
   type Inventory,
 } from '../service/copy.ts';
 import { lastBeat } from '../storage/heartbeat.ts';
@@ -62,8 +62,8 @@ export async function copyDatabase(copying: Copying, sourceShown: string): Promi
     keyChecks: await fromSource(source, listKeyChecks),
   };
   const resumed = await atTarget(target.write(() => beginCopy(ctx, command)));
-  if (await fromSource(source, () => bearsMark(run))) {
-    await target.write(() => withdrawCopy(run));
+  if (await fromSource(source, () => hasMark(run))) {
+    await target.write(() => cancelCopy(run));
     throw new CopyError('the source and the target are the same database');
   }
   const beat = await fromSource(source, lastBeat);
@@ -163,27 +163,25 @@ async function compare(
  */
 async function assertNotInUse(source: Storage, beat: number): Promise<void> {
   if ((await fromSource(source, lastBeat)) !== beat)
-    throw new CopyError(
-      'something else has opened the source meanwhile: stop what runs on it, and give the same command again',
-    );
+    throw new CopyError('another process has opened the source: stop it, and run the same command again');
 }
 
 function fromSource<T>(source: Storage, script: () => Script<T>): Promise<T> {
-  return named('source', source.read(script));
+  return nameSide('source', source.read(script));
 }
 
 function atTarget<T>(work: Promise<T>): Promise<T> {
-  return named('target', work);
+  return nameSide('target', work);
 }
 
 /** Adds to an error which of the two databases cannot be used. */
-async function named<T>(side: string, work: Promise<T>): Promise<T> {
+async function nameSide<T>(side: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     const why = error.cause instanceof Error ? error.cause.message : error.code;
-    throw new CommandError(`the ${side} cannot be used (${why}): give the same command again to go on`, {
+    throw new CommandError(`the ${side} cannot be used (${why}): run the same command again to continue`, {
       cause: error,
     });
   }

@@ -21,7 +21,7 @@ function readEmail(text: string): EmailAddress {
 
 function readStorefrontId(text: string): number {
   const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(id)) throw new InvalidArgumentError('It takes an integer from 1 to 2^53 - 1.');
+  if (!Number.isSafeInteger(id)) throw new InvalidArgumentError('It must be an integer from 1 to 2^53 - 1.');
   return id;
 }
 

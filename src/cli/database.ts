@@ -63,7 +63,7 @@ export function addDatabaseCommands(root: Command): void {
             { none: 'There are no stores.' },
           );
         for (const mismatch of mismatches) print(describeMismatch(mismatch));
-        print(isSound ? 'The ledger agrees with every balance.' : conclusionOf(mismatches));
+        print(isSound ? 'The ledger matches every balance.' : conclusionOf(mismatches));
       }
       if (mismatches.length > 0) process.exitCode = 1;
     });
@@ -83,7 +83,7 @@ export function addDatabaseCommands(root: Command): void {
       if (!backup) throw new CommandError('a server is backed up with its own tools, such as pg_dump');
       if (!existsSync(dirname(target)))
         throw new CommandError(`the folder ${dirname(target)} does not exist`);
-      if (existsSync(target)) throw new CommandError(`${target} is there already`);
+      if (existsSync(target)) throw new CommandError(`${target} already exists`);
       const unverified = `${target}.unverified`;
       // An earlier backup that was killed may have left its log, which does not belong to this copy.
       for (const rest of ['', '-wal', '-shm', '-journal']) rmSync(`${unverified}${rest}`, { force: true });
@@ -100,7 +100,10 @@ export function addDatabaseCommands(root: Command): void {
       }
       await publish(unverified, target);
       if (json) printJson({ backup: target });
-      else print(`Copied to ${target} and verified. It opens only with the key file, which is not in it.`);
+      else
+        print(
+          `Copied to ${target} and verified. The copy can be opened only with the key file, which it does not contain.`,
+        );
     });
 }
 
@@ -112,7 +115,7 @@ async function publish(file: string, name: string): Promise<void> {
     await (await open(name, 'wx')).close();
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST')
-      throw new CommandError(`${name} is there already`, { cause: error });
+      throw new CommandError(`${name} already exists`, { cause: error });
     throw error;
   }
   await rename(file, name);
@@ -126,6 +129,6 @@ async function syncOf(path: string): Promise<void> {
 
 function conclusionOf(mismatches: readonly Mismatch[]): string {
   return mismatches.some(({ store }) => store !== null)
-    ? 'THE LEDGER DOES NOT AGREE.'
-    : 'THE DATABASE IS DAMAGED.';
+    ? 'The ledger does not match.'
+    : 'The database is damaged.';
 }

@@ -5,25 +5,28 @@ import { parseColour } from '../delivery/email/colour.ts';
 import { parseKnownLocale } from '../delivery/email/language.ts';
 import { parseLogoUrl, parsePageUrl } from '../delivery/email/sender.ts';
 import { parseSenderAddress } from '../domain/email-address.ts';
-import { parseReminderDays, type EmailSettings } from '../domain/email.ts';
+import { defaultEmailSettings, parseReminderDays, type EmailSettings } from '../domain/email.ts';
 import type { Parsed } from '../domain/parsed.ts';
 import { CommandError } from './failure.ts';
 import type { OutputRow } from './output.ts';
 import { readName } from './read.ts';
 
-export type EmailOptions = {
-  readonly mail?: boolean;
-  readonly mailName?: string;
-  readonly mailAddress?: string;
-  readonly mailReplyTo?: string;
-  readonly mailLogo?: string;
-  readonly mailColour?: string;
-  readonly mailLanguage?: string;
-  readonly mailPage?: string;
-  readonly mailExpiryReminders?: readonly number[];
-  readonly mailBalanceReminders?: readonly number[];
-  readonly mailTellFailures?: boolean;
-};
+/** The settings that options set. An empty text is `none`. */
+export type EmailOptions = { readonly [Name in keyof EmailSettings]?: unknown };
+
+/** An option whose value commander returns under the name of a setting. */
+class SettingOption extends Option {
+  readonly #setting: keyof EmailSettings;
+
+  constructor(setting: keyof EmailSettings, flags: string, description: string) {
+    super(flags, description);
+    this.#setting = setting;
+  }
+
+  override attributeName(): string {
+    return this.#setting;
+  }
+}
 
 /** Parses a value, or `none` as an empty text, because commander treats null as an option without a value. */
 function orNone(parse: (text: string) => string): (text: string) => string {
@@ -46,66 +49,72 @@ function readLocale(text: string): string {
 }
 
 export function addEmailSettings(command: Command): Command {
-  const option = (flags: string, description: string, parse: (text: string) => unknown): void =>
-    void command.addOption(new Option(flags, description).argParser(parse));
-  command
-    .option('--mail', 'send emails about gift cards (default)')
-    .option('--no-mail', 'do not send emails');
-  option('--mail-name <name>', "the sender's name; none: the store's name", orNone(readName));
-  option(
+  const add = (
+    setting: keyof EmailSettings,
+    flags: string,
+    description: string,
+    parse?: (text: string) => unknown,
+  ): void => {
+    const option = new SettingOption(setting, flags, description);
+    command.addOption(parse ? option.argParser(parse) : option);
+  };
+  add('enabled', '--mail', 'send emails about gift cards (default)');
+  add('enabled', '--no-mail', 'do not send emails');
+  add('senderName', '--mail-name <name>', "the sender's name; none: the store's name", orNone(readName));
+  add(
+    'address',
     '--mail-address <address>',
     "the sender's address; none: MAIL_FROM",
     orNone(reading(parseSenderAddress)),
   );
-  option(
+  add(
+    'replyTo',
     '--mail-reply-to <address>',
     "the address for replies; none: the sender's address",
     orNone(reading(parseSenderAddress)),
   );
-  option('--mail-logo <url>', 'the https URL of a logo, or none', orNone(reading(parseLogoUrl)));
-  option(
+  add('logoUrl', '--mail-logo <url>', 'the https URL of a logo, or none', orNone(reading(parseLogoUrl)));
+  add(
+    'colour',
     '--mail-colour <colour>',
     'a colour such as #1f4d3f; none: the default colour',
     orNone(reading(parseColour)),
   );
-  option('--mail-language <tag>', 'a language such as de or pt-BR; default en', readLocale);
-  option(
+  add('locale', '--mail-language <tag>', 'a language such as de or pt-BR; default en', readLocale);
+  add(
+    'pageUrl',
     '--mail-page <url>',
     "the URL of the store's page for gift cards, which emails link to, or none",
     orNone(reading(parsePageUrl)),
   );
-  option(
+  add(
+    'expiryReminderDays',
     '--mail-expiry-reminders <days>',
     'when to send expiry reminders, in days before the expiry, such as 30,7, or none (default)',
     reading(parseReminderDays),
   );
-  option(
+  add(
+    'balanceReminderDays',
     '--mail-balance-reminders <days>',
     'when to send balance reminders, in days after the issue, such as 180,365, or none (default)',
     reading(parseReminderDays),
   );
-  return command
-    .option('--mail-tell-failures', 'email the buyer if an email to the recipient cannot be delivered')
-    .option('--no-mail-tell-failures', 'do not email the buyer about failed emails (default)');
+  add(
+    'notifyFailures',
+    '--mail-tell-failures',
+    'email the buyer if an email to the recipient cannot be delivered',
+  );
+  add('notifyFailures', '--no-mail-tell-failures', 'do not email the buyer about failed emails (default)');
+  return command;
 }
 
 /** The settings that the options set. */
 export function emailChangesOf(options: EmailOptions): Partial<EmailSettings> {
-  const named = {
-    enabled: options.mail,
-    senderName: options.mailName,
-    address: options.mailAddress,
-    replyTo: options.mailReplyTo,
-    logoUrl: options.mailLogo,
-    colour: options.mailColour,
-    locale: options.mailLanguage,
-    pageUrl: options.mailPage,
-    expiryReminderDays: options.mailExpiryReminders,
-    balanceReminderDays: options.mailBalanceReminders,
-    notifyFailures: options.mailTellFailures,
-  };
-  const given = Object.entries(named).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given.map(([name, value]) => [name, value === '' ? null : value]));
+  const names = Object.keys(defaultEmailSettings) as (keyof EmailSettings)[];
+  const changes = names
+    .filter((name) => options[name] !== undefined)
+    .map((name) => [name, options[name] === '' ? null : options[name]]);
+  return Object.fromEntries(changes) as Partial<EmailSettings>;
 }
 
 export function emailRowOf(settings: EmailSettings): OutputRow {

@@ -119,7 +119,7 @@ export function addEmailCommands(root: Command): void {
             failure: cancel_reason ?? last_attempt?.failure?.detail ?? null,
           }),
         ),
-        { none: `${store.domain} has no mails.` },
+        { none: `${store.domain} has no emails.` },
       );
     });
 }

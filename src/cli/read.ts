@@ -12,7 +12,7 @@ export function readDomain(text: string): string {
 /** A name that is shown in lists. */
 export function readName(text: string): string {
   if (!/^[^\p{Cc}]{1,200}$/u.test(text))
-    throw new InvalidArgumentError('It takes 1 to 200 characters on one line.');
+    throw new InvalidArgumentError('It must have 1 to 200 characters on one line.');
   return text;
 }
 
@@ -20,7 +20,8 @@ export function readName(text: string): string {
 export function idParser(list: string): (text: string) => number {
   return (text) => {
     const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
-    if (!Number.isSafeInteger(id)) throw new InvalidArgumentError(`It takes the id that ${list} shows.`);
+    if (!Number.isSafeInteger(id))
+      throw new InvalidArgumentError(`It must be an id that largesse ${list} shows.`);
     return id;
   };
 }

@@ -23,7 +23,7 @@ import { describeMismatch, verifyDatabase, type VerifiedDatabase } from './verif
 export function addRestoreCommand(root: Command): void {
   root
     .command('restore')
-    .description('verify a backup and replace the database by it; stop the service first')
+    .description('verify a backup and replace the database with it; stop the service first')
     .argument('<file>', 'the backup, which is not changed')
     .option('--replace', 'replace an existing database, and keep it under another name')
     .option('--json', 'print JSON')
@@ -68,7 +68,7 @@ async function restore(config: DatabaseConfig, backup: string, mayReplace: boole
   using locked = exists ? lock(file) : undefined;
   const temporary = `${file}.restoring-${nameOfNow()}-${randomName()}`;
   try {
-    const { stores } = await copied(backup, { config, temporary, like: exists ? file : dirname(file) });
+    const { stores } = await copyVerified(backup, { config, temporary, like: exists ? file : dirname(file) });
     const kept = replaceFile(file, temporary, `${file}.replaced-${nameOfNow()}`);
     return {
       backup,
@@ -84,14 +84,14 @@ async function restore(config: DatabaseConfig, backup: string, mayReplace: boole
 }
 
 /** Makes a verified and durable copy. @throws CommandError with the reason why the backup cannot be restored. */
-async function copied(
+async function copyVerified(
   backup: string,
-  given: { readonly config: DatabaseConfig; readonly temporary: string; readonly like: string },
+  options: { readonly config: DatabaseConfig; readonly temporary: string; readonly like: string },
 ): Promise<VerifiedDatabase> {
-  const { config, temporary, like } = given;
+  const { config, temporary, like } = options;
   try {
     copyDurably(backup, temporary, like);
-    const verification = await verified({ ...config, database: { kind: 'file', file: temporary } });
+    const verification = await verifyCopy({ ...config, database: { kind: 'file', file: temporary } });
     const [first, ...rest] = verification.mismatches;
     if (first) {
       const others = rest.length > 0 ? `, and ${rest.length} more problems` : '';
@@ -101,7 +101,7 @@ async function copied(
     return verification;
   } catch (error) {
     const reason = (error instanceof Error ? error.message : String(error)).replaceAll(temporary, backup);
-    throw new CommandError(`${backup} was not restored, and the database is as it was: ${reason}`, {
+    throw new CommandError(`${backup} was not restored, and the database was not changed: ${reason}`, {
       cause: error,
     });
   }
@@ -120,7 +120,7 @@ function assertBackup(backup: string, file: string): void {
     throw new CommandError(`${backup} is the database itself`);
   if ((statSync(`${backup}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0)
     throw new CommandError(`${backup}-wal exists: ${backup} is in use or is not a finished backup`);
-  if (!isSqliteFile(backup)) throw new CommandError(`${backup} is no SQLite database`);
+  if (!isSqliteFile(backup)) throw new CommandError(`${backup} is not a SQLite database`);
 }
 
 function lock(file: string): ReturnType<typeof lockFile> {
@@ -133,7 +133,7 @@ function lock(file: string): ReturnType<typeof lockFile> {
 }
 
 /** Verifies a copy with the configured keys. A copy of an earlier version is migrated, as the service would do. */
-async function verified(config: DatabaseConfig): Promise<VerifiedDatabase> {
+async function verifyCopy(config: DatabaseConfig): Promise<VerifiedDatabase> {
   if (!existsSync(config.keysFile))
     throw new Error(
       `the key file ${config.keysFile} is missing: put back the one that the backup was made with, or set KEYS_FILE`,

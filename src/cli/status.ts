@@ -23,10 +23,16 @@ export function addStatusCommand(root: Command): void {
       const stores = records.map(({ store }) => store.domain);
       const address = addressOf(config);
       const location = shownLocation(config.database);
-      const way = emailTransportOf(config);
+      const transport = emailTransportOf(config);
       const place = placeOf(config);
       if (json) {
-        printJson({ address, database: location, stores, emails: { way, place }, pending_emails: pending });
+        printJson({
+          address,
+          database: location,
+          stores,
+          emails: { way: transport, place },
+          pending_emails: pending,
+        });
         return;
       }
       printFields({

@@ -38,30 +38,30 @@ const issueLimitDefault = '2000';
 
 function readCurrency(text: string): Currency {
   const currency = findCurrency(text.toUpperCase());
-  if (!currency) throw new InvalidArgumentError('It takes an ISO 4217 code such as USD.');
+  if (!currency) throw new InvalidArgumentError('It must be an ISO 4217 code such as USD.');
   return currency;
 }
 
 function readTimeZone(text: string): string {
-  if (!isTimeZone(text)) throw new InvalidArgumentError('It takes an IANA name such as Europe/Paris.');
+  if (!isTimeZone(text)) throw new InvalidArgumentError('It must be an IANA name such as Europe/Paris.');
   return text;
 }
 
 function readSecret(text: string): Secret {
   if (text.length < secretLengthMin)
-    throw new InvalidArgumentError(`It takes at least ${secretLengthMin} characters.`);
+    throw new InvalidArgumentError(`It must have at least ${secretLengthMin} characters.`);
   return new Secret(text);
 }
 
 function readMinutes(text: string): number {
   const minutes = /^\d{1,2}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(minutes <= 60)) throw new InvalidArgumentError('It takes 0 to 60 minutes.');
+  if (!(minutes <= 60)) throw new InvalidArgumentError('It must be an integer from 0 to 60.');
   return minutes;
 }
 
 function readDays(text: string): number {
   const days = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(days <= 365)) throw new InvalidArgumentError('It takes 0 to 365 days.');
+  if (!(days <= 365)) throw new InvalidArgumentError('It must be an integer from 0 to 365.');
   return days;
 }
 
@@ -69,13 +69,14 @@ function readDays(text: string): number {
 function readFailures(text: string): number | 'default' {
   if (text === 'default') return text;
   const failures = /^[1-9]\d{0,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(failures <= 100_000)) throw new InvalidArgumentError('It takes 1 to 100000, or default.');
+  if (!(failures <= 100_000))
+    throw new InvalidArgumentError('It must be an integer from 1 to 100000, or default.');
   return failures;
 }
 
 /** Null: the service's default. Undefined: the option is absent. */
-function failuresOf({ lookupFailuresPerHour: given }: Options): number | null | undefined {
-  return given === 'default' ? null : given;
+function failuresOf({ lookupFailuresPerHour: failures }: Options): number | null | undefined {
+  return failures === 'default' ? null : failures;
 }
 
 /** `none` removes the limit. */

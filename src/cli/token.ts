@@ -21,7 +21,8 @@ type Options = {
 function readScopes(text: string): readonly Scope[] {
   const names = [...new Set(text.split(',').map((name) => name.trim()))];
   const read = names.filter(isScope);
-  if (read.length !== names.length) throw new InvalidArgumentError(`It takes some of ${scopes.join(',')}.`);
+  if (read.length !== names.length)
+    throw new InvalidArgumentError(`It must list some of ${scopes.join(',')}.`);
   return read;
 }
 
@@ -75,7 +76,7 @@ export function addTokenCommands(root: Command): void {
       const { store } = await storage.read(() => chooseStore(domain));
       await storage.write(() => revoke(ctx, store, id));
       if (json) printJson({ revoked: id });
-      else print(`Token ${id} works no more.`);
+      else print(`Token ${id} is revoked.`);
     });
 
   token
@@ -99,7 +100,7 @@ function showOnce({ token, secret }: NewToken, json: boolean | undefined): void 
     return;
   }
   printFields({ id: token.id, name: token.name, scopes: token.scopes.join(','), token: secret.reveal() });
-  print('\nKeep it now: it is not shown again.');
+  print('\nSave it now: it is not shown again.');
 }
 
 function rowOf({

@@ -28,7 +28,7 @@ export async function verifyDatabase(
 ): Promise<VerifiedDatabase> {
   let damage: readonly ShownMismatch[] | undefined;
   try {
-    await using database = await openDatabase(config, { prepare, unhurried: true });
+    await using database = await openDatabase(config, { prepare, withoutTimeLimit: true });
     damage = damageOf(config);
     const { stores, mismatches } = await database.storage.read(() => verify(mismatchesMax));
     const { publicIds } = database.ctx.keys;

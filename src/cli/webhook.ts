@@ -5,7 +5,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { isDevelopmentEnvironment, readDatabaseConfig } from '../config.ts';
 import { openDatabase, type Database } from '../database.ts';
 import { loopbackRule, webhookUrlsOf } from '../delivery/webhooks/webhooks.ts';
-import { drawSigningSecret } from '../delivery/webhooks/signature.ts';
+import { generateSigningSecret } from '../delivery/webhooks/signature.ts';
 import { eventTypes } from '../domain/event-type.ts';
 import { eventPatterns, parsePatterns, type Delivery, type Webhook } from '../domain/webhook.ts';
 import { deliveryRecordOf, webhookRecordOf } from '../domain/webhook-record.ts';
@@ -39,7 +39,7 @@ type Options = {
 const limitMax = 250;
 /** How long `test` waits for a running service. */
 const testWaitMs = 15_000;
-const testLookMs = 100;
+const testPollMs = 100;
 
 function readEvents(text: string): readonly string[] {
   const patterns = parsePatterns(text, eventPatterns(eventTypes));
@@ -51,7 +51,8 @@ const readId = idParser('webhook list');
 
 function readLimit(text: string): number {
   const limit = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(limit >= 1 && limit <= limitMax)) throw new InvalidArgumentError(`It takes 1 to ${limitMax}.`);
+  if (!(limit >= 1 && limit <= limitMax))
+    throw new InvalidArgumentError(`It must be an integer from 1 to ${limitMax}.`);
   return limit;
 }
 
@@ -99,7 +100,7 @@ export function addWebhookCommands(root: Command): void {
       withStore(options, async (database, storeId) => {
         const { ctx, storage } = database;
         const url = await readUrl(database, options.url ?? '');
-        const secret = drawSigningSecret(ctx.random);
+        const secret = generateSigningSecret(ctx.random);
         const patterns = options.events ?? [];
         showOnce(await storage.write(() => addWebhook(ctx, { storeId, url, patterns, secret })), options);
       }),
@@ -153,7 +154,7 @@ export function addWebhookCommands(root: Command): void {
     .argument('<id>', 'the id from webhook list', readId)
     .action((id: number, options: Options) =>
       withStore(options, async ({ ctx, storage }, storeId) => {
-        const secret = drawSigningSecret(ctx.random);
+        const secret = generateSigningSecret(ctx.random);
         showOnce(
           await storage.write(() => replaceWebhookSecret(ctx, { storeId, id, versions: null, secret })),
           options,
@@ -166,18 +167,18 @@ export function addWebhookCommands(root: Command): void {
     .action((id: number, options: Options) =>
       withStore(options, async ({ ctx, storage }, storeId) => {
         const { eventId } = await storage.write(() => sendTestEvent(ctx, { storeId, id }));
-        const look = (): Promise<{ readonly delivery: Delivery }> =>
+        const readDelivery = (): Promise<{ readonly delivery: Delivery }> =>
           storage.read(() => showDelivery(storeId, { webhookId: id, eventId }));
-        let { delivery } = await look();
-        for (let waitedMs = 0; delivery.attempts === 0 && waitedMs < testWaitMs; waitedMs += testLookMs) {
-          await wait(testLookMs);
-          ({ delivery } = await look());
+        let { delivery } = await readDelivery();
+        for (let waitedMs = 0; delivery.attempts === 0 && waitedMs < testWaitMs; waitedMs += testPollMs) {
+          await wait(testPollMs);
+          ({ delivery } = await readDelivery());
         }
         if (options.json) printJson(deliveryRecordOf(delivery));
         else printFields(deliveryRow(deliveryRecordOf(delivery)));
         if (delivery.status !== 'delivered') process.exitCode = 1;
         if (delivery.attempts === 0 && !options.json)
-          print('\nIt is queued. Nothing has sent it: does the service run?');
+          print('\nThe delivery is queued, but no process has sent it: check that the service is running.');
       }),
     );
 
@@ -208,7 +209,7 @@ function showOnce({ webhook, secret }: WebhookWithSecret, { json }: Options): vo
     return;
   }
   printFields({ ...rowOf(webhook), secret: secret.reveal() });
-  print('\nKeep it now: it is not shown again.');
+  print('\nSave it now: it is not shown again.');
 }
 
 function rowOf(webhook: Webhook): OutputRow {

@@ -3,6 +3,7 @@
 import { card } from '../api/examples.ts';
 import type { Tag } from '../api/documentation.ts';
 import type { FaultCode } from '../domain/fault.ts';
+import type { Scope } from '../domain/store.ts';
 
 export const requestIdExample = '1f0c5a0e-3d0a-4a0e-9d5c-0a9b6f6e2a11';
 
@@ -10,27 +11,8 @@ export const requestIdExample = '1f0c5a0e-3d0a-4a0e-9d5c-0a9b6f6e2a11';
 export const formValues =
   'In a form, booleans are `true`, `false`, `1` or `0`, integers are digits, lists are separated by commas, and an empty value means null.';
 
-export const introduction = `
-A store issues gift cards, looks them up, finds one for a customer at the counter, and updates or disables them.
-
-## Requests
-Bodies are \`application/json\` or \`application/x-www-form-urlencoded\`, either bare (\`{"initial_value": 25}\`) or wrapped (\`{"gift_card": {"initial_value": 25}}\`, \`gift_card[initial_value]=25\`). JSON takes JSON types: booleans and integers are not accepted as strings; only amounts are numbers or decimal strings. ${formValues} A request without a body, or with an empty body, has no parameters, whatever its content type. An unknown parameter is rejected, and the rest of the request is not applied. Every query accepts the parameters of a storefront's app proxy (\`shop\`, \`logged_in_customer_id\`, \`path_prefix\`, \`timestamp\`, \`signature\`).
-
-## Responses
-Every successful response of the first four operations is \`{"gift_card": {…}}\`; the other operations name their records. Every field is always present. Amounts are strings with exactly the currency's decimals. Ids are integers below 2^53; the ids of gift cards, customers, holds and transactions reveal neither time nor number. An \`ETag\` names the version of a card: \`If-None-Match\` returns 304, \`If-Match\` protects an update.
-
-## Errors
-Every error is \`application/problem+json\` with \`type\`, \`title\`, \`status\`, \`detail\`, \`errors\` and \`request_id\`. All invalid parameters of a request are reported together. After a 5xx or a broken connection the outcome is unknown: send the same request with the same \`Idempotency-Key\` again. A response that is sent before the request's body has been read closes the connection. The server responds to \`Expect: 100-continue\` after it has accepted the credential and the announced size of the body.
-
-## Idempotency
-A write with an \`Idempotency-Key\` is applied only once. Its response is stored encrypted for 24 hours, including an error with 404, 412 or 422, and replayed byte for byte with \`Idempotent-Replayed: true\`. Keys belong to the API client of the token, and survive the rotation of the token. \`If-Match\` is part of the request that a key identifies.
-
-## Dry runs
-Every write accepts \`?dry_run=true\`: the response is the same, with \`Dry-Run: true\`, and nothing is changed, published or stored.
-
-## Failed lookups
-Searches, lookups by code and ids that find nothing are limited per caller: 1,000 per hour of a token, unless the store or the service sets another limit, and 10 per hour of a signed-in customer. The budget refills continuously. A caller whose budget is exhausted receives a 429 with \`Retry-After\` for every search and lookup; other callers are not affected. A creation with a \`code\` that issues no card (a dry run, or a 422) and an update with a \`code\` that is rejected with 422 count as failed lookups, because the response says whether the code exists. A response that is replayed under its \`Idempotency-Key\` is not counted again.
-`.trim();
+export const introduction =
+  'A store issues gift cards, looks them up, finds one for a customer at the counter, and updates or disables them.';
 
 const tagTexts: Readonly<Record<Tag | 'Service', string>> = {
   'Gift cards': 'Issue, find, update and disable gift cards, and re-enable them.',
@@ -40,22 +22,32 @@ const tagTexts: Readonly<Record<Tag | 'Service', string>> = {
   History: 'The ledger of a gift card.',
   Customers: 'The customers of a store and their ids on the storefront.',
   Emails: 'The emails about a gift card, and their delivery.',
-  Events:
-    'Changes in the store, for systems that poll. `sequence` is the version of the card after the event: of two events of one card the one with the higher sequence is the later one, and a missing number is a missed event. Events of one change have the same sequence; an event that changes nothing (an expiry) has the sequence of the previous change; events without a card have 0. The record is as it was at that time, and never contains the code.',
-  Webhooks:
-    'URLs that receive events. Each event is posted at least once, so a receiver ignores a `webhook-id` that it has already received, and responds with 2xx within 10 seconds. Events can arrive in another order: sort them by `sequence`. After a failure the server retries for 72 hours, at growing intervals or after `Retry-After`; a webhook that has only failed for that long is paused, and so is one that responds with 410. Redirects are not followed. `webhook-id`, `webhook-timestamp` and `webhook-signature` sign the message by the Standard Webhooks scheme.',
+  Events: 'Changes in the store, for systems that poll or follow the stream.',
+  Webhooks: 'URLs that receive events, and the log of their deliveries.',
   Service:
     'The state of the service. These paths also work at the root of the service, outside the base path.',
 };
 
 export const tags = Object.entries(tagTexts).map(([name, description]) => ({ name, description }));
 
+/** What a token with a scope can do. */
+export const scopeTexts: Readonly<Record<Scope, string>> = {
+  read_gift_cards: 'Retrieve and search gift cards, transactions and emails.',
+  write_gift_cards: 'Issue and change gift cards.',
+  redeem_gift_cards: 'Look up and spend gift cards: for tills, which cannot issue them.',
+  read_events: 'Read events.',
+  manage_webhooks: 'Create and change webhooks.',
+};
+
+const scopeNames = Object.keys(scopeTexts)
+  .map((scope) => `\`${scope}\``)
+  .join(', ');
+
 export const securitySchemes = {
   bearer: {
     type: 'http',
     scheme: 'bearer',
-    description:
-      'An access token of the store: `Authorization: Bearer lgs_…`. Its scopes are `read_gift_cards`, `write_gift_cards`, `redeem_gift_cards` for tills that can spend but not issue, `read_events`, and `manage_webhooks`.',
+    description: `An access token of the store: \`Authorization: Bearer lgs_…\`. Its scopes are ${scopeNames}.`,
   },
   accessToken: {
     type: 'apiKey',
@@ -74,7 +66,7 @@ export const securitySchemes = {
     in: 'query',
     name: 'signature',
     description:
-      'The signature of the storefront’s app proxy: all other query parameters, decoded, sorted by name, `name=value` without separators, HMAC-SHA-256 with the store’s secret, in lower-case hex; `timestamp` can differ by at most 90 seconds. It proves the route of a request, not its sender: a token is also required, except for a signed-in customer’s own search if the store allows it. A signature that is sent must be valid.',
+      'The signature of the storefront’s app proxy. It replaces a token only for a signed-in customer’s own search, if the store allows it.',
   },
 };
 
@@ -133,6 +125,15 @@ export function headersOfStatus(status: number): readonly (keyof typeof headers)
   }
 }
 
+export type Parameter = {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required?: true;
+  readonly description?: string | undefined;
+  readonly schema: object;
+  readonly example?: string | number;
+};
+
 export const parameters = {
   idempotencyKey: {
     name: 'Idempotency-Key',
@@ -174,7 +175,7 @@ export const parameters = {
     description: 'An id for the request, returned in the response and logged.',
     schema: { type: 'string', pattern: '^[A-Za-z0-9._:/+=@-]{1,128}$' },
   },
-};
+} as const satisfies Readonly<Record<string, Parameter>>;
 
 type PageText = {
   readonly summary: string;

@@ -101,17 +101,18 @@ export function validateChanges(
   const isReleased = releaseHolds && changes.disable === true;
   if (card.held.minor > 0n && !isReleased) {
     if (changes.disable === true && !isDisabled(card)) {
-      errors.add('disable', 'cannot be done: the card has open holds; release_holds releases them');
+      errors.add('disable', 'cannot be true: the card has open holds, which release_holds releases');
     }
     if (changes.balance && exceeds(card.held, changes.balance)) {
-      errors.add('balance', `must be at least ${formatMoney(card.held)}, which is held`);
+      errors.add('balance', `must be at least ${formatMoney(card.held)}, the held amount`);
     }
   }
   if (isDisabled(card)) {
     const effective = effectiveChanges(card, changes);
     if (changes.disable === false) errors.add('disable', 'cannot be undone');
-    if (effective.balance !== undefined) errors.add('balance', 'cannot change: the card is disabled');
-    if (effective.expiresOn !== undefined) errors.add('expires_on', 'cannot change: the card is disabled');
+    if (effective.balance !== undefined) errors.add('balance', 'cannot be changed: the card is disabled');
+    if (effective.expiresOn !== undefined)
+      errors.add('expires_on', 'cannot be changed: the card is disabled');
   }
   return errors.toErrors();
 }

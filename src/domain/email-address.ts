@@ -7,7 +7,7 @@ import { accepted, rejected, type Parsed } from './parsed.ts';
 export const emailLengthMax = 254;
 
 /** Normalization composes at most four UTF-16 units into one, so a longer text cannot become an address. */
-const givenLengthMax = 4 * emailLengthMax;
+const trimmedLengthMax = 4 * emailLengthMax;
 
 /** Characters that are only valid in a quoted local part, which `validator` accepts and no real address has. */
 const unusual = /["\\ \p{Cc}]/u;
@@ -31,11 +31,11 @@ export type EmailAddress = {
 
 export function parseEmail(value: unknown): Parsed<EmailAddress> {
   if (typeof value !== 'string') return rejected('must be an email address');
-  const given = withoutBlanksAround(value);
-  if (given.length <= plainLengthMax && plain.test(given))
-    return accepted({ address: given, key: given.toLowerCase() });
-  const isTooLong = given.length > givenLengthMax;
-  const address = isTooLong ? given : given.normalize('NFC');
+  const trimmed = withoutBlanksAround(value);
+  if (trimmed.length <= plainLengthMax && plain.test(trimmed))
+    return accepted({ address: trimmed, key: trimmed.toLowerCase() });
+  const isTooLong = trimmed.length > trimmedLengthMax;
+  const address = isTooLong ? trimmed : trimmed.normalize('NFC');
   if (isTooLong || address.length > emailLengthMax)
     return rejected(`must have at most ${emailLengthMax} characters`);
   if (unusual.test(address)) return rejected('must be one valid email address');

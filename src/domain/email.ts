@@ -84,7 +84,7 @@ export function parseReminderDays(text: string): Parsed<readonly number[]> {
   const days = parts.map((part) => (/^[1-9]\d{0,3}$/.test(part) ? Number(part) : Number.NaN));
   if (!days.every((day) => day <= reminderDayMax) || days.length > remindersMax)
     return rejected(
-      `takes up to ${remindersMax} numbers of days, 1 to ${reminderDayMax}, such as 30,7, or none`,
+      `must list at most ${remindersMax} numbers of days from 1 to ${reminderDayMax}, such as 30,7, or be none`,
     );
   return accepted([...new Set(days)].toSorted((left, right) => right - left));
 }

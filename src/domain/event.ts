@@ -28,12 +28,12 @@ export type Event = {
   readonly data: Readonly<Record<string, unknown>>;
 };
 
-export function cardCreated(ids: PublicIds, card: Card): Event {
+export function cardCreatedEvent(ids: PublicIds, card: Card): Event {
   return cardEvent('gift_card.created', card, { gift_card: recordOf(ids, card) });
 }
 
 /** The events of an update. Disabling has its own event, in addition to the event of the other changes. */
-export function cardUpdated(ids: PublicIds, card: Card, effective: CardChanges): readonly Event[] {
+export function cardUpdateEvents(ids: PublicIds, card: Card, effective: CardChanges): readonly Event[] {
   const { disable, ...others } = effective;
   const changed = Object.keys(others).map((name) => (name === 'expiresOn' ? 'expires_on' : name));
   const gift_card = recordOf(ids, card);
@@ -48,7 +48,7 @@ function cardEvent(type: CardEventType, card: Card, data: Event['data']): Event 
 }
 
 /** The event of a movement or a hold, with the record of its cause. */
-export function cardMoved(
+export function movementEvent(
   ids: PublicIds,
   type: CardEventType,
   card: Card,
@@ -58,7 +58,7 @@ export function cardMoved(
 }
 
 /** The event of a card whose last valid day has passed, or is near. The card itself has not changed. */
-export function cardExpiry(
+export function cardExpiryEvent(
   ids: PublicIds,
   type: 'gift_card.expired' | 'gift_card.expiring_soon',
   card: Card,
@@ -67,26 +67,26 @@ export function cardExpiry(
 }
 
 /** The event of a card that was re-enabled. */
-export function cardEnabled(ids: PublicIds, card: Card): Event {
+export function cardReenabledEvent(ids: PublicIds, card: Card): Event {
   return cardEvent('gift_card.updated', card, { gift_card: recordOf(ids, card), changed: ['disabled_at'] });
 }
 
 /** The event of a card with a new code. It contains neither code. */
-export function codeRotated(ids: PublicIds, card: Card): Event {
+export function codeRotatedEvent(ids: PublicIds, card: Card): Event {
   return cardEvent('gift_card.code_rotated', card, { gift_card: recordOf(ids, card) });
 }
 
 /** The event of a card whose replaced code was presented. The card itself has not changed. */
-export function retiredCodeUsed(ids: PublicIds, card: Card): Event {
+export function retiredCodeUsedEvent(ids: PublicIds, card: Card): Event {
   return cardEvent('gift_card.retired_code_used', card, { gift_card: recordOf(ids, card) });
 }
 
 /** The event of a card with an email that could not be delivered. */
-export function deliveryFailed(ids: PublicIds, card: Card, delivery: EmailRecord): Event {
+export function deliveryFailedEvent(ids: PublicIds, card: Card, delivery: EmailRecord): Event {
   return cardEvent('gift_card.delivery_failed', card, { gift_card: recordOf(ids, card), delivery });
 }
 
-export function customerCreated(
+export function customerCreatedEvent(
   ids: PublicIds,
   storeId: number,
   { id, email, storefrontCustomerId }: CustomerAccount,

@@ -38,7 +38,7 @@ export function parseAmount(
   { currency, zeroAllowed }: { readonly currency: Currency; readonly zeroAllowed: boolean },
 ): Parsed<Money> {
   if (value instanceof InexactNumber)
-    return rejected('is a number that cannot be held exactly; send it as a string');
+    return rejected('is a number that cannot be represented exactly; send it as a string');
   const text = decimalText(value);
   const bound = zeroAllowed ? 'must be at least 0' : 'must be greater than 0';
   if (text === undefined) return rejected('must be a decimal number such as "15.00"');
@@ -95,7 +95,7 @@ export function exceeds(left: Money, right: Money): boolean {
 
 function inSameCurrency(left: Money, right: Money): bigint {
   if (left.currency.code !== right.currency.code) {
-    throw new RangeError(`${left.currency.code} cannot be reckoned against ${right.currency.code}`);
+    throw new RangeError(`${left.currency.code} cannot be combined with ${right.currency.code}`);
   }
   return right.minor;
 }

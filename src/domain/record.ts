@@ -1,6 +1,6 @@
 /**
- * The records of the API, with the fields of a gift card in the specification's order. A *claim* is a read-only field in
- * an update, from a client that sends back the record that it read.
+ * The records of the API, with the fields of a gift card in the specification's order. An *echoed* field is
+ * a read-only field in an update, from a client that sends back the record that it read.
  */
 
 import { availableOf, stateOf, type Card, type CardState } from './card.ts';
@@ -106,35 +106,35 @@ export function holdRecordOf(ids: PublicIds, hold: Hold, now: number): HoldRecor
 }
 
 /** All fields of a card in any response. */
-type ClaimableRecord = SpendableRecord & { readonly state: CardState };
+type ReadOnlyRecord = SpendableRecord & { readonly state: CardState };
 
 /** A field that updates cannot set. */
-export type ClaimableField = Exclude<keyof ClaimableRecord, 'balance' | 'expires_on' | 'note'>;
+export type ReadOnlyField = Exclude<keyof ReadOnlyRecord, 'balance' | 'expires_on' | 'note'>;
 
-/** Whether a claim equals the card's current value, in any accepted notation. @param today a day of the store. */
-export function isTrue(
+/** Whether an echoed value equals the card's current value, in any accepted notation. @param today a day of the store. */
+export function matchesRecord(
   ids: PublicIds,
-  claim: unknown,
-  field: ClaimableField,
+  value: unknown,
+  field: ReadOnlyField,
   { card, today }: { readonly card: Card; readonly today: string },
 ): boolean {
-  const record: ClaimableRecord = { ...spendableRecordOf(ids, card), state: stateOf(card, today) };
+  const record: ReadOnlyRecord = { ...spendableRecordOf(ids, card), state: stateOf(card, today) };
   const recorded = record[field];
-  if (claim === recorded) return true;
+  if (value === recorded) return true;
   if (typeof recorded === 'number') return false;
-  if (recorded === null) return claim === '';
+  if (recorded === null) return value === '';
   switch (field) {
     case 'initial_value':
     case 'held':
     case 'available': {
-      const amount = parseAmount(claim, { currency: card.initialValue.currency, zeroAllowed: true });
+      const amount = parseAmount(value, { currency: card.initialValue.currency, zeroAllowed: true });
       return amount.ok && formatMoney(amount.value) === recorded;
     }
     case 'customer_email':
     case 'recipient_email':
-      return isSameAddress(claim, recorded);
+      return isSameAddress(value, recorded);
     case 'last_characters':
-      return typeof claim === 'string' && claim.toLowerCase() === recorded;
+      return typeof value === 'string' && value.toLowerCase() === recorded;
     default:
       return false;
   }

@@ -15,7 +15,7 @@ import { deliveryStatuses, pauseReasons } from './webhook.ts';
 
 const idRange = { minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
 
-function closed<T extends Readonly<Record<string, TSchema>>>(properties: T, description: string) {
+function closedObject<T extends Readonly<Record<string, TSchema>>>(properties: T, description: string) {
   return Type.Object(properties, { additionalProperties: false, description });
 }
 
@@ -90,10 +90,10 @@ const record = {
   order_id: nullable(id, 'The order that the card was sold with.', null),
 };
 
-export const giftCardSchema = closed(record, 'A gift card.');
+export const giftCardSchema = closedObject(record, 'A gift card.');
 export type GiftCardRecord = Readonly<Static<typeof giftCardSchema>>;
 
-export const issuedGiftCardSchema = closed(
+export const issuedGiftCardSchema = closedObject(
   {
     ...record,
     code: Type.String({
@@ -105,7 +105,7 @@ export const issuedGiftCardSchema = closed(
   'A new gift card, with its code.',
 );
 
-export const spendableGiftCardSchema = closed(
+export const spendableGiftCardSchema = closedObject(
   {
     ...record,
     held: decimal({ description: 'The part of the balance that open holds reserve.', examples: ['0.00'] }),
@@ -128,10 +128,10 @@ const balance = {
   state: Type.Enum([...cardStates], { description: 'Only an `active` card can be spent.' }),
 };
 
-export const balanceSchema = closed(balance, 'The amount of a gift card that can be spent.');
+export const balanceSchema = closedObject(balance, 'The amount of a gift card that can be spent.');
 export type BalanceRecord = Readonly<Static<typeof balanceSchema>>;
 
-export const tillGiftCardSchema = closed(
+export const tillGiftCardSchema = closedObject(
   { id: record.id, ...balance, last_characters: record.last_characters },
   'A gift card for a caller without `read_gift_cards`.',
 );
@@ -140,7 +140,7 @@ export type TillRecord = Readonly<Static<typeof tillGiftCardSchema>>;
 
 const text = nullable(Type.String());
 
-export const transactionSchema = closed(
+export const transactionSchema = closedObject(
   {
     id: publicId(),
     gift_card_id: publicId(),
@@ -166,7 +166,7 @@ export const transactionSchema = closed(
 );
 export type TransactionRecord = Readonly<Static<typeof transactionSchema>>;
 
-export const holdSchema = closed(
+export const holdSchema = closedObject(
   {
     id: publicId(),
     gift_card_id: publicId(),
@@ -186,7 +186,7 @@ export const holdSchema = closed(
 );
 export type HoldRecord = Readonly<Static<typeof holdSchema>>;
 
-export const customerSchema = closed(
+export const customerSchema = closedObject(
   {
     id: publicId(),
     email: Type.String({ description: 'The email address, as first received.' }),
@@ -197,12 +197,12 @@ export const customerSchema = closed(
 );
 export type CustomerRecord = Readonly<Static<typeof customerSchema>>;
 
-const emailAttempt = closed(
+const emailAttempt = closedObject(
   {
     attempted_at: timestamp(),
     response: nullable(Type.String(), 'The mail server’s last response, on one line; null if it sent none.'),
     failure: Type.Union([
-      closed(
+      closedObject(
         { reason: Type.Enum(['no-response']), detail: Type.String() },
         'Why the mail server did not respond.',
       ),
@@ -212,7 +212,7 @@ const emailAttempt = closed(
   'An attempt to send.',
 );
 
-export const emailDeliverySchema = closed(
+export const emailDeliverySchema = closedObject(
   {
     id,
     gift_card_id: publicId(),
@@ -258,10 +258,10 @@ const webhook = {
   updated_at: timestamp(),
 };
 
-export const webhookSchema = closed(webhook, 'A URL that receives events.');
+export const webhookSchema = closedObject(webhook, 'A URL that receives events.');
 export type WebhookRecord = Readonly<Static<typeof webhookSchema>>;
 
-export const webhookWithSecretSchema = closed(
+export const webhookWithSecretSchema = closedObject(
   {
     ...webhook,
     secret: Type.String({
@@ -272,12 +272,12 @@ export const webhookWithSecretSchema = closed(
   'A webhook with its secret.',
 );
 
-const attempt = closed(
+const attempt = closedObject(
   {
     attempted_at: timestamp(),
     duration_ms: Type.Integer({ minimum: 0 }),
     response: Type.Union([
-      closed(
+      closedObject(
         {
           status: Type.Integer({ minimum: 100, maximum: 999 }),
           body: Type.String({ description: 'The first 4 KiB.' }),
@@ -287,7 +287,7 @@ const attempt = closed(
       Type.Null(),
     ]),
     failure: Type.Union([
-      closed({ reason: Type.String(), detail: Type.String() }, 'Why there was no response.'),
+      closedObject({ reason: Type.String(), detail: Type.String() }, 'Why there was no response.'),
       Type.Null(),
     ]),
   },
@@ -309,15 +309,15 @@ const delivery = {
   last_attempt: Type.Union([attempt, Type.Null()]),
 };
 
-export const deliverySchema = closed(delivery, 'One event for one webhook.');
+export const deliverySchema = closedObject(delivery, 'One event for one webhook.');
 export type DeliveryRecord = Readonly<Static<typeof deliverySchema>>;
 
-export const loggedDeliverySchema = closed(
+export const loggedDeliverySchema = closedObject(
   { ...delivery, log: Type.Array(attempt, { description: 'Every attempt, oldest first.' }) },
   'A delivery with all its attempts.',
 );
 
-export const eventSchema = closed(
+export const eventSchema = closedObject(
   {
     id,
     type: Type.Enum([...eventTypes]),
@@ -328,7 +328,7 @@ export const eventSchema = closed(
       maximum: Number.MAX_SAFE_INTEGER,
       description: 'The version of the card after the event; 0 for an event that is not about a card.',
     }),
-    data: closed(
+    data: closedObject(
       {
         gift_card: Type.Optional(giftCardSchema),
         changed: Type.Optional(
@@ -337,7 +337,7 @@ export const eventSchema = closed(
         transaction: Type.Optional(transactionSchema),
         hold: Type.Optional(holdSchema),
         customer: Type.Optional(
-          closed(
+          closedObject(
             {
               id: publicId(),
               email: Type.String(),

@@ -48,10 +48,10 @@ export function parsePatterns(value: unknown, known: readonly string[]): Parsed<
   const texts = listed.map((text) => (typeof text === 'string' ? text.trim() : text));
   const wrong = texts.find((text) => typeof text !== 'string' || !known.includes(text));
   if (typeof wrong === 'string')
-    return rejected(`must list event types: ${JSON.stringify(wrong.slice(0, 64))} is none`);
+    return rejected(`must list event types: ${JSON.stringify(wrong.slice(0, 64))} is not one`);
   if (wrong !== undefined) return rejected('must be a list of event types');
   const patterns = [...new Set(texts.filter((text) => typeof text === 'string'))];
-  if (patterns.length === 0) return rejected('must name at least one event type');
+  if (patterns.length === 0) return rejected('must list at least one event type');
   return patterns.length > patternsMax
     ? rejected(`must have at most ${patternsMax} items`)
     : accepted(patterns);

@@ -20,7 +20,12 @@ import { Fault } from '../domain/fault.ts';
 import type { Secret } from '../domain/secret.ts';
 import { parseDomain, scopes as allScopes, type Scope, type Store } from '../domain/store.ts';
 import { sameBytes } from '../keys.ts';
-import { findOpenDemonstrationStore, findPresented, findShop, type Shop } from '../service/caller.ts';
+import {
+  findOpenDemonstrationStore,
+  findPresentedToken,
+  findSignedStore,
+  type SignedStore,
+} from '../service/caller.ts';
 import { parseToken, tokenDigest, type PresentedToken } from '../service/token.ts';
 import type { Script } from '../storage/sql.ts';
 import type { ReadCache, Storage } from '../storage/storage.ts';
@@ -45,7 +50,7 @@ export type Authentication = {
   /** Valid tokens by their hashes. */
   readonly tokens: ReadCache<FoundToken>;
   /** The stores of signed requests, by their domains. */
-  readonly shops: ReadCache<Shop>;
+  readonly signedStores: ReadCache<SignedStore>;
   /** Whether development mode can accept requests without a credential. */
   readonly developmentMode: boolean;
 };
@@ -69,7 +74,7 @@ export function authenticate(
   const proxied = proxiedBy(credentials.query);
   if (proxied) return authenticateProxied(authentication, { token, proxied }, credentials);
   if (token) {
-    const found = recallToken(authentication.tokens, token);
+    const found = findToken(authentication.tokens, token);
     return found instanceof Promise ? found.then((read) => tokenCaller(read)) : tokenCaller(found);
   }
   if (!authentication.developmentMode) throw new Fault('unauthenticated');
@@ -77,13 +82,13 @@ export function authenticate(
 }
 
 async function authenticateProxied(
-  { ctx, tokens, shops }: Authentication,
+  { ctx, tokens, signedStores }: Authentication,
   { token, proxied }: { readonly token: PresentedToken | null; readonly proxied: Proxied },
   { query, customerMaySearch }: Credentials,
 ): Promise<Caller> {
   const [found, shop] = await Promise.all([
-    token ? recallToken(tokens, token) : undefined,
-    recall(shops, proxied.shop, () => findShop(ctx, proxied.shop)),
+    token ? findToken(tokens, token) : undefined,
+    findCached(signedStores, proxied.shop, () => findSignedStore(ctx, proxied.shop)),
   ]);
   verifySignature(ctx, proxied, { query, secret: shop?.proxySecret });
   return token ? tokenCaller(found, shop) : customerCaller(shop, proxied, customerMaySearch);
@@ -93,14 +98,14 @@ async function authenticateProxied(
  * Returns the token if it is valid. Invalid tokens are looked up every time, so the response time does not reveal
  * whether a token exists.
  */
-function recallToken(
+function findToken(
   tokens: ReadCache<FoundToken>,
   token: PresentedToken,
 ): FoundToken | Promise<FoundToken | undefined> {
-  return recall(tokens, tokenDigest(token), () => findPresented(token));
+  return findCached(tokens, tokenDigest(token), () => findPresentedToken(token));
 }
 
-function recall<T>(
+function findCached<T>(
   cache: ReadCache<T>,
   key: string,
   script: () => Script<T | undefined>,
@@ -114,8 +119,8 @@ function recall<T>(
  */
 function presentedToken({ headers }: FastifyRequest): PresentedToken | null {
   const bearer = headers.authorization === undefined ? undefined : bearerOf(headers.authorization);
-  const bare = trimmed(headers['x-access-token']);
-  const prefixed = trimmed(headers['x-gcf-access-token']);
+  const bare = trim(headers['x-access-token']);
+  const prefixed = trim(headers['x-gcf-access-token']);
   const text = bearer ?? bare ?? prefixed;
   if (text === undefined) return null;
   const token = (bare ?? text) === text && (prefixed ?? text) === text ? parseToken(text) : undefined;
@@ -129,12 +134,12 @@ function bearerOf(authorization: string): string {
   return bearer;
 }
 
-function trimmed(value: string | string[] | undefined): string | undefined {
+function trim(value: string | string[] | undefined): string | undefined {
   return typeof value === 'string' ? value.trim() : undefined;
 }
 
 /** @param signedBy the store whose signature the request has; undefined: none. */
-function tokenCaller(found: FoundToken | undefined, signedBy?: Shop): Caller {
+function tokenCaller(found: FoundToken | undefined, signedBy?: SignedStore): Caller {
   if (!found) throw new Fault('unauthenticated');
   const { token, record } = found;
   if (signedBy && signedBy.store.id !== record.store.id) throw new Fault('invalid-signature');
@@ -149,7 +154,11 @@ function tokenCaller(found: FoundToken | undefined, signedBy?: Shop): Caller {
   };
 }
 
-function customerCaller(shop: Shop | undefined, { customerId }: Proxied, customerMaySearch: boolean): Caller {
+function customerCaller(
+  shop: SignedStore | undefined,
+  { customerId }: Proxied,
+  customerMaySearch: boolean,
+): Caller {
   if (!shop || !customerMaySearch || !shop.store.customerSearch || customerId === null) {
     throw new Fault('unauthenticated');
   }
@@ -173,16 +182,16 @@ type Proxied = {
 
 /** Null if the request has no signature. @throws Fault `invalid-signature` if a parameter is missing or malformed. */
 function proxiedBy(query: readonly QueryParameter[]): Proxied | null {
-  const given = new Map(query);
-  const signature = given.get('signature');
+  const parameters = new Map(query);
+  const signature = parameters.get('signature');
   if (signature === undefined) return null;
-  const shop = parseDomain(given.get('shop') ?? '');
-  const timestamp = given.get('timestamp');
+  const shop = parseDomain(parameters.get('shop') ?? '');
+  const timestamp = parameters.get('timestamp');
   const allWellFormed = proxyParameters.every((name) =>
-    isWellFormed(name, given.get(name) ?? wellFormedAbsence[name]),
+    isWellFormed(name, parameters.get(name) ?? wellFormedAbsence[name]),
   );
   if (!shop.ok || timestamp === undefined || !allWellFormed) throw new Fault('invalid-signature');
-  const customer = given.get('logged_in_customer_id');
+  const customer = parameters.get('logged_in_customer_id');
   return {
     shop: shop.value,
     timestamp: Number(timestamp),

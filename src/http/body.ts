@@ -155,7 +155,7 @@ function countKeys(root: object): number {
 
 function assertNotRepeated(names: ReadonlySet<string>): void {
   if (names.size === 0) return;
-  const errors = Object.fromEntries([...names].map((name) => [name, ['is given twice']]));
+  const errors = Object.fromEntries([...names].map((name) => [name, ['is repeated']]));
   throw new Fault('invalid-body', { errors });
 }
 
@@ -204,14 +204,14 @@ function keepInexactNumbers(_key: string, value: unknown, context?: { readonly s
 /** Whether two decimal numbers, with or without exponents, are equal. */
 function isSameDecimal(left: string, right: string): boolean {
   if (left === right) return true;
-  const [one, other] = [normalised(left), normalised(right)];
+  const [one, other] = [normalize(left), normalize(right)];
   return one !== undefined && one === other;
 }
 
 const decimal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /** The sign, the digits without leading and trailing zeros, and the exponent of ten of a decimal number. */
-function normalised(text: string): string | undefined {
+function normalize(text: string): string | undefined {
   const [, sign, whole = '', fraction = '', exponent = '0'] = decimal.exec(text) ?? [];
   if (sign === undefined) return undefined;
   const digits = whole + fraction;

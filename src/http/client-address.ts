@@ -77,7 +77,7 @@ export type ClientAddresses = {
 export function clientAddresses(trustedProxies: readonly string[]): ClientAddresses {
   const trusted = new BlockList();
   for (const network of trustedProxies) addNetwork(trusted, network);
-  const trusts = ({ text, family }: Address): boolean => trusted.check(text, family);
+  const isTrustedProxy = ({ text, family }: Address): boolean => trusted.check(text, family);
   /** The addresses of the open connections' peers, because parsing an IPv6 address takes 1 µs. */
   const peers = new WeakMap<Socket, Address>();
   const peerOf = (socket: Socket): Address | undefined => {
@@ -90,18 +90,18 @@ export function clientAddresses(trustedProxies: readonly string[]): ClientAddres
   return {
     isTrusted(peer) {
       const address = parseAddress(peer ?? '');
-      return address !== undefined && trusts(address);
+      return address !== undefined && isTrustedProxy(address);
     },
     of({ socket, headers }) {
       let client = peerOf(socket);
-      if (!client || trustedProxies.length === 0 || !trusts(client)) return client?.text ?? '';
+      if (!client || trustedProxies.length === 0 || !isTrustedProxy(client)) return client?.text ?? '';
       // Each proxy appends its peer, so the last entry is the nearest. The first invalid entry ends the search, because
       // the client may have invented the entries before it.
       for (const entry of forwardedFor(headers['x-forwarded-for']).toReversed()) {
         const next = parseAddress(withoutPort(entry));
         if (!next) break;
         client = next;
-        if (!trusts(next)) break;
+        if (!isTrustedProxy(next)) break;
       }
       return client.text;
     },
@@ -111,7 +111,7 @@ export function clientAddresses(trustedProxies: readonly string[]): ClientAddres
 function addNetwork(list: BlockList, network: string): void {
   const [text = '', length] = network.split('/');
   const address = parseAddress(text);
-  if (!address) throw new Error(`${network} is no network`);
+  if (!address) throw new Error(`${network} is not a network`);
   const { family } = address;
   if (length === undefined) return list.addAddress(address.text, family);
   const isMapped = family === 'ipv4' && isIP(text) === 6;

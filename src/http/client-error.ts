@@ -13,7 +13,7 @@ const faultCodes: Readonly<Record<string, FaultCode>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'body-too-large',
 };
 
-export function respondClientError(
+export function sendClientError(
   error: NodeJS.ErrnoException,
   socket: Socket,
   options: {

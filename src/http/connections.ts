@@ -7,7 +7,7 @@ import { addressKey } from './client-address.ts';
 import { isReceived, drain } from './drain.ts';
 
 /** Why a connection without an error is closed. */
-export type ClosedFor = 'peer limit' | 'room';
+export type CloseReason = 'peer limit' | 'room';
 
 export type OpenConnections = {
   /** Tracks a request that does not emit the server's `request` event. */
@@ -39,11 +39,11 @@ export function guardConnections(
   {
     limits,
     isTrusted,
-    closed,
+    onClosed,
   }: {
     readonly limits: Limits;
     readonly isTrusted: (peer: string | undefined) => boolean;
-    readonly closed: (reason: ClosedFor) => void;
+    readonly onClosed: (reason: CloseReason) => void;
   },
 ): OpenConnections {
   const connections = new Map<Socket, Connection>();
@@ -51,7 +51,7 @@ export function guardConnections(
   const perPeer = new Map<string, number>();
   /** In the order in which they became idle. */
   const idle = new Set<Socket>();
-  const roomyMax = limits.connectionsMax - limits.connectionsSpare;
+  const softMax = limits.connectionsMax - limits.connectionsSpare;
 
   const count = (peer: string, change: number): void => {
     const left = (perPeer.get(peer) ?? 0) + change;
@@ -61,14 +61,14 @@ export function guardConnections(
 
   const makeRoom = (newest: Socket): void => {
     const [longest] = idle;
-    const expendable = longest === newest ? oldestUntaken() : longest;
-    if (!expendable) return;
-    closed('room');
-    expendable.destroy();
-    forget(expendable);
+    const victim = longest === newest ? findOldestUnread() : longest;
+    if (!victim) return;
+    onClosed('room');
+    victim.destroy();
+    forget(victim);
   };
 
-  const oldestUntaken = (): Socket | undefined =>
+  const findOldestUnread = (): Socket | undefined =>
     connections
       .entries()
       .find(
@@ -86,7 +86,7 @@ export function guardConnections(
     const peer = isTrusted(socket.remoteAddress) ? undefined : addressKey(socket.remoteAddress ?? '');
     if (peer !== undefined) {
       if ((perPeer.get(peer) ?? 0) >= limits.connectionsPerPeerMax) {
-        closed('peer limit');
+        onClosed('peer limit');
         socket.destroy();
         return;
       }
@@ -106,7 +106,7 @@ export function guardConnections(
       if (request && !isReceived(request)) drain(socket, limits, request);
       else destroySoon();
     };
-    if (connections.size > roomyMax) makeRoom(socket);
+    if (connections.size > softMax) makeRoom(socket);
   });
 
   const follow = (request: IncomingMessage, response: ServerResponse): void => {

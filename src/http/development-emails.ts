@@ -9,9 +9,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunc
 import { formatInstant } from '../domain/day.ts';
 import { Fault } from '../domain/fault.ts';
 import type { EmailKind } from '../domain/email.ts';
+import { markup, type Markup } from '../markup.ts';
 import { requireLocalRequest } from './auth.ts';
 import { style } from './development-emails-style.ts';
-import { markup, type Markup } from './reference/markup.ts';
 
 type StoredEmail = {
   readonly name: string;
@@ -45,22 +45,22 @@ export function addDevelopmentEmails(
   prefix: string,
 ): void {
   app.get(`${prefix}/dev/mails`, { onRequest }, async (_request, reply) =>
-    page(reply, { title: 'Mails', body: list(await kept.list()), base: '' }),
+    page(reply, { title: 'Emails', body: list(await kept.list()), base: '' }),
   );
   app.get(`${prefix}/dev/mails.css`, { onRequest }, (_request, reply) =>
-    response(reply, pagePolicy).type('text/css; charset=utf-8').send(style),
+    setHeaders(reply, pagePolicy).type('text/css; charset=utf-8').send(style),
   );
   app.get(`${prefix}/dev/mails/:name`, { onRequest }, async (request, reply) => {
-    const email = await found(kept.read(nameOf(request)));
+    const email = await requireFound(kept.read(nameOf(request)));
     return page(reply, { title: email.subject, body: view(email), base: '../' });
   });
   app.get(`${prefix}/dev/mails/:name/html`, { onRequest }, async (request, reply) => {
-    const { html } = await found(kept.read(nameOf(request)));
-    return response(reply, emailPolicy).type('text/html; charset=utf-8').send(html);
+    const { html } = await requireFound(kept.read(nameOf(request)));
+    return setHeaders(reply, emailPolicy).type('text/html; charset=utf-8').send(html);
   });
   app.get(`${prefix}/dev/mails/:name/eml`, { onRequest }, async (request, reply) => {
-    const eml = await found(kept.readEml(nameOf(request)));
-    return response(reply, pagePolicy)
+    const eml = await requireFound(kept.readEml(nameOf(request)));
+    return setHeaders(reply, pagePolicy)
       .type('message/rfc822')
       .header('content-disposition', `attachment; filename="${nameOf(request)}.eml"`)
       .send(Buffer.from(eml));
@@ -73,7 +73,7 @@ function onRequest(request: FastifyRequest, _reply: FastifyReply, done: HookHand
 }
 
 function page(reply: FastifyReply, shown: Page): FastifyReply {
-  return response(reply, pagePolicy)
+  return setHeaders(reply, pagePolicy)
     .type('text/html; charset=utf-8')
     .send(String(frame(shown)));
 }
@@ -83,13 +83,13 @@ function nameOf({ params }: FastifyRequest): string {
 }
 
 /** @throws Fault `not-found`. */
-async function found<T>(reading: Promise<T | undefined>): Promise<T> {
+async function requireFound<T>(reading: Promise<T | undefined>): Promise<T> {
   const read = await reading;
   if (read === undefined) throw new Fault('not-found');
   return read;
 }
 
-function response(reply: FastifyReply, policy: string): FastifyReply {
+function setHeaders(reply: FastifyReply, policy: string): FastifyReply {
   return reply.headers({
     'content-security-policy': policy,
     'referrer-policy': 'no-referrer',
@@ -136,18 +136,18 @@ function list(emails: readonly StoredEmail[]): Markup {
 ${rows}</tbody>
 </table>`;
   return markup`<header>
-<h1>Mails</h1>
-<p>Without <code>SMTP_URL</code>, the emails of every store are kept on this machine instead of being sent. They hold working codes.</p>
+<h1>Emails</h1>
+<p>Without <code>SMTP_URL</code>, the emails of every store are kept on this machine instead of being sent. They contain valid codes.</p>
 </header>
 <main>
-${rows.length > 0 ? table : markup`<p class="none">No mails yet. Create a gift card with a <code>recipient_email</code>.</p>`}
+${rows.length > 0 ? table : markup`<p class="none">No emails yet. Create a gift card with a <code>recipient_email</code>.</p>`}
 </main>`;
 }
 
 function view(email: StoredEmail & { readonly text: string }): Markup {
   const { name, subject, to, from, kind, date, messageId, text } = email;
   return markup`<header>
-<p><a href="../mails">← Mails</a></p>
+<p><a href="../mails">← Emails</a></p>
 <h1>${subject}</h1>
 <dl>
 <dt>From</dt><dd>${from}</dd>
@@ -156,11 +156,11 @@ function view(email: StoredEmail & { readonly text: string }): Markup {
 <dt>Time</dt><dd><time datetime="${formatInstant(date)}">${shownInstant(date)} UTC</time></dd>
 <dt>Message-ID</dt><dd>${messageId}</dd>
 </dl>
-<p><a href="${name}/eml">The whole message (.eml)</a> · <a href="${name}/html">HTML alone</a></p>
+<p><a href="${name}/eml">Complete message (.eml)</a> · <a href="${name}/html">HTML only</a></p>
 </header>
 <main>
 <h2>HTML</h2>
-<iframe sandbox src="${name}/html" title="The mail as HTML"></iframe>
+<iframe sandbox src="${name}/html" title="The email as HTML"></iframe>
 <h2>Text</h2>
 <pre>${text}</pre>
 </main>`;

@@ -10,7 +10,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Limits } from '../config.ts';
 
-type DrainLimits = Pick<Limits, 'lingerIdleMs' | 'lingerMaxMs' | 'lingerBytesMax'>;
+type DrainLimits = Pick<Limits, 'drainIdleMs' | 'drainMaxMs' | 'drainBytesMax'>;
 
 const draining = new WeakSet<Socket>();
 
@@ -26,14 +26,14 @@ export function isReceived({ complete, headers }: IncomingMessage): boolean {
 
 /**
  * Ends a connection after the data that is already written. It is destroyed when the client has closed it, has been
- * silent for `lingerIdleMs`, or has reached another limit.
+ * silent for `drainIdleMs`, or has reached another limit.
  * @param request the incomplete request on the connection, if there is one.
  */
 export function drain(socket: Socket, limits: DrainLimits, request?: IncomingMessage): void {
   if (socket.destroyed || draining.has(socket)) return;
   draining.add(socket);
   const destroy = (): void => void socket.destroy();
-  const deadline = setTimeout(destroy, limits.lingerMaxMs);
+  const deadline = setTimeout(destroy, limits.drainMaxMs);
   let silence: NodeJS.Timeout | undefined;
   let bytes = 0;
   socket.once('close', () => {
@@ -43,23 +43,23 @@ export function drain(socket: Socket, limits: DrainLimits, request?: IncomingMes
   socket.end(() => {
     if (socket.readableEnded) return destroy();
     socket.once('end', destroy);
-    silence = setTimeout(destroy, limits.lingerIdleMs);
+    silence = setTimeout(destroy, limits.drainIdleMs);
   });
   // Detaches the socket from the HTTP parser, which would read further requests.
-  const takeOver = (): void => {
+  const readFromSocket = (): void => {
     socket.removeAllListeners('data');
     socket.on('data', (chunk: Uint8Array) => {
       bytes += chunk.length;
       silence?.refresh();
-      if (bytes > limits.lingerBytesMax) destroy();
+      if (bytes > limits.drainBytesMax) destroy();
     });
   };
   // The parser pauses the socket while a body is not consumed, and only the parser can resume it.
   request?.resume();
   socket.resume();
   setImmediate(() => {
-    if (!socket.isPaused()) return takeOver();
-    socket.once('resume', takeOver);
+    if (!socket.isPaused()) return readFromSocket();
+    socket.once('resume', readFromSocket);
     socket.resume();
   });
 }

@@ -34,7 +34,7 @@ export function isKnown(ifNoneMatch: string | undefined, etag: string): boolean 
 }
 
 /** The response to a client that has the current version. */
-export function notModified(etag: string): HttpResponse {
+export function notModifiedResponse(etag: string): HttpResponse {
   return { status: 304, headers: { etag, 'cache-control': 'no-store' }, body: '' };
 }
 

@@ -47,7 +47,7 @@ const shareOfToken = 0.5;
 /** A stream is closed for another one only if its client has stalled for this time. */
 const stalledMs = 1_000;
 /** The minimum time between two reads for new events. */
-const restMs = 50;
+const pauseMs = 50;
 const heartbeatMs = 15_000;
 /** The reconnection time that clients receive. */
 const retryMs = 2_000;
@@ -57,7 +57,7 @@ export function eventStreams(options: StreamsOptions): EventStreams {
   const ofStoreMax = options.streamsMax * shareOfStore;
 
   /** The streams of which one must be closed before the caller can open another; undefined if none must be closed. */
-  const crowdOf = ({ store, tokenId }: Caller): readonly OpenStream[] | undefined => {
+  const streamsAtLimit = ({ store, tokenId }: Caller): readonly OpenStream[] | undefined => {
     const ofStore = [...open].filter(({ caller }) => caller.store.id === store.id);
     const ofToken = ofStore.filter(({ caller }) => caller.tokenId === tokenId);
     if (ofToken.length >= Math.max(1, ofStoreMax * shareOfToken)) return ofToken;
@@ -65,8 +65,8 @@ export function eventStreams(options: StreamsOptions): EventStreams {
     return open.size >= options.streamsMax ? [...open] : undefined;
   };
 
-  const makeRoom = (crowd: readonly OpenStream[]): void => {
-    const [slowest] = crowd.toSorted((left, right) => right.stalledForMs() - left.stalledForMs());
+  const makeRoom = (streams: readonly OpenStream[]): void => {
+    const [slowest] = streams.toSorted((left, right) => right.stalledForMs() - left.stalledForMs());
     if (!slowest || slowest.stalledForMs() < stalledMs)
       throw new Fault('overloaded', { retryAfterSeconds: 5 });
     open.delete(slowest);
@@ -75,8 +75,8 @@ export function eventStreams(options: StreamsOptions): EventStreams {
 
   return {
     open(caller, after) {
-      const crowd = crowdOf(caller);
-      if (crowd) makeRoom(crowd);
+      const streams = streamsAtLimit(caller);
+      if (streams) makeRoom(streams);
       const opened = openStream(options, caller, after);
       open.add(opened);
       opened.stream.once('close', () => open.delete(opened));
@@ -105,30 +105,30 @@ function openStream(
   const { store, tokenId } = caller;
   let last = after;
   /** Whether the client is reading. If not, `rejectedAt` is when it stopped. */
-  let isWanted = false;
+  let isClientReading = false;
   let rejectedAt = performance.now();
-  let isLooking = false;
+  let isReading = false;
   /** Whether another read is due after the one in progress. */
   let isDue = false;
-  let lookedAt = Number.NEGATIVE_INFINITY;
-  let rest: NodeJS.Timeout | undefined;
+  let readAt = Number.NEGATIVE_INFINITY;
+  let pause: NodeJS.Timeout | undefined;
   let hasEnd = false;
 
   const stream = new Readable({
     read() {
-      isWanted = true;
-      look();
+      isClientReading = true;
+      readEvents();
     },
     destroy(error, done) {
-      clearTimeout(rest);
+      clearTimeout(pause);
       for (const timer of timers) clearInterval(timer);
       unsubscribe();
       done(error);
     },
   });
   const send = (text: string): void => {
-    isWanted = stream.push(text);
-    if (!isWanted) rejectedAt = performance.now();
+    isClientReading = stream.push(text);
+    if (!isClientReading) rejectedAt = performance.now();
   };
   const isOver = (): boolean => hasEnd || stream.destroyed;
   const end = (): void => {
@@ -136,28 +136,28 @@ function openStream(
     hasEnd = true;
     stream.push(null);
     // A client that does not read the rest is disconnected like any other.
-    isWanted = false;
+    isClientReading = false;
     rejectedAt = performance.now();
   };
-  const endAtOnce = (): void => {
+  const endImmediately = (): void => {
     // A client that is not reading now would not receive the end.
-    if (isWanted) end();
+    if (isClientReading) end();
     else stream.destroy();
   };
 
-  const look = (): void => {
+  const readEvents = (): void => {
     if (isOver()) return;
     isDue = true;
-    if (isLooking) return;
-    clearTimeout(rest);
-    const restNowMs = lookedAt + restMs - performance.now();
-    if (restNowMs > 0) {
-      rest = setTimeout(look, restNowMs);
+    if (isReading) return;
+    clearTimeout(pause);
+    const pauseNowMs = readAt + pauseMs - performance.now();
+    if (pauseNowMs > 0) {
+      pause = setTimeout(readEvents, pauseNowMs);
       return;
     }
-    isLooking = true;
+    isReading = true;
     isDue = false;
-    const limit = isWanted ? eventsAtOnce : 0;
+    const limit = isClientReading ? eventsAtOnce : 0;
     storage
       .read(() =>
         // One snapshot, so an event that was committed after a revocation is never read without it.
@@ -169,34 +169,36 @@ function openStream(
       .then(
         ([isAllowed, events]) => {
           if (isOver()) return;
-          if (!isAllowed) return endAtOnce();
+          if (!isAllowed) return endImmediately();
           for (const event of events) send(messageOf(event, store.domain));
           last = events.at(-1)?.id ?? last;
           const mayHaveMore = limit > 0 && events.length === limit;
-          isDue ||= isWanted && (mayHaveMore || limit === 0);
-          lookedAt = mayHaveMore ? Number.NEGATIVE_INFINITY : performance.now();
+          isDue ||= isClientReading && (mayHaveMore || limit === 0);
+          readAt = mayHaveMore ? Number.NEGATIVE_INFINITY : performance.now();
         },
         // The database is unavailable. The next read retries.
-        () => void (lookedAt = performance.now()),
+        () => void (readAt = performance.now()),
       )
       .then(() => {
-        isLooking = false;
-        if (isDue) look();
+        isReading = false;
+        if (isDue) readEvents();
       })
       .catch((error: unknown) => stream.destroy(error instanceof Error ? error : new Error(String(error))));
   };
 
-  const beat = (): void => {
-    if (isWanted && !isOver()) send(': \n\n');
+  const sendHeartbeat = (): void => {
+    if (isClientReading && !isOver()) send(': \n\n');
   };
   const poll = (): void => {
-    if (!isWanted && performance.now() - rejectedAt >= patienceMs) stream.destroy();
-    look();
+    if (!isClientReading && performance.now() - rejectedAt >= patienceMs) stream.destroy();
+    readEvents();
   };
-  const timers = [setInterval(poll, pollMs), setInterval(beat, heartbeatMs)].map((timer) => timer.unref());
-  const unsubscribe = onCommit(look);
+  const timers = [setInterval(poll, pollMs), setInterval(sendHeartbeat, heartbeatMs)].map((timer) =>
+    timer.unref(),
+  );
+  const unsubscribe = onCommit(readEvents);
   send(`retry: ${retryMs}\n\n`);
-  const stalledForMs = (): number => (isWanted ? 0 : performance.now() - rejectedAt);
+  const stalledForMs = (): number => (isClientReading ? 0 : performance.now() - rejectedAt);
   return { stream, caller, stalledForMs, end };
 }
 

@@ -3,10 +3,10 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Fault } from '../domain/fault.ts';
+import { markup, type Markup } from '../markup.ts';
 import { version } from '../version.ts';
 import { requireLocalRequest } from './auth.ts';
 import { pagePaths } from './page-paths.ts';
-import { markup, type Markup } from './reference/markup.ts';
 import type { Services } from './services.ts';
 
 /** It has no characters that `markup` escapes, so its hash is that of the style in the page. */
@@ -44,10 +44,10 @@ type Shown = { readonly isReady: boolean; readonly prefix: string; readonly isLo
 
 function page({ isReady, prefix, isLocal: mayRead }: Shown, { email, developmentMode }: Services): Markup {
   const emails = markup`<dt>Emails</dt>
-<dd><a href="${prefix}/dev/mails">The emails that are kept on this machine</a>: nothing is sent without <code>SMTP_URL</code>.</dd>
+<dd><a href="${prefix}/dev/mails">The emails that are kept on this machine</a>: no email is sent without <code>SMTP_URL</code>.</dd>
 `;
   const development = markup`<dt>Development mode</dt>
-<dd>Until the database holds a real store, requests from this machine need no access token and reach the demonstration store.</dd>
+<dd>Until the database contains a real store, requests from this machine do not need an access token and use the demonstration store.</dd>
 `;
   return markup`<!doctype html>
 <html lang="en">

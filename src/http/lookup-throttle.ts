@@ -10,7 +10,12 @@
  */
 
 import { Fault } from '../domain/fault.ts';
-import { countedRefill, failuresLeft, recordFailedLookup, throttled } from '../service/lookup-throttle.ts';
+import {
+  countedRefill,
+  failuresLeft,
+  recordFailedLookup,
+  tooManyLookups,
+} from '../service/lookup-throttle.ts';
 import type { Context } from '../context.ts';
 import type { HttpResponse } from '../service/http-response.ts';
 import { findRefilledAt, type LookupCaller } from '../storage/lookup-throttle.ts';
@@ -103,12 +108,12 @@ export function lookupThrottle({
     return state;
   };
 
-  const rejection = (caller: Caller, state: State): Fault => {
+  const throttle = (caller: Caller, state: State): Fault => {
     const now = ctx.clock.now();
     const isNew = now - state.loggedAt >= logPeriodMs;
     if (isNew) state.loggedAt = now;
     onThrottled(caller, isNew);
-    return throttled(state.refilledAt ?? 0, { now, perHour: perHourOf(caller) });
+    return tooManyLookups(state.refilledAt ?? 0, { now, perHour: perHourOf(caller) });
   };
 
   /** Reads the row of a caller. */
@@ -129,7 +134,7 @@ export function lookupThrottle({
   const reserveNow = (caller: Caller, state: State): boolean => {
     const budget = { now: ctx.clock.now(), perHour: perHourOf(caller) };
     const left = failuresLeft(state.refilledAt ?? 0, budget);
-    if (left < 1) throw rejection(caller, state);
+    if (left < 1) throw throttle(caller, state);
     if (state.reserved >= left) return false;
     state.reserved += 1;
     return true;
@@ -166,7 +171,7 @@ export function lookupThrottle({
     const refilledAt = await storage.write(() => recordFailedLookup(keyOf(caller), budget));
     if (refilledAt === undefined) {
       await refresh(state, keyOf(caller));
-      throw rejection(caller, state);
+      throw throttle(caller, state);
     }
     // Before the reservation ends, so that one of the two always counts.
     state.refilledAt = laterRefill(state, refilledAt, budget.now);

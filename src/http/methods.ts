@@ -28,7 +28,7 @@ export function collectMethods(app: FastifyInstance): RouteMethods {
 
 /**
  * Adds the routes for all other methods.
- * @param refuse responds to such a request, except OPTIONS, or to one whose path has an empty parameter.
+ * @param reject responds to such a request, except OPTIONS, or to one whose path has an empty parameter.
  */
 export function addOtherMethods(
   app: FastifyInstance,
@@ -37,10 +37,10 @@ export function addOtherMethods(
 ): void {
   for (const method of routable) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
   // A copy, because `routes` collects the routes that are added here.
-  for (const [url, methods] of [...routes].map(([path, given]) => [path, new Set(given)] as const)) {
+  for (const [url, methods] of [...routes].map(([path, collected]) => [path, new Set(collected)] as const)) {
     if (methods.has('GET')) methods.add('HEAD');
     const allow = [...methods, 'OPTIONS'].toSorted().join(', ');
-    const response = (request: FastifyRequest, reply: FastifyReply): void => {
+    const respond = (request: FastifyRequest, reply: FastifyReply): void => {
       request.isUnrouted = true;
       // The router accepts an empty parameter, as in `/gift_card/`, which is not the path of a record.
       if (Object.values(request.params as object).includes('')) return reject(request, reply, 'not-found');
@@ -52,8 +52,8 @@ export function addOtherMethods(
       method: routable.filter((method) => !methods.has(method)),
       url,
       // Before the body is read.
-      onRequest: (request, reply, _done) => response(request, reply),
-      handler: response,
+      onRequest: (request, reply, _done) => respond(request, reply),
+      handler: respond,
     });
   }
 }

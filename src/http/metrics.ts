@@ -57,7 +57,7 @@ export function createMetrics({
   });
   new Gauge({
     name: 'largesse_script_queue_depth',
-    help: 'Scripts that wait to be run.',
+    help: 'Scripts that are waiting.',
     registers,
     collect() {
       this.set(queueDepth());
@@ -88,53 +88,53 @@ export function createMetrics({
   });
   const mismatches = new Gauge({
     name: 'largesse_ledger_mismatches',
-    help: 'Mismatches that the last complete background verification of the ledger found, or the present one so far if that is more.',
+    help: 'Mismatches that the last complete background verification of the ledger found, or the current one if it has found more.',
     registers,
   });
   const primaries = new Gauge({
     name: 'largesse_database_primaries',
-    help: 'Servers of DATABASE_URL that accept writes, as of the last check of several hosts. More than 1: an old primary must be stopped. 0: with one host, or if none does.',
+    help: 'Servers of DATABASE_URL that accept writes, at the last check of several hosts. More than 1: an old primary must be stopped. 0: DATABASE_URL has one host, or no server accepts writes.',
     registers,
   });
   const failures = new Counter({
     name: 'largesse_client_errors_total',
-    help: 'Connections whose request could not be read as HTTP.',
+    help: 'Connections that sent a request that is not valid HTTP.',
     registers,
   });
   const closedConnections = new Counter({
     name: 'largesse_connections_closed_total',
-    help: 'Connections closed to keep to a limit. peer limit: a new one of a peer with too many. room: the longest idle one, for a new one.',
+    help: 'Connections closed because of a limit. peer limit: a new connection of a peer that has too many. room: the connection that was idle for longest, to accept a new one.',
     labelNames: ['reason'],
     registers,
   });
   const throttledLookups = new Counter({
     name: 'largesse_lookup_throttled_total',
-    help: 'Searches and lookups that were rejected because the caller had too many failed ones.',
+    help: 'Searches and lookups that were rejected because too many of the caller failed.',
     registers,
   });
   const attempts = new Histogram({
     name: 'largesse_webhook_attempt_duration_seconds',
-    help: 'Duration of attempts to deliver an event to a webhook, by what came of the delivery.',
+    help: 'Duration of attempts to deliver an event to a webhook, by the status of the delivery after the attempt.',
     labelNames: ['outcome'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
   });
   const pauses = new Counter({
     name: 'largesse_webhooks_paused_total',
-    help: 'Webhooks that were paused because nothing could be delivered to them for days, or they said that they are gone.',
+    help: 'Webhooks that were paused because every delivery failed for 72 hours, or because the receiver responded with 410.',
     registers,
   });
 
   const emails = new Histogram({
     name: 'largesse_mail_attempt_duration_seconds',
-    help: 'Duration of attempts to send a mail, by what came of them. unknown: the mail server had all of it and did not answer, so that it may be sent twice.',
+    help: 'Duration of attempts to send an email, by outcome. unknown: the mail server received the complete email but did not respond, so it can be sent twice.',
     labelNames: ['outcome'],
     buckets: [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 120],
     registers,
   });
   const emailsReclaimed = new Counter({
-    name: 'largesse_mails_taken_over_total',
-    help: 'Mails that a process had claimed and did not settle in time, because it died: at most so many may have been sent twice.',
+    name: 'largesse_emails_reclaimed_total',
+    help: 'Emails that were claimed again because a process did not settle them in time. Each can have been sent twice.',
     registers,
   });
 

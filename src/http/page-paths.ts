@@ -6,6 +6,9 @@ export const pagePaths = {
   metrics: '/metrics',
   openapi: '/openapi.json',
   reference: '/docs',
-  referenceStyle: '/docs/reference.css',
+  referenceMarkdown: '/docs.md',
+  referencePage: '/docs/:page',
+  llms: '/llms.txt',
+  llmsFull: '/llms-full.txt',
   problem: '/docs/problems/:code',
 } as const;

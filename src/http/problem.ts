@@ -25,12 +25,12 @@ export const problems = {
   'invalid-idempotency-key': {
     status: 400,
     title: 'Bad Request',
-    detail: 'Idempotency-Key takes 1 to 255 visible ASCII characters.',
+    detail: 'Idempotency-Key must have 1 to 255 visible ASCII characters.',
   },
   unauthenticated: {
     status: 401,
     title: 'Unauthorized',
-    detail: 'The request needs an access token that works.',
+    detail: 'The request does not have a valid access token.',
   },
   'invalid-signature': {
     status: 401,
@@ -40,19 +40,23 @@ export const problems = {
   'insufficient-scope': {
     status: 403,
     title: 'Forbidden',
-    detail: 'The access token lacks the scope that this takes.',
+    detail: 'The access token lacks a scope that the operation requires.',
   },
   'cross-site-request': {
     status: 403,
     title: 'Forbidden',
     detail:
-      'Without a credential, the service accepts only requests that this machine sends to it directly over HTTP/1.1, not those of other sites or of proxies.',
+      'Without a credential, the service accepts only requests that this machine sends directly over HTTP/1.1, not requests from other sites or through proxies.',
   },
-  'not-found': { status: 404, title: 'Not Found', detail: 'There is nothing here that you may see.' },
+  'not-found': {
+    status: 404,
+    title: 'Not Found',
+    detail: 'The resource does not exist, or the caller cannot access it.',
+  },
   'method-not-allowed': {
     status: 405,
     title: 'Method Not Allowed',
-    detail: 'The path is known, but not with this method: see Allow.',
+    detail: 'The path does not support this method: see Allow.',
   },
   'request-timeout': {
     status: 408,
@@ -62,33 +66,34 @@ export const problems = {
   'idempotency-key-in-use': {
     status: 409,
     title: 'Conflict',
-    detail: 'A request with this Idempotency-Key is still being worked on.',
+    detail: 'Another request with this Idempotency-Key is in progress.',
   },
   'precondition-failed': {
     status: 412,
     title: 'Precondition Failed',
-    detail: 'It has changed since: If-Match names another version.',
+    detail: 'The resource has changed: If-Match does not contain its current version.',
   },
-  'body-too-large': { status: 413, title: 'Content Too Large', detail: 'A body may have 64 KiB.' },
+  'body-too-large': { status: 413, title: 'Content Too Large', detail: 'The body must have at most 64 KiB.' },
   'unsupported-media-type': {
     status: 415,
     title: 'Unsupported Media Type',
-    detail: 'A body is application/json or application/x-www-form-urlencoded, in UTF-8 and not compressed.',
+    detail:
+      'The body must be application/json or application/x-www-form-urlencoded, in UTF-8 and not compressed.',
   },
   'expectation-failed': {
     status: 417,
     title: 'Expectation Failed',
-    detail: 'The only expectation that is met is 100-continue.',
+    detail: 'The only supported expectation is 100-continue.',
   },
   'invalid-parameter': {
     status: 422,
     title: 'Unprocessable Content',
-    detail: 'Parameters were refused: errors names each.',
+    detail: 'Parameters are invalid: `errors` lists them.',
   },
   'insufficient-balance': {
     status: 422,
     title: 'Unprocessable Content',
-    detail: 'The gift card has less available than the amount: `available` tells how much.',
+    detail: 'The amount exceeds the available amount, `available`.',
   },
   'currency-mismatch': {
     status: 422,
@@ -100,13 +105,13 @@ export const problems = {
   'hold-closed': {
     status: 422,
     title: 'Unprocessable Content',
-    detail: 'The hold was captured or voided already.',
+    detail: 'The hold was already captured or voided.',
   },
   'hold-expired': { status: 422, title: 'Unprocessable Content', detail: 'The hold has expired.' },
   'capture-exceeds-hold': {
     status: 422,
     title: 'Unprocessable Content',
-    detail: 'The amount is more than the hold reserves: `held` is what it reserves.',
+    detail: 'The amount exceeds the amount of the hold, `held`.',
   },
   'not-reversible': {
     status: 422,
@@ -116,33 +121,32 @@ export const problems = {
   'reversal-exceeds-transaction': {
     status: 422,
     title: 'Unprocessable Content',
-    detail:
-      'Less of the transaction is left to be given back, or nothing because it was already reversed in full: `reversible` is what is left.',
+    detail: 'The amount exceeds the part of the transaction that can still be reversed, `reversible`.',
   },
   'undo-window-closed': {
     status: 422,
     title: 'Unprocessable Content',
-    detail: 'The gift card is not disabled, or the time in which it could be withdrawn is over.',
+    detail: 'The gift card is not disabled, or the time in which it can be re-enabled is over.',
   },
   'no-address': {
     status: 422,
     title: 'Unprocessable Content',
-    detail: 'The gift card has neither a recipient nor a customer whom a mail could be sent to.',
+    detail: 'The gift card has neither a recipient nor a customer with an email address.',
   },
   'no-mail': {
     status: 422,
     title: 'Unprocessable Content',
-    detail: 'The store sends no mails.',
+    detail: 'The store does not send emails.',
   },
   'webhook-paused': {
     status: 422,
     title: 'Unprocessable Content',
-    detail: 'The webhook is paused: nothing is sent to it until it is resumed.',
+    detail: 'The webhook is paused: no event is sent to it until it is resumed.',
   },
   'too-many-webhooks': {
     status: 422,
     title: 'Unprocessable Content',
-    detail: 'The store has as many webhooks as it may have.',
+    detail: 'The store already has the maximum number of webhooks.',
   },
   'idempotency-key-reused': {
     status: 422,
@@ -152,44 +156,45 @@ export const problems = {
   'too-many-requests': {
     status: 429,
     title: 'Too Many Requests',
-    detail: 'A limit on requests is used up: see Retry-After.',
+    detail: 'The caller has made too many requests: see Retry-After.',
   },
   'too-many-misses': {
     status: 429,
     title: 'Too Many Requests',
-    detail: 'Too many searches or lookups found nothing: see Retry-After.',
+    detail: 'Too many searches or lookups of the caller failed: see Retry-After.',
   },
   'headers-too-large': {
     status: 431,
     title: 'Request Header Fields Too Large',
-    detail: 'A request may have 100 header fields, and 16 KiB of them.',
+    detail: 'The request must have at most 100 header fields, and at most 16 KiB of them.',
   },
   'internal-error': {
     status: 500,
     title: 'Internal Server Error',
-    detail: 'A fault here. Whether the change was made is unknown: send it again with its Idempotency-Key.',
+    detail:
+      'An internal error. It is unknown whether the change was made: repeat the request with its Idempotency-Key.',
   },
   overloaded: {
     status: 503,
     title: 'Service Unavailable',
-    detail: 'Too much waits to be done; nothing of this was.',
+    detail: 'The service is overloaded. The change was not made.',
   },
   unavailable: {
     status: 503,
     title: 'Service Unavailable',
     detail:
-      'The database cannot be reached. Whether the change was made is unknown: send it again with its Idempotency-Key.',
+      'The database cannot be reached. It is unknown whether the change was made: repeat the request with its Idempotency-Key.',
   },
   'not-writable': {
     status: 503,
     title: 'Service Unavailable',
     detail:
-      'The database accepts no changes because its disk is full or read-only. Nothing was done; reads still work.',
+      'The database does not accept changes because its disk is full or read-only. The change was not made; reads still work.',
   },
   closing: {
     status: 503,
     title: 'Service Unavailable',
-    detail: 'The service is closing; nothing of this was done.',
+    detail: 'The service is shutting down. The change was not made.',
   },
 } as const satisfies Record<FaultCode, Problem>;
 

@@ -35,11 +35,11 @@ export type RequestContext = {
   /** The limit on the caller's failed lookups. */
   readonly lookup: LookupAttempt;
   /** Records the use of a code that the card had before its current one. */
-  readonly noteRetiredCode: (cardId: number) => void;
+  readonly recordRetiredCode: (cardId: number) => void;
   /** Whether the service sends email. */
   readonly canSend: boolean;
   /** Logs, once for each store, that an issued card is not emailed because the service sends no email. */
-  readonly noteUnsent: (store: Store) => void;
+  readonly logUnsent: (store: Store) => void;
   readonly webhookUrls: WebhookUrls;
   readonly streams: EventStreams;
   /** Whether the request returns its response without its effect. */
@@ -66,14 +66,14 @@ function isKept(code: FaultCode): boolean {
 }
 
 export function requestContextOf(
-  given: Omit<RequestContext, 'readBody' | 'write'> & {
+  options: Omit<RequestContext, 'readBody' | 'write'> & {
     readonly keysInFlight: KeysInFlight;
     readonly keysInFlightMax: number;
   },
 ): RequestContext {
-  const { request, ctx, storage, caller, basePath, isDryRun, keysInFlight, keysInFlightMax } = given;
+  const { request, ctx, storage, caller, basePath, isDryRun, keysInFlight, keysInFlightMax } = options;
   return {
-    ...given,
+    ...options,
     readBody: (wrapper, errors) =>
       parseBody((request.body as RawBody | undefined) ?? noBody, { wrapper, errors }),
     async write(body, script, scope) {

@@ -11,7 +11,7 @@ export type Route = {
   readonly path: string;
   /** Any one of them is enough. */
   readonly scopes: readonly Scope[];
-  /** The accepted query parameters, besides those of the app proxy. */
+  /** The accepted query parameters, in addition to those of the app proxy. */
   readonly query: readonly string[];
   /** Whether a signed-in customer can call it without a token, if the store allows it. */
   readonly customerMaySearch: boolean;

@@ -12,12 +12,12 @@ import type { Context } from '../context.ts';
 import { proxyParameters, type QueryParameter } from '../domain/app-proxy.ts';
 import { Fault, FieldErrors, type FaultCode } from '../domain/fault.ts';
 import type { HttpResponse } from '../service/http-response.ts';
-import type { Shop } from '../service/caller.ts';
+import type { SignedStore } from '../service/caller.ts';
 import type { FoundToken } from '../storage/token.ts';
 import { authenticate, type Authentication, type Caller } from './auth.ts';
 import type { RawBody } from './body.ts';
 import { clientAddresses, clientKey } from './client-address.ts';
-import { respondClientError } from './client-error.ts';
+import { sendClientError } from './client-error.ts';
 import { guardConnections } from './connections.ts';
 import { eventStreams } from './event-stream.ts';
 import { requestContextOf, type KeysInFlight, type Streamed } from './request-context.ts';
@@ -38,7 +38,7 @@ export function createServer(services: Services): FastifyInstance {
   const clients = clientAddresses(config.trustedProxies);
   const app = Fastify({
     loggerInstance: logger,
-    genReqId: ({ headers }) => saneRequestId(headers['x-request-id']) ?? ctx.random.requestId(),
+    genReqId: ({ headers }) => validRequestId(headers['x-request-id']) ?? ctx.random.requestId(),
     // The hook below logs requests, one line each.
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (parent) => parent,
@@ -63,7 +63,7 @@ export function createServer(services: Services): FastifyInstance {
       metrics.clientError();
       const requestId = ctx.random.requestId();
       const canRespond = connections.canRespond(socket);
-      const code = respondClientError(error, socket, { basePath, requestId, limits, canRespond });
+      const code = sendClientError(error, socket, { basePath, requestId, limits, canRespond });
       logger.info({ request_id: requestId, problem: code, cause: error.code }, 'request that is not HTTP');
     },
     frameworkErrors: (_error, request, reply) => {
@@ -83,7 +83,7 @@ export function createServer(services: Services): FastifyInstance {
   const connections = guardConnections(app.server, {
     limits,
     isTrusted: clients.isTrusted,
-    closed: metrics.connectionClosed,
+    onClosed: metrics.connectionClosed,
   });
   app.addHook('preClose', (done) => {
     const late = setTimeout(() => connections.destroyUnfinished(), limits.stopReceiveTimeoutMs);
@@ -101,7 +101,7 @@ export function createServer(services: Services): FastifyInstance {
     connections.follow(request, response);
     const { headers, method } = request;
     const fault = new Fault('expectation-failed');
-    const requestId = saneRequestId(headers['x-request-id']) ?? ctx.random.requestId();
+    const requestId = validRequestId(headers['x-request-id']) ?? ctx.random.requestId();
     logger.info(
       { request_id: requestId, method, problem: fault.code },
       'request with an unknown expectation',
@@ -132,7 +132,7 @@ export function createServer(services: Services): FastifyInstance {
   const isForwardedByStranger = ({ raw: { headers, socket } }: FastifyRequest): boolean =>
     headers['x-forwarded-for'] !== undefined && !clients.isTrusted(socket.remoteAddress);
   let hasWarned = false;
-  const respondUnrouted = (
+  const sendUnrouted = (
     request: FastifyRequest,
     reply: FastifyReply,
     code: 'method-not-allowed' | 'not-found' = 'not-found',
@@ -154,7 +154,7 @@ export function createServer(services: Services): FastifyInstance {
     if (isEnding) return done(new Fault('closing', { retryAfterSeconds: 1 }));
     const fault = validateHeaders(request, limits.headersMax);
     // A request without a route gets its response before its body is read, whatever the method.
-    if (!fault && request.is404) return respondUnrouted(request, reply);
+    if (!fault && request.is404) return sendUnrouted(request, reply);
     done(fault);
   });
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
@@ -169,13 +169,13 @@ export function createServer(services: Services): FastifyInstance {
     report(services, request, reply);
     done();
   });
-  app.setErrorHandler((error: unknown, request, reply) => respondError(basePath, error, request, reply));
-  app.setNotFoundHandler((request, reply) => respondUnrouted(request, reply));
+  app.setErrorHandler((error: unknown, request, reply) => sendError(basePath, error, request, reply));
+  app.setNotFoundHandler((request, reply) => sendUnrouted(request, reply));
 
   const routes = collectMethods(app);
   addOperations(app, services);
   for (const prefix of new Set(['', basePath])) addPages(app, services, prefix);
-  addOtherMethods(app, routes, respondUnrouted);
+  addOtherMethods(app, routes, sendUnrouted);
   return app;
 }
 
@@ -204,7 +204,7 @@ function originForm({ url = '/', headers }: IncomingMessage): string {
 }
 
 /** Keeps the client's request id if it is short and safe to log. */
-function saneRequestId(sent: string | string[] | undefined): string | undefined {
+function validRequestId(sent: string | string[] | undefined): string | undefined {
   return typeof sent === 'string' && /^[A-Za-z0-9._:/+=@-]{1,128}$/.test(sent) ? sent : undefined;
 }
 
@@ -221,9 +221,9 @@ const singleHeaderBits: ReadonlyMap<string, number> = new Map(
 /** Rejects requests that Node's parser accepts and that legitimate clients do not send. */
 function validateHeaders({ raw }: FastifyRequest, headersMax: number): Fault | undefined {
   const { rawHeaders, httpVersionMajor } = raw;
-  if (httpVersionMajor < 1) return new Fault('invalid-request', { detail: 'HTTP/0.9 is not spoken here.' });
+  if (httpVersionMajor < 1) return new Fault('invalid-request', { detail: 'HTTP/0.9 is not supported.' });
   if (raw.headers.host === undefined && raw.httpVersion !== '1.0') {
-    return new Fault('invalid-request', { detail: 'Host is missing.' });
+    return new Fault('invalid-request', { detail: 'The header Host is missing.' });
   }
   if (rawHeaders.length > headersMax * 2) return new Fault('headers-too-large');
   let seen = 0;
@@ -231,7 +231,7 @@ function validateHeaders({ raw }: FastifyRequest, headersMax: number): Fault | u
     const name = rawHeaders[index]?.toLowerCase() ?? '';
     const bit = singleHeaderBits.get(name) ?? 0;
     if ((seen & bit) !== 0)
-      return new Fault('invalid-request', { detail: `The header ${name} stands twice.` });
+      return new Fault('invalid-request', { detail: `The header ${name} is repeated.` });
     seen |= bit;
   }
   return undefined;
@@ -243,13 +243,13 @@ function addOperations(app: FastifyInstance, services: Services): void {
   const keysInFlight: KeysInFlight = new Set();
   const limiters: Limiters | null = rateLimit && {
     callers: rateLimiter(rateLimit, limits.rateLimitedCallersMax),
-    strangers: rateLimiter(rateLimit, limits.rateLimitedCallersMax),
+    anonymous: rateLimiter(rateLimit, limits.rateLimitedCallersMax),
   };
   const authentication: Authentication = {
     ctx,
     storage,
     tokens: storage.memory<FoundToken>({ entriesMax: limits.tokensRememberedMax }),
-    shops: storage.memory<Shop>({ entriesMax: limits.shopsRememberedMax }),
+    signedStores: storage.memory<SignedStore>({ entriesMax: limits.shopsRememberedMax }),
     developmentMode,
   };
   const throttle = lookupThrottle({
@@ -265,7 +265,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
       if (!isNew) return;
       services.log.logger.warn(
         { store: store.domain, actor, token: tokenId },
-        'lookups of a caller are rejected: too many have found nothing',
+        'lookups of a caller are rejected: too many of them failed',
       );
     },
   });
@@ -286,9 +286,10 @@ function addOperations(app: FastifyInstance, services: Services): void {
           const authenticated = authenticate(authentication, request, { query, customerMaySearch });
           caller = authenticated instanceof Promise ? await authenticated : authenticated;
         } catch (error) {
-          assertLocal(error, request, reply, { ctx, limiters });
+          limitFailedAuthentication(error, request, reply, { ctx, limiters });
         }
-        if (limiters) limit(limiters.callers, reply, { key: rateKeyOf(caller), now: ctx.clock.monotonic() });
+        if (limiters)
+          limit(limiters.callers, reply, { key: rateLimitKeyOf(caller), now: ctx.clock.monotonic() });
         if (caller.tokenId !== null) {
           services.tokenUses.note({
             storeId: caller.store.id,
@@ -315,9 +316,10 @@ function addOperations(app: FastifyInstance, services: Services): void {
             query,
             basePath,
             lookup,
-            noteRetiredCode: (cardId) => services.retiredCodeUses.note({ storeId: caller.store.id, cardId }),
-            canSend: services.email.way !== 'none',
-            noteUnsent: services.email.noteUnsent,
+            recordRetiredCode: (cardId) =>
+              services.retiredCodeUses.note({ storeId: caller.store.id, cardId }),
+            canSend: services.email.transportKind !== 'none',
+            logUnsent: services.email.logUnsent,
             webhookUrls: services.webhookUrls,
             streams,
             isDryRun: request.isDryRun,
@@ -358,15 +360,15 @@ function parseQuery(request: FastifyRequest, { query: names }: Route): QueryPara
     throw error;
   }
   const errors = new FieldErrors();
-  for (const name of new Set(parameters.map(([given]) => given))) {
+  for (const name of new Set(parameters.map(([sent]) => sent))) {
     if (!known.has(name) && !names.includes(name)) errors.add(name, 'is not a known parameter');
   }
-  for (const name of findRepeated(parameters)) errors.add(name, 'is given twice');
+  for (const name of findRepeated(parameters)) errors.add(name, 'is repeated');
   if (errors.any) throw new Fault('invalid-query', { errors: errors.toErrors() });
   return parameters;
 }
 
-const strangers: ReadonlySet<FaultCode> = new Set([
+const anonymous: ReadonlySet<FaultCode> = new Set([
   'unauthenticated',
   'invalid-signature',
   'cross-site-request',
@@ -386,21 +388,21 @@ function isDryRun(query: readonly QueryParameter[]): boolean {
   throw new Fault('invalid-query', { errors: { dry_run: ['must be true or false'] } });
 }
 
-type Limiters = { readonly callers: RateLimiter; readonly strangers: RateLimiter };
+type Limiters = { readonly callers: RateLimiter; readonly anonymous: RateLimiter };
 
 /**
  * Limits failed authentication by address, so that guessing tokens ends in a 429.
  * @throws the error, or Fault `too-many-requests`.
  */
-function assertLocal(
+function limitFailedAuthentication(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
   { ctx, limiters }: { readonly ctx: Context; readonly limiters: Limiters | null },
 ): never {
-  const isStranger = error instanceof Fault && strangers.has(error.code);
-  if (isStranger && limiters)
-    limit(limiters.strangers, reply, { key: clientKey(request), now: ctx.clock.monotonic() });
+  const isAuthenticationError = error instanceof Fault && anonymous.has(error.code);
+  if (isAuthenticationError && limiters)
+    limit(limiters.anonymous, reply, { key: clientKey(request), now: ctx.clock.monotonic() });
   throw error;
 }
 
@@ -416,7 +418,7 @@ function limit(
     throw new Fault('too-many-requests', { retryAfterSeconds: limited.retryAfterSeconds });
 }
 
-function rateKeyOf({ store, tokenId, actor }: Caller): string {
+function rateLimitKeyOf({ store, tokenId, actor }: Caller): string {
   return `${store.id} ${tokenId ?? actor}`;
 }
 
@@ -425,7 +427,7 @@ const frameworkFaults: Readonly<Record<string, FaultCode>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'body-too-large',
 };
 
-function respondError(
+function sendError(
   basePath: string,
   error: unknown,
   request: FastifyRequest,

@@ -7,25 +7,25 @@ import type { Log } from '../log.ts';
 import type { WebhookUrls } from '../service/webhook.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { StoredEmails } from './development-emails.ts';
+import type { ServedDocumentation } from './documents.ts';
 import type { Metrics } from './metrics.ts';
-import type { OpenApiDocument } from './reference/reference.ts';
 import type { RetiredCodeUses } from './retired-codes.ts';
 import type { Route } from './route.ts';
 import type { TokenUses } from './token-last-used.ts';
 
 /** How the service sends email. */
 export type EmailServices = {
-  readonly way: EmailTransportKind;
+  readonly transportKind: EmailTransportKind;
   /** Where emails are kept in development, for their page; null: there is no page. */
   readonly kept: StoredEmails | null;
   /** Logs, once for each store, that an issued card is not emailed because the service sends no email. */
-  readonly noteUnsent: (store: Store) => void;
+  readonly logUnsent: (store: Store) => void;
 };
 
 export type Services = {
   readonly operations: readonly Route[];
-  /** The API's description, loaded and generated when it is first requested. */
-  readonly describe: () => Promise<OpenApiDocument>;
+  /** Generates the API's documentation. Called with the first request for a part of it. */
+  readonly loadDocumentation: () => Promise<ServedDocumentation>;
   readonly config: Config;
   readonly ctx: Context;
   readonly storage: Storage;

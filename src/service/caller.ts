@@ -10,20 +10,20 @@ import {
   openProxySecret,
 } from '../storage/store.ts';
 import { parallel, type Script } from '../storage/sql.ts';
-import { findActiveToken, isTokenActive, noteTokenUse, type FoundToken } from '../storage/token.ts';
+import { findActiveToken, isTokenActive, recordTokenUse, type FoundToken } from '../storage/token.ts';
 import { tokenHash, type PresentedToken } from './token.ts';
 
 /** A store, and the secret of its app proxy; null: the store does not have an app proxy. */
-export type Shop = { readonly store: Store; readonly proxySecret: Secret | null };
+export type SignedStore = { readonly store: Store; readonly proxySecret: Secret | null };
 
 /** Finds a store by its domain, in lower case. */
-export function* findShop(ctx: Context, domain: string): Script<Shop | undefined> {
+export function* findSignedStore(ctx: Context, domain: string): Script<SignedStore | undefined> {
   const record = yield* findStoreByDomain(domain);
   return record && { store: record.store, proxySecret: openProxySecret(ctx, record) };
 }
 
 /** Finds an active token and its store. */
-export function* findPresented(token: PresentedToken): Script<FoundToken | undefined> {
+export function* findPresentedToken(token: PresentedToken): Script<FoundToken | undefined> {
   return yield* findActiveToken(token.storeId, tokenHash(token));
 }
 
@@ -48,9 +48,9 @@ export function* isStillAllowed({
 export type TokenUse = { readonly storeId: number; readonly id: number; readonly usedAt: number };
 
 /** Records when tokens were last used. The fixed order of the rows prevents deadlocks. */
-export function* noteTokenUses(uses: readonly TokenUse[]): Script<void> {
+export function* recordTokenUses(uses: readonly TokenUse[]): Script<void> {
   const inOrder = uses.toSorted((left, right) =>
     left.storeId === right.storeId ? left.id - right.id : left.storeId - right.storeId,
   );
-  for (const { storeId, id, usedAt } of inOrder) yield* noteTokenUse(storeId, id, usedAt);
+  for (const { storeId, id, usedAt } of inOrder) yield* recordTokenUse(storeId, id, usedAt);
 }

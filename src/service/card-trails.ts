@@ -74,18 +74,18 @@ export class CardTrails {
       return this.#wrongEvent(isAboutCard ? subjectId : null, `event ${id} cannot be read`);
     if (!isAboutCard) return undefined;
     const place = this.#placeOf(subjectId);
-    if (place < 0) return { cardId: subjectId, problem: 'has events, but there is no such card' };
+    if (place < 0) return { cardId: subjectId, problem: 'has events, but the card does not exist' };
     if (this.#seen[place] === broken) return undefined;
     const balance = this.#balanceIn(data, place);
     if (balance === undefined)
-      return this.#wrongEvent(subjectId, `event ${id} says another record than the card's`);
+      return this.#wrongEvent(subjectId, `event ${id} has a record that differs from the card's`);
     if (version < 1 || version > (this.#versions[place] ?? 0))
-      return this.#wrongEvent(subjectId, `event ${id} says version ${version}, which the card never had`);
+      return this.#wrongEvent(subjectId, `event ${id} has version ${version}, which the card never had`);
     const seen = this.#seen[place] ?? 0;
     if (version === seen && balance !== this.#lastBalances[place])
       return this.#wrongEvent(
         subjectId,
-        `event ${id} says another balance than one before it of that version`,
+        `event ${id} has another balance than an earlier event of the same version`,
       );
     if (version > seen + 1) this.#keepEarly(place, version, balance);
     else if (version === seen + 1) this.#advance(place, version, balance);
@@ -95,13 +95,13 @@ export class CardTrails {
   /** @returns the problem of the row; undefined if there is none. */
   compareCode({ cardId, lookup, digest }: AuditedCode): Finding | undefined {
     const place = this.#placeOf(cardId);
-    if (place < 0) return { cardId, problem: 'has codes, but there is no such card' };
+    if (place < 0) return { cardId, problem: 'has codes, but the card does not exist' };
     this.#codes[place] = (this.#codes[place] ?? 0) + 1;
     if (this.#namedCodes.get(place) === lookup) this.#namedCodes.delete(place);
     const isWhole =
       digest.length === 32 &&
       new DataView(digest.buffer, digest.byteOffset, digest.byteLength).getBigInt64(0) === lookup;
-    return isWhole ? undefined : { cardId, problem: 'has a code that is stored under another digest' };
+    return isWhole ? undefined : { cardId, problem: 'has a code that is stored with a wrong digest' };
   }
 
   /** Reports what is missing, after all events and codes of the cards were compared. */
@@ -114,9 +114,9 @@ export class CardTrails {
       ];
       if (seen !== broken && seen < version) yield { cardId, problem: `has no event of version ${seen + 1}` };
       else if (seen !== broken && this.#balances[place] !== this.#balancesInEvents[place])
-        yield { cardId, problem: 'has events that say other balances than its transfers' };
+        yield { cardId, problem: 'has events whose balances differ from its transfers' };
       if (codes === 0) yield { cardId, problem: 'has no code' };
-      else if (this.#namedCodes.has(place)) yield { cardId, problem: 'names a code that is missing' };
+      else if (this.#namedCodes.has(place)) yield { cardId, problem: 'refers to a code that does not exist' };
     }
   }
 

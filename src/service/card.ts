@@ -5,13 +5,18 @@ import { choose, effectiveChanges, isDisabled, isExpired, validateChanges } from
 import type { Card, CardChanges, CardDetails } from '../domain/card.ts';
 import { lastCharactersOf, randomCode } from '../domain/code.ts';
 import type { EmailAddress } from '../domain/email-address.ts';
-import { cardCreated, cardEnabled, cardUpdated, customerCreated } from '../domain/event.ts';
+import {
+  cardCreatedEvent,
+  cardReenabledEvent,
+  cardUpdateEvents,
+  customerCreatedEvent,
+} from '../domain/event.ts';
 import type { CustomerAccount } from '../domain/customer.ts';
 import { Fault, FieldErrors } from '../domain/fault.ts';
 import { isHoldExpired, type Hold } from '../domain/hold.ts';
 import { adjustmentOf, issueOf } from '../domain/ledger.ts';
 import type { Money } from '../domain/money.ts';
-import { isTrue, type ClaimableField } from '../domain/record.ts';
+import { matchesRecord, type ReadOnlyField } from '../domain/record.ts';
 import type { Secret } from '../domain/secret.ts';
 import { aboveLimit, isAbove, type Store } from '../domain/store.ts';
 import { findCardsOf, insertCard, lockCard, replaceCard, type CurrentCard } from '../storage/card.ts';
@@ -21,7 +26,7 @@ import { recordEvent } from '../storage/event.ts';
 import { listOpenHolds } from '../storage/hold.ts';
 import { resolved, parallel, type Script } from '../storage/sql.ts';
 import { findChainEnd, noChain } from '../storage/transfer.ts';
-import { linkIssued, assertLinkable } from './customer.ts';
+import { linkNewCustomer, findLinkError } from './customer.ts';
 import { enqueueCardEmails, assertSendTime, type CardEmails } from './email.ts';
 import { record, assertVersion, releaseHold, requireCard, loadCard, today, type Closing } from './money.ts';
 
@@ -59,8 +64,8 @@ export function* issue(
     findOrInsert(ctx, store, command.recipient),
     emails ? assertSendTime(store.id, emails) : resolved(undefined),
   );
-  const customer = yield* linkAndAnnounce(ctx, command, forCustomer);
-  const recipient = yield* announced(ctx, store, forRecipient);
+  const customer = yield* linkAndRecord(ctx, command, forCustomer);
+  const recipient = yield* recordIfNew(ctx, store, forRecipient);
   const card: Card = {
     storeId: store.id,
     id: ctx.random.id(),
@@ -80,12 +85,12 @@ export function* issue(
     apiClientId: command.apiClientId,
   };
   yield* insertCard(card);
-  const given = { storeId: store.id, cardId: card.id, code };
-  if (!command.code) yield* insertCode(ctx, given);
-  else if (!(yield* insertChosenCode(ctx, given)))
+  const keyedCode = { storeId: store.id, cardId: card.id, code };
+  if (!command.code) yield* insertCode(ctx, keyedCode);
+  else if (!(yield* insertChosenCode(ctx, keyedCode)))
     throw new Fault('invalid-parameter', { errors: { code: [codeTaken] } });
-  yield* record(ctx, { card, end: noChain }, issueOf(value), unexplained(command, now));
-  yield* recordEvent(ctx, cardCreated(ctx.keys.publicIds, card));
+  yield* record(ctx, { card, end: noChain }, issueOf(value), detailsOf(command, now));
+  yield* recordEvent(ctx, cardCreatedEvent(ctx.keys.publicIds, card));
   if (emails) yield* enqueueCardEmails(ctx, { card, code, emails });
   return { card, code };
 }
@@ -93,7 +98,7 @@ export function* issue(
 const codeTaken = 'is taken';
 
 /** The details of a transfer that has only an actor. */
-function unexplained({ actor }: { readonly actor: string }, createdAt: number) {
+function detailsOf({ actor }: { readonly actor: string }, createdAt: number) {
   return { actor, createdAt, reference: null, note: null, orderId: null };
 }
 
@@ -101,28 +106,28 @@ function unexplained({ actor }: { readonly actor: string }, createdAt: number) {
  * Rejects an issue with invalid parameters, and adds the errors of a taken code or storefront id.
  * @throws Fault `invalid-parameter`, always.
  */
-export function* assertIssuable(
+export function* rejectIssue(
   ctx: Context,
   {
     store,
     code,
     customer = null,
     storefrontCustomerId = null,
-    errors: rejectedBefore,
+    errors: foundErrors,
   }: Pick<IssueCommand, 'store' | 'code' | 'storefrontCustomerId'> & {
     readonly customer?: EmailAddress | null;
     readonly errors: FieldErrors;
   },
 ): Script<never> {
-  const errors = rejectedBefore.copy();
-  const [usedBy, error] = yield* parallel(
+  const errors = foundErrors.copy();
+  const [usedBy, linkError] = yield* parallel(
     code ? findCardIdByCode(ctx, store.id, code) : resolved(undefined),
     customer && storefrontCustomerId !== null
-      ? assertLinkable(store.id, { address: customer, storefrontCustomerId })
+      ? findLinkError(store.id, { address: customer, storefrontCustomerId })
       : resolved(null),
   );
   if (usedBy !== undefined) errors.add('code', codeTaken);
-  if (error !== null) errors.add('storefront_customer_id', error);
+  if (linkError !== null) errors.add('storefront_customer_id', linkError);
   errors.throwIfAny();
   throw new Error('an issue was rejected without an error');
 }
@@ -133,25 +138,25 @@ function* findOrInsert(ctx: Context, { id }: Store, address: EmailAddress | null
   return address && (yield* findOrInsertCustomer(ctx, id, address));
 }
 
-function* announced(ctx: Context, store: Store, found: Resolved | null): Script<Card['customer']> {
+function* recordIfNew(ctx: Context, store: Store, found: Resolved | null): Script<Card['customer']> {
   if (!found) return null;
   const { customer, isNew } = found;
-  if (isNew) yield* recordEvent(ctx, customerCreated(ctx.keys.publicIds, store.id, customer));
+  if (isNew) yield* recordEvent(ctx, customerCreatedEvent(ctx.keys.publicIds, store.id, customer));
   return { id: customer.id, email: customer.email };
 }
 
 /** @throws Fault `invalid-parameter` if the customer cannot be linked to the storefront id. */
-function* linkAndAnnounce(
+function* linkAndRecord(
   ctx: Context,
   { store, code, storefrontCustomerId = null }: IssueCommand,
   found: Resolved | null,
 ): Script<Card['customer']> {
-  if (!found || storefrontCustomerId === null) return yield* announced(ctx, store, found);
-  const linked = yield* linkIssued(store.id, found.customer, storefrontCustomerId);
-  if (typeof linked !== 'string') return yield* announced(ctx, store, { ...found, customer: linked });
+  if (!found || storefrontCustomerId === null) return yield* recordIfNew(ctx, store, found);
+  const linked = yield* linkNewCustomer(store.id, found.customer, storefrontCustomerId);
+  if (typeof linked !== 'string') return yield* recordIfNew(ctx, store, { ...found, customer: linked });
   const errors = new FieldErrors();
   errors.add('storefront_customer_id', linked);
-  return yield* assertIssuable(ctx, { store, code, errors });
+  return yield* rejectIssue(ctx, { store, code, errors });
 }
 
 /** @throws Fault `not-found` if the store has no such card. */
@@ -182,9 +187,9 @@ export type UpdateCommand = {
   /** Whether to release the card's open holds when it is disabled. */
   readonly releaseHolds: boolean;
   /** The read-only fields in the request. */
-  readonly claims: ReadonlyMap<ClaimableField, unknown>;
+  readonly echoed: ReadonlyMap<ReadOnlyField, unknown>;
   /** The code in the request, if there is one. */
-  readonly claimedCode: Secret | null;
+  readonly echoedCode: Secret | null;
   /** The versions that the request accepts (`If-Match`); null: any. */
   readonly versions: readonly number[] | null;
   /** The errors of the parameters that were found before the card was read. */
@@ -196,18 +201,18 @@ export type UpdateCommand = {
  * @throws Fault `not-found`, `precondition-failed`, or `invalid-parameter` with all errors.
  */
 export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
-  const { store, cardId, changes, claimedCode } = command;
-  const [state, claimedId] = yield* parallel(
+  const { store, cardId, changes, echoedCode } = command;
+  const [state, echoedId] = yield* parallel(
     requireVersion(ctx, command),
-    claimedCode ? findHolderOf(ctx, store, claimedCode) : resolved(cardId),
+    echoedCode ? findHolderOf(ctx, store, echoedCode) : resolved(cardId),
   );
   const { card } = state;
-  assertUpdatable(ctx, card, claimedId, command);
+  assertUpdatable(ctx, card, echoedId, command);
 
   const effective = effectiveChanges(card, changes);
   if (Object.keys(effective).length === 0) return card;
-  const releases = yield* dueReleases(ctx, state, command);
-  const released = withReleased(card, releases);
+  const releases = yield* findReleases(ctx, state, command);
+  const released = applyReleases(card, releases);
   const now = ctx.clock.now();
   const { disable, ...values } = effective;
   const changed: Card = {
@@ -227,9 +232,10 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
   );
   if (effective.balance) {
     const movement = adjustmentOf(card.balance, effective.balance);
-    yield* record(ctx, { card: changed, end }, movement, unexplained(command, now));
+    yield* record(ctx, { card: changed, end }, movement, detailsOf(command, now));
   }
-  for (const event of cardUpdated(ctx.keys.publicIds, changed, effective)) yield* recordEvent(ctx, event);
+  for (const event of cardUpdateEvents(ctx.keys.publicIds, changed, effective))
+    yield* recordEvent(ctx, event);
   return changed;
 }
 
@@ -251,7 +257,7 @@ type Release = Pick<Closing, 'closedAt'> & {
 };
 
 /** The holds that an update releases: expired ones and, if it disables the card with `releaseHolds`, all others. */
-function* dueReleases(
+function* findReleases(
   ctx: Context,
   { card, expiredHeld }: CurrentCard,
   { changes, releaseHolds }: Pick<UpdateCommand, 'changes' | 'releaseHolds'>,
@@ -269,7 +275,7 @@ function* dueReleases(
 }
 
 /** The card after the releases. Only voided holds reduce `held`, which never includes expired holds. */
-function withReleased(card: Card, releases: readonly Release[]): Card {
+function applyReleases(card: Card, releases: readonly Release[]): Card {
   const minor = releases
     .filter(({ status }) => status === 'voided')
     .reduce((held, { hold }) => held - hold.amount.minor, card.held.minor);
@@ -281,7 +287,7 @@ function withReleased(card: Card, releases: readonly Release[]): Card {
  * @throws Fault `not-found`, `precondition-failed`, or `undo-window-closed` if the card is not disabled, the window has
  * passed, or the store does not have one.
  */
-export function* undo(
+export function* reenableCard(
   ctx: Context,
   command: Pick<UpdateCommand, 'store' | 'cardId' | 'versions'>,
 ): Script<Card> {
@@ -291,7 +297,7 @@ export function* undo(
     throw new Fault('undo-window-closed');
   const enabled: Card = { ...card, disabledAt: null, version: card.version + 1 };
   yield* replaceCard(card, enabled);
-  yield* recordEvent(ctx, cardEnabled(ctx.keys.publicIds, enabled));
+  yield* recordEvent(ctx, cardReenabledEvent(ctx.keys.publicIds, enabled));
   return enabled;
 }
 
@@ -330,23 +336,24 @@ function* findHolderOf(ctx: Context, store: Store, code: Secret): Script<number 
 }
 
 /**
- * @param claimedId the id of the card with the code in the request.
+ * @param echoedId the id of the card with the code in the request.
  * @throws Fault `invalid-parameter` with all errors.
  */
 function assertUpdatable(
   ctx: Context,
   card: Card,
-  claimedId: number | undefined,
+  echoedId: number | undefined,
   command: UpdateCommand,
 ): void {
-  const { claims, store } = command;
+  const { echoed, store } = command;
   const day = today(ctx, store);
   // A script can be retried, and its first run must not add errors to the command.
   const errors = command.errors.copy();
-  for (const [field, claim] of claims) {
-    if (!isTrue(ctx.keys.publicIds, claim, field, { card, today: day })) errors.add(field, cannotBeChanged);
+  for (const [field, value] of echoed) {
+    if (!matchesRecord(ctx.keys.publicIds, value, field, { card, today: day }))
+      errors.add(field, cannotBeChanged);
   }
-  if (claimedId !== card.id) errors.add('code', cannotBeChanged);
+  if (echoedId !== card.id) errors.add('code', cannotBeChanged);
   // An unchanged balance is accepted, even if the limit was lowered since.
   const { balance } = effectiveChanges(card, command.changes);
   const { issueLimit } = command.store;

@@ -38,7 +38,7 @@ export function contradictionOf(
   if (serverAt !== null && Math.abs(now - serverAt) > offsetMaxMs)
     return `${clock}, and the clock of the database server is at ${shown(serverAt)}`;
   if (newestEventAt !== null && now < newestEventAt - offsetMaxMs)
-    return `${clock}, and the newest event in the database is of ${shown(newestEventAt)}`;
+    return `${clock}, and the newest event in the database is from ${shown(newestEventAt)}`;
   if (now < heartbeatAt - offsetMaxMs)
     return `${clock}, and the service last ran on this database at ${shown(heartbeatAt)}`;
   return undefined;

@@ -54,8 +54,8 @@ export function* assertNotHalfCopied(): Script<void> {
   if (!copy || copy.state === 'complete') return;
   throw new CopyError(
     copy.state === 'copying'
-      ? `this database is a half-made copy of ${copy.sourceShown}: finish it with the same "largesse copy"`
-      : `this database is a copy of ${copy.sourceShown} that is not the same: empty it, and copy again`,
+      ? `this database is an incomplete copy of ${copy.sourceShown}: to finish it, run the same "largesse copy" again`
+      : `this database is a failed copy of ${copy.sourceShown}: empty it, and copy again`,
   );
 }
 
@@ -84,21 +84,20 @@ export function* beginCopy(ctx: Context, command: CopyCommand): Script<boolean> 
   }
   if (copy) {
     throw new CopyError(
-      `the target holds ${describe[copy.state]} of ${copy.sourceShown}, begun ${new Date(copy.startedAt).toISOString()}: a copy needs an empty target`,
+      `the target contains ${describe[copy.state]} of ${copy.sourceShown}, begun ${new Date(copy.startedAt).toISOString()}: the target must be empty`,
     );
   }
   const filled = yield* filledTables();
-  if (filled.length > 0)
-    throw new CopyError(`the target is not empty (${filled.join(', ')}): a copy needs an empty target`);
+  if (filled.length > 0) throw new CopyError(`the target is not empty (${filled.join(', ')})`);
   yield* replaceKeyChecks(command.keyChecks);
   yield* insertCopy({ source, sourceShown, run, state: 'copying', startedAt: ctx.clock.now() });
   return false;
 }
 
 const describe: Readonly<Record<CopyState, string>> = {
-  copying: 'a half-made copy of another database,',
+  copying: 'an incomplete copy of another database,',
   complete: 'a complete copy',
-  failed: 'a copy that is not the same',
+  failed: 'a failed copy',
 };
 
 /** The names of the tables that contain rows, except `key_checks`, which every new database fills. */
@@ -114,19 +113,19 @@ function* replaceKeyChecks(ofSource: readonly KeyCheck[]): Script<void> {
     const same = ofSource.find((check) => check.keyId === keyId);
     if (!same || !sameBytes(same.digest, digest))
       throw new CopyError(
-        `the target was made with the key "${keyId}", which the source does not know: a copy needs an empty target`,
+        `the target was created with the key "${keyId}", which the source does not have: the target must be empty`,
       );
   }
   yield* deleteKeyChecks();
 }
 
 /** Removes the mark, before anything was copied. */
-export function* withdrawCopy(run: string): Script<void> {
+export function* cancelCopy(run: string): Script<void> {
   yield* removeCopy(run);
 }
 
 /** Whether this database has the mark of this run. */
-export function* bearsMark(run: string): Script<boolean> {
+export function* hasMark(run: string): Script<boolean> {
   return (yield* findCopy())?.run === run;
 }
 
@@ -218,11 +217,11 @@ export function differencesOf(source: Inventory, target: Inventory): readonly st
     const other = ofTarget.get(table);
     if (other?.rows !== rows)
       return [`${table} has ${rows} rows in the source, ${other?.rows ?? 0} in the target`];
-    return other.digest === digest ? [] : [`${table} has other content in the target than in the source`];
+    return other.digest === digest ? [] : [`${table} has different content in the source and in the target`];
   });
   const totals = isSame(source.verification.stores, target.verification.stores)
     ? []
-    : ['the totals of the stores are not the same'];
+    : ['the totals of the stores differ'];
   const unsound = [
     ['source', source],
     ['target', target],

@@ -47,7 +47,7 @@ export function* linkCustomer(
  * Links the customer of a new card. An existing link is never replaced.
  * @returns the linked customer, or the error message.
  */
-export function* linkIssued(
+export function* linkNewCustomer(
   storeId: number,
   customer: CustomerAccount,
   storefrontCustomerId: number,
@@ -60,7 +60,7 @@ export function* linkIssued(
 }
 
 /** The error message if the customer of an address, who may not exist yet, cannot be linked; null if possible. */
-export function* assertLinkable(
+export function* findLinkError(
   storeId: number,
   {
     address,

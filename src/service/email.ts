@@ -3,7 +3,7 @@
 import type { Context } from '../context.ts';
 import { isDisabled, isExpired, type Card } from '../domain/card.ts';
 import { lastCharactersOf, randomCode } from '../domain/code.ts';
-import { codeRotated } from '../domain/event.ts';
+import { codeRotatedEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import { buyerOf, holderOf, type EmailDelivery, type EmailSettings } from '../domain/email.ts';
 import type { Secret } from '../domain/secret.ts';
@@ -54,7 +54,7 @@ export function* assertSendTime(storeId: number, { sendAt }: CardEmails): Script
     throw new Fault('invalid-parameter', { errors: { send_on: [noEmails] } });
 }
 
-const noEmails = 'cannot be kept: the store sends no mails';
+const noEmails = 'cannot be set because the store does not send emails';
 
 export type RotateCommand = {
   readonly store: Store;
@@ -73,7 +73,7 @@ export function* rotateCode(
   command: RotateCommand,
 ): Script<{ readonly card: Card; readonly code: Secret }> {
   const read = yield* requireUsable(ctx, command);
-  return yield* giveCode(ctx, read);
+  return yield* rotateCardCode(ctx, read);
 }
 
 /** The shortest interval between repeated emails to one address, and the most per card and day. */
@@ -100,7 +100,7 @@ export function* sendGiftCard(
   if (!holder) throw new Fault('no-address');
   if (!enabled || !command.canSend) throw new Fault('no-mail');
   assertNotRepeatedSend(recent, { address: holder.email, now: ctx.clock.now() });
-  const { card, code } = yield* giveCode(ctx, read);
+  const { card, code } = yield* rotateCardCode(ctx, read);
   const delivery = yield* enqueueEmail(ctx, {
     storeId: card.storeId,
     cardId: card.id,
@@ -151,7 +151,7 @@ function* requireUsable(ctx: Context, command: RotateCommand): Script<Card> {
   return card;
 }
 
-function* giveCode(ctx: Context, read: Card): Script<{ readonly card: Card; readonly code: Secret }> {
+function* rotateCardCode(ctx: Context, read: Card): Script<{ readonly card: Card; readonly code: Secret }> {
   const { storeId, id: cardId } = read;
   const code = randomCode((length) => ctx.random.bytes(length));
   const card: Card = { ...read, version: read.version + 1, lastCharacters: lastCharactersOf(code) };
@@ -161,7 +161,7 @@ function* giveCode(ctx: Context, read: Card): Script<{ readonly card: Card; read
     { storeId, cardId },
     { now: ctx.clock.now(), response: 'the card has another code' },
   );
-  yield* recordEvent(ctx, codeRotated(ctx.keys.publicIds, card));
+  yield* recordEvent(ctx, codeRotatedEvent(ctx.keys.publicIds, card));
   return { card, code };
 }
 

@@ -28,7 +28,7 @@ export function* listPublishedEvents(
   if (after === null) return yield* listFirstEvents(storeId, limit);
   const events = yield* listEventsAfter(storeId, { after, limit });
   if (events.length === 0 && !(yield* findEvent(storeId, after)))
-    throw new Fault('invalid-query', { errors: { after: ['names no event'] } });
+    throw new Fault('invalid-query', { errors: { after: ['must be the id of an event'] } });
   return events;
 }
 
@@ -54,7 +54,7 @@ export function* redeliver(
   const webhooks = (yield* findWebhooks(storeId)).map(({ webhook }) => webhook);
   const named = webhooks.filter(({ id }) => id === webhookId);
   if (webhookId !== null && named.length === 0)
-    throw new Fault('invalid-parameter', { errors: { webhook_id: ['names no webhook'] } });
+    throw new Fault('invalid-parameter', { errors: { webhook_id: ['must be the id of a webhook'] } });
   if (named.some(({ paused }) => paused)) throw new Fault('webhook-paused');
   const [group = ''] = event.type.split('.', 1);
   const wanted = new Set(['*', `${group}.*`, event.type]);

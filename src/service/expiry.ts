@@ -2,7 +2,7 @@
 
 import type { Context } from '../context.ts';
 import { addDays, dayOf } from '../domain/day.ts';
-import { cardExpiry } from '../domain/event.ts';
+import { cardExpiryEvent } from '../domain/event.ts';
 import type { Store } from '../domain/store.ts';
 import { recordEvent } from '../storage/event.ts';
 import { listExpired, listExpiring, markExpiredRecorded, markExpiringRecorded } from '../storage/expiry.ts';
@@ -24,7 +24,7 @@ export function* recordExpired(ctx: Context, store: Store, limit: number): Scrip
   yield* parallel(
     ...cards.map(function* (card) {
       if (yield* markExpiredRecorded(card))
-        yield* recordEvent(ctx, cardExpiry(ctx.keys.publicIds, 'gift_card.expired', card));
+        yield* recordEvent(ctx, cardExpiryEvent(ctx.keys.publicIds, 'gift_card.expired', card));
     }),
   );
   return cards.length === limit;
@@ -46,7 +46,7 @@ export function* recordExpiringSoon(ctx: Context, store: Store, limit: number): 
   yield* parallel(
     ...cards.map(function* (card) {
       if (yield* markExpiringRecorded(card))
-        yield* recordEvent(ctx, cardExpiry(ctx.keys.publicIds, 'gift_card.expiring_soon', card));
+        yield* recordEvent(ctx, cardExpiryEvent(ctx.keys.publicIds, 'gift_card.expiring_soon', card));
     }),
   );
   return cards.length === limit;

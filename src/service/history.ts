@@ -63,7 +63,7 @@ export function requirePlace<T extends { readonly cardId: number }>(
   found: T | undefined,
 ): T {
   if (found?.cardId === cardId) return found;
-  throw new Fault('invalid-query', { errors: { [name]: ['names nothing in this history'] } });
+  throw new Fault('invalid-query', { errors: { [name]: ['must be the id of an entry in this list'] } });
 }
 
 /** @param found the items of the page, and one more if there are older ones. */

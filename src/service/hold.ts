@@ -1,7 +1,7 @@
 /** Holds for a checkout: place, show, capture, void and expire. */
 
 import type { Context } from '../context.ts';
-import { cardMoved } from '../domain/event.ts';
+import { movementEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import { isHoldExpired, type Hold } from '../domain/hold.ts';
 import { captureOf } from '../domain/ledger.ts';
@@ -13,19 +13,19 @@ import { findHold, insertHold, claimExpiredHolds } from '../storage/hold.ts';
 import { resolved, parallel, type Script } from '../storage/sql.ts';
 import { findChainEnd } from '../storage/transfer.ts';
 import {
-  closeRunOutHolds,
-  move,
-  namedVersion,
+  closeExpiredHolds,
+  applyMovement,
+  lockNamedVersion,
   presentCard,
   record,
   assertVersion,
   releaseHold,
   settleHold,
-  usable,
+  requireUsableState,
   type Held,
   type MoneyCommand,
 } from './money.ts';
-import type { Moved } from './spend.ts';
+import type { MovementResult } from './spend.ts';
 
 /**
  * Reserves an amount of a usable card for a number of seconds.
@@ -36,12 +36,18 @@ export function* placeHold(
   command: MoneyCommand & { readonly amount: Money; readonly seconds: number },
 ): Script<Held> {
   const { store, cardId, amount } = command;
-  const version = yield* namedVersion(command);
-  const moved = { balance: 0n, held: amount.minor };
-  const moving = move(ctx, { store, cardId, version }, moved, usable(ctx, store), () => resolved(null));
-  const { card } = yield* moving;
+  const version = yield* lockNamedVersion(command);
+  const amounts = { balance: 0n, held: amount.minor };
+  const movementScript = applyMovement(
+    ctx,
+    { store, cardId, version },
+    amounts,
+    requireUsableState(ctx, store),
+    () => resolved(null),
+  );
+  const { card } = yield* movementScript;
   const now = ctx.clock.now();
-  const made: Hold = {
+  const hold: Hold = {
     storeId: store.id,
     id: ctx.random.id(),
     cardId,
@@ -56,14 +62,14 @@ export function* placeHold(
     expiresAt: ctx.clock.latest() + command.seconds * 1_000,
     closedAt: null,
   };
-  yield* insertHold(made);
+  yield* insertHold(hold);
   yield* recordEvent(
     ctx,
-    cardMoved(ctx.keys.publicIds, 'gift_card.held', card, {
-      hold: holdRecordOf(ctx.keys.publicIds, made, ctx.clock.earliest()),
+    movementEvent(ctx.keys.publicIds, 'gift_card.held', card, {
+      hold: holdRecordOf(ctx.keys.publicIds, hold, ctx.clock.earliest()),
     }),
   );
-  return { hold: made, card };
+  return { hold, card };
 }
 
 /** A hold and its card at present. @throws Fault `not-found`. */
@@ -108,14 +114,14 @@ export function* capture(
     readonly actor: string;
     readonly note: string | null;
   },
-): Script<Moved & Held> {
+): Script<MovementResult & Held> {
   const { held, version } = yield* requireOpenHold(ctx, command);
   const amount = command.amount ?? held.amount;
   if (exceeds(amount, held.amount)) {
     const reserved = formatMoney(held.amount);
     throw new Fault('capture-exceeds-hold', {
       detail: `The hold reserves ${reserved} ${held.amount.currency.code}.`,
-      errors: { amount: [`exceeds what is held: ${reserved}`] },
+      errors: { amount: [`must be at most ${reserved}, the amount of the hold`] },
       extensions: { held: reserved },
     });
   }
@@ -134,13 +140,13 @@ export function* capture(
   const hold = holdRecordOf(ctx.keys.publicIds, closed, now);
   yield* recordEvent(
     ctx,
-    cardMoved(ctx.keys.publicIds, 'gift_card.redeemed', card, {
+    movementEvent(ctx.keys.publicIds, 'gift_card.redeemed', card, {
       transaction: transactionOf(ctx.keys.publicIds, transfer),
       hold,
     }),
   );
   if (exceeds(held.amount, amount))
-    yield* recordEvent(ctx, cardMoved(ctx.keys.publicIds, 'gift_card.hold_released', card, { hold }));
+    yield* recordEvent(ctx, movementEvent(ctx.keys.publicIds, 'gift_card.hold_released', card, { hold }));
   return { transfer, hold: closed, card };
 }
 
@@ -155,12 +161,12 @@ export function* voidOpenHold(ctx: Context, command: HoldCommand): Script<Held> 
  * @returns whether there can be more.
  */
 export function* expireHolds(ctx: Context, limit: number): Script<boolean> {
-  const expiredHeld = yield* claimExpiredHolds(ctx.clock.earliest(), limit);
-  yield* closeRunOutHolds(
+  const expiredHolds = yield* claimExpiredHolds(ctx.clock.earliest(), limit);
+  yield* closeExpiredHolds(
     ctx,
-    expiredHeld.toSorted((left, right) =>
+    expiredHolds.toSorted((left, right) =>
       left.storeId === right.storeId ? left.cardId - right.cardId : left.storeId - right.storeId,
     ),
   );
-  return expiredHeld.length === limit;
+  return expiredHolds.length === limit;
 }

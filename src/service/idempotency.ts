@@ -38,11 +38,11 @@ export type KeyUse = {
 
 /** A response is stored for the key. Rolls back the script that started together with the lookup. */
 export class AlreadyProcessed extends Error {
-  override readonly name = 'Answered';
+  override readonly name = 'AlreadyProcessed';
   readonly response: HttpResponse;
 
   constructor(response: HttpResponse) {
-    super('the request was answered before');
+    super('the request was already processed');
     this.response = response;
   }
 }
@@ -55,7 +55,7 @@ export function fingerprintsOf({ keys }: Context, parts: readonly unknown[]): re
 /**
  * Runs the script and stores its response. A stored response is looked up together with the script's first step; if
  * there is one, the result or the error of the script is discarded.
- * @throws Answered if a response is stored for the request; Fault `idempotency-key-reused` if the key was used for
+ * @throws AlreadyProcessed if a response is stored for the request; Fault `idempotency-key-reused` if the key was used for
  * another request; the errors of the script, after which nothing is stored.
  */
 export function* withIdempotencyKey(
@@ -66,14 +66,14 @@ export function* withIdempotencyKey(
   const { owner, fingerprints } = use;
   const stored = storedKeyOf(ctx, owner);
   const since = ctx.clock.retainFrom(idempotencyPeriodMs);
-  const [isHoldExpired, finish] = yield* parallel(
-    assertNotStored(ctx, { use, stored }, since),
+  const [hasExpiredRecord, finish] = yield* parallel(
+    throwIfStored(ctx, { use, stored }, since),
     captureResult(script),
   );
   const response = finish();
   const [fingerprint] = fingerprints;
   assert(fingerprint, 'the request does not have a fingerprint');
-  if (isHoldExpired) yield* eraseIdempotencyRecordsOf(stored, since);
+  if (hasExpiredRecord) yield* eraseIdempotencyRecordsOf(stored, since);
   yield* insertIdempotencyRecord(stored, {
     fingerprint,
     response: sealResponse(ctx, owner, response),
@@ -97,18 +97,21 @@ function storedKeyOf({ keys }: Context, { storeId, apiClientId, key }: KeyOwner)
   return { storeId, apiClientId, digests: [inUse, ...older], plain: Buffer.from(key) };
 }
 
-/** @returns whether there is an expired response. @throws as `once` does, if there is a current one. */
-function* assertNotStored(
+/**
+ * Returns whether there is an expired response.
+ * @throws AlreadyProcessed, or Fault `idempotency-key-reused`, if there is a current one.
+ */
+function* throwIfStored(
   ctx: Context,
   { use: { owner, fingerprints }, stored }: { readonly use: KeyUse; readonly stored: StoredKey },
   since: number,
 ): Script<boolean> {
   const records = yield* findIdempotencyRecords(stored);
-  const kept = records.find(({ createdAt }) => createdAt >= since);
-  if (!kept) return records.length > 0;
-  const isSame = fingerprints.some((fingerprint) => sameBytes(fingerprint, kept.fingerprint));
+  const current = records.find(({ createdAt }) => createdAt >= since);
+  if (!current) return records.length > 0;
+  const isSame = fingerprints.some((fingerprint) => sameBytes(fingerprint, current.fingerprint));
   if (!isSame) throw new Fault('idempotency-key-reused');
-  throw new AlreadyProcessed(openResponse(ctx, owner, kept.response));
+  throw new AlreadyProcessed(openResponse(ctx, owner, current.response));
 }
 
 /** Runs a script, and returns a function that returns its result or throws its error. */

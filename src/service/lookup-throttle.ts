@@ -4,7 +4,7 @@
  */
 
 import type { Context } from '../context.ts';
-import { retiredCodeUsed } from '../domain/event.ts';
+import { retiredCodeUsedEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import { findCard, type CardKey } from '../storage/card.ts';
 import { recordEvent } from '../storage/event.ts';
@@ -30,7 +30,7 @@ export function failuresLeft(refilledAt: number, { now, perHour }: Budget): numb
 type Budget = { readonly now: number; /** Failed lookups per hour. */ readonly perHour: number };
 
 /** The fault of a caller whose budget is exhausted. */
-export function throttled(refilledAt: number, { now, perHour }: Budget): Fault {
+export function tooManyLookups(refilledAt: number, { now, perHour }: Budget): Fault {
   const waitMs = refilledAt - now - (lookupPeriodMs - shareMsOf(perHour));
   return new Fault('too-many-misses', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) });
 }
@@ -60,6 +60,6 @@ export function* recordFailedLookup(
 export function* recordRetiredCodeUses(ctx: Context, uses: readonly CardKey[]): Script<void> {
   for (const { storeId, cardId } of uses) {
     const card = yield* findCard(storeId, cardId);
-    if (card) yield* recordEvent(ctx, retiredCodeUsed(ctx.keys.publicIds, card));
+    if (card) yield* recordEvent(ctx, retiredCodeUsedEvent(ctx.keys.publicIds, card));
   }
 }

@@ -3,7 +3,7 @@
 import type { Context } from '../context.ts';
 import { availableOf, isDisabled, isExpired, type Card } from '../domain/card.ts';
 import { dayOf } from '../domain/day.ts';
-import { cardMoved } from '../domain/event.ts';
+import { movementEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import { isHoldExpired, type Hold, type HoldStatus } from '../domain/hold.ts';
 import { effectOf, type Movement, type Transfer } from '../domain/ledger.ts';
@@ -14,7 +14,7 @@ import {
   findCard,
   findCardState,
   lockCard,
-  moveBalance,
+  updateBalance,
   type CardKey,
   type MoveDemands,
   type CurrentCard,
@@ -72,18 +72,18 @@ export type StateDemands = Omit<MoveDemands, 'version'>;
 const anyState: StateDemands = { today: null, disabledAllowed: true };
 
 /** Requires a usable card. */
-export function usable(ctx: Context, store: Store): StateDemands {
+export function requireUsableState(ctx: Context, store: Store): StateDemands {
   return { today: today(ctx, store), disabledAllowed: false };
 }
 
 /** The card of a movement, and the version that was read if the movement depends on it. */
-export type MovedCard = { readonly store: Store; readonly cardId: number; readonly version: number | null };
+export type CardToMove = { readonly store: Store; readonly cardId: number; readonly version: number | null };
 
 /**
  * Locks and reads the card if the request has versions, and returns its version; null if the request has none.
  * @throws Fault `not-found`, `precondition-failed`.
  */
-export function* namedVersion({
+export function* lockNamedVersion({
   store,
   cardId,
   versions,
@@ -100,45 +100,45 @@ type Amounts = { readonly balance: bigint; readonly held: bigint };
 /**
  * Changes a card's balance and holds in one guarded statement. If the card does not allow it, expired holds are released
  * and the statement is retried once.
- * @param look reads more rows together with the movement and after it, when the card is locked.
- * @returns the card after the movement, and the result of `look`.
+ * @param readAlso reads more rows together with the movement and after it, when the card is locked.
+ * @returns the card after the movement, and the result of `readAlso`.
  * @throws Fault `not-found`, `card-disabled`, `card-expired`, `insufficient-balance`; RetryTransaction if the card has another
  * version, or now allows the movement.
  */
-export function* move<T>(
+export function* applyMovement<T>(
   ctx: Context,
-  { store, cardId, version }: MovedCard,
-  moved: Amounts,
+  { store, cardId, version }: CardToMove,
+  amounts: Amounts,
   demands: StateDemands,
-  look: (key: CardKey) => Script<T>,
+  readAlso: (key: CardKey) => Script<T>,
 ): Script<{ readonly card: Card; readonly seen: T }> {
   const key = { storeId: store.id, cardId };
-  const tried = yield* attempt(ctx, key, moved, { ...demands, version }, look);
+  const tried = yield* tryMovement(ctx, key, amounts, { ...demands, version }, readAlso);
   if (tried.isMoved) return tried;
-  if (tried.expiredHeld === 0n) return rejectMovement(tried.card, moved, demands);
+  if (tried.expiredHeld === 0n) return rejectMovement(tried.card, amounts, demands);
 
-  const expiredHeld = yield* expiredHoldsOf(ctx, key);
+  const expiredHolds = yield* findExpiredHolds(ctx, key);
   // Each release adds one version.
-  const versionNow = version === null ? null : version + expiredHeld.length;
+  const versionAfter = version === null ? null : version + expiredHolds.length;
   const [, retried] = yield* parallel(
-    closeRunOutHolds(ctx, expiredHeld),
-    attempt(ctx, key, moved, { ...demands, version: versionNow }, look),
+    closeExpiredHolds(ctx, expiredHolds),
+    tryMovement(ctx, key, amounts, { ...demands, version: versionAfter }, readAlso),
   );
-  return retried.isMoved ? retried : rejectMovement(retried.card, moved, demands);
+  return retried.isMoved ? retried : rejectMovement(retried.card, amounts, demands);
 }
 
-/** Applies a movement if the card allows it, and reads the card and the result of `look` after it. */
-function* attempt<T>(
+/** Applies a movement if the card allows it, and reads the card and the result of `readAlso` after it. */
+function* tryMovement<T>(
   ctx: Context,
   key: CardKey,
-  moved: Amounts,
+  amounts: Amounts,
   demands: MoveDemands,
-  look: (key: CardKey) => Script<T>,
+  readAlso: (key: CardKey) => Script<T>,
 ): Script<CurrentCard & { readonly isMoved: boolean; readonly seen: T }> {
   const [isMoved, { card, expiredHeld }, seen] = yield* parallel(
-    moveBalance(key, moved, demands),
+    updateBalance(key, amounts, demands),
     loadCard(ctx, key),
-    look(key),
+    readAlso(key),
   );
   if (!isMoved && demands.version !== null && card.version !== demands.version)
     throw new RetryTransaction('the card has changed since it was read');
@@ -146,10 +146,10 @@ function* attempt<T>(
 }
 
 /** Throws the reason why a card did not allow a movement; RetryTransaction if the card, which was read later, now allows it. */
-function rejectMovement(card: Card, moved: Amounts, { today: day, disabledAllowed }: StateDemands): never {
+function rejectMovement(card: Card, amounts: Amounts, { today: day, disabledAllowed }: StateDemands): never {
   if (!disabledAllowed && isDisabled(card)) throw new Fault('card-disabled');
   if (day !== null && isExpired(card, day)) throw new Fault('card-expired');
-  if (availableOf(card).minor + moved.balance < moved.held) throw insufficientBalance(card);
+  if (availableOf(card).minor + amounts.balance < amounts.held) throw insufficientBalance(card);
   throw new RetryTransaction('the card has changed and now allows the movement');
 }
 
@@ -158,20 +158,20 @@ function insufficientBalance(card: Card): Fault {
   const available = formatMoney(availableOf(card));
   return new Fault('insufficient-balance', {
     detail: `The gift card has ${available} ${card.balance.currency.code} available.`,
-    errors: { amount: [`exceeds what is available: ${available}`] },
+    errors: { amount: [`must be at most ${available}, the available amount`] },
     extensions: { available },
   });
 }
 
 /** The card's expired holds that are not closed yet. */
-function* expiredHoldsOf(ctx: Context, { storeId, cardId }: CardKey): Script<readonly Hold[]> {
+function* findExpiredHolds(ctx: Context, { storeId, cardId }: CardKey): Script<readonly Hold[]> {
   const now = ctx.clock.earliest();
   return (yield* listOpenHolds(storeId, cardId)).filter((hold) => isHoldExpired(hold, now));
 }
 
 /** Closes expired holds and publishes their release. */
-export function* closeRunOutHolds(ctx: Context, expiredHeld: readonly Hold[]): Script<void> {
-  const releases = expiredHeld.map((hold) =>
+export function* closeExpiredHolds(ctx: Context, expiredHolds: readonly Hold[]): Script<void> {
+  const releases = expiredHolds.map((hold) =>
     releaseHold(ctx, hold, { status: 'expired', closedAt: hold.expiresAt, version: null }),
   );
   yield* parallel(...releases);
@@ -203,7 +203,7 @@ export function* settleHold(
   const key = { storeId: hold.storeId, cardId: hold.cardId };
   const amounts = { balance: -captured, held: -hold.amount.minor };
   const [isMoved, isClosed, { card }] = yield* parallel(
-    moveBalance(key, amounts, { ...anyState, version }),
+    updateBalance(key, amounts, { ...anyState, version }),
     closeHold(hold, { status, captured, closedAt }),
     loadCard(ctx, key),
   );
@@ -222,7 +222,7 @@ export function* releaseHold(
 ): Script<Held> {
   const { hold, card } = yield* settleHold(ctx, open, { ...closing, captured: 0n });
   const details = { hold: holdRecordOf(ctx.keys.publicIds, hold, ctx.clock.earliest()) };
-  yield* recordEvent(ctx, cardMoved(ctx.keys.publicIds, 'gift_card.hold_released', card, details));
+  yield* recordEvent(ctx, movementEvent(ctx.keys.publicIds, 'gift_card.hold_released', card, details));
   return { hold, card };
 }
 

@@ -77,7 +77,7 @@ function balanceTasks(schedule: readonly number[], today: string): readonly Remi
 }
 
 /** Enqueues a task's reminders for up to `limit` cards. @returns where the next page starts; undefined after the last. */
-export function* bookReminders(
+export function* enqueueReminders(
   ctx: Context,
   {
     store,
@@ -98,7 +98,7 @@ export function* bookReminders(
   const sendAt = sendingInstantOf(today, store.timeZone);
   for (const card of page.cards) {
     const holder = holderOf(card);
-    if (!holder || !isToBeReminded(card, { store, task, today })) continue;
+    if (!holder || !needsReminder(card, { store, task, today })) continue;
     yield* enqueueEmail(ctx, {
       storeId: store.id,
       cardId: card.id,
@@ -113,7 +113,7 @@ export function* bookReminders(
 }
 
 /** Whether a card needs the reminder. A day that came before the issue of the card does not count. */
-function isToBeReminded(
+function needsReminder(
   card: Card,
   { store, task: { kind, days }, today }: { store: Store; task: ReminderTask; today: string },
 ): boolean {

@@ -3,7 +3,7 @@
 import type { Context } from '../context.ts';
 import { availableOf, type Card } from '../domain/card.ts';
 import type { Currency } from '../domain/currency.ts';
-import { cardMoved } from '../domain/event.ts';
+import { movementEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import { creditOf, debitOf, isReversible, reversalOf, type Transfer } from '../domain/ledger.ts';
 import { exceeds, formatMoney, integerDigitsMax, subtract, type Money } from '../domain/money.ts';
@@ -15,17 +15,17 @@ import { RetryTransaction, parallel, type Script } from '../storage/sql.ts';
 import { findChainEnd, findTransferAndVersion, sumReversals } from '../storage/transfer.ts';
 import {
   effect,
-  move,
-  namedVersion,
+  applyMovement,
+  lockNamedVersion,
   record,
   assertVersion,
   loadCard,
-  usable,
+  requireUsableState,
   type MoneyCommand,
 } from './money.ts';
 
 /** A new transfer, and its card after it. */
-export type Moved = { readonly transfer: Transfer; readonly card: Card };
+export type MovementResult = { readonly transfer: Transfer; readonly card: Card };
 
 /**
  * Debits an amount of a usable card.
@@ -40,21 +40,21 @@ export function* debit(
     /** The lookup value of the code that the card must still have; absent: any. */
     readonly codeLookup?: bigint;
   },
-): Script<Moved> {
+): Script<MovementResult> {
   const { amount, version } = command.partial
-    ? yield* lesser(ctx, command)
-    : { amount: command.amount, version: yield* namedVersion(command) };
+    ? yield* findLesserAmount(ctx, command)
+    : { amount: command.amount, version: yield* lockNamedVersion(command) };
   const movement = debitOf(amount);
   const demands = {
-    ...usable(ctx, command.store),
+    ...requireUsableState(ctx, command.store),
     ...(command.codeLookup !== undefined && { codeLookup: command.codeLookup }),
   };
-  const moving = move(ctx, { ...command, version }, effect(movement), demands, findChainEnd);
-  const { card, seen: end } = yield* moving;
+  const movementScript = applyMovement(ctx, { ...command, version }, effect(movement), demands, findChainEnd);
+  const { card, seen: end } = yield* movementScript;
   const transfer = yield* record(ctx, { card, end }, movement, command);
   yield* recordEvent(
     ctx,
-    cardMoved(ctx.keys.publicIds, 'gift_card.redeemed', card, {
+    movementEvent(ctx.keys.publicIds, 'gift_card.redeemed', card, {
       transaction: transactionOf(ctx.keys.publicIds, transfer),
     }),
   );
@@ -65,7 +65,7 @@ export function* debit(
  * The lesser of the requested and the available amount, and the version of the card. If nothing is available, returns
  * the requested amount, because its debit fails with the reason.
  */
-function* lesser(
+function* findLesserAmount(
   ctx: Context,
   command: MoneyCommand & { readonly amount: Money },
 ): Script<{ readonly amount: Money; readonly version: number }> {
@@ -83,17 +83,26 @@ function* lesser(
  * @throws Fault `not-found`, `precondition-failed`, `card-disabled`, `card-expired`, or `invalid-parameter` if
  * the balance would exceed the store's limit.
  */
-export function* credit(ctx: Context, command: MoneyCommand & { readonly amount: Money }): Script<Moved> {
+export function* credit(
+  ctx: Context,
+  command: MoneyCommand & { readonly amount: Money },
+): Script<MovementResult> {
   const { store } = command;
   const movement = creditOf(command.amount);
-  const version = yield* namedVersion(command);
-  const moving = move(ctx, { ...command, version }, effect(movement), usable(ctx, store), findChainEnd);
-  const { card, seen: end } = yield* moving;
+  const version = yield* lockNamedVersion(command);
+  const movementScript = applyMovement(
+    ctx,
+    { ...command, version },
+    effect(movement),
+    requireUsableState(ctx, store),
+    findChainEnd,
+  );
+  const { card, seen: end } = yield* movementScript;
   assertWithinLimit(store.issueLimit ?? largestBalance(card.balance.currency), card);
   const transfer = yield* record(ctx, { card, end }, movement, command);
   yield* recordEvent(
     ctx,
-    cardMoved(ctx.keys.publicIds, 'gift_card.credited', card, {
+    movementEvent(ctx.keys.publicIds, 'gift_card.credited', card, {
       transaction: transactionOf(ctx.keys.publicIds, transfer),
     }),
   );
@@ -110,7 +119,7 @@ function assertWithinLimit(limit: Money, { balance }: Card): void {
   if (!exceeds(balance, limit)) return;
   throw new Fault('invalid-parameter', {
     errors: {
-      amount: [`would raise the balance to ${formatMoney(balance)}; it may be at most ${formatMoney(limit)}`],
+      amount: [`cannot raise the balance to ${formatMoney(balance)}: the limit is ${formatMoney(limit)}`],
     },
   });
 }
@@ -136,7 +145,7 @@ export function* reverse(
     /** Returns the versions of a card that the request accepts (`If-Match`); null: any. */
     readonly versionsOf: (cardId: number) => readonly number[] | null;
   },
-): Script<Moved> {
+): Script<MovementResult> {
   const { store, transferId } = command;
   yield* lockCardOfTransfer(store.id, transferId);
   // The version is read before the sum, so it reveals a reversal between the two reads.
@@ -161,10 +170,10 @@ export function* reverse(
 
   const movement = reversalOf(reversed, amount);
   const demands = { today: null, disabledAllowed: false };
-  const moving = move(ctx, { store, cardId, version }, effect(movement), demands, (key) =>
+  const movementScript = applyMovement(ctx, { store, cardId, version }, effect(movement), demands, (key) =>
     parallel(findChainEnd(key), sumReversals(store.id, transferId)),
   );
-  const { card, seen } = yield* moving;
+  const { card, seen } = yield* movementScript;
   const [end, reversedBefore] = seen;
   // The card is locked now, so the sum contains all earlier reversals of the transfer.
   if (reversedBefore !== before) throw new RetryTransaction('the transfer was reversed concurrently');
@@ -179,7 +188,7 @@ export function* reverse(
   });
   yield* recordEvent(
     ctx,
-    cardMoved(ctx.keys.publicIds, 'gift_card.reversed', card, {
+    movementEvent(ctx.keys.publicIds, 'gift_card.reversed', card, {
       transaction: transactionOf(ctx.keys.publicIds, transfer),
     }),
   );
@@ -196,8 +205,8 @@ function exceedsTransaction(left: Money): Fault {
     });
   }
   return new Fault('reversal-exceeds-transaction', {
-    detail: `${reversible} ${left.currency.code} of the transaction are left to be given back.`,
-    errors: { amount: [`exceeds what is left of the transaction: ${reversible}`] },
+    detail: `${reversible} ${left.currency.code} of the transaction can be reversed.`,
+    errors: { amount: [`must be at most ${reversible}, the amount that can be reversed`] },
     extensions: { reversible },
   });
 }

@@ -35,8 +35,8 @@ export type NewStore = {
 };
 
 /** @throws Fault `invalid-parameter` if the domain is taken. */
-export function* createStore(ctx: Context, given: NewStore): Script<Store> {
-  const record = recordOf(ctx, given, { demonstration: false });
+export function* createStore(ctx: Context, settings: NewStore): Script<Store> {
+  const record = recordOf(ctx, settings, { demonstration: false });
   if (!(yield* insertStore(ctx, record))) {
     throw new Fault('invalid-parameter', { errors: { domain: ['is taken'] } });
   }
@@ -45,13 +45,13 @@ export function* createStore(ctx: Context, given: NewStore): Script<Store> {
 
 function recordOf(
   ctx: Context,
-  { proxySecret, ...given }: NewStore,
+  { proxySecret, ...settings }: NewStore,
   { demonstration }: { readonly demonstration: boolean },
 ): StoreRecord {
   const store: Store = {
     expiringSoonDays: 0,
     lookupFailuresPerHour: null,
-    ...given,
+    ...settings,
     id: ctx.random.id(),
     demonstration,
   };
@@ -83,7 +83,9 @@ export function* changeStore(ctx: Context, domain: string, changes: StoreChanges
       ? record.sealedSecret
       : proxySecret && sealProxySecret(ctx, store.id, proxySecret);
   if (store.requireSignature && !sealedSecret) {
-    throw new Fault('invalid-parameter', { errors: { require_signature: ['needs a proxy secret'] } });
+    throw new Fault('invalid-parameter', {
+      errors: { require_signature: ['cannot be true without a proxy secret'] },
+    });
   }
   yield* updateStore(ctx, { store, sealedSecret });
   return { store, sealedSecret };

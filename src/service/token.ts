@@ -66,10 +66,10 @@ export function* createToken(
 
 function* addToken(
   ctx: Context,
-  given: Pick<Token, 'storeId' | 'apiClientId' | 'name' | 'scopes'>,
+  fields: Pick<Token, 'storeId' | 'apiClientId' | 'name' | 'scopes'>,
 ): Script<NewToken> {
   const token: Token = {
-    ...given,
+    ...fields,
     id: ctx.random.id(),
     createdAt: ctx.clock.now(),
     lastUsedAt: null,

@@ -57,7 +57,8 @@ export function* verifyPage(storeId: number, after: number): Script<VerifiedPage
   );
   const known = new Set(cards.map(({ cardId }) => cardId));
   for (const cardId of chains.keys()) {
-    if (!known.has(cardId)) mismatches.push({ cardId, problem: 'has transfers, but there is no such card' });
+    if (!known.has(cardId))
+      mismatches.push({ cardId, problem: 'has transfers, but the card does not exist' });
   }
   return { cards, transfers, mismatches, next: isLastPage ? undefined : last.cardId };
 }
@@ -75,27 +76,27 @@ function problemsOf(
     const name = `transfer ${transfer.id}`;
     balance += effectOf(transfer);
     if (transfer.sequence !== index + 1)
-      problems.push(`${name} has the place ${transfer.sequence}, not ${index + 1}`);
+      problems.push(`${name} has the sequence number ${transfer.sequence}, not ${index + 1}`);
     if ((transfer.kind === 'issue') !== (index === 0))
-      problems.push(`${name} is an ${transfer.kind} at place ${index + 1}`);
+      problems.push(`${name} is the entry ${index + 1} of the card, but of the kind ${transfer.kind}`);
     if (transfer.amount.currency.code !== card.balance.currency.code)
       problems.push(`${name} is in another currency`);
     if (transfer.balanceAfter.minor !== balance)
-      problems.push(`${name} tells another balance than the sum so far`);
-    if (balance < 0n) problems.push(`${name} leaves less than nothing`);
+      problems.push(`${name} has a balance that is not the sum up to it`);
+    if (balance < 0n) problems.push(`${name} makes the balance negative`);
     if (!sameBytes(hash, chainHash(previousHash, transfer)))
-      problems.push(`the hash of ${name} does not fit its content`);
+      problems.push(`the hash of ${name} does not match its content`);
     previousHash = hash;
     reversible.set(transfer.id, transfer.amount.minor);
     if (transfer.reverses !== null) {
       const left = (reversible.get(transfer.reverses) ?? 0n) - transfer.amount.minor;
-      if (left < 0n) problems.push(`${name} gives back more than there was`);
+      if (left < 0n) problems.push(`${name} reverses more than the remaining amount`);
       reversible.set(transfer.reverses, left);
     }
   }
   if (chain[0]?.transfer.amount.minor !== card.initialValue.minor)
     problems.push('was not issued for its initial value');
-  if (card.held.minor !== held) problems.push('holds another amount than its open holds');
+  if (card.held.minor !== held) problems.push('has a held amount that is not the sum of its open holds');
   if (card.balance.minor !== balance) problems.push('has a balance that is not the sum of its transfers');
   return problems.map((problem) => ({ cardId: card.cardId, problem }));
 }

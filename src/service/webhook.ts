@@ -37,7 +37,7 @@ import { newerPage, olderPage, type Page, type PageRequest } from './history.ts'
 export type WebhookUrls = {
   /** Returns a parser that accepts the URLs that are allowed now, and normalizes them. */
   urlParser(): Promise<(value: unknown) => Parsed<string>>;
-  drawSecret(): Secret;
+  generateSecret(): Secret;
 };
 
 export type WebhookWithSecret = { readonly webhook: Webhook; readonly secret: Secret };
@@ -48,14 +48,14 @@ export type WebhookWithSecret = { readonly webhook: Webhook; readonly secret: Se
  */
 export function* addWebhook(
   ctx: Context,
-  given: {
+  options: {
     readonly storeId: number;
     readonly url: string;
     readonly patterns: readonly string[];
     readonly secret: Secret;
   },
 ): Script<WebhookWithSecret> {
-  const { storeId, url, patterns, secret } = given;
+  const { storeId, url, patterns, secret } = options;
   const now = ctx.clock.now();
   yield* takeTurn(storeId, now);
   if ((yield* findWebhooks(storeId)).length >= webhooksMax) throw new Fault('too-many-webhooks');

@@ -1,4 +1,4 @@
-/** Gift cards. Every balance change goes through `moveBalance`, parallel with a transfer (`transfer.ts`). */
+/** Gift cards. Every balance change goes through `updateBalance`, parallel with a transfer (`transfer.ts`). */
 
 import type { Card } from '../domain/card.ts';
 import type { EmailAddress } from '../domain/email-address.ts';
@@ -219,7 +219,7 @@ export type MoveDemands = {
  * changes the row, so concurrent callers cannot spend the same money twice.
  * @returns false if the card does not exist or does not meet the conditions.
  */
-export function* moveBalance(
+export function* updateBalance(
   { storeId, cardId }: CardKey,
   { balance, held }: { readonly balance: bigint; readonly held: bigint },
   { today, disabledAllowed, version, codeLookup }: MoveDemands,

@@ -7,7 +7,7 @@ import { columns, integer, unchanged, text, type RowOf } from './columns.ts';
 import {
   all,
   commitOrder,
-  committedForGood,
+  hasFinalOrder,
   first,
   lastCommittedFirst,
   execute,
@@ -55,7 +55,7 @@ export function* findEvent(storeId: number, id: number): Script<WrittenEvent | u
 export function* listFirstEvents(storeId: number, limit: number): Script<readonly WrittenEvent[]> {
   const rows = yield* all(sql<EventRow>`
     select ${events.names} from events
-    where store_id = ${storeId} and ${committedForGood}
+    where store_id = ${storeId} and ${hasFinalOrder}
     order by ${commitOrder} limit ${limit}`);
   return rows.map(toWrittenEvent);
 }
@@ -67,7 +67,7 @@ export function* listEventsAfter(
 ): Script<readonly WrittenEvent[]> {
   const rows = yield* all(sql<EventRow>`
     select ${events.names} from events
-    where store_id = ${storeId} and ${committedForGood}
+    where store_id = ${storeId} and ${hasFinalOrder}
       and (${commitOrder}) > (select ${commitOrder} from events where store_id = ${storeId} and id = ${after})
     order by ${commitOrder} limit ${limit}`);
   return rows.map(toWrittenEvent);
@@ -87,7 +87,7 @@ export function* findNewestEventId(): Script<number | undefined> {
  */
 export function* findLastEventId(storeId: number): Script<number | undefined> {
   const row = yield* first(sql<{ id: bigint }>`
-    select id from events where store_id = ${storeId} and ${committedForGood}
+    select id from events where store_id = ${storeId} and ${hasFinalOrder}
     order by ${lastCommittedFirst} limit 1`);
   return row && toNumber(row.id);
 }

@@ -1,4 +1,4 @@
-/** Holds. `gift_cards.held` caches the total of the open ones; the same script updates it with `moveBalance`. */
+/** Holds. `gift_cards.held` caches the total of the open ones; the same script updates it with `updateBalance`. */
 
 import type { Hold, HoldStatus } from '../domain/hold.ts';
 import type { CardKey } from './card.ts';

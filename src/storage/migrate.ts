@@ -33,7 +33,7 @@ export function loadMigrations(engine: 'sqlite' | 'postgres'): readonly Migratio
     .flatMap((file) => {
       const [, version, name, onlyFor] = fileForm.exec(file) ?? [];
       if (version === undefined || name === undefined)
-        throw new MigrationError(`${file} is no migration's name`);
+        throw new MigrationError(`${file} is not the name of a migration`);
       if (onlyFor !== undefined && onlyFor !== engine) return [];
       const text = readFileSync(new URL(file, folder), 'utf8');
       const checksum = createHash('sha256').update(text).digest('hex');

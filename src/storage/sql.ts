@@ -43,7 +43,7 @@ type FragmentName =
   | 'for update skip locked'
   | 'commit order'
   | 'last committed first'
-  | 'committed for good'
+  | 'final order'
   | 'catalog columns'
   | 'catalog references';
 
@@ -65,7 +65,7 @@ export const commitOrder = ofEngine('commit order');
 export const lastCommittedFirst = ofEngine('last committed first');
 
 /** A condition on events: later commits cannot insert an event before this one in commit order. */
-export const committedForGood = ofEngine('committed for good');
+export const hasFinalOrder = ofEngine('final order');
 
 /** In `from`: the columns of all tables, with `table_name`, `column_name` and `key_place` (from 1; 0: not in the key). */
 export const catalogColumns = ofEngine('catalog columns');

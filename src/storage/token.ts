@@ -88,7 +88,7 @@ export function* revokeToken(storeId: number, id: number, revokedAt: number): Sc
 }
 
 /** Records a use (ms), unless a later one is recorded. */
-export function* noteTokenUse(storeId: number, id: number, usedAt: number): Script<void> {
+export function* recordTokenUse(storeId: number, id: number, usedAt: number): Script<void> {
   yield* execute(sql`
     update access_tokens set last_used_at = ${usedAt}
     where store_id = ${storeId} and id = ${id} and (last_used_at is null or last_used_at < ${usedAt})`);

@@ -6,9 +6,9 @@ import { currencyOf } from '../../src/domain/currency.ts';
 import { Secret } from '../../src/domain/secret.ts';
 import {
   findOpenDemonstrationStore,
-  findPresented,
-  findShop,
-  noteTokenUses,
+  findPresentedToken,
+  findSignedStore,
+  recordTokenUses,
 } from '../../src/service/caller.ts';
 import { changeStore, createStore, ensureDemonstrationStore, requireStore } from '../../src/service/store.ts';
 import { createToken, parseToken, revoke, rotateToken, tokenHash } from '../../src/service/token.ts';
@@ -123,26 +123,26 @@ export function testAccess(factory: StorageFactory): void {
     );
     const text = secret.reveal();
     const rows = await storage.read(() => all(sql<Record<string, unknown>>`select * from access_tokens`));
-    const reported = rows.flatMap((row) =>
+    const stored = rows.flatMap((row) =>
       Object.values(row).map((value) =>
         value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value),
       ),
     );
-    assert.ok(reported.length > 5 && !reported.some((value) => value.includes(text.slice(-20))));
+    assert.ok(stored.length > 5 && !stored.some((value) => value.includes(text.slice(-20))));
 
     const presented = parseToken(text);
     assert.ok(presented);
-    const who = () => storage.read(() => findPresented(presented));
+    const who = () => storage.read(() => findPresentedToken(presented));
     const found = await who();
     assert.deepEqual(found?.token, token);
     assert.deepEqual(found?.record.store, store);
     const forged = parseToken(`${text.slice(0, -1)}${text.endsWith('0') ? '1' : '0'}`);
     assert.ok(forged);
-    assert.equal(await storage.read(() => findPresented(forged)), undefined);
+    assert.equal(await storage.read(() => findPresentedToken(forged)), undefined);
 
-    const shop = await storage.read(() => findShop(ctx, store.domain));
+    const shop = await storage.read(() => findSignedStore(ctx, store.domain));
     assert.deepEqual(shop?.store, store);
-    assert.equal(await storage.read(() => findShop(ctx, 'nowhere.example')), undefined);
+    assert.equal(await storage.read(() => findSignedStore(ctx, 'nowhere.example')), undefined);
 
     assert.equal(await storage.read(hasRealTokens), true);
     await storage.write(() => revoke(ctx, store, token.id));
@@ -201,7 +201,7 @@ export function testAccess(factory: StorageFactory): void {
     );
     const note = async (...instants: number[]) => {
       const uses = instants.map((usedAt) => ({ storeId: store.id, id: token.id, usedAt }));
-      await storage.write(() => noteTokenUses(uses));
+      await storage.write(() => recordTokenUses(uses));
       return (await storage.read(() => listTokens(store.id)))[0]?.lastUsedAt;
     };
     assert.equal(await note(5_000), 5_000);

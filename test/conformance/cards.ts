@@ -3,7 +3,7 @@ import test from 'node:test';
 import { systemRandom } from '../../src/random.ts';
 import { currencyOf } from '../../src/domain/currency.ts';
 import { FieldErrors } from '../../src/domain/fault.ts';
-import { issue, assertIssuable, retrieve } from '../../src/service/card.ts';
+import { issue, rejectIssue, retrieve } from '../../src/service/card.ts';
 import { createStore } from '../../src/service/store.ts';
 import { verify } from '../../src/service/verify.ts';
 import { findCardIdByCode } from '../../src/storage/code.ts';
@@ -19,7 +19,7 @@ export function testCards(factory: StorageFactory): void {
   test('an issued card is retrieved as issued, with its first transfer and its events', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
-    const { card, code: drawn } = await opened.issue({
+    const { card, code: generated } = await opened.issue({
       apiClientId: 7,
       actor: 'api_client:7',
       value: money('25.50'),
@@ -39,7 +39,7 @@ export function testCards(factory: StorageFactory): void {
         initialValue: money('25.50'),
         balance: money('25.50'),
         held: money('0'),
-        lastCharacters: drawn.reveal().slice(-4),
+        lastCharacters: generated.reveal().slice(-4),
         customer: 'Ann@Example.com',
         recipient: 'bea@example.com',
         note: 'a note',
@@ -94,8 +94,8 @@ export function testCards(factory: StorageFactory): void {
   test('a code is not stored in clear, and finds its card in every spelling', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
-    const { card, code: drawn } = await opened.issue({ customer: email('ann@example.com') });
-    const text = drawn.reveal();
+    const { card, code: generated } = await opened.issue({ customer: email('ann@example.com') });
+    const text = generated.reveal();
     assert.match(text, /^[0-9a-z]{16}$/);
     for (const statement of [
       sql`select * from gift_cards`,
@@ -105,11 +105,11 @@ export function testCards(factory: StorageFactory): void {
       sql`select * from customers`,
     ]) {
       const rows = await storage.read(() => all<unknown>(statement));
-      const reported = JSON.stringify(rows, (_key, value: unknown) => {
+      const stored = JSON.stringify(rows, (_key, value: unknown) => {
         if (typeof value === 'bigint') return String(value);
         return value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value;
       });
-      assert.ok(rows.length > 0 && !reported.toLowerCase().includes(text), statement.strings.join('?'));
+      assert.ok(rows.length > 0 && !stored.toLowerCase().includes(text), statement.strings.join('?'));
     }
     const spelled = `${text.slice(0, 4).toUpperCase()}-${text.slice(4, 9)} ${text.slice(9).toUpperCase()}`;
     assert.equal(await storage.read(() => findCardIdByCode(ctx, store.id, code(spelled))), card.id);
@@ -133,28 +133,30 @@ export function testCards(factory: StorageFactory): void {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     await opened.issue({ code: code('owncode1234') });
-    const rejected = (text: string) => {
+    const checkIssue = (text: string) => {
       const errors = new FieldErrors();
       errors.add('note', 'is too long');
-      return storage.write(() => assertIssuable(ctx, { store, code: code(text), errors }));
+      return storage.write(() => rejectIssue(ctx, { store, code: code(text), errors }));
     };
-    await assert.rejects(rejected('owncode1234'), { errors: { note: ['is too long'], code: ['is taken'] } });
-    await assert.rejects(rejected('owncode1235'), { errors: { note: ['is too long'] } });
+    await assert.rejects(checkIssue('owncode1234'), {
+      errors: { note: ['is too long'], code: ['is taken'] },
+    });
+    await assert.rejects(checkIssue('owncode1235'), { errors: { note: ['is too long'] } });
   });
 
   test('a random code that is taken is generated again', async () => {
     const clock = manualClock();
-    const draws = [1, 1, 1, 2].map((fill) => new Uint8Array(16).fill(fill));
-    let drawn = 0;
+    const sources = [1, 1, 1, 2].map((fill) => new Uint8Array(16).fill(fill));
+    let generated = 0;
     const bytes = () => {
-      drawn += 1;
-      return draws[drawn - 1] ?? assert.fail('generated too many codes');
+      generated += 1;
+      return sources[generated - 1] ?? assert.fail('generated too many codes');
     };
     await using opened = await openStore(factory, { ctx: testContext({ clock, random: { bytes } }) });
     const { storage } = opened;
     const first = await opened.issue();
     const second = await opened.issue({ customer: email('ann@example.com') });
-    assert.equal(drawn, 4, 'the same code twice, then another');
+    assert.equal(generated, 4, 'the same code twice, then another');
     assert.equal(first.code.reveal(), '1'.repeat(16));
     assert.equal(second.code.reveal(), '2'.repeat(16));
     const counts = await storage.read(countRows);
@@ -168,20 +170,20 @@ export function testCards(factory: StorageFactory): void {
     const fresh = (): number => random.id();
     // An issue without a customer generates three ids: of the card, the transfer and the event.
     for (const repeated of [0, 1, 2]) {
-      const drawn: number[] = [];
+      const generated: number[] = [];
       let script: number[] = [];
       const id = (): number => {
         const next = script.shift() ?? fresh();
-        drawn.push(next);
+        generated.push(next);
         return next;
       };
       await using opened = await openStore(factory, { ctx: testContext({ clock, random: { id } }) });
-      drawn.length = 0;
+      generated.length = 0;
       await opened.issue();
-      script = drawn.slice(0, 3).map((earlier, index) => (index === repeated ? earlier : fresh()));
-      drawn.length = 0;
+      script = generated.slice(0, 3).map((earlier, index) => (index === repeated ? earlier : fresh()));
+      generated.length = 0;
       await opened.issue();
-      assert.ok(drawn.length > 3, `id ${repeated} was generated again`);
+      assert.ok(generated.length > 3, `id ${repeated} was generated again`);
       const counts = await opened.storage.read(countRows);
       assert.deepEqual(counts, { ...none, cards: 2, codes: 2, transfers: 2, events: 2 });
       assert.deepEqual((await opened.storage.read(() => verify(10))).mismatches, []);

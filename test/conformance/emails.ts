@@ -18,7 +18,7 @@ import {
   code as codeOf,
   email,
   issueCommand,
-  contextBehind,
+  contextWithSlowClock,
   manualClock,
   money,
   testContext,
@@ -31,7 +31,7 @@ import type { EmailRecord } from '../../src/domain/schemas.ts';
 import { issue, lookUp, update } from '../../src/service/card.ts';
 import { changeEmailSettings, listCardEmails, sendGiftCard, rotateCode } from '../../src/service/email.ts';
 import { requireCard } from '../../src/service/money.ts';
-import { bookReminders, firstPlace, planReminders } from '../../src/service/reminder.ts';
+import { enqueueReminders, firstPlace, planReminders } from '../../src/service/reminder.ts';
 import { debit } from '../../src/service/spend.ts';
 import { claimEmails } from '../../src/storage/email-queue.ts';
 import { all, sql } from '../../src/storage/sql.ts';
@@ -112,13 +112,13 @@ async function faultOf(promise: Promise<unknown>): Promise<FaultCode | undefined
 }
 
 export function testEmails(factory: StorageFactory): void {
-  testBooking(factory);
+  testEnqueuing(factory);
   testSending(factory);
   testCodes(factory);
   testReminders(factory);
 }
 
-function testBooking(factory: StorageFactory): void {
+function testEnqueuing(factory: StorageFactory): void {
   test('a card is emailed to its recipient, and its buyer gets a receipt without the code', async () => {
     await using opened = await open(factory);
     const { card, code } = await opened.issue({ ...mailed, customer: ada });
@@ -189,9 +189,9 @@ function testSending(factory: StorageFactory): void {
   test('an email first attempted while the clock was days behind is retried for 72 hours', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
-    const behind = contextBehind(ctx, 4 * 24 * hour);
-    const { card } = await storage.write(() => issue(behind, issueCommand(store, mailed)));
-    const first = startMailer({ ctx: behind, storage }, () => defers);
+    const slow = contextWithSlowClock(ctx, 4 * 24 * hour);
+    const { card } = await storage.write(() => issue(slow, issueCommand(store, mailed)));
+    const first = startMailer({ ctx: slow, storage }, () => defers);
     await until(() => first.outcomes.length > 0);
     await first.stop();
     ctx.clock.advance(hour);
@@ -214,12 +214,12 @@ function testSending(factory: StorageFactory): void {
     for (;;) {
       await until(async () => mailer.emails.length === last + 1 && (await isIdle(opened)));
       last += 1;
-      const [mail] = await opened.emails(card.id);
-      assert.ok(mail);
-      if (mail.state === 'dead') break;
-      assert.ok(mail.nextAt !== null && mail.nextAt > ctx.clock.now());
+      const [queued] = await opened.emails(card.id);
+      assert.ok(queued);
+      if (queued.state === 'dead') break;
+      assert.ok(queued.nextAt !== null && queued.nextAt > ctx.clock.now());
       assert.equal(await sealed(opened), 1);
-      ctx.clock.advance(mail.nextAt - ctx.clock.now());
+      ctx.clock.advance(queued.nextAt - ctx.clock.now());
       mailer.wake();
     }
     assert.ok(last >= 20 && last <= 50, `${last} attempts`);
@@ -276,8 +276,8 @@ function testSending(factory: StorageFactory): void {
       mailer.wake();
     }
     // The first temporary error of the recipient came after six days. The 72 hours start then.
-    const [mail] = await opened.emails(card.id);
-    assert.equal(mail?.state, 'deferred');
+    const [queued] = await opened.emails(card.id);
+    assert.equal(queued?.state, 'deferred');
     assert.deepEqual(mailer.operatorNeeded(), Array(3).fill('535 bad password'));
     assert.deepEqual(
       (await opened.events()).filter((type) => type === 'gift_card.delivery_failed'),
@@ -338,8 +338,8 @@ function testSending(factory: StorageFactory): void {
     const mailer = opened.mailer();
     const endOf = async ({ card }: typeof disabled) => {
       await until(async () => (await opened.emails(card.id))[0]?.nextAt === null);
-      const [mail] = await opened.emails(card.id);
-      return [mail?.state, mail?.response];
+      const [queued] = await opened.emails(card.id);
+      return [queued?.state, queued?.response];
     };
     assert.deepEqual(await endOf(disabled), ['cancelled', 'the card is disabled']);
     assert.deepEqual(await endOf(expired), ['cancelled', 'the card has expired']);
@@ -356,8 +356,8 @@ function testCodes(factory: StorageFactory): void {
     const chosen = codeOf('SPRING-2031-0001');
     const { card } = await opened.issue({ ...mailed, code: chosen });
     const command = { store, cardId: card.id, versions: null };
-    const again = await storage.write(() => sendGiftCard(ctx, { ...command, canSend: true }));
-    assert.equal(again.card.version, card.version + 1);
+    const notified = await storage.write(() => sendGiftCard(ctx, { ...command, canSend: true }));
+    assert.equal(notified.card.version, card.version + 1);
     const found = await storage.read(() => lookUp(ctx, { store, code: chosen, usableOnly: false }));
     assert.deepEqual(found, { kind: 'missed', hadBy: card.id });
     assert.equal(await faultOf(opened.issue({ code: chosen })), 'invalid-parameter');
@@ -370,13 +370,13 @@ function testCodes(factory: StorageFactory): void {
         ['sent', '250 2.0.0 taken'],
       ],
     );
-    const [mail] = mailer.emails;
-    assert.ok(mail);
+    const [sent] = mailer.emails;
+    assert.ok(sent);
     const fresh = await storage.read(() =>
-      lookUp(ctx, { store, code: codeOf(codeIn(mail)), usableOnly: false }),
+      lookUp(ctx, { store, code: codeOf(codeIn(sent)), usableOnly: false }),
     );
     assert.equal(fresh.kind === 'found' && fresh.card.id, card.id);
-    assert.equal(fresh.kind === 'found' && fresh.card.lastCharacters, codeIn(mail).slice(-4));
+    assert.equal(fresh.kind === 'found' && fresh.card.lastCharacters, codeIn(sent).slice(-4));
     assert.ok((await opened.events()).includes('gift_card.code_rotated'));
   });
 
@@ -385,12 +385,12 @@ function testCodes(factory: StorageFactory): void {
     const { ctx, storage, store } = opened;
     const { card } = await opened.issue(mailed);
     const command = { store, cardId: card.id, versions: null, canSend: true };
-    const again = () => storage.write(() => sendGiftCard(ctx, command));
-    const rejection = async (): Promise<number | undefined> => {
+    const sendAgain = () => storage.write(() => sendGiftCard(ctx, command));
+    const secondsToWait = async (): Promise<number | undefined> => {
       const before = await opened.emails(card.id);
       const events = await opened.events();
       try {
-        await again();
+        await sendAgain();
       } catch (error) {
         assert.ok(error instanceof Fault && error.code === 'too-many-requests', String(error));
         assert.deepEqual(await opened.emails(card.id), before);
@@ -400,23 +400,23 @@ function testCodes(factory: StorageFactory): void {
       return undefined;
     };
     // The email sent at creation does not count.
-    let { card: latest } = await again();
+    let { card: latest } = await sendAgain();
     for (let count = 2; count <= 10; count += 1) {
       ctx.clock.advance(1_000);
-      assert.equal(await rejection(), 59);
+      assert.equal(await secondsToWait(), 59);
       ctx.clock.advance(58_999);
-      assert.equal(await rejection(), 1);
+      assert.equal(await secondsToWait(), 1);
       ctx.clock.advance(1);
-      ({ card: latest } = await again());
+      ({ card: latest } = await sendAgain());
       assert.equal(latest.version, card.version + count);
     }
     // The first of the ten was sent nine minutes ago.
     ctx.clock.advance(60_000);
-    assert.equal(await rejection(), (day - 10 * 60_000) / 1_000);
+    assert.equal(await secondsToWait(), (day - 10 * 60_000) / 1_000);
     ctx.clock.advance(day - 10 * 60_000);
-    ({ card: latest } = await again());
+    ({ card: latest } = await sendAgain());
     assert.equal(latest.version, card.version + 11);
-    assert.equal(await rejection(), 60);
+    assert.equal(await secondsToWait(), 60);
     // Each card has its own limits.
     const other = await opened.issue(mailed);
     await storage.write(() => sendGiftCard(ctx, { ...command, cardId: other.card.id }));
@@ -507,17 +507,17 @@ function testCodes(factory: StorageFactory): void {
       [defers, 'cancelled'],
     ] as const) {
       const { card } = await opened.issue(mailed);
-      const { promise: responded, resolve: response } = Promise.withResolvers<typeof outcome>();
+      const { promise: held, resolve: respond } = Promise.withResolvers<typeof outcome>();
       const mailer = opened.mailer(({ to, messageId }) =>
-        messageId.startsWith(`<${card.id}.`) && to === 'grace@example.com' ? responded : accepts,
+        messageId.startsWith(`<${card.id}.`) && to === 'grace@example.com' ? held : accepts,
       );
       await until(() => mailer.emails.length === 1);
       await storage.write(() => rotateCode(ctx, { store, cardId: card.id, versions: null }));
-      response(outcome);
+      respond(outcome);
       await until(async () => mailer.outcomes.length > 0);
       await mailer.stop();
-      const [mail] = await opened.emails(card.id);
-      assert.deepEqual([mail?.state, mail?.nextAt], [state, null]);
+      const [queued] = await opened.emails(card.id);
+      assert.deepEqual([queued?.state, queued?.nextAt], [state, null]);
     }
     assert.equal(await sealed(opened), 0);
   });
@@ -527,20 +527,20 @@ function testCodes(factory: StorageFactory): void {
     const { ctx, storage, store } = opened;
     const attempt = (cardId: number, canSend = true) =>
       faultOf(storage.write(() => sendGiftCard(ctx, { store, cardId, versions: null, canSend })));
-    const nobodys = await opened.issue();
-    const graces = await opened.issue(mailed);
+    const unaddressed = await opened.issue();
+    const addressed = await opened.issue(mailed);
     const dead = await opened.issue(mailed);
     await storage.write(() => update(ctx, updateCommand(store, dead.card.id, { disable: true })));
     const expired = await opened.issue({ ...mailed, expiresOn: '2026-03-15' });
     ctx.clock.advance(day);
-    assert.equal(await attempt(nobodys.card.id), 'no-address');
+    assert.equal(await attempt(unaddressed.card.id), 'no-address');
     assert.equal(await attempt(dead.card.id), 'card-disabled');
     assert.equal(await attempt(expired.card.id), 'card-expired');
-    assert.equal(await attempt(graces.card.id, false), 'no-mail');
+    assert.equal(await attempt(addressed.card.id, false), 'no-mail');
     await opened.settings({ enabled: false });
-    assert.equal(await attempt(graces.card.id), 'no-mail');
+    assert.equal(await attempt(addressed.card.id), 'no-mail');
     assert.equal(await attempt(7), 'not-found');
-    const code = await storage.read(() => lookUp(ctx, { store, code: graces.code, usableOnly: true }));
+    const code = await storage.read(() => lookUp(ctx, { store, code: addressed.code, usableOnly: true }));
     assert.equal(code.kind, 'found');
   });
 }
@@ -554,11 +554,11 @@ function testReminders(factory: StorageFactory): void {
       let from: typeof firstPlace | undefined = firstPlace;
       while (from) {
         const place: typeof firstPlace = from;
-        from = await storage.write(() => bookReminders(ctx, { store, task, from: place, limit: 3 }));
+        from = await storage.write(() => enqueueReminders(ctx, { store, task, from: place, limit: 3 }));
       }
     }
   };
-  const booked = async (opened: Mailing, cardId: number): Promise<readonly (string | number)[][]> =>
+  const enqueued = async (opened: Mailing, cardId: number): Promise<readonly (string | number)[][]> =>
     (await opened.emails(cardId)).map(({ kind, sendAt }) => [kind, new Date(sendAt).toISOString()]);
 
   test('a reminder of the expiry is queued once for each scheduled day, at nine in the store’s time zone', async () => {
@@ -568,7 +568,7 @@ function testReminders(factory: StorageFactory): void {
     await opened.settings({ expiryReminderDays: [30, 7] });
     const { card } = await opened.issue({ recipient: grace, expiresOn: '2026-04-05' });
     const never = await opened.issue({ recipient: grace });
-    const nobodys = await opened.issue({ expiresOn: '2026-04-05' });
+    const unaddressed = await opened.issue({ expiresOn: '2026-04-05' });
     const others = await Promise.all(
       Array.from({ length: 7 }, () => opened.issue({ recipient: grace, expiresOn: '2026-04-05' })),
     );
@@ -581,10 +581,10 @@ function testReminders(factory: StorageFactory): void {
       ['expiry_reminder', '2026-03-06T08:00:00.000Z'],
       ['expiry_reminder', '2026-03-29T07:00:00.000Z'],
     ];
-    assert.deepEqual(await booked(opened, card.id), expected);
-    for (const other of others) assert.deepEqual(await booked(opened, other.card.id), expected);
-    assert.deepEqual(await booked(opened, never.card.id), []);
-    assert.deepEqual(await booked(opened, nobodys.card.id), []);
+    assert.deepEqual(await enqueued(opened, card.id), expected);
+    for (const other of others) assert.deepEqual(await enqueued(opened, other.card.id), expected);
+    assert.deepEqual(await enqueued(opened, never.card.id), []);
+    assert.deepEqual(await enqueued(opened, unaddressed.card.id), []);
   });
 
   test('days before the issue cause no reminder, and missed days cause one, for the nearest', async () => {
@@ -594,11 +594,13 @@ function testReminders(factory: StorageFactory): void {
     const soon = await opened.issue({ recipient: grace, expiresOn: '2026-03-18' });
     const early = await opened.issue({ recipient: grace, expiresOn: '2026-04-20' });
     await remind(opened);
-    assert.deepEqual(await booked(opened, soon.card.id), []);
+    assert.deepEqual(await enqueued(opened, soon.card.id), []);
     // The service was stopped on the thirtieth and on the seventh day before.
     ctx.clock.advance(33 * day);
     await remind(opened);
-    assert.deepEqual(await booked(opened, early.card.id), [['expiry_reminder', '2026-04-17T12:00:00.000Z']]);
+    assert.deepEqual(await enqueued(opened, early.card.id), [
+      ['expiry_reminder', '2026-04-17T12:00:00.000Z'],
+    ]);
   });
 
   test('a new expiry date causes a new reminder, and spent or disabled cards cause none', async () => {
@@ -618,9 +620,9 @@ function testReminders(factory: StorageFactory): void {
     await change(moved.card.id, { expiresOn: '2026-06-20' });
     ctx.clock.advance(61 * day);
     await remind(opened);
-    assert.equal((await booked(opened, moved.card.id)).length, 2);
-    assert.deepEqual(await booked(opened, spent.card.id), []);
-    assert.deepEqual(await booked(opened, disabled.card.id), []);
+    assert.equal((await enqueued(opened, moved.card.id)).length, 2);
+    assert.deepEqual(await enqueued(opened, spent.card.id), []);
+    assert.deepEqual(await enqueued(opened, disabled.card.id), []);
     const mailer = opened.mailer();
     await until(async () => (await opened.emails(moved.card.id)).every(({ nextAt }) => nextAt === null));
     assert.ok(mailer.emails.every(({ content }) => codeIn({ content }) === ''));
@@ -650,7 +652,7 @@ function testReminders(factory: StorageFactory): void {
         ['balance_reminder', 90],
       ],
     );
-    assert.deepEqual(await booked(opened, spent.card.id), []);
-    assert.equal((await booked(opened, old.card.id)).length, 1, 'the ninetieth day had not come yet');
+    assert.deepEqual(await enqueued(opened, spent.card.id), []);
+    assert.equal((await enqueued(opened, old.card.id)).length, 1, 'the ninetieth day had not come yet');
   });
 }

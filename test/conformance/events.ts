@@ -45,9 +45,9 @@ async function untilRecorded(storage: Storage, store: Store): Promise<void> {
     const { written } = await storage.read(() =>
       one(sql<{ written: bigint }>`select count(*) as written from events where store_id = ${store.id}`),
     );
-    const reported = await storage.read(() => listPublishedEvents(store.id, { after: null, limit: 1_000 }));
-    if (reported.length === Number(written)) return;
-    assert.ok(performance.now() < deadline, `${reported.length} of ${written} events are listed`);
+    const listed = await storage.read(() => listPublishedEvents(store.id, { after: null, limit: 1_000 }));
+    if (listed.length === Number(written)) return;
+    assert.ok(performance.now() < deadline, `${listed.length} of ${written} events are listed`);
     await wait(10);
   }
 }
@@ -265,24 +265,24 @@ export function testEvents(factory: StorageFactory): void {
   test('an event that is committed later is listed later, even if the clock of its process is slow', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store, database } = opened;
-    const behind = testContext({ clock: manualClock(ctx.clock.now() - 3_600_000) });
+    const slow = testContext({ clock: manualClock(ctx.clock.now() - 3_600_000) });
     const other = database.open();
     const ids: number[] = [];
-    const reported = new Set<number>();
+    const received = new Set<number>();
     let after: number | null = null;
     for (let count = 0; count < 12; count += 1) {
-      const [engine, context]: [Storage, TestContext] = count % 3 === 1 ? [other, behind] : [storage, ctx];
+      const [engine, context]: [Storage, TestContext] = count % 3 === 1 ? [other, slow] : [storage, ctx];
       ids.push((await engine.write(() => issue(context, issueCommand(store)))).card.id);
       const from: number | null = after;
       await untilRecorded(storage, store);
       for (const { id } of await storage.read(() =>
         listPublishedEvents(store.id, { after: from, limit: 9 }),
       )) {
-        reported.add(id);
+        received.add(id);
         after = id;
       }
     }
-    assert.equal(reported.size, 12, 'a reader that follows the list sees every event');
+    assert.equal(received.size, 12, 'a reader that follows the list sees every event');
     assert.deepEqual(
       (await readAll(storage, store)).map(({ cardId }) => cardId),
       ids,

@@ -34,7 +34,7 @@ function useOf(
 }
 
 /** Issues a card and returns its code in the response, as the operation "Create a gift card" does. */
-function* issueAndRespond({ ctx, store }: Pick<OpenStore, 'ctx' | 'store'>): Script<HttpResponse> {
+function* respondWithNewCard({ ctx, store }: Pick<OpenStore, 'ctx' | 'store'>): Script<HttpResponse> {
   const { card, code } = yield* issue(ctx, issueCommand(store, { note: 'ünïcödé 🎁' }));
   const body = JSON.stringify({ id: card.id, code: code.reveal(), note: card.note });
   return { status: 201, headers: { etag: `"${card.id}"`, 'x-other': 'ü' }, body };
@@ -43,7 +43,7 @@ function* issueAndRespond({ ctx, store }: Pick<OpenStore, 'ctx' | 'store'>): Scr
 function issueOnce(opened: OpenStore, key: string, parts?: readonly unknown[]) {
   const use = useOf(opened, key, parts);
   return outcomeOf(
-    opened.storage.write(() => withIdempotencyKey(opened.ctx, use, () => issueAndRespond(opened))),
+    opened.storage.write(() => withIdempotencyKey(opened.ctx, use, () => respondWithNewCard(opened))),
   );
 }
 
@@ -70,7 +70,7 @@ export function testIdempotency(factory: StorageFactory): void {
       Array.from({ length: 60 }, (_, index) =>
         outcomeOf(
           (index % 2 === 0 ? storage : other).write(() =>
-            withIdempotencyKey(ctx, useOf(opened, 'key'), () => issueAndRespond(opened)),
+            withIdempotencyKey(ctx, useOf(opened, 'key'), () => respondWithNewCard(opened)),
           ),
         ),
       ),
@@ -94,7 +94,7 @@ export function testIdempotency(factory: StorageFactory): void {
     await assert.rejects(
       storage.write(() =>
         withIdempotencyKey(ctx, useOf(opened, 'key'), function* () {
-          yield* issueAndRespond(opened);
+          yield* respondWithNewCard(opened);
           throw new Fault('invalid-parameter');
         }),
       ),
@@ -147,10 +147,10 @@ export function testIdempotency(factory: StorageFactory): void {
     const rotated = { ...opened, ctx: testContext({ masters: [masterKey('new', 2), old] }) };
     // The fingerprint is keyed as well. It uses the old key here, to isolate the key of the response.
     const use = useOf(opened, 'key');
-    const again = await outcomeOf(
-      opened.storage.write(() => withIdempotencyKey(rotated.ctx, use, () => issueAndRespond(rotated))),
+    const replay = await outcomeOf(
+      opened.storage.write(() => withIdempotencyKey(rotated.ctx, use, () => respondWithNewCard(rotated))),
     );
-    assert.deepEqual(again, { ...first, replayed: true });
+    assert.deepEqual(replay, { ...first, replayed: true });
   });
 
   test('a repeated request is recognized after a rotation of keys', async () => {
@@ -168,7 +168,7 @@ export function testIdempotency(factory: StorageFactory): void {
     for (const apiClientId of [3, 4]) {
       const use = useOf(opened, key);
       const owner = { ...use.owner, apiClientId };
-      await storage.write(() => withIdempotencyKey(ctx, { ...use, owner }, () => issueAndRespond(opened)));
+      await storage.write(() => withIdempotencyKey(ctx, { ...use, owner }, () => respondWithNewCard(opened)));
     }
     const rows = await storage.read(() =>
       all(sql<{ key_digest: Uint8Array }>`select key_digest from idempotency_records`),
@@ -203,7 +203,7 @@ export function testIdempotency(factory: StorageFactory): void {
           const { storage: by, ctx } = engines[place % 2] ?? opened;
           const use = useOf({ ...opened, ctx }, `key-${round}`);
           return outcomeOf(
-            by.write(() => withIdempotencyKey(ctx, use, () => issueAndRespond({ ...opened, ctx }))),
+            by.write(() => withIdempotencyKey(ctx, use, () => respondWithNewCard({ ...opened, ctx }))),
           );
         }),
       );
@@ -240,11 +240,11 @@ export function testIdempotency(factory: StorageFactory): void {
     );
     await storage.migrate(factory.migrations);
 
-    const again = () =>
+    const repeat = () =>
       outcomeOf(
         storage.write(() => withIdempotencyKey(ctx, use, () => resolved({ ...response, body: 'new' }))),
       );
-    assert.deepEqual(await again(), { response, replayed: true });
+    assert.deepEqual(await repeat(), { response, replayed: true });
     await storage.write(() => confirmStored(ctx, use));
     const another = { ...use, fingerprints: fingerprintsOf(ctx, ['another request']) };
     await assert.rejects(
@@ -261,8 +261,8 @@ export function testIdempotency(factory: StorageFactory): void {
     );
 
     ctx.clock.advance(idempotencyPeriodMs + 1);
-    assert.deepEqual(await again(), { response: { ...response, body: 'new' }, replayed: false });
-    assert.deepEqual(await again(), { response: { ...response, body: 'new' }, replayed: true });
+    assert.deepEqual(await repeat(), { response: { ...response, body: 'new' }, replayed: false });
+    assert.deepEqual(await repeat(), { response: { ...response, body: 'new' }, replayed: true });
     const rows = await storage.read(() =>
       all(sql<{ key_digest: Uint8Array }>`select key_digest from idempotency_records`),
     );

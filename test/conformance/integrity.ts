@@ -33,21 +33,21 @@ type Opened = Awaited<ReturnType<typeof openWithCard>>;
 
 /** Asserts that the database rejects the statement for the given reason, and that nothing changed. */
 async function assertRejected({ storage }: Opened, statement: Statement, reason: RegExp): Promise<void> {
-  const reported = statement.strings.join('?').trim();
+  const text = statement.strings.join('?').trim();
   const before = await storage.read(() => all(sql`select * from gift_cards`));
   await assert.rejects(
     storage.write(() => all(statement)),
     (error) => {
       // A duplicate key makes the script run again, and then fail with the database's error as the cause.
       const rejection = error instanceof Fault ? error.cause : error;
-      assert.ok(rejection instanceof Error, reported);
-      assert.match(rejection.message, reason, reported);
+      assert.ok(rejection instanceof Error, text);
+      assert.match(rejection.message, reason, text);
       return true;
     },
-    reported,
+    text,
   );
-  assert.deepEqual(await storage.read(() => all(sql`select * from gift_cards`)), before, reported);
-  assert.deepEqual((await storage.read(() => verify(10))).mismatches, [], reported);
+  assert.deepEqual(await storage.read(() => all(sql`select * from gift_cards`)), before, text);
+  assert.deepEqual((await storage.read(() => verify(10))).mismatches, [], text);
 }
 
 export function testIntegrity(factory: StorageFactory): void {

@@ -119,7 +119,7 @@ export function testInterleaving(factory: StorageFactory): void {
     assert.equal((await storage.read(countRows)).cards, 1);
   });
 
-  test('a failed lookup that is recorded during another record counts as well', async () => {
+  test('a failed lookup that is recorded while another one is recorded counts as well', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     const record = () =>

@@ -89,9 +89,9 @@ export function testKeys(factory: StorageFactory): void {
     const found = await storage.read(() => findCardIdByCode(forgotten, store.id, code('aaaaaaaa0001')));
     assert.equal(found, undefined);
 
-    const again = issueCommand(store, { code: code('AAAA AAAA 0001') });
+    const sameCode = issueCommand(store, { code: code('AAAA AAAA 0001') });
     await assert.rejects(
-      database.open().write(() => issue(rotated, again)),
+      database.open().write(() => issue(rotated, sameCode)),
       { code: 'invalid-parameter', errors: { code: ['is taken'] } },
     );
   });

@@ -24,24 +24,24 @@ function processOf({ ctx, storage }: OpenStore, perHour: number): LookupThrottle
   return lookupThrottle({ ctx, storage, limits, onThrottled: () => undefined });
 }
 
-type Tally = { tried: number; running: number; failed: number; triedAtOnceMax: number };
+type LookupCounts = { tried: number; running: number; failed: number; triedAtOnceMax: number };
 
 /** Runs one lookup that takes some milliseconds. @returns the status of its response. */
 async function look(
   throttle: LookupThrottle,
   caller: Caller,
-  { isHit, tally }: { readonly isHit: boolean; readonly tally: Tally },
+  { isHit, counts }: { readonly isHit: boolean; readonly counts: LookupCounts },
 ): Promise<number> {
   try {
     const { status } = await throttle.run(caller, async (attempt) => {
       await attempt.reserve(notFound);
-      tally.tried += 1;
-      tally.running += 1;
-      tally.triedAtOnceMax = Math.max(tally.triedAtOnceMax, tally.running + tally.failed);
+      counts.tried += 1;
+      counts.running += 1;
+      counts.triedAtOnceMax = Math.max(counts.triedAtOnceMax, counts.running + counts.failed);
       await wait(1);
-      tally.running -= 1;
+      counts.running -= 1;
       if (!isHit) {
-        tally.failed += 1;
+        counts.failed += 1;
         throw new Fault('not-found');
       }
       return { status: 200, headers: {} };
@@ -53,7 +53,7 @@ async function look(
   }
 }
 
-const newTally = (): Tally => ({ tried: 0, running: 0, failed: 0, triedAtOnceMax: 0 });
+const noLookups = (): LookupCounts => ({ tried: 0, running: 0, failed: 0, triedAtOnceMax: 0 });
 const count = (statuses: readonly number[], status: number): number =>
   statuses.filter((other) => other === status).length;
 
@@ -69,16 +69,16 @@ export function testLookupThrottle(factory: StorageFactory): void {
           tokenId += 1;
           const throttle = processOf(opened, perHour);
           const caller = callerOf(opened, tokenId);
-          const tally = newTally();
-          const statuses = await Promise.all(hits.map((isHit) => look(throttle, caller, { isHit, tally })));
-          assert.ok(tally.triedAtOnceMax <= perHour, `${tally.triedAtOnceMax} of ${perHour}`);
+          const counts = noLookups();
+          const statuses = await Promise.all(hits.map((isHit) => look(throttle, caller, { isHit, counts })));
+          assert.ok(counts.triedAtOnceMax <= perHour, `${counts.triedAtOnceMax} of ${perHour}`);
           const wrong = hits.filter((isHit) => !isHit).length;
           assert.equal(count(statuses, 404), Math.min(wrong, perHour));
           // While the budget lasts, lookups are not rejected: they wait for another lookup.
           if (wrong < perHour) assert.equal(count(statuses, 429), 0);
-          assert.equal(tally.running, 0);
-          if (wrong < perHour) assert.equal(await look(throttle, caller, { isHit: true, tally }), 200);
-          else assert.equal(await look(throttle, caller, { isHit: true, tally }), 429);
+          assert.equal(counts.running, 0);
+          if (wrong < perHour) assert.equal(await look(throttle, caller, { isHit: true, counts }), 200);
+          else assert.equal(await look(throttle, caller, { isHit: true, counts }), 429);
         },
       ),
       { numRuns: 25 },
@@ -89,30 +89,30 @@ export function testLookupThrottle(factory: StorageFactory): void {
     await using opened = await openStore(factory);
     const perHour = 5;
     const caller = callerOf(opened, 1);
-    const processes = [1, 2, 3].map(() => ({ throttle: processOf(opened, perHour), tally: newTally() }));
+    const processes = [1, 2, 3].map(() => ({ throttle: processOf(opened, perHour), counts: noLookups() }));
     const statuses = await Promise.all(
-      processes.flatMap(({ throttle, tally }) =>
-        Array.from({ length: 20 }, () => look(throttle, caller, { isHit: false, tally })),
+      processes.flatMap(({ throttle, counts }) =>
+        Array.from({ length: 20 }, () => look(throttle, caller, { isHit: false, counts })),
       ),
     );
     assert.equal(count(statuses, 404), perHour);
-    for (const { tally } of processes) assert.ok(tally.tried <= perHour, String(tally.tried));
-    for (const { throttle, tally } of processes)
-      assert.equal(await look(throttle, caller, { isHit: true, tally }), 429);
+    for (const { counts } of processes) assert.ok(counts.tried <= perHour, String(counts.tried));
+    for (const { throttle, counts } of processes)
+      assert.equal(await look(throttle, caller, { isHit: true, counts }), 429);
     // A process that starts later reads the failures that the others recorded.
-    const late = { isHit: true, tally: newTally() };
+    const late = { isHit: true, counts: noLookups() };
     assert.equal(await look(processOf(opened, perHour), caller, late), 429);
     assert.equal(await look(processOf(opened, perHour), callerOf(opened, 2), late), 200);
-    assert.equal(late.tally.tried, 1);
+    assert.equal(late.counts.tried, 1);
   });
 
   test('more callers than the cache holds lose no recorded failures', async () => {
     await using opened = await openStore(factory);
     const throttle = processOf(opened, 1);
-    const tally = newTally();
+    const counts = noLookups();
     const tokens = Array.from({ length: 12 }, (_, index) => callerOf(opened, index + 1));
-    for (const caller of tokens) assert.equal(await look(throttle, caller, { isHit: false, tally }), 404);
-    for (const caller of tokens) assert.equal(await look(throttle, caller, { isHit: true, tally }), 429);
+    for (const caller of tokens) assert.equal(await look(throttle, caller, { isHit: false, counts }), 404);
+    for (const caller of tokens) assert.equal(await look(throttle, caller, { isHit: true, counts }), 429);
   });
 
   test('a lookup that throws releases its reservation', async () => {
@@ -133,7 +133,7 @@ export function testLookupThrottle(factory: StorageFactory): void {
       await attempt.reserve(notFound);
       return replayed;
     });
-    assert.equal(await look(throttle, caller, { isHit: false, tally: newTally() }), 404);
-    assert.equal(await look(throttle, caller, { isHit: false, tally: newTally() }), 429);
+    assert.equal(await look(throttle, caller, { isHit: false, counts: noLookups() }), 404);
+    assert.equal(await look(throttle, caller, { isHit: false, counts: noLookups() }), 429);
   });
 }

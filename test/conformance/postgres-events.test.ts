@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
-import { drawSigningSecret } from '../../src/delivery/webhooks/signature.ts';
+import { generateSigningSecret } from '../../src/delivery/webhooks/signature.ts';
 import { issue } from '../../src/service/card.ts';
 import { listPublishedEvents } from '../../src/service/event.ts';
 import { createStore } from '../../src/service/store.ts';
@@ -80,7 +80,7 @@ test('an event whose transaction was open when a webhook was created is queued, 
   const { storage, ctx, store } = opened;
   await opened.beginEvent(7);
   let isMade = false;
-  const secret = drawSigningSecret(ctx.random);
+  const secret = generateSigningSecret(ctx.random);
   const making = storage
     .write(() =>
       addWebhook(ctx, { storeId: store.id, url: 'https://shop.example.com/', patterns: ['*'], secret }),

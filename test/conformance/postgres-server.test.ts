@@ -71,8 +71,8 @@ test('the servers of a killed process are removed, including stopped ones', asyn
   await using program = startProgram(process.execPath, ['--input-type=module', '-e', script], {
     environment,
   });
-  const [, reported = ''] = await program.written(/^(.*);$/m);
-  const servers = JSON.parse(reported) as readonly Pick<PostgresServer, 'port' | 'folder' | 'data'>[];
+  const [, line = ''] = await program.written(/^(.*);$/m);
+  const servers = JSON.parse(line) as readonly Pick<PostgresServer, 'port' | 'folder' | 'data'>[];
   assert.equal(servers.length, 2);
   assert.equal(await takesConnections(servers[0]?.port ?? 0), true);
   program.kill('SIGKILL');
@@ -162,21 +162,21 @@ test('a server without space for its log stops, and starts with all acknowledged
   await using server = await startPostgres({ durable: true });
   await server.query('create table notes (id int, text text)');
   fillDisk(server, 'log');
-  const reported = { done: 0, failed: 0 };
+  const counts = { done: 0, failed: 0 };
   await until(async () => {
     const written = server.query(`insert into notes values (1, repeat(md5(random()::text), 50))`);
     const outcome = await written.then(
       () => 'done' as const,
       () => 'failed' as const,
     );
-    reported[outcome] += 1;
+    counts[outcome] += 1;
     return !server.isRunning;
   });
   assert.match(server.log(), /PANIC: .*(File too large|No space left)/);
   await server.start();
   const count = await countRows(server);
   assert.ok(
-    reported.done <= count && count <= reported.done + reported.failed,
-    `${count}, ${JSON.stringify(reported)}`,
+    counts.done <= count && count <= counts.done + counts.failed,
+    `${count}, ${JSON.stringify(counts)}`,
   );
 });

@@ -7,12 +7,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Fault, FieldErrors } from '../../src/domain/fault.ts';
-import { issue, lookUp, assertIssuable, retrieve, search, undo, update } from '../../src/service/card.ts'; // prettier-ignore
+import { issue, lookUp, rejectIssue, retrieve, search, reenableCard, update } from '../../src/service/card.ts'; // prettier-ignore
 import {
   findOpenDemonstrationStore,
-  findPresented,
-  findShop,
-  noteTokenUses,
+  findPresentedToken,
+  findSignedStore,
+  recordTokenUses,
 } from '../../src/service/caller.ts';
 import { listCardHolds, listCardTransfers, showTransfer } from '../../src/service/history.ts';
 import { capture, expireHolds, placeHold, showHold, voidOpenHold } from '../../src/service/hold.ts';
@@ -26,7 +26,7 @@ import { createToken, parseToken, revoke, rotateToken } from '../../src/service/
 import { eraseOutdated } from '../../src/service/retention.ts';
 import { verifyPage } from '../../src/service/verify.ts';
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
-import type { Script } from '../../src/storage/sql.ts';
+import { all, sql, type Script } from '../../src/storage/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, email, issueCommand, money, updateCommand } from '../support/fixtures.ts';
 import { openStore } from '../support/open-store.ts';
@@ -37,10 +37,10 @@ const scopes = ['read_gift_cards', 'write_gift_cards', 'redeem_gift_cards'] as c
 const page = { limit: 1, before: null, after: null };
 
 /** Runs a script and counts the steps that it waits for. */
-function* counted<T>(script: Script<T>, tally: { awaited: number }): Script<T> {
+function* counted<T>(script: Script<T>, counts: { awaited: number }): Script<T> {
   let step = script.next([]);
   while (step.done !== true) {
-    if (step.value.isAwaited) tally.awaited += 1;
+    if (step.value.isAwaited) counts.awaited += 1;
     step = script.next(yield step.value);
   }
   return step.value;
@@ -50,17 +50,17 @@ function* counted<T>(script: Script<T>, tally: { awaited: number }): Script<T> {
 async function openShop(factory: StorageFactory) {
   const opened = await openStore(factory, { undoWindowMinutes: 15 });
   const { storage, ctx, store } = opened;
-  const { card, code: drawn } = await opened.issue({ customer: ann, recipient: bea });
-  const till: MoneyCommand = {
+  const { card, code: issuedCode } = await opened.issue({ customer: ann, recipient: bea });
+  const movement: MoneyCommand = {
     store, cardId: card.id, actor: 'test', reference: null, note: null, orderId: null, versions: null,
   }; // prettier-ignore
-  const spent = await storage.write(() => debit(ctx, { ...till, amount: money('2'), partial: false }));
-  const sold = await storage.write(() => credit(ctx, { ...till, amount: money('3') }));
-  const placed = await storage.write(() => placeHold(ctx, { ...till, amount: money('4'), seconds: 600 }));
+  const spent = await storage.write(() => debit(ctx, { ...movement, amount: money('2'), partial: false }));
+  const sold = await storage.write(() => credit(ctx, { ...movement, amount: money('3') }));
+  const placed = await storage.write(() => placeHold(ctx, { ...movement, amount: money('4'), seconds: 600 }));
   const { secret, token } = await storage.write(() => createToken(ctx, { store, name: 'till', scopes }));
   const presented = parseToken(secret.reveal());
   assert.ok(presented);
-  return { ...opened, card: placed.card, drawn, till, spent, sold, placed, presented, token };
+  return { ...opened, card: placed.card, issuedCode, movement, spent, sold, placed, presented, token };
 }
 
 type Shop = Awaited<ReturnType<typeof openShop>>;
@@ -82,8 +82,8 @@ const disabling = ({ storage, ctx, store, card }: Shop, releaseHolds: boolean) =
 const amount = money('1');
 
 const operations: readonly Operation[] = [
-  { name: 'find a presented token', awaited: [1], script: ({ presented }) => findPresented(presented) },
-  { name: 'find a signed shop', awaited: [1], script: ({ ctx, store }) => findShop(ctx, store.domain) },
+  { name: 'find a presented token', awaited: [1], script: ({ presented }) => findPresentedToken(presented) },
+  { name: 'find a signed shop', awaited: [1], script: ({ ctx, store }) => findSignedStore(ctx, store.domain) },
   { name: 'find the demonstration store', awaited: [1], script: findOpenDemonstrationStore },
 
   { name: 'retrieve', awaited: [1], script: ({ store, card }) => retrieve(store.id, card.id) },
@@ -102,7 +102,7 @@ const operations: readonly Operation[] = [
   {
     name: 'look up by code',
     awaited: [1],
-    script: ({ ctx, store, drawn }) => lookUp(ctx, { store, code: drawn, usableOnly: false }),
+    script: ({ ctx, store, issuedCode }) => lookUp(ctx, { store, code: issuedCode, usableOnly: false }),
   },
   {
     name: 'look up an unknown code',
@@ -126,7 +126,7 @@ const operations: readonly Operation[] = [
     script: ({ ctx, store, card }) => recordRetiredCodeUses(ctx, [{ storeId: store.id, cardId: card.id }]),
   },
 
-  { name: 'issue to nobody', awaited: [0, 1], script: ({ ctx, store }) => issue(ctx, issueCommand(store)) },
+  { name: 'issue without a customer or recipient', awaited: [0, 1], script: ({ ctx, store }) => issue(ctx, issueCommand(store)) },
   {
     name: 'issue to a new customer and a known recipient',
     awaited: [1, 1],
@@ -164,7 +164,7 @@ const operations: readonly Operation[] = [
     script: ({ ctx, store }) => {
       const errors = new FieldErrors();
       errors.add('note', 'is too long');
-      return rejected(assertIssuable(ctx, { store, code: code('owncode1234'), errors }));
+      return expectFault(rejectIssue(ctx, { store, code: code('owncode1234'), errors }));
     },
   },
   {
@@ -182,7 +182,7 @@ const operations: readonly Operation[] = [
           shop.store,
           shop.card.id,
           { note: 'new' },
-          { claimedCode: shop.drawn, versions: currentVersion(shop) },
+          { echoedCode: shop.issuedCode, versions: currentVersion(shop) },
         ),
       ),
   },
@@ -200,8 +200,8 @@ const operations: readonly Operation[] = [
   {
     name: 'disable and release the holds',
     awaited: [3, 3],
-    prepare: ({ storage, ctx, till }) =>
-      storage.write(() => placeHold(ctx, { ...till, amount, seconds: 600 })),
+    prepare: ({ storage, ctx, movement }) =>
+      storage.write(() => placeHold(ctx, { ...movement, amount, seconds: 600 })),
     script: ({ ctx, store, card }) =>
       update(ctx, updateCommand(store, card.id, { disable: true }, { releaseHolds: true })),
   },
@@ -209,44 +209,44 @@ const operations: readonly Operation[] = [
     name: 'undo a disabling',
     awaited: [2, 2],
     prepare: (shop) => disabling(shop, true),
-    script: ({ ctx, store, card }) => undo(ctx, { store, cardId: card.id, versions: null }),
+    script: ({ ctx, store, card }) => reenableCard(ctx, { store, cardId: card.id, versions: null }),
   },
 
-  { name: 'debit', awaited: [1, 1], script: ({ ctx, till }) => debit(ctx, { ...till, amount, partial: false }) },
+  { name: 'debit', awaited: [1, 1], script: ({ ctx, movement }) => debit(ctx, { ...movement, amount, partial: false }) },
   {
     name: 'debit of one version',
     awaited: [2, 2],
     script: (shop) =>
-      debit(shop.ctx, { ...shop.till, versions: currentVersion(shop), amount, partial: false }),
+      debit(shop.ctx, { ...shop.movement, versions: currentVersion(shop), amount, partial: false }),
   },
   {
     name: 'debit of the rest',
     awaited: [2, 2],
-    script: ({ ctx, till }) => debit(ctx, { ...till, amount: money('100'), partial: true }),
+    script: ({ ctx, movement }) => debit(ctx, { ...movement, amount: money('100'), partial: true }),
   },
   {
     name: 'debit of more than the balance',
     awaited: [1, 1],
-    script: ({ ctx, till }) => rejected(debit(ctx, { ...till, amount: money('100'), partial: false })),
+    script: ({ ctx, movement }) => expectFault(debit(ctx, { ...movement, amount: money('100'), partial: false })),
   },
   {
     name: 'debit of the amount of two expired holds',
     awaited: [3, 3],
-    prepare: async ({ storage, ctx, till }) => {
-      await storage.write(() => placeHold(ctx, { ...till, amount, seconds: 600 }));
+    prepare: async ({ storage, ctx, movement }) => {
+      await storage.write(() => placeHold(ctx, { ...movement, amount, seconds: 600 }));
       ctx.clock.advance(600_000);
     },
-    script: ({ ctx, till }) => debit(ctx, { ...till, amount: money('16'), partial: false }),
+    script: ({ ctx, movement }) => debit(ctx, { ...movement, amount: money('16'), partial: false }),
   },
-  { name: 'credit', awaited: [1, 1], script: ({ ctx, till }) => credit(ctx, { ...till, amount }) },
+  { name: 'credit', awaited: [1, 1], script: ({ ctx, movement }) => credit(ctx, { ...movement, amount }) },
   {
     name: 'redeem by code',
     awaited: [2, 2],
-    *script({ ctx, store, till, drawn }) {
-      const found = yield* lookUp(ctx, { store, code: drawn, usableOnly: true });
+    *script({ ctx, store, movement, issuedCode }) {
+      const found = yield* lookUp(ctx, { store, code: issuedCode, usableOnly: true });
       assert.ok(found.kind === 'found');
       const { card, codeLookup } = found;
-      yield* debit(ctx, { ...till, cardId: card.id, amount, partial: false, codeLookup });
+      yield* debit(ctx, { ...movement, cardId: card.id, amount, partial: false, codeLookup });
     },
   },
   {
@@ -273,7 +273,7 @@ const operations: readonly Operation[] = [
   {
     name: 'hold',
     awaited: [1, 1],
-    script: ({ ctx, till }) => placeHold(ctx, { ...till, amount, seconds: 600 }),
+    script: ({ ctx, movement }) => placeHold(ctx, { ...movement, amount, seconds: 600 }),
   },
   { name: 'show a hold', awaited: [2], script: ({ ctx, store, placed }) => showHold(ctx, store.id, placed.hold.id) },
   {
@@ -354,13 +354,13 @@ const operations: readonly Operation[] = [
   {
     name: 'record the uses of tokens',
     awaited: [0],
-    script: ({ store, token }) => noteTokenUses([{ storeId: store.id, id: token.id, usedAt: 1 }]),
+    script: ({ store, token }) => recordTokenUses([{ storeId: store.id, id: token.id, usedAt: 1 }]),
   },
   {
     name: 'release two expired holds',
     awaited: [2],
-    prepare: async ({ storage, ctx, till }) => {
-      await storage.write(() => placeHold(ctx, { ...till, amount, seconds: 600 }));
+    prepare: async ({ storage, ctx, movement }) => {
+      await storage.write(() => placeHold(ctx, { ...movement, amount, seconds: 600 }));
       ctx.clock.advance(600_000);
     },
     script: ({ ctx }) => expireHolds(ctx, 10),
@@ -370,7 +370,7 @@ const operations: readonly Operation[] = [
 ]; // prettier-ignore
 
 /** Counts the steps of a script that must be rejected. */
-function* rejected(script: Script<unknown>): Script<void> {
+function* expectFault(script: Script<unknown>): Script<void> {
   try {
     yield* script;
   } catch (error) {
@@ -391,18 +391,30 @@ function* underKey({ ctx, store }: Shop, script: Script<unknown>): Script<unknow
   });
 }
 
+/** The script was counted, and its transaction is rolled back. */
+class Counted extends Error {}
+
 export function testRoundTrips(factory: StorageFactory): void {
   test('each operation waits for the recorded number of steps', async () => {
-    const count = async ({ prepare, script }: Operation, withKey: boolean): Promise<number> => {
-      await using shop = await openShop(factory);
-      await prepare?.(shop);
-      const tally = { awaited: 0 };
-      await shop.storage.write(() => {
-        tally.awaited = 0;
+    await using shared = await openShop(factory);
+    const countIn = async (shop: Shop, { script }: Operation, withKey: boolean): Promise<number> => {
+      const counts = { awaited: 0 };
+      const counting = shop.storage.write(function* (): Script<void> {
+        counts.awaited = 0;
         const started = script(shop);
-        return counted(withKey ? underKey(shop, started) : started, tally);
+        yield* counted(withKey ? underKey(shop, started) : started, counts);
+        // The last statements are executed as well.
+        yield* all(sql`select 1 as one`);
+        throw new Counted();
       });
-      return tally.awaited;
+      await assert.rejects(counting, Counted);
+      return counts.awaited;
+    };
+    const count = async (operation: Operation, withKey: boolean): Promise<number> => {
+      if (!operation.prepare) return countIn(shared, operation, withKey);
+      await using shop = await openShop(factory);
+      await operation.prepare(shop);
+      return await countIn(shop, operation, withKey);
     };
     const found: string[] = [];
     for (const operation of operations) {

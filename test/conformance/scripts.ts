@@ -119,7 +119,7 @@ export function testScripts(factory: StorageFactory): void {
       yield* insertRow(1, 'counter');
       const statements = [
         sql`update stores set updated_at = updated_at + 1 where domain = 'counter' returning updated_at`,
-        sql`select domain from stores where domain = 'nobody'`,
+        sql`select domain from stores where domain = 'missing'`,
         sql`update stores set updated_at = updated_at * 10 where domain = 'counter' returning updated_at`,
         sql`update stores set updated_at = updated_at + 5 where domain = 'counter'`,
         sql`select domain, updated_at from stores`,
@@ -163,7 +163,7 @@ export function testScripts(factory: StorageFactory): void {
           resolved('at once'),
           twice('a', 1),
           all(sql<{ domain: string }>`select domain from stores where domain <> 'c' order by domain`),
-          parallel(twice('b', 2), resolved(undefined), hasRow('nobody')),
+          parallel(twice('b', 2), resolved(undefined), hasRow('missing')),
           twice('c', 3),
           insertRow(4, 'd'),
         ),
@@ -201,7 +201,7 @@ export function testScripts(factory: StorageFactory): void {
     // The caller gets the first of several errors.
     const other = function* (): Script<never> {
       yield* listRows();
-      throw new Error('nobody is told');
+      throw new Error('the second error');
     };
     const both = () => parallel(addTo('counter', 5), reject(), other());
     await assert.rejects(storage.write(both), (error) => error === fault);
@@ -232,17 +232,17 @@ export function testScripts(factory: StorageFactory): void {
     await storage.write(() => insertRow(1, 'taken'));
     const tries: (() => Script<unknown>)[] = [
       () => insertRow(ids(), 'at the end'),
-      () => parallel(insertRow(ids(), 'beside'), listRows()),
+      () => parallel(insertRow(ids(), 'in parallel'), listRows()),
       () => all(insertion(ids(), 'awaited')),
     ];
-    let drawn = 0;
+    let generated = 0;
     const ids = (): number => {
-      drawn += 1;
-      return drawn % 2 === 1 ? 1 : drawn;
+      generated += 1;
+      return generated % 2 === 1 ? 1 : generated;
     };
     for (const attempt of tries) await storage.write(attempt);
-    assert.equal(drawn, 2 * tries.length);
-    assert.deepEqual(await storage.read(listRows), ['at the end', 'awaited', 'beside', 'taken']);
+    assert.equal(generated, 2 * tries.length);
+    assert.deepEqual(await storage.read(listRows), ['at the end', 'awaited', 'in parallel', 'taken']);
   });
 
   test('an engine with a full queue rejects at once, and does not run the rejected scripts', async () => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { search, update, type SearchCommand } from '../../src/service/card.ts';
-import { failuresLeft, recordFailedLookup, throttled } from '../../src/service/lookup-throttle.ts';
+import { failuresLeft, recordFailedLookup, tooManyLookups } from '../../src/service/lookup-throttle.ts';
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
 import { linkCustomer, showCustomer } from '../../src/service/customer.ts';
 import { createStore } from '../../src/service/store.ts';
@@ -35,7 +35,7 @@ export function testSearch(factory: StorageFactory): void {
     assert.equal(await searched(opened, { address: email('ANN@Example.COM') }), card.id);
     assert.equal(await searched(opened, { lastCharacters: '0003' }), undefined);
     assert.equal(await searched(opened, { address: bea, lastCharacters: '0002' }), undefined);
-    assert.equal(await searched(opened, { address: email('nobody@example.com') }), undefined);
+    assert.equal(await searched(opened, { address: email('unknown@example.com') }), undefined);
   });
 
   test('a card whose customer and recipient are the same person is found once', async () => {
@@ -108,21 +108,23 @@ export function testSearch(factory: StorageFactory): void {
 
   const minute = 60_000;
   const perHour = 3;
-  const till = ({ store }: Pick<OpenStore, 'store'>) => ({ storeId: store.id, caller: 'token:1' });
-  const fail = ({ storage, ctx }: OpenStore, caller: ReturnType<typeof till>) =>
+  const callerOf = ({ store }: Pick<OpenStore, 'store'>) => ({ storeId: store.id, caller: 'token:1' });
+  const fail = ({ storage, ctx }: OpenStore, caller: ReturnType<typeof callerOf>) =>
     storage.write(() => recordFailedLookup(caller, { now: ctx.clock.now(), perHour }));
   /** Returns how many failures the caller has left, and the seconds until the next one is available. */
-  const left = async ({ storage, ctx }: OpenStore, caller: ReturnType<typeof till>) => {
+  const left = async ({ storage, ctx }: OpenStore, caller: ReturnType<typeof callerOf>) => {
     const refilledAt = (await storage.read(() => findRefilledAt(caller))) ?? 0;
     const budget = { now: ctx.clock.now(), perHour };
     const failures = failuresLeft(refilledAt, budget);
-    return failures > 0 ? failures : { retryAfterSeconds: throttled(refilledAt, budget).retryAfterSeconds };
+    return failures > 0
+      ? failures
+      : { retryAfterSeconds: tooManyLookups(refilledAt, budget).retryAfterSeconds };
   };
 
   test('a caller has a number of failed lookups an hour, which refill one by one', async () => {
     await using opened = await openStore(factory);
     const { ctx } = opened;
-    const caller = till(opened);
+    const caller = callerOf(opened);
     assert.equal(await left(opened, caller), 3);
     for (const after of [2, 1, { retryAfterSeconds: 20 * 60 }]) {
       assert.ok(await fail(opened, caller));
@@ -146,7 +148,7 @@ export function testSearch(factory: StorageFactory): void {
     await using opened = await openStore(factory);
     const { storage, ctx } = opened;
     const other = await storage.write(() => createStore(ctx, newStore({ domain: 'other.example' })));
-    const own = till(opened);
+    const own = callerOf(opened);
     for (let round = 0; round < 5; round += 1) await fail(opened, own);
     for (const caller of [
       { ...own, caller: 'token:2' },
@@ -159,7 +161,7 @@ export function testSearch(factory: StorageFactory): void {
 
   test('concurrent failed lookups never record more than the budget', async () => {
     await using opened = await openStore(factory);
-    const recorded = await Promise.all(Array.from({ length: 30 }, () => fail(opened, till(opened))));
+    const recorded = await Promise.all(Array.from({ length: 30 }, () => fail(opened, callerOf(opened))));
     assert.equal(recorded.filter((refilledAt) => refilledAt !== undefined).length, 3);
   });
 }

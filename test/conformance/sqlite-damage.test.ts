@@ -5,7 +5,7 @@ import { closeSync, copyFileSync, ftruncateSync, openSync, readSync, statSync, w
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'node:test';
-import { drawSigningSecret } from '../../src/delivery/webhooks/signature.ts';
+import { generateSigningSecret } from '../../src/delivery/webhooks/signature.ts';
 import { issue, update } from '../../src/service/card.ts';
 import { placeHold } from '../../src/service/hold.ts';
 import { fingerprintsOf, withIdempotencyKey } from '../../src/service/idempotency.ts';
@@ -31,7 +31,7 @@ async function fill(file: string): Promise<void> {
   await storage.write(() => checkKeys(ctx));
   const store = await storage.write(() => createStore(ctx, newStore()));
   await storage.write(() => createToken(ctx, { store, name: 'till', scopes: ['read_gift_cards'] }));
-  const secret = drawSigningSecret(ctx.random);
+  const secret = generateSigningSecret(ctx.random);
   const webhook = { storeId: store.id, url: 'https://receiver.example/', patterns: ['*'], secret };
   await storage.write(() => addWebhook(ctx, webhook));
   const issueAndHold = async (number: number): Promise<void> => {
@@ -48,7 +48,7 @@ async function fill(file: string): Promise<void> {
           emails: { sendAt: null },
         });
         const cardId = card.id;
-        const till = {
+        const movement = {
           store,
           cardId,
           versions: null,
@@ -57,7 +57,7 @@ async function fill(file: string): Promise<void> {
           note: null,
           orderId: null,
         };
-        yield* placeHold(ctx, { ...till, amount: money('2'), seconds: 600 });
+        yield* placeHold(ctx, { ...movement, amount: money('2'), seconds: 600 });
         yield* update(ctx, updateCommand(store, cardId, { balance: money('20') }));
         return { status: 201, headers: {}, body: '{}' };
       }),
@@ -149,10 +149,10 @@ test('damage that SQLite finds in any tree is found, and its table or index is n
       }
       counts.damaged += 1;
       const problems = inspectFile(file);
-      const reported = `${kind} of ${name}, page ${page}: ${integrity}\n${problems.join('\n')}`;
+      const message = `${kind} of ${name}, page ${page}: ${integrity}\n${problems.join('\n')}`;
       assert.ok(
         problems.some((problem) => problem.startsWith(`${table}: `)),
-        reported,
+        message,
       );
     }
   }

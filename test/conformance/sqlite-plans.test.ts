@@ -35,7 +35,7 @@ test('operations on a card read no more rows of a store than they need', async (
   const { storage, ctx, store } = opened;
   const ann = email('ann@example.com');
   const { card, code } = await opened.issue({ customer: ann, recipient: email('bea@example.com') });
-  const till = {
+  const movement = {
     store, cardId: card.id, actor: 'test', reference: null, note: null, orderId: null, versions: null,
   }; // prettier-ignore
   const key = { storeId: store.id, cardId: card.id };
@@ -43,9 +43,9 @@ test('operations on a card read no more rows of a store than they need', async (
   const write = <T>(script: () => Script<T>): Promise<T> =>
     storage.write(() => collected(script(), statements));
 
-  const { transfer } = await write(() => debit(ctx, { ...till, amount: money('2'), partial: true }));
-  await write(() => credit(ctx, { ...till, amount: money('1') }));
-  const { hold } = await write(() => placeHold(ctx, { ...till, amount: money('1'), seconds: 60 }));
+  const { transfer } = await write(() => debit(ctx, { ...movement, amount: money('2'), partial: true }));
+  await write(() => credit(ctx, { ...movement, amount: money('1') }));
+  const { hold } = await write(() => placeHold(ctx, { ...movement, amount: money('1'), seconds: 60 }));
   await write(() => update(ctx, updateCommand(store, card.id, { balance: money('9') })));
   await write(() => voidOpenHold(ctx, { store, holdId: hold.id, versionsOf: () => null }));
   await write(() =>

@@ -154,7 +154,7 @@ suite('SQLite: scripts of a group that throw', () => {
     await using opened = await openCounted();
     const { storage } = opened;
     await storage.write(() => insertRow(1, 'counter'));
-    const errors: readonly ((id: number) => Script<void>)[] = [
+    const failing: readonly ((id: number) => Script<void>)[] = [
       function* () {
         yield* all(sql`update stores set updated_at = 7 where domain = 'another' returning updated_at`);
         throw new Fault('not-found');
@@ -165,8 +165,8 @@ suite('SQLite: scripts of a group that throw', () => {
       },
       () => insertRow(1, 'taken'),
     ];
-    for (const [index, rejected] of errors.entries()) {
-      const { starts, kept } = await writeTen(storage, 100 * (index + 1), rejected);
+    for (const [index, script] of failing.entries()) {
+      const { starts, kept } = await writeTen(storage, 100 * (index + 1), script);
       assert.deepEqual(kept, allButTheFifth, `rejection ${index}`);
       assert.deepEqual(starts.toSpliced(4, 1), once.slice(1), `rejection ${index}`);
     }
@@ -266,10 +266,10 @@ suite('SQLite: another connection holds the write lock', () => {
     await storage.write(() => insertRow(1, 'counter'));
     const holder = database.connect();
     holder.exec("begin immediate; update stores set updated_at = 100 where domain = 'counter'");
-    let responded = 0;
+    let returned = 0;
     const writes = Array.from({ length: 10 }, async () => {
       await storage.write(() => addTo('counter', 1));
-      responded += 1;
+      returned += 1;
     });
     for (let round = 0; round < 10; round += 1) {
       const startedAt = performance.now();
@@ -277,7 +277,7 @@ suite('SQLite: another connection holds the write lock', () => {
       assert.ok(performance.now() - startedAt < 500, 'a read waited for the lock');
       await wait(10);
     }
-    assert.equal(responded, 0);
+    assert.equal(returned, 0);
     assert.equal(storage.queueDepth, 10);
     holder.exec('commit');
     await Promise.all(writes);
@@ -390,7 +390,7 @@ suite('SQLite: the file', () => {
     const { backup } = storage;
     assert.ok(backup);
     await Promise.all([backup(target), ...writes]);
-    await assert.rejects(backup(target), /is there already/);
+    await assert.rejects(backup(target), /already exists/);
     await using copy = openEngine(target, { create: false });
     const rows = await copy.read(listRows);
     assert.ok(rows.length >= 50 && rows.length <= 100, `${rows.length} rows`);

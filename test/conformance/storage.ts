@@ -6,7 +6,7 @@
 import { suite } from 'node:test';
 import type { StorageFactory } from '../support/database.ts';
 import { testIntegrity } from './integrity.ts';
-import { testMemories } from './memories.ts';
+import { testCaches } from './caches.ts';
 import { testMigrations } from './migrations.ts';
 import { testScripts } from './scripts.ts';
 import { testStoresApart } from './stores-apart.ts';
@@ -16,7 +16,7 @@ import { testValues } from './values.ts';
 export function storageConformance(name: string, factory: StorageFactory): void {
   suite(`${name}: transactions`, () => testTransactions(factory));
   suite(`${name}: running scripts`, () => testScripts(factory));
-  suite(`${name}: caches`, () => testMemories(factory));
+  suite(`${name}: caches`, () => testCaches(factory));
   suite(`${name}: values`, () => testValues(factory));
   suite(`${name}: migrations`, () => testMigrations(factory));
   suite(`${name}: integrity of the schema`, () => testIntegrity(factory));

@@ -135,19 +135,19 @@ export function testStoresApart(factory: StorageFactory): void {
     // oxlint-disable-next-line require-yield -- a script without a statement
     const script = function* (): Script<HttpResponse> {
       runs += 1;
-      return { status: 201, headers: {}, body: `answer ${runs}` };
+      return { status: 201, headers: {}, body: `response ${runs}` };
     };
     for (const [index, owner] of owners.entries()) {
       const outcome = await outcomeOf(
         storage.write(() => withIdempotencyKey(ctx, { owner, fingerprints }, script)),
       );
-      assert.deepEqual([outcome.replayed, outcome.response.body], [false, `answer ${index + 1}`]);
+      assert.deepEqual([outcome.replayed, outcome.response.body], [false, `response ${index + 1}`]);
     }
     for (const [index, owner] of owners.entries()) {
       const outcome = await outcomeOf(
         storage.write(() => withIdempotencyKey(ctx, { owner, fingerprints }, script)),
       );
-      assert.deepEqual([outcome.replayed, outcome.response.body], [true, `answer ${index + 1}`]);
+      assert.deepEqual([outcome.replayed, outcome.response.body], [true, `response ${index + 1}`]);
     }
   });
 

@@ -221,10 +221,10 @@ for (const [name, factory] of factories) {
       const store = { ...storeRow, id: 7n };
       assert.equal(await storage.write(() => beginCopy(ctx, { ...command, run: 'one' })), false);
       await storage.write(() => addRows('one', { table: tableOf('stores'), rows: [store] }));
-      await assert.rejects(storage.read(assertNotHalfCopied), /half-made copy of \/somewhere\/largesse\.db/);
+      await assert.rejects(storage.read(assertNotHalfCopied), /incomplete copy of \/somewhere\/largesse\.db/);
       await assert.rejects(
         storage.write(() => beginCopy(ctx, { ...command, source: 'b'.repeat(64), run: 'two' })),
-        /half-made copy of another database/,
+        /incomplete copy of another database/,
       );
       assert.equal(await storage.write(() => beginCopy(ctx, { ...command, run: 'two' })), true);
       assert.deepEqual(await positionOf(storage, tableOf('stores')), [7n]);
@@ -242,7 +242,7 @@ for (const [name, factory] of factories) {
       await using target = await openMigrated(factory);
       const { storage } = target;
       await storage.write(() => checkKeys(testContext({ masters: [masterKey('other', 3)] })));
-      await assert.rejects(storage.write(() => beginCopy(ctx, { ...command, run: 'one' })), /made with the key "other"/);
+      await assert.rejects(storage.write(() => beginCopy(ctx, { ...command, run: 'one' })), /created with the key "other"/);
       const keyChecks = await storage.read(listKeyChecks);
       await storage.write(() => createStore(ctx, newStore()));
       await assert.rejects(storage.write(() => beginCopy(ctx, { ...command, keyChecks, run: 'one' })), /not empty \(stores\)/);

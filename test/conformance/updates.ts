@@ -30,6 +30,9 @@ async function ledger({ storage, store }: OpenStore): Promise<readonly string[]>
   );
 }
 
+/** The number of random series. `test/money/model.test.ts` has many more, of all operations. */
+const seriesRuns = Number(process.env['SERIES_RUNS'] ?? 15);
+
 export function testUpdates(factory: StorageFactory): void {
   test('an update that is started again repeats its rejection, and reports it once', async () => {
     await using opened = await openStore(factory);
@@ -41,7 +44,7 @@ export function testUpdates(factory: StorageFactory): void {
       store,
       card.id,
       { disable: true },
-      { errors, claimedCode: code('another0code') },
+      { errors, echoedCode: code('another0code') },
     );
     const expected = { errors: { note: ['is too long'], code: ['cannot be changed'] } };
     for (let start = 0; start < 3; start += 1)
@@ -163,17 +166,17 @@ export function testUpdates(factory: StorageFactory): void {
     await using opened = await openStore(factory);
     const { card } = await opened.issue({ code: code('aaaaaaaa0001') });
     const other = await opened.issue({ code: code('bbbbbbbb0001') });
-    const claims = new Map([['initial_value', '15.00']] as const);
-    const claimedCode = code('AAAA-AAAA-0001');
-    await change(opened, card.id, { note: 'x' }, { claims, claimedCode });
+    const echoed = new Map([['initial_value', '15.00']] as const);
+    const echoedCode = code('AAAA-AAAA-0001');
+    await change(opened, card.id, { note: 'x' }, { echoed, echoedCode });
     const wrong: Given[] = [
-      { claims: new Map([['initial_value', '16.00']] as const) },
-      { claimedCode: code('bbbbbbbb0001') },
-      { claimedCode: code('cccccccc0001') },
+      { echoed: new Map([['initial_value', '16.00']] as const) },
+      { echoedCode: code('bbbbbbbb0001') },
+      { echoedCode: code('cccccccc0001') },
     ];
     for (const given of wrong)
       await assert.rejects(change(opened, card.id, { note: 'y' }, given), { code: 'invalid-parameter' });
-    await change(opened, other.card.id, { note: 'x' }, { claimedCode: code('bbbbbbbb0001') });
+    await change(opened, other.card.id, { note: 'x' }, { echoedCode: code('bbbbbbbb0001') });
   });
 
   test('an outdated value of a card does not replace the current one', async () => {
@@ -258,7 +261,7 @@ export function testUpdates(factory: StorageFactory): void {
         const movements = model.reduce((sum, entry) => sum + entry.movements, 0);
         assert.equal(stores[0]?.transfers, 4 + movements);
       }),
-      { seed, numRuns: 40 },
+      { seed, numRuns: seriesRuns },
     );
   });
 }

@@ -40,7 +40,7 @@ const tamperings: readonly Tampering[] = [
     statements: ({ card }) => [
       sql`update transfers set amount = amount + 1 where card_id = ${card.id} and sequence = 2`,
     ],
-    found: /the hash of transfer \d+ does not fit its content/,
+    found: /the hash of transfer \d+ does not match its content/,
   },
   {
     what: 'a changed amount with balances made to fit',
@@ -49,19 +49,19 @@ const tamperings: readonly Tampering[] = [
       sql`update transfers set balance_after = balance_after + 100 where card_id = ${card.id} and sequence = 4`,
       sql`update gift_cards set balance = balance + 100 where id = ${card.id}`,
     ],
-    found: /the hash of transfer \d+ does not fit its content/,
+    found: /the hash of transfer \d+ does not match its content/,
   },
   {
     what: 'a changed note of a transfer',
     statements: ({ card }) => [
       sql`update transfers set note = 'with regards' where card_id = ${card.id} and sequence = 1`,
     ],
-    found: /the hash of transfer \d+ does not fit its content/,
+    found: /the hash of transfer \d+ does not match its content/,
   },
   ...(['actor', 'reference', 'reverses', 'created_at', 'id', 'kind'] as const).map((column) => ({
     what: `a changed ${column}`,
     statements: ({ card }: Books) => [changed[column](card.id)],
-    found: /the hash of transfer \d+ does not fit its content/,
+    found: /the hash of transfer \d+ does not match its content/,
   })),
   {
     what: 'accounts turned round',
@@ -69,14 +69,14 @@ const tamperings: readonly Tampering[] = [
       sql`update transfers set debit_account = credit_account, credit_account = debit_account
           where card_id = ${card.id} and sequence = 3`,
     ],
-    found: /tells another balance than the sum so far/,
+    found: /has a balance that is not the sum up to it/,
   },
   {
     what: 'another account on the other side',
     statements: ({ card }) => [
       sql`update transfers set debit_account = 'promotions' where card_id = ${card.id} and sequence = 1`,
     ],
-    found: /the hash of transfer \d+ does not fit its content/,
+    found: /the hash of transfer \d+ does not match its content/,
   },
   {
     what: 'another currency of a transfer',
@@ -90,19 +90,19 @@ const tamperings: readonly Tampering[] = [
     statements: ({ card }) => [
       sql`update transfers set hash = ${new Uint8Array(32)} where card_id = ${card.id} and sequence = 4`,
     ],
-    found: /the hash of transfer \d+ does not fit its content/,
+    found: /the hash of transfer \d+ does not match its content/,
   },
   {
     what: 'a changed balance after a transfer',
     statements: ({ card }) => [
       sql`update transfers set balance_after = 1 where card_id = ${card.id} and sequence = 2`,
     ],
-    found: /tells another balance than the sum so far/,
+    found: /has a balance that is not the sum up to it/,
   },
   {
     what: 'the first transfer deleted',
     statements: ({ card }) => [sql`delete from transfers where card_id = ${card.id} and sequence = 1`],
-    found: /has the place 2, not 1/,
+    found: /has the sequence number 2, not 1/,
   },
   {
     what: 'the first transfer deleted and the others moved up',
@@ -110,12 +110,12 @@ const tamperings: readonly Tampering[] = [
       sql`delete from transfers where card_id = ${card.id} and sequence = 1`,
       ...shift(card, [2, 3, 4], -1),
     ],
-    found: /is an adjustment at place 1/,
+    found: /is the entry 1 of the card, but of the kind adjustment/,
   },
   {
     what: 'a transfer in the middle deleted',
     statements: ({ card }) => [sql`delete from transfers where card_id = ${card.id} and sequence = 2`],
-    found: /has the place 3, not 2/,
+    found: /has the sequence number 3, not 2/,
   },
   {
     what: 'two transfers in the middle deleted that cancel out, and the last moved up',
@@ -124,7 +124,7 @@ const tamperings: readonly Tampering[] = [
       sql`delete from transfers where card_id = ${card.id} and sequence in (2, 3)`,
       ...shift(card, [4], -2),
     ],
-    found: /the hash of transfer \d+ does not fit its content/,
+    found: /the hash of transfer \d+ does not match its content/,
   },
   {
     what: 'the last transfer deleted',
@@ -143,7 +143,7 @@ const tamperings: readonly Tampering[] = [
       sql`update transfers set sequence = 2 where card_id = ${card.id} and sequence = 3`,
       sql`update transfers set sequence = 3 where card_id = ${card.id} and sequence = 99`,
     ],
-    found: /tells another balance than the sum so far/,
+    found: /has a balance that is not the sum up to it/,
   },
   {
     what: 'a changed balance',
@@ -171,7 +171,7 @@ const tamperings: readonly Tampering[] = [
       sql`delete from gift_card_codes where card_id = ${card.id}`,
       sql`delete from gift_cards where id = ${card.id}`,
     ],
-    found: /has transfers, but there is no such card/,
+    found: /has transfers, but the card does not exist/,
   },
   {
     what: 'transfers moved to a card that does not exist',
@@ -183,7 +183,7 @@ const tamperings: readonly Tampering[] = [
 ];
 
 const changed = {
-  actor: (id: number) => sql`update transfers set actor = 'somebody' where card_id = ${id} and sequence = 1`,
+  actor: (id: number) => sql`update transfers set actor = 'another' where card_id = ${id} and sequence = 1`,
   reference: (id: number) => sql`update transfers set reference = 'r' where card_id = ${id} and sequence = 2`,
   reverses: (id: number) => sql`update transfers set reverses = 1 where card_id = ${id} and sequence = 3`,
   created_at: (id: number) =>
@@ -253,15 +253,15 @@ export function testVerification(factory: StorageFactory): void {
       await using books = await openBooks(factory);
       const { storage, database, card } = books;
       await database.tamper(statement(card.id));
-      const reported = statement(card.id).strings.join('?');
+      const text = statement(card.id).strings.join('?');
       await assert.doesNotReject(
         storage.read(() => verify(10)),
-        `verify fails without naming the card: ${reported}`,
+        `verify fails without naming the card: ${text}`,
       );
       const { mismatches } = await storage.read(() => verify(10));
       assert.ok(
         mismatches.some(({ cardId }) => cardId === card.id),
-        reported,
+        text,
       );
     }
   });
@@ -288,7 +288,7 @@ export function testVerification(factory: StorageFactory): void {
       assert.deepEqual(
         mismatches.map((mismatch) => [mismatch.cardId, mismatch.problem]),
         [
-          [cardId, 'has transfers, but there is no such card'],
+          [cardId, 'has transfers, but the card does not exist'],
           [null, 'the totals of the ledger are not the sum of the balances'],
         ],
         place,
@@ -314,7 +314,7 @@ export function testVerification(factory: StorageFactory): void {
       {
         store: store.domain,
         cardId: card.id,
-        problem: 'has events that say other balances than its transfers',
+        problem: 'has events whose balances differ from its transfers',
       },
     ]);
     await database.tamper(
@@ -344,10 +344,10 @@ export function testVerification(factory: StorageFactory): void {
   test('more cards than fit a page are verified page by page, and none is skipped', async () => {
     // The first ids are of two stores. Then the ids of a card, its transfer and its event alternate. The
     // cards' ids have no gaps, and a page that starts one too late skips a card.
-    let draws = 0;
+    let calls = 0;
     const draw = (): number => {
-      draws += 1;
-      return draws % 3 === 0 ? 1_000_000 + draws / 3 : 2_000_000 + draws;
+      calls += 1;
+      return calls % 3 === 0 ? 1_000_000 + calls / 3 : 2_000_000 + calls;
     };
     await using opened = await openStore(factory, { ctx: testContext({ random: { id: draw } }) });
     const { storage, ctx, store, database } = opened;
@@ -403,7 +403,7 @@ export function testVerification(factory: StorageFactory): void {
         [first, 'has no event of version 1'],
         [beforeEnd, 'has no event of version 1'],
         [behindEnd, 'has no event of version 1'],
-        [missing, 'has codes, but there is no such card'],
+        [missing, 'has codes, but the card does not exist'],
         [last, 'has no code'],
       ],
     );

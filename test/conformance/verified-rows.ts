@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { drawSigningSecret } from '../../src/delivery/webhooks/signature.ts';
+import { generateSigningSecret } from '../../src/delivery/webhooks/signature.ts';
 import type { Card } from '../../src/domain/card.ts';
 import { update } from '../../src/service/card.ts';
 import { capture, placeHold } from '../../src/service/hold.ts';
@@ -27,7 +27,7 @@ async function openRows(factory: StorageFactory): Promise<OpenStore & { readonly
       storeId: store.id,
       url: 'https://receiver.example/',
       patterns: ['*'],
-      secret: drawSigningSecret(ctx.random),
+      secret: generateSigningSecret(ctx.random),
     }),
   );
   await opened.issue();
@@ -37,9 +37,19 @@ async function openRows(factory: StorageFactory): Promise<OpenStore & { readonly
     emails: { sendAt: null },
   });
   const cardId = issued.card.id;
-  const till = { store, cardId, versions: null, actor: 'test', reference: null, note: null, orderId: null };
-  await storage.write(() => debit(ctx, { ...till, amount: money('1'), partial: false }));
-  const { hold } = await storage.write(() => placeHold(ctx, { ...till, amount: money('2'), seconds: 600 }));
+  const movement = {
+    store,
+    cardId,
+    versions: null,
+    actor: 'test',
+    reference: null,
+    note: null,
+    orderId: null,
+  };
+  await storage.write(() => debit(ctx, { ...movement, amount: money('1'), partial: false }));
+  const { hold } = await storage.write(() =>
+    placeHold(ctx, { ...movement, amount: money('2'), seconds: 600 }),
+  );
   const captured = {
     store,
     holdId: hold.id,
@@ -49,7 +59,7 @@ async function openRows(factory: StorageFactory): Promise<OpenStore & { readonly
     versionsOf: () => null,
   };
   await storage.write(() => capture(ctx, captured));
-  await storage.write(() => placeHold(ctx, { ...till, amount: money('3'), seconds: 600 }));
+  await storage.write(() => placeHold(ctx, { ...movement, amount: money('3'), seconds: 600 }));
   await storage.write(() => rotateCode(ctx, { store, cardId, versions: null }));
   await storage.write(() => update(ctx, updateCommand(store, cardId, { balance: money('10') })));
   const card = await storage.write(() => update(ctx, updateCommand(store, cardId, { note: 'kept' })));
@@ -89,7 +99,7 @@ const damages: readonly Damage[] = [
       sql`delete from gift_card_codes where card_id = ${card.id}
           and lookup = (select code_lookup from gift_cards where id = ${card.id})`,
     ],
-    found: /^names a code that is missing$/,
+    found: /^refers to a code that does not exist$/,
   },
   {
     what: 'a code that belongs to another card',
@@ -97,21 +107,21 @@ const damages: readonly Damage[] = [
       sql`update gift_card_codes set card_id = (select min(id) from gift_cards)
           where lookup = (select code_lookup from gift_cards where id = ${card.id})`,
     ],
-    found: /^names a code that is missing$/,
+    found: /^refers to a code that does not exist$/,
   },
   {
     what: 'a changed digest of a code',
     statements: ({ card }) => [
       sql`update gift_card_codes set digest = ${new Uint8Array(32)} where card_id = ${card.id}`,
     ],
-    found: /^has a code that is stored under another digest$/,
+    found: /^has a code that is stored with a wrong digest$/,
   },
   {
     what: 'a digest of 3 bytes',
     statements: ({ card }) => [
       sql`update gift_card_codes set digest = ${new Uint8Array(3)} where card_id = ${card.id}`,
     ],
-    found: /^has a code that is stored under another digest$/,
+    found: /^has a code that is stored with a wrong digest$/,
   },
   {
     what: 'a missing first event',
@@ -140,17 +150,17 @@ const damages: readonly Damage[] = [
     statements: ({ card }) => [
       sql`update events set subject_version = 99 where subject_id = ${card.id} and subject_version = 1`,
     ],
-    found: /^event \d+ says version 99, which the card never had$/,
+    found: /^event \d+ has version 99, which the card never had$/,
   },
   {
     what: 'an event with another balance',
     statements: (rows) => [eventOf(rows, 2)],
-    found: /^has events that say other balances than its transfers$/,
+    found: /^has events whose balances differ from its transfers$/,
   },
   {
     what: 'a last event with another balance',
     statements: (rows) => [eventOf(rows, rows.card.version)],
-    found: /^has events that say other balances than its transfers$/,
+    found: /^has events whose balances differ from its transfers$/,
   },
   {
     what: 'a truncated event',
@@ -178,7 +188,7 @@ const damages: readonly Damage[] = [
     statements: ({ card }) => [
       sql`update events set data = '{}' where subject_id = ${card.id} and subject_version = 2`,
     ],
-    found: /^event \d+ says another record than the card's$/,
+    found: /^event \d+ has a record that differs from the card's$/,
   },
   {
     what: 'an event with another initial value',
@@ -186,7 +196,7 @@ const damages: readonly Damage[] = [
       sql`update events set data = replace(data, '"initial_value":"15.00"', '"initial_value":"16.00"')
           where subject_id = ${card.id} and subject_version = 2`,
     ],
-    found: /^event \d+ says another record than the card's$/,
+    found: /^event \d+ has a record that differs from the card's$/,
   },
   {
     what: 'an event of a card that does not exist',
@@ -222,12 +232,12 @@ const damages: readonly Damage[] = [
     statements: ({ card }) => [
       sql`update holds set amount = amount + 1 where card_id = ${card.id} and status = 'open'`,
     ],
-    found: /^holds another amount than its open holds$/,
+    found: /^has a held amount that is not the sum of its open holds$/,
   },
   {
     what: 'a missing open hold',
     statements: ({ card }) => [sql`delete from holds where card_id = ${card.id} and status = 'open'`],
-    found: /^holds another amount than its open holds$/,
+    found: /^has a held amount that is not the sum of its open holds$/,
   },
   {
     what: 'a missing captured hold',
@@ -244,7 +254,7 @@ const damages: readonly Damage[] = [
   {
     what: 'rows of a card that does not exist',
     statements: ({ card }) => [sql`delete from gift_cards where id = ${card.id}`],
-    found: /^has (?:transfers|holds|emails|events|codes), but there is no such card$/,
+    found: /^has (?:transfers|holds|emails|events|codes), but the card does not exist$/,
   },
   {
     what: 'a delivery without a webhook',

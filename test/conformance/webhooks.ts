@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Webhook as Verifier } from 'standardwebhooks';
-import { drawSigningSecret } from '../../src/delivery/webhooks/signature.ts';
+import { generateSigningSecret } from '../../src/delivery/webhooks/signature.ts';
 import type { EmailAddress } from '../../src/domain/email-address.ts';
 import type { Store } from '../../src/domain/store.ts';
 import type { Delivery, Webhook } from '../../src/domain/webhook.ts';
@@ -29,7 +29,7 @@ import { deliver, until, type PostRequest, type Receive, type TestWorker } from 
 import {
   email,
   issueCommand,
-  contextBehind,
+  contextWithSlowClock,
   manualClock,
   newStore,
   testContext,
@@ -63,7 +63,7 @@ async function open(factory: StorageFactory): Promise<Opened> {
     store,
     another: () => opened.database.open(),
     async webhook(patterns = ['gift_card.*'], url = 'https://shop.example.com/hook') {
-      const secret = drawSigningSecret(ctx.random);
+      const secret = generateSigningSecret(ctx.random);
       const { webhook } = await storage.write(() =>
         addWebhook(ctx, { storeId: store.id, url, patterns, secret }),
       );
@@ -98,13 +98,13 @@ function typeOf({ body }: PostRequest): string {
 }
 
 export function testWebhooks(factory: StorageFactory): void {
-  testBooking(factory);
+  testEnqueuing(factory);
   testSending(factory);
   testFailing(factory);
   testSharing(factory);
 }
 
-function testBooking(factory: StorageFactory): void {
+function testEnqueuing(factory: StorageFactory): void {
   test('an event is queued for every active webhook that subscribes to it, and for no other', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
@@ -204,7 +204,7 @@ function testSending(factory: StorageFactory): void {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
     const webhook = await opened.webhook();
-    const secret = drawSigningSecret(ctx.random);
+    const secret = generateSigningSecret(ctx.random);
     const command = { storeId: store.id, id: webhook.id, versions: null };
     await storage.write(() => replaceWebhookSecret(ctx, { ...command, secret }));
     const got: PostRequest[] = [];
@@ -332,11 +332,11 @@ function testSending(factory: StorageFactory): void {
     await until(async () => (await opened.deliveries(webhook))[0]?.attempts === 1);
     const eventId = (await opened.deliveries(webhook))[0]?.eventId ?? 0;
     isUp = true;
-    const reported = await storage.write(() =>
+    const deliveries = await storage.write(() =>
       redeliver(ctx, { storeId: store.id, eventId, webhookId: null }),
     );
     assert.deepEqual(
-      reported.map(({ webhookId }) => webhookId),
+      deliveries.map(({ webhookId }) => webhookId),
       [webhook.id, late.id],
     );
     worker.wake();
@@ -382,9 +382,9 @@ function testFailing(factory: StorageFactory): void {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
     const webhook = await opened.webhook();
-    const behind = contextBehind(ctx, 4 * 24 * hour);
-    await storage.write(() => issue(behind, issueCommand(store)));
-    const first = deliver({ ctx: behind, storage }, () => ({ status: 500 }));
+    const slow = contextWithSlowClock(ctx, 4 * 24 * hour);
+    await storage.write(() => issue(slow, issueCommand(store)));
+    const first = deliver({ ctx: slow, storage }, () => ({ status: 500 }));
     await until(() => first.outcomes.length > 0);
     await first.stop();
     ctx.clock.advance(hour);
@@ -401,10 +401,10 @@ function testFailing(factory: StorageFactory): void {
     const watcher = await opened.webhook(['webhook.paused'], 'https://watcher.example.com/');
     const startedAt = ctx.clock.now();
     await opened.issue();
-    let reported = 0;
+    let notifications = 0;
     const worker = opened.worker(({ url }) => {
       if (!url.includes('watcher')) return { failure: 'connect' };
-      reported += 1;
+      notifications += 1;
       return { status: 200 };
     });
     const show = (): Promise<Webhook> => storage.read(() => showWebhook(store.id, webhook.id));
@@ -430,7 +430,7 @@ function testFailing(factory: StorageFactory): void {
       [webhook.id],
     );
     worker.wake();
-    await until(() => reported === 1);
+    await until(() => notifications === 1);
     // Events are not queued for it until it is resumed.
     await opened.issue();
     assert.equal((await opened.deliveries(webhook)).length, 1);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { reading } from '../support/engine-sqlite.ts';
 import { seeded } from '../support/seeded.ts';
-import { command, databaseToServe, openShop, serve } from '../support/served.ts';
+import { command, commandProcess, databaseToServe, openShop, serve } from '../support/served.ts';
 import { assertHolds, storedCards } from '../support/stored.ts';
 import { openLoadClients, untilMoreAcknowledged, type KnownCard } from '../support/load-client.ts';
 
@@ -20,13 +20,13 @@ test('a backup under load is sound, verifies with the same keys, and holds every
   const clients = openLoadClients(32, token, seeded(seed));
   await using service = await serve(environment);
   let isOver = false;
-  const working = Promise.all(clients.map((till) => till.work(service.url, () => isOver)));
+  const working = Promise.all(clients.map((client) => client.work(service.url, () => isOver)));
 
   for (const name of ['first.db', 'second.db']) {
     await untilMoreAcknowledged(clients, 300);
     const acknowledged = new Map<number, KnownCard>(clients.flatMap(({ cards }) => [...cards]));
     const target = join(folder, name);
-    const taken = await command(environment, 'backup', target, '--json');
+    const taken = await commandProcess(environment, 'backup', target, '--json');
     assert.equal(taken.code, 0, `${taken.output}\n${taken.errors}`);
     const copy = { ...environment, DATABASE_URL: `file:${target}`, KEYS_FILE: keysFile };
     const verified = await command(copy, 'verify', '--json');
@@ -47,7 +47,7 @@ test('a backup under load is sound, verifies with the same keys, and holds every
     t.diagnostic(`${name}: ${acknowledged.size} cards acknowledged before, ${cards.size} in it`);
     const again = await command(environment, 'backup', target);
     assert.equal(again.code, 1);
-    assert.match(again.errors, /is there already/);
+    assert.match(again.errors, /already exists/);
   }
 
   isOver = true;
@@ -57,7 +57,7 @@ test('a backup under load is sound, verifies with the same keys, and holds every
     'no request was rejected during the backup',
   );
   await assertHolds(database, clients);
-  for (const till of clients) till.close();
+  for (const client of clients) client.close();
 });
 
 test('a backup without its keys cannot be opened, and the error names the missing keys', async () => {

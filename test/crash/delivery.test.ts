@@ -99,8 +99,8 @@ test(`the service loses no event when killed ${rounds} times during deliveries`,
   service.kill('SIGTERM');
   assert.equal((await service.ended()).code, 0);
   const counts = await assertAllAreThere(database, acknowledged);
-  const reported = new Set(receiver.got.map(({ event }) => event.data.gift_card?.id));
-  assert.ok(acknowledged.every((id) => reported.has(id)));
+  const received = new Set(receiver.got.map(({ event }) => event.data.gift_card?.id));
+  assert.ok(acknowledged.every((id) => received.has(id)));
   const once = new Set(receiver.got.map(({ event }) => event.id)).size;
   t.diagnostic(
     `${acknowledged.length} cards acknowledged, ${once} events delivered, ${receiver.got.length - once} of them twice; ${counts}`,
@@ -117,8 +117,8 @@ async function assertAllAreThere(database: EngineDatabase, acknowledged: readonl
   );
   const byWebhook = Map.groupBy(rows, (row) => row['webhook_id']);
   for (const group of byWebhook.values()) {
-    const booked = group.reduce((sum, row) => sum + Number(row['count']), 0);
-    assert.equal(booked, Number(group[0]?.['events']));
+    const enqueued = group.reduce((sum, row) => sum + Number(row['count']), 0);
+    assert.equal(enqueued, Number(group[0]?.['events']));
   }
   assert.equal(byWebhook.size, acknowledged.length > 0 ? 2 : byWebhook.size);
   const events = await database.query(`select subject_id from events where type = 'gift_card.created'`);

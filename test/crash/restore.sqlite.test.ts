@@ -31,22 +31,33 @@ function countCards(file: string): number {
   );
 }
 
-/** A database with 2 cards in a backup and 5 later ones, most of them in a leftover log. */
-async function fixture() {
-  const database = await databaseToServe();
-  const token = await openShop(database.environment, 'flowers.example');
+/** The token, and the files of a database with 2 cards in a backup and 5 later ones, most of them in a leftover log. */
+async function makeFiles() {
+  await using database = await databaseToServe();
+  const { environment, folder } = database;
+  const token = await openShop(environment, 'flowers.example');
   await issue(database, token, 2);
-  const backup = join(database.folder, 'backup.db');
-  const taken = await command(database.environment, 'backup', backup);
+  const backup = join(folder, 'backup.db');
+  const taken = await command(environment, 'backup', backup);
   assert.equal(taken.code, 0, taken.errors);
   await issue(database, token, 3);
-  const file = join(database.folder, 'largesse.db');
-  assert.ok(existsSync(`${file}-wal`));
+  assert.ok(existsSync(join(folder, 'largesse.db-wal')));
+  const files = readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))] as const);
+  return { token, files };
+}
+
+let shared: ReturnType<typeof makeFiles> | undefined;
+
+/** A database and a backup of it, in a new folder. */
+async function fixture(making = (shared ??= makeFiles())) {
+  const { token, files } = await making;
+  const database = await databaseToServe({ empty: true });
+  for (const [name, bytes] of files) writeFileSync(join(database.folder, name), bytes, { mode: 0o600 });
   return {
     database,
     token,
-    backup,
-    file,
+    backup: join(database.folder, 'backup.db'),
+    file: join(database.folder, 'largesse.db'),
     environment: database.environment,
     [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
   };
@@ -110,7 +121,7 @@ test('restore fails while a process has the database open', async () => {
 test('restore rejects a damaged backup or one with other keys, and changes nothing', async () => {
   await using given = await fixture();
   const { database, environment, backup, file } = given;
-  await using other = await fixture();
+  await using other = await fixture(makeFiles());
   const damaged = join(database.folder, 'damaged.db');
   copyFileSync(backup, damaged);
   // The balance of a card in the file, where triggers do not guard it.
@@ -123,8 +134,8 @@ test('restore rejects a damaged backup or one with other keys, and changes nothi
   const cases: readonly [name: string, path: string, message: RegExp][] = [
     ['one that is missing', join(database.folder, 'none.db'), /there is no file .*none\.db/],
     ['the database itself', file, /is the database itself/],
-    ['no database', text, /text\.db is no SQLite database/],
-    ['a damaged one', damaged, /damaged\.db was not restored, and the database is as it was: /],
+    ['no database', text, /text\.db is not a SQLite database/],
+    ['a damaged one', damaged, /damaged\.db was not restored, and the database was not changed: /],
     ['one with a wrong balance', tampered.path, /it is damaged: flowers\.example, gift card \d+ /],
     ['one of another key file', other.backup, /backup\.db was not restored.*key file lacks the key/],
   ];

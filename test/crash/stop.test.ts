@@ -21,7 +21,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const token = await openShop(environment, 'flowers.example');
     const clients = openLoadClients(32, token, seeded(seed));
     await using service = await serve(environment);
-    const working = clients.map((till) => till.work(service.url, () => false));
+    const working = clients.map((client) => client.work(service.url, () => false));
     await untilMoreAcknowledged(clients, 300);
     const stoppedAt = performance.now();
     service.kill(signal);
@@ -32,7 +32,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const outcomes = await Promise.all(working);
     for (const outcome of outcomes) {
       assert.ok(outcome);
-      // Requests before the signal got a response. Later ones got 503, or a refused connection.
+      // Requests before the signal got a response. Later ones got 503, or could not connect.
       if (outcome.sentAt < stoppedAt) assert.equal(outcome.status, 503, String(outcome.error));
       else if (outcome.status !== 503)
         assert.match(String(outcome.error), /ECONNREFUSED|ECONNRESET|socket hang up|EPIPE/);
@@ -47,7 +47,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     assert.doesNotMatch(service.output(), /"level":"(?:error|fatal)"/);
     const { code, output } = await command(environment, 'verify', '--json');
     assert.equal(code, 0, output);
-    for (const till of clients) till.close();
+    for (const client of clients) client.close();
     t.diagnostic(`${countAcknowledged(clients)} requests acknowledged, stopped in ${Math.round(took)} ms`);
   });
 }

@@ -26,7 +26,9 @@ async function startProxy(
   const program = home.start([
     'app-proxy', '--store', domain, '--prefix', prefix, '--listen', '0', '--to', to, ...args,
   ]); // prettier-ignore
-  const [, url = '', shop = ''] = await program.written(/^(http:\S+) plays (\S+) and hands on to/);
+  const [, url = '', shop = ''] = await program.written(
+    /^(http:\S+) simulates the app proxy of (\S+) and forwards requests to/,
+  );
   assert.equal(shop, domain);
   assert.ok(url.endsWith(prefix));
   return { url, program };
@@ -107,7 +109,7 @@ async function startReceiver(): Promise<AsyncDisposable & { url: string; receive
     void text(request).then((body) => {
       const { method, url, headers } = request;
       received.push({ method, url, headers, body });
-      response.writeHead(203, { 'x-answer': 'as it was', 'content-type': 'text/plain' }).end('received');
+      response.writeHead(203, { 'x-response': 'as it was', 'content-type': 'text/plain' }).end('received');
     });
   });
   const url = `http://127.0.0.1:${await listen(server)}`;
@@ -135,11 +137,11 @@ test('the proxy removes the prefix and cookies, and adds and signs its own param
   await makeStore(home);
   await using receiver = await startReceiver();
   const proxy = await startProxy(home, { to: `${receiver.url}/base/`, args: ['--customer', '77'] });
-  const handOn = async (path: string, init?: RequestInit): Promise<Received> => {
+  const forward = async (path: string, init?: RequestInit): Promise<Received> => {
     receiver.received.length = 0;
     const response = await fetch(`${proxy.url}${path}`, init);
     assert.deepEqual(
-      [response.status, response.headers.get('x-answer'), await response.text()],
+      [response.status, response.headers.get('x-response'), await response.text()],
       [203, 'as it was', 'received'],
     );
     const [received, ...others] = receiver.received;
@@ -151,9 +153,9 @@ test('the proxy removes the prefix and cookies, and adds and signs its own param
   ];
 
   await t.test('the prefix is replaced by the base path of the service', async () => {
-    assert.match((await handOn('')).url ?? '', /^\/base\?/);
-    assert.match((await handOn('/gift_card')).url ?? '', /^\/base\/gift_card\?/);
-    assert.match((await handOn('/gift_card/1%2F2')).url ?? '', /^\/base\/gift_card\/1%2F2\?/);
+    assert.match((await forward('')).url ?? '', /^\/base\?/);
+    assert.match((await forward('/gift_card')).url ?? '', /^\/base\/gift_card\?/);
+    assert.match((await forward('/gift_card/1%2F2')).url ?? '', /^\/base\/gift_card\/1%2F2\?/);
   });
   await t.test('the method, body and headers are forwarded, and cookies are not', async () => {
     const body = '{"note": "Größe ✓"}';
@@ -163,7 +165,7 @@ test('the proxy removes the prefix and cookies, and adds and signs its own param
       'x-access-token': 'lgs_x',
       cookie: 'session=stolen',
     };
-    const received = await handOn('/gift_card/1', { method: 'PUT', headers, body });
+    const received = await forward('/gift_card/1', { method: 'PUT', headers, body });
     assert.deepEqual([received.method, received.body], ['PUT', body]);
     const { cookie, ...sent } = headers;
     for (const [name, value] of Object.entries(sent)) assert.equal(received.headers[name], value);
@@ -172,7 +174,7 @@ test('the proxy removes the prefix and cookies, and adds and signs its own param
     assert.equal(received.headers['x-forwarded-host'], domain);
   });
   await t.test('its signed parameters follow the client’s', async () => {
-    const received = await handOn('/gift_card?last_characters=ab12&email=ada%2Bx%40example.com');
+    const received = await forward('/gift_card?last_characters=ab12&email=ada%2Bx%40example.com');
     const parameters = parametersOf(received);
     assert.deepEqual(parameters.slice(0, 5), [
       ['last_characters', 'ab12'],
@@ -190,7 +192,7 @@ test('the proxy removes the prefix and cookies, and adds and signs its own param
   await t.test('parameters that the client forges are replaced', async () => {
     const made =
       'shop=evil.example&logged_in_customer_id=1&path_prefix=/x&timestamp=1&signature=00&SHOP=evil';
-    const parameters = parametersOf(await handOn(`/gift_card?${made}&shop=evil.example`));
+    const parameters = parametersOf(await forward(`/gift_card?${made}&shop=evil.example`));
     const given = new Map(parameters);
     assert.deepEqual(
       parameters.map(([name]) => name),
@@ -201,7 +203,7 @@ test('the proxy removes the prefix and cookies, and adds and signs its own param
   });
   await t.test('a body of megabytes is forwarded completely', async () => {
     const body = 'x'.repeat(8 * 2 ** 20);
-    const received = await handOn('/gift_card', { method: 'POST', body });
+    const received = await forward('/gift_card', { method: 'POST', body });
     assert.ok(received.body === body);
   });
   await t.test('a path outside the prefix returns 404 and is not forwarded', async () => {

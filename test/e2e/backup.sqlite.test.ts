@@ -34,14 +34,14 @@ test('a backup of a running service is complete, and never replaces a file', asy
   await issue(service, token);
   const rejected = await home.run(['backup', copy]);
   assert.deepEqual([rejected.code, rejected.output], [1, '']);
-  assert.match(rejected.errors, /^largesse: \S+copy\.db is there already\n$/);
+  assert.match(rejected.errors, /^largesse: \S+copy\.db already exists\n$/);
   assert.ok(readFileSync(copy).equals(bytes), 'the first backup is unchanged');
   const nowhere = await home.run(['backup', 'nowhere/copy.db']);
   assert.deepEqual({ code: nowhere.code, output: nowhere.output }, { code: 1, output: '' });
   assert.match(nowhere.errors, /^largesse: the folder \/\S+nowhere does not exist\n$/);
   const onKeys = await home.run(['backup', home.keysFile]);
   assert.deepEqual([onKeys.code, onKeys.output], [1, '']);
-  assert.match(onKeys.errors, /^largesse: \S+largesse\.keys\.json is there already\n$/);
+  assert.match(onKeys.errors, /^largesse: \S+largesse\.keys\.json already exists\n$/);
 
   const onCopy = { DATABASE_URL: `file:${copy}`, KEYS_FILE: home.keysFile };
   const verified = await home.run(['verify', '--json'], onCopy);
@@ -122,7 +122,7 @@ test('verify names the damage of a file that cannot be opened because of it', as
   damage(join(home.folder, 'largesse.db'), 'key_checks');
   const { code, output, errors } = await home.run(['verify']);
   assert.deepEqual([code, errors], [1, '']);
-  assert.match(output, /^key_checks: .*\nTHE DATABASE IS DAMAGED\.\n$/m);
+  assert.match(output, /^key_checks: .*\nThe database is damaged\.\n$/m);
 });
 
 test('a backup leaves one file, even after an earlier one was killed', async () => {

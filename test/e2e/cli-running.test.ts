@@ -66,12 +66,12 @@ test('a running request gets its response after SIGTERM, even if the signal is s
   await loggedAsk(service);
 
   service.program.kill('SIGTERM');
-  await service.program.written(/"message":"stopping: requests in flight finish"/);
+  await service.program.written(/"message":"stopping: waiting for requests in flight"/);
   // A terminal signals npm and the service, and npm forwards its signal: there are always two.
   service.program.kill('SIGTERM');
-  const responded = once(upload, 'response') as Promise<[IncomingMessage]>;
+  const uploaded = once(upload, 'response') as Promise<[IncomingMessage]>;
   upload.end(body.slice(5));
-  const [response] = await responded;
+  const [response] = await uploaded;
   response.resume();
   assert.equal(response.statusCode, 201);
   assert.deepEqual(await service.program.ended(), { code: 0, signal: null });
@@ -150,26 +150,26 @@ test('verify reports the totals, and names a card whose balance was changed outs
       adjustments: '15.00',
     },
   ]);
-  const sound = await home.run(['verify']);
+  const sound = await home.runProcess(['verify']);
   assert.equal(sound.code, 0);
-  assert.match(sound.output, /^flowers\.example +2 +3 +35\.00 +EUR\n.* agrees with every balance\.\n$/m);
+  assert.match(sound.output, /^flowers\.example +2 +3 +35\.00 +EUR\nThe ledger matches every balance\.\n$/m);
 
   const row = internalIdOf(home.database.keysFile, card.id);
   await home.database.meddle(`update gift_cards set balance = balance + 100 where id = ${row}`);
-  const found = await home.run(['verify']);
+  const found = await home.runProcess(['verify']);
   assert.equal(found.code, 1);
   assert.ok(
     found.output.includes(`${domain}, gift card ${card.id} (row ${row}): has a balance that is not the sum`),
   );
   assert.ok(!found.output.includes(`gift card ${other.id}`), 'the sound card is not named');
-  assert.match(found.output, /THE LEDGER DOES NOT AGREE\.\n$/);
+  assert.match(found.output, /The ledger does not match\.\n$/);
 
-  const asJson = await home.run(['verify', '--json']);
+  const asJson = await home.runProcess(['verify', '--json']);
   assert.equal(asJson.code, 1);
-  const reported = JSON.parse(asJson.output) as Verification;
-  assert.equal(reported.ok, false);
+  const verification = JSON.parse(asJson.output) as Verification;
+  assert.equal(verification.ok, false);
   assert.deepEqual(
-    reported.mismatches.flatMap(({ store, gift_card_id: id }) => (id === null ? [] : [[store, id]])),
+    verification.mismatches.flatMap(({ store, gift_card_id: id }) => (id === null ? [] : [[store, id]])),
     [[domain, card.id]],
   );
 });

@@ -87,11 +87,11 @@ test('every command has help, and commands that print data accept --json', async
     assert.equal(help.includes('--json'), printing.includes(command), command);
   }
   for (const path of [[], ['store'], ['token', 'rotate']]) {
-    const { code, output, errors } = await home.run([...path, '--help']);
+    const { code, output, errors } = await home.runProcess([...path, '--help']);
     assert.deepEqual({ code, output, errors }, { code: 0, output: helpOf(...path), errors: '' });
   }
   const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string };
-  assert.equal((await home.run(['--version'])).output, `${manifest.version}\n`);
+  assert.equal((await home.runProcess(['--version'])).output, `${manifest.version}\n`);
   assert.deepEqual(await home.database.traces(), []);
 });
 
@@ -118,11 +118,11 @@ test('wrong usage exits with code 2 and changes nothing', { concurrency }, async
     [[...create, 'EUR', '--time-zone', 'Mars/Olympus'], /^error: .*'Mars\/Olympus'.* IANA name such as/m],
     [[...create, 'EUR', '--proxy-secret', 'abc'], /^error: .*--proxy-secret.* at least 4 characters\.$/m],
     [['token', 'create', '--store', domain, '--scopes', 'all'], /^error: .*'all'.* some of read_gift_cards,/m],
-    [['token', 'revoke', '--store', domain, 'till'], /^error: .*'till'.* the id that token list shows\.$/m],
+    [['token', 'revoke', '--store', domain, 'till'], /^error: .*'till'.* an id that largesse token list shows\.$/m],
     [['app-proxy', '--store', domain, '--prefix', 'apps'], /^error: .*'apps'.* a path such as/m],
-    [['app-proxy', '--store', domain, '--listen', '70000'], /^error: .*'70000'.* takes a port\.$/m],
-    [['app-proxy', '--store', domain, '--to', 'ftp://x'], /^error: .*'ftp:\/\/x'.* an address such as/m],
-    [['app-proxy', '--store', domain, '--customer', '-'], /^error: .*'-'.* a customer's id\.$/m],
+    [['app-proxy', '--store', domain, '--listen', '70000'], /^error: .*'70000'.* a port from 0 to 65535\.$/m],
+    [['app-proxy', '--store', domain, '--to', 'ftp://x'], /^error: .*'ftp:\/\/x'.* an http URL such as/m],
+    [['app-proxy', '--store', domain, '--customer', '-'], /^error: .*'-'.* a customer's id, an integer from 1 to 2\^53 - 1\.$/m],
   ]; // prettier-ignore
   await Promise.all([
     ...wrong.map(([args, message]) =>
@@ -161,7 +161,7 @@ test('an error is reported in one line, with exit code 1', { concurrency }, asyn
     [['store', 'update', domain, '--issue-limit', '0'], /--issue-limit must be greater than 0/],
     [['store', 'update', domain, '--issue-limit', '1e3'], /--issue-limit must be a decimal number/],
     [['store', 'create', 'a.example', '--currency', 'EUR', '--require-signature'], /--proxy-secret/],
-    [['store', 'update', domain, '--require-signature'], /needs a proxy secret/],
+    [['store', 'update', domain, '--require-signature'], /require_signature cannot be true without a proxy secret/],
     [['store', 'update', domain, '--mail-language', 'tlh'], /--mail-language must be a tag of a known language: en, .*\bpt\b.*zh-Hans$/m],
     [['store', 'update', domain, '--mail-language', 'no tag'], /--mail-language must be a language tag such as/],
     [['app-proxy', '--store', domain, '--listen', '0'], /flowers\.example has no proxy secret: largesse store update/],
@@ -216,9 +216,9 @@ test('a missing, invalid or different key file is an error, and is not replaced'
   const secret = Buffer.alloc(32, 7).toString('base64');
   const broken: readonly (readonly [what: string, content: string | null, message: RegExp])[] = [
     ['missing', null, /the key file \S+largesse\.keys\.json is missing, .*: put it back, or set KEYS_FILE$/m],
-    ['cut off', readFileSync(kept, 'utf8').slice(0, 40), /largesse\.keys\.json is no key file/],
-    ['without keys', '{"keys": []}', /largesse\.keys\.json is no key file/],
-    ['with a short secret', `{"keys": [{"id": "${id}", "secret": "AAAA"}]}`, /largesse\.keys\.json is no key file/],
+    ['cut off', readFileSync(kept, 'utf8').slice(0, 40), /largesse\.keys\.json is not a key file/],
+    ['without keys', '{"keys": []}', /largesse\.keys\.json is not a key file/],
+    ['with a short secret', `{"keys": [{"id": "${id}", "secret": "AAAA"}]}`, /largesse\.keys\.json is not a key file/],
     ['of another database', `{"keys": [{"id": "other", "secret": "${secret}"}]}`, new RegExp(`lacks the key "${id}"`)],
     ['with another secret', `{"keys": [{"id": "${id}", "secret": "${secret}"}]}`, new RegExp(`the key "${id}" is not the one`)],
   ]; // prettier-ignore
@@ -298,7 +298,7 @@ test('stores and tokens are created, changed and listed, as JSON and as text', a
     lookup_failures_per_hour: null,
     demonstration: false,
   };
-  const mail = {
+  const emailSettings = {
     mail: true,
     mail_name: null,
     mail_address: null,
@@ -316,9 +316,9 @@ test('stores and tokens are created, changed and listed, as JSON and as text', a
   const created = await home.run([
     'store', 'create', 'Flowers.Example', '--currency', 'eur', ...settings, ...signed, '--json',
   ]); // prettier-ignore
-  assert.deepEqual(JSON.parse(created.output), { ...store, ...mail });
-  assert.deepEqual(await home.json('store', 'show', domain), { ...store, ...mail });
-  assert.deepEqual(await home.json('store', 'update', domain), { ...store, ...mail });
+  assert.deepEqual(JSON.parse(created.output), { ...store, ...emailSettings });
+  assert.deepEqual(await home.json('store', 'show', domain), { ...store, ...emailSettings });
+  assert.deepEqual(await home.json('store', 'update', domain), { ...store, ...emailSettings });
 
   const changes = [
     '--name',
@@ -338,17 +338,17 @@ test('stores and tokens are created, changed and listed, as JSON and as text', a
     customer_search: false,
     lookup_failures_per_hour: 50,
   };
-  assert.deepEqual(await home.json('store', 'update', domain, ...changes), { ...changed, ...mail });
+  assert.deepEqual(await home.json('store', 'update', domain, ...changes), { ...changed, ...emailSettings });
   const looks = ['--mail-colour', '#abc', '--mail-expiry-reminders', '7,30', '--mail-language', 'pt-br'];
   const looked = {
-    ...mail,
+    ...emailSettings,
     mail_colour: '#aabbcc',
     mail_expiry_reminders: '30,7',
     mail_language: 'pt-BR',
   };
   assert.deepEqual(await home.json('store', 'update', domain, ...looks), { ...changed, ...looked });
   const plain = ['--mail-colour', 'none', '--mail-expiry-reminders', 'none', '--mail-language', 'en'];
-  assert.deepEqual(await home.json('store', 'update', domain, ...plain), { ...changed, ...mail });
+  assert.deepEqual(await home.json('store', 'update', domain, ...plain), { ...changed, ...emailSettings });
   assert.deepEqual(await home.json('store', 'list'), [changed]);
   assert.match((await home.run(['store', 'list'])).output, /^DOMAIN .*\nflowers\.example +Blumen +EUR .*\n$/);
 
@@ -356,10 +356,10 @@ test('stores and tokens are created, changed and listed, as JSON and as text', a
     assertRejected(
       await home.run(['store', 'update', domain, '--lookup-failures-per-hour', wrong]),
       2,
-      /It takes 1 to 100000, or default/,
+      /It must be an integer from 1 to 100000, or default/,
     );
   const reset = await home.json('store', 'update', domain, '--lookup-failures-per-hour', 'default');
-  assert.deepEqual(reset, { ...changed, ...mail, lookup_failures_per_hour: null });
+  assert.deepEqual(reset, { ...changed, ...emailSettings, lookup_failures_per_hour: null });
 
   const { migrations } = await home.json<{ readonly migrations: readonly unknown[] }>('migrate');
   assert.ok(migrations.length > 0);
@@ -389,9 +389,9 @@ test('a command without --store uses the only store, or lists several', async (t
   const { id } = await home.json<{ readonly id: number }>('token', 'create');
   assert.deepEqual((await home.json<readonly { id: number }[]>('token', 'list')).map((token) => token.id), [id]);
   assert.equal((await home.run(['webhook', 'list'])).output, `${domain} has no webhooks.\n`);
-  assert.match((await home.run(['mail', 'list'])).output, /flowers\.example has no mails\./);
+  assert.match((await home.run(['mail', 'list'])).output, /flowers\.example has no emails\./);
   const proxy = home.start(['app-proxy', '--listen', '0']);
-  await proxy.written(/plays flowers\.example/);
+  await proxy.written(/simulates the app proxy of flowers\.example/);
   proxy.kill('SIGTERM');
   await home.json('store', 'create', 'tea.example', '--currency', 'EUR');
   for (const args of [['token', 'create'], ['token', 'list'], ['webhook', 'list'], ['mail', 'list'], ['app-proxy']]) {
@@ -404,9 +404,9 @@ test('a command without --store uses the only store, or lists several', async (t
 test('a command without --store uses the demonstration store if there is no other', async () => {
   await using home = await makeHome();
   const service = await home.serve();
-  assert.match((await home.run(['mail', 'list'])).output, /demo\.localhost has no mails\./);
+  assert.match((await home.run(['mail', 'list'])).output, /demo\.localhost has no emails\./);
   await home.json('store', 'create', domain, '--currency', 'EUR');
-  assert.match((await home.run(['mail', 'list'])).output, /flowers\.example has no mails\./);
+  assert.match((await home.run(['mail', 'list'])).output, /flowers\.example has no emails\./);
   await service.stop();
 });
 
@@ -473,7 +473,7 @@ test('a customer is linked to an id of the storefront, which belongs to one cust
   assertRejected(await run('link', 'grace@example.com', '1001'), 1, /storefront_customer_id is taken/);
   assert.deepEqual(await json('unlink', 'ada@example.com'), shown);
   assert.equal((await json('link', 'grace@example.com', '1001'))['storefront_customer_id'], 1001);
-  assertRejected(await run('show', 'nobody@example.com'), 1, /there is no customer nobody@example\.com/);
+  assertRejected(await run('show', 'unknown@example.com'), 1, /there is no customer unknown@example\.com/);
   for (const [address, id] of [['ada', '5'], ['ada@example.com', '0'], ['ada@example.com', '1.5'], ['ada@example.com', '9007199254740992']])
     assertRejected(await run('link', address ?? '', id ?? ''), 2, /error: /);
 }); // prettier-ignore
@@ -485,7 +485,7 @@ test('a token is shown once, and is not in a list or in the database', async () 
   const rotated = await home.json<Token>('token', 'rotate', '--store', domain, String(created.id));
   const shown = await home.run(['token', 'create', '--store', domain, '--scopes', 'read_gift_cards']);
   const [printed] = /lgs_\w+/.exec(shown.output) ?? [];
-  assert.match(shown.output, /Keep it now: it is not shown again\.\n$/);
+  assert.match(shown.output, /Save it now: it is not shown again\.\n$/);
   assert.equal(rotated.api_client_id, created.api_client_id);
 
   const tokens = [created.token, rotated.token, printed];
@@ -498,11 +498,11 @@ test('a token is shown once, and is not in a list or in the database', async () 
     listed.map(({ id, token, revoked_at: revokedAt }) => [id, token, revokedAt === null]),
     [[created.id, undefined, false], [rotated.id, undefined, true], [listed[2]?.id, undefined, true]],
   ); // prettier-ignore
-  const reported = [JSON.stringify(listed), (await home.run(list)).output].join('\n');
+  const output = [JSON.stringify(listed), (await home.run(list)).output].join('\n');
   const stored = (await home.database.bytes()).toString('latin1');
   for (const token of tokens) {
     const secret = token?.split('_')[2] ?? '';
-    assert.ok(secret !== '' && !reported.includes(secret) && !stored.includes(secret));
+    assert.ok(secret !== '' && !output.includes(secret) && !stored.includes(secret));
   }
 });
 
@@ -558,9 +558,12 @@ test('a command whose server cannot be reached reports it and fails', async (t) 
     DATABASE_URL: 'postgres://shop:hush-hush@127.0.0.1:1/shop',
     KEYS_FILE: home.keysFile,
   };
-  for (const args of [['verify'], ['store', 'list'], ['status'], ['token', 'list'], ['migrate']]) {
+  const commands = [['verify'], ['store', 'list'], ['status'], ['token', 'list'], ['migrate']];
+  // Each tries for three seconds.
+  const ending = Promise.all(commands.map((args) => home.runProcess(args, environment)));
+  for (const [place, args] of commands.entries()) {
     await t.test(args.join(' '), async () => {
-      const { code, output, errors } = await home.run(args, environment);
+      const { code, output, errors } = (await ending)[place] ?? assert.fail();
       assert.deepEqual([code, output], [1, '']);
       assert.match(
         errors,

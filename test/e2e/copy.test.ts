@@ -72,7 +72,7 @@ test('a database of every kind of content is copied to servers and files and bac
   await using server = await emptyServer();
   await using divided = await emptyServer();
   const source = `file:${fileOf(home)}`;
-  const house = await makeSampleDatabase(home);
+  const sample = await makeSampleDatabase(home);
 
   const toServer = await copy(home, source, server.url);
   for (const { table, rows } of toServer.tables) assert.ok(rows > 0, `the test has no rows in ${table}`);
@@ -101,7 +101,7 @@ test('a database of every kind of content is copied to servers and files and bac
   for (const address of addresses) {
     const environment = { DATABASE_URL: address, KEYS_FILE: home.keysFile };
     const service = await home.serve(environment);
-    responses.push(await readSampleDatabase(service, house));
+    responses.push(await readSampleDatabase(service, sample));
     assert.deepEqual(await service.stop(), { code: 0, signal: null });
     assert.equal((await home.run(['verify'], environment)).code, 0);
   }
@@ -157,8 +157,8 @@ async function startUntil(
   return { ...program, isRunning };
 }
 
-const cards = 4_000;
-const kills = 4;
+const kills = Number(process.env['COPY_KILLS'] ?? '3');
+const cards = kills * 850;
 
 for (const way of ['a file to a server', 'a server to a file'] as const) {
   test(`a copy from ${way} that is killed repeatedly can be finished, and is not used before`, async () => {
@@ -174,7 +174,7 @@ for (const way of ['a file to a server', 'a server to a file'] as const) {
         : [server.url, `file:${target}`, fileCounter(target)];
     const environment = { FROM: from, TO: to, KEYS_FILE: home.keysFile };
     const total = await (way === 'a file to a server' ? fileCounter(fileOf(home)) : serverCounter(server))();
-    assert.ok(total > 20_000);
+    assert.ok(total > cards * 5);
 
     const reached: number[] = [];
     for (let kill = 1; kill <= kills; kill += 1) {
@@ -184,23 +184,23 @@ for (const way of ['a file to a server', 'a server to a file'] as const) {
       reached.push(await count());
     }
     assert.deepEqual(reached, reached.toSorted((one, other) => one - other), 'copied rows are not lost');
-    assert.ok(reached.filter((rows) => rows > 0 && rows < total).length >= 3, `killed at ${reached.join(', ')}`);
+    assert.ok(reached.filter((rows) => rows > 0 && rows < total).length >= kills - 1, `killed at ${reached.join(', ')}`);
 
     const onTarget = { DATABASE_URL: to, KEYS_FILE: home.keysFile };
     for (const args of [['serve'], ['migrate'], ['verify'], ['store', 'list'], ['store', 'create', 'x.example', '--currency', 'EUR']]) {
       const { code, errors } = await home.run(args, onTarget);
       assert.equal(code, 1, args.join(' '));
-      assert.match(errors, /^largesse: this database is a half-made copy of [^\n]+: finish it with the same "largesse copy"\n$/);
+      assert.match(errors, /^largesse: this database is an incomplete copy of [^\n]+: to finish it, run the same "largesse copy" again\n$/);
       assert.ok(!errors.includes(new URL(server.url).password), 'passwords are not printed');
     }
     const onward = await home.run(['copy', '--from', 'env:TO', '--to', fileIn(home, 'onward.db')], environment);
-    assert.match(onward.errors, /half-made copy/);
+    assert.match(onward.errors, /incomplete copy/);
 
     await using other = await makeFileHome();
     await fillSampleDatabase({ DATABASE_URL: `file:${fileOf(other)}` }, { cards: 1 });
     const mixed = await other.run(['copy', '--from', `file:${fileOf(other)}`, '--to', 'env:TO'], { TO: to });
     assert.equal(mixed.code, 1);
-    assert.match(mixed.errors, /^largesse: the target holds a half-made copy of another database, of /);
+    assert.match(mixed.errors, /^largesse: the target contains an incomplete copy of another database, of /);
 
     const finished = await copy(home, from, to);
     assert.ok(finished.ok && finished.resumed && finished.copied < total);
@@ -210,7 +210,7 @@ for (const way of ['a file to a server', 'a server to a file'] as const) {
 
     const again = await home.run(['copy', '--from', 'env:FROM', '--to', 'env:TO'], environment);
     assert.equal(again.code, 1);
-    assert.match(again.errors, /^largesse: the target holds a complete copy of \S+, begun \S+Z: a copy needs an empty target\n$/);
+    assert.match(again.errors, /^largesse: the target contains a complete copy of \S+, begun \S+Z: the target must be empty\n$/);
   });
 } // prettier-ignore
 
@@ -248,14 +248,14 @@ test('a source that changes during the copy is detected', async (t) => {
     const { program, target, environment } = await interrupt('changed', (source) =>
       execute(source, "update customers set email = 'other@example.com' where id = (select min(id) from customers)"),
     );
-    assert.match(program.output(), /^customers has other content in the target than in the source$/m);
-    assert.match(program.output(), /^THE COPY IS NOT GOOD, and nothing will open it\./m);
+    assert.match(program.output(), /^customers has different content in the source and in the target$/m);
+    assert.match(program.output(), /^The copy is not equal to the source, and no command opens it\./m);
     const served = await home.run(['serve'], { DATABASE_URL: `file:${target}`, KEYS_FILE: home.keysFile });
     assert.equal(served.code, 1);
-    assert.match(served.errors, /is a copy of \S+changed\.db that is not the same: empty it, and copy again$/m);
+    assert.match(served.errors, /is a failed copy of \S+changed\.db: empty it, and copy again$/m);
     const again = await home.run(['copy', '--from', 'env:FROM', '--to', 'env:TO'], environment);
     assert.equal(again.code, 1);
-    assert.match(again.errors, /the target holds a copy that is not the same of /);
+    assert.match(again.errors, /the target contains a failed copy of /);
   });
 
   await t.test('by a new row in a copied table', async () => {
@@ -270,7 +270,7 @@ test('a source that changes during the copy is detected', async (t) => {
       const { code } = await home.run(['store', 'list'], { DATABASE_URL: `file:${file}`, KEYS_FILE: home.keysFile });
       assert.equal(code, 0);
     });
-    assert.match(program.errors(), /^largesse: something else has opened the source meanwhile: stop what runs on it/m);
+    assert.match(program.errors(), /^largesse: another process has opened the source: stop it, and run the same command again/m);
     assert.equal(program.output(), '');
     const finished = await copy(home, `file:${source}`, `file:${target}`);
     assert.ok(finished.ok && finished.resumed);
@@ -296,7 +296,7 @@ test('a source whose ledger does not agree fails the copy, and the target is not
   }
   const served = await home.run(['serve'], { DATABASE_URL: server.url, KEYS_FILE: home.keysFile });
   assert.equal(served.code, 1);
-  assert.match(served.errors, /is a copy of \S+ that is not the same/);
+  assert.match(served.errors, /is a failed copy of /);
 });
 
 test('targets and sources that cannot be copied are rejected and left unchanged', async (t) => {
@@ -311,8 +311,8 @@ test('targets and sources that cannot be copied are rejected and left unchanged'
   const missing = fileIn(home, 'missing.db');
   const wrongKeys = { KEYS_FILE: foreign.keysFile };
   const cases: readonly (readonly [what: string, from: string, to: string, message: RegExp, more?: Record<string, string>])[] = [
-    ['a target with a store', source, `file:${fileOf(full)}`, /the target is not empty \(stores\): a copy needs an empty target$/m],
-    ['a target that was created with other keys', source, `file:${fileOf(foreign)}`, /the target was made with the key "\w+", which the source does not know/],
+    ['a target with a store', source, `file:${fileOf(full)}`, /the target is not empty \(stores\)$/m],
+    ['a target that was created with other keys', source, `file:${fileOf(foreign)}`, /the target was created with the key "\w+", which the source does not have/],
     ['the source itself', source, source, /the target is not empty \(stores, /],
     ['a source that does not exist', missing, server.url, /there is no database at \S+missing\.db$/m],
     ['a source with another key file', source, server.url, /the key file lacks the key "\w+"/, wrongKeys],
@@ -354,7 +354,7 @@ test('URLs are read from variables and files, and a password in an argument caus
   assert.match(fromFile.output, /^flowers\.example +3 +4 +40\.50 +USD$/m);
   assert.match(
     fromFile.output,
-    /^Both sides hold the same, and the ledger agrees with every balance on both\.$/m,
+    /^Both databases are equal, and in both the ledger matches every balance\.$/m,
   );
   assert.match(
     fromFile.output,
@@ -372,7 +372,7 @@ test('URLs are read from variables and files, and a password in an argument caus
   assert.equal(plain.code, 0);
   assert.equal(
     plain.errors,
-    'largesse: the password in --from is in plain sight: see largesse copy --help\n',
+    'largesse: other users of the machine can see the password in --from: see largesse copy --help\n',
   );
   assert.ok(!plain.output.includes(password));
 

@@ -1,10 +1,12 @@
 /**
- * The command line as a store owner uses it: through bin/largesse.js, in processes, on a separate database.
+ * The command line as a store owner uses it, on a separate database: through bin/largesse.js in processes, or
+ * in this process where the test is about what a command does and prints.
  */
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { DatabaseWish, Engine, EngineDatabase, Environment } from '../support/engine-database.ts';
+import { isEndless, runCommand } from '../support/command-line.ts';
 import { engine } from '../support/engine.ts';
 import { runProgram, startProgram, type Exit, type Program, type Result } from '../support/programs.ts';
 
@@ -15,8 +17,10 @@ export type Home = AsyncDisposable & {
   /** The working folder of the commands. */
   readonly folder: string;
   readonly keysFile: string;
-  /** Runs a command to its end. */
+  /** Runs a command to its end, in this process unless it is one that waits for a signal. */
   run(args: readonly string[], environment?: Environment): Promise<Result>;
+  /** Runs a command to its end, in a process. */
+  runProcess(args: readonly string[], environment?: Environment): Promise<Result>;
   /** Runs a command that must succeed, with `--json`, and returns its output. */
   json<T>(...args: readonly string[]): Promise<T>;
   /** Starts a command that runs until it is stopped. */
@@ -42,7 +46,11 @@ export async function makeHome(on: Engine = engine, wish: DatabaseWish = {}): Pr
     database,
     folder,
     keysFile,
-    run: (args, environment) =>
+    run(args, environment) {
+      if (isEndless(args)) return home.runProcess(args, environment);
+      return runCommand(args, { environment: { ...usual, ...environment }, folder });
+    },
+    runProcess: (args, environment) =>
       runProgram(process.execPath, [executable, ...args], {
         environment: { ...usual, ...environment },
         folder,

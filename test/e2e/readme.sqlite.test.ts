@@ -124,14 +124,14 @@ async function callAsWritten(
   calls: Readonly<Record<string, string>>,
   { folder, port }: { readonly folder: string; readonly port: number },
 ): Promise<ReadonlyMap<string, string>> {
-  const written = Object.entries(calls).map(([name, command]) => `{\n${command}\n} > ${name}.answer`);
+  const written = Object.entries(calls).map(([name, command]) => `{\n${command}\n} > ${name}.response`);
   const script = written.join('\n').replaceAll(`localhost:${readmePort}`, `localhost:${port}`);
-  const output = join(folder, 'told.log');
+  const output = join(folder, 'shell.log');
   const bash = startBash(`set -euo pipefail\n${script}`, { folder, output, port });
   const [code] = (await once(bash, 'exit')) as [number | null];
   assert.equal(code, 0, readFileSync(output, 'utf8'));
   return new Map(
-    Object.keys(calls).map((name) => [name, readFileSync(join(folder, `${name}.answer`), 'utf8')]),
+    Object.keys(calls).map((name) => [name, readFileSync(join(folder, `${name}.response`), 'utf8')]),
   );
 }
 
@@ -143,12 +143,12 @@ test(title, { timeout: 290_000 }, async (t) => {
   const { start = '', ...calls } = { ...commandsIn(readme), ...commandsIn(guide) };
   const responses = { ...responsesIn(readme), ...responsesIn(guide) };
   const named = ['create', 'retrieve', 'search', 'update'];
-  const ofOwnStore = ['own-store', 'own-create', 'own-retrieve', 'own-mails'];
+  const ofOwnStore = ['own-store', 'own-create', 'own-retrieve', 'own-emails'];
   const clone = /^git clone \S.* (?<name>\S+)(?: && |\n)cd \k<name>(?: && |\n)/;
   assert.match(start, clone, 'README.md has no block marked "e2e: start" that clones it');
   assert.deepEqual(Object.keys(calls), [...named, ...ofOwnStore], 'the marked commands');
-  const responded = [...named, 'own-create', 'own-retrieve'];
-  assert.deepEqual(Object.keys(responses), responded, 'the marked responses');
+  const withResponse = [...named, 'own-create', 'own-retrieve'];
+  assert.deepEqual(Object.keys(responses), withResponse, 'the marked responses');
   const pick = (names: readonly string[]): Record<string, string> =>
     Object.fromEntries(names.map((name) => [name, calls[name] ?? '']));
 

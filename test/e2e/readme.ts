@@ -1,6 +1,6 @@
 /**
  * The marked blocks of a Markdown document: `<!-- e2e: create -->` before a block of commands, and
- * `<!-- e2e: answer create -->` before the response to them.
+ * `<!-- e2e: response create -->` before the response to them.
  */
 
 import assert from 'node:assert/strict';
@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 type Printed = { readonly kind: string; readonly text: string };
 
 const block =
-  /^<!-- e2e: (?<answer>answer )?(?<name>[\w-]+) -->\n+```(?<kind>\w+)\n(?<text>[\s\S]*?)\n```$/gm;
+  /^<!-- e2e: (?<response>response )?(?<name>[\w-]+) -->\n+```(?<kind>\w+)\n(?<text>[\s\S]*?)\n```$/gm;
 
 function* blocksIn(
   document: string,

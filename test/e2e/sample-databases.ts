@@ -101,7 +101,7 @@ export async function makeSampleDatabase(home: Home): Promise<SampleDatabase> {
   const holds = [await hold('10'), await hold('20'), await hold('30')];
   await send(`POST /holds/${holds[1]}/capture`, { amount: '15.00' });
   await send(`POST /holds/${holds[2]}/void`);
-  const missed = await ask(`${service.url}/gift_card?last_characters=zzzz&email=nobody@example.com`, { token });
+  const missed = await ask(`${service.url}/gift_card?last_characters=zzzz&email=unknown@example.com`, { token });
   assert.equal(missed.status, 404);
   await service.stop();
   const [expired, hold4] = await expireThings(home);
@@ -168,7 +168,7 @@ async function deliverThings(home: Home, publicId: number): Promise<void> {
       sql`
         insert into webhook_attempts (store_id, webhook_id, event_id, attempt, attempted_at, duration_ms,
           failure_reason, failure)
-        values (${store.id}, ${webhook}, ${event}, 1, ${now}, 10000, 'timeout', 'no answer within 10 s')`,
+        values (${store.id}, ${webhook}, ${event}, 1, ${now}, 10000, 'timeout', 'no response within 10 s')`,
       sql`
         insert into email_deliveries (store_id, card_id, id, kind, address, state, send_at, attempts, first_at, last_at,
           response, created_at, ended_at)
@@ -181,8 +181,8 @@ async function deliverThings(home: Home, publicId: number): Promise<void> {
 /**
  * Returns every response of the service about a sample database. The creation is repeated with the same key.
  */
-export async function readSampleDatabase(service: Served, house: SampleDatabase): Promise<unknown> {
-  const { token, revoked, other, cards, holds, codes, creation } = house;
+export async function readSampleDatabase(service: Served, sample: SampleDatabase): Promise<unknown> {
+  const { token, revoked, other, cards, holds, codes, creation } = sample;
   const get = (path: string, as = token) => exchange(service, { method: 'GET', path, token: as });
   const responses = [
     ...(await Promise.all(cards.map((id) => get(`/gift_card/${id}`)))),
@@ -198,10 +198,10 @@ export async function readSampleDatabase(service: Served, house: SampleDatabase)
     ),
   );
   assert.equal(foreign[0]?.status, 200);
-  const again = await exchange(service, { method: 'POST', path: '/gift_card', json: creation.json, headers: idempotent, token });
-  assert.deepEqual(again.json, creation.response);
+  const replay = await exchange(service, { method: 'POST', path: '/gift_card', json: creation.json, headers: idempotent, token });
+  assert.deepEqual(replay.json, creation.response);
   assert.equal((await get(`/gift_card/${cards[0]}`, revoked)).status, 401);
-  return [...responses, ...foreign, again];
+  return [...responses, ...foreign, replay];
 } // prettier-ignore
 
 /** Sends one request and returns the parts of its response that do not depend on the database. */

@@ -100,10 +100,10 @@ test('holds expire once, although two processes expire them and one is killed in
     await wait(20);
   }
   assert.equal(await count('expired'), holdsCount);
-  const reported = await server.query(`
+  const released = await server.query(`
     select count(*)::int as events, count(distinct (data::json -> 'hold' ->> 'id'))::int as holds
     from events where type = 'gift_card.hold_released'`);
-  assert.deepEqual(reported, [{ events: holdsCount, holds: holdsCount }]);
+  assert.deepEqual(released, [{ events: holdsCount, holds: holdsCount }]);
   assert.deepEqual(await server.query('select distinct held::int as held from gift_cards'), [{ held: 0 }]);
   await assertVerifies(environment);
   assert.equal(other.errors(), '');

@@ -52,7 +52,7 @@ test('a commit without its synchronous standby is never a success: in time, canc
   using folder = emptyFolder();
   const environment = environmentOn(folder, [proxy]);
   const token = await openShop(environment, 'flowers.example');
-  await using service = await startOn(environment, { scriptMaxMs: 3_000, lockWaitMaxMs: 500 });
+  await using service = await startOn(environment, { scriptMaxMs: 2_000, lockWaitMaxMs: 500 });
   const ask = clientOf(service.url, token);
   // A card for each request, because a waiting commit locks its card's row.
   const cards: number[] = [];
@@ -86,10 +86,10 @@ test('a commit without its synchronous standby is never a success: in time, canc
   assertUnavailable(foreign, 'unavailable');
   proxy.alter = undefined;
 
-  const again = ['late', 'cancelled', 'terminated', 'abroad'].map((key, place) =>
+  const retries = ['late', 'cancelled', 'terminated', 'abroad'].map((key, place) =>
     debit(cards[place] ?? 0, key),
   );
-  for (const reported of await Promise.all(again)) assertUnavailable(reported);
+  for (const response of await Promise.all(retries)) assertUnavailable(response);
   const { status, tookMs } = await readinessOf(service.url);
   assert.equal(status, 503);
   assert.ok(tookMs < 9_000);
@@ -99,9 +99,9 @@ test('a commit without its synchronous standby is never a success: in time, canc
   await untilReadiness(service.url, 200);
   for (const [place, key] of ['late', 'cancelled', 'terminated', 'abroad'].entries()) {
     const card = cards[place] ?? 0;
-    const reported = await debit(card, key);
-    assert.equal(reported.status, 201, JSON.stringify(reported));
-    assert.equal(reported.isReplayed, true, key);
+    const response = await debit(card, key);
+    assert.equal(response.status, 201, JSON.stringify(response));
+    assert.equal(response.isReplayed, true, key);
     assert.equal(await balanceOf(card), '9.00');
   }
   await assertVerifies(environment);

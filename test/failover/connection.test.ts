@@ -73,22 +73,22 @@ test(`${positions} requests cut at any point, in each direction, succeed before 
       await prepare();
       const key = keyOf(direction, place);
       proxy.cutAfter(direction, at);
-      const reported = await credit(key);
+      const response = await credit(key);
       const hasSentCommit = proxy.sent.includes('commit\0');
-      const where = `${direction}, cut after ${at} bytes: ${JSON.stringify(reported)}`;
+      const where = `${direction}, cut after ${at} bytes: ${JSON.stringify(response)}`;
       if (!proxy.hasCut) outcomes.untouched += 1;
-      if (reported.status === 201) {
+      if (response.status === 201) {
         // The second connection had another transaction.
-        assert.equal(reported.isReplayed, false, where);
+        assert.equal(response.isReplayed, false, where);
         if (proxy.hasCut) outcomes.again += 1;
       } else {
-        assertUnavailable(reported, 'unavailable');
+        assertUnavailable(response, 'unavailable');
         assert.ok(hasSentCommit, where);
         outcomes.unknown += 1;
         proxy.cutAfter(direction, Number.MAX_SAFE_INTEGER);
-        const again = await credit(key);
-        assert.equal(again.status, 201, where);
-        if (again.isReplayed) outcomes.done += 1;
+        const retried = await credit(key);
+        assert.equal(retried.status, 201, where);
+        if (retried.isReplayed) outcomes.done += 1;
       }
       done += 1;
       proxy.cutAfter(direction, Number.MAX_SAFE_INTEGER);

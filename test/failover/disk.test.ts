@@ -18,7 +18,7 @@ import {
 import { seeded } from '../support/seeded.ts';
 import { openShop, serve } from '../support/served.ts';
 import {
-  assertAcknowledged,
+  assertAppliedOnce,
   countSuccesses,
   newRetryingClients,
   errorsOf,
@@ -43,7 +43,7 @@ for (const { full, isOver: isFull } of cases) {
     const note = (): string => randomBytes(3_000).toString('base64');
     const clients = newRetryingClients(8, { token, random: seeded(seed), note });
     let isOver = false;
-    const working = Promise.all(clients.map((teller) => teller.work([service.url], () => isOver)));
+    const working = Promise.all(clients.map((client) => client.work([service.url], () => isOver)));
     await untilEachSucceeds(clients, 3);
 
     fillDisk(server, full);
@@ -59,8 +59,8 @@ for (const { full, isOver: isFull } of cases) {
     }
     if (full === 'tables') {
       // The server rolled these transactions back, so that the response is not "unknown".
-      const rejected = (): number => errorsOf(clients)['503 not-writable'] ?? 0;
-      while (rejected() === 0) {
+      const countRejected = (): number => errorsOf(clients)['503 not-writable'] ?? 0;
+      while (countRejected() === 0) {
         assert.ok(performance.now() < deadline, JSON.stringify(errorsOf(clients)));
         await wait(20);
       }
@@ -73,7 +73,7 @@ for (const { full, isOver: isFull } of cases) {
     isOver = true;
     await working;
     t.diagnostic(`${before} acknowledged before space was free; ${JSON.stringify(errorsOf(clients))}`);
-    await assertAcknowledged(clients, (text) => server.query(text), keysFileIn(folder));
+    await assertAppliedOnce(clients, (text) => server.query(text), keysFileIn(folder));
     await assertVerifies(environment);
     assert.equal(service.errors(), '');
   });

@@ -30,7 +30,7 @@ import {
 import { seeded } from '../support/seeded.ts';
 import { command, openShop, serve, startServing } from '../support/served.ts';
 import {
-  assertAcknowledged,
+  assertAppliedOnce,
   newRetryingClients,
   errorsOf,
   untilEachSucceeds,
@@ -50,7 +50,7 @@ test('an old primary that starts during a stall of the new one gets no request, 
   await using other = await serve(environment);
   const clients = newRetryingClients(12, { token, random: seeded(seed) });
   let isOver = false;
-  const working = Promise.all(clients.map((teller) => teller.work([one.url, other.url], () => isOver)));
+  const working = Promise.all(clients.map((client) => client.work([one.url, other.url], () => isOver)));
   await untilEachSucceeds(clients, 5);
   await standby.promote();
   await untilEachSucceeds(clients, 5);
@@ -83,7 +83,7 @@ test('an old primary that starts during a stall of the new one gets no request, 
   isOver = true;
   await working;
   t.diagnostic(JSON.stringify(errorsOf(clients)));
-  await assertAcknowledged(clients, (text) => next.query(text), keysFileIn(folder));
+  await assertAppliedOnce(clients, (text) => next.query(text), keysFileIn(folder));
   await assertVerifies(environment);
 });
 

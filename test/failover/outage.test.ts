@@ -23,7 +23,7 @@ import {
 import { seeded } from '../support/seeded.ts';
 import { openShop, serve } from '../support/served.ts';
 import {
-  assertAcknowledged,
+  assertAppliedOnce,
   newRetryingClients,
   errorsOf,
   untilEachSucceeds,
@@ -52,7 +52,7 @@ test('the service continues after a stop and start of its server, and nothing is
   await using service = await serve(environment);
   const clients = newRetryingClients(16, { token, random: seeded(seed) });
   let isOver = false;
-  const working = Promise.all(clients.map((teller) => teller.work([service.url], () => isOver)));
+  const working = Promise.all(clients.map((client) => client.work([service.url], () => isOver)));
   await untilEachSucceeds(clients, 3);
   assert.equal((await readinessOf(service.url)).status, 200);
 
@@ -68,7 +68,7 @@ test('the service continues after a stop and start of its server, and nothing is
   const slowest = Math.max(...clients.map(({ slowestMs }) => slowestMs));
   t.diagnostic(`${JSON.stringify(errorsOf(clients))}, the slowest response took ${Math.round(slowest)} ms`);
   assert.ok(slowest < respondedWithinMs);
-  await assertAcknowledged(clients, (text) => own.query(text), keysFileIn(folder));
+  await assertAppliedOnce(clients, (text) => own.query(text), keysFileIn(folder));
   await assertVerifies(environment);
   assert.equal(service.errors(), '');
   assert.match(service.output(), new RegExp(`no server accepts writes: 127\\.0\\.0\\.1:${own.port}: `));
@@ -96,7 +96,7 @@ test('requests to a server that hangs fail in time, the queue is limited, and th
   for (const pid of stopped) signal(pid, 'SIGSTOP');
   try {
     const rejected = await Promise.all(Array.from({ length: 200 }, (_, place) => issue(`during-${place}`)));
-    for (const reported of rejected) assertUnavailable(reported);
+    for (const response of rejected) assertUnavailable(response);
     const overloaded = rejected.filter(({ code }) => code === 'overloaded');
     assert.ok(overloaded.length > 0, 'the queue is limited');
     assertUnavailable(await issue('during'));
@@ -132,10 +132,10 @@ test('requests fail in time if all connections wait for a lock, and the service 
   const locker = new Client({ connectionString: server.url(database) });
   await locker.connect();
   await locker.query('begin; lock table gift_cards in access exclusive mode');
-  const reported = await Promise.all(Array.from({ length: 20 }, (_, place) => issue(`during-${place}`)));
+  const responses = await Promise.all(Array.from({ length: 20 }, (_, place) => issue(`during-${place}`)));
   await locker.query('rollback');
   await locker.end();
-  for (const response of reported) {
+  for (const response of responses) {
     assertUnavailable(response, 'overloaded');
     assert.ok(response.tookMs < 10_000);
   }

@@ -16,14 +16,14 @@ import { startStandby, type Standby } from '../support/postgres-standby.ts';
 import { seeded } from '../support/seeded.ts';
 import { openShop, serve, type Served } from '../support/served.ts';
 import {
-  assertAcknowledged,
+  assertAppliedOnce,
   countSuccesses,
   newRetryingClients,
   errorsOf,
   untilEachSucceeds,
 } from '../support/retrying-client.ts';
 
-const rounds = Number(process.env['FAILOVER_ROUNDS'] ?? 3);
+const rounds = Number(process.env['FAILOVER_ROUNDS'] ?? 2);
 const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
 const random = seeded(seed);
 const backWithinMs = 10_000;
@@ -52,7 +52,7 @@ function assertServed(services: readonly Served[]): void {
 async function failOver(
   standby: Standby,
   takeOver: () => Promise<void>,
-): Promise<{ readonly before: number; readonly after: number; readonly first: number; readonly back: number; readonly reported: string }> {
+): Promise<{ readonly before: number; readonly after: number; readonly first: number; readonly back: number; readonly summary: string }> {
   const { primary, server } = standby;
   using folder = emptyFolder();
   const environment = environmentOn(folder, [primary, server]);
@@ -63,7 +63,7 @@ async function failOver(
   const clients = newRetryingClients(16, { token, random });
   let isOver = false;
   const urls = services.map(({ url }) => url);
-  const working = Promise.all(clients.map((teller) => teller.work(urls, () => isOver)));
+  const working = Promise.all(clients.map((client) => client.work(urls, () => isOver)));
   await untilEachSucceeds(clients, 10);
   await wait(random.between(0, 200));
 
@@ -77,12 +77,33 @@ async function failOver(
   const [first, back] = [Math.min(...firsts) - promotedAt, Math.max(...firsts) - promotedAt];
   assert.ok(back < backWithinMs, `writes succeeded ${Math.round(back)} ms after the promotion`);
 
-  await assertAcknowledged(clients, (text) => server.query(text), keysFileIn(folder));
+  await assertAppliedOnce(clients, (text) => server.query(text), keysFileIn(folder));
   await assertVerifies(environment);
   assertServed(services);
-  const reported = `${JSON.stringify(errorsOf(clients))}, ${clients.reduce((sum, { replays }) => sum + replays, 0)} replays`;
-  return { before, after: countSuccesses(clients) - before, first, back, reported };
+  const summary = `${JSON.stringify(errorsOf(clients))}, ${clients.reduce((sum, { replays }) => sum + replays, 0)} replays`;
+  return { before, after: countSuccesses(clients) - before, first, back, summary };
 } // prettier-ignore
+
+/**
+ * Kills the primary after its standby has the commits of the running requests, and before any client has a
+ * response: their transactions are executed, and are sent again.
+ */
+async function killBeforeResponses({ primary, standby }: Cluster): Promise<void> {
+  const [receiver] = await standby.server.query('select pid from pg_stat_wal_receiver');
+  signal(Number(receiver?.['pid']), 'SIGSTOP');
+  const deadline = performance.now() + 10_000;
+  const waiting = `select pid from pg_stat_activity where wait_event = 'SyncRep'`;
+  while ((await primary.query(waiting)).length < 2)
+    assert.ok(performance.now() < deadline, 'no commit waits');
+  const clients = `select pid from pg_stat_activity where application_name = 'largesse'`;
+  for (const { pid } of await primary.query(clients)) signal(Number(pid), 'SIGSTOP');
+  const [end] = await primary.query('select pg_current_wal_flush_lsn()::text as lsn');
+  signal(Number(receiver?.['pid']), 'SIGCONT');
+  const received = `select pg_last_wal_receive_lsn() >= $1::pg_lsn as is`;
+  while ((await standby.server.query(received, [end?.['lsn']]))[0]?.['is'] !== true)
+    assert.ok(performance.now() < deadline, 'the standby does not receive the commits');
+  await primary.killHard();
+}
 
 test(`acknowledged writes survive ${rounds} primaries killed under load`, async (t) => {
   t.diagnostic(`seed ${seed} (FAILOVER_SEED)`);
@@ -92,14 +113,15 @@ test(`acknowledged writes survive ${rounds} primaries killed under load`, async 
     // The servers of the next round start during this one.
     if (round < rounds) next = startCluster();
     const { primary, standby } = cluster;
-    const { before, after, first, back, reported } = await failOver(standby, async () => {
-      await primary.killHard();
+    const { before, after, first, back, summary } = await failOver(standby, async () => {
+      // In turn: at any moment, and at the one in which a request that is executed twice does harm.
+      await (round % 2 === 1 ? primary.killHard() : killBeforeResponses(cluster));
       await wait(random.between(0, 800));
       await standby.promote();
     });
     t.diagnostic(
       `round ${round}: ${before} acknowledged before, ${after} after; after the promotion the first write took ` +
-        `${Math.round(first)} ms, the last client's ${Math.round(back)} ms; ${reported}`,
+        `${Math.round(first)} ms, the last client's ${Math.round(back)} ms; ${summary}`,
     );
   }
 });
@@ -109,14 +131,14 @@ test('a primary that hangs without closing its connections is abandoned for the 
   await using cluster = await startCluster();
   const { primary, standby } = cluster;
   try {
-    const { before, after, first, back, reported } = await failOver(standby, async () => {
+    const { before, after, first, back, summary } = await failOver(standby, async () => {
       // As if its machine had lost power: connections stay open without responses.
       for (const pid of primary.processes) signal(pid, 'SIGSTOP');
       const [row] = await standby.server.query('select pg_promote(true, 30) as done');
       assert.equal(row?.['done'], true);
     });
     t.diagnostic(
-      `${before} acknowledged before, ${after} after; first write ${Math.round(first)} ms, the last client's ${Math.round(back)} ms; ${reported}`,
+      `${before} acknowledged before, ${after} after; first write ${Math.round(first)} ms, the last client's ${Math.round(back)} ms; ${summary}`,
     );
   } finally {
     await primary.fence();

@@ -10,7 +10,7 @@ import { assertVerifies, environmentOn, keysFileIn, emptyFolder } from '../suppo
 import { seeded } from '../support/seeded.ts';
 import { openShop, serve, type Served } from '../support/served.ts';
 import {
-  assertAcknowledged,
+  assertAppliedOnce,
   countSuccesses,
   newRetryingClients,
   errorsOf,
@@ -105,7 +105,7 @@ test('no request fails while both processes are replaced, twice', async (t) => {
   await add();
   const clients = newRetryingClients(12, { token, random: seeded(seed) });
   let isOver = false;
-  const working = Promise.all(clients.map((teller) => teller.work([balancer.url], () => isOver)));
+  const working = Promise.all(clients.map((client) => client.work([balancer.url], () => isOver)));
   for (let replaced = 0; replaced < 4; replaced += 1) {
     await untilEachSucceeds(clients, 2);
     const old = processes[replaced];
@@ -120,7 +120,7 @@ test('no request fails while both processes are replaced, twice', async (t) => {
   isOver = true;
   await working;
   assert.deepEqual(errorsOf(clients), {});
-  await assertAcknowledged(clients, (text) => postgres.query(text), keysFileIn(folder));
+  await assertAppliedOnce(clients, (text) => postgres.query(text), keysFileIn(folder));
   await assertVerifies(environment);
   t.diagnostic(`${countSuccesses(clients)} requests, 4 processes replaced`);
 });

@@ -24,7 +24,7 @@ test('a process uses no older timeline than another process of the machine has r
   const open = (servers: readonly PostgresServer[]) =>
     openPostgresEngine('', {
       urls: servers.map((server) => new Secret(server.url())),
-      waitMaxMs: 5_000,
+      waitMaxMs: 2_500,
       timelines: timelineFile({
         path: timelinesFileIn(folder),
         hosts: servers.map(({ port }) => `127.0.0.1:${port}`),

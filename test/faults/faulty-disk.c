@@ -160,7 +160,7 @@ static int fails(int error) {
 }
 
 /* Whether the disk rejects a write. Sets errno. */
-static int refuses(int fd, uint64_t end) {
+static int rejects(int fd, uint64_t end) {
   if (switches->is_read_only) return fails(EROFS);
   if (switches->is_full == 0 || (switches->is_full == 2 && !files[fd].is_shared_memory)) return 0;
   struct stat status;
@@ -175,7 +175,7 @@ static ssize_t write_at(int fd, const struct iovec *data, int count, off64_t off
   size_t length = 0;
   for (int i = 0; i < count; i++) length += data[i].iov_len;
   pthread_mutex_lock(&lock);
-  ssize_t written = refuses(fd, offset + length) ? -1 : real_pwritev(fd, data, count, offset);
+  ssize_t written = rejects(fd, offset + length) ? -1 : real_pwritev(fd, data, count, offset);
   int error = errno;
   if (written > 0 && recorded(fd)) record(WRITE, "", files[fd].inode, offset, data, count, written);
   pthread_mutex_unlock(&lock);

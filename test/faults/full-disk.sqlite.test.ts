@@ -7,7 +7,15 @@ import test, { suite } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { faultyDisk, type FaultyDisk, type Switches } from '../support/faulty-disk.ts';
 import { seeded } from '../support/seeded.ts';
-import { command, databaseToServe, openShop, serve, startServing, type Served } from '../support/served.ts';
+import {
+  command,
+  commandProcess,
+  databaseToServe,
+  openShop,
+  serve,
+  startServing,
+  type Served,
+} from '../support/served.ts';
 import { assertHolds } from '../support/stored.ts';
 import { openLoadClients, untilMoreAcknowledged, type LoadClient } from '../support/load-client.ts';
 
@@ -62,7 +70,7 @@ async function assertRejects(client: Client): Promise<void> {
   const { status, text, headers } = await client.issue();
   assert.equal(status, 503, text);
   assert.match(text, /\/docs\/problems\/not-writable"/);
-  assert.match(text, /Nothing was done/);
+  assert.match(text, /The change was not made/);
   assert.doesNotMatch(text, /unknown|largesse\.db|sqlite|tmp/i);
   assert.ok(Number(headers.get('retry-after')) >= 1);
 }
@@ -123,7 +131,7 @@ suite('a disk that becomes full', () => {
     const clients = openLoadClients(16, token, seeded(seed));
     {
       await using service = await serve(environment);
-      const working = clients.map((till) => till.work(service.url, () => false));
+      const working = clients.map((client) => client.work(service.url, () => false));
       await untilMoreAcknowledged(clients, 16);
       disk.set({ isFull: 2 });
       const outcomes = await Promise.all(working);
@@ -136,9 +144,9 @@ suite('a disk that becomes full', () => {
     disk.set(ordinary);
     await using service = await serve(environment);
     assert.equal((await assertHolds(database, clients)).size, 0, 'the rejected change was found');
-    await Promise.all(clients.map(async (till: LoadClient) => till.open && till.decide(service.url)));
+    await Promise.all(clients.map(async (client: LoadClient) => client.open && client.decide(service.url)));
     assert.equal((await assertHolds(database, clients)).size, 0);
-    for (const till of clients) till.close();
+    for (const client of clients) client.close();
   });
 });
 
@@ -150,12 +158,12 @@ async function assertReads({
   readonly given: Awaited<ReturnType<typeof fixture>>;
   readonly id: number;
 }): Promise<void> {
-  const verified = await command(environment, 'verify', '--json');
+  const verified = await commandProcess(environment, 'verify', '--json');
   assert.equal(verified.code, 0, verified.errors);
   assert.equal((JSON.parse(verified.output) as { readonly ok: boolean }).ok, true);
   await using elsewhere = await databaseToServe();
   const target = join(elsewhere.folder, 'copy.db');
-  const copied = await command(environment, 'backup', target);
+  const copied = await commandProcess(environment, 'backup', target);
   assert.equal(copied.code, 0, copied.errors);
   const copy = { DATABASE_URL: `file:${target}`, KEYS_FILE: database.keysFile };
   assert.equal((await command(copy, 'verify')).code, 0);
@@ -169,7 +177,7 @@ async function assertReads({
     service.output() + service.errors(),
     /largesse\.db cannot be written \(.*\): free space on its disk, or/,
   );
-  const rejected = await command(environment, 'store', 'create', 'late.example', '--currency', 'USD');
+  const rejected = await commandProcess(environment, 'store', 'create', 'late.example', '--currency', 'USD');
   assert.equal(rejected.code, 1);
   assert.match(rejected.errors, /largesse\.db cannot be written/);
   await assertRejects(shop);
@@ -230,7 +238,7 @@ test('the error about a log that cannot be read without writing names it and the
     const { code, errors } =
       name === 'serve'
         ? { ...(await program.ended()), errors: program.errors() }
-        : await command(environment, name);
+        : await commandProcess(environment, name);
     assert.equal(code, 1);
     assert.match(
       errors,

@@ -13,9 +13,9 @@ import { queryOnce } from '../support/postgres-client.ts';
 import { startPostgres, type PostgresServer } from '../support/postgres-server.ts';
 import { assertVerifies, emptyFolder, environmentOn, keysFileIn } from '../support/postgres-service.ts';
 import { seeded } from '../support/seeded.ts';
-import { command, openShop, serve, startServing } from '../support/served.ts';
+import { commandProcess, openShop, serve, startServing } from '../support/served.ts';
 import {
-  assertAcknowledged,
+  assertAppliedOnce,
   countSuccesses,
   newRetryingClients,
   errorsOf,
@@ -51,12 +51,12 @@ test('two processes work through session pooling as they do without a pooler', a
   await using other = await serve(environment);
   const clients = newRetryingClients(12, { token, random: seeded(seed) });
   let isOver = false;
-  const working = Promise.all(clients.map((teller) => teller.work([one.url, other.url], () => isOver)));
+  const working = Promise.all(clients.map((client) => client.work([one.url, other.url], () => isOver)));
   await untilEachSucceeds(clients, 25);
   isOver = true;
   await working;
   assert.deepEqual(errorsOf(clients), {});
-  await assertAcknowledged(clients, (text) => server.query(text), keysFileIn(folder));
+  await assertAppliedOnce(clients, (text) => server.query(text), keysFileIn(folder));
   await assertVerifies(environment);
   for (const service of [one, other]) {
     service.kill('SIGTERM');
@@ -81,7 +81,7 @@ for (const [name, options, idle] of rejected) {
     await using program = startServing(environment);
     assert.deepEqual(await program.ended(), { code: 1, signal: null }, program.output());
     assert.match(program.errors(), needsSessions);
-    const { code, errors } = await command(environment, 'store', 'list');
+    const { code, errors } = await commandProcess(environment, 'store', 'list');
     assert.equal(code, 1);
     assert.match(errors, needsSessions);
     // Another program that uses the same pool can still write.
@@ -106,7 +106,7 @@ test('transaction pooling is rejected although another program keeps its server 
   );
   using folder = emptyFolder();
   for (let start = 0; start < 5; start += 1) {
-    const { code, errors } = await command(environmentOn(folder, [pooler]), 'migrate');
+    const { code, errors } = await commandProcess(environmentOn(folder, [pooler]), 'migrate');
     assert.equal(code, 1);
     assert.match(errors, needsSessions);
   }

@@ -13,7 +13,7 @@ import { verify } from '../../src/service/verify.ts';
 import { recordsOf, TracedFolder } from '../support/disk-trace.ts';
 import { faultyDisk } from '../support/faulty-disk.ts';
 import { seeded } from '../support/seeded.ts';
-import { command, databaseToServe, openShop, serve } from '../support/served.ts';
+import { command, commandProcess, databaseToServe, openShop, serve } from '../support/served.ts';
 import { openLoadClients, untilMoreAcknowledged } from '../support/load-client.ts';
 
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
@@ -29,7 +29,7 @@ test('a power failure during a restore leaves the previous database or the backu
   for (const isFirst of [true, false]) {
     await using service = await serve(environment);
     let isOver = false;
-    const working = Promise.all(clients.map((till) => till.work(service.url, () => isOver)));
+    const working = Promise.all(clients.map((client) => client.work(service.url, () => isOver)));
     await untilMoreAcknowledged(clients, 100);
     isOver = true;
     await working;
@@ -38,7 +38,7 @@ test('a power failure during a restore leaves the previous database or the backu
     service.kill('SIGKILL');
     await service.ended();
   }
-  for (const till of clients) till.close();
+  for (const client of clients) client.close();
   const cardsOf = async (file: string): Promise<number> => {
     const config = readDatabaseConfig({ DATABASE_URL: `file:${file}`, KEYS_FILE: keysFile });
     await using opened = await openDatabase(config, { prepare: true });
@@ -52,7 +52,12 @@ test('a power failure during a restore leaves the previous database or the backu
 
   const traced = new TracedFolder(folder, random);
   using disk = faultyDisk(folder, { isTraced: true });
-  const restored = await command({ ...environment, ...disk.environment }, 'restore', backup, '--replace');
+  const restored = await commandProcess(
+    { ...environment, ...disk.environment },
+    'restore',
+    backup,
+    '--replace',
+  );
   assert.equal(restored.code, 0, restored.errors);
   const ends = [...recordsOf(disk.trace)].filter(({ kind }) => kind !== 'write').map(({ end }) => end);
   const places = new Set([
@@ -85,7 +90,7 @@ test('the name of every folder that is created for a database is made durable', 
   await using parent = await databaseToServe({ empty: true });
   using disk = faultyDisk(parent.folder, { isTraced: true });
   const file = join(parent.folder, 'one', 'two', 'largesse.db');
-  const made = await command({ ...disk.environment, DATABASE_URL: `file:${file}` }, 'migrate');
+  const made = await commandProcess({ ...disk.environment, DATABASE_URL: `file:${file}` }, 'migrate');
   assert.equal(made.code, 0, made.errors);
   const records = [...recordsOf(disk.trace)];
   for (const [folder, entry] of [

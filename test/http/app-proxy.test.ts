@@ -63,7 +63,7 @@ function signed(
 
 const get = `/gift_card/${card.id}`;
 
-async function rejected(path: string, request: TestRequest, code: 'invalid-signature' | 'unauthenticated' = 'invalid-signature') {
+async function assertRejected(path: string, request: TestRequest, code: 'invalid-signature' | 'unauthenticated' = 'invalid-signature') {
   await unchanged(service, async () => problemOf(await service.request(path, request), { code }));
 } // prettier-ignore
 
@@ -115,7 +115,7 @@ test('a timestamp can differ by at most 90 seconds in either direction', async (
       const now = alignClock();
       const path = `${get}?${signed('plain.example', [], { now: now + seconds * 1_000 })}`;
       if (isGood) giftCardOf(await service.request(path, { token }));
-      else await rejected(path, { token });
+      else await assertRejected(path, { token });
     });
   }
   await t.test('a signed request expires after 90 seconds', async () => {
@@ -124,7 +124,7 @@ test('a timestamp can differ by at most 90 seconds in either direction', async (
     service.clock.advance(90_000);
     giftCardOf(await service.request(path, { token }));
     service.clock.advance(1_000);
-    await rejected(path, { token });
+    await assertRejected(path, { token });
   });
 }); // prettier-ignore
 
@@ -150,7 +150,7 @@ test('an invalid signature is rejected, with and without a token', async (t) => 
     'with another store’s secret': withSignature(signatureOf(secrets['other.example'], good)),
     'with an empty secret': withSignature(signatureOf('', good)),
     'for another shop, with this one’s secret': sign(secret, replaced('shop', 'other.example')),
-    'for a shop that does not exist': sign(secret, replaced('shop', 'nobody.example')),
+    'for a shop that does not exist': sign(secret, replaced('shop', 'unknown.example')),
     'for a shop without a secret': sign('', replaced('shop', 'bare.example')),
     'for the shop with a dot': sign(secret, replaced('shop', 'plain.example.')),
     'for an empty shop': sign(secret, replaced('shop', '')),
@@ -177,9 +177,9 @@ test('an invalid signature is rejected, with and without a token', async (t) => 
   };
   for (const [name, query] of Object.entries(queries)) {
     await t.test(name, async () => {
-      await rejected(`${get}?${query}`, { token: plain.token });
-      await rejected(`${get}?${query}`, {});
-      await rejected(`/gift_card?${query}`, { token: plain.token, method: 'POST', json: { initial_value: 5 } });
+      await assertRejected(`${get}?${query}`, { token: plain.token });
+      await assertRejected(`${get}?${query}`, {});
+      await assertRejected(`/gift_card?${query}`, { token: plain.token, method: 'POST', json: { initial_value: 5 } });
     });
   }
 }); // prettier-ignore
@@ -190,11 +190,11 @@ test('unknown and repeated parameters return a 400, signed or not', async (t) =>
   const queries: readonly (readonly [name: string, query: string, errors: Record<string, string[]>])[] = [
     ['a signed unknown one', sign(secret, [...pairs, ['extra', '1']]), { extra: ['is not a known parameter'] }],
     ['an unsigned unknown one', `${sign(secret, pairs)}&extra=1`, { extra: ['is not a known parameter'] }],
-    ['a signed list', sign(secret, [...pairs, ['logged_in_customer_id', '9']]), { logged_in_customer_id: ['is given twice'] }],
-    ['two shops', `shop=other.example&${sign(secret, pairs)}`, { shop: ['is given twice'] }],
-    ['two shops, the second one unsigned', `${sign(secret, pairs)}&shop=other.example`, { shop: ['is given twice'] }],
-    ['two timestamps', `${sign(secret, pairs)}&timestamp=1`, { timestamp: ['is given twice'] }],
-    ['two signatures', `${sign(secret, pairs)}&signature=${'0'.repeat(64)}`, { signature: ['is given twice'] }],
+    ['a signed list', sign(secret, [...pairs, ['logged_in_customer_id', '9']]), { logged_in_customer_id: ['is repeated'] }],
+    ['two shops', `shop=other.example&${sign(secret, pairs)}`, { shop: ['is repeated'] }],
+    ['two shops, the second one unsigned', `${sign(secret, pairs)}&shop=other.example`, { shop: ['is repeated'] }],
+    ['two timestamps', `${sign(secret, pairs)}&timestamp=1`, { timestamp: ['is repeated'] }],
+    ['two signatures', `${sign(secret, pairs)}&signature=${'0'.repeat(64)}`, { signature: ['is repeated'] }],
     ['the old hmac', `${sign(secret, pairs)}&hmac=1`, { hmac: ['is not a known parameter'] }],
   ];
   for (const [name, query, errors] of queries) {
@@ -206,18 +206,22 @@ test('unknown and repeated parameters return a 400, signed or not', async (t) =>
 
 test('a signature of one store with a token of another is rejected', async () => {
   const query = signed('plain.example');
-  await rejected(`${get}?${query}`, { token: other.token });
-  await rejected(`/gift_card?${query}`, { token: other.token, method: 'POST', json: { initial_value: 5 } });
-  await rejected(`${get}?${signed('other.example')}`, { token: plain.token });
+  await assertRejected(`${get}?${query}`, { token: other.token });
+  await assertRejected(`/gift_card?${query}`, {
+    token: other.token,
+    method: 'POST',
+    json: { initial_value: 5 },
+  });
+  await assertRejected(`${get}?${signed('other.example')}`, { token: plain.token });
   const mine = await other.issue();
-  await rejected(`/gift_card/${mine.id}?${query}`, { token: other.token });
+  await assertRejected(`/gift_card/${mine.id}?${query}`, { token: other.token });
 });
 
 test('a valid signature does not replace a valid token', async () => {
   const query = signed('plain.example');
-  await rejected(`${get}?${query}`, {}, 'unauthenticated');
-  await rejected(`${get}?${query}`, { token: 'nonsense' }, 'unauthenticated');
-  await rejected(`${get}?${query}`, { token: `lgs_1_${'x'.repeat(40)}` }, 'unauthenticated');
+  await assertRejected(`${get}?${query}`, {}, 'unauthenticated');
+  await assertRejected(`${get}?${query}`, { token: 'nonsense' }, 'unauthenticated');
+  await assertRejected(`${get}?${query}`, { token: `lgs_1_${'x'.repeat(40)}` }, 'unauthenticated');
   const scoped = await shopOf(service, 'plain.example', { scopes: ['read_gift_cards'] });
   await scoped.rejects(
     `POST /gift_card?${query}`,
@@ -236,13 +240,13 @@ test('a store can require the signature on every request', async () => {
   giftCardOf(await service.request(`${path}?${signed('strict.example')}`, { token }));
   const unsigned = queryOf(pairsOf('strict.example'));
   for (const query of ['', '?shop=strict.example', `?${unsigned}`]) {
-    await rejected(`${path}${query}`, { token });
-    await rejected(`${path}${query}`, { token, method: 'PUT', json: { balance: 0 } });
-    await rejected(`/gift_card${query}`, { token, method: 'POST', json: { initial_value: 5 } });
+    await assertRejected(`${path}${query}`, { token });
+    await assertRejected(`${path}${query}`, { token, method: 'PUT', json: { balance: 0 } });
+    await assertRejected(`/gift_card${query}`, { token, method: 'POST', json: { initial_value: 5 } });
   }
-  await rejected(`${path}?${signed('plain.example')}`, { token });
-  await rejected(`${path}?${signed('strict.example')}`, {}, 'unauthenticated');
-  await rejected(path, {}, 'unauthenticated');
+  await assertRejected(`${path}?${signed('plain.example')}`, { token });
+  await assertRejected(`${path}?${signed('strict.example')}`, {}, 'unauthenticated');
+  await assertRejected(path, {}, 'unauthenticated');
 });
 
 test('a new secret takes effect at once and replaces the old one', async () => {
@@ -251,7 +255,7 @@ test('a new secret takes effect at once and replaces the old one', async () => {
   const path = `/gift_card/${mine.id}`;
   giftCardOf(await service.request(`${path}?${signed('other.example')}`, { token }));
   await changeStoreElsewhere(service, 'other.example', { proxySecret: 'renewed-0123456789abcdef01234567' });
-  await rejected(`${path}?${signed('other.example')}`, { token });
+  await assertRejected(`${path}?${signed('other.example')}`, { token });
   const renewed = sign('renewed-0123456789abcdef01234567', pairsOf('other.example'));
   giftCardOf(await service.request(`${path}?${renewed}`, { token }));
   await changeStoreElsewhere(service, 'other.example', { proxySecret: secrets['other.example'] });
@@ -261,8 +265,8 @@ test('a store without a secret rejects every signature', async () => {
   const { id } = await bare.issue({ email: 'ada@example.com' });
   for (const secret of ['', 'null', 'undefined', 'plain-0123456789abcdef0123456789']) {
     const pairs = proxyPairs({ shop: 'bare.example', now: service.clock.now(), customer: '7' });
-    await rejected(`/gift_card/${id}?${sign(secret, pairs)}`, { token: bare.token });
-    await rejected(`/gift_card/${id}?${sign(secret, pairs)}`, {});
+    await assertRejected(`/gift_card/${id}?${sign(secret, pairs)}`, { token: bare.token });
+    await assertRejected(`/gift_card/${id}?${sign(secret, pairs)}`, {});
   }
 });
 
@@ -305,8 +309,8 @@ test('a customer gets the same bytes for the card of another customer as for an 
     return service.request(`/gift_card?${query}`, { headers: { 'x-request-id': 'the-same' } });
   };
   await unchanged(service, async () => {
-    const anonymous = await ask(adaId, searchOf('nobody@example.com'));
-    problemOf(anonymous, { code: 'not-found' });
+    const unknown = await ask(adaId, searchOf('unknown@example.com'));
+    problemOf(unknown, { code: 'not-found' });
     for (const [customer, email] of [
       [adaId, 'grace@example.com'],
       [graceId, 'ada@example.com'],
@@ -315,7 +319,7 @@ test('a customer gets the same bytes for the card of another customer as for an 
       [ada.customer_id, 'ada@example.com'],
     ] as const) {
       const response = await ask(customer, searchOf(email));
-      assert.equal(response.text, anonymous.text);
+      assert.equal(response.text, unknown.text);
     }
   });
 });
@@ -326,24 +330,32 @@ test('without a signed-in customer, a search needs a token', async () => {
     problemOf(await asCustomer(null, search), { code: 'unauthenticated' }),
   );
   const pairs = [...search, ...pairsOf('open.example')].filter(([name]) => name !== 'logged_in_customer_id');
-  await rejected(`/gift_card?${sign(secrets['open.example'], pairs)}`, {}, 'unauthenticated');
+  await assertRejected(`/gift_card?${sign(secrets['open.example'], pairs)}`, {}, 'unauthenticated');
 });
 
 test('if the store does not allow it, customers cannot search', async () => {
   const search: Pair[] = [['last_characters', card.last_characters], ['email', 'ada@example.com']];
   const query = signed('plain.example', search, { customer: String(adaId) });
-  await rejected(`/gift_card?${query}`, {}, 'unauthenticated');
+  await assertRejected(`/gift_card?${query}`, {}, 'unauthenticated');
   await changeStoreElsewhere(service, 'plain.example', { customerSearch: true });
   assert.equal(giftCardOf(await service.request(`/gift_card?${query}`)).id, card.id);
   await changeStoreElsewhere(service, 'plain.example', { customerSearch: false });
-  await rejected(`/gift_card?${query}`, {}, 'unauthenticated');
+  await assertRejected(`/gift_card?${query}`, {}, 'unauthenticated');
 }); // prettier-ignore
 
 test('a customer can only search', async () => {
   const query = signed('open.example', [], { customer: String(adaId) });
-  await rejected(`/gift_card/${ada.id}?${query}`, {}, 'unauthenticated');
-  await rejected(`/gift_card/${ada.id}?${query}`, { method: 'PUT', json: { balance: 0 } }, 'unauthenticated');
-  await rejected(`/gift_card?${query}`, { method: 'POST', json: { initial_value: 5 } }, 'unauthenticated');
+  await assertRejected(`/gift_card/${ada.id}?${query}`, {}, 'unauthenticated');
+  await assertRejected(
+    `/gift_card/${ada.id}?${query}`,
+    { method: 'PUT', json: { balance: 0 } },
+    'unauthenticated',
+  );
+  await assertRejected(
+    `/gift_card?${query}`,
+    { method: 'POST', json: { initial_value: 5 } },
+    'unauthenticated',
+  );
   const head = await service.request(`/gift_card/${ada.id}?${query}`, { method: 'HEAD' });
   assert.equal(head.status, 401);
 });
@@ -373,10 +385,10 @@ test('an intercepted signature is valid only for the same search', async () => {
   }
   const changed = new URLSearchParams(query);
   changed.set('email', 'grace@example.com');
-  await rejected(`/gift_card?${changed.toString()}`, {});
+  await assertRejected(`/gift_card?${changed.toString()}`, {});
   changed.set('email', 'ada@example.com');
   changed.set('logged_in_customer_id', String(graceId));
-  await rejected(`/gift_card?${changed.toString()}`, {});
+  await assertRejected(`/gift_card?${changed.toString()}`, {});
 });
 
 test('a parameter cannot be split or merged, although the signed text has no separators', async (t) => {
@@ -441,7 +453,7 @@ test('a parameter cannot be split or merged, although the signed text has no sep
 test('a repeated or comma-separated parameter of the proxy is rejected', async () => {
   const secret = secrets['open.example'];
   const pairs = [...searchOf('ada@example.com'), ...pairsOf('open.example', { customer: '1,2' })];
-  await rejected(`/gift_card?${sign(secret, pairs)}`, {});
+  await assertRejected(`/gift_card?${sign(secret, pairs)}`, {});
 });
 
 test('a customer has ten failed searches an hour, which do not affect other callers', async () => {

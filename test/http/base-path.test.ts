@@ -107,12 +107,12 @@ test('other methods, OPTIONS and problems include the base path', async () => {
   const explained = await atRoot(missing.type);
   assert.equal(explained.status, 302);
   const target = new URL(explained.headers.get('location') ?? '', `${origin}${missing.type}`);
-  assert.equal(`${target.pathname}${target.hash}`, `${basePath}/docs#problem-not-found`);
+  assert.equal(`${target.pathname}${target.hash}`, `${basePath}/docs/errors#not-found`);
   assert.equal((await atRoot(target.pathname)).status, 200);
 });
 
 test('the service’s pages are available at the root and below the base path', async (t) => {
-  for (const page of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/docs/reference.css', '/docs/problems/not-found']) {
+  for (const page of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/docs/style.css', '/docs/create-gift-card.md', '/llms.txt', '/docs/problems/not-found']) {
     for (const prefix of ['', basePath]) {
       await t.test(`${prefix}${page}`, async () => {
         const response = await atRoot(`${prefix}${page}`);

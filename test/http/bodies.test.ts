@@ -196,7 +196,7 @@ test('a repeated parameter in a body is malformed', async (t) => {
       await t.test(`${body} ${line.slice(0, 4)}`, () =>
         shop.rejects(line, sent(body, `application/${type}`), {
           code: 'invalid-body',
-          errors: { [name]: ['is given twice'] },
+          errors: { [name]: ['is repeated'] },
         }),
       );
     }
@@ -210,7 +210,7 @@ test('a value that contains JSON does not count as a repeated parameter', async 
 });
 
 test('all repeated parameters of a body are listed together', async (t) => {
-  const errors = { initial_value: ['is given twice'], note: ['is given twice'] };
+  const errors = { initial_value: ['is repeated'], note: ['is repeated'] };
   await t.test('form', () =>
     shop.rejects(
       post,

@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import { ClockError } from '../../src/clock.ts';
 import { readConfig, type Config } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
-import { logThrough } from '../../src/log.ts';
+import { logWith } from '../../src/log.ts';
 import { start, type Service } from '../../src/main.ts';
 import { StartError } from '../../src/start-error.ts';
 import { createStore } from '../../src/service/store.ts';
@@ -56,7 +56,7 @@ async function open({ runsMs = 0 }: { readonly runsMs?: number } = {}): Promise<
       done();
     },
   });
-  const log = logThrough(pino({ level: 'info', messageKey: 'message' }, sink));
+  const log = logWith(pino({ level: 'info', messageKey: 'message' }, sink));
   const token = await (async () => {
     await using opened = await openDatabase(configOf(), { prepare: true, clock });
     const { ctx, storage } = opened;
@@ -136,7 +136,7 @@ for (const [year, instant] of [
     clock.jump(instant - clock.now());
     for (const environment of [{}, { IMPLAUSIBLE_CLOCK: 'allow' }]) {
       const config = readConfig({ ...database.environment, PORT: '0', ...environment });
-      const starting = start(config, { clock, log: logThrough(pino({ level: 'silent' })) });
+      const starting = start(config, { clock, log: logWith(pino({ level: 'silent' })) });
       await assert.rejects(
         starting,
         (error) =>
@@ -156,7 +156,7 @@ test('the service does not start if its clock is over an hour before the newest 
   const message = await errorOf(shop.start());
   assert.match(
     message,
-    hasServer ? /the clock of the database server is at / : /the newest event in the database is of /,
+    hasServer ? /the clock of the database server is at / : /the newest event in the database is from /,
   );
   assert.match(message, /accept it with IMPLAUSIBLE_CLOCK=allow$/);
   await using service = await shop.start({ IMPLAUSIBLE_CLOCK: 'allow' });

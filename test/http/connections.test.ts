@@ -19,9 +19,9 @@ import {
 const limits = {
   headersTimeoutMs: 300,
   connectionsCheckPeriodMs: 50,
-  lingerIdleMs: 250,
-  lingerMaxMs: 1_000,
-  lingerBytesMax: 2 ** 20,
+  drainIdleMs: 250,
+  drainMaxMs: 1_000,
+  drainBytesMax: 2 ** 20,
   connectionsMax: 40,
   connectionsPerPeerMax: 16,
   connectionsSpare: 4,
@@ -74,7 +74,7 @@ test('a connection whose request times out is destroyed even if the client keeps
       wire.send(start);
       await happens(wire.socket, 'end');
       assert.match(wire.received(), /^HTTP\/1\.1 40[08] /);
-      await wait(limits.lingerIdleMs + 100);
+      await wait(limits.drainIdleMs + 100);
       assert.ok(await isDestroyed(wire), 'the service keeps the connection');
     });
   }
@@ -87,7 +87,7 @@ test('half-sent header blocks of one client do not block other clients', async (
     await wait(50);
     assert.ok(await serves(service, { from: '127.0.0.3' }));
     // The requests time out, and the client keeps its connections open.
-    await wait(limits.headersTimeoutMs + limits.lingerIdleMs + 300);
+    await wait(limits.headersTimeoutMs + limits.drainIdleMs + 300);
     assert.ok(await serves(service, { from: '127.0.0.2' }), 'the connections still count');
   } finally {
     await closeAll(wires);
@@ -149,18 +149,18 @@ test('near the maximum, a new connection closes the longest idle one and never a
   issuedGiftCardOf(response);
 });
 
-/** Sends many requests for a large page and reads no response. */
+/** Sends many requests for a large document and reads no response. */
 async function openStalled(to: TestService, from: string): Promise<Wire> {
   const wire = openWire(to, { from, keepsOpen: true });
   wire.socket.pause();
-  wire.send(keepAlive('GET /docs', []).repeat(100));
+  wire.send(keepAlive('GET /openapi.json', []).repeat(100));
   await happens(wire.socket, 'connect');
   return wire;
 }
 
 test('a connection whose client does not read is destroyed', async () => {
   await using impatient = await startService({ stores, limits: { ...limits, stallTimeoutMs: 200 } });
-  assert.equal((await impatient.request('/docs')).status, 200);
+  assert.equal((await impatient.request('/openapi.json')).status, 200);
   await using wire = await openStalled(impatient, '127.0.0.2');
   await wait(1_500);
   // The client receives the buffered data and then the end, long before the last response.
@@ -245,7 +245,7 @@ test(
         }
         assert.ok(wire.socket.destroyed, 'the service keeps reading');
         // The buffers of both sides accept data that the service does not read.
-        assert.ok(sent < limits.lingerBytesMax + 8 * 2 ** 20, `${sent} bytes`);
+        assert.ok(sent < limits.drainBytesMax + 8 * 2 ** 20, `${sent} bytes`);
         assertOnlyResponse(wire, status, head);
       }),
       t.test(`${name}: a client that sends slowly`, async () => {
@@ -264,7 +264,7 @@ test(
         wire.send(head);
         await happens(wire.socket, 'end');
         assertOnlyResponse(wire, status, head);
-        await wait(limits.lingerIdleMs + 200);
+        await wait(limits.drainIdleMs + 200);
         assert.ok(await isDestroyed(wire), 'the service keeps the connection');
       }),
     ]);
@@ -273,7 +273,7 @@ test(
 );
 
 test('a request that times out after its response does not get a second response', async () => {
-  const slow = { ...limits, requestTimeoutMs: 400, lingerIdleMs: 2_000, lingerMaxMs: 2_000 };
+  const slow = { ...limits, requestTimeoutMs: 400, drainIdleMs: 2_000, drainMaxMs: 2_000 };
   await using limited = await startService({ stores, limits: slow });
   await using wire = openWire(limited, { keepsOpen: true });
   const head = keepAlive('POST /nowhere', [['Content-Length', '5000']]);

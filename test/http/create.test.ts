@@ -150,7 +150,7 @@ const notPositive = 'must be greater than 0';
 const notDecimal = 'must be a decimal number such as "15.00"';
 const tooManyDecimals = 'must have at most 2 decimals, as USD has';
 const tooLong = 'must have at most 12 digits before the point';
-const inexact = 'is a number that cannot be held exactly; send it as a string';
+const inexact = 'is a number that cannot be represented exactly; send it as a string';
 
 test('initial_value rejects every other value, and no value is rounded', async (t) => {
   const rejected: readonly (readonly [json: string, message: string])[] = [
@@ -457,11 +457,11 @@ test('concurrent requests with one address create one customer', async () => {
   assert.equal(new Set(cards.map((card) => card.customer_id ?? card.recipient_id)).size, 1);
   const customers = await service.query('select id from customers where email_key = ?', address);
   assert.equal(customers.length, 1);
-  const reported = await service.query(
+  const events = await service.query(
     "select id from events where type = 'customer.created' and subject_id = ?",
     Number(customers[0]?.['id']),
   );
-  assert.equal(reported.length, 1);
+  assert.equal(events.length, 1);
 });
 
 test('an email is one valid address of at most 254 characters', async (t) => {
@@ -628,8 +628,8 @@ test('a code cannot be used again in a store, even after its replacement; anothe
     { events: ['gift_card.disabled disabled_at'] },
   );
   await shop.rejects(post, { json: { initial_value: 5, code: 'onceonly1' } }, taken);
-  const drawn = await shop.issue();
-  await shop.rejects(post, { json: { initial_value: 5, code: drawn.code.toUpperCase() } }, taken);
+  const generated = await shop.issue();
+  await shop.rejects(post, { json: { initial_value: 5, code: generated.code.toUpperCase() } }, taken);
   const { card } = await yen.creates({ json: { initial_value: 5, code: 'onceonly1' } });
   assert.equal(card.code, 'onceonly1');
   const never = newAddress();
@@ -644,7 +644,7 @@ test('an unknown parameter is rejected by name, and no other parameter is applie
       shop.rejects(
         post,
         {
-          body: `{"initial_value":5,"email":"nobody@example.com",${JSON.stringify(name)}:null}`,
+          body: `{"initial_value":5,"email":"unused@example.com",${JSON.stringify(name)}:null}`,
           headers: { 'content-type': 'application/json' },
         },
         {
@@ -654,7 +654,7 @@ test('an unknown parameter is rejected by name, and no other parameter is applie
       ),
     );
   }
-  assert.deepEqual(await service.query("select id from customers where email = 'nobody@example.com'"), []);
+  assert.deepEqual(await service.query("select id from customers where email = 'unused@example.com'"), []);
 });
 
 test('a field of the record that a creation cannot set must be null', async (t) => {
@@ -735,9 +735,9 @@ test('a creation adds one ledger entry, from sales to the card, by the API clien
 });
 
 test('no event of the store contains a code', async () => {
-  const { code } = await shop.issue({ code: 'NEVER-TOLD-777' });
-  const reported = (await service.query('select data from events')).map(({ data }) => String(data));
-  assert.ok(reported.length > 50);
-  assert.ok(reported.every((data) => !data.includes(code) && !data.includes('"code"')));
+  const { code } = await shop.issue({ code: 'NOT-IN-EVENTS-777' });
+  const events = (await service.query('select data from events')).map(({ data }) => String(data));
+  assert.ok(events.length > 50);
+  assert.ok(events.every((data) => !data.includes(code) && !data.includes('"code"')));
   assert.ok((await eventsAfter(service, 0)).includes('gift_card.created'));
 });

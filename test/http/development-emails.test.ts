@@ -132,7 +132,7 @@ test('emails of a real store are stored, and their pages have the same restricti
 test('the log names the folder of the emails, and a trusted proxy disables the pages', async () => {
   assert.match(
     service.log(),
-    /"folder":"[^"]+mails","message":"SMTP_URL is not set: the emails of every store/,
+    /"folder":"[^"]+\/mails","message":"SMTP_URL is not set: the emails of every store/,
   );
   await using proxied = await startService({
     stores: [{ domain: 'flowers.example' }],

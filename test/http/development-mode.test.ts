@@ -243,7 +243,7 @@ test('with a real store every request needs a credential, whatever DATABASE_URL 
   assert.deepEqual(await real.query('select id from stores where demonstration = 1'), []);
 });
 
-async function rejectsToStart(environment: Readonly<Record<string, string>>): Promise<string> {
+async function startError(environment: Readonly<Record<string, string>>): Promise<string> {
   const config = readConfig({ LOG_LEVEL: 'silent', PORT: '0', ...environment });
   let message = '';
   await assert.rejects(
@@ -264,13 +264,13 @@ test('with another HOST or in production, the service needs real stores and toke
   for (const environment of hosts) {
     await t.test(`${JSON.stringify(environment)}: no store`, async () => {
       await using database = await engine.createDatabase({ empty: true, durable: true });
-      const message = await rejectsToStart({ ...database.environment, ...environment });
+      const message = await startError({ ...database.environment, ...environment });
       assert.match(message, /store create/);
       assert.match(message, /token create/);
     });
     await t.test(`${JSON.stringify(environment)}: the demonstration store only`, async () => {
-      const rejected = () => rejectsToStart({ ...service.environment, ...environment });
-      assert.match(await unchanged(service, rejected), /store create/);
+      const startAgain = () => startError({ ...service.environment, ...environment });
+      assert.match(await unchanged(service, startAgain), /store create/);
     });
   }
   await using real = await startService({
@@ -279,8 +279,8 @@ test('with another HOST or in production, the service needs real stores and toke
   });
   for (const environment of hosts) {
     await t.test(`${JSON.stringify(environment)}: a store without a token`, async () => {
-      const rejected = () => rejectsToStart({ ...real.environment, ...environment });
-      assert.match(await unchanged(real, rejected), /token create/);
+      const startAgain = () => startError({ ...real.environment, ...environment });
+      assert.match(await unchanged(real, startAgain), /token create/);
     });
   }
   const token = await real.token('flowers.example');

@@ -85,7 +85,7 @@ for (const { name, line, json, status, says, expected } of writes) {
 
 test('a dry run returns the errors of the write, with the Dry-Run header, and stores none of them', async () => {
   const { id, code, tag, holdId, debitId } = await scene();
-  const key = { 'idempotency-key': 'refused-dry' };
+  const key = { 'idempotency-key': 'rejected-dry' };
   for (const [line, json, expected] of [
     ['POST /gift_card', { initial_value: 0 }, 'invalid-parameter'],
     ['POST /gift_card', { initial_value: 1, code }, 'invalid-parameter'],
@@ -128,7 +128,7 @@ test('dry_run is true or false, at most once, and only on writes', async () => {
       ask,
       { code: 'invalid-query', errors: { dry_run: ['must be true or false'] } },
     );
-  await shop.rejects(`${line}?dry_run=true&dry_run=true`, ask, { code: 'invalid-query', errors: { dry_run: ['is given twice'] } });
+  await shop.rejects(`${line}?dry_run=true&dry_run=true`, ask, { code: 'invalid-query', errors: { dry_run: ['is repeated'] } });
   for (const reading of [`GET /gift_card/${id}`, `GET /gift_card/${id}/holds`, 'GET /holds/1', 'POST /gift_card/lookup'])
     await shop.rejects(`${reading}?dry_run=true`, {}, { code: 'invalid-query', errors: { dry_run: ['is not a known parameter'] } });
   await shop.rejects(line, { json: { amount: 1, dry_run: true } }, { code: 'invalid-parameter' });

@@ -153,8 +153,8 @@ test('a temporary rejection is retried with the same Message-ID; a permanent one
   const failures = (await shop.events()).filter(({ type }) => type === 'gift_card.delivery_failed');
   assert.equal(failures.length, 1);
   assert.equal((JSON.parse(failures[0]?.data ?? '') as { delivery: Delivery }).delivery.status, 'bounced');
-  const reported = await shop.ask('GET /events?limit=250');
-  for (const event of (reported.json as { readonly events: readonly { readonly type: string }[] }).events)
+  const listed = await shop.ask('GET /events?limit=250');
+  for (const event of (listed.json as { readonly events: readonly { readonly type: string }[] }).events)
     assert.ok(isEvent.Check(event), `does not match its documented schema: ${JSON.stringify(event)}`);
   error = null;
   shop.service.clock.advance(2 * 60_000);
@@ -230,8 +230,8 @@ test('a repeated email has a new code, and the old one gets the response and eve
   }
   // Events are published after responses.
   await until(async () => (await shop.events()).length >= before + 2);
-  const reported = (await shop.events()).slice(before);
-  assert.deepEqual(reported.map(({ type }) => type), Array(2).fill('gift_card.retired_code_used')); // prettier-ignore
+  const published = (await shop.events()).slice(before);
+  assert.deepEqual(published.map(({ type }) => type), Array(2).fill('gift_card.retired_code_used')); // prettier-ignore
   const updated = await shop.ask(`PUT /gift_card/${card.id}`, { json: { code: card.code } });
   assert.equal(updated.status, 422);
   const search = (last: string) => shop.ask(`GET /gift_card?last_characters=${last}&email=grace@example.com`);
@@ -260,8 +260,8 @@ test('a rotated code is returned once and in replays, and needs write_gift_cards
   assert.equal((await shop.ask(`POST /gift_card/${card.id}/rotate_code`, { headers })).text, rotated.text);
   assert.equal((await shop.ask('POST /gift_card/lookup', { json: { code } })).status, 200);
   assert.equal((await shop.ask('POST /gift_card/lookup', { json: { code: card.code } })).status, 404);
-  const anonymous = await shop.ask(`POST /gift_card/${card.id}/notify`);
-  assert.match(anonymous.text, /problems\/no-address/);
+  const unaddressed = await shop.ask(`POST /gift_card/${card.id}/notify`);
+  assert.match(unaddressed.text, /problems\/no-address/);
   assert.equal((await shop.ask(`POST /gift_card/${card.id}/notify`, { json: { more: 1 } })).status, 422);
   assert.equal((await shop.ask('POST /gift_card/7/rotate_code')).status, 404);
   assert.equal(server.received.length, 0);
@@ -271,26 +271,28 @@ test('a rotated code is returned once and in replays, and needs write_gift_cards
 test('an invalid send_on is rejected together with all other errors', async () => {
   await using server = await smtpServer();
   await using shop = await open(server, 'America/New_York');
-  const rejected = async (parameters: object): Promise<unknown> => {
+  const errorsOf = async (parameters: object): Promise<unknown> => {
     const response = await shop.ask('POST /gift_card', { json: { initial_value: 25, ...parameters } });
     assert.equal(response.status, 422, response.text);
     return (response.json as { readonly errors: unknown }).errors;
   };
   const soon = new Date(shop.service.clock.now() + 5 * 86_400_000).toISOString();
-  assert.deepEqual(await rejected({ ...grace, send_on: '2020-01-01' }), {
+  assert.deepEqual(await errorsOf({ ...grace, send_on: '2020-01-01' }), {
     send_on: ['must not be in the past'],
   });
-  assert.deepEqual(await rejected({ ...grace, send_on: '2099-01-01' }), {
+  assert.deepEqual(await errorsOf({ ...grace, send_on: '2099-01-01' }), {
     send_on: ['must be at most a year ahead'],
   });
-  assert.deepEqual(await rejected({ send_on: soon }), { send_on: ['needs a recipient_email or an email'] });
-  assert.deepEqual(await rejected({ ...grace, send_on: soon, notify: false }), {
-    send_on: ['cannot be kept: no mail is sent'],
+  assert.deepEqual(await errorsOf({ send_on: soon }), {
+    send_on: ['cannot be set without recipient_email or email'],
   });
-  assert.deepEqual(await rejected({ ...grace, send_on: soon, expires_on: new Date(shop.service.clock.now() + 2 * 86_400_000).toISOString().slice(0, 10) }), {
+  assert.deepEqual(await errorsOf({ ...grace, send_on: soon, notify: false }), {
+    send_on: ['cannot be set because no email is sent'],
+  });
+  assert.deepEqual(await errorsOf({ ...grace, send_on: soon, expires_on: new Date(shop.service.clock.now() + 2 * 86_400_000).toISOString().slice(0, 10) }), {
     send_on: ['must not be after expires_on'],
   }); // prettier-ignore
-  assert.deepEqual(await rejected({ ...grace, send_on: 5, notify: 'maybe', note: 5 }), {
+  assert.deepEqual(await errorsOf({ ...grace, send_on: 5, notify: 'maybe', note: 5 }), {
     note: ['must be a string'],
     send_on: ['must be a date, or a date and time with Z or an offset'],
     notify: ['must be true or false'],

@@ -56,14 +56,14 @@ async function follow(
   token: string,
   { after, header }: { readonly after?: number | 'latest'; readonly header?: number } = {},
 ): Promise<Followed> {
-  const calledOff = new AbortController();
+  const controller = new AbortController();
   const query = after === undefined ? '' : `?after=${after}`;
   const response = await fetch(`${service.url}/events/stream${query}`, {
     headers: {
       authorization: `Bearer ${token}`,
       ...(header !== undefined && { 'last-event-id': String(header) }),
     },
-    signal: calledOff.signal,
+    signal: controller.signal,
   });
   let text = '';
   let hasEnded = false;
@@ -84,7 +84,7 @@ async function follow(
     text: () => text,
     hasEnded: () => hasEnded,
     async [Symbol.asyncDispose]() {
-      calledOff.abort();
+      controller.abort();
       await reading;
     },
   };
@@ -109,7 +109,7 @@ test('pages of events follow each other, and a later request continues from the 
   problemOf(await service.request('/events/5', { token }), { code: 'not-found' });
   problemOf(await service.request('/events?after=5', { token }), {
     code: 'invalid-query',
-    errors: { after: ['names no event'] },
+    errors: { after: ['must be the id of an event'] },
   });
 });
 

@@ -59,8 +59,8 @@ test('the history contains every kind of transaction, newest first, and adds up 
   for (const one of [debit, credited.transaction]) await shop.does(`POST /transactions/${one.id}/reverse`, { json: { amount: '2' } }, { events: ['gift_card.reversed'] });
 
   const history = await shop.transactions(id);
-  const reported = ({ kind, amount, balance_after: rest, reverses, hold_id: from }: TransactionView) => [kind, amount, rest, reverses, from];
-  assert.deepEqual(history.map(reported), [
+  const summaryOf = ({ kind, amount, balance_after: rest, reverses, hold_id: from }: TransactionView) => [kind, amount, rest, reverses, from];
+  assert.deepEqual(history.map(summaryOf), [
     ['reversal', '-2.00', '14.00', credited.transaction.id, null],
     ['reversal', '2.00', '16.00', debit.id, null],
     ['capture', '-4.00', '14.00', null, hold.id],
@@ -134,14 +134,14 @@ for (const { what, make } of [
       ['limit=3.0', { limit: [limit] }],
       ['limit=1e2', { limit: [limit] }],
       ['limit=050', { limit: [limit] }],
-      ['limit=3&limit=3', { limit: ['is given twice'] }],
+      ['limit=3&limit=3', { limit: ['is repeated'] }],
       ['before=x', { before: [place] }],
       ['after=0', { after: [place] }],
       ['before=9007199254740992', { before: [place] }],
       [`before=${all[0]}&after=${all[1]}`, { after: ['cannot be combined with before'] }],
-      [`before=${strange}`, { before: ['names nothing in this history'] }],
-      [`after=${strange}`, { after: ['names nothing in this history'] }],
-      ['before=1', { before: ['names nothing in this history'] }],
+      [`before=${strange}`, { before: ['must be the id of an entry in this list'] }],
+      [`after=${strange}`, { after: ['must be the id of an entry in this list'] }],
+      ['before=1', { before: ['must be the id of an entry in this list'] }],
       ['page=2', { page: ['is not a known parameter'] }],
       ['dry_run=true', { dry_run: ['is not a known parameter'] }],
     ] as const) {
@@ -172,7 +172,7 @@ test('a transaction of another store is not a valid cursor', async () => {
   await shop.rejects(
     `GET /gift_card/${mine.id}/transactions?before=${theirs[0]?.id}`,
     {},
-    { code: 'invalid-query', errors: { before: ['names nothing in this history'] } },
+    { code: 'invalid-query', errors: { before: ['must be the id of an entry in this list'] } },
   );
 });
 

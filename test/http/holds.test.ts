@@ -54,7 +54,7 @@ test('a hold cannot exceed the available amount; holds add up', async () => {
     { json: { amount: '10.01' } },
     {
       code: 'insufficient-balance',
-      errors: { amount: ['exceeds what is available: 10.00'] },
+      errors: { amount: ['must be at most 10.00, the available amount'] },
       available: '10.00',
     },
   );
@@ -100,7 +100,7 @@ test('a partial capture releases the rest, and returns both amounts', async () =
 test('a capture cannot exceed the hold, even if the card has more', async () => {
   const { id } = await shop.issue();
   const { id: holdId } = await shop.holds(id, '10');
-  const errors = { amount: ['exceeds what is held: 10.00'] };
+  const errors = { amount: ['must be at most 10.00, the amount of the hold'] };
   await shop.rejects(
     `POST /holds/${holdId}/capture`,
     { json: { amount: '10.01' } },

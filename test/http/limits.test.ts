@@ -5,6 +5,7 @@ import { once as happens } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import test, { after } from 'node:test';
 import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/responses.ts';
+import { limits } from '../../src/config.ts';
 import { startService, type TestResponse } from '../support/service.ts';
 import { shopOf, unchanged } from '../support/shop.ts';
 import { converse, exchange, openWire, parseResponses, requestText } from '../support/wire.ts';
@@ -293,10 +294,20 @@ test('a request for an unsupported upgrade is an ordinary request', async () => 
   giftCardOf(await exchange(service, text));
 });
 
+test('by default, headers can take 10 s and whole requests 30 s', () => {
+  assert.deepEqual([limits.headersTimeoutMs, limits.requestTimeoutMs], [10_000, 30_000]);
+});
+
 test(
-  'slow requests are aborted: headers after 10 s, bodies after 30 s',
+  'slow requests are aborted: headers and bodies after their timeouts',
   { timeout: 45_000, concurrency: true },
   async (t) => {
+    await using hasty = await startService({
+      stores: [{ domain: 'flowers.example' }],
+      limits: { headersTimeoutMs: 1_000, requestTimeoutMs: 5_000 },
+    });
+    const client = await shopOf(hasty, 'flowers.example');
+    const { id: cardId } = await client.issue();
     const drip = async (wire: ReturnType<typeof openWire>, bytes: () => string): Promise<void> => {
       let isOpen = true;
       const closed = wire.closed.then(() => {
@@ -312,30 +323,30 @@ test(
         name: 'headers',
         start: 'GET /gift_card/1 HTTP/1.1\r\nHost: x\r\n',
         more: () => 'X-A: b\r\n',
-        from: 9_900,
-        to: 13_000,
+        from: 900,
+        to: 4_000,
       },
-      { name: 'nothing at all', start: '', more: () => '', from: 9_900, to: 13_000 },
+      { name: 'nothing at all', start: '', more: () => '', from: 900, to: 4_000 },
       {
         name: 'a body with a length',
-        start: `POST /gift_card HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${shop.token}\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{`,
+        start: `POST /gift_card HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${client.token}\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{`,
         more: () => ' ',
-        from: 29_900,
-        to: 33_000,
+        from: 4_900,
+        to: 8_000,
       },
       {
         name: 'a body in chunks',
-        start: `PUT /gift_card/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${shop.token}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`,
+        start: `PUT /gift_card/${cardId} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${client.token}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`,
         more: () => '1\r\n \r\n',
-        from: 29_900,
-        to: 33_000,
+        from: 4_900,
+        to: 8_000,
       },
     ];
-    const state = await service.state();
+    const state = await hasty.state();
     await Promise.all(
       cases.map(({ name, start, more, from, to }) =>
         t.test(name, async () => {
-          await using wire = openWire(service);
+          await using wire = openWire(hasty);
           wire.send(start);
           await drip(wire, more);
           const elapsed = await wire.closed;
@@ -346,6 +357,6 @@ test(
         }),
       ),
     );
-    assert.equal(await service.state(), state);
+    assert.equal(await hasty.state(), state);
   },
 );

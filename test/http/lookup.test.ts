@@ -123,7 +123,11 @@ test('with redeem_gift_cards only, every code that cannot be spent gets the same
     const headers = new Set<string>();
     for (const code of Object.values(codes)) {
       const json = line === lookup ? { code } : { code, amount: 1 };
-      const response = await shop.error(line, { json, token }, { code: 'not-found', errors: 'Not Found' });
+      const response = await shop.returnsError(
+        line,
+        { json, token },
+        { code: 'not-found', errors: 'Not Found' },
+      );
       responses.add(withoutRequestId(response));
       headers.add([...response.headers.keys()].filter((name) => name !== 'date').join(' '));
     }

@@ -34,9 +34,9 @@ test('a debit returns 201 with its transaction and the card, and publishes one e
   assert.ok(Math.abs(Date.parse(at) - service.clock.now()) < 5_000, at);
   assert.deepEqual([card.balance, card.held, card.available, card.initial_value], ['14.50', '0.00', '14.50', '25.00']);
   assert.equal((await shop.read(id)).balance, '14.50');
-  const { gift_card: reported, transaction: reportOf } = await lastEvent(service, id, 'gift_card.redeemed');
-  assert.deepEqual(reportOf, transaction);
-  assert.equal((reported as { balance: string }).balance, '14.50');
+  const { gift_card: published, transaction: publishedTransaction } = await lastEvent(service, id, 'gift_card.redeemed');
+  assert.deepEqual(publishedTransaction, transaction);
+  assert.equal((published as { balance: string }).balance, '14.50');
   const { headers } = await shop.ask(`GET /gift_card/${id}`);
   assert.equal(headers.get('etag'), response.headers.get('etag'));
   assert.deepEqual((await shop.transactions(id)).map((one) => one.id)[0], transactionId);
@@ -46,7 +46,7 @@ test('a debit of the whole balance leaves 0.00, and the next one is rejected', a
   const { id } = await shop.issue();
   await shop.debits(id, '25');
   const line = `POST /gift_card/${id}/debit`;
-  const errors = { amount: ['exceeds what is available: 0.00'] };
+  const errors = { amount: ['must be at most 0.00, the available amount'] };
   for (const partial of [false, true]) {
     await shop.rejects(
       line,
@@ -64,7 +64,7 @@ test('a debit above the available amount is rejected with that amount, which exc
     { json: { amount: '25.01' } },
     {
       code: 'insufficient-balance',
-      errors: { amount: ['exceeds what is available: 25.00'] },
+      errors: { amount: ['must be at most 25.00, the available amount'] },
       available: '25.00',
     },
   );
@@ -72,7 +72,7 @@ test('a debit above the available amount is rejected with that amount, which exc
   await shop.rejects(
     line,
     { json: { amount: '5.01' } },
-    { code: 'insufficient-balance', errors: { amount: ['exceeds what is available: 5.00'] } },
+    { code: 'insufficient-balance', errors: { amount: ['must be at most 5.00, the available amount'] } },
   );
   const { gift_card: card } = await shop.does(line, { json: { amount: 5 } }, redeemed);
   assert.deepEqual([card.balance, card.held, card.available], ['20.00', '20.00', '0.00']);
@@ -147,7 +147,11 @@ test('credits cannot exceed the limit of the store', async () => {
   await limited.rejects(line, { json: { amount: '0.02' } }, { code: 'invalid-parameter' });
   const { gift_card: card } = await limited.does(line, { json: { amount: '0.01' } }, credited);
   assert.equal(card.balance, '100.00');
-  const response = await limited.error(line, { json: { amount: '0.01' } }, { code: 'invalid-parameter' });
+  const response = await limited.returnsError(
+    line,
+    { json: { amount: '0.01' } },
+    { code: 'invalid-parameter' },
+  );
   assert.match(response.text, /"errors":\{"amount":\["[^"]*100\.00/);
   await limited.debits(id, '60');
   await limited.does(line, { json: { amount: '60' } }, credited);

@@ -110,29 +110,33 @@ test('a card with expired holds can be updated and disabled', async () => {
 });
 
 test('the service closes expired holds itself, and publishes each once', async () => {
-  const { id, holdId } = await expiredHeld();
+  await using eager = await startService({
+    stores: [{ domain: 'flowers.example' }],
+    limits: { holdExpiryPeriodMs: 100 },
+  });
+  const flowers = await shopOf(eager, 'flowers.example');
+  const { id } = await flowers.issue();
+  const { id: holdId } = await flowers.holds(id, '20');
+  eager.clock.advance(15 * minuteMs);
   const row = async () =>
     (
-      await service.query(
+      await eager.query(
         'select status, closed_at, expires_at from holds where id = ?',
-        service.internalId(holdId),
+        eager.internalId(holdId),
       )
     )[0];
   const deadline = Date.now() + 30_000;
-  while ((await row())?.['status'] === 'open' && Date.now() < deadline) await sleep(200);
+  while ((await row())?.['status'] === 'open' && Date.now() < deadline) await sleep(20);
   assert.equal((await row())?.['status'], 'expired');
   assert.equal((await row())?.['closed_at'], (await row())?.['expires_at']);
-  const reported = await service.query(
+  const released = await eager.query(
     "select count(*) as count from events where subject_id = ? and type = 'gift_card.hold_released'",
-    service.internalId(id),
+    eager.internalId(id),
   );
-  assert.deepEqual(reported[0]?.['count'], 1);
-  const [card] = await service.query(
-    'select held, balance from gift_cards where id = ?',
-    service.internalId(id),
-  );
+  assert.deepEqual(released[0]?.['count'], 1);
+  const [card] = await eager.query('select held, balance from gift_cards where id = ?', eager.internalId(id));
   assert.deepEqual([card?.['held'], card?.['balance']], [0, 2_500]);
-  await shop.rejects(`POST /holds/${holdId}/capture`, {}, { code: 'hold-expired' });
+  await flowers.rejects(`POST /holds/${holdId}/capture`, {}, { code: 'hold-expired' });
 });
 
 test('holds survive a restart of the service and expire after it', async () => {

@@ -115,7 +115,7 @@ test('a 422 is stored and replayed for its key', async () => {
     { json: { amount: '10' } },
     { events: ['gift_card.credited'] },
   );
-  const replay = await shop.error(line, keyed({ amount: '30' }, 'short'), {
+  const replay = await shop.returnsError(line, keyed({ amount: '30' }, 'short'), {
     code: 'insufficient-balance',
     available: '25.00',
     replayed: true,

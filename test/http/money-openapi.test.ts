@@ -130,12 +130,12 @@ test('body schemas list the parameters and the required ones', () => {
 test('the type of every error on money leads to its explanation', async () => {
   const codes = new Set(Object.values(expected).flatMap(({ faults }) => faults));
   assert.ok(codes.size > 15);
-  const { text } = await service.request('/docs');
+  const { text } = await service.request('/docs/errors');
   for (const code of codes) {
     const { status, headers } = await service.request(`/docs/problems/${code}`);
     assert.equal(status, 302, code);
     const [path, anchor = ''] = (headers.get('location') ?? '').split('#');
-    assert.equal(new URL(path ?? '', `${service.url}/docs/problems/${code}`).pathname, '/docs');
+    assert.equal(new URL(path ?? '', `${service.url}/docs/problems/${code}`).pathname, '/docs/errors');
     assert.ok(anchor.endsWith(code) && text.includes(`id="${anchor}"`), anchor);
   }
 });

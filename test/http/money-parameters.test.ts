@@ -63,7 +63,7 @@ for (const [parameter, values] of Object.entries(rejectedValues)) {
     test(`${name} rejects an invalid ${parameter}`, async () => {
       for (const [value, message] of values) {
         const json = { ...writes[name].needs, [parameter]: value };
-        const response = await shop.error(writes[name].line, { json }, { code: 'invalid-parameter' });
+        const response = await shop.returnsError(writes[name].line, { json }, { code: 'invalid-parameter' });
         const { errors } = response.json as { errors: Record<string, string[]> };
         assert.deepEqual(Object.keys(errors), [parameter], JSON.stringify(value));
         if (message !== undefined) assert.deepEqual(errors[parameter], [message], JSON.stringify(value));
@@ -109,7 +109,11 @@ for (const name of names) {
     for (const inner of [null, 'x', 5, [needs], true])
       await rejects(name, { json: { [wrapper]: inner } }, { [wrapper]: ['must be an object'] });
     for (const other of ['gift_card', 'transaction', 'hold'].filter((one) => one !== wrapper)) {
-      const response = await shop.error(line, { json: { [other]: needs } }, { code: 'invalid-parameter' });
+      const response = await shop.returnsError(
+        line,
+        { json: { [other]: needs } },
+        { code: 'invalid-parameter' },
+      );
       assert.match(response.text, new RegExp(`"${other}":\\["is not a known parameter"\\]`));
     }
   });
@@ -118,7 +122,7 @@ for (const name of names) {
     const type = (value: string) => ({ 'content-type': value });
     for (const text of ['{', '[]', 'null', '5', '"x"'])
       await shop.rejects(line, raw(text), { code: 'invalid-body' });
-    const twice = { code: 'invalid-body', errors: { amount: ['is given twice'] } } as const;
+    const twice = { code: 'invalid-body', errors: { amount: ['is repeated'] } } as const;
     await shop.rejects(line, raw('{"amount":1,"amount":2}'), twice);
     await shop.rejects(line, raw(`{"${wrapper}":{"amount":1,"amount":1}}`), twice);
     await shop.rejects(line, { form: 'amount=1&amount=1' }, twice);
@@ -135,7 +139,7 @@ for (const name of names) {
 
 test('all errors are returned together, and nothing is applied', async () => {
   const json = { amount: 0, currency: 'usd', reference: 5, note: 6, order_id: 0, partial: 'x', expires_at: 1 };
-  const { errors } = (await shop.error(writes.debit.line, { json }, { code: 'invalid-parameter' })).json as { errors: object };
+  const { errors } = (await shop.returnsError(writes.debit.line, { json }, { code: 'invalid-parameter' })).json as { errors: object };
   assert.deepEqual(Object.keys(errors).toSorted(), ['amount', 'currency', 'expires_at', 'note', 'order_id', 'partial', 'reference']);
 }); // prettier-ignore
 

@@ -137,7 +137,7 @@ for (const one of cases.filter(({ operation }) => operation !== 'createGiftCard'
     const responses: TestResponse[] = [];
     for (const given of [theirs, unknown]) {
       const ask = askOf(one, given, shop.token);
-      responses.push(await shop.error(line(given), ask, { code: 'not-found', errors: 'Not Found' }));
+      responses.push(await shop.returnsError(line(given), ask, { code: 'not-found', errors: 'Not Found' }));
     }
     const [bytes, others] = responses.map(withoutRequestId);
     assert.equal(bytes, others);
@@ -173,7 +173,7 @@ test('another method on a known path is a 405 with the allowed methods', async (
     ['POST /transactions/1', 'GET, HEAD, OPTIONS'],
     ['POST /gift_card/1/transactions', 'GET, HEAD, OPTIONS'],
   ] as const) {
-    const { headers } = await shop.error(line, {}, { code: 'method-not-allowed' });
+    const { headers } = await shop.returnsError(line, {}, { code: 'method-not-allowed' });
     assert.equal(headers.get('allow'), allow, line);
   }
 });

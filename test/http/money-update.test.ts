@@ -47,7 +47,7 @@ test('a balance cannot be set below the held amount', async () => {
   await shop.holds(id, '10');
   const hold = await shop.holds(id, '2');
   const line = `PUT /gift_card/${id}`;
-  const errors = { balance: ['must be at least 12.00, which is held'] };
+  const errors = { balance: ['must be at least 12.00, the held amount'] };
   await shop.rejects(line, { json: { balance: '11.99', note: 'x' } }, { code: 'invalid-parameter', errors });
   await shop.rejects(line, { form: 'gift_card[balance]=0' }, { code: 'invalid-parameter', errors });
   await shop.rejects(
@@ -65,7 +65,7 @@ test('a balance cannot be set below the held amount', async () => {
 
 test('a card with open holds can be disabled only with release_holds', async (t) => {
   const errors = {
-    disable: ['cannot be done: the card has open holds; release_holds releases them'],
+    disable: ['cannot be true: the card has open holds, which release_holds releases'],
   };
   for (const extra of [{}, { release_holds: false }]) {
     await t.test(JSON.stringify(extra), async () => {

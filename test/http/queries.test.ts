@@ -20,7 +20,7 @@ const operations = [
 ] as const;
 
 const unknown = ['is not a known parameter'];
-const twice = ['is given twice'];
+const twice = ['is repeated'];
 
 for (const { method, path, query, ...body } of operations) {
   const name = `${method} ${path.replace(String(id), '{id}')}`;

@@ -55,9 +55,9 @@ test('a card of another store gets the same bytes as an unknown one', async () =
     const others = await flowers.ask(`GET /gift_card/${id}`, { headers });
     problemOf(none, { code: 'not-found' });
     assert.equal(others.text, none.text);
-    const reported = ({ headers: all }: typeof none): readonly (readonly [string, string])[] =>
+    const headersOf = ({ headers: all }: typeof none): readonly (readonly [string, string])[] =>
       [...all].filter(([name]) => name !== 'date');
-    assert.deepEqual(reported(others), reported(none));
+    assert.deepEqual(headersOf(others), headersOf(none));
   });
   assert.equal((await books.read(id)).id, id);
 });

@@ -40,7 +40,7 @@ test('a debit can be reversed in parts, up to its amount', async () => {
   const line = `POST /transactions/${debit.id}/reverse`;
   const exceeds = (left: string) => ({
     code: 'reversal-exceeds-transaction' as const,
-    errors: { amount: [`exceeds what is left of the transaction: ${left}`] },
+    errors: { amount: [`must be at most ${left}, the amount that can be reversed`] },
     reversible: left,
   });
   const alreadyReversed = {
@@ -55,8 +55,8 @@ test('a debit can be reversed in parts, up to its amount', async () => {
   await shop.does(line, { form: 'transaction[amount]=5.99&transaction[note]=' }, reversed);
   const rest = await shop.does(line, { json: { amount: null, note: null } }, reversed);
   assert.deepEqual([rest.transaction.amount, rest.gift_card.balance], ['0.01', '25.00']);
-  const again = await shop.error(line, {}, alreadyReversed);
-  assert.equal(problemOf(again).detail, 'The transaction was already reversed in full.');
+  const repeated = await shop.returnsError(line, {}, alreadyReversed);
+  assert.equal(problemOf(repeated).detail, 'The transaction was already reversed in full.');
   await shop.rejects(line, { json: { amount: '0.01' } }, alreadyReversed);
 });
 
@@ -84,7 +84,7 @@ test('a credit can be reversed in parts, up to the available amount', async () =
   const line = `POST /transactions/${credited}/reverse`;
   await shop.debits(id, '10');
   await shop.holds(id, '5');
-  const errors = { amount: ['exceeds what is available: 10.00'] };
+  const errors = { amount: ['must be at most 10.00, the available amount'] };
   await shop.rejects(line, {}, { code: 'insufficient-balance', errors, available: '10.00' });
   await shop.rejects(line, { json: { amount: '10.01' } }, { code: 'insufficient-balance' });
   const part = await shop.does(line, { json: { amount: '9.99' } }, reversed);
@@ -169,7 +169,7 @@ test('a reversal without its scope returns a 403 with the scope in WWW-Authentic
   const { id } = await shop.issue();
   const credited = await credit(id, '5');
   const token = await shop.tokenFor('redeem_gift_cards');
-  const { headers } = await shop.error(
+  const { headers } = await shop.returnsError(
     `POST /transactions/${credited}/reverse`,
     { token },
     { code: 'insufficient-scope' },

@@ -20,9 +20,9 @@ const books = await shopOf(service, 'books.example');
 
 let made = 0;
 const newAddress = (): string => `searched-${(made += 1)}@example.com`;
-let drawn = 0;
+let lastNumber = 0;
 /** Returns a new code with this ending. */
-const codeEnding = (end: string): string => `${String((drawn += 1)).padStart(8, '0')}${end}`;
+const codeEnding = (end: string): string => `${String((lastNumber += 1)).padStart(8, '0')}${end}`;
 
 const pathOf = (last_characters: string, email: string): `/${string}` =>
   `/gift_card?${new URLSearchParams({ last_characters, email }).toString()}`;

@@ -279,7 +279,7 @@ test('balance rejects an invalid amount', async (t) => {
     ['4.005', 'must have at most 2 decimals, as USD has'],
     ['"4.000"', 'must have at most 2 decimals, as USD has'],
     ['"1000000000000"', 'must have at most 12 digits before the point'],
-    ['9007199254740993', 'is a number that cannot be held exactly; send it as a string'],
+    ['9007199254740993', 'is a number that cannot be represented exactly; send it as a string'],
     ['"1e3"', notDecimal],
     ['"+5"', notDecimal],
     ['" 5"', notDecimal],
@@ -433,7 +433,7 @@ test('a disabled card rejects changes of balance and expires_on, and accepts tho
     { json: { disable: true } },
     { events: ['gift_card.disabled disabled_at'] },
   );
-  const cannot = 'cannot change: the card is disabled';
+  const cannot = 'cannot be changed: the card is disabled';
   await shop.rejects(
     put(id),
     { json: { balance: 1 } },
@@ -517,7 +517,7 @@ test('an update returns all errors together: of values, read-only fields and the
       errors: {
         expires_at: ['is not a known parameter'],
         order_id: ['cannot be changed'],
-        balance: ['cannot change: the card is disabled'],
+        balance: ['cannot be changed: the card is disabled'],
       },
     },
   );
@@ -545,9 +545,9 @@ test('a card of another store gets the same bytes as an unknown one, for any req
         assert.ok(others && none);
         problemOf(none, { code: 'not-found' });
         assert.equal(others.text, none.text);
-        const reported = (response: typeof none): readonly unknown[] =>
+        const headersOf = (response: typeof none): readonly unknown[] =>
           [...response.headers].filter(([field]) => field !== 'date');
-        assert.deepEqual(reported(others), reported(none));
+        assert.deepEqual(headersOf(others), headersOf(none));
       });
     });
   }

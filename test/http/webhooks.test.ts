@@ -63,8 +63,8 @@ test('a receiver gets every event at once, and the Standard Webhooks library ver
     new Verifier(secret).verify(body, headers as Record<string, string>);
     assert.equal(headers['content-type'], 'application/json');
   }
-  const reported = receiver.got.map(({ event }) => `${event.sequence} ${event.type}`).toSorted();
-  assert.deepEqual(reported, [
+  const received = receiver.got.map(({ event }) => `${event.sequence} ${event.type}`).toSorted();
+  assert.deepEqual(received, [
     '1 gift_card.created',
     '2 gift_card.redeemed',
     '3 gift_card.disabled',
@@ -155,27 +155,30 @@ test('a repeated creation with the same key creates one webhook and returns the 
 test('an invalid webhook has an error for each field, and is not created', async () => {
   await using shop = await openShop();
   const before = await shop.service.state();
-  const rejected = async (
+  const assertRejected = async (
     json: unknown,
     errors: Readonly<Record<string, readonly string[]>>,
   ): Promise<void> => {
     problemOf(await shop.ask('/webhooks', { method: 'POST', json }), { code: 'invalid-parameter', errors });
   };
-  await rejected({}, { url: ['is required'], events: ['is required'] });
-  await rejected(
+  await assertRejected({}, { url: ['is required'], events: ['is required'] });
+  await assertRejected(
     { url: 5, events: ['gift_card.gone'], more: 1 },
     {
       url: ['must be a string'],
-      events: ['must list event types: "gift_card.gone" is none'],
+      events: ['must list event types: "gift_card.gone" is not one'],
       more: ['is not a known parameter'],
     },
   );
-  await rejected(
+  await assertRejected(
     { url: 'https://a.example.com', events: [] },
-    { events: ['must name at least one event type'] },
+    { events: ['must list at least one event type'] },
   );
   for (const events of [[5], '*', 'gift_card.*, customer.created'])
-    await rejected({ url: 'https://a.example.com', events }, { events: ['must be a list of event types'] });
+    await assertRejected(
+      { url: 'https://a.example.com', events },
+      { events: ['must be a list of event types'] },
+    );
   const events = ['*'];
   for (const [url, why] of [
     ['ftp://a.example.com/', 'must be a URL that starts with https://'],
@@ -251,7 +254,7 @@ test('webhooks and events of another store are not found', async () => {
   assert.deepEqual((await service.request('/events', { token: stranger })).json, { events: [] });
   problemOf(await service.request(`/events?after=${eventId}`, { token: stranger }), {
     code: 'invalid-query',
-    errors: { after: ['names no event'] },
+    errors: { after: ['must be the id of an event'] },
   });
 });
 
@@ -286,7 +289,7 @@ test('tests, failures and redeliveries are in the delivery log', async () => {
   assert.equal(webhookOf(await shop.ask(`/webhooks/${id}`)).failing_since, null);
   problemOf(await shop.ask(`/events/${eventId}/redeliver`, { method: 'POST', json: { webhook_id: 5 } }), {
     code: 'invalid-parameter',
-    errors: { webhook_id: ['names no webhook'] },
+    errors: { webhook_id: ['must be the id of a webhook'] },
   });
   assert.match(
     await fetch(new URL('/metrics', shop.service.url)).then((response) => response.text()),

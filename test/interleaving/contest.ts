@@ -56,10 +56,13 @@ export type Contest = {
 
 /**
  * A violation of a contest. `error`: a caller got an unexpected error. `books`: the ledger does not agree.
- * `effect`: no order explains the successes and errors. `words`: no order explains only the data of an error
- * besides its code (the available amount, for example).
+ * `effect`: no order explains the successes and errors. `data`: an order explains those, but not the data of an
+ * error, such as the available amount.
  */
-export type Violation = { readonly kind: 'error' | 'books' | 'effect' | 'words'; readonly reported: string };
+export type Violation = {
+  readonly kind: 'error' | 'books' | 'effect' | 'data';
+  readonly description: string;
+};
 
 export type Verdict = {
   /** Undefined if the contest was fair. */
@@ -68,8 +71,19 @@ export type Verdict = {
 };
 
 /** Prepares the stage, runs the contest in a random order, and rolls everything back. */
-export function contend(arena: Arena, { preparation, contenders }: Contest, random: () => number): Verdict {
-  const { stage, ctx, store, clock } = arena;
+export function contend(arena: Arena, contest: Contest, random: () => number): Verdict {
+  return withContest(arena, contest, (run) => run(random));
+}
+
+/**
+ * Prepares the stage, and rolls everything back after `body`, which can run the contest any number of times:
+ * each run begins from the same state. The result of a sequential order is the same each time.
+ */
+export function withContest<T>(
+  { stage, ctx, store, clock }: Arena,
+  { preparation, contenders }: Contest,
+  body: (run: (random: () => number) => Verdict) => T,
+): T {
   const start = clock.now();
   return stage.attempt(() => {
     const ids: Ids = { cards: [], holds: [], transfers: [] };
@@ -81,15 +95,22 @@ export function contend(arena: Arena, { preparation, contenders }: Contest, rand
     const desk: ContestDesk = { ctx, store, places: ids, versions };
     const scripts = contenders.map((each) => () => each(desk));
     const see = (outcomes: readonly Outcome<Done>[]): Seen => seenOf(stage, desk, outcomes);
-    const { ran, seen } = stage.attempt(() => {
-      const interleaved = stage.interleave(scripts, random);
-      return { ran: interleaved, seen: see(interleaved.outcomes) };
+    const known = new Map<string, Seen>();
+    const inOrder = (order: readonly number[]): Seen => {
+      const key = order.join();
+      const seen = known.get(key) ?? stage.attempt(() => see(stage.inTurn(scripts, order)));
+      known.set(key, seen);
+      return seen;
+    };
+    const result = body((random) => {
+      const { ran, seen } = stage.attempt(() => {
+        const interleaved = stage.interleave(scripts, random);
+        return { ran: interleaved, seen: see(interleaved.outcomes) };
+      });
+      return { violation: evaluate(seen, ran, inOrder), ran };
     });
-    const inOrder = (order: readonly number[]): Seen =>
-      stage.attempt(() => see(stage.inTurn(scripts, order)));
-    const violation = evaluate(seen, ran, inOrder);
     clock.advance(start - clock.now());
-    return { violation, ran };
+    return result;
   });
 }
 
@@ -99,8 +120,8 @@ function evaluate(
   inOrder: (order: readonly number[]) => Seen,
 ): Violation | undefined {
   const hasBroken = outcomes.some((outcome) => 'thrown' in outcome && !(outcome.thrown instanceof Fault));
-  if (hasBroken) return { kind: 'error', reported: seen.words };
-  if (!seen.agrees) return { kind: 'books', reported: seen.words };
+  if (hasBroken) return { kind: 'error', description: seen.words };
+  if (!seen.agrees) return { kind: 'books', description: seen.words };
   const serial = new Set<string>();
   let hasEffect = false;
   // The order in which they ended explains most contests.
@@ -111,8 +132,8 @@ function evaluate(
     serial.add(`  in turn: ${other.words}`);
   }
   return {
-    kind: hasEffect ? 'words' : 'effect',
-    reported: [`  at once: ${seen.words}`, ...serial].join('\n'),
+    kind: hasEffect ? 'data' : 'effect',
+    description: [`  at once: ${seen.words}`, ...serial].join('\n'),
   };
 }
 
@@ -143,16 +164,16 @@ type Seen = {
  * nothing whether it is closed or not, and any caller can close it.
  */
 function seenOf(stage: Stage, desk: Desk, outcomes: readonly Outcome<Done>[]): Seen {
-  // An event's id can be taken: the trigger has moved the id of a concurrent transaction beyond those drawn so far.
+  // An event's id can be taken: the trigger has moved the id of a concurrent transaction beyond those generated so far.
   const [expired] = stage.inTurn([() => expireHolds(desk.ctx, 1_000)], [0]);
   if (expired && 'thrown' in expired) throw expired.thrown;
   const left = desk.places.cards.map((cardId) => stage.run(stateOf(desk, cardId)));
   const { mismatches } = stage.run(verify(5));
   const write = (errorOf: (error: unknown) => unknown): string => {
-    const reported = outcomes.map((outcome) =>
+    const results = outcomes.map((outcome) =>
       'done' in outcome ? stage.run(reportOf(desk, outcome.done)) : errorOf(outcome.thrown),
     );
-    return JSON.stringify({ reported, left, ...(mismatches.length > 0 && { mismatches }) }, (_key, value: unknown) =>
+    return JSON.stringify({ results, left, ...(mismatches.length > 0 && { mismatches }) }, (_key, value: unknown) =>
       typeof value === 'bigint' ? Number(value) : value,
     );
   };

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Action, Changes } from '../support/reference-model.ts';
 import { seeded } from '../support/seeded.ts';
-import { contend, contender, openArena, type Preparation } from './contest.ts';
+import { contender, openArena, withContest, type Preparation } from './contest.ts';
 
 const orders = 400;
 
@@ -76,13 +76,15 @@ for (const [name, preparation, ...actions] of cases) {
     using arena = openArena();
     const kinds = new Map<string, number>();
     let example = '';
-    for (let seed = 1; seed <= orders; seed += 1) {
-      const { violation } = contend(arena, { preparation, contenders: actions.map(contender) }, seeded(seed));
-      if (!violation) continue;
-      kinds.set(violation.kind, (kinds.get(violation.kind) ?? 0) + 1);
-      example ||= `seed ${seed}\n${violation.reported}`;
-    }
-    const tally = [...kinds].map(([kind, times]) => `${kind} ${times}`).join(', ');
-    assert.equal(tally, '', `of ${orders} orders; ${example}`);
+    withContest(arena, { preparation, contenders: actions.map(contender) }, (run) => {
+      for (let seed = 1; seed <= orders; seed += 1) {
+        const { violation } = run(seeded(seed));
+        if (!violation) continue;
+        kinds.set(violation.kind, (kinds.get(violation.kind) ?? 0) + 1);
+        example ||= `seed ${seed}\n${violation.description}`;
+      }
+    });
+    const violations = [...kinds].map(([kind, times]) => `${kind} ${times}`).join(', ');
+    assert.equal(violations, '', `of ${orders} orders; ${example}`);
   });
 }

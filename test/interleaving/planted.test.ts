@@ -10,7 +10,7 @@ import test from 'node:test';
 import { readThenWriteDebit, unguardedDebit } from '../support/planted-debit.ts';
 import { seeded } from '../support/seeded.ts';
 import { planted, real, type Debit } from '../money/debits.ts';
-import { contend, openArena, type Contender, type Violation } from './contest.ts';
+import { openArena, withContest, type Contender, type Violation } from './contest.ts';
 
 /** Counts the violations, by kind, of concurrent debits of a card that can afford only some of them. */
 function contendWith(debit: Debit, orders = 300): ReadonlyMap<Violation['kind'], number> {
@@ -23,10 +23,12 @@ function contendWith(debit: Debit, orders = 300): ReadonlyMap<Violation['kind'],
         debit(desk, amount),
   );
   const preparation = [{ kind: 'issue', amount: 3_000n, expiresOn: null }] as const;
-  for (let seed = 1; seed <= orders; seed += 1) {
-    const { violation } = contend(arena, { preparation, contenders }, seeded(seed));
-    if (violation) found.set(violation.kind, (found.get(violation.kind) ?? 0) + 1);
-  }
+  withContest(arena, { preparation, contenders }, (run) => {
+    for (let seed = 1; seed <= orders; seed += 1) {
+      const { violation } = run(seeded(seed));
+      if (violation) found.set(violation.kind, (found.get(violation.kind) ?? 0) + 1);
+    }
+  });
   return found;
 }
 

@@ -18,7 +18,7 @@ import type { Environment } from '../support/engine-database.ts';
 import { engine } from '../support/engine.ts';
 import { newCustomer, nothingAcknowledged, type Acknowledged, type Customer } from './customer.ts';
 import { newStore } from './open-books.ts';
-import { openTill, type Till } from './till.ts';
+import { openMoneyClient, type MoneyClient } from './client.ts';
 
 export type CrashPlan = {
   readonly rounds: number;
@@ -61,28 +61,28 @@ export async function crash({
   for (let round = 0; round <= rounds; round += 1) {
     const { process: service, url } = await serve(environment, imports);
     try {
-      const till = openTill(url, token);
+      const client = openMoneyClient(url, token);
       if (round === 0) {
-        const shared = await issueShared(till, acknowledged);
+        const shared = await issueShared(client, acknowledged);
         customers = Array.from({ length: customersAtOnce }, (_, place) =>
           newCustomer(`customer-${place}`, { shared, acknowledged, random, complain }),
         );
       }
       left += customers.filter((customer) => customer.open()).length;
-      const decided = await Promise.all(customers.map((customer) => customer.decide(till)));
+      const decided = await Promise.all(customers.map((customer) => customer.decide(client)));
       done += decided.filter(Boolean).length;
-      await compare(environment, acknowledged, { unanswered: 0, complain });
+      await compare(environment, acknowledged, { openRequests: 0, complain });
       if (round === rounds) break;
 
-      const working = Promise.all(customers.map((customer) => customer.work(till)));
+      const working = Promise.all(customers.map((customer) => customer.work(client)));
       await wait(killAfter.min + random() * (killAfter.max - killAfter.min));
       service.kill('SIGKILL');
       await working;
     } finally {
       await end(service);
     }
-    const unanswered = customers.filter((customer) => customer.open()).length;
-    await compare(environment, acknowledged, { unanswered, complain });
+    const openRequests = customers.filter((customer) => customer.open()).length;
+    await compare(environment, acknowledged, { openRequests, complain });
   }
   return { complaints, acknowledged: acknowledged.requests, left, done };
 }
@@ -95,9 +95,9 @@ async function openStore(environment: Environment): Promise<string> {
   return secret.reveal();
 }
 
-async function issueShared(till: Till, { balances }: Acknowledged): Promise<readonly number[]> {
+async function issueShared(client: MoneyClient, { balances }: Acknowledged): Promise<readonly number[]> {
   for (let made = 0; made < sharedCards; made += 1) {
-    const { card } = await till({ line: 'POST /gift_card', json: { initial_value: '1000.00' } });
+    const { card } = await client({ line: 'POST /gift_card', json: { initial_value: '1000.00' } });
     if (card) balances.set(card.id, card.balance);
   }
   return [...balances.keys()];
@@ -157,7 +157,7 @@ function* stored(): Script<{
 async function compare(
   environment: Environment,
   acknowledged: Acknowledged,
-  { unanswered, complain }: { readonly unanswered: number; readonly complain: (complaint: string) => void },
+  { openRequests, complain }: { readonly openRequests: number; readonly complain: (complaint: string) => void },
 ): Promise<void> {
   await using database = await openDatabase(readConfig(environment), { prepare: false });
   const { mismatches, cards, transfers, holds } = await database.storage.read(stored);
@@ -177,17 +177,17 @@ async function compare(
     cards: cards.length,
     holds: holds.length,
   };
-  const reported = {
+  const confirmed = {
     transactions: acknowledged.transactions.size,
     adjustments: acknowledged.adjustments,
     cards: acknowledged.balances.size,
     holds: acknowledged.holds.size,
   };
-  const others = Object.keys(reported).map((name) => there[name as keyof typeof reported] - reported[name as keyof typeof reported]);
-  if (others.some((more) => more < 0) || others.reduce((sum, more) => sum + more, 0) > unanswered)
-    complain(`${JSON.stringify(reported)} were acknowledged, ${unanswered} have no response, ${JSON.stringify(there)} are stored`);
+  const others = Object.keys(confirmed).map((name) => there[name as keyof typeof confirmed] - confirmed[name as keyof typeof confirmed]);
+  if (others.some((more) => more < 0) || others.reduce((sum, more) => sum + more, 0) > openRequests)
+    complain(`${JSON.stringify(confirmed)} were acknowledged, ${openRequests} have no response, ${JSON.stringify(there)} are stored`);
   // The exact state of each card and hold is known once no request is open.
-  if (unanswered > 0) return;
+  if (openRequests > 0) return;
   const held = new Map(holds.map(({ id, status }) => [publicId(id), status]));
   for (const [id, status] of acknowledged.holds) {
     if (held.get(id) !== status) complain(`the hold ${id} is ${held.get(id)}, not ${status}`);

@@ -12,8 +12,8 @@ import {
   voidHold,
   type Reply,
   type Request,
-  type Till,
-} from './till.ts';
+  type MoneyClient,
+} from './client.ts';
 
 /**
  * The requests that a service has acknowledged to its customers. Amounts are minor units, signed by their
@@ -44,9 +44,9 @@ export type Customer = {
   /** Whether a request was sent and has no response. */
   readonly open: () => boolean;
   /** Sends requests until one has no response. */
-  work(till: Till): Promise<void>;
+  work(client: MoneyClient): Promise<void>;
   /** Sends the open request again. @returns whether it had been executed before. */
-  decide(till: Till): Promise<boolean>;
+  decide(client: MoneyClient): Promise<boolean>;
 };
 
 /** Errors that a customer must handle. */
@@ -160,8 +160,8 @@ export function newCustomer(
   };
   const undisable = (card: number) => (): void => void acknowledged.disabled.delete(card);
 
-  const send = async (till: Till, { request, key, onDone }: Asked): Promise<Reply> => {
-    const reply = await till(request, key);
+  const send = async (client: MoneyClient, { request, key, onDone }: Asked): Promise<Reply> => {
+    const reply = await client(request, key);
     asked = undefined;
     if (reply.status < 300) {
       note(reply, request);
@@ -172,20 +172,20 @@ export function newCustomer(
 
   return {
     open: () => asked !== undefined,
-    async work(till) {
+    async work(client) {
       for (;;) {
         requests += 1;
         asked = { ...choose(), key: `${name}-${requests}` };
         try {
-          await send(till, asked);
+          await send(client, asked);
         } catch {
           return;
         }
       }
     },
-    async decide(till) {
+    async decide(client) {
       if (!asked) return false;
-      const { isReplayed } = await send(till, asked);
+      const { isReplayed } = await send(client, asked);
       return isReplayed;
     },
   };

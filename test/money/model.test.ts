@@ -77,7 +77,7 @@ async function take({ model, books, ids }: Pair, step: Step): Promise<string> {
   const before = await storage.read(() => versionOf(books, ids.cards[place ?? -1]));
   const versions = 'naming' in step ? named(step.naming, before) : null;
   const action: Action = toAction(model, ids, step, versions && versions.includes(before));
-  const reported = JSON.stringify(action, (_key, value: unknown) => (typeof value === 'bigint' ? Number(value) : value));
+  const description = JSON.stringify(action, (_key, value: unknown) => (typeof value === 'bigint' ? Number(value) : value));
 
   const expected = apply(model, action);
   const script = (): Script<Done> => perform({ ctx, store, places: ids }, action, versions);
@@ -86,12 +86,12 @@ async function take({ model, books, ids }: Pair, step: Step): Promise<string> {
     (error: unknown) => ({ error: errorOf(error) }),
   );
   if (!('done' in outcome)) {
-    assert.deepEqual(outcome.error, expected, reported);
+    assert.deepEqual(outcome.error, expected, description);
     const after = await storage.read(() => versionOf(books, ids.cards[place ?? -1]));
-    assert.equal(after, before, `${reported} was rejected, but changed the card`);
+    assert.equal(after, before, `${description} was rejected, but changed the card`);
     return `${action.kind} ${outcome.error.code}`;
   }
-  assert.equal(expected, undefined, `${reported} should have been rejected`);
+  assert.equal(expected, undefined, `${description} should have been rejected`);
   const { card, hold, transfer } = outcome.done;
   if (action.kind === 'issue' && card) {
     ids.cards.push(card.id);
@@ -214,11 +214,11 @@ test(`every operation matches the reference model in ${runs} runs of up to 60 op
   await fc.assert(property, { numRuns: runs, seed });
   for (const kind of kinds) assert.ok(taken.has(kind), `no ${kind} was ever executed`);
   t.diagnostic(
-    `${[...taken.values()].reduce((sum, times) => sum + times, 0)} operations, outcomes: ${tally(taken)}`,
+    `${[...taken.values()].reduce((sum, times) => sum + times, 0)} operations, outcomes: ${describeCounts(taken)}`,
   );
 });
 
-function tally(taken: ReadonlyMap<string, number>): string {
+function describeCounts(taken: ReadonlyMap<string, number>): string {
   return [...taken]
     .toSorted(([left], [right]) => (left < right ? -1 : 1))
     .map(([outcome, times]) => `${outcome} ${times}`)

@@ -8,7 +8,7 @@ import type { Hold } from '../../src/domain/hold.ts';
 import type { Transfer } from '../../src/domain/ledger.ts';
 import type { Money } from '../../src/domain/money.ts';
 import type { Store } from '../../src/domain/store.ts';
-import { issue, undo, update } from '../../src/service/card.ts';
+import { issue, reenableCard, update } from '../../src/service/card.ts';
 import { capture, expireHolds, placeHold, voidOpenHold } from '../../src/service/hold.ts';
 import type { MoneyCommand } from '../../src/service/money.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
@@ -28,7 +28,7 @@ export type Desk = { readonly ctx: Context; readonly store: Store; readonly plac
 export type Done = { readonly card?: Card; readonly hold?: Hold; readonly transfer?: Transfer };
 
 /** An id that does not exist. */
-const anonymous = 1;
+const missingId = 1;
 
 const holdsClosedAtOnce = 50;
 
@@ -38,7 +38,7 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
   const actor = 'test';
   const on = (card: number): MoneyCommand => ({
     store,
-    cardId: places.cards[card] ?? anonymous,
+    cardId: places.cards[card] ?? missingId,
     actor,
     reference: null,
     note: null,
@@ -57,7 +57,7 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
     case 'update': {
       const { balance, ...others } = action.changes;
       const changes: CardChanges = { ...others, ...(balance !== undefined && { balance: money(balance) }) };
-      const asked = { changes, releaseHolds: action.releaseHolds, claims: new Map(), claimedCode: null };
+      const asked = { changes, releaseHolds: action.releaseHolds, echoed: new Map(), echoedCode: null };
       const card = yield* update(ctx, { ...on(action.card), ...asked, errors: new FieldErrors() });
       // The response does not show the held amount.
       return { card: { ...card, held: money(0n) } };
@@ -69,19 +69,19 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
     case 'hold':
       return yield* placeHold(ctx, { ...on(action.card), amount: money(action.amount), seconds: action.seconds });
     case 'capture': {
-      const holdId = places.holds[action.hold] ?? anonymous;
+      const holdId = places.holds[action.hold] ?? missingId;
       return yield* capture(ctx, { store, holdId, amount: moneyOrNull(action.amount), actor, note: null, versionsOf });
     }
     case 'void':
-      return yield* voidOpenHold(ctx, { store, holdId: places.holds[action.hold] ?? anonymous, versionsOf });
+      return yield* voidOpenHold(ctx, { store, holdId: places.holds[action.hold] ?? missingId, versionsOf });
     case 'reverse': {
-      const transferId = places.transfers[action.transfer] ?? anonymous;
+      const transferId = places.transfers[action.transfer] ?? missingId;
       const amount = moneyOrNull(action.amount);
       const scopes = action.maySell ? (['write_gift_cards', 'redeem_gift_cards'] as const) : (['redeem_gift_cards'] as const);
       return yield* reverse(ctx, { store, transferId, amount, actor, note: null, scopes, versionsOf });
     }
     case 'undo':
-      return { card: yield* undo(ctx, on(action.card)) };
+      return { card: yield* reenableCard(ctx, on(action.card)) };
     case 'expire':
       yield* expireHolds(ctx, holdsClosedAtOnce);
       return {};
@@ -96,9 +96,9 @@ export function errorOf(error: unknown): {
   readonly reversible?: bigint;
 } {
   if (!(error instanceof Fault)) throw error;
-  const reported = Object.entries(error.extensions ?? {}).map(([name, text]) => {
+  const data = Object.entries(error.extensions ?? {}).map(([name, text]) => {
     assert.match(text, /^\d+\.\d\d$/, `${name} of ${error.code}`);
     return [name, BigInt(text.replace('.', ''))] as const;
   });
-  return { code: error.code, ...Object.fromEntries(reported) };
+  return { code: error.code, ...Object.fromEntries(data) };
 }

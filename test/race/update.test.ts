@@ -146,7 +146,7 @@ race(
       if (response.status !== 200) {
         problemOf(response, {
           code: 'invalid-parameter',
-          errors: { balance: ['cannot change: the card is disabled'] },
+          errors: { balance: ['cannot be changed: the card is disabled'] },
         });
       }
     }

@@ -23,7 +23,7 @@ import { startStandby, type Standby } from '../support/postgres-standby.ts';
 import { seeded } from '../support/seeded.ts';
 import { openShop, serve, startServing } from '../support/served.ts';
 import {
-  assertAcknowledged,
+  assertAppliedOnce,
   countSuccesses,
   newRetryingClients,
   errorsOf,
@@ -64,7 +64,7 @@ test(`${failovers} failovers lose and repeat no acknowledged change, even if old
   const urls = [first.url, second.url];
   const clients = newRetryingClients(12, { token, random });
   let isOver = false;
-  const working = Promise.all(clients.map((teller) => teller.work(urls, () => isOver)));
+  const working = Promise.all(clients.map((client) => client.work(urls, () => isOver)));
 
   for (let round = 1; round <= failovers; round += 1) {
     await untilEachSucceeds(clients, 3);
@@ -121,13 +121,13 @@ test(`${failovers} failovers lose and repeat no acknowledged change, even if old
   await untilEachSucceeds(clients, 2);
   isOver = true;
   await working;
-  await assertAcknowledged(clients, (text) => primary.query(text), keysFileIn(folder));
+  await assertAppliedOnce(clients, (text) => primary.query(text), keysFileIn(folder));
   await assertVerifies(environment);
   for (const service of [first, second]) {
     assert.doesNotMatch(service.output(), /"level":"fatal"/);
     assert.equal(service.errors(), '');
   }
-  const replays = clients.reduce((sum, teller) => sum + teller.replays, 0);
+  const replays = clients.reduce((sum, client) => sum + client.replays, 0);
   t.diagnostic(
     `${countSuccesses(clients)} acknowledged, ${replays} of them by a repeated request; ${JSON.stringify(errorsOf(clients))}`,
   );

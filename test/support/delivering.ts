@@ -21,12 +21,12 @@ type HttpResponse =
   | { readonly status: number; readonly body?: string; readonly retryAfter?: string }
   | { readonly failure: 'connect' | 'timeout' | 'forbidden-address' };
 
-function responded(response: HttpResponse): PostResult {
+function toPostResult(response: HttpResponse): PostResult {
   if ('failure' in response)
     return {
       kind: 'failed',
       reason: response.failure,
-      detail: `no answer: ${response.failure}`,
+      detail: `no response: ${response.failure}`,
       durationMs: 1,
     };
   const { status, body = '', retryAfter } = response;
@@ -44,11 +44,11 @@ function responded(response: HttpResponse): PostResult {
 function outboundTo(receive: Receive): Outbound {
   return {
     async post(request) {
-      const calledOff = Promise.withResolvers<PostResult>();
+      const aborted = Promise.withResolvers<PostResult>();
       request.signal?.addEventListener('abort', () =>
-        calledOff.resolve({ kind: 'failed', reason: 'cancelled', detail: 'called off', durationMs: 1 }),
+        aborted.resolve({ kind: 'failed', reason: 'cancelled', detail: 'aborted', durationMs: 1 }),
       );
-      return Promise.race([Promise.resolve(receive(request)).then(responded), calledOff.promise]);
+      return Promise.race([Promise.resolve(receive(request)).then(toPostResult), aborted.promise]);
     },
     [Symbol.dispose]: () => undefined,
   };

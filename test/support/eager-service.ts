@@ -3,12 +3,10 @@
  * [limits]`, with the environment of the service. The limits are JSON.
  */
 
-import type { Limits } from '../../src/config.ts';
-import { startOn } from './postgres-service.ts';
+import { readConfig, type Limits } from '../../src/config.ts';
+import { start } from '../../src/main.ts';
 
-const service = await startOn(process.env as Record<string, string>, {
-  holdExpiryPeriodMs: 50,
-  upkeepRowsMax: 20,
-  ...(JSON.parse(process.argv[2] ?? '{}') as Partial<Limits>),
-});
-process.stdout.write(`${JSON.stringify({ url: service.url })} serves\n`);
+const config = readConfig();
+const often = { holdExpiryPeriodMs: 50, upkeepRowsMax: 20 };
+const chosen = JSON.parse(process.argv[2] ?? '{}') as Partial<Limits>;
+await start({ ...config, limits: { ...config.limits, ...often, ...chosen } });

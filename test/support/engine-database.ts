@@ -74,7 +74,7 @@ const notState: ReadonlySet<string> = new Set([
 ]);
 
 /** The columns of an email that are set when it is queued. Background work changes the others. */
-const bookedOfEmail: ReadonlySet<string> = new Set([
+const scheduledColumns: ReadonlySet<string> = new Set([
   'store_id',
   'card_id',
   'id',
@@ -86,7 +86,7 @@ const bookedOfEmail: ReadonlySet<string> = new Set([
 /** Whether a table's column belongs to `EngineDatabase.state`. */
 export function isState(table: string, column: string): boolean {
   if (notState.has(table) || column === 'last_used_at') return false;
-  return table !== 'email_deliveries' || bookedOfEmail.has(column);
+  return table !== 'email_deliveries' || scheduledColumns.has(column);
 }
 
 /** The text of `EngineDatabase.state`: tables and their rows, one line each. */

@@ -40,6 +40,18 @@ export type FaultyDisk = Disposable & {
   readonly set: (switches: Switches) => void;
 };
 
+let compiled: string | undefined;
+
+/** Returns the path of the library, which this process compiles once. */
+function compiledLibrary(): string {
+  if (compiled !== undefined) return compiled;
+  const folder = mkdtempSync(join(tmpdir(), 'largesse-faulty-disk-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  compile(join(folder, 'faulty-disk.so'));
+  compiled = join(folder, 'faulty-disk.so');
+  return compiled;
+}
+
 /** Compiles the library. @throws Error with the output of the compiler. */
 function compile(target: string): void {
   const flags = ['-shared', '-fPIC', '-O1', '-Wall', '-Wextra', '-Werror'];
@@ -50,8 +62,7 @@ function compile(target: string): void {
 /** Puts a folder on a disk that can fail. With a trace, syncs do not reach the real disk. */
 export function faultyDisk(observed: string, { isTraced }: { readonly isTraced: boolean }): FaultyDisk {
   const folder = mkdtempSync(join(tmpdir(), 'largesse-faults-'));
-  const library = join(folder, 'faulty-disk.so');
-  compile(library);
+  const library = compiledLibrary();
   const trace = join(folder, 'trace');
   writeFileSync(trace, '');
   const switchFile = join(folder, 'switches');

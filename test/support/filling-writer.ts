@@ -44,7 +44,7 @@ function codeOf(error: unknown): string {
   return error instanceof Fault ? error.code : String(error);
 }
 
-const reported = <T>(response: Promise<T>): Promise<T | string> => response.catch(codeOf);
+const resultOrCode = <T>(response: Promise<T>): Promise<T | string> => response.catch(codeOf);
 
 const write = (row: string, id: number): Promise<void> =>
   engine.write(function* (): Script<void> {
@@ -65,9 +65,9 @@ for (let turn = 0; turn < turnsMax && rejected.length === 0; turn += 1) {
     else rejected.push({ row, code: codeOf(outcome.reason) });
   }
 }
-const readAfter = await reported(rowsRead());
+const readAfter = await resultOrCode(rowsRead());
 if (ballast !== undefined) rmSync(ballast);
-const writeAfter = (await reported(write('row-after', 1_000_000))) ?? 'done';
+const writeAfter = (await resultOrCode(write('row-after', 1_000_000))) ?? 'done';
 if (writeAfter === 'done') acknowledged.push('row-after');
 const findings: Findings = { acknowledged, rejected, failures, readAfter, writeAfter };
 process.stdout.write(`${JSON.stringify(findings)}\n`);

@@ -32,14 +32,14 @@ export function manualClock(at: number = noon): ManualClock {
 }
 
 /** A context whose system clock is behind the given one, as after a jump. The given clock is correct. */
-export function contextBehind(ctx: Context, ms: number): Context {
-  const behind = (): number => ctx.clock.now() - ms;
+export function contextWithSlowClock(ctx: Context, ms: number): Context {
+  const slowNow = (): number => ctx.clock.now() - ms;
   return {
     ...ctx,
     clock: {
       ...ctx.clock,
-      now: behind,
-      earliest: behind,
+      now: slowNow,
+      earliest: slowNow,
       latest: () => ctx.clock.now(),
       retainFrom: () => 0,
     },
@@ -131,8 +131,8 @@ export function updateCommand(
     actor: 'test',
     changes,
     releaseHolds: false,
-    claims: new Map(),
-    claimedCode: null,
+    echoed: new Map(),
+    echoedCode: null,
     versions: null,
     errors: new FieldErrors(),
     ...given,

@@ -25,10 +25,10 @@ async function decideAll(
 ): Promise<number> {
   const done = await assertHolds(database, clients);
   await Promise.all(
-    clients.map(async (till) => {
-      const { open } = till;
+    clients.map(async (client) => {
+      const { open } = client;
       if (!open) return;
-      const { replayed } = await till.decide(url);
+      const { replayed } = await client.decide(url);
       assert.equal(replayed, done.has(open), `${open.method} with the key ${open.key}`);
     }),
   );
@@ -37,15 +37,15 @@ async function decideAll(
 }
 
 /** Asserts that the service returns the last known card of each client. */
-async function assertAcknowledged(url: string, token: string, clients: readonly LoadClient[]): Promise<void> {
+async function assertLastCards(url: string, token: string, clients: readonly LoadClient[]): Promise<void> {
   const lasts = clients.flatMap(({ cards }) => [...cards.values()].at(-1) ?? []);
   for (const { id, balance, note, isDisabled } of lasts) {
     const response = await fetch(`${url}/gift_card/${id}`, { headers: { authorization: `Bearer ${token}` } });
-    const { gift_card: reported } = (await response.json()) as {
+    const { gift_card: card } = (await response.json()) as {
       readonly gift_card: Readonly<Record<string, unknown>>;
     };
     assert.deepEqual(
-      [reported['balance'], reported['note'], reported['disabled_at'] !== null],
+      [card['balance'], card['note'], card['disabled_at'] !== null],
       [balance, note, isDisabled],
     );
   }
@@ -53,12 +53,12 @@ async function assertAcknowledged(url: string, token: string, clients: readonly 
 
 /** Asserts that the last acknowledged request of each client before the kill gets the same response again. */
 async function assertReplayed(url: string, clients: readonly LoadClient[]): Promise<void> {
-  await Promise.all(clients.map((till) => till.repeat(url)));
+  await Promise.all(clients.map((client) => client.repeat(url)));
 }
 
 /** Works until the process is killed. Until then, clients get only successes. */
 async function workUntilKilled(clients: readonly LoadClient[], url: string): Promise<void> {
-  const outcomes = await Promise.all(clients.map((till) => till.work(url, () => false)));
+  const outcomes = await Promise.all(clients.map((client) => client.work(url, () => false)));
   for (const outcome of outcomes) assert.equal(outcome?.status, undefined, 'a 503 from a running service');
 }
 
@@ -101,7 +101,7 @@ export async function killUnderLoad(
     await verifying;
     await assertReplayed(service.url, clients);
     totals.done += await decideAll(service.url, database, clients);
-    await assertAcknowledged(service.url, token, clients);
+    await assertLastCards(service.url, token, clients);
     const before = countAcknowledged(clients);
     const working = workUntilKilled(clients, service.url);
     await wait(random.between(20, 700));
@@ -119,8 +119,8 @@ export async function killUnderLoad(
   await assertReplayed(service.url, clients);
   totals.done += await decideAll(service.url, database, clients);
   await assertVerified(environment);
-  for (const till of clients) till.close();
-  const cards = clients.flatMap((till) => [...till.cards.values()]);
+  for (const client of clients) client.close();
+  const cards = clients.flatMap((client) => [...client.cards.values()]);
   const acknowledged = countAcknowledged(clients);
   assert.ok(acknowledged > rounds, `only ${acknowledged} requests were acknowledged`);
   t.diagnostic(

@@ -236,7 +236,7 @@ export function openLoadClients(
   count: number,
   token: string,
   random: Seeded,
-  prefix = 'till',
+  prefix = 'client',
 ): readonly LoadClient[] {
   return Array.from(
     { length: count },

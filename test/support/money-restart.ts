@@ -9,7 +9,7 @@ import { readConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
 import { currencyOf } from '../../src/domain/currency.ts';
 import { scopes } from '../../src/domain/store.ts';
-import { logThrough } from '../../src/log.ts';
+import { logWith } from '../../src/log.ts';
 import { start, type Service } from '../../src/main.ts';
 import { createStore } from '../../src/service/store.ts';
 import { createToken } from '../../src/service/token.ts';
@@ -40,7 +40,7 @@ export async function startRestartable({
   const clock = testClock();
   const token = await openShop(config, clock, undoWindowMinutes);
   const sink = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const log = logThrough(pino({ level: 'info' }, sink));
+  const log = logWith(pino({ level: 'info' }, sink));
   let service: Service = await start(config, { clock, log });
 
   return {

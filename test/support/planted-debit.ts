@@ -5,7 +5,7 @@ import { Fault } from '../../src/domain/fault.ts';
 import { debitOf } from '../../src/domain/ledger.ts';
 import type { Money } from '../../src/domain/money.ts';
 import { record, requireCard } from '../../src/service/money.ts';
-import type { Moved } from '../../src/service/spend.ts';
+import type { MovementResult } from '../../src/service/spend.ts';
 import { execute, sql, parallel, type Script } from '../../src/storage/sql.ts';
 import { findChainEnd } from '../../src/storage/transfer.ts';
 
@@ -14,7 +14,10 @@ type DebitCommand = { readonly storeId: number; readonly cardId: number; readonl
 const details = { actor: 'test', reference: null, note: null, orderId: null };
 
 /** Reads the balance, and then writes the difference: a concurrent debit is lost. */
-export function* readThenWriteDebit(ctx: Context, { storeId, cardId, amount }: DebitCommand): Script<Moved> {
+export function* readThenWriteDebit(
+  ctx: Context,
+  { storeId, cardId, amount }: DebitCommand,
+): Script<MovementResult> {
   const { balance, held } = yield* requireCard(storeId, cardId);
   const left = balance.minor - amount.minor;
   if (left < held.minor) throw new Fault('insufficient-balance');
@@ -26,7 +29,10 @@ export function* readThenWriteDebit(ctx: Context, { storeId, cardId, amount }: D
 }
 
 /** Moves the balance in one statement, but without the guard: the balance can be too low. */
-export function* unguardedDebit(ctx: Context, { storeId, cardId, amount }: DebitCommand): Script<Moved> {
+export function* unguardedDebit(
+  ctx: Context,
+  { storeId, cardId, amount }: DebitCommand,
+): Script<MovementResult> {
   yield* execute(sql`
     update gift_cards set balance = balance - ${amount.minor}, version = version + 1
     where store_id = ${storeId} and id = ${cardId} and disabled_at is null`);

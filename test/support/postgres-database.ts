@@ -2,8 +2,8 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Client, DatabaseError } from 'pg';
-import { openPool, queryOnce, type PostgresAddress, type Row } from './postgres-client.ts';
+import { Client, DatabaseError, type Pool } from 'pg';
+import { openPool, type PostgresAddress, type Row } from './postgres-client.ts';
 import { startPostgres, type PostgresServer } from './postgres-server.ts';
 
 const attemptsMax = 20;
@@ -20,6 +20,7 @@ let shared: Promise<PostgresAddress> | undefined;
 export function startSharedPostgres(): Promise<PostgresServer> {
   return startPostgres({
     collation: 'language',
+    authentication: 'md5',
     settings: { timezone: 'Asia/Kathmandu', datestyle: 'SQL, DMY', intervalstyle: 'iso_8601' },
   });
 }
@@ -109,14 +110,29 @@ export async function templateDatabase(
 
 /** Errors of concurrent creations or drops of databases, and of a server without a free connection. */
 const passing = new Set(['55006', '53300', '57P03', '23505', 'XX000']);
+/** Errors of a connection that ended since its last use. */
+const ended = new Set(['57P01', 'ECONNRESET', 'EPIPE']);
+
+/** Connections for creations and drops, by server. A new connection costs as much as a creation. */
+const administrators = new Map<string, Pool>();
+
+function administratorOf(url: string): Pool {
+  const pool = administrators.get(url) ?? openPool(url);
+  administrators.set(url, pool);
+  return pool;
+}
 
 async function patiently(url: string, text: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await queryOnce(url, text);
+      await administratorOf(url).query(text);
       return;
     } catch (error) {
-      const isPassing = error instanceof DatabaseError && passing.has(error.code ?? '');
+      const { code = '', message } = error as Error & { readonly code?: string };
+      const isPassing =
+        (error instanceof DatabaseError && passing.has(code)) ||
+        ended.has(code) ||
+        /terminated/.test(message);
       if (!isPassing || attempt === attemptsMax) throw error;
       await wait(Math.random() * pauseMaxMs);
     }

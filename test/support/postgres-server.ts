@@ -3,8 +3,9 @@
  * started them.
  */
 
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { findPostgres, makeMemoryFolder, makeServerFolder, serverAccount } from './postgres-binaries.ts';
@@ -18,6 +19,7 @@ import {
   type Belongings,
   type GuardedProcess,
 } from './postgres-process.ts';
+import { runFolder } from './scratch.ts';
 
 const startTimeoutMs = 60_000;
 const stopTimeoutMs = 30_000;
@@ -46,7 +48,7 @@ const ordinarySettings: Settings = {
   jit: 'off',
 };
 
-/** For servers whose data does not have to survive a crash. */
+/** For servers whose data does not have to survive the kill of their processes. */
 const hastySettings: Settings = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -58,10 +60,18 @@ const hastySettings: Settings = {
 /** The default collation of a database: by bytes, or by language. */
 type Collation = 'bytes' | 'language';
 
-type PostgresOptions = {
-  /** Whether acknowledged commits survive a crash. Slower. */
+/** How clients prove the password: as in production, or with an eighth of the processor time. */
+type Authentication = 'scram-sha-256' | 'md5';
+
+/** What the data folder of a new server depends on. */
+type Cluster = { readonly collation: Collation; readonly authentication: Authentication };
+
+type PostgresOptions = Partial<Cluster> & {
+  /**
+   * Whether acknowledged commits survive the kill of the server's processes. It has the settings of
+   * production, but its files can be in memory: no test cuts the power of a PostgreSQL server.
+   */
   readonly durable?: boolean;
-  readonly collation?: Collation;
   readonly settings?: Settings;
 };
 
@@ -231,8 +241,8 @@ function removeFolders({ folder, data }: Belongings): void {
   for (const path of [folder, data]) rmSync(path, { recursive: true, force: true });
 }
 
-/** Fills the data folder of a new server, and guards it until the server starts. */
-async function initialise(parts: Omit<Parts, 'port'>, collation: Collation): Promise<GuardedProcess> {
+/** Fills the data folder of a new server with `initdb`. Takes almost a second of processor time. */
+async function initialise(parts: Omit<Parts, 'port'>, { collation, authentication }: Cluster): Promise<void> {
   const { binaries, folder, data, password } = parts;
   const passwordFile = join(folder, 'password');
   writeFileSync(passwordFile, password);
@@ -241,7 +251,7 @@ async function initialise(parts: Omit<Parts, 'port'>, collation: Collation): Pro
     `--pgdata=${data}`,
     `--pwfile=${passwordFile}`,
     '--username=postgres',
-    '--auth=scram-sha-256',
+    `--auth=${authentication}`,
     '--encoding=UTF8',
     '--locale=C',
     '--wal-segsize=1',
@@ -252,11 +262,46 @@ async function initialise(parts: Omit<Parts, 'port'>, collation: Collation): Pro
   for (const provider of collation === 'language' ? [icu, []] : [[]]) {
     const program = await startGuarded([...command, ...provider], parts);
     await program.gone(startTimeoutMs);
-    // A failed attempt removes its files.
-    if (existsSync(join(data, 'PG_VERSION'))) return program;
     program.handOver();
+    // A failed attempt removes its files.
+    if (existsSync(join(data, 'PG_VERSION'))) return;
   }
   throw new Error(`initdb failed:\n${readFileSync(join(folder, 'server.log'), 'utf8')}`);
+}
+
+/** Copies the data folder of a server, which must be stopped, with the owner of its files. */
+export function copyData(from: string, to: string): void {
+  // The target of a memory folder exists.
+  const { status, stderr } = spawnSync('cp', ['-R', '-p', `${from}/.`, to], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`the data folder could not be copied: ${stderr}`);
+}
+
+/**
+ * Fills the data folder of a new server with a copy of the run's first one of that kind, whose password it
+ * has.
+ *
+ * @returns the password.
+ */
+async function fillData(parts: Omit<Parts, 'port'>, cluster: Cluster): Promise<string> {
+  const template = join(runFolder(), `postgres-${cluster.collation}-${cluster.authentication}`);
+  const passwordOf = (folder: string): string => join(folder, 'password');
+  const dataOf = (folder: string): string => join(folder, 'data');
+  if (existsSync(template)) {
+    copyData(dataOf(template), parts.data);
+    return readFileSync(passwordOf(template), 'utf8');
+  }
+  await initialise(parts, cluster);
+  const draft = `${template}-${randomBytes(6).toString('hex')}`;
+  mkdirSync(dataOf(draft), { recursive: true });
+  copyData(parts.data, dataOf(draft));
+  writeFileSync(passwordOf(draft), parts.password);
+  try {
+    renameSync(draft, template);
+  } catch {
+    // Another process was first.
+    rmSync(draft, { recursive: true, force: true });
+  }
+  return parts.password;
 }
 
 /**
@@ -279,12 +324,12 @@ export async function startOnFreePort(parts: Omit<Parts, 'port'>): Promise<Postg
   }
 }
 
-/** Creates and starts a server. Takes about a second. */
+/** Creates and starts a server. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
-  const { durable = false, collation = 'bytes', settings = {} } = options;
+  const { durable = false, collation = 'bytes', authentication = 'scram-sha-256', settings = {} } = options;
   const account = serverAccount();
   const folder = makeServerFolder(account);
-  const data = (durable ? undefined : makeMemoryFolder(account)) ?? join(folder, 'data');
+  const data = makeMemoryFolder(account) ?? join(folder, 'data');
   try {
     const parts = {
       binaries: findPostgres(folder, account),
@@ -294,10 +339,8 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
       password: randomBytes(12).toString('hex'),
       settings: { ...ordinarySettings, ...(!durable && hastySettings), ...settings },
     };
-    const guard = await initialise(parts, collation);
-    const server = await startOnFreePort(parts);
-    guard.handOver();
-    return server;
+    const password = await fillData(parts, { collation, authentication });
+    return await startOnFreePort({ ...parts, password });
   } catch (error) {
     removeFolders({ folder, data, account });
     throw error;

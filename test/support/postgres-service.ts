@@ -9,7 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { pino } from 'pino';
 import { systemClock } from '../../src/clock.ts';
 import { readConfig, type Limits } from '../../src/config.ts';
-import { logThrough } from '../../src/log.ts';
+import { logWith } from '../../src/log.ts';
 import { start } from '../../src/main.ts';
 import type { Environment } from './engine-database.ts';
 import { command } from './served.ts';
@@ -96,7 +96,7 @@ export async function startOn(
     },
   });
   const config = readConfig(environment);
-  const log = logThrough(pino({ level: 'info', messageKey: 'message' }, sink));
+  const log = logWith(pino({ level: 'info', messageKey: 'message' }, sink));
   const service = await start(
     { ...config, limits: { ...config.limits, ...given } },
     { clock: systemClock, log },
@@ -148,8 +148,8 @@ export function clientOf(url: string, token: string) {
 }
 
 /** Asserts an error that the client can retry. */
-export function assertUnavailable(reported: Acknowledged, code?: 'unavailable' | 'overloaded'): void {
-  assert.equal(reported.status, 503, JSON.stringify(reported));
-  assert.ok(Number(reported.retryAfter) >= 1);
-  if (code) assert.equal(reported.code, code);
+export function assertUnavailable(response: Acknowledged, code?: 'unavailable' | 'overloaded'): void {
+  assert.equal(response.status, 503, JSON.stringify(response));
+  assert.ok(Number(response.retryAfter) >= 1);
+  if (code) assert.equal(response.code, code);
 }

@@ -1,12 +1,10 @@
 /** A second PostgreSQL server that replicates a first one, and can replace it. */
 
-import { spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { makeServerFolder, findPostgres } from './postgres-binaries.ts';
-import type { Belongings } from './postgres-process.ts';
-import { startOnFreePort, type PostgresServer } from './postgres-server.ts';
+import { findPostgres, makeMemoryFolder, makeServerFolder } from './postgres-binaries.ts';
+import { copyData, startOnFreePort, type PostgresServer } from './postgres-server.ts';
 
 const streamingTimeoutMs = 30_000;
 const pollMs = 10;
@@ -33,24 +31,18 @@ export type Standby = AsyncDisposable & {
   readonly promote: () => Promise<void>;
 };
 
-/** Copies the data of a server, which must be stopped. */
-function copyData({ data, account }: Belongings, folder: string): void {
-  const command = ['-R', '-p', data, join(folder, 'data')];
-  const { status, stderr } = spawnSync('cp', command, { ...account, cwd: folder, encoding: 'utf8' });
-  if (status !== 0) throw new Error(`the primary's data could not be copied: ${stderr}`);
-}
-
 /** Starts a copy of a server that replicates it. The server is stopped briefly. */
 async function startCopy(primary: PostgresServer, name: string): Promise<PostgresServer> {
   const { account, password, settings } = primary.parts;
   const folder = makeServerFolder(account);
+  const data = makeMemoryFolder(account) ?? join(folder, 'data');
   try {
     // Keeps the log that a stopped standby misses.
     primary.configure({ wal_keep_size: '1GB' });
     await primary.stop();
-    copyData(primary.parts, folder);
+    copyData(primary.data, data);
     await primary.start();
-    writeFileSync(join(folder, 'data/standby.signal'), '');
+    writeFileSync(join(data, 'standby.signal'), '');
     const follows = {
       primary_conninfo: `host=127.0.0.1 port=${primary.port} user=postgres password=${password} application_name=${name}`,
       wal_retrieve_retry_interval: '200ms',
@@ -58,13 +50,13 @@ async function startCopy(primary: PostgresServer, name: string): Promise<Postgre
     return await startOnFreePort({
       account,
       folder,
-      data: join(folder, 'data'),
+      data,
       binaries: findPostgres(folder, account),
       password,
       settings: { ...settings, ...follows },
     });
   } catch (error) {
-    rmSync(folder, { recursive: true, force: true });
+    for (const path of [folder, data]) rmSync(path, { recursive: true, force: true });
     throw error;
   }
 }

@@ -24,20 +24,20 @@ type Acknowledged = {
 };
 
 /** A client, and its acknowledged requests. */
-type TracedTill = { readonly till: LoadClient; readonly history: readonly Acknowledged[] };
+type TracedClient = { readonly client: LoadClient; readonly history: readonly Acknowledged[] };
 
-function openTracedTill(
+function openTracedClient(
   name: string,
   { token, random, disk }: { readonly token: string; readonly random: Seeded; readonly disk: FaultyDisk },
-): TracedTill {
+): TracedClient {
   const history: Acknowledged[] = [];
-  const till = new LoadClient({
+  const client = new LoadClient({
     name,
     token,
     random,
     acknowledged: (request, card) => history.push({ request, card, position: disk.position() }),
   });
-  return { till, history };
+  return { client, history };
 }
 
 /** What a client knows at a position of the trace. Positions must be requested in ascending order. */
@@ -45,14 +45,14 @@ class Known implements Pick<LoadClient, 'cards' | 'open'> {
   readonly cards = new Map<number, KnownCard>();
   open: OpenRequest | undefined;
   acknowledged = 0;
-  readonly #of: TracedTill;
+  readonly #of: TracedClient;
 
-  constructor(of: TracedTill) {
+  constructor(of: TracedClient) {
     this.#of = of;
   }
 
   advance(position: number): void {
-    const { till, history } = this.#of;
+    const { client, history } = this.#of;
     let next = history[this.acknowledged];
     while (next && next.position <= position) {
       this.cards.set(next.card.id, next.card);
@@ -60,7 +60,7 @@ class Known implements Pick<LoadClient, 'cards' | 'open'> {
       next = history[this.acknowledged];
     }
     // A client sends its next request when it has the response to the last one.
-    this.open = next?.request ?? till.open;
+    this.open = next?.request ?? client.open;
   }
 }
 
@@ -104,7 +104,7 @@ export async function openTracedShop(random: Seeded, connections: number): Promi
   // About the duration on a good disk.
   disk.set({ syncUs: 1_000 });
   const traced = Array.from({ length: connections }, (_, index) =>
-    openTracedTill(`till-${index}`, { token, random, disk }),
+    openTracedClient(`client-${index}`, { token, random, disk }),
   );
   const keysName = basename(database.keysFile);
   return {
@@ -112,14 +112,14 @@ export async function openTracedShop(random: Seeded, connections: number): Promi
     file: join(database.folder, fileName),
     disk,
     environment: { ...database.environment, ...disk.environment },
-    clients: traced.map(({ till }) => till),
+    clients: traced.map(({ client }) => client),
     places(wanted) {
       const ends: number[] = [];
       for (const record of recordsOf(disk.trace)) if (wanted(record)) ends.push(record.end);
       return ends;
     },
     async cutPower(places) {
-      const known = traced.map((till) => new Known(till));
+      const known = traced.map((client) => new Known(client));
       const totals = { cuts: 0, acknowledged: 0, done: 0 };
       const rest = places.toSorted((one, other) => one - other);
       for (const record of recordsOf(disk.trace)) {
@@ -144,7 +144,7 @@ export async function openTracedShop(random: Seeded, connections: number): Promi
       return totals;
     },
     async [Symbol.asyncDispose]() {
-      for (const { till } of traced) till.close();
+      for (const { client } of traced) client.close();
       disk[Symbol.dispose]();
       await database[Symbol.asyncDispose]();
     },
@@ -169,7 +169,7 @@ async function assertWhole(
 }
 
 async function decideAll(clients: readonly LoadClient[], { url }: Served): Promise<void> {
-  await Promise.all(clients.map(async (till) => till.open && till.decide(url)));
+  await Promise.all(clients.map(async (client) => client.open && client.decide(url)));
 }
 
 /**
@@ -178,7 +178,7 @@ async function decideAll(clients: readonly LoadClient[], { url }: Served): Promi
 async function work({ clients }: TracedShop, service: Served, requests: number): Promise<void> {
   await decideAll(clients, service);
   let isOver = false;
-  const working = Promise.all(clients.map((till) => till.work(service.url, () => isOver)));
+  const working = Promise.all(clients.map((client) => client.work(service.url, () => isOver)));
   await untilMoreAcknowledged(clients, requests);
   isOver = true;
   await working;
@@ -204,7 +204,7 @@ export async function workUntilItFails(
 ): Promise<void> {
   await using service = await serve(shop.environment);
   await decideAll(shop.clients, service);
-  const working = Promise.all(shop.clients.map((till) => till.work(service.url, () => false)));
+  const working = Promise.all(shop.clients.map((client) => client.work(service.url, () => false)));
   await untilMoreAcknowledged(shop.clients, requests);
   shop.disk.set(switches);
   await working;

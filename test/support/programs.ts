@@ -32,7 +32,7 @@ export type Program = AsyncDisposable & {
 };
 
 export type ProgramOptions = {
-  /** The whole environment except PATH. */
+  /** The whole environment, except PATH and the cache of compiled sources. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly folder?: string;
 };
@@ -42,8 +42,9 @@ export function startProgram(
   args: readonly string[],
   { environment = {}, folder }: ProgramOptions = {},
 ): Program {
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(command, args, {
-    env: { PATH: process.env['PATH'], ...environment },
+    env: { PATH, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(folder !== undefined && { cwd: folder }),
   });
@@ -75,10 +76,10 @@ export function startProgram(
       for (;;) {
         const found = pattern.exec(texts.output) ?? pattern.exec(texts.errors);
         if (found) return found;
-        const reported = `${command} ${args.join(' ')}\n${texts.output}\n${texts.errors}`;
-        if (hasEnded) throw new Error(`ended without writing ${String(pattern)}: ${reported}`);
+        const description = `${command} ${args.join(' ')}\n${texts.output}\n${texts.errors}`;
+        if (hasEnded) throw new Error(`ended without writing ${String(pattern)}: ${description}`);
         if (performance.now() > deadline)
-          throw new Error(`did not write ${String(pattern)} in time: ${reported}`);
+          throw new Error(`did not write ${String(pattern)} in time: ${description}`);
         await wait(5);
       }
     },

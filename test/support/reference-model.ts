@@ -67,7 +67,7 @@ export type Model = {
   readonly transfers: Transfer[];
 };
 
-/** An error, with its data besides the code. */
+/** The code and the data of an error. */
 export type Rejected = {
   readonly code: FaultCode;
   readonly available?: bigint;

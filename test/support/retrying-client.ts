@@ -54,7 +54,7 @@ function newRetryingClient(
   const cards = new Map<number, Ledger>();
   const successes: number[] = [];
   const errors: string[] = [];
-  const reported = { replays: 0, slowestMs: 0 };
+  const totals = { replays: 0, slowestMs: 0 };
   let requests = 0;
 
   const choose = (): Request => {
@@ -86,7 +86,7 @@ function newRetryingClient(
       });
       const text = await response.text();
       const isReplayed = response.headers.get('idempotent-replayed') === 'true';
-      if (isReplayed) reported.replays += 1;
+      if (isReplayed) totals.replays += 1;
       if (response.status === 201) return JSON.parse(text) as HttpResponse;
       assert.ok([409, 503].includes(response.status), `${path}: ${response.status} ${text}`);
       assert.ok(Number(response.headers.get('retry-after')) >= 1, `${response.status} without Retry-After`);
@@ -95,7 +95,7 @@ function newRetryingClient(
       if (!(error instanceof TypeError)) throw error;
       errors.push('no response');
     } finally {
-      reported.slowestMs = Math.max(reported.slowestMs, performance.now() - startedAt);
+      totals.slowestMs = Math.max(totals.slowestMs, performance.now() - startedAt);
     }
     return undefined;
   };
@@ -120,10 +120,10 @@ function newRetryingClient(
     successes,
     errors,
     get replays() {
-      return reported.replays;
+      return totals.replays;
     },
     get slowestMs() {
-      return reported.slowestMs;
+      return totals.slowestMs;
     },
     async work(urls, isOver) {
       while (!isOver()) {
@@ -144,7 +144,7 @@ function newRetryingClient(
 }
 
 export function newRetryingClients(count: number, given: RetryingClientOptions): readonly RetryingClient[] {
-  return Array.from({ length: count }, (_, place) => newRetryingClient(`teller-${place}`, given));
+  return Array.from({ length: count }, (_, place) => newRetryingClient(`client-${place}`, given));
 }
 
 /** The number of requests that were acknowledged to the clients. */
@@ -171,14 +171,14 @@ export function errorsOf(clients: readonly RetryingClient[]): Readonly<Record<st
 }
 
 /** Asserts that a database has exactly the acknowledged changes: each success is there once. */
-export async function assertAcknowledged(
+export async function assertAppliedOnce(
   clients: readonly RetryingClient[],
   query: (text: string) => Promise<readonly Row[]>,
   keysFile: string,
 ): Promise<void> {
   const ids = publicIdsOf(keysFile);
   const publicId = (text: unknown): number => ids.of(Number(text));
-  const reported = new Map(clients.flatMap(({ cards }) => [...cards]));
+  const ledgers = new Map(clients.flatMap(({ cards }) => [...cards]));
   const cards = await query('select id::text as id, balance::text as balance from gift_cards');
   const transfers = await query(
     `select id::text as id, card_id::text as card from transfers where kind <> 'issue'`,
@@ -186,11 +186,11 @@ export async function assertAcknowledged(
   const held = Map.groupBy(transfers, ({ card }) => publicId(card));
   assert.deepEqual(
     cards.map(({ id }) => publicId(id)).toSorted(byValue),
-    [...reported.keys()].toSorted(byValue),
+    [...ledgers.keys()].toSorted(byValue),
     'the cards',
   );
   for (const { id, balance } of cards) {
-    const ledger = reported.get(publicId(id));
+    const ledger = ledgers.get(publicId(id));
     assert.equal(balance, String(ledger?.balance), `the balance of the card ${String(id)}`);
     const heldIds = (held.get(publicId(id)) ?? []).map((row) => publicId(row['id']));
     assert.deepEqual(

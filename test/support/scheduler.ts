@@ -114,7 +114,7 @@ export function openStage(): Stage {
       return scripts.map((_, caller) => outcomes.get(caller) ?? { thrown: new Error('was left out') });
     },
     interleave: (scripts, random) =>
-      interleave(scripts, { random, probe, commit: (log) => run(playing(log)) }),
+      interleave(scripts, { random, probe, commit: (log) => run(replay(log)) }),
     [Symbol.dispose]: () => database.close(),
   };
 } // prettier-ignore
@@ -146,16 +146,16 @@ function inOneGo<T>(run: Stage['run'], script: (() => Script<T>) | undefined): T
 
 function play(connection: Connection, statements: readonly Statement[]): readonly unknown[] {
   let rows: readonly unknown[] = [];
-  for (const statement of statements) rows = connection.drive(responses(statement));
+  for (const statement of statements) rows = connection.drive(runOne(statement));
   return rows;
 }
 
-function* responses(statement: Statement): Script<readonly unknown[]> {
+function* runOne(statement: Statement): Script<readonly unknown[]> {
   const [rows = []] = yield { statements: [statement], isAwaited: true };
   return rows;
 }
 
-function* playing(log: readonly Statement[]): Script<void> {
+function* replay(log: readonly Statement[]): Script<void> {
   yield { statements: log, isAwaited: true };
 }
 
@@ -167,9 +167,9 @@ type Caller<T> = {
   /** Statements that it has yielded and that have not run yet. */
   waiting: readonly Statement[];
   /** The number of unawaited statements, which come first. */
-  unlooked: number;
+  unawaited: number;
   /** The rows of the awaited statements that have run. */
-  responded: (readonly unknown[])[];
+  results: (readonly unknown[])[];
   /** The script's result. Waiting statements run before the commit. */
   returned: { readonly done: T } | undefined;
   log: Statement[];
@@ -181,8 +181,8 @@ type Caller<T> = {
 
 function fresh<T>(
   script: () => Script<T>,
-): Pick<Caller<T>, 'script' | 'waiting' | 'unlooked' | 'responded' | 'log' | 'returned'> {
-  return { script: script(), waiting: [], unlooked: 0, responded: [], log: [], returned: undefined };
+): Pick<Caller<T>, 'script' | 'waiting' | 'unawaited' | 'results' | 'log' | 'returned'> {
+  return { script: script(), waiting: [], unawaited: 0, results: [], log: [], returned: undefined };
 }
 
 function interleave<T>(
@@ -231,13 +231,13 @@ function interleave<T>(
    */
   const resume = (caller: Caller<T>): void => {
     const heldBack: Statement[] = [];
-    let step = caller.script.next(caller.responded);
+    let step = caller.script.next(caller.results);
     while (step.done !== true && !step.value.isAwaited) {
       heldBack.push(...step.value.statements);
       step = caller.script.next(step.value.statements.map(() => []));
     }
-    caller.responded = [];
-    caller.unlooked = heldBack.length;
+    caller.results = [];
+    caller.unawaited = heldBack.length;
     if (step.done === true) caller.returned = { done: step.value };
     caller.waiting = step.done === true ? heldBack : [...heldBack, ...step.value.statements];
   };
@@ -263,8 +263,8 @@ function interleave<T>(
     }
     for (const key of keys) locks.set(key, place);
     if (keys.length > 0) caller.log.push(statement);
-    if (caller.unlooked > 0) caller.unlooked -= 1;
-    else caller.responded.push(rows);
+    if (caller.unawaited > 0) caller.unawaited -= 1;
+    else caller.results.push(rows);
     caller.waiting = others;
   };
 
@@ -272,9 +272,9 @@ function interleave<T>(
     const ready = callers.flatMap((caller, place) =>
       caller.outcome === undefined && caller.waitsFor === undefined ? [{ caller, place }] : [],
     );
-    const drawn = ready[Math.floor(engine.random() * ready.length)];
-    if (!drawn) break;
-    const { caller, place } = drawn;
+    const chosen = ready[Math.floor(engine.random() * ready.length)];
+    if (!chosen) break;
+    const { caller, place } = chosen;
     try {
       advance(place, caller);
     } catch (error) {

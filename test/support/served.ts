@@ -6,6 +6,7 @@ import { openDatabase } from '../../src/database.ts';
 import { scopes } from '../../src/domain/store.ts';
 import { createStore } from '../../src/service/store.ts';
 import { createToken } from '../../src/service/token.ts';
+import { isEndless, runCommand } from './command-line.ts';
 import type { DatabaseWish, EngineDatabase, Environment } from './engine-database.ts';
 import { engine } from './engine.ts';
 import { newStore } from './fixtures.ts';
@@ -54,7 +55,15 @@ export async function serve(environment: Environment, wrapper?: Wrapper): Promis
   }
 }
 
-/** Runs a command of the command line to its end. */
+/** Runs a command of the command line to its end, in this process unless it is one that waits for a signal. */
 export function command(environment: Environment, ...args: readonly string[]): Promise<Result> {
+  return isEndless(args) ? commandProcess(environment, ...args) : runCommand(args, { environment });
+}
+
+/**
+ * Runs a command to its end in a process: while clients of this process continue to work, and under the
+ * libraries that the environment preloads.
+ */
+export function commandProcess(environment: Environment, ...args: readonly string[]): Promise<Result> {
   return runProgram(process.execPath, [commandLine, ...args], { environment });
 }

@@ -12,15 +12,18 @@ import { openDatabase } from '../../src/database.ts';
 import { currencyOf } from '../../src/domain/currency.ts';
 import { Secret } from '../../src/domain/secret.ts';
 import { scopes as allScopes, type Scope } from '../../src/domain/store.ts';
-import { logThrough } from '../../src/log.ts';
+import { logWith } from '../../src/log.ts';
 import { start } from '../../src/main.ts';
 import { createStore, requireStore, type NewStore } from '../../src/service/store.ts';
 import { createToken } from '../../src/service/token.ts';
 import type { DatabaseWish, EngineDatabase, QueryRow, QueryValue } from './engine-database.ts';
 import { engine } from './engine.ts';
+import { send, type TestRequest, type TestResponse } from './http-client.ts';
 import { internalIdOf } from './public-ids.ts';
 import type { Processes } from './race.ts';
 import { serve } from './served.ts';
+
+export type { TestRequest, TestResponse };
 
 export type TestClock = Clock &
   TimeSource & {
@@ -54,24 +57,6 @@ export type TestStore = Partial<Omit<NewStore, 'currency' | 'proxySecret'>> & {
   /** The default is USD. */
   readonly currency?: string;
   readonly proxySecret?: string;
-};
-
-export type TestResponse = {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  /** The body parsed as JSON; undefined if it is not JSON. */
-  readonly json: unknown;
-};
-
-export type TestRequest = {
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON. */
-  readonly json?: unknown;
-  /** Sent unchanged. */
-  readonly body?: string | Uint8Array;
-  readonly token?: string;
 };
 
 export type TestService = AsyncDisposable & {
@@ -151,7 +136,7 @@ export async function startService({
       done();
     },
   });
-  const log = logThrough(pino({ level: 'trace', messageKey: 'message' }, sink));
+  const log = logWith(pino({ level: 'trace', messageKey: 'message' }, sink));
   const service = await start(config, { clock, log });
   const url = `${service.url}${config.basePath}`;
   const second = processes === 2 ? await serve({ ...environment, LOG_LEVEL: 'info' }) : undefined;
@@ -187,29 +172,6 @@ export async function startService({
       await provided[Symbol.asyncDispose]();
     },
   };
-}
-
-async function send(url: string, { json, body, token, ...request }: TestRequest = {}): Promise<TestResponse> {
-  const headers = new Headers(request.headers);
-  if (json !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json');
-  if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
-  const payload = json === undefined ? body : JSON.stringify(json);
-  const response = await fetch(url, {
-    method: request.method ?? 'GET',
-    headers,
-    redirect: 'manual',
-    ...(payload !== undefined && { body: payload }),
-  });
-  const text = await response.text();
-  return { status: response.status, headers: response.headers, text, json: parse(text) };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 function sendRaw(port: number, bytes: string | Uint8Array): Promise<string> {

@@ -46,7 +46,7 @@ export type Shop = {
   /** Asserts the given error, and that no row has changed and no event was published. */
   rejects(line: string, ask: Ask, expected: ExpectedProblem): Promise<void>;
   /** As `rejects`, and returns the response. */
-  error(line: string, ask: Ask, expected: ExpectedProblem): Promise<TestResponse>;
+  returnsError(line: string, ask: Ask, expected: ExpectedProblem): Promise<TestResponse>;
   /** Asserts a change or read of a card that succeeds with 200 and publishes exactly these events. */
   accepts(line: string, ask?: Ask, expected?: { readonly events?: readonly string[] }): Promise<Accepted<GiftCard>>;
   /** Asserts any request that succeeds, and the types of the events that it publishes. */
@@ -107,9 +107,9 @@ export async function shopOf(
       return made;
     },
     async rejects(line, request, expected) {
-      await shop.error(line, request, expected);
+      await shop.returnsError(line, request, expected);
     },
-    error: (line, request, expected) =>
+    returnsError: (line, request, expected) =>
       unchanged(
         service,
         async () => {
@@ -117,7 +117,7 @@ export async function shopOf(
           problemOf(response, { basePath, ...expected });
           return response;
         },
-        `${line}, refused,`,
+        `${line}, rejected,`,
       ),
     async accepts(line, request = {}, { events = [] } = {}) {
       const before = await lastEventId(service);
@@ -226,8 +226,8 @@ async function assertEvents(
   for (const row of rows) {
     assert.equal(row['subject_id'], service.internalId(card.id));
     assert.equal(row['subject_version'], row['version']);
-    const { gift_card: reported } = JSON.parse(String(row['data'])) as { readonly gift_card: unknown };
-    assert.deepEqual(reported, record);
+    const { gift_card: published } = JSON.parse(String(row['data'])) as { readonly gift_card: unknown };
+    assert.deepEqual(published, record);
   }
 }
 
@@ -265,7 +265,8 @@ function formOf(body: string) {
 }
 
 function assertWithout(codes: ReadonlySet<string>, text: string): void {
-  const found = [...codes].filter((code) => text.toLowerCase().includes(code.toLowerCase()));
+  const searched = text.toLowerCase();
+  const found = [...codes].filter((code) => searched.includes(code.toLowerCase()));
   assert.deepEqual(found, [], 'a code leaked');
 }
 

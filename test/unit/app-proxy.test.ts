@@ -22,7 +22,7 @@ import { Fault } from '../../src/domain/fault.ts';
 import { Secret } from '../../src/domain/secret.ts';
 import { authenticate } from '../../src/http/auth.ts';
 import { parseUrlEncoded } from '../../src/http/query.ts';
-import type { Shop } from '../../src/service/caller.ts';
+import type { SignedStore } from '../../src/service/caller.ts';
 import { createStore } from '../../src/service/store.ts';
 import type { FoundToken } from '../../src/storage/token.ts';
 import { show } from './samples.ts';
@@ -100,14 +100,14 @@ await storage.write(() =>
 
 /**
  * Whether the service accepts the signature of a query. A signature without a token allows only the search of a
- * signed-in customer: any other query fails for lack of a token, not for its signature.
+ * signed-in customer: any other query fails because it has no token, not because of its signature.
  */
 async function serviceAccepts(query: readonly QueryParameter[]): Promise<boolean> {
   const request = { headers: {} } as FastifyRequest;
   try {
     const tokens = storage.memory<FoundToken>({ entriesMax: 1 });
-    const shops = storage.memory<Shop>({ entriesMax: 1 });
-    const authentication = { ctx, storage, tokens, shops, developmentMode: false };
+    const signedStores = storage.memory<SignedStore>({ entriesMax: 1 });
+    const authentication = { ctx, storage, tokens, signedStores, developmentMode: false };
     await authenticate(authentication, request, { query, customerMaySearch: true });
     return true;
   } catch (error) {

@@ -235,7 +235,7 @@ test('a repeated field of a form is an invalid body', async (t) => {
   for (const [text, name] of Object.entries(cases)) {
     await t.test(text, () => {
       assert.deepEqual(faultOf(() => read(form, text), 'invalid-body').errors, {
-        [name]: ['is given twice'],
+        [name]: ['is repeated'],
       });
     });
   }
@@ -257,13 +257,13 @@ test('a repeated name in a JSON object is an invalid body', async (t) => {
   for (const [text, name] of cases) {
     await t.test(text, () => {
       const { errors } = faultOf(() => read(json, text), 'invalid-body');
-      assert.deepEqual(Object.entries(errors ?? {}), [[name, ['is given twice']]]);
+      assert.deepEqual(Object.entries(errors ?? {}), [[name, ['is repeated']]]);
     });
   }
 });
 
 test('all repeated names are listed together', () => {
-  const twice = ['is given twice'];
+  const twice = ['is repeated'];
   const errorsOf = (type: string, text: string) => faultOf(() => read(type, text), 'invalid-body').errors;
   assert.deepEqual(errorsOf(form, 'a=1&b=2&c=3&b=4&a=5&a=6'), { b: twice, a: twice });
   assert.deepEqual(errorsOf(json, '{"a": 1, "b": {"c": 1, "c": 2}, "a": 3, "d": 4}'), { c: twice, a: twice });

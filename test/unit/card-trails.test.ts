@@ -57,7 +57,7 @@ test('events agree if their ids and versions have different orders', () => {
 });
 
 test('a balance that does not follow from a transfer is found in any event', () => {
-  const problem = 'has events that say other balances than its transfers';
+  const problem = 'has events whose balances differ from its transfers';
   for (const place of events.keys()) {
     const changed = events.map(
       ([version, balance], at) => [version, at === place ? '1.00' : balance] as const,
@@ -71,7 +71,7 @@ test('a balance that does not follow from a transfer is found in any event', () 
 });
 
 test('two balances of one version are found', () => {
-  const problem = 'event 6 says another balance than one before it of that version';
+  const problem = 'event 6 has another balance than an earlier event of the same version';
   assert.deepEqual(findingsOf(trailsOf(5, balances), [...events, [5, '3.00']]), [{ cardId, problem }]);
 });
 
@@ -89,6 +89,6 @@ test('a missing event is found whatever follows it, with bounded memory', () => 
 test('amounts must have the decimals of the currency', () => {
   for (const balance of ['15', '15.0', '15.000', '-15.00', '1e3', '', ' 15.00', '9'.repeat(16) + '.00'])
     assert.deepEqual(findingsOf(trailsOf(1, [1_500n]), [[1, balance]]), [
-      { cardId, problem: "event 1 says another record than the card's" },
+      { cardId, problem: "event 1 has a record that differs from the card's" },
     ]);
 });

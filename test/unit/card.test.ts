@@ -83,8 +83,8 @@ const keeping = { releaseHolds: false };
 
 test('a card with open holds is disabled only with their release, and updates cannot use the held amount', () => {
   const card = cardWith({ balance: amount(1_000n), held: amount(400n) });
-  const held = ['must be at least 4.00, which is held'];
-  const open = ['cannot be done: the card has open holds; release_holds releases them'];
+  const held = ['must be at least 4.00, the held amount'];
+  const open = ['cannot be true: the card has open holds, which release_holds releases'];
   assert.deepEqual(validateChanges(card, { disable: true }, keeping), { disable: open });
   assert.deepEqual(validateChanges(card, { disable: true }, { releaseHolds: true }), {});
   assert.deepEqual(validateChanges(card, { disable: false }, keeping), {});
@@ -103,7 +103,7 @@ test('a card that is not disabled accepts every change', () => {
 
 test('a disabled card rejects changes of balance and expiry, accepts a note, and cannot be enabled', async (t) => {
   const card = cardWith({ disabledAt: 5, balance: amount(1_050n), expiresOn: '2031-12-31' });
-  const fixed = ['cannot change: the card is disabled'];
+  const fixed = ['cannot be changed: the card is disabled'];
   const cases: readonly (readonly [name: string, changes: CardChanges, errors: object])[] = [
     ['nothing', {}, {}],
     ['disabling again', { disable: true }, {}],

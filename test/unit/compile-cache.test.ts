@@ -23,13 +23,13 @@ function version(environment: Readonly<Record<string, string>>): string {
 }
 
 test('a command stores the cache in node_modules, with access for its owner only', () => {
-  const reported = version({});
+  const first = version({});
   const files = readdirSync(cache, { recursive: true, encoding: 'utf8' });
   assert.ok(files.length > 100, `${files.length} files`);
   for (const path of [cache, ...files.map((file) => join(cache, file))]) {
     assert.equal((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077, 0, path);
   }
-  assert.equal(version({}), reported);
+  assert.equal(version({}), first);
 });
 
 test('a command works the same without the cache', () => {

@@ -158,13 +158,13 @@ const cases: {
     asynchronousStandbyAllowed: {
       read: (environment) => readDatabaseConfig(environment).asynchronousStandbyAllowed,
       default: false,
-      accepted: [['allow', true], ['refuse', false]],
+      accepted: [['allow', true], ['reject', false]],
       rejected: ['true', '1', 'yes', 'Allow'],
     },
     implausibleClockAllowed: {
       read: (environment) => readDatabaseConfig(environment).implausibleClockAllowed,
       default: false,
-      accepted: [['allow', true], ['refuse', false]],
+      accepted: [['allow', true], ['reject', false]],
       rejected: ['true', '1', 'yes', 'Allow'],
     },
   },

@@ -64,7 +64,7 @@ test('the reply of a mail server is the response of the last attempt, and any ot
     [{ response: '550-5.1.1 no such user' }, '550-5.1.1 no such user', null],
     [{ response: '451' }, '451', null],
     [{ response: 'connect ECONNREFUSED 127.0.0.1:25' }, null, 'connect ECONNREFUSED 127.0.0.1:25'],
-    [{ response: '5500 is no reply code' }, null, '5500 is no reply code'],
+    [{ response: '5500 is not a reply code' }, null, '5500 is not a reply code'],
     [{ response: null }, null, null],
     // The folder of development mode accepted it, not a mail server.
     [{ state: 'sent', response: 'kept in the folder', nextAt: null }, 'kept in the folder', null],

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {
-  cardCreated,
-  cardEnabled,
-  cardMoved,
-  cardUpdated,
-  customerCreated,
+  cardCreatedEvent,
+  cardReenabledEvent,
+  movementEvent,
+  cardUpdateEvents,
+  customerCreatedEvent,
   eventJson,
 } from '../../src/domain/event.ts';
 import { holdRecordOf, recordOf, transactionOf } from '../../src/domain/record.ts';
@@ -16,37 +16,41 @@ const about = { storeId: 17, subjectId: 244_212_357_349, subjectVersion: 4 };
 const gift_card = recordOf(sameIds, card);
 
 test('the event of a new card contains its record', () => {
-  assert.deepEqual(cardCreated(sameIds, card), { type: 'gift_card.created', ...about, data: { gift_card } });
+  assert.deepEqual(cardCreatedEvent(sameIds, card), {
+    type: 'gift_card.created',
+    ...about,
+    data: { gift_card },
+  });
 });
 
 test('the event of an update lists the changed fields of the record', () => {
-  assert.deepEqual(cardUpdated(sameIds, card, { balance: amount(1n), expiresOn: null, note: 'x' }), [
+  assert.deepEqual(cardUpdateEvents(sameIds, card, { balance: amount(1n), expiresOn: null, note: 'x' }), [
     { type: 'gift_card.updated', ...about, data: { gift_card, changed: ['balance', 'expires_on', 'note'] } },
   ]);
   assert.deepEqual(
-    cardUpdated(sameIds, card, { note: null }).map(({ data }) => data['changed']),
+    cardUpdateEvents(sameIds, card, { note: null }).map(({ data }) => data['changed']),
     [['note']],
   );
 });
 
 test('a disabling has its own event, after the event of other changes', () => {
   const disabled = { type: 'gift_card.disabled', ...about, data: { gift_card, changed: ['disabled_at'] } };
-  assert.deepEqual(cardUpdated(sameIds, card, { disable: true }), [disabled]);
-  assert.deepEqual(cardUpdated(sameIds, card, { disable: true, balance: amount(1n) }), [
+  assert.deepEqual(cardUpdateEvents(sameIds, card, { disable: true }), [disabled]);
+  assert.deepEqual(cardUpdateEvents(sameIds, card, { disable: true, balance: amount(1n) }), [
     { type: 'gift_card.updated', ...about, data: { gift_card, changed: ['balance'] } },
     disabled,
   ]);
 });
 
 test('an update without changes has no event', () => {
-  assert.deepEqual(cardUpdated(sameIds, card, {}), []);
+  assert.deepEqual(cardUpdateEvents(sameIds, card, {}), []);
 });
 
 const transaction = transactionOf(sameIds, transferWith({ kind: 'debit', credit: 'redemptions' }));
 const hold = holdRecordOf(sameIds, holdWith(), 0);
 
 test('the event of a movement contains the new state of the card and the transaction or hold', () => {
-  assert.deepEqual(cardMoved(sameIds, 'gift_card.redeemed', card, { transaction, hold }), {
+  assert.deepEqual(movementEvent(sameIds, 'gift_card.redeemed', card, { transaction, hold }), {
     type: 'gift_card.redeemed',
     ...about,
     data: { gift_card, transaction, hold },
@@ -57,7 +61,7 @@ test('the event of a movement contains the new state of the card and the transac
     ['gift_card.held', { hold }],
     ['gift_card.hold_released', { hold }],
   ] as const) {
-    assert.deepEqual(cardMoved(sameIds, type, card, cause), {
+    assert.deepEqual(movementEvent(sameIds, type, card, cause), {
       type,
       ...about,
       data: { gift_card, ...cause },
@@ -66,7 +70,7 @@ test('the event of a movement contains the new state of the card and the transac
 });
 
 test('a re-enabling is an update event of the same field as the disabling', () => {
-  assert.deepEqual(cardEnabled(sameIds, card), {
+  assert.deepEqual(cardReenabledEvent(sameIds, card), {
     type: 'gift_card.updated',
     ...about,
     data: { gift_card, changed: ['disabled_at'] },
@@ -75,7 +79,12 @@ test('a re-enabling is an update event of the same field as the disabling', () =
 
 test('the event of a new customer contains its email and has no version', () => {
   assert.deepEqual(
-    customerCreated(sameIds, 17, { id: 51, email: 'Ada@Example.com', storefrontCustomerId: 7, createdAt: 1 }),
+    customerCreatedEvent(sameIds, 17, {
+      id: 51,
+      email: 'Ada@Example.com',
+      storefrontCustomerId: 7,
+      createdAt: 1,
+    }),
     {
       type: 'customer.created',
       storeId: 17,
@@ -105,7 +114,7 @@ test('an event has its head, the changed fields, and its data as stored', () => 
       data: { changed, gift_card },
     });
   }
-  const [updated] = cardUpdated(sameIds, card, { note: 'x' });
+  const [updated] = cardUpdateEvents(sameIds, card, { note: 'x' });
   const data = JSON.stringify(updated?.data);
   assert.deepEqual(
     JSON.parse(eventJson({ ...written, type: 'gift_card.updated', data }, 'flowers.example')),
@@ -119,10 +128,10 @@ test('an event has its head, the changed fields, and its data as stored', () => 
 
 test('no event of a card contains a code, and each is JSON', () => {
   for (const event of [
-    cardCreated(sameIds, card),
-    ...cardUpdated(sameIds, card, { disable: true, note: 'x' }),
-    cardMoved(sameIds, 'gift_card.redeemed', card, { transaction, hold }),
-    cardEnabled(sameIds, card),
+    cardCreatedEvent(sameIds, card),
+    ...cardUpdateEvents(sameIds, card, { disable: true, note: 'x' }),
+    movementEvent(sameIds, 'gift_card.redeemed', card, { transaction, hold }),
+    cardReenabledEvent(sameIds, card),
   ]) {
     assert.deepEqual(JSON.parse(JSON.stringify(event.data)), event.data);
     assert.ok(!JSON.stringify(event).includes('"code"'));

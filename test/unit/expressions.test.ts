@@ -18,8 +18,8 @@ const expressions = new Map(
 
 const show = ({ source, flags }: Expression): string => `/${source}/${flags}`;
 
-/** The documentation is rendered from the service's own texts, once at its start. */
-const ownTexts = 'src/http/reference/';
+/** The documentation is generated from the service's own texts. */
+const ownTexts = 'src/docs/';
 
 /** Each exception has its reason. This list can only shrink. */
 const allowed: Readonly<Record<string, string>> = {

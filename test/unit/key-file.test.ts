@@ -27,12 +27,12 @@ function folderOf(t: TestContext): string {
 
 test('a new key file contains one random key, only its owner can read it, and it can be read back', (t) => {
   const path = join(folderOf(t), 'keys.json');
-  const drawn: Uint8Array[] = [];
+  const generated: Uint8Array[] = [];
   const observed: Random = {
     ...random,
     bytes(length) {
       const bytes = random.bytes(length);
-      drawn.push(bytes);
+      generated.push(bytes);
       return bytes;
     },
   };
@@ -41,11 +41,11 @@ test('a new key file contains one random key, only its owner can read it, and it
   assert.ok(key);
   assert.equal(others.length, 0);
   assert.deepEqual(
-    drawn.map(({ length }) => length),
+    generated.map(({ length }) => length),
     [4, 32],
   );
-  assert.equal(key.id, Buffer.from(drawn[0] ?? []).toString('hex'));
-  assert.deepEqual(Buffer.from(key.secret), drawn[1]);
+  assert.equal(key.id, Buffer.from(generated[0] ?? []).toString('hex'));
+  assert.deepEqual(Buffer.from(key.secret), generated[1]);
   assert.equal(statSync(path).mode & 0o777, 0o600);
   assert.equal(isExposed(path), false);
   keysOf([key]);

@@ -21,11 +21,11 @@ function makeInstallation(): Disposable & { readonly folder: string; readonly fi
   mkdirSync(join(folder, 'src'));
   writeFileSync(join(folder, 'package.json'), '{"type": "module"}');
   cpSync(launcher, join(folder, 'bin/largesse.js'));
-  const reported = "console.log('runs', process.versions.node, process.argv.slice(2).join(' '));";
+  const prints = "console.log('runs', process.versions.node, process.argv.slice(2).join(' '));";
   const waits = "process.on('SIGTERM', () => process.exit(7)); setTimeout(() => {}, 60_000);";
   writeFileSync(
     join(folder, 'src/cli.ts'),
-    `if (process.argv.includes('wait')) { ${waits} }\nelse process.exitCode = 3;\n${reported}\n`,
+    `if (process.argv.includes('wait')) { ${waits} }\nelse process.exitCode = 3;\n${prints}\n`,
   );
   return {
     folder,

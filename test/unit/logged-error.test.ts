@@ -74,7 +74,7 @@ test('SQLite errors contain columns and constraints, and no values', () => {
       address blob check (length(address) < 3), named text constraint named_check check (length(named) < 3)) strict;
     create table cards (customer integer references customers (id), n integer generated always as (customer) stored) strict;
     create unique index by_expression on customers (lower(email));
-    create trigger refuses before delete on customers begin select raise(abort, 'cannot be deleted'); end;
+    create trigger rejects before delete on customers begin select raise(abort, 'cannot be deleted'); end;
     insert into customers (id, email) values (1, '${secret}');`);
   const violations: readonly (readonly [string, readonly (string | number | null | Uint8Array)[]])[] = [
     ['insert into customers (email) values (?)', [secret]],

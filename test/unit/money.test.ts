@@ -166,7 +166,7 @@ test('a number that a double cannot hold is rejected, even if it would round to 
   for (const source of ['4.9999999999999999999', '1e400', '0', '15.00']) {
     assert.equal(
       errorOf(parseAmount(new InexactNumber(source), orZero(usd))),
-      'is a number that cannot be held exactly; send it as a string',
+      'is a number that cannot be represented exactly; send it as a string',
     );
   }
 });
@@ -294,8 +294,8 @@ test('amounts of one currency are compared and subtracted', () => {
 });
 
 test('arithmetic on two currencies is an error', () => {
-  for (const reckon of [subtract, equal, exceeds]) {
-    assert.throws(() => reckon(amount(1n, 'USD'), amount(1n, 'EUR')), RangeError);
-    assert.throws(() => reckon(amount(0n, 'JPY'), amount(0n, 'USD')), /JPY cannot be reckoned against USD/);
+  for (const combine of [subtract, equal, exceeds]) {
+    assert.throws(() => combine(amount(1n, 'USD'), amount(1n, 'EUR')), RangeError);
+    assert.throws(() => combine(amount(0n, 'JPY'), amount(0n, 'USD')), /JPY cannot be combined with USD/);
   }
 });

@@ -109,13 +109,13 @@ test('a missing scope is in the detail and the header, with all alternatives', (
       problemHeaders(fault)['www-authenticate'],
       `Bearer realm="largesse", error="insufficient_scope", scope="${listed}"`,
     );
-    const reported = new Fault('insufficient-scope', { scopes, detail: 'Just so.' });
-    assert.equal(problemBody(reported, options).detail, 'Just so.');
+    const detailed = new Fault('insufficient-scope', { scopes, detail: 'Just so.' });
+    assert.equal(problemBody(detailed, options).detail, 'Just so.');
   }
 });
 
 test('the extensions of a fault precede the request id', () => {
-  const errors = { amount: ['exceeds what is available: 5.00'] };
+  const errors = { amount: ['must be at most 5.00, the available amount'] };
   const fault = new Fault('insufficient-balance', { errors, extensions: { available: '5.00' } });
   assert.equal(
     JSON.stringify(problemBody(fault, options)),

@@ -7,11 +7,11 @@ import { InexactNumber } from '../../src/domain/money.ts';
 import { readOnlyFields as claimableFields } from '../../src/api/cards.ts';
 import {
   holdRecordOf,
-  isTrue as isTrueOn,
+  matchesRecord as isTrueOn,
   recordOf,
   spendableRecordOf,
   transactionOf,
-  type ClaimableField,
+  type ReadOnlyField,
 } from '../../src/domain/record.ts';
 import { amount, cardWith, holdWith, show, transferWith, sameIds } from './samples.ts';
 
@@ -34,7 +34,7 @@ const bare = cardWith({
 });
 
 const today = '2026-06-15';
-const isTrue = (ids: PublicIds, claim: unknown, field: ClaimableField, card: Card): boolean =>
+const matchesRecord = (ids: PublicIds, claim: unknown, field: ReadOnlyField, card: Card): boolean =>
   isTrueOn(ids, claim, field, { card, today });
 
 test('a record has every field of the specification, in its order', () => {
@@ -151,9 +151,9 @@ test('the sign of a transaction is that of its effect on the balance, whatever i
     [{ amount: amount(5n, 'KWD'), balanceAfter: amount(0n, 'KWD') }, '-0.005'],
   ];
   for (const [given, shown] of cases) {
-    const reported = transactionOf(sameIds, transferWith(given));
-    assert.equal(reported.amount, shown, show(given.kind));
-    assert.equal(reported.currency, given.amount?.currency.code ?? 'USD');
+    const record = transactionOf(sameIds, transferWith(given));
+    assert.equal(record.amount, shown, show(given.kind));
+    assert.equal(record.currency, given.amount?.currency.code ?? 'USD');
   }
 });
 
@@ -181,13 +181,13 @@ test('an open hold contains its data', () => {
 
 test('an open hold is expired from its expiry time on, closed or not, and as of that time', () => {
   const hold = holdWith();
-  const reported = (now: number) => {
+  const endOf = (now: number) => {
     const { status, closed_at } = holdRecordOf(sameIds, hold, now);
     return [status, closed_at];
   };
-  assert.deepEqual(reported(hold.expiresAt - 1), ['open', null]);
+  assert.deepEqual(endOf(hold.expiresAt - 1), ['open', null]);
   for (const later of [0, 1, 10 ** 9]) {
-    assert.deepEqual(reported(hold.expiresAt + later), ['expired', '2026-06-15T12:15:00Z']);
+    assert.deepEqual(endOf(hold.expiresAt + later), ['expired', '2026-06-15T12:15:00Z']);
   }
 });
 
@@ -196,11 +196,11 @@ test('a closed hold keeps its status at any later time', () => {
   for (const status of ['captured', 'voided', 'expired'] as const) {
     const hold = holdWith({ status, closedAt, captured: amount(status === 'captured' ? 800n : 0n) });
     for (const now of [closedAt, hold.expiresAt, hold.expiresAt + 10 ** 9]) {
-      const reported = holdRecordOf(sameIds, hold, now);
-      assert.equal(reported.status, status);
-      assert.equal(reported.closed_at, '2026-06-15T12:05:00Z');
-      assert.equal(reported.captured_amount, status === 'captured' ? '8.00' : '0.00');
-      assert.equal(reported.amount, '10.00');
+      const record = holdRecordOf(sameIds, hold, now);
+      assert.equal(record.status, status);
+      assert.equal(record.closed_at, '2026-06-15T12:05:00Z');
+      assert.equal(record.captured_amount, status === 'captured' ? '8.00' : '0.00');
+      assert.equal(record.amount, '10.00');
     }
   }
 });
@@ -227,9 +227,12 @@ test('every field of a retrieved record matches the card', async (t) => {
     const sent = JSON.parse(JSON.stringify(read)) as Readonly<Record<string, unknown>>;
     for (const field of claimableFields) {
       await t.test(`${name}: ${field}`, () => {
-        assert.equal(isTrue(sameIds, sent[field], field, card), true);
+        assert.equal(matchesRecord(sameIds, sent[field], field, card), true);
         // The parser has converted an id in a form to an integer.
-        assert.equal(isTrue(sameIds, asFormText(sent[field]), field, card), typeof sent[field] !== 'number');
+        assert.equal(
+          matchesRecord(sameIds, asFormText(sent[field]), field, card),
+          typeof sent[field] !== 'number',
+        );
       });
     }
   }
@@ -242,7 +245,7 @@ function asFormText(value: unknown): string {
 
 test('a field can match the card in another notation', () => {
   const card = cardWith();
-  const cases: readonly (readonly [ClaimableField, unknown])[] = [
+  const cases: readonly (readonly [ReadOnlyField, unknown])[] = [
     ['initial_value', 25],
     ['initial_value', '25'],
     ['initial_value', '25.0'],
@@ -256,11 +259,11 @@ test('a field can match the card in another notation', () => {
     ['available', 10.5],
   ];
   for (const [field, claim] of cases)
-    assert.equal(isTrue(sameIds, claim, field, card), true, `${field} ${show(claim)}`);
+    assert.equal(matchesRecord(sameIds, claim, field, card), true, `${field} ${show(claim)}`);
 });
 
 test('a value that differs from the card does not match', async (t) => {
-  const cases: readonly (readonly [ClaimableField, readonly unknown[]])[] = [
+  const cases: readonly (readonly [ReadOnlyField, readonly unknown[]])[] = [
     [
       'id',
       [244_212_357_348, '244212357349', '0244212357349', ' 244212357349', null, '', true, [244_212_357_349]],
@@ -293,9 +296,10 @@ test('a value that differs from the card does not match', async (t) => {
     cases.map(([field]) => field),
     [...claimableFields],
   );
-  for (const [field, claims] of cases) {
+  for (const [field, values] of cases) {
     await t.test(field, () => {
-      for (const claim of claims) assert.equal(isTrue(sameIds, claim, field, cardWith()), false, show(claim));
+      for (const claim of values)
+        assert.equal(matchesRecord(sameIds, claim, field, cardWith()), false, show(claim));
     });
   }
 });
@@ -310,7 +314,7 @@ test('a state is that of the day: disabled before expired, and active until the 
   for (const [given, state] of states) {
     for (const claim of ['active', 'expired', 'disabled'])
       assert.equal(
-        isTrue(sameIds, claim, 'state', cardWith(given)),
+        matchesRecord(sameIds, claim, 'state', cardWith(given)),
         claim === state,
         `${show(given)} ${claim}`,
       );
@@ -322,10 +326,10 @@ test('if the card has no value, only null and the empty text of a form match', (
   const empty = claimableFields.filter((field) => record[field] === null);
   assert.ok(empty.length > 5);
   for (const field of empty) {
-    assert.equal(isTrue(sameIds, null, field, bare), true);
-    assert.equal(isTrue(sameIds, '', field, bare), true);
+    assert.equal(matchesRecord(sameIds, null, field, bare), true);
+    assert.equal(matchesRecord(sameIds, '', field, bare), true);
     for (const claim of [0, false, ' ', 'null', undefined, [], {}]) {
-      assert.equal(isTrue(sameIds, claim, field, bare), false, `${field} ${show(claim)}`);
+      assert.equal(matchesRecord(sameIds, claim, field, bare), false, `${field} ${show(claim)}`);
     }
   }
 });

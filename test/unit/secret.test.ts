@@ -22,7 +22,7 @@ test('printing, joining or serializing a secret returns a placeholder', async (t
     'JSON.stringify': JSON.stringify({ secret, nested }),
     'util.inspect': inspect(nested, { depth: null, showHidden: true, getters: true, customInspect: true }),
     'util.format': format('%s %o %O %j', secret, secret, secret, secret),
-    'the message of an error': new Error(`refused ${asText}`, { cause: secret }).message,
+    'the message of an error': new Error(`rejected ${asText}`, { cause: secret }).message,
     'the inspection of an error': inspect(new Error('rejected', { cause: secret }), { depth: null }),
     'a property key': Object.keys({ [String(secret)]: 0 }).join(),
   };

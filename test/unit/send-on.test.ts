@@ -78,7 +78,7 @@ test('the days of reminders are unique, the largest first', () => {
   assert.deepEqual(valueOf(parseReminderDays('7, 30,7')), [30, 7]);
   assert.deepEqual(valueOf(parseReminderDays('none')), []);
   for (const text of ['', '0', '-1', '1.5', 'x', '3651', '1,2,3,4,5,6', '7,']) {
-    assert.match(errorOf(parseReminderDays(text)), /^takes up to 5/);
+    assert.match(errorOf(parseReminderDays(text)), /^must list at most 5/);
   }
 });
 

@@ -89,7 +89,7 @@ test('a circle of imports is found, and named once', () => {
   assert.deepEqual(circlesIn(imported), ['a.ts → b.ts → c.ts → a.ts']);
 });
 
-/** Returns the circles that a depth-first search finds; none if there are none. */
+/** Returns the circles that a depth-first search finds. */
 function circlesIn(imported: ReadonlyMap<string, readonly string[]>): readonly string[] {
   const circles: string[] = [];
   const finished = new Set<string>();
@@ -117,7 +117,7 @@ test('each of these constructs is used in one place only', async (t) => {
     String.raw`(?:create|alter|drop)\s+(?:table|index|trigger|view)\s`,
     String.raw`(?:begin\s+immediate|pragma\s)`,
   ].join('|');
-  const draws = 'randomBytes|randomFill|randomFillSync|randomInt|randomUUID|getRandomValues';
+  const randomSources = 'randomBytes|randomFill|randomFillSync|randomInt|randomUUID|getRandomValues';
   const rules: readonly { readonly what: string; readonly pattern: RegExp; readonly place: string }[] = [
     { what: 'the sql tag', pattern: /\bsql\s*(?:<[^`]*>)?\s*`/, place: 'src/storage/' },
     { what: 'SQL text', pattern: new RegExp(`['"\`]\\s*(?:${sqlText})`), place: 'src/storage/' },
@@ -134,7 +134,7 @@ test('each of these constructs is used in one place only', async (t) => {
     {
       what: 'randomness',
       pattern: new RegExp(
-        `\\bMath\\.random\\b|\\bcrypto\\.(?:${draws})\\b|\\b(?:${draws})\\b[^}]*\\}\\s*from 'node:crypto'`,
+        `\\bMath\\.random\\b|\\bcrypto\\.(?:${randomSources})\\b|\\b(?:${randomSources})\\b[^}]*\\}\\s*from 'node:crypto'`,
       ),
       place: 'src/random.ts',
     },

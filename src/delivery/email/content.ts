@@ -84,7 +84,7 @@ export function cancelReasonOf(
   if (isExpired(card, dayOf(now, timeZone))) return 'the card has expired';
   if (kind === 'gift_card') return null;
   if (card.balance.minor === 0n) return 'the card is spent';
-  return kind === 'expiry_reminder' && card.expiresOn === null ? 'the card does not expire any more' : null;
+  return kind === 'expiry_reminder' && card.expiresOn === null ? 'the card no longer expires' : null;
 }
 
 export type ContentOptions = Pick<Store, 'timeZone'> & {

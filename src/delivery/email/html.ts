@@ -1,7 +1,7 @@
 /** The blocks of an email as HTML: each is a row of the page's table. */
 
 import assert from 'node:assert/strict';
-import { html, linesOf, type Html } from './markup.ts';
+import { markup, linesOf, type Markup } from '../../markup.ts';
 import { sidesOf, type Frame } from './page.ts';
 import { light, monospace } from './style.ts';
 import type { Block, Fact } from './template.ts';
@@ -13,8 +13,8 @@ export type Qr = { readonly cid: string; readonly size: number };
 type Of<Name extends Block['block']> = Extract<Block, { readonly block: Name }>;
 
 /** @param qr the inline image of the code's QR code, with its side in CSS pixels. */
-export function rowOf(block: Block, frame: Frame, qr: Qr | null): Html {
-  return html`<tr><td class="side" style="padding:${paddingOf(block)}">${cellOf(block, frame, qr)}</td></tr>
+export function rowOf(block: Block, frame: Frame, qr: Qr | null): Markup {
+  return markup`<tr><td class="side" style="padding:${paddingOf(block)}">${cellOf(block, frame, qr)}</td></tr>
           `;
 }
 
@@ -35,14 +35,14 @@ function paddingOf({ block }: Block): string {
   }
 }
 
-function cellOf(block: Block, frame: Frame, qr: Qr | null): Html {
+function cellOf(block: Block, frame: Frame, qr: Qr | null): Markup {
   switch (block.block) {
     case 'heading':
-      return html`<h1 class="ink" style="margin:0;font-size:26px;line-height:34px;font-weight:700;text-align:center;color:${light.ink}">${htmlOf(block.text)}</h1>`;
+      return markup`<h1 class="ink" style="margin:0;font-size:26px;line-height:34px;font-weight:700;text-align:center;color:${light.ink}">${htmlOf(block.text)}</h1>`;
     case 'paragraph':
-      return html`<p class="soft" style="margin:0;font-size:16px;line-height:25px;text-align:center;color:${light.soft}">${htmlOf(block.text)}</p>`;
+      return markup`<p class="soft" style="margin:0;font-size:16px;line-height:25px;text-align:center;color:${light.soft}">${htmlOf(block.text)}</p>`;
     case 'note':
-      return html`<p class="soft" style="margin:0;font-size:14px;line-height:21px;text-align:center;color:${light.soft}">${htmlOf(block.text)}</p>`;
+      return markup`<p class="soft" style="margin:0;font-size:14px;line-height:21px;text-align:center;color:${light.soft}">${htmlOf(block.text)}</p>`;
     case 'card':
       return card(block, frame);
     case 'message':
@@ -56,19 +56,19 @@ function cellOf(block: Block, frame: Frame, qr: Qr | null): Html {
   }
 }
 
-function card({ title, ending, label, amount, caption }: Of<'card'>, frame: Frame): Html {
+function card({ title, ending, label, amount, caption }: Of<'card'>, frame: Frame): Markup {
   const { colour, edge, foreground } = frame;
   const [start, end] = sidesOf(frame);
-  const line = (text: string, style: string): Html =>
-    html`<tr><td colspan="2" style="color:${foreground};${style}">${htmlOf(text)}</td></tr>
+  const line = (text: string, style: string): Markup =>
+    markup`<tr><td colspan="2" style="color:${foreground};${style}">${htmlOf(text)}</td></tr>
               `;
   const head = `color:${foreground};font-size:15px;line-height:22px;`;
-  return html`<table class="card" role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" bgcolor="${colour}" style="background:${colour};border:1px solid ${edge};border-radius:14px;text-align:${start}">
+  return markup`<table class="card" role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" bgcolor="${colour}" style="background:${colour};border:1px solid ${edge};border-radius:14px;text-align:${start}">
             <tr><td style="padding:26px 28px 28px">
               <table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0">
               <tr>
                 <td align="${start}" valign="top" style="${head}font-weight:600">${htmlOf(title)}</td>
-                <td align="${end}" valign="top" style="${head}font-family:${monospace};padding-${start}:12px;white-space:nowrap">${ending ? html`<bdi dir="ltr">&bull;&bull;&bull;&bull; ${htmlOf(ending.value)}</bdi>` : ''}</td>
+                <td align="${end}" valign="top" style="${head}font-family:${monospace};padding-${start}:12px;white-space:nowrap">${ending ? markup`<bdi dir="ltr">&bull;&bull;&bull;&bull; ${htmlOf(ending.value)}</bdi>` : ''}</td>
               </tr>
               ${line(label, 'padding-top:34px;font-size:13px;line-height:18px')}${line(amount, `font-size:${amountSize(amount)}px;line-height:1.2;font-weight:700;letter-spacing:-.5px`)}${caption ? line(caption, 'padding-top:6px;font-size:14px;line-height:20px') : ''}</table>
             </td></tr>
@@ -83,9 +83,9 @@ function amountSize(amount: Isolated): number {
   return length <= 18 ? 26 : 20;
 }
 
-function message({ label, message: text }: Of<'message'>, frame: Frame): Html {
+function message({ label, message: text }: Of<'message'>, frame: Frame): Markup {
   // The message has its own direction: a Hebrew message in an English email reads as its writer saw it.
-  return html`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0">
+  return markup`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0">
             <tr><td class="quote" style="border-${sidesOf(frame)[0]}:3px solid ${frame.edge};padding:2px 18px">
               <div class="soft" style="font-size:13px;line-height:18px;color:${light.soft}">${htmlOf(label)}</div>
               <div class="ink" dir="auto" style="unicode-bidi:isolate;text-align:start;padding-top:6px;font-size:17px;line-height:27px;color:${light.ink};word-break:break-word;overflow-wrap:anywhere">${linesOf(text)}</div>
@@ -93,10 +93,10 @@ function message({ label, message: text }: Of<'message'>, frame: Frame): Html {
           </table>`;
 }
 
-function code({ label, code: groups, hint, alt }: Of<'code'>, qr: Qr | null): Html {
+function code({ label, code: groups, hint, alt }: Of<'code'>, qr: Qr | null): Markup {
   assert.ok(qr, 'a code is shown with its QR code');
   const small = `font-size:13px;line-height:19px;color:${light.soft}`;
-  return html`<table class="panel" role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" bgcolor="${light.panel}" style="background:${light.panel};border:1px solid ${light.rule};border-radius:14px">
+  return markup`<table class="panel" role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" bgcolor="${light.panel}" style="background:${light.panel};border:1px solid ${light.rule};border-radius:14px">
             <tr><td class="soft" align="center" style="padding:24px 20px 0;${small}">${htmlOf(label)}</td></tr>
             <tr><td class="ink" dir="ltr" align="center" style="padding:6px 12px 0;font-family:${monospace};font-size:23px;line-height:34px;font-weight:700;letter-spacing:1px;color:${light.ink}"><bdi dir="ltr">${groups}</bdi></td></tr>
             <tr><td align="center" style="padding:16px 20px 0"><img src="cid:${qr.cid}" width="${qr.size}" height="${qr.size}" alt="${plainOf(alt)}" style="display:block;width:${qr.size}px;height:${qr.size}px;border:0;border-radius:8px;background:#ffffff" /></td></tr>
@@ -104,22 +104,22 @@ function code({ label, code: groups, hint, alt }: Of<'code'>, qr: Qr | null): Ht
           </table>`;
 }
 
-function facts(list: readonly Fact[], frame: Frame): Html {
+function facts(list: readonly Fact[], frame: Frame): Markup {
   const [start, end] = sidesOf(frame);
   const rows = list.map(({ label, value }, index) => {
     const cell = `padding:11px 0;font-size:15px;line-height:22px;${index === 0 ? '' : `border-top:1px solid ${light.rule};`}`;
-    return html`
+    return markup`
             <tr>
               <td class="soft rule" align="${start}" valign="top" style="${cell}color:${light.soft}">${htmlOf(label)}</td>
               <td class="ink rule" align="${end}" valign="top" style="${cell}padding-${start}:16px;color:${light.ink};word-break:break-word;overflow-wrap:anywhere">${htmlOf(value)}</td>
             </tr>`;
   });
-  return html`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0">${rows}
+  return markup`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0">${rows}
           </table>`;
 }
 
-function button({ text, url }: Of<'button'>, { colour, edge, foreground }: Frame): Html {
-  return html`<table class="wide" role="presentation" align="center" cellpadding="0" cellspacing="0" border="0">
+function button({ text, url }: Of<'button'>, { colour, edge, foreground }: Frame): Markup {
+  return markup`<table class="wide" role="presentation" align="center" cellpadding="0" cellspacing="0" border="0">
             <tr><td class="card" align="center" bgcolor="${colour}" style="background:${colour};border:1px solid ${edge};border-radius:10px"><a class="button" href="${url}" style="display:inline-block;padding:14px 34px;font-size:16px;line-height:22px;font-weight:600;color:${foreground};text-decoration:none">${htmlOf(text)}</a></td></tr>
           </table>`;
 }

@@ -67,12 +67,12 @@ const localeLengthMax = 35;
 
 /** Parses any valid BCP 47 tag into its canonical form. */
 function parseLocale(value: unknown): Parsed<string> {
-  const error = 'must be a language tag such as "de" or "pt-BR"';
-  if (typeof value !== 'string' || value.length > localeLengthMax) return rejected(error);
+  const message = 'must be a language tag such as "de" or "pt-BR"';
+  if (typeof value !== 'string' || value.length > localeLengthMax) return rejected(message);
   try {
     return accepted(new Intl.Locale(value).toString());
   } catch {
-    return rejected(error);
+    return rejected(message);
   }
 }
 

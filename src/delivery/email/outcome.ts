@@ -2,7 +2,7 @@
  * The outcome of an attempt to send an email.
  *
  * *Sent*: the server accepted responsibility for the email (RFC 5321, 4.2.5). *Deferred*: it did not, and may accept
- * it later. *Refused*: it will never accept this recipient or this email. *Unknown*: the email was sent completely and
+ * it later. *Rejected*: it will never accept this recipient or this email. *Unknown*: the email was sent completely and
  * no response arrived. The server may have accepted it; it is sent again with the same Message-ID, because a duplicate
  * is better than a lost email.
  */

@@ -7,7 +7,7 @@
  */
 
 import type { Colour } from './colour.ts';
-import { html, type Html } from './markup.ts';
+import { markup, type Markup } from '../../markup.ts';
 import { fontsFor, light, rules } from './style.ts';
 import { htmlOf } from './translate.ts';
 
@@ -30,7 +30,7 @@ export type Frame = {
 export type EmailPage = {
   readonly title: string;
   readonly preheader: string;
-  readonly body: readonly Html[];
+  readonly body: readonly Markup[];
 };
 
 /** Invisible characters (combining joiners and spaces) that keep the first words out of the preview line. */
@@ -38,7 +38,7 @@ const previewPadding = '\u034f\u200c\u00a0'.repeat(60);
 
 export function page({ title, preheader, body }: EmailPage, frame: Frame): string {
   const fonts = fontsFor(frame.locale);
-  const document = html`<!doctype html>
+  const document = markup`<!doctype html>
 <html lang="${frame.locale}" dir="${frame.direction}" xmlns="http://www.w3.org/1999/xhtml">
 <head>
   <meta charset="utf-8" />
@@ -78,28 +78,28 @@ export function sidesOf({
   return direction === 'rtl' ? ['right', 'left'] : ['left', 'right'];
 }
 
-function masthead({ logoUrl, storeName }: Frame): Html {
-  const name = html`<bdi>${storeName}</bdi>`;
+function masthead({ logoUrl, storeName }: Frame): Markup {
+  const name = markup`<bdi>${storeName}</bdi>`;
   if (logoUrl === null) {
-    return html`<div class="ink" style="font-size:19px;line-height:28px;font-weight:600;letter-spacing:.2px;color:${light.ink}">${name}</div>`;
+    return markup`<div class="ink" style="font-size:19px;line-height:28px;font-weight:600;letter-spacing:.2px;color:${light.ink}">${name}</div>`;
   }
-  return html`<img class="logo" src="${logoUrl}" alt="${storeName}" height="44" style="display:inline-block;height:44px;width:auto;max-width:240px;border:0;font-size:19px;font-weight:600;color:${light.ink}" />`;
+  return markup`<img class="logo" src="${logoUrl}" alt="${storeName}" height="44" style="display:inline-block;height:44px;width:auto;max-width:240px;border:0;font-size:19px;font-weight:600;color:${light.ink}" />`;
 }
 
-function footer({ contact, automatic, unsubscribe }: Frame): Html {
+function footer({ contact, automatic, unsubscribe }: Frame): Markup {
   const style = `padding:0 0 6px;font-size:13px;line-height:20px;color:${light.soft}`;
   const lines = [
     htmlOf(contact),
     htmlOf(automatic),
     ...(unsubscribe
       ? [
-          html`<a class="soft" href="${unsubscribe.url}" style="color:${light.soft};text-decoration:underline">${htmlOf(unsubscribe.text)}</a>`,
+          markup`<a class="soft" href="${unsubscribe.url}" style="color:${light.soft};text-decoration:underline">${htmlOf(unsubscribe.text)}</a>`,
         ]
       : []),
   ];
-  return html`<table class="rule" role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="border-top:1px solid ${light.rule}">
+  return markup`<table class="rule" role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="border-top:1px solid ${light.rule}">
             <tr><td style="padding:0 0 18px;font-size:0;line-height:0">&nbsp;</td></tr>${lines.map(
-              (line) => html`
+              (line) => markup`
             <tr><td class="soft" align="center" style="${style}">${line}</td></tr>`,
             )}
           </table>`;

@@ -6,7 +6,7 @@
  */
 
 import type { Context } from '../../context.ts';
-import { deliveryFailed } from '../../domain/event.ts';
+import { deliveryFailedEvent } from '../../domain/event.ts';
 import { buyerOf, messageName } from '../../domain/email.ts';
 import { emailRecordOf } from '../../domain/email-record.ts';
 import { findCard } from '../../storage/card.ts';
@@ -178,10 +178,10 @@ function* load(
   if (!isOurs || !card || !record) return undefined;
   const { store } = record;
   const cancelReason = cancelReasonOf(claimed, card, { timeZone: store.timeZone, now });
-  if (cancelReason !== null) return ended('cancelled', cancelReason);
+  if (cancelReason !== null) return finalSettlement('cancelled', cancelReason);
   // The email was attempted for all this time without a recorded outcome: it may be the cause of the crashes.
   if (claimed.isReclaimed && now - claimed.firstAt >= emailBackoff.windowMs)
-    return ended('dead', claimed.response ?? 'it could not be sent');
+    return finalSettlement('dead', claimed.response ?? 'the email could not be sent');
   const content = contentOf(claimed, card, {
     timeZone: store.timeZone,
     pageUrl: settings.pageUrl,
@@ -207,7 +207,10 @@ function fileName({ cardId, id }: ClaimedEmail): string {
   return `${cardId}-${id}`;
 }
 
-function ended(state: 'sent' | 'bounced' | 'dead' | 'cancelled', response: string): EmailSettlement {
+function finalSettlement(
+  state: 'sent' | 'bounced' | 'dead' | 'cancelled',
+  response: string,
+): EmailSettlement {
   return { state, response, nextAt: null, startsOver: false };
 }
 
@@ -215,22 +218,25 @@ function settlementOf(ctx: Context, claimed: ClaimedEmail, outcome: EmailOutcome
   const { response } = outcome;
   switch (outcome.kind) {
     case 'sent':
-      return ended('sent', response);
+      return finalSettlement('sent', response);
     case 'rejected':
-      return ended('bounced', response);
+      return finalSettlement('bounced', response);
     case 'unknown':
-      return again(ctx, claimed, { response, backoff: emailBackoff, firstAt: claimed.firstAt });
+      return settlementOfRetry(ctx, claimed, { response, backoff: emailBackoff, firstAt: claimed.firstAt });
     case 'deferred': {
       if (outcome.cause === 'temporary')
-        return again(ctx, claimed, { response, backoff: emailBackoff, firstAt: claimed.firstAt });
+        return settlementOfRetry(ctx, claimed, { response, backoff: emailBackoff, firstAt: claimed.firstAt });
       // The email is not the cause, so its own 72 hours start later.
       const firstAt = claimed.sendAt;
-      return { ...again(ctx, claimed, { response, backoff: operatorBackoff, firstAt }), startsOver: true };
+      return {
+        ...settlementOfRetry(ctx, claimed, { response, backoff: operatorBackoff, firstAt }),
+        startsOver: true,
+      };
     }
   }
 }
 
-function again(
+function settlementOfRetry(
   { clock, random }: Context,
   { attempts }: ClaimedEmail,
   {
@@ -278,7 +284,7 @@ function* settle(ctx: Context, claimed: ClaimedEmail, settlement: EmailSettlemen
     { ...claimed, state, response, nextAt: null, lastAt: claimed.lastAt ?? now, endedAt: now },
     { domain: record.store.domain, now },
   );
-  yield* recordEvent(ctx, deliveryFailed(ctx.keys.publicIds, card, delivery));
+  yield* recordEvent(ctx, deliveryFailedEvent(ctx.keys.publicIds, card, delivery));
   const buyer = buyerOf(card);
   if (claimed.kind !== 'gift_card' || !buyer) return;
   const { notifyFailures } = yield* findEmailSettings(storeId);

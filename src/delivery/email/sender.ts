@@ -39,14 +39,14 @@ const urlLengthMax = 2_000;
 /** Parses the URL of a logo: https only, because mail clients warn of others, and without a password. */
 export function parseLogoUrl(value: unknown): Parsed<string> {
   const url = urlOf(value);
-  return url?.protocol === 'https:' ? accepted(url.href) : rejected('must be an https address');
+  return url?.protocol === 'https:' ? accepted(url.href) : rejected('must be an https URL');
 }
 
 /** Parses the URL of the page that emails link to. */
 export function parsePageUrl(value: unknown): Parsed<string> {
   return typeof value === 'string' && isLink(value)
     ? accepted(new URL(value).href)
-    : rejected('must be an https address');
+    : rejected('must be an https URL');
 }
 
 /** Whether an email can contain a link: https, and in development http to this machine. */

@@ -72,7 +72,7 @@ export function createMailer(options: MailerOptions): Mailer {
   const timeouts = { ...mailerTimeouts, ...options.timeouts };
   const transport = createTransport(poolOptions(server.value, { ...options, from, timeouts }));
   const isCompletelySent = watchProgress(transport);
-  const underWay = new Set<Promise<unknown>>();
+  const inProgress = new Set<Promise<unknown>>();
   let isClosed = false;
 
   async function attempt(email: Email, { from: author, to, replyTo }: EmailAddresses, signal: AbortSignal) {
@@ -86,7 +86,7 @@ export function createMailer(options: MailerOptions): Mailer {
     } catch (error) {
       if (!(error instanceof Error)) throw error;
       // The library rejects emails that wait for a connection of a closed pool with an error without a code.
-      if (isClosed && !('code' in error)) return closed;
+      if (isClosed && !('code' in error)) return stoppedOutcome;
       return outcomeOf(error, { isCompletelySent: isCompletelySent(signal) });
     }
   }
@@ -98,22 +98,22 @@ export function createMailer(options: MailerOptions): Mailer {
       const deadline = AbortSignal.timeout(timeouts.emailMs);
       const until = AbortSignal.any(signal ? [deadline, signal] : [deadline]);
       const sending = attempt(email, addresses.value, until);
-      underWay.add(sending);
+      inProgress.add(sending);
       try {
         return await sending;
       } finally {
-        underWay.delete(sending);
+        inProgress.delete(sending);
       }
     },
     async [Symbol.asyncDispose]() {
       isClosed = true;
       transport.close();
-      await Promise.allSettled(underWay);
+      await Promise.allSettled(inProgress);
     },
   };
 }
 
-const closed: EmailOutcome = {
+const stoppedOutcome: EmailOutcome = {
   kind: 'deferred',
   response: 'the service stopped before it was sent',
   code: null,

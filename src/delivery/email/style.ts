@@ -1,6 +1,6 @@
 /** Fonts, light and dark colours, and the few rules that cannot be inline. */
 
-import { html, type Html } from './markup.ts';
+import { markup, type Markup } from '../../markup.ts';
 
 /** Fonts of the device, because an email loads no fonts. Each language adds fonts for a script that these lack. */
 const latin = `-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,'Helvetica Neue',Arial`;
@@ -39,7 +39,7 @@ export const light = {
  * Dark colours and narrow screens, for clients with media queries; others show the inline styles. Outlook's dark mode
  * marks elements with `data-ogsc` and `data-ogsb`, which get the same colours.
  */
-export const rules: Html = html`
+export const rules: Markup = markup`
     :root { color-scheme: light dark; supported-color-schemes: light dark; }
     a { text-decoration: none; }
     h1, p, .soft { text-wrap: balance; }

@@ -9,7 +9,7 @@
 import { formatMoney, type Money } from '../../domain/money.ts';
 import type { Secret } from '../../domain/secret.ts';
 import type { Language, TextName } from './language.ts';
-import { html, insertMarkup, type Html } from './markup.ts';
+import { markup, insertTags, type Markup } from '../../markup.ts';
 
 /** FIRST STRONG ISOLATE or LEFT-TO-RIGHT ISOLATE, a value, POP DIRECTIONAL ISOLATE. */
 export type Isolated = `${'\u2068' | '\u2066'}${string}\u2069`;
@@ -46,8 +46,8 @@ export function plainOf(text: string): string {
 }
 
 /** Markup with `<bdi>` for isolates. */
-export function htmlOf(text: string): Html {
-  return insertMarkup(html`${text}`, { '\u2068': '<bdi>', '\u2066': '<bdi dir="ltr">', '\u2069': '</bdi>' });
+export function htmlOf(text: string): Markup {
+  return insertTags(markup`${text}`, { '\u2068': '<bdi>', '\u2066': '<bdi dir="ltr">', '\u2069': '</bdi>' });
 }
 
 /** An amount in the locale's format, with exactly the decimals of ISO 4217. */

@@ -13,7 +13,7 @@ export type ResponseHeaders = Readonly<Partial<Record<(typeof keptHeaders)[numbe
 /** Control characters except newline and tab, and characters that change the direction of text. */
 const unsafe = /[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
-function harmless(text: string): string {
+function removeControls(text: string): string {
   return text.replaceAll(unsafe, '\ufffd');
 }
 
@@ -21,7 +21,7 @@ function harmless(text: string): string {
 export function excerptOf(bytes: Uint8Array): string {
   const text = decodeCut(bytes).replaceAll('\r\n', '\n');
   // The replacement character is longer than a replaced byte.
-  return decodeCut(Buffer.from(harmless(text)));
+  return decodeCut(Buffer.from(removeControls(text)));
 }
 
 function decodeCut(bytes: Uint8Array): string {
@@ -34,7 +34,7 @@ export function keptHeadersOf(headers: IncomingHttpHeaders): ResponseHeaders {
   const kept: Partial<Record<(typeof keptHeaders)[number], string>> = {};
   for (const name of keptHeaders) {
     const value = headers[name];
-    if (typeof value === 'string') kept[name] = harmless(value.slice(0, headerLengthMax));
+    if (typeof value === 'string') kept[name] = removeControls(value.slice(0, headerLengthMax));
   }
   return kept;
 }

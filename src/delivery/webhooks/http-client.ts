@@ -16,7 +16,7 @@ export type FailureReason =
   | 'forbidden-address'
   /** The host does not resolve. */
   | 'dns'
-  /** No connection, for example refused or unreachable. */
+  /** No connection, for example because the port is closed or the host is unreachable. */
   | 'connect'
   /** No TLS, or a certificate that is untrusted or for another host. */
   | 'tls'

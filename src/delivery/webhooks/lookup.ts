@@ -39,7 +39,7 @@ export type LookupOptions = {
  * receiver that is reached only sometimes is worse than an error. The socket is destroyed with ForbiddenAddress or
  * Unresolved.
  */
-export function checkedLookup({ resolve, rerouteForTests = unchanged }: LookupOptions): LookupFunction {
+export function checkedLookup({ resolve, rerouteForTests = identity }: LookupOptions): LookupFunction {
   return (host, options, callback) => {
     const done = (addresses: readonly string[]): void => {
       const found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
@@ -76,7 +76,7 @@ async function resolveChecked(host: string, resolve: Resolve): Promise<readonly 
   return addresses;
 }
 
-function unchanged(address: string): string {
+function identity(address: string): string {
   return address;
 }
 

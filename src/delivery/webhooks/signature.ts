@@ -16,11 +16,11 @@ import { Secret } from '../../domain/secret.ts';
 const prefix = 'whsec_';
 const bytesMin = 24;
 const bytesMax = 64;
-const bytesDrawn = 32;
+const secretBytes = 32;
 
 /** A new signing secret: `whsec_` and 32 random bytes. */
-export function drawSigningSecret(random: Pick<Random, 'bytes'>): Secret {
-  return new Secret(`${prefix}${Buffer.from(random.bytes(bytesDrawn)).toString('base64')}`);
+export function generateSigningSecret(random: Pick<Random, 'bytes'>): Secret {
+  return new Secret(`${prefix}${Buffer.from(random.bytes(secretBytes)).toString('base64')}`);
 }
 
 /** Parses a signing secret of a client, for example from another service. */

@@ -53,14 +53,14 @@ export function parseWebhookUrl(value: unknown, rules: WebhookUrlRules): Parsed<
   const url = URL.parse(value);
   if (!url) return rejected('must be a valid URL');
   if (url.href.length > urlLengthMax) return tooLong;
-  return validated(url, rules);
+  return validateUrl(url, rules);
 }
 
-function validated(url: URL, rules: WebhookUrlRules): Parsed<WebhookUrl> {
+function validateUrl(url: URL, rules: WebhookUrlRules): Parsed<WebhookUrl> {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
   const isLoopback = isLoopbackHost(host);
-  const error = isLoopback && rules.allowLoopback ? undefined : errorOf(url, host);
-  if (error !== undefined) return rejected(error);
+  const message = isLoopback && rules.allowLoopback ? undefined : findUrlError(url, host);
+  if (message !== undefined) return rejected(message);
   const isSecure = url.protocol === 'https:';
   const defaultPort = isSecure ? 443 : 80;
   const port = url.port === '' ? defaultPort : Number(url.port);
@@ -77,7 +77,7 @@ function isLoopbackHost(host: string): boolean {
 }
 
 /** The error of a URL that does not lead to the internet. */
-function errorOf(url: URL, host: string): string | undefined {
+function findUrlError(url: URL, host: string): string | undefined {
   if (url.protocol !== 'https:') return 'must use https';
   if (isIP(host) !== 0) return 'must name a host, not an IP address';
   if (host === '' || host.length > hostLengthMax || !host.split('.').every((part) => label.test(part)))

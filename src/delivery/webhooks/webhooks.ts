@@ -9,7 +9,7 @@ import type { Storage } from '../../storage/storage.ts';
 import type { Outbound } from './post.ts';
 import { parseWebhookUrl } from './url.ts';
 import { webhookQueue, type DeliveryObserver } from './queue.ts';
-import { drawSigningSecret } from './signature.ts';
+import { generateSigningSecret } from './signature.ts';
 import { startWorker } from '../worker.ts';
 
 export type Webhooks = {
@@ -55,7 +55,7 @@ export function loopbackRule(isDevelopment: boolean, storage: Storage): () => Pr
 export function webhookUrlsOf(
   { random }: Pick<Context, 'random'>,
   mayUseLoopback: () => Promise<boolean>,
-): { urlParser(): Promise<(value: unknown) => Parsed<string>>; drawSecret(): Secret } {
+): { urlParser(): Promise<(value: unknown) => Parsed<string>>; generateSecret(): Secret } {
   return {
     async urlParser() {
       const rules = { allowLoopback: await mayUseLoopback() };
@@ -64,6 +64,6 @@ export function webhookUrlsOf(
         return parsed.ok ? { ok: true, value: parsed.value.url } : parsed;
       };
     },
-    drawSecret: () => drawSigningSecret(random),
+    generateSecret: () => generateSigningSecret(random),
   };
 }

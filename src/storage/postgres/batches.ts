@@ -61,13 +61,13 @@ type Engine = {
  */
 type Share = <T>(script: () => Script<T>, scope: WriteScope, until: number) => Promise<T>;
 
-export type Sharing = {
+export type Batches = {
   readonly share: Share;
   /** Returns whether a store's next script must run alone, and counts it as run. */
   isAloneNext(storeId: number): boolean;
 };
 
-export function openSharing({ pool, alone, commitBatch, mayRunAgain, publicError }: Engine): Sharing {
+export function openBatches({ pool, alone, commitBatch, mayRunAgain, publicError }: Engine): Batches {
   /** Number of running scripts per card. */
   const underWay = new Map<string, number>();
   /** Number of scripts per store that still have to run alone. */

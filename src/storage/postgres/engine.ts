@@ -23,7 +23,7 @@ import { inPartitions } from './partitions.ts';
 import { openPool, type PoolOptions } from './pool.ts';
 import { openReads, sharedReadsMax, type ReadJob } from './reads.ts';
 import { restoredFirst } from './restored.ts';
-import { openSharing, sharedLockWaitMaxMs, sharedMax, type BatchedScript } from './batches.ts';
+import { openBatches, sharedLockWaitMaxMs, sharedMax, type BatchedScript } from './batches.ts';
 import { ConnectionLost, isConflict, isDiskFull, isServerFailure, isWaitedOut } from './errors.ts';
 import type { Command, Session } from './session.ts';
 import { RetryTransaction, rerunsMax, sql, type Script, type Statement } from '../sql.ts';
@@ -117,12 +117,12 @@ export function openPostgres(options: PostgresOptions): Storage {
       });
     });
 
-  const sharing = openSharing({ pool, alone: writeAlone, commitBatch, mayRunAgain, publicError });
+  const batches = openBatches({ pool, alone: writeAlone, commitBatch, mayRunAgain, publicError });
 
   const write = <T>(script: () => Script<T>, scope?: WriteScope): Promise<T> =>
     accept((until) =>
-      scope && !sharing.isAloneNext(scope.storeId)
-        ? sharing.share(script, scope, until)
+      scope && !batches.isAloneNext(scope.storeId)
+        ? batches.share(script, scope, until)
         : writeAlone(script, until),
     );
 

@@ -27,12 +27,12 @@ export type Memories = {
 };
 
 export function memories(): Memories {
-  const opened: { readonly lookedAt: Set<string>; readonly entries: { clear(): void } }[] = [];
+  const opened: { readonly tablesRead: Set<string>; readonly entries: { clear(): void } }[] = [];
   return {
     open<T>({ entriesMax }: { readonly entriesMax: number }): Remembered<T> {
       const entries = new Map<string, CacheEntry<T>>();
-      const lookedAt = new Set<string>();
-      opened.push({ entries, lookedAt });
+      const tablesRead = new Set<string>();
+      opened.push({ entries, tablesRead });
       return {
         find: (key) => entries.get(key),
         keep(key, result, tables) {
@@ -40,13 +40,13 @@ export function memories(): Memories {
           const [oldest] = entries.keys();
           if (oldest !== undefined && entries.size >= entriesMax) entries.delete(oldest);
           entries.set(key, entry);
-          for (const table of tables) lookedAt.add(table);
+          for (const table of tables) tablesRead.add(table);
           return entry;
         },
       };
     },
     forget(written) {
-      for (const { entries, lookedAt } of opened) if (!lookedAt.isDisjointFrom(written)) entries.clear();
+      for (const { entries, tablesRead } of opened) if (!tablesRead.isDisjointFrom(written)) entries.clear();
     },
     forgetAll() {
       for (const { entries } of opened) entries.clear();

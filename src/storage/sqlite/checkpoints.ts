@@ -29,7 +29,7 @@ export function checkpointing(database: DatabaseSync, mode: 'passive' | 'noop'):
 }
 
 export type Checkpointer = AsyncDisposable & {
-  /** @throws Error if the checkpoint fails or the mover has ended. */
+  /** @throws Error if the checkpoint fails or the thread has ended. */
   checkpoint(): Promise<WalState>;
   /** Whether it can no longer run checkpoints. */
   readonly hasEnded: boolean;

@@ -127,7 +127,7 @@ export type Connection = {
   /** Runs a script to its end. */
   readonly drive: <T>(script: Script<T>) => T;
   /** As `drive`, and also returns the tables that the script read. */
-  readonly driveWatched: <T>(script: Script<T>) => { readonly result: T; readonly lookedAt: Tables };
+  readonly driveWatched: <T>(script: Script<T>) => { readonly result: T; readonly tablesRead: Tables };
 };
 
 /** Tables that a statement reads and writes according to SQLite, including those of triggers. */
@@ -150,7 +150,7 @@ export const sqliteDialect: Dialect = {
     'for update skip locked': '',
     'commit order': 'id',
     'last committed first': 'id desc',
-    'committed for good': 'true',
+    'final order': 'true',
     'catalog columns': `(
       select t.name as table_name, c.name as column_name, c.pk as key_place
       from sqlite_schema t, pragma_table_info(t.name) c
@@ -203,7 +203,7 @@ export function connect(
   };
 
   const writtenTo = new Set<string>();
-  let lookedAt: Set<string> | undefined;
+  let tablesRead: Set<string> | undefined;
   let hasWritten = false;
   const query = (statement: Statement): readonly unknown[] => {
     if (statement instanceof Lock) return [];
@@ -213,7 +213,7 @@ export function connect(
     const rows = prepared.query(statement.values);
     if (prepared.writes.size > 0 && (rows.length > 0 || !prepared.returnsRows)) hasWritten = true;
     for (const table of prepared.writes) writtenTo.add(table);
-    if (lookedAt) for (const table of prepared.reads) lookedAt.add(table);
+    if (tablesRead) for (const table of prepared.reads) tablesRead.add(table);
     return rows;
   };
   const drive = <T>(script: Script<T>): T => {
@@ -262,11 +262,11 @@ export function connect(
     },
     drive,
     driveWatched(script) {
-      lookedAt = new Set();
+      tablesRead = new Set();
       try {
-        return { result: drive(script), lookedAt };
+        return { result: drive(script), tablesRead };
       } finally {
-        lookedAt = undefined;
+        tablesRead = undefined;
       }
     },
   };

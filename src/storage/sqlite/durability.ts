@@ -59,7 +59,7 @@ export type Durability = {
   readonly waiting: number;
 };
 
-/** @param told callbacks after each sync, and after a failed one, once all waiting scripts are rejected. */
+/** @param observer called after each sync, and after a failed one, once all waiting scripts are rejected. */
 export function durabilityBy(
   sync: Sync,
   observer: { readonly synced: () => void; readonly failed: (cause: unknown) => void },

@@ -386,7 +386,7 @@ export function openSqlite(options: SqliteOptions): Storage {
       return appliedTo(reader);
     },
     backup: async (target) => {
-      if (existsSync(target)) throw new Error(`${target} is there already`);
+      if (existsSync(target)) throw new Error(`${target} already exists`);
       // All pages in one step: with several steps, a write in between would restart the backup.
       await backup(reader.database, target, { rate: 2 ** 31 - 1 });
     },
@@ -412,8 +412,8 @@ function readAgain<T>(
     script,
   }: { readonly found: Remembered<T>; readonly key: string; readonly script: () => Script<T | undefined> },
 ): CacheEntry<T> | undefined {
-  const { result, lookedAt } = driveWatched(script());
-  return result === undefined ? undefined : found.keep(key, result, lookedAt);
+  const { result, tablesRead } = driveWatched(script());
+  return result === undefined ? undefined : found.keep(key, result, tablesRead);
 }
 
 /** Rejects a group whose durability is unknown, with `unavailable` for every disk error. */

@@ -10,8 +10,8 @@ import { groupedCode, emailWith } from './samples.ts';
 const noon = Date.UTC(2026, 0, 15, 12);
 
 test('the folder lists, reads and opens stored emails, newest first', async () => {
-  using place = mkdtempDisposableSync(join(tmpdir(), 'largesse-mail-'));
-  const folder = emailFolder(join(place.path, 'mail'));
+  using place = mkdtempDisposableSync(join(tmpdir(), 'largesse-emails-'));
+  const folder = emailFolder(join(place.path, 'emails'));
   assert.deepEqual(await folder.list(), []);
   const first = await folder.keep(emailWith(), { id: 17, now: noon });
   const second = await folder.keep(emailWith({ to: 'ada@example.com' }), { id: 16, now: noon + 1 });
@@ -37,8 +37,8 @@ test('the folder lists, reads and opens stored emails, newest first', async () =
 });
 
 test('only the owner can read stored emails, and partial files are removed', async () => {
-  using place = mkdtempDisposableSync(join(tmpdir(), 'largesse-mail-'));
-  const path = join(place.path, 'mail');
+  using place = mkdtempDisposableSync(join(tmpdir(), 'largesse-emails-'));
+  const path = join(place.path, 'emails');
   await emailFolder(path).keep(emailWith(), { id: 17, now: noon });
   assert.equal(statSync(path).mode & 0o777, 0o700);
   const files = readdirSync(path);
@@ -47,7 +47,7 @@ test('only the owner can read stored emails, and partial files are removed', asy
 });
 
 test('the folder removes the oldest emails over its limit, including the remains of a crash', async () => {
-  using place = mkdtempDisposableSync(join(tmpdir(), 'largesse-mail-'));
+  using place = mkdtempDisposableSync(join(tmpdir(), 'largesse-emails-'));
   const folder = emailFolder(place.path, { keptMax: 3 });
   writeFileSync(join(place.path, '20250101T000000000Z-1.eml'), 'a message without its index');
   writeFileSync(join(place.path, '20250101T000000000Z-2.eml.new'), 'half a mess');
@@ -62,7 +62,7 @@ test('the folder removes the oldest emails over its limit, including the remains
 });
 
 test('the folder stores a repeated delivery once', async () => {
-  using place = mkdtempDisposableSync(join(tmpdir(), 'largesse-mail-'));
+  using place = mkdtempDisposableSync(join(tmpdir(), 'largesse-emails-'));
   const folder = emailFolder(place.path);
   await folder.keep(emailWith(), { id: 17, now: noon });
   await folder.keep(emailWith({ to: 'ada@example.com' }), { id: 17, now: noon });
@@ -73,8 +73,8 @@ test('the folder stores a repeated delivery once', async () => {
 });
 
 test('the folder reads emails only, for any name', async () => {
-  using place = mkdtempDisposableSync(join(tmpdir(), 'largesse-mail-'));
-  const folder = emailFolder(join(place.path, 'mail'));
+  using place = mkdtempDisposableSync(join(tmpdir(), 'largesse-emails-'));
+  const folder = emailFolder(join(place.path, 'emails'));
   await folder.keep(emailWith(), { id: 17, now: noon });
   writeFileSync(join(place.path, 'secret.json'), '{"html":"secret"}');
   for (const name of [

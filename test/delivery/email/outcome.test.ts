@@ -81,7 +81,7 @@ const responses: readonly {
     outcome: { kind: 'deferred', code: null, cause: 'temporary' },
   },
   {
-    name: 'a stall at MAIL',
+    name: 'a stall at MAIL FROM',
     script: { 'MAIL FROM': 'stall' },
     outcome: { kind: 'deferred', code: null, cause: 'temporary' },
   },

@@ -1,4 +1,4 @@
-/** Mail servers for tests: a real one with handlers, and one that follows a script. */
+/** SMTP servers for tests: a real one with handlers, and one that follows a script. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -99,13 +99,13 @@ export async function scriptedServer(
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => undefined);
     let isData = false;
-    const response = (command: string): void => {
+    const respond = (command: string): void => {
       const text = { ...standard, ...script }[command] ?? '502 what?';
       if (text === 'hang up') socket.destroy();
       else if (text !== 'stall') socket.write(`${text}\r\n`);
       isData = command === 'DATA' && text.startsWith('354');
     };
-    response('greeting');
+    respond('greeting');
     let rest = '';
     socket.on('data', (chunk) => {
       const parts = (rest + chunk.toString('latin1')).split('\r\n');
@@ -113,7 +113,7 @@ export async function scriptedServer(
       for (const line of parts) {
         lines.push(line);
         if (isData && line !== '.') continue;
-        response(Object.keys(standard).find((command) => line.toUpperCase().startsWith(command)) ?? line);
+        respond(Object.keys(standard).find((command) => line.toUpperCase().startsWith(command)) ?? line);
       }
     });
   });

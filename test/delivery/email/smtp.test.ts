@@ -112,7 +112,7 @@ test('every command contains at most one address', async () => {
     (await sendTo(server, {}, emailWith({ from: { name, address: 'hello@flowers.example' } }))).kind,
     'sent',
   );
-  const commands = server.lines.filter((line) => /^(?:MAIL|RCPT)/.test(line));
+  const commands = server.lines.filter((line) => /^(?:MAIL FROM|RCPT)/.test(line));
   assert.deepEqual(commands, [`MAIL FROM:<${from}>`, 'RCPT TO:<grace@example.com>']);
   assert.ok(!server.lines.some((line) => /^bcc/i.test(line)));
 });

@@ -70,7 +70,7 @@ test('a message keeps its line breaks, and each of its lines is quoted', () => {
   const message = 'Dear Grace,\r\n\r\n\tyours <3\n-- \nYour code: 1234';
   const { html, text } = renderEmail(contentWith('gift_card', { message }), senderWith());
   assert.ok(text.includes('> Dear Grace,\n> \n>     yours <3\n> -- \n> Your code: 1234\n'), text);
-  assert.ok(html.includes('Dear Grace,<br /><br />    yours &#60;3<br />-- <br />Your code: 1234'), html);
+  assert.ok(html.includes('Dear Grace,<br /><br />    yours &lt;3<br />-- <br />Your code: 1234'), html);
 });
 
 test('a message that is empty after cleaning is omitted', () => {

@@ -8,14 +8,14 @@ import { response, type Received, type ReceiverOptions } from './receiver.ts';
 
 /** Writes a text repeatedly until the connection ends. */
 export function endlessly(socket: Socket, text: string, periodMs?: number): void {
-  const again = (): void => {
+  const writeMore = (): void => {
     if (socket.destroyed) return;
     const isTaken = socket.write(text);
-    if (periodMs !== undefined) setTimeout(again, periodMs);
-    else if (isTaken) setImmediate(again);
-    else socket.once('drain', again);
+    if (periodMs !== undefined) setTimeout(writeMore, periodMs);
+    else if (isTaken) setImmediate(writeMore);
+    else socket.once('drain', writeMore);
   };
-  again();
+  writeMore();
 }
 
 function begun(socket: Socket, text: string): Socket {

@@ -11,7 +11,7 @@ import { responding, outboundHere, publicAddress, receive } from './receiver.ts'
 const request = { headers: {}, body: '{}' };
 
 function reasonOf(result: PostResult): string {
-  return result.kind === 'failed' ? result.reason : `answered ${result.status}`;
+  return result.kind === 'failed' ? result.reason : `responded ${result.status}`;
 }
 
 /** A name server with the IPv4 addresses of some names. */
@@ -68,13 +68,13 @@ test('a lookup queries all addresses of a host', async () => {
     (await resolve('receiver.example.com')).toSorted(),
     [publicAddress, '93.184.215.15'].toSorted(),
   );
-  await assert.rejects(resolve('nobody.example.com'), /ENODATA|ENOTFOUND/);
+  await assert.rejects(resolve('unknown.example.com'), /ENODATA|ENOTFOUND/);
   await using receiver = await receive(responding(200));
   using outbound = outboundHere({ resolve });
-  assert.equal(reasonOf(await outbound.post({ ...request, url: receiver.url })), 'answered 200');
+  assert.equal(reasonOf(await outbound.post({ ...request, url: receiver.url })), 'responded 200');
   const inside = `https://inside.example.com:${receiver.port}/`;
   assert.equal(reasonOf(await outbound.post({ ...request, url: inside })), 'forbidden-address');
-  const anonymous = `https://nobody.example.com:${receiver.port}/`;
-  assert.equal(reasonOf(await outbound.post({ ...request, url: anonymous })), 'dns');
+  const unknown = `https://unknown.example.com:${receiver.port}/`;
+  assert.equal(reasonOf(await outbound.post({ ...request, url: unknown })), 'dns');
   assert.equal(receiver.connections(), 1);
 });

@@ -12,12 +12,12 @@ const request = {
   body: '{"note":"Grüße"}',
 };
 
-function responded(result: PostResult): WebhookResponse {
+function assertResponded(result: PostResult): WebhookResponse {
   assert.ok(result.kind === 'responded', JSON.stringify(result));
   return result;
 }
 
-function failure(result: PostResult): Failed {
+function assertFailed(result: PostResult): Failed {
   assert.ok(result.kind === 'failed', JSON.stringify(result));
   return result;
 }
@@ -51,7 +51,7 @@ test('an error status and a redirect are responses, and redirects are not follow
       const headers = status < 400 ? `location: ${elsewhere.url}\r\n` : 'retry-after: 120\r\n';
       await using receiver = await receive(responding(status, '', headers));
       using outbound = outboundHere();
-      const result = responded(await outbound.post({ ...request, url: receiver.url }));
+      const result = assertResponded(await outbound.post({ ...request, url: receiver.url }));
       assert.equal(result.status, status);
       assert.deepEqual(result.headers, status < 400 ? { location: elsewhere.url } : { 'retry-after': '120' });
     });
@@ -69,7 +69,7 @@ test('successive requests share a connection, and its host is resolved once', as
     },
   });
   for (let count = 0; count < 20; count += 1)
-    responded(await outbound.post({ ...request, url: receiver.url }));
+    assertResponded(await outbound.post({ ...request, url: receiver.url }));
   assert.equal(receiver.connections(), 1);
   assert.equal(resolved, 1);
 });
@@ -78,7 +78,7 @@ test('concurrent requests use a limited number of connections to one origin', as
   await using receiver = await receive(({ socket }) => setTimeout(() => socket.write(response(200)), 5));
   using outbound = outboundHere({ limits: { perOriginMax: 4 } });
   const posts = Array.from({ length: 100 }, () => outbound.post({ ...request, url: receiver.url }));
-  for (const result of await Promise.all(posts)) responded(result);
+  for (const result of await Promise.all(posts)) assertResponded(result);
   assert.equal(receiver.connections(), 4);
 });
 
@@ -88,7 +88,7 @@ test('over the limit of idle connections, the one that is idle for longest is cl
   assert.ok(first && second && third);
   using outbound = outboundHere({ limits: { idleMax: 2 } });
   for (const { url } of [first, second, third, third, second, first, third])
-    responded(await outbound.post({ ...request, url }));
+    assertResponded(await outbound.post({ ...request, url }));
   assert.deepEqual(
     receivers.map(({ connections }) => connections()),
     [2, 1, 2],
@@ -100,7 +100,7 @@ test('an old connection is not used again, and the next request checks its host 
   await using receiver = await receive(responding(200));
   using outbound = outboundHere({ limits: { ageMaxMs: -1 } });
   for (let count = 0; count < 3; count += 1)
-    responded(await outbound.post({ ...request, url: receiver.url }));
+    assertResponded(await outbound.post({ ...request, url: receiver.url }));
   assert.equal(receiver.connections(), 3);
 });
 
@@ -111,7 +111,7 @@ test('a request on a closed keep-alive connection is repeated on a new one', asy
   });
   using outbound = outboundHere();
   for (let count = 0; count < 4; count += 1)
-    responded(await outbound.post({ ...request, url: receiver.url }));
+    assertResponded(await outbound.post({ ...request, url: receiver.url }));
 });
 
 test('an unsolicited response on an idle connection is ignored', async () => {
@@ -120,11 +120,11 @@ test('an unsolicited response on an idle connection is ignored', async () => {
     if (nth === 1) setTimeout(() => socket.write(response(299, 'unasked')), 5);
   });
   using outbound = outboundHere();
-  responded(await outbound.post({ ...request, url: receiver.url }));
+  assertResponded(await outbound.post({ ...request, url: receiver.url }));
   await new Promise((resolve) => {
     setTimeout(resolve, 50);
   });
-  assert.equal(responded(await outbound.post({ ...request, url: receiver.url })).status, 200);
+  assert.equal(assertResponded(await outbound.post({ ...request, url: receiver.url })).status, 200);
 });
 
 test('4 KiB of harmless text of a response are stored', async (t) => {
@@ -146,7 +146,7 @@ test('4 KiB of harmless text of a response are stored', async (t) => {
         socket.write(bytes);
       });
       using outbound = outboundHere();
-      const result = responded(await outbound.post({ ...request, url: receiver.url }));
+      const result = assertResponded(await outbound.post({ ...request, url: receiver.url }));
       assert.equal(result.body, kept);
       assert.ok(Buffer.byteLength(result.body) <= 4_096);
     });
@@ -159,7 +159,7 @@ test('a few headers are stored, truncated and harmless', async () => {
     socket.end(Buffer.from(response(302, '', headers), 'latin1')),
   );
   using outbound = outboundHere();
-  assert.deepEqual(responded(await outbound.post({ ...request, url: receiver.url })).headers, {
+  assert.deepEqual(assertResponded(await outbound.post({ ...request, url: receiver.url })).headers, {
     'content-type': 'text/plain',
     location: '\ufffdx',
     server: 's'.repeat(256),
@@ -169,20 +169,22 @@ test('a few headers are stored, truncated and harmless', async () => {
 test('a compressed body is neither decompressed nor stored', async () => {
   await using receiver = await receive(responding(200, 'H4sI...', 'content-encoding: gzip\r\n'));
   using outbound = outboundHere();
-  const result = responded(await outbound.post({ ...request, url: receiver.url }));
+  const result = assertResponded(await outbound.post({ ...request, url: receiver.url }));
   assert.deepEqual([result.status, result.body], [200, '']);
 });
 
 test('an attempt can be aborted before its start and in progress', async () => {
   await using receiver = await receive(() => undefined);
   using outbound = outboundHere();
-  const early = failure(await outbound.post({ ...request, url: receiver.url, signal: AbortSignal.abort() }));
+  const early = assertFailed(
+    await outbound.post({ ...request, url: receiver.url, signal: AbortSignal.abort() }),
+  );
   assert.equal(early.reason, 'cancelled');
   const calling = new AbortController();
   const waiting = outbound.post({ ...request, url: receiver.url, signal: calling.signal });
   while (receiver.received.length === 0) await new Promise(setImmediate);
   calling.abort();
-  assert.equal(failure(await waiting).reason, 'cancelled');
+  assert.equal(assertFailed(await waiting).reason, 'cancelled');
 });
 
 test('a request with an invalid header rejects', async () => {
@@ -202,7 +204,7 @@ test('in development, requests reach this machine without TLS by address and nam
   });
   for (const host of ['127.0.0.1', 'localhost', 'app.localhost']) {
     const url = `http://${host}:${receiver.port}/hook`;
-    responded(await outbound.post({ ...request, url, allowLoopback: true }));
+    assertResponded(await outbound.post({ ...request, url, allowLoopback: true }));
   }
   assert.equal(receiver.received.length, 3);
 });

@@ -9,7 +9,7 @@ import { responding, outboundHere, publicAddress, receive } from './receiver.ts'
 const request = { headers: {}, body: '{}' };
 
 function reasonOf(result: PostResult): string {
-  return result.kind === 'failed' ? result.reason : `answered ${result.status}`;
+  return result.kind === 'failed' ? result.reason : `responded ${result.status}`;
 }
 
 test('a host with one forbidden address gets no connection', async (t) => {
@@ -59,7 +59,7 @@ test('a host name cannot lead to this machine, not even in development', async (
   assert.equal(reasonOf(await outbound.post({ ...here, url: receiver.url })), 'forbidden-address');
   assert.equal(
     reasonOf(await outbound.post({ ...here, url: `https://127.0.0.1:${receiver.port}/` })),
-    'answered 200',
+    'responded 200',
   );
   assert.equal(receiver.connections(), 1);
 });
@@ -105,7 +105,7 @@ test('a changed DNS response has no effect on a connection, and the next connect
       return '127.0.0.1';
     },
   });
-  assert.equal(reasonOf(await outbound.post({ ...request, url: good.url })), 'answered 200');
+  assert.equal(reasonOf(await outbound.post({ ...request, url: good.url })), 'responded 200');
   assert.deepEqual([resolved, good.connections(), connectedTo], [1, 1, [publicAddress]]);
   // The next connection checks the host again, and fails.
   for (let count = 0; count < 3; count += 1) {
@@ -119,7 +119,7 @@ test('a keep-alive connection stays with its checked address', async () => {
   const responses = [[publicAddress]];
   using outbound = outboundHere({ resolve: () => Promise.resolve(responses.shift() ?? ['10.0.0.1']) });
   for (let count = 0; count < 5; count += 1) {
-    assert.equal(reasonOf(await outbound.post({ ...request, url: receiver.url })), 'answered 200');
+    assert.equal(reasonOf(await outbound.post({ ...request, url: receiver.url })), 'responded 200');
   }
   assert.equal(receiver.connections(), 1);
 });
@@ -152,7 +152,7 @@ test('a request skips a public address without a listener', async () => {
     // Nothing listens at 127.0.0.2.
     rerouteForTests: (address) => (address === publicAddress ? '127.0.0.1' : '127.0.0.2'),
   });
-  assert.equal(reasonOf(await outbound.post({ ...request, url: receiver.url })), 'answered 200');
+  assert.equal(reasonOf(await outbound.post({ ...request, url: receiver.url })), 'responded 200');
 });
 
 test('failed and slow lookups have different reasons', async () => {
@@ -164,11 +164,11 @@ test('failed and slow lookups have different reasons', async () => {
     limits: { timeoutMs: 100 },
   });
   const url = 'https://receiver.example.com/';
-  const reported = await Promise.all(
+  const results = await Promise.all(
     [none, unknown, silent].map((outbound) => outbound.post({ ...request, url })),
   );
   assert.deepEqual(
-    reported.map((result) => (result.kind === 'failed' ? [result.reason, result.detail] : [])),
+    results.map((result) => (result.kind === 'failed' ? [result.reason, result.detail] : [])),
     [
       ['dns', 'the host has no address'],
       ['dns', 'the host cannot be resolved (ENOTFOUND)'],

@@ -5,7 +5,7 @@ import { systemClock } from '../../../src/clock.ts';
 import { systemRandom } from '../../../src/random.ts';
 import { Secret } from '../../../src/domain/secret.ts';
 import {
-  drawSigningSecret,
+  generateSigningSecret,
   parseSigningSecret,
   signatureHeaders,
 } from '../../../src/delivery/webhooks/signature.ts';
@@ -19,7 +19,7 @@ function verify(secret: Secret, text: string, headers: ReturnType<typeof signatu
 }
 
 test('the Standard Webhooks library verifies a signature', () => {
-  const secret = drawSigningSecret(random);
+  const secret = generateSigningSecret(random);
   const headers = signatureHeaders(message, [secret]);
   assert.deepEqual(verify(secret, body, headers), JSON.parse(body));
   assert.deepEqual(
@@ -44,9 +44,9 @@ test('the signature of the example is reproduced', () => {
 
 test('during a rotation, either secret verifies and no other does', () => {
   const [older, newer, other] = [
-    drawSigningSecret(random),
-    drawSigningSecret(random),
-    drawSigningSecret(random),
+    generateSigningSecret(random),
+    generateSigningSecret(random),
+    generateSigningSecret(random),
   ];
   const headers = signatureHeaders(message, [newer, older]);
   assert.match(headers['webhook-signature'], /^v1,[A-Za-z0-9+/]{43}= v1,[A-Za-z0-9+/]{43}=$/);
@@ -55,7 +55,7 @@ test('during a rotation, either secret verifies and no other does', () => {
 });
 
 test('the library rejects a changed body, id or time, and an old message', () => {
-  const secret = drawSigningSecret(random);
+  const secret = generateSigningSecret(random);
   const headers = signatureHeaders(message, [secret]);
   const later = { 'webhook-timestamp': String(Number(headers['webhook-timestamp']) + 1) };
   assert.throws(() => verify(secret, `${body} `, headers), /No matching signature/);
@@ -66,10 +66,10 @@ test('the library rejects a changed body, id or time, and an old message', () =>
 });
 
 test('a new secret is whsec_ and 32 random bytes', () => {
-  const drawn = Array.from({ length: 20 }, () => drawSigningSecret(random).reveal());
-  for (const text of drawn) assert.match(text, /^whsec_[A-Za-z0-9+/]{43}=$/);
-  assert.equal(new Set(drawn).size, drawn.length);
-  assert.ok(drawn.every((text) => parseSigningSecret(text).ok));
+  const generated = Array.from({ length: 20 }, () => generateSigningSecret(random).reveal());
+  for (const text of generated) assert.match(text, /^whsec_[A-Za-z0-9+/]{43}=$/);
+  assert.equal(new Set(generated).size, generated.length);
+  assert.ok(generated.every((text) => parseSigningSecret(text).ok));
 });
 
 test('a client’s secret has 24 to 64 bytes in canonical base64', async (t) => {
@@ -92,7 +92,7 @@ test('a client’s secret has 24 to 64 bytes in canonical base64', async (t) => 
 });
 
 test('signing needs a secret and an id without a dot', () => {
-  const secret = drawSigningSecret(random);
+  const secret = generateSigningSecret(random);
   assert.throws(() => signatureHeaders(message, []), /at least one secret/);
   for (const id of ['', 'a.1', 'a b', 'a\r\nx', 'a'.repeat(65)]) {
     assert.throws(() => signatureHeaders({ ...message, id }, [secret]), /message id/);

@@ -3,7 +3,7 @@
  * declared safe.
  */
 
-/** Finished HTML. Only `markup` and `joinMarkup` create it. */
+/** Finished HTML. Only functions of this file create it. */
 class Markup {
   readonly #html: string;
 
@@ -52,18 +52,14 @@ export function joinMarkup(parts: readonly MarkupPart[], separator: MarkupPart):
   return new Markup(parts.map(written).join(written(separator)));
 }
 
-/**
- * The URL for a link's `href`; undefined if its scheme could run code (`javascript:`, `data:`). Accepted are http,
- * https, mailto and URLs without a scheme.
- */
-export function linkAddress(address: string): string | undefined {
-  // Browsers remove white space and control characters from a URL before they read its scheme.
-  if (!/^[\x21-\x7e]+$/.test(address)) return undefined;
-  const scheme = /^([^/?#:]*):/.exec(address)?.[1]?.toLowerCase();
-  return scheme === undefined || ['http', 'https', 'mailto'].includes(scheme) ? address : undefined;
+/** Replaces single characters of escaped text by tags. */
+export function insertTags(text: Markup, tags: Readonly<Record<string, string>>): Markup {
+  return new Markup(
+    Object.entries(tags).reduce((done, [character, tag]) => done.replaceAll(character, tag), text.toString()),
+  );
 }
 
-/** An element id of letters, digits, `_` and `-`, which need no escaping in a URL. */
-export function anchorOf(...parts: readonly string[]): string {
-  return parts.map((part) => part.replace(/[^A-Za-z0-9_]+/g, '-').replace(/^-|-$/g, '')).join('-');
+/** Text of several lines: line breaks become `<br />`. */
+export function linesOf(text: string): readonly Markup[] {
+  return text.split('\n').map((line, index) => (index === 0 ? markup`${line}` : markup`<br />${line}`));
 }

@@ -8,15 +8,15 @@ import { createSqliteDatabase, sqliteFactory, type SqliteSettings } from '../sup
 import { addTo, insertRow, listRows } from '../support/row-counts.ts';
 
 /** An engine with a row, and a cache of the rows' names that counts how often it runs a script. */
-async function openRemembering(entriesMax = 4, settings: SqliteSettings = {}) {
+async function openWithCache(entriesMax = 4, settings: SqliteSettings = {}) {
   const database = createSqliteDatabase();
   const storage = database.open(settings);
   await storage.migrate(sqliteFactory.migrations);
   await storage.write(() => insertRow(1, 'one'));
-  const memory = storage.memory<readonly string[]>({ entriesMax });
+  const cache = storage.memory<readonly string[]>({ entriesMax });
   let runs = 0;
   const look = (key: string) =>
-    memory.read(key, function* () {
+    cache.read(key, function* () {
       runs += 1;
       return yield* listRows();
     });
@@ -24,7 +24,7 @@ async function openRemembering(entriesMax = 4, settings: SqliteSettings = {}) {
     database,
     storage,
     look,
-    find: (key: string) => memory.find(key),
+    find: (key: string) => cache.find(key),
     /** Returns how many of these sequential reads ran their script. */
     async runsOf(...keys: readonly string[]): Promise<number> {
       runs = 0;
@@ -36,20 +36,20 @@ async function openRemembering(entriesMax = 4, settings: SqliteSettings = {}) {
 }
 
 test('a cached result is returned again, to each key its own', async () => {
-  await using opened = await openRemembering();
+  await using opened = await openWithCache();
   assert.equal(await opened.runsOf('a', 'a', 'a'), 1);
   assert.equal(await opened.runsOf('b', 'a', 'b'), 1);
   assert.deepEqual(await opened.look('b'), ['one']);
 });
 
 test('concurrent reads of one turn that miss the cache all run, and agree', async () => {
-  await using opened = await openRemembering();
+  await using opened = await openWithCache();
   const looks = await Promise.all(['a', 'a', 'b'].map((key) => opened.look(key)));
   assert.deepEqual(looks, [['one'], ['one'], ['one']]);
 });
 
 test('a write to a table that was read invalidates the cache, also through a trigger', async () => {
-  await using opened = await openRemembering();
+  await using opened = await openWithCache();
   const { storage } = opened;
   await opened.look('a');
   await storage.write(() => insertRow(2, 'two'));
@@ -64,14 +64,14 @@ test('a write to a table that was read invalidates the cache, also through a tri
 });
 
 test('a write to another table does not invalidate the cache', async () => {
-  await using opened = await openRemembering();
+  await using opened = await openWithCache();
   await opened.look('a');
   await opened.storage.write(() => beat(1));
   assert.equal(await opened.runsOf('a'), 0);
 });
 
 test('any write of another process invalidates the cache, once', async () => {
-  await using opened = await openRemembering();
+  await using opened = await openWithCache();
   await using foreign = opened.database.open();
   await opened.look('a');
   await foreign.write(() => beat(1));
@@ -81,7 +81,7 @@ test('any write of another process invalidates the cache, once', async () => {
 });
 
 test('a read in the turn of a write by another process finds the write', async () => {
-  await using opened = await openRemembering();
+  await using opened = await openWithCache();
   const plain = opened.database.connect();
   await opened.look('a');
   const before = opened.look('a');
@@ -91,7 +91,7 @@ test('a read in the turn of a write by another process finds the write', async (
 });
 
 test('a read in the turn of a write by its own process runs before it or after it', async () => {
-  await using opened = await openRemembering();
+  await using opened = await openWithCache();
   const { storage } = opened;
   await opened.look('a');
   const [before] = await Promise.all([
@@ -105,7 +105,7 @@ test('a read in the turn of a write by its own process runs before it or after i
 });
 
 test('a dry run and a write that is rolled back do not invalidate the cache', async () => {
-  await using opened = await openRemembering();
+  await using opened = await openWithCache();
   const { storage } = opened;
   await opened.look('a');
   await storage.dryRun(() => insertRow(2, 'two'));
@@ -119,7 +119,7 @@ test('a dry run and a write that is rolled back do not invalidate the cache', as
 });
 
 test('a migration empties the cache', async () => {
-  await using opened = await openRemembering();
+  await using opened = await openWithCache();
   const migration = {
     version: 9_999,
     name: 'renaming',
@@ -132,14 +132,14 @@ test('a migration empties the cache', async () => {
 });
 
 test('a full cache evicts its oldest entry', async () => {
-  await using opened = await openRemembering(2);
+  await using opened = await openWithCache(2);
   assert.equal(await opened.runsOf('a', 'b', 'a', 'b'), 2);
   assert.equal(await opened.runsOf('c', 'b', 'c'), 1, 'c takes the place of a');
   assert.equal(await opened.runsOf('a', 'c', 'a'), 1, 'a takes the place of b');
 });
 
 test('a cached result is found without a read, until a write of its own process changes it', async () => {
-  await using opened = await openRemembering();
+  await using opened = await openWithCache();
   assert.equal(opened.find('a'), undefined);
   await opened.look('a');
   assert.deepEqual(opened.find('a'), ['one']);
@@ -153,7 +153,7 @@ test('a cached result is found without a read, until a write of its own process 
 });
 
 test('a cached result is not found in the turn in which another process commits', async () => {
-  await using opened = await openRemembering();
+  await using opened = await openWithCache();
   const plain = opened.database.connect();
   await opened.look('a');
   assert.deepEqual(opened.find('a'), ['one']);
@@ -172,7 +172,7 @@ test('a cached result is found only when the commits that it depends on are dura
     syncs += 1;
     return isHeld ? held.promise : Promise.resolve();
   };
-  await using opened = await openRemembering(4, { sync });
+  await using opened = await openWithCache(4, { sync });
   await opened.look('a');
   isHeld = true;
   syncs = 0;
@@ -189,14 +189,14 @@ test('a cached result is found only when the commits that it depends on are dura
 });
 
 test('a stopped engine finds nothing in its cache', async () => {
-  await using opened = await openRemembering();
+  await using opened = await openWithCache();
   await opened.look('a');
   await opened.storage[Symbol.asyncDispose]();
   assert.equal(opened.find('a'), undefined);
 });
 
 test('caches are emptied separately', async () => {
-  await using opened = await openRemembering();
+  await using opened = await openWithCache();
   const { storage } = opened;
   const heartbeats = storage.memory<number>({ entriesMax: 1 });
   let runs = 0;

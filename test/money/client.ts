@@ -17,9 +17,9 @@ export type Reply = {
 export type Request = { readonly line: string; readonly json?: Readonly<Record<string, unknown>> };
 
 /** @throws TypeError if the connection breaks: it is then unknown whether the request was executed. */
-export type Till = (request: Request, key?: string) => Promise<Reply>;
+export type MoneyClient = (request: Request, key?: string) => Promise<Reply>;
 
-export function openTill(url: string, token: string): Till {
+export function openMoneyClient(url: string, token: string): MoneyClient {
   return async ({ line, json = {} }, key) => {
     const [method = '', path = ''] = line.split(' ');
     const response = await fetch(`${url}${path}`, {

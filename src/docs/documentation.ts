@@ -1,0 +1,77 @@
+/** Every document of the API's documentation, by its path. */
+
+import type { ServedDocumentation, ServedDocument } from '../http/documents.ts';
+import { pageHtml } from './html.ts';
+import { pageMarkdown, withUrls } from './markdown.ts';
+import { openApiDocument } from './openapi.ts';
+import { allPages } from './pages.ts';
+import type { ReferencePage } from './content.ts';
+import { referenceStyle } from './style.ts';
+import * as texts from './texts.ts';
+
+const html = 'text/html; charset=utf-8';
+const markdown = 'text/markdown; charset=utf-8';
+const plain = 'text/plain; charset=utf-8';
+
+/** The documentation of a service at `basePath`. Each document is generated when it is first requested. */
+export function documentationOf(basePath: string): ServedDocumentation {
+  const pages = allPages(basePath);
+  const whole = (): string =>
+    pages.map((page) => pageMarkdown(page, { folder: 'root', extension: '.md' })).join('\n');
+  const makers = new Map([
+    ...pages.flatMap(makersOf),
+    ['/docs/style.css', () => ({ type: 'text/css; charset=utf-8', text: referenceStyle })],
+    ['/llms.txt', () => ({ type: plain, text: llmsText(pages) })],
+    ['/llms-full.txt', () => ({ type: plain, text: whole() })],
+  ]);
+  const documents = new Map<string, ServedDocument>();
+  return {
+    find(path) {
+      const document = documents.get(path) ?? makers.get(path)?.();
+      if (document) documents.set(path, document);
+      return document;
+    },
+    openApi: (origin) => ({
+      type: 'application/json; charset=utf-8',
+      text: JSON.stringify(openApiDocument(basePath, origin), null, 2),
+    }),
+  };
+}
+
+type Maker = () => ServedDocument;
+
+function makersOf(
+  page: ReferencePage,
+  _index: number,
+  pages: readonly ReferencePage[],
+): readonly (readonly [string, Maker])[] {
+  const isIndex = page.name === '';
+  const path = isIndex ? '/docs' : `/docs/${page.name}`;
+  const place = { folder: isIndex ? 'root' : 'docs', extension: '.md' } as const;
+  return [
+    [path, () => ({ type: html, text: pageHtml(page, pages) })],
+    [`${path}.md`, () => ({ type: markdown, text: pageMarkdown(page, place) })],
+  ];
+}
+
+/** The list of all pages for language models, in the format of https://llmstxt.org. */
+function llmsText(pages: readonly ReferencePage[]): string {
+  const place = { folder: 'root', extension: '.md' } as const;
+  const groups = Map.groupBy(pages, ({ group }) => group);
+  const sections = [...groups]
+    .filter(([group]) => group !== '')
+    .map(([group, members]) => {
+      const links = members.map(({ name, title, note }) => `- [${title}](${name}): ${note}`);
+      return withUrls(`## ${group}\n\n${links.join('\n')}`, place);
+    });
+  return [
+    '# Largesse API',
+    `> ${texts.introduction}`,
+    `All paths are relative to the URL of the service. Start with ${withUrls('[the overview](/docs)', place)}.`,
+    ...sections,
+    withUrls(
+      '## Optional\n\n- [OpenAPI 3.1 document](/openapi.json): every operation with its schemas\n- [All pages](/llms-full.txt): this documentation in one file',
+      place,
+    ),
+  ].join('\n\n');
+}

@@ -1,0 +1,76 @@
+/** What the documentation says about an operation, for the OpenAPI document and for the operation's page. */
+
+import type { TSchema } from 'typebox';
+import type { Documentation } from '../api/documentation.ts';
+import type { Operation } from '../api/operation.ts';
+import { idNamesIn, pathIds } from '../api/path.ts';
+import * as texts from './texts.ts';
+
+/** The parameters outside the body. */
+export function parametersOf({ path, documentation }: Operation): readonly texts.Parameter[] {
+  const { query, errors, isConditional, isWrite, takesLastEventId } = documentation;
+  const { parameters } = texts;
+  const inPath = idNamesIn(path).map((name): texts.Parameter => ({
+    name,
+    in: 'path',
+    required: true,
+    description: pathIds[name].description,
+    schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+    example: pathIds[name].example,
+  }));
+  const inQuery = Object.entries(query).map(([name, { schema, isRequired }]): texts.Parameter => {
+    const { description, ...rest } = schema as TSchema & { readonly description?: string };
+    return { name, in: 'query', ...(isRequired && { required: true }), description, schema: rest };
+  });
+  return [
+    ...inPath,
+    ...inQuery,
+    ...(takesLastEventId ? [parameters.lastEventId] : []),
+    ...(isConditional ? [parameters.ifNoneMatch] : []),
+    ...(errors.includes('precondition-failed') ? [parameters.ifMatch] : []),
+    ...(isWrite ? [parameters.dryRun, parameters.idempotencyKey] : []),
+    parameters.requestId,
+  ];
+}
+
+/** The headers of a successful response. */
+export function headersOf({ response, isWrite }: Documentation): readonly (keyof typeof texts.headers)[] {
+  const ofWrites = ['Idempotent-Replayed', 'Dry-Run'] as const;
+  return [
+    'Cache-Control',
+    'X-Request-Id',
+    'RateLimit',
+    'RateLimit-Policy',
+    ...response.headers,
+    ...(isWrite ? ofWrites : []),
+  ];
+}
+
+/** The path in the notation of OpenAPI: `/gift_card/{gift_card_id}`. */
+export function pathTemplateOf(path: string): string {
+  return path.replaceAll(/:([a-z_]+)/g, '{$1}');
+}
+
+/** The request of the documented example as a curl command. */
+export function sampleOf({ method, path, documentation: { body, sample } }: Operation): string {
+  const examplePath = path.replaceAll(/:([a-z_]+)/g, (_, name: keyof typeof pathIds) =>
+    String(pathIds[name].example),
+  );
+  const { query, idempotencyKey } = sample;
+  const isBodyShown = body && Object.keys(body.fields).length > 0;
+  const sent = sample.body === undefined && isBodyShown ? body.example : sample.body;
+  return [
+    `curl ${method === 'GET' ? '' : `-X ${method} `}"$BASE_URL${examplePath}${query === undefined ? '' : `?${query}`}"`,
+    '-H "Authorization: Bearer $TOKEN"',
+    ...(idempotencyKey === undefined ? [] : [`-H "Idempotency-Key: ${idempotencyKey}"`]),
+    ...(sent ? ['-H "Content-Type: application/json"', `-d '${spaced(sent)}'`] : []),
+  ].join(' \\\n  ');
+}
+
+/** JSON on one line, with spaces between its parts. */
+function spaced(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(spaced).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}: ${spaced(member)}`);
+  return `{${members.join(', ')}}`;
+}

@@ -1,0 +1,177 @@
+/** The pages of the API reference: an index, guides, one page per operation, the objects and the service's own paths. */
+
+import { createGiftCard } from '../api/cards.ts';
+import { operations } from '../api/index.ts';
+import { eventTypes } from '../domain/event-type.ts';
+import { scopes } from '../domain/store.ts';
+import { pagePaths } from '../http/page-paths.ts';
+import { problems } from '../http/problem.ts';
+import { anchorOf, prose, type PageBlock, type ReferencePage } from './content.ts';
+import { errorExampleOf } from './errors.ts';
+import { guides } from './guides.ts';
+import { linkTo, operationPage, requestSample } from './operation-page.ts';
+import { objects, objectsIn, rowsOf, textOf } from './schema.ts';
+import * as texts from './texts.ts';
+
+const guideGroup = 'Guides';
+
+/** All pages in the order of the navigation, the index first. */
+export function allPages(basePath: string): readonly ReferencePage[] {
+  const tags = texts.tags.map(({ name }) => name);
+  const ofOperations = operations
+    .map(operationPage)
+    .toSorted((one, other) => tags.indexOf(one.group) - tags.indexOf(other.group));
+  const pages = [...guides.map(guidePage), ...ofOperations, objectsPage(), servicePage()];
+  return [indexPage(basePath, pages), ...pages];
+}
+
+function indexPage(basePath: string, pages: readonly ReferencePage[]): ReferencePage {
+  const groups = Map.groupBy(pages, ({ group }) => group);
+  const descriptions = new Map<string, string>(
+    texts.tags.map(({ name, description }) => [name, description]),
+  );
+  const blocks = [...groups].flatMap(([group, members]): readonly PageBlock[] => [
+    prose(`## ${group}`, descriptions.get(group) ?? ''),
+    {
+      kind: 'links',
+      links: members.map(({ name, title, note, endpoint }) => ({
+        target: name,
+        title,
+        note: endpoint?.path ?? note,
+        method: endpoint?.method,
+      })),
+    },
+  ]);
+  return {
+    name: '',
+    title: 'Largesse API',
+    note: texts.introduction,
+    group: '',
+    blocks: [
+      prose(
+        texts.introduction,
+        'The API has JSON and form bodies, JSON responses and plain HTTP methods. Every write is [safe to retry](idempotency) with an `Idempotency-Key`, and every [error](errors) has a stable code.',
+        '## Base URL',
+        `All paths are relative to the URL of the service: \`http://localhost:3000${basePath}\` after \`npm start\`. Examples call it \`$BASE_URL\`.`,
+        '## First call',
+        `Every request needs an [access token](authentication). Create one in the folder of the service:`,
+      ),
+      {
+        kind: 'sample',
+        caption: 'Create a token',
+        language: 'sh',
+        code: `export BASE_URL=http://localhost:3000${basePath}\nexport TOKEN=$(npx largesse token create --name shop --json |\n  grep -o 'lgs_[^"]*')`,
+      },
+      prose('Issue a gift card, and keep the `code` of the response: it is returned only once.'),
+      requestSample(createGiftCard),
+      prose(
+        'In [development mode](authentication#development-mode) requests from the same machine need no token.',
+      ),
+      ...blocks,
+    ],
+    samples: [],
+  };
+}
+
+function guidePage({ name, title, note, text: guide }: (typeof guides)[number]): ReferencePage {
+  const generated = generatedBlocks[name]?.() ?? [];
+  return { name, title, note, group: guideGroup, blocks: [prose(guide), ...generated], samples: [] };
+}
+
+/** What guides say about all operations, objects or errors. */
+const generatedBlocks: Readonly<Record<string, (() => readonly PageBlock[]) | undefined>> = {
+  authentication: () => [
+    prose(
+      '## Scopes',
+      'Scopes do not imply each other. Where an operation lists several, any one of them is enough.',
+    ),
+    {
+      kind: 'rows',
+      rows: scopes.map((scope) => ({
+        name: scope,
+        type: '',
+        text: `${texts.scopeTexts[scope]} ${operations
+          .filter((operation) => operation.scopes.includes(scope))
+          .map(linkTo)
+          .join(', ')}.`,
+      })),
+    },
+  ],
+  errors: () => [
+    {
+      kind: 'sample',
+      caption: 'Response 422',
+      language: 'json',
+      code: JSON.stringify(errorExampleOf('invalid-parameter'), null, 2),
+    },
+    prose('## Codes'),
+    ...Object.entries(problems).map(([code, { status, title, detail }]) =>
+      prose(`### ${code}`, `**${status} ${title}.** ${detail}`),
+    ),
+  ],
+  events: () => [prose('## Types', eventTypes.map((type) => `- \`${type}\``).join('\n'))],
+};
+
+/** Links to the operations whose responses contain an object. */
+function returnedBy(objectName: string): string {
+  return operations
+    .filter(({ documentation: { response } }) =>
+      Object.values('members' in response.content ? response.content.members : {}).some((schema) =>
+        objectsIn(schema).includes(objectName),
+      ),
+    )
+    .map(linkTo)
+    .join(', ');
+}
+
+function objectsPage(): ReferencePage {
+  const blocks = Object.entries(objects).flatMap(([name, schema]): readonly PageBlock[] => {
+    const users = returnedBy(name);
+    return [
+      prose(`## ${name}`, textOf(schema, 'response'), users !== '' && `Returned by: ${users}.`),
+      { kind: 'rows', rows: rowsOf(schema, 'response') },
+    ];
+  });
+  const list = Object.keys(objects).map((name) => `- [${name}](objects#${anchorOf(name)})`);
+  return {
+    name: 'objects',
+    title: 'Objects',
+    note: 'The fields of every record in responses and events',
+    group: 'Reference',
+    blocks: [
+      prose(
+        'The records in responses and events. Every field is always present, unless it is optional.',
+        list.join('\n'),
+      ),
+      ...blocks,
+    ],
+    samples: [],
+  };
+}
+
+function servicePage(): ReferencePage {
+  const blocks = Object.entries(texts.pages).map(([name, { summary, description, success, errors }]) => {
+    const path = pagePaths[name as keyof typeof texts.pages];
+    const codes = errors.map((code) => `[\`${code}\`](errors#${code})`);
+    return prose(
+      `## ${summary}`,
+      `\`GET ${path}\``,
+      description,
+      `**200** ${success}`,
+      codes.length > 0 && `Errors: ${codes.join(', ')}.`,
+    );
+  });
+  return {
+    name: 'service',
+    title: 'Service',
+    note: 'Health, readiness, metrics and the OpenAPI document',
+    group: 'Reference',
+    blocks: [
+      prose(
+        'The state of the service. These paths need no access token, and also work at the root of the service, outside the base path.',
+      ),
+      ...blocks,
+    ],
+    samples: [],
+  };
+}

@@ -1,0 +1,459 @@
+/**
+ * The style sheet of the API reference: system fonts, the reader's light or dark mode, and nothing from other hosts.
+ * The tag only names the language for the formatter.
+ */
+const css = String.raw;
+
+export const referenceStyle: string = css`
+  :root {
+    color-scheme: light dark;
+    --paper: #fff;
+    --panel: #f6f8f7;
+    --ink: #1b2420;
+    --soft: #55605a;
+    --line: #e1e7e3;
+    --accent: #08654f;
+    --tint: #e4f2ed;
+    --amber: #8a4b00;
+    --red: #a8261c;
+    --blue: #1b5a94;
+    --code: #14201c;
+    --code-line: #2a3a34;
+    --code-ink: #e3ece8;
+    --code-soft: #9db3aa;
+    --mono: ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace;
+  }
+  @media (prefers-color-scheme: dark) {
+    :root {
+      --paper: #111614;
+      --panel: #1a211e;
+      --ink: #e3e9e6;
+      --soft: #a0aca6;
+      --line: #2b3330;
+      --accent: #6fcfb4;
+      --tint: #17332b;
+      --amber: #e5ae5c;
+      --red: #f2938b;
+      --blue: #83bcec;
+      --code: #0b100e;
+    }
+  }
+  * {
+    box-sizing: border-box;
+  }
+  html {
+    scroll-padding-top: 1.5rem;
+    -webkit-text-size-adjust: 100%;
+    text-size-adjust: 100%;
+  }
+  body {
+    margin: 0;
+    background: var(--paper);
+    color: var(--ink);
+    font: 1rem/1.6 system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Liberation Sans', sans-serif;
+    overflow-wrap: break-word;
+  }
+  a {
+    color: var(--accent);
+    text-underline-offset: 0.2em;
+    text-decoration-thickness: 1px;
+  }
+  :focus-visible {
+    outline: 2px solid var(--accent);
+    outline-offset: 2px;
+    border-radius: 4px;
+  }
+  .skip {
+    position: absolute;
+    left: -99rem;
+  }
+  .skip:focus {
+    left: 1rem;
+    top: 1rem;
+    padding: 0.5rem 1rem;
+    background: var(--paper);
+    z-index: 1;
+  }
+  h1,
+  h2,
+  h3 {
+    line-height: 1.25;
+    margin: 0;
+    text-wrap: balance;
+  }
+  h1 {
+    font-size: 2rem;
+    letter-spacing: -0.02em;
+  }
+  h2 {
+    margin: 2.75rem 0 0.75rem;
+    font-size: 1.1875rem;
+    letter-spacing: -0.01em;
+  }
+  h3 {
+    margin: 1.75rem 0 0.375rem;
+    font-size: 1rem;
+  }
+  :is(h2, h3) > a {
+    color: inherit;
+    text-decoration: none;
+  }
+  :is(h2, h3) > a:hover::after {
+    content: ' #';
+    color: var(--soft);
+  }
+  :is(h2, h3):target > a {
+    background: var(--tint);
+    box-shadow: 0 0 0 0.375rem var(--tint);
+  }
+  p,
+  ul,
+  pre,
+  figure {
+    margin: 0 0 0.875rem;
+  }
+  ul {
+    padding-left: 1.25rem;
+  }
+  li {
+    margin: 0.25rem 0;
+  }
+  code {
+    font: 0.875em/1.5 var(--mono);
+  }
+  :is(p, li) > code {
+    padding: 0.1em 0.3em;
+    border-radius: 4px;
+    background: var(--panel);
+    overflow-wrap: anywhere;
+  }
+  pre {
+    overflow-x: auto;
+    padding: 1rem;
+    border: 1px solid var(--code-line);
+    border-radius: 10px;
+    background: var(--code);
+    color: var(--code-ink);
+    font-size: 0.8125rem;
+    line-height: 1.65;
+  }
+  pre code {
+    font: inherit;
+    font-family: var(--mono);
+  }
+  pre:focus-visible {
+    outline-offset: -2px;
+    border-radius: 10px;
+  }
+  figure {
+    border: 1px solid var(--code-line);
+    border-radius: 10px;
+    background: var(--code);
+  }
+  figcaption {
+    padding: 0.5rem 1rem;
+    border-bottom: 1px solid var(--code-line);
+    color: var(--code-soft);
+    font-size: 0.8125rem;
+  }
+  figure pre {
+    margin: 0;
+    border: 0;
+  }
+  .k {
+    color: #8ecbf5;
+  }
+  .s {
+    color: #8fdcc2;
+  }
+  .v {
+    color: #f0bd79;
+  }
+
+  /* Navigation */
+  .side {
+    padding: 0.875rem 1.25rem;
+    border-bottom: 1px solid var(--line);
+    background: var(--panel);
+    font-size: 0.875rem;
+  }
+  .home {
+    color: var(--ink);
+    font-weight: 650;
+    font-size: 1rem;
+    text-decoration: none;
+  }
+  .home span,
+  .group,
+  .type,
+  .optional {
+    color: var(--soft);
+    font-size: 0.8125rem;
+    font-weight: 400;
+  }
+  summary {
+    cursor: pointer;
+  }
+  .side summary {
+    padding: 0.5rem 0 0.25rem;
+  }
+  .side p {
+    margin: 1.25rem 0 0.25rem;
+    font-weight: 600;
+  }
+  .side ul {
+    margin: 0;
+    padding: 0;
+    list-style: none;
+  }
+  .side li {
+    margin: 0;
+  }
+  .side li a {
+    display: flex;
+    justify-content: space-between;
+    align-items: baseline;
+    gap: 0.75rem;
+    margin: 0 -0.625rem;
+    padding: 0.3rem 0.625rem;
+    border-radius: 6px;
+    color: var(--soft);
+    text-decoration: none;
+  }
+  .side li a:hover {
+    color: var(--ink);
+  }
+  .side li a[aria-current] {
+    background: var(--tint);
+    color: var(--accent);
+    font-weight: 600;
+  }
+  .method {
+    color: var(--soft);
+    font: 600 0.6875rem/1 var(--mono);
+    letter-spacing: 0.02em;
+  }
+  .get {
+    color: var(--blue);
+  }
+  .post {
+    color: var(--accent);
+  }
+  .put {
+    color: var(--amber);
+  }
+  .delete {
+    color: var(--red);
+  }
+
+  /* Content */
+  main {
+    min-width: 0;
+    padding: 1.75rem 1.25rem 3rem;
+  }
+  .group {
+    margin: 0 0 0.25rem;
+  }
+  .endpoint {
+    margin: 0.75rem 0 1.25rem;
+  }
+  .endpoint .method {
+    margin-right: 0.25rem;
+    padding: 0.3rem 0.45rem;
+    border: 1px solid;
+    border-radius: 6px;
+  }
+  .endpoint code {
+    background: none;
+    font-size: 0.9375rem;
+  }
+  h1 + p:not(.endpoint) {
+    margin-top: 0.75rem;
+  }
+  .narrow,
+  header,
+  .text {
+    max-width: 46rem;
+  }
+  .rows,
+  .links {
+    padding: 0;
+    list-style: none;
+    font-size: 0.9375rem;
+  }
+  .rows > li,
+  .links > li {
+    margin: 0;
+    padding: 0.75rem 0;
+    border-top: 1px solid var(--line);
+  }
+  .rows p {
+    margin: 0.125rem 0 0;
+  }
+  .name {
+    display: flex;
+    flex-wrap: wrap;
+    align-items: baseline;
+    gap: 0 0.625rem;
+  }
+  .name code {
+    padding: 0;
+    background: none;
+    font-weight: 600;
+  }
+  .required {
+    color: var(--amber);
+    font-size: 0.8125rem;
+  }
+  .more {
+    margin: 0.625rem 0 0;
+    padding: 0 0.875rem;
+    border: 1px solid var(--line);
+    border-radius: 10px;
+    font-size: 0.9375rem;
+  }
+  .more > summary {
+    padding: 0.5rem 0;
+    color: var(--soft);
+    font-size: 0.875rem;
+  }
+  .more > .rows {
+    margin: 0;
+  }
+  .links > li {
+    display: grid;
+    grid-template-columns: repeat(auto-fit, minmax(min(15rem, 100%), 1fr));
+    gap: 0.125rem 1.5rem;
+    padding: 0.5rem 0;
+  }
+  .links > li > span {
+    color: var(--soft);
+  }
+  .links .method {
+    margin-right: 0.25rem;
+  }
+  .samples {
+    margin-top: 1.5rem;
+  }
+  .samples pre {
+    max-height: 26rem;
+  }
+  footer {
+    margin-top: 4rem;
+    padding-top: 1.25rem;
+    border-top: 1px solid var(--line);
+    color: var(--soft);
+    font-size: 0.875rem;
+  }
+  footer nav {
+    display: flex;
+    flex-wrap: wrap;
+    justify-content: space-between;
+    gap: 0.5rem 2rem;
+    margin-bottom: 1rem;
+    font-size: 1rem;
+  }
+  [rel='prev']::before {
+    content: '← ';
+  }
+  [rel='next'] {
+    margin-left: auto;
+  }
+  [rel='next']::after {
+    content: ' →';
+  }
+
+  @media screen and (min-width: 60rem) {
+    body {
+      display: grid;
+      grid-template-columns: 17.5rem minmax(0, 1fr);
+      max-width: 98rem;
+      margin: auto;
+    }
+    .side {
+      position: sticky;
+      top: 0;
+      height: 100vh;
+      overflow-y: auto;
+      padding: 1.75rem 1.5rem;
+      border: 0;
+      border-right: 1px solid var(--line);
+    }
+    /* The navigation opens at the group of the current page. */
+    .side p:not(:first-of-type):has(+ ul [aria-current]) {
+      scroll-initial-target: nearest;
+    }
+    /* Collapsed on a phone, always open next to the text. Without this selector it can still be opened. */
+    .side > details::details-content {
+      content-visibility: visible;
+      block-size: auto;
+    }
+    @supports selector(::details-content) {
+      .side summary {
+        display: none;
+      }
+    }
+    main {
+      padding: 2.5rem 3rem 4rem;
+    }
+  }
+  @media screen and (min-width: 76rem) {
+    .wide > article {
+      display: grid;
+      grid-template: 'about samples' auto 'text samples' 1fr / minmax(0, 1fr) minmax(0, 0.8fr);
+      column-gap: 3rem;
+    }
+    .wide header {
+      grid-area: about;
+    }
+    .wide .text {
+      grid-area: text;
+    }
+    .samples {
+      grid-area: samples;
+      align-self: start;
+      position: sticky;
+      top: 2.5rem;
+      margin: 0;
+      max-height: calc(100vh - 5rem);
+      overflow-y: auto;
+    }
+    .samples pre {
+      max-height: none;
+    }
+  }
+  @media print {
+    body {
+      font-size: 10pt;
+    }
+    .side,
+    .skip,
+    footer {
+      display: none;
+    }
+    details::details-content {
+      content-visibility: visible;
+      block-size: auto;
+    }
+    pre,
+    figure {
+      background: none;
+      color: inherit;
+      white-space: pre-wrap;
+    }
+    pre :is(.k, .s, .v) {
+      color: inherit;
+    }
+    .samples pre {
+      max-height: none;
+    }
+    h2,
+    h3 {
+      break-after: avoid;
+    }
+    li,
+    figure {
+      break-inside: avoid;
+    }
+  }
+`;

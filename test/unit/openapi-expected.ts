@@ -1,0 +1,386 @@
+/** What each operation's documentation contains. The compiler requires an entry for every operation. */
+
+import type { FaultCode } from '../../src/domain/fault.ts';
+import { operations, type OperationId } from '../../src/api/index.ts';
+
+/** Statuses of any operation: rejected before the handler, or failed. */
+const anywhere = ['400', '401', '403', '408', '417', '429', '431', '500', '503'];
+const ofBodies = ['413', '415', '422'];
+/** A write has a body, and its key can be in use. */
+const ofWrites = ['409', ...ofBodies];
+
+export const codesAnywhere: readonly FaultCode[] = [
+  'invalid-request', 'invalid-query', 'unauthenticated', 'invalid-signature', 'insufficient-scope', 'cross-site-request',
+  'request-timeout', 'expectation-failed', 'too-many-requests', 'headers-too-large', 'internal-error', 'overloaded', 'unavailable',
+  'not-writable', 'closing',
+]; // prettier-ignore
+export const codesOfBodies: readonly FaultCode[] = ['invalid-body', 'body-too-large', 'unsupported-media-type', 'invalid-parameter']; // prettier-ignore
+export const codesOfKeys: readonly FaultCode[] = ['invalid-idempotency-key', 'idempotency-key-in-use', 'idempotency-key-reused']; // prettier-ignore
+const codesOfMoney: readonly FaultCode[] = ['not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'currency-mismatch']; // prettier-ignore
+const codesOfSpending: readonly FaultCode[] = [...codesOfMoney, 'insufficient-balance'];
+const codesOfHolds: readonly FaultCode[] = ['not-found', 'precondition-failed', 'hold-closed', 'hold-expired']; // prettier-ignore
+
+const [read, write, redeem] = ['read_gift_cards', 'write_gift_cards', 'redeem_gift_cards'] as const;
+
+const cardId = 'path gift_card_id required';
+const holdId = 'path hold_id required';
+const events = 'read_events';
+const webhooks = 'manage_webhooks';
+const transactionId = 'path transaction_id required';
+const customerId = 'path customer_id required';
+const webhookId = 'path webhook_id required';
+const eventId = 'path event_id required';
+const page = ['query limit', 'query before', 'query after'];
+const ifMatch = 'header If-Match';
+const ifNoneMatch = 'header If-None-Match';
+const inWrites = ['query dry_run', 'header Idempotency-Key'];
+
+/** Operations with limited failed lookups: by an id, a code, or the last characters of a code. */
+export function isThrottled(id: string, known: readonly string[]): boolean {
+  const byCode = ['createGiftCard', 'searchGiftCard', 'lookUpGiftCard', 'redeemGiftCard'];
+  const ids = [cardId, holdId, transactionId, customerId];
+  return byCode.includes(id) || ids.some((name) => known.includes(name));
+}
+
+export type Expected = {
+  readonly scopes: readonly string[];
+  readonly statuses: readonly string[];
+  /** In addition to those of every operation, body and key. */
+  readonly codes: readonly FaultCode[];
+  /** In addition to X-Request-Id of every operation. */
+  readonly parameters: readonly string[];
+  readonly body?: {
+    readonly schema: string;
+    readonly wrapper: 'gift_card' | 'transaction' | 'hold' | 'webhook' | 'event' | 'customer';
+    readonly required: boolean;
+  };
+  readonly response: Readonly<Record<string, string>>;
+  /** Of a success, in addition to those of every success. */
+  readonly headers: readonly string[];
+};
+
+const issued = { gift_card: 'IssuedGiftCard' };
+const retrieved = { gift_card: 'GiftCard' };
+const spendable = { gift_card: 'SpendableGiftCard or TillGiftCard' };
+const moved = { transaction: 'Transaction', ...spendable };
+const held = { hold: 'Hold', ...spendable };
+
+export const expectations: Readonly<Record<OperationId, Expected>> = {
+  createGiftCard: {
+    scopes: [write],
+    statuses: ['201', ...anywhere, ...ofWrites],
+    codes: [],
+    parameters: [...inWrites],
+    body: { schema: 'CreateGiftCard', wrapper: 'gift_card', required: true },
+    response: issued,
+    headers: ['ETag', 'Location', 'Email-Status'],
+  },
+  searchGiftCard: {
+    scopes: [read],
+    statuses: ['200', '304', ...anywhere, '404', '422'],
+    codes: ['not-found', 'invalid-parameter'],
+    parameters: ['query last_characters required', 'query email required', ifNoneMatch],
+    response: retrieved,
+    headers: ['ETag'],
+  },
+  retrieveGiftCard: {
+    scopes: [read],
+    statuses: ['200', '304', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [cardId, ifNoneMatch],
+    response: retrieved,
+    headers: ['ETag'],
+  },
+  updateGiftCard: {
+    scopes: [write],
+    statuses: ['200', ...anywhere, '404', '412', ...ofWrites],
+    codes: ['not-found', 'precondition-failed'],
+    parameters: [cardId, ifMatch, ...inWrites],
+    body: { schema: 'UpdateGiftCard', wrapper: 'gift_card', required: false },
+    response: retrieved,
+    headers: ['ETag'],
+  },
+  lookUpGiftCard: {
+    scopes: [read, redeem],
+    statuses: ['200', ...anywhere, '404', ...ofBodies],
+    codes: ['not-found'],
+    parameters: [],
+    body: { schema: 'LookUp', wrapper: 'gift_card', required: true },
+    response: spendable,
+    headers: ['ETag'],
+  },
+  retrieveBalance: {
+    scopes: [read, redeem],
+    statuses: ['200', '304', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [cardId, ifNoneMatch],
+    response: { gift_card: 'GiftCardBalance' },
+    headers: ['ETag'],
+  },
+  redeemGiftCard: {
+    scopes: [redeem],
+    statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
+    codes: [...codesOfSpending],
+    parameters: [ifMatch, ...inWrites],
+    body: { schema: 'Redeem', wrapper: 'transaction', required: true },
+    response: moved,
+    headers: ['ETag'],
+  },
+  debitGiftCard: {
+    scopes: [redeem],
+    statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
+    codes: codesOfSpending,
+    parameters: [cardId, ifMatch, ...inWrites],
+    body: { schema: 'Debit', wrapper: 'transaction', required: true },
+    response: moved,
+    headers: ['ETag'],
+  },
+  creditGiftCard: {
+    scopes: [write],
+    statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
+    codes: codesOfMoney,
+    parameters: [cardId, ifMatch, ...inWrites],
+    body: { schema: 'Credit', wrapper: 'transaction', required: true },
+    response: moved,
+    headers: ['ETag'],
+  },
+  reenableGiftCard: {
+    scopes: [write],
+    statuses: ['200', ...anywhere, '404', '412', ...ofWrites],
+    codes: ['not-found', 'precondition-failed', 'undo-window-closed'],
+    parameters: [cardId, ifMatch, ...inWrites],
+    body: { schema: 'Nothing', wrapper: 'gift_card', required: false },
+    response: retrieved,
+    headers: ['ETag'],
+  },
+  createHold: {
+    scopes: [redeem],
+    statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
+    codes: codesOfSpending,
+    parameters: [cardId, ifMatch, ...inWrites],
+    body: { schema: 'CreateHold', wrapper: 'hold', required: true },
+    response: held,
+    headers: ['ETag', 'Location'],
+  },
+  listHolds: {
+    scopes: [read, redeem],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [cardId, ...page],
+    response: { holds: 'Hold' },
+    headers: ['Link'],
+  },
+  retrieveHold: {
+    scopes: [read, redeem],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [holdId],
+    response: held,
+    headers: ['ETag'],
+  },
+  captureHold: {
+    scopes: [redeem],
+    statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
+    codes: [...codesOfHolds, 'capture-exceeds-hold'],
+    parameters: [holdId, ifMatch, ...inWrites],
+    body: { schema: 'Capture', wrapper: 'transaction', required: false },
+    response: { transaction: 'Transaction', ...held },
+    headers: ['ETag'],
+  },
+  voidHold: {
+    scopes: [redeem],
+    statuses: ['200', ...anywhere, '404', '412', ...ofWrites],
+    codes: codesOfHolds,
+    parameters: [holdId, ifMatch, ...inWrites],
+    body: { schema: 'Nothing', wrapper: 'hold', required: false },
+    response: held,
+    headers: ['ETag'],
+  },
+  listTransactions: {
+    scopes: [read],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [cardId, ...page],
+    response: { transactions: 'Transaction' },
+    headers: ['Link'],
+  },
+  retrieveTransaction: {
+    scopes: [read],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [transactionId],
+    response: { transaction: 'Transaction' },
+    headers: [],
+  },
+  reverseTransaction: {
+    scopes: [redeem, write],
+    statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
+    codes: [
+      'not-found', 'precondition-failed', 'card-disabled', 'not-reversible', 'reversal-exceeds-transaction', 'insufficient-balance',
+    ], // prettier-ignore
+    parameters: [transactionId, ifMatch, ...inWrites],
+    body: { schema: 'Reverse', wrapper: 'transaction', required: false },
+    response: moved,
+    headers: ['ETag'],
+  },
+  listGiftCardEmails: {
+    scopes: [read],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [cardId, ...page],
+    response: { deliveries: 'EmailDelivery' },
+    headers: ['Link'],
+  },
+  notifyGiftCardHolder: {
+    scopes: [write],
+    statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
+    codes: ['not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'no-address', 'no-mail'],
+    parameters: [cardId, ifMatch, ...inWrites],
+    body: { schema: 'Nothing', wrapper: 'gift_card', required: false },
+    response: { delivery: 'EmailDelivery', ...retrieved },
+    headers: ['ETag'],
+  },
+  rotateGiftCardCode: {
+    scopes: [write],
+    statuses: ['200', ...anywhere, '404', '412', ...ofWrites],
+    codes: ['not-found', 'precondition-failed', 'card-disabled', 'card-expired'],
+    parameters: [cardId, ifMatch, ...inWrites],
+    body: { schema: 'Nothing', wrapper: 'gift_card', required: false },
+    response: issued,
+    headers: ['ETag'],
+  },
+  retrieveCustomer: {
+    scopes: [read],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [customerId],
+    response: { customer: 'Customer' },
+    headers: [],
+  },
+  updateCustomer: {
+    scopes: [write],
+    statuses: ['200', ...anywhere, '404', ...ofWrites],
+    codes: ['not-found'],
+    parameters: [customerId, ...inWrites],
+    body: { schema: 'UpdateCustomer', wrapper: 'customer', required: false },
+    response: { customer: 'Customer' },
+    headers: [],
+  },
+  listEvents: {
+    scopes: [events],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: ['query limit', 'query after'],
+    response: { events: 'Event' },
+    headers: ['Link'],
+  },
+  streamEvents: {
+    scopes: [events],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: ['query after', 'header Last-Event-ID'],
+    response: {},
+    headers: [],
+  },
+  retrieveEvent: {
+    scopes: [events],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [eventId],
+    response: { event: 'Event' },
+    headers: [],
+  },
+  redeliverEvent: {
+    scopes: [webhooks],
+    statuses: ['202', ...anywhere, '404', ...ofWrites],
+    codes: ['not-found', 'webhook-paused'],
+    parameters: [eventId, ...inWrites],
+    body: { schema: 'Redeliver', wrapper: 'event', required: false },
+    response: { deliveries: 'Delivery' },
+    headers: [],
+  },
+  createWebhook: {
+    scopes: [webhooks],
+    statuses: ['201', ...anywhere, ...ofWrites],
+    codes: ['too-many-webhooks'],
+    parameters: [...inWrites],
+    body: { schema: 'CreateWebhook', wrapper: 'webhook', required: true },
+    response: { webhook: 'WebhookWithSecret' },
+    headers: ['ETag', 'Location'],
+  },
+  listWebhooks: {
+    scopes: [webhooks],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: [],
+    response: { webhooks: 'Webhook' },
+    headers: [],
+  },
+  retrieveWebhook: {
+    scopes: [webhooks],
+    statuses: ['200', '304', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [webhookId, ifNoneMatch],
+    response: { webhook: 'Webhook' },
+    headers: ['ETag'],
+  },
+  updateWebhook: {
+    scopes: [webhooks],
+    statuses: ['200', ...anywhere, '404', '412', ...ofWrites],
+    codes: ['not-found', 'precondition-failed'],
+    parameters: [webhookId, ifMatch, ...inWrites],
+    body: { schema: 'UpdateWebhook', wrapper: 'webhook', required: false },
+    response: { webhook: 'Webhook' },
+    headers: ['ETag'],
+  },
+  deleteWebhook: {
+    scopes: [webhooks],
+    statuses: ['200', ...anywhere, '404', '412', ...ofWrites],
+    codes: ['not-found', 'precondition-failed'],
+    parameters: [webhookId, ifMatch, ...inWrites],
+    body: { schema: 'Nothing', wrapper: 'webhook', required: false },
+    response: { webhook: 'Webhook' },
+    headers: [],
+  },
+  rotateWebhookSecret: {
+    scopes: [webhooks],
+    statuses: ['200', ...anywhere, '404', '412', ...ofWrites],
+    codes: ['not-found', 'precondition-failed'],
+    parameters: [webhookId, ifMatch, ...inWrites],
+    body: { schema: 'Nothing', wrapper: 'webhook', required: false },
+    response: { webhook: 'WebhookWithSecret' },
+    headers: ['ETag'],
+  },
+  testWebhook: {
+    scopes: [webhooks],
+    statuses: ['202', ...anywhere, '404', ...ofWrites],
+    codes: ['not-found', 'webhook-paused'],
+    parameters: [webhookId, ...inWrites],
+    body: { schema: 'Nothing', wrapper: 'webhook', required: false },
+    response: { delivery: 'Delivery' },
+    headers: [],
+  },
+  listDeliveries: {
+    scopes: [webhooks],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [webhookId, ...page],
+    response: { deliveries: 'Delivery' },
+    headers: ['Link'],
+  },
+  retrieveDelivery: {
+    scopes: [webhooks],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [webhookId, eventId],
+    response: { delivery: 'LoggedDelivery' },
+    headers: [],
+  },
+};
+
+/** Whether a request supports keys and dry runs. */
+export function isWrite({ parameters: listed }: Expected): boolean {
+  return listed.includes('header Idempotency-Key');
+}
+
+export const expectedOperations = operations.map(({ id }) => ({ id, ...expectations[id] }));

@@ -1,0 +1,220 @@
+/** The responses, records and examples in the OpenAPI document. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { customerRecordOf } from '../../src/domain/customer.ts';
+import { emailRecordOf } from '../../src/domain/email-record.ts';
+import { eventJson } from '../../src/domain/event.ts';
+import { eventTypes } from '../../src/domain/event-type.ts';
+import {
+  balanceRecordOf,
+  holdRecordOf,
+  recordOf,
+  spendableRecordOf,
+  tillRecordOf,
+  transactionOf,
+} from '../../src/domain/record.ts';
+import type { Delivery, Webhook } from '../../src/domain/webhook.ts';
+import { attemptRecordOf, deliveryRecordOf, webhookRecordOf } from '../../src/domain/webhook-record.ts';
+import {
+  bodySchema,
+  document,
+  isObject,
+  operationOf,
+  validator,
+  walk,
+  type Json,
+} from './openapi-document.ts';
+import { expectedOperations } from './openapi-expected.ts';
+import { amount, cardWith, holdWith, emailWith, transferWith, sameIds } from './samples.ts';
+
+test('the components are the bodies of requests, the records of responses, and the problem', () => {
+  const used = new Set(expectedOperations.flatMap(({ body }) => (body ? [body.schema] : [])));
+  assert.deepEqual(
+    Object.keys(document.components.schemas).toSorted(),
+    [...used, ...Object.keys(shown), 'Problem'].toSorted(),
+  );
+});
+
+/** Returns a validator of the documented response of a success. */
+function documentedResponse(id: string, status: string): (value: unknown) => boolean {
+  const response = operationOf(id).responses?.[status] as unknown as {
+    readonly content: Readonly<Record<string, { schema: Json }>>;
+  };
+  return validator(response.content['application/json']?.schema);
+}
+
+const plain = JSON.parse(JSON.stringify(recordOf(sameIds, cardWith()))) as Json;
+
+const webhook: Webhook = {
+  storeId: 17,
+  id: 9,
+  version: 1,
+  url: 'https://shop.example.com/hook',
+  patterns: ['gift_card.*'],
+  paused: { at: 5, reason: 'failures' },
+  failing: { since: 4, failure: 'responded with 503' },
+  previousSecretUntil: null,
+  createdAt: 1,
+  updatedAt: 5,
+};
+const delivery = {
+  webhookId: 9,
+  eventId: 7,
+  eventType: 'gift_card.created',
+  status: 'retrying',
+  createdAt: 1,
+  attempts: 1,
+  nextAt: 9,
+  last: { at: 3, durationMs: 41, result: { kind: 'responded', status: 503, body: 'no' } },
+} as const satisfies Delivery;
+
+/** A sample of each kind of record as the service sends it. */
+const shown: Readonly<Record<string, Json>> = {
+  GiftCard: plain,
+  IssuedGiftCard: { ...plain, code: 'q2m8xk4w9c0d7f3k' },
+  GiftCardBalance: { ...balanceRecordOf(cardWith(), '2026-03-15') },
+  TillGiftCard: { ...tillRecordOf(sameIds, cardWith(), '2026-03-15') },
+  SpendableGiftCard: { ...spendableRecordOf(sameIds, cardWith({ held: amount(400n) })) },
+  Transaction: { ...transactionOf(sameIds, transferWith()) },
+  Hold: { ...holdRecordOf(sameIds, holdWith(), 0) },
+  Customer: {
+    ...customerRecordOf(sameIds, { id: 51, email: 'ada@example.com', storefrontCustomerId: 7, createdAt: 0 }),
+  },
+  EmailDelivery: { ...emailRecordOf(sameIds, emailWith(), { domain: 'flowers.example', now: 0 }) },
+  Event: JSON.parse(
+    eventJson({ id: 7, type: 'webhook.test', sequence: 0, createdAt: 5, data: '{}' }, 'flowers.example'),
+  ) as Json,
+  Webhook: { ...webhookRecordOf(webhook) },
+  WebhookWithSecret: { ...webhookRecordOf(webhook), secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD' },
+  Delivery: { ...deliveryRecordOf(delivery) },
+  LoggedDelivery: { ...deliveryRecordOf(delivery), log: [attemptRecordOf(delivery.last)] },
+};
+
+for (const { id, statuses, response } of expectedOperations.filter((one) => one.id !== 'streamEvents')) {
+  test(`${id} returns its documented response completely, and nothing else`, () => {
+    const [status = ''] = statuses;
+    const isDocumented = documentedResponse(id, status);
+    const listed = Object.entries(response).map(([name, schema]) => {
+      // The last one if a response has several schemas.
+      const one = shown[schema.split(' or ').at(-1) ?? ''] ?? assert.fail(schema);
+      return { name, one, wrap: (value: unknown) => (name.endsWith('s') ? [value] : value) };
+    });
+    const whole = Object.fromEntries(listed.map(({ name, one, wrap }) => [name, wrap(one)]));
+    assert.ok(isDocumented(whole));
+    assert.ok(!isDocumented({ ...whole, more: null }));
+    assert.ok(!isDocumented({}));
+    for (const { name, one, wrap } of listed) {
+      const { [name]: _, ...less } = whole;
+      assert.ok(!isDocumented(less), `the schema accepts a response without ${name}`);
+      assert.ok(!isDocumented({ ...whole, [name]: null }), name);
+      assert.ok(
+        !isDocumented({ ...whole, [name]: wrap({ ...one, more: null }) }),
+        `the schema accepts more in ${name}`,
+      );
+      for (const field of Object.keys(one)) {
+        const { [field]: _field, ...rest } = one;
+        assert.ok(
+          !isDocumented({ ...whole, [name]: wrap(rest) }),
+          `the schema accepts ${name} without ${field}`,
+        );
+      }
+    }
+  });
+}
+
+test('only the responses of a creation and a rotation contain the code of a card', () => {
+  const withCode = Object.entries(document.components?.schemas ?? {}).flatMap(([name, schema]) =>
+    'properties' in schema && isObject(schema.properties) && 'code' in schema.properties ? [name] : [],
+  );
+  assert.deepEqual(
+    withCode.filter((name) => name in shown),
+    ['IssuedGiftCard'],
+  );
+  const issuing = expectedOperations.filter(({ response }) => response['gift_card'] === 'IssuedGiftCard');
+  assert.deepEqual(
+    issuing.map(({ id }) => id),
+    ['createGiftCard', 'rotateGiftCardCode'],
+  );
+});
+
+test('values in another format than the documented one are invalid', () => {
+  const cases: Readonly<Record<string, readonly (readonly [wrong: Json, right: Json])[]>> = {
+    GiftCard: [
+      [{ disabled_at: '2026-01-02' }, { disabled_at: '2026-01-02T03:04:05Z' }],
+      [{ balance: 10.5 }, { note: null }],
+    ],
+    SpendableGiftCard: [
+      [{ held: 4 }, { held: '0.00' }],
+      [{ available: '-1.00' }, { available: '0' }],
+      [{ code: 'q2m8xk4w9c0d7f3k' }, {}],
+    ],
+    Transaction: [
+      [{ kind: 'refund' }, { kind: 'reversal' }],
+      [{ amount: '+5.00' }, { amount: '5.00' }],
+      [{ amount: -5 }, { amount: '-0.005' }],
+      [{ balance_after: '-5.00' }, { balance_after: '0.00' }],
+      [{ hold_id: '7' }, { hold_id: 7 }],
+      [{ reverses: 0 }, { reverses: 9 }],
+      [{ created_at: null }, { reference: null, note: null, order_id: null }],
+    ],
+    Hold: [
+      [{ status: 'closed' }, { status: 'expired' }],
+      [{ captured_amount: null }, { captured_amount: '8.00' }],
+      [{ closed_at: '2026-01-02' }, { closed_at: '2026-01-02T03:04:05Z' }],
+      [{ expires_at: null }, { reference: null, note: null, order_id: null }],
+    ],
+  };
+  for (const [name, pairs] of Object.entries(cases)) {
+    const isValid = validator(bodySchema(name));
+    for (const [wrong, right] of pairs) {
+      assert.ok(isValid({ ...shown[name], ...right }), `${name} ${JSON.stringify(right)}`);
+      assert.ok(!isValid({ ...shown[name], ...wrong }), `${name} ${JSON.stringify(wrong)}`);
+    }
+  }
+});
+
+test('every kind and status is documented', () => {
+  const propertyOf = (name: string, field: string): unknown =>
+    (bodySchema(name)['properties'] as Readonly<Record<string, Json>>)[field]?.['enum'];
+  assert.deepEqual(propertyOf('Transaction', 'kind'), [
+    'issue', 'adjustment', 'debit', 'credit', 'capture', 'reversal',
+  ]); // prettier-ignore
+  assert.deepEqual(propertyOf('Delivery', 'status'), ['queued', 'retrying', 'delivered', 'dead']);
+  assert.deepEqual(propertyOf('Webhook', 'status'), ['active', 'paused']);
+  assert.deepEqual(propertyOf('Event', 'type'), [...eventTypes]);
+  assert.deepEqual(propertyOf('Hold', 'status'), ['open', 'captured', 'voided', 'expired']);
+});
+
+test('records list their fields in the order of the response, all required', () => {
+  for (const [name, one] of Object.entries(shown)) {
+    const schema = bodySchema(name);
+    assert.deepEqual(Object.keys(schema['properties'] ?? {}), Object.keys(one), name);
+    assert.deepEqual(schema['required'], Object.keys(one), name);
+  }
+});
+
+test('every example satisfies its schema', () => {
+  let examples = 0;
+  for (const [path, node] of walk(document)) {
+    if (isObject(node['schema'])) {
+      const isValid = validator(node['schema']);
+      const given = [
+        ...('example' in node ? [node['example']] : []),
+        ...(isObject(node['examples'])
+          ? Object.values(node['examples']).map((one) => (one as Json)['value'])
+          : []),
+      ];
+      for (const example of given) assert.ok(isValid(example), `${path}: ${JSON.stringify(example)}`);
+      examples += given.length;
+    }
+    // Only in a schema, `examples` is a list.
+    if (Array.isArray(node['examples'])) {
+      const isValid = validator(node);
+      for (const example of node['examples'])
+        assert.ok(isValid(example), `${path}: ${JSON.stringify(example)}`);
+      examples += node['examples'].length;
+    }
+  }
+  assert.ok(examples > 340, `only ${examples} examples`);
+});
