@@ -98,7 +98,8 @@ export function read<
     async handle(requestContext) {
       const { ctx, caller, storage, request } = requestContext;
       const { ids, isGuess } = readIds(requestContext);
-      if (isGuess || definition.isSearch) await requestContext.lookup.reserve(isNotFound);
+      const reserved = isGuess || definition.isSearch ? requestContext.lookup.reserve(isNotFound) : undefined;
+      if (reserved) await reserved;
       if (!ids) throw new Fault('not-found');
       const context = { store: caller.store, now: ctx.clock.now() };
       const queried = readQuery?.(requestContext, context) ?? {};
@@ -193,7 +194,8 @@ export function write<
       const { ctx, caller, request } = requestContext;
       const { store } = caller;
       const { ids, isGuess } = readIds(requestContext);
-      if (isGuess || definition.isSearch) await requestContext.lookup.reserve(isNotFound);
+      const reserved = isGuess || definition.isSearch ? requestContext.lookup.reserve(isNotFound) : undefined;
+      if (reserved) await reserved;
       const prepared = prepare && (await prepare(requestContext));
       const errors = new FieldErrors();
       const sent = requestContext.readBody(body.wrapper, errors);

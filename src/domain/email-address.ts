@@ -15,6 +15,13 @@ const unusual = /["\\ \p{Cc}]/u;
 /** Invisible characters: other spaces, format and bidirectional characters, fillers, the Braille blank. */
 const unseen = /[\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
+/**
+ * Most addresses, which need no further check: with at most `plainLengthMax` characters, each part is short enough.
+ * `isEmail` accepts all of them, and takes ten times as long.
+ */
+const plain = /^[a-z\d]+(?:[._+-][a-z\d]+)*@(?:[a-z\d]+(?:-[a-z\d]+)*\.)+[a-z]{2,}$/i;
+const plainLengthMax = 63;
+
 export type EmailAddress = {
   /** As received, in Unicode normalization form C, without surrounding blanks. */
   readonly address: string;
@@ -25,6 +32,8 @@ export type EmailAddress = {
 export function parseEmail(value: unknown): Parsed<EmailAddress> {
   if (typeof value !== 'string') return rejected('must be an email address');
   const trimmed = withoutBlanksAround(value);
+  if (trimmed.length <= plainLengthMax && plain.test(trimmed))
+    return accepted({ address: trimmed, key: trimmed.toLowerCase() });
   const isTooLong = trimmed.length > trimmedLengthMax;
   const address = isTooLong ? trimmed : trimmed.normalize('NFC');
   if (isTooLong || address.length > emailLengthMax)

@@ -27,6 +27,7 @@ import {
   type SignedStore,
 } from '../service/caller.ts';
 import { parseToken, tokenDigest, type PresentedToken } from '../service/token.ts';
+import type { Script } from '../storage/sql.ts';
 import type { ReadCache, Storage } from '../storage/storage.ts';
 import type { FoundToken } from '../storage/token.ts';
 import { looksForwarded } from './forwarded.ts';
@@ -54,29 +55,40 @@ export type Authentication = {
   readonly developmentMode: boolean;
 };
 
+type Credentials = {
+  readonly query: readonly QueryParameter[];
+  /** Whether a signed-in customer can make this request if the store allows it. */
+  readonly customerMaySearch: boolean;
+};
+
 /**
- * Authenticates a request.
- * @param customerMaySearch whether a signed-in customer can make this request if the store allows it.
- * @throws Fault `unauthenticated`, `invalid-signature` or `cross-site-request`.
+ * Authenticates a request, without waiting if its only credential is a cached token.
+ * @throws Fault `unauthenticated`, `invalid-signature` or `cross-site-request`, or rejects with one of them.
  */
-export async function authenticate(
-  { ctx, storage, tokens, signedStores, developmentMode }: Authentication,
+export function authenticate(
+  authentication: Authentication,
   request: FastifyRequest,
-  {
-    query,
-    customerMaySearch,
-  }: { readonly query: readonly QueryParameter[]; readonly customerMaySearch: boolean },
-): Promise<Caller> {
+  credentials: Credentials,
+): Caller | Promise<Caller> {
   const token = presentedToken(request);
-  const proxied = proxiedBy(query);
-  if (!proxied) {
-    if (token) return tokenCaller(await findToken(tokens, token), undefined);
-    if (!developmentMode) throw new Fault('unauthenticated');
-    return enterDevelopment(storage, request);
+  const proxied = proxiedBy(credentials.query);
+  if (proxied) return authenticateProxied(authentication, { token, proxied }, credentials);
+  if (token) {
+    const found = findToken(authentication.tokens, token);
+    return found instanceof Promise ? found.then((read) => tokenCaller(read)) : tokenCaller(found);
   }
+  if (!authentication.developmentMode) throw new Fault('unauthenticated');
+  return enterDevelopment(authentication.storage, request);
+}
+
+async function authenticateProxied(
+  { ctx, tokens, signedStores }: Authentication,
+  { token, proxied }: { readonly token: PresentedToken | null; readonly proxied: Proxied },
+  { query, customerMaySearch }: Credentials,
+): Promise<Caller> {
   const [found, shop] = await Promise.all([
     token ? findToken(tokens, token) : undefined,
-    signedStores.read(proxied.shop, () => findSignedStore(ctx, proxied.shop)),
+    findCached(signedStores, proxied.shop, () => findSignedStore(ctx, proxied.shop)),
   ]);
   verifySignature(ctx, proxied, { query, secret: shop?.proxySecret });
   return token ? tokenCaller(found, shop) : customerCaller(shop, proxied, customerMaySearch);
@@ -86,8 +98,19 @@ export async function authenticate(
  * Returns the token if it is valid. Invalid tokens are looked up every time, so the response time does not reveal
  * whether a token exists.
  */
-function findToken(tokens: ReadCache<FoundToken>, token: PresentedToken): Promise<FoundToken | undefined> {
-  return tokens.read(tokenDigest(token), () => findPresentedToken(token));
+function findToken(
+  tokens: ReadCache<FoundToken>,
+  token: PresentedToken,
+): FoundToken | Promise<FoundToken | undefined> {
+  return findCached(tokens, tokenDigest(token), () => findPresentedToken(token));
+}
+
+function findCached<T>(
+  cache: ReadCache<T>,
+  key: string,
+  script: () => Script<T | undefined>,
+): T | Promise<T | undefined> {
+  return cache.find(key) ?? cache.read(key, script);
 }
 
 /**
@@ -95,13 +118,12 @@ function findToken(tokens: ReadCache<FoundToken>, token: PresentedToken): Promis
  * @throws Fault `unauthenticated` if it is malformed or the headers have different tokens.
  */
 function presentedToken({ headers }: FastifyRequest): PresentedToken | null {
-  const [text, ...others] = [
-    headers.authorization === undefined ? undefined : bearerOf(headers.authorization),
-    trim(headers['x-access-token']),
-    trim(headers['x-gcf-access-token']),
-  ].filter((value) => value !== undefined);
+  const bearer = headers.authorization === undefined ? undefined : bearerOf(headers.authorization);
+  const bare = trim(headers['x-access-token']);
+  const prefixed = trim(headers['x-gcf-access-token']);
+  const text = bearer ?? bare ?? prefixed;
   if (text === undefined) return null;
-  const token = others.every((other) => other === text) ? parseToken(text) : undefined;
+  const token = (bare ?? text) === text && (prefixed ?? text) === text ? parseToken(text) : undefined;
   if (!token) throw new Fault('unauthenticated');
   return token;
 }
@@ -117,7 +139,7 @@ function trim(value: string | string[] | undefined): string | undefined {
 }
 
 /** @param signedBy the store whose signature the request has; undefined: none. */
-function tokenCaller(found: FoundToken | undefined, signedBy: SignedStore | undefined): Caller {
+function tokenCaller(found: FoundToken | undefined, signedBy?: SignedStore): Caller {
   if (!found) throw new Fault('unauthenticated');
   const { token, record } = found;
   if (signedBy && signedBy.store.id !== record.store.id) throw new Fault('invalid-signature');

@@ -1,7 +1,7 @@
 /** The address of a client, and its key in limits. */
 
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, type Socket } from 'node:net';
 
 /** An IP address; IPv6 has 8 groups. */
 type Address = {
@@ -66,7 +66,7 @@ export function clientKey({ clientAddress }: { readonly clientAddress: string })
 export type ClientAddresses = {
   /** Whether the peer of a connection is a trusted proxy. */
   readonly isTrusted: (peer: string | undefined) => boolean;
-  /** The address of a request's client; empty if its connection is already closed. */
+  /** The address of a request's client; empty if its connection was closed before its first request. */
   readonly of: (request: IncomingMessage) => string;
 };
 
@@ -78,13 +78,22 @@ export function clientAddresses(trustedProxies: readonly string[]): ClientAddres
   const trusted = new BlockList();
   for (const network of trustedProxies) addNetwork(trusted, network);
   const isTrustedProxy = ({ text, family }: Address): boolean => trusted.check(text, family);
+  /** The addresses of the open connections' peers, because parsing an IPv6 address takes 1 µs. */
+  const peers = new WeakMap<Socket, Address>();
+  const peerOf = (socket: Socket): Address | undefined => {
+    const known = peers.get(socket);
+    if (known) return known;
+    const peer = parseAddress(socket.remoteAddress ?? '');
+    if (peer) peers.set(socket, peer);
+    return peer;
+  };
   return {
     isTrusted(peer) {
       const address = parseAddress(peer ?? '');
       return address !== undefined && isTrustedProxy(address);
     },
     of({ socket, headers }) {
-      let client = parseAddress(socket.remoteAddress ?? '');
+      let client = peerOf(socket);
       if (!client || trustedProxies.length === 0 || !isTrustedProxy(client)) return client?.text ?? '';
       // Each proxy appends its peer, so the last entry is the nearest. The first invalid entry ends the search, because
       // the client may have invented the entries before it.

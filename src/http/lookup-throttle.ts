@@ -27,9 +27,9 @@ export type LookupAttempt = {
   /**
    * Reserves a failure in the caller's budget until the request ends. It is recorded if `isFailed` returns true for the
    * status of the response, and released otherwise. A request has one reservation, however often it reserves.
-   * @throws Fault `too-many-misses`.
+   * @returns a promise if it has to wait. @throws Fault `too-many-misses`, or rejects with it.
    */
-  reserve(isFailed: (status: number) => boolean): Promise<void>;
+  reserve(isFailed: (status: number) => boolean): Promise<void> | undefined;
 };
 
 export type LookupThrottle = {
@@ -127,23 +127,41 @@ export function lookupThrottle({
   const isFresh = ({ refilledAt, readAt }: State): boolean =>
     refilledAt !== undefined && Math.abs(ctx.clock.now() - readAt) < rereadPeriodMs;
 
+  /**
+   * Reserves a failure if one is left. It does not wait, so another lookup cannot take the same failure.
+   * @returns whether it was reserved. @throws Fault `too-many-misses` if the budget is exhausted.
+   */
+  const reserveNow = (caller: Caller, state: State): boolean => {
+    const budget = { now: ctx.clock.now(), perHour: perHourOf(caller) };
+    const left = failuresLeft(state.refilledAt ?? 0, budget);
+    if (left < 1) throw throttle(caller, state);
+    if (state.reserved >= left) return false;
+    state.reserved += 1;
+    return true;
+  };
+
+  /** Reserves a failure when the row is read and another reservation ends, if that is necessary. */
   const reserve = async (caller: Caller, state: State): Promise<void> => {
-    const perHour = perHourOf(caller);
     for (;;) {
       if (!isFresh(state)) {
         state.reading ??= refresh(state, keyOf(caller)).finally(() => (state.reading = undefined));
         await state.reading;
       }
-      // There is no await from here to the reservation, so another lookup cannot take the same failure.
-      const left = failuresLeft(state.refilledAt ?? 0, { now: ctx.clock.now(), perHour });
-      if (left < 1) throw throttle(caller, state);
-      if (state.reserved < left) {
-        state.reserved += 1;
-        return;
-      }
+      if (reserveNow(caller, state)) return;
       const { promise, resolve } = Promise.withResolvers<void>();
       state.waiting.push(resolve);
       await promise;
+    }
+  };
+
+  const reserveWaiting = async (caller: Caller, state: State): Promise<void> => {
+    state.users += 1;
+    try {
+      await reserve(caller, state);
+    } finally {
+      state.users -= 1;
+      // Waiting lookups retry one by one, until each has reserved or is rejected.
+      wakeNext(state);
     }
   };
 
@@ -164,31 +182,27 @@ export function lookupThrottle({
       const rules: ((status: number) => boolean)[] = [];
       let state: State | undefined;
       const attempt: LookupAttempt = {
-        async reserve(isFailed) {
+        reserve(isFailed) {
           rules.push(isFailed);
-          if (state) return;
-          const ownState = stateOf(nameOf(caller));
-          ownState.users += 1;
-          try {
-            await reserve(caller, ownState);
-            state = ownState;
-          } finally {
-            ownState.users -= 1;
-            // Waiting lookups retry one by one, until each has reserved or is rejected.
-            wakeNext(ownState);
+          if (state) return undefined;
+          const own = stateOf(nameOf(caller));
+          if (own.waiting.length === 0 && isFresh(own) && reserveNow(caller, own)) {
+            state = own;
+            return undefined;
           }
+          return reserveWaiting(caller, own).then(() => void (state = own));
         },
       };
-      const conclude = async (status: number): Promise<void> => {
-        if (state && rules.some((isFailed) => isFailed(status))) await record(caller, state);
-      };
+      const hasFailed = (status: number): boolean => rules.some((isFailed) => isFailed(status));
       try {
         const response = await request(attempt);
         // A replayed response was counted when it was first returned.
-        if (!('idempotent-replayed' in response.headers)) await conclude(response.status);
+        const isReplayed = 'idempotent-replayed' in response.headers;
+        if (state && !isReplayed && hasFailed(response.status)) await record(caller, state);
         return response;
       } catch (error) {
-        if (error instanceof Fault) await conclude(problems[error.code].status);
+        if (state && error instanceof Fault && hasFailed(problems[error.code].status))
+          await record(caller, state);
         throw error;
       } finally {
         if (state) {

@@ -2,16 +2,12 @@
 
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { FreeSpace } from '../disk.ts';
+import { requestDurations, type RequestDuration } from './request-durations.ts';
 
 export type Metrics = {
   readonly contentType: string;
   readonly render: () => Promise<string>;
-  readonly request: (request: {
-    readonly method: string;
-    readonly route: string;
-    readonly status: number;
-    readonly seconds: number;
-  }) => void;
+  readonly request: (request: RequestDuration) => void;
   readonly committed: (group: { readonly size: number; readonly seconds: number }) => void;
   /** Cards that the background verification has checked. */
   readonly audited: (cards: number) => void;
@@ -42,12 +38,10 @@ export function createMetrics({
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
 
-  const requests = new Histogram({
+  const request = requestDurations(registry, {
     name: 'http_server_request_duration_seconds',
     help: 'Duration of HTTP requests, by route template.',
-    labelNames: ['http_request_method', 'http_route', 'http_response_status_code'],
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
-    registers,
   });
   const commits = new Histogram({
     name: 'largesse_commit_duration_seconds',
@@ -147,16 +141,7 @@ export function createMetrics({
   return {
     contentType: registry.contentType,
     render: () => registry.metrics(),
-    request(request) {
-      requests.observe(
-        {
-          http_request_method: request.method,
-          http_route: request.route,
-          http_response_status_code: request.status,
-        },
-        request.seconds,
-      );
-    },
+    request,
     committed({ size, seconds }) {
       commits.observe(seconds);
       groups.observe(size);

@@ -49,6 +49,12 @@ export type Storage = AsyncDisposable & {
 /** A cache of reads. Results are the same as without it. */
 export type ReadCache<T> = {
   /**
+   * Returns the cached result of a read that starts now, without waiting. Undefined: it is not cached, or
+   * another process may have changed it, or it is not durable yet.
+   */
+  find(key: string): T | undefined;
+
+  /**
    * As `Storage.read`, with a result that is cached by key until any process writes to a table that the script
    * read. Undefined is not cached. Keys stay in memory, so they must not be secret.
    * @throws as `Storage.read` does.

@@ -2,14 +2,15 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { beat, lastBeat } from '../../src/storage/heartbeat.ts';
-import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
+import { createSqliteDatabase, sqliteFactory, type SqliteSettings } from '../support/sqlite.ts';
 import { addTo, insertRow, listRows } from '../support/row-counts.ts';
 
 /** An engine with a row, and a cache of the rows' names that counts how often it runs a script. */
-async function openWithCache(entriesMax = 4) {
+async function openWithCache(entriesMax = 4, settings: SqliteSettings = {}) {
   const database = createSqliteDatabase();
-  const storage = database.open();
+  const storage = database.open(settings);
   await storage.migrate(sqliteFactory.migrations);
   await storage.write(() => insertRow(1, 'one'));
   const cache = storage.memory<readonly string[]>({ entriesMax });
@@ -23,6 +24,7 @@ async function openWithCache(entriesMax = 4) {
     database,
     storage,
     look,
+    find: (key: string) => cache.find(key),
     /** Returns how many of these sequential reads ran their script. */
     async runsOf(...keys: readonly string[]): Promise<number> {
       runs = 0;
@@ -134,6 +136,63 @@ test('a full cache evicts its oldest entry', async () => {
   assert.equal(await opened.runsOf('a', 'b', 'a', 'b'), 2);
   assert.equal(await opened.runsOf('c', 'b', 'c'), 1, 'c takes the place of a');
   assert.equal(await opened.runsOf('a', 'c', 'a'), 1, 'a takes the place of b');
+});
+
+test('a cached result is found without a read, until a write of its own process changes it', async () => {
+  await using opened = await openWithCache();
+  assert.equal(opened.find('a'), undefined);
+  await opened.look('a');
+  assert.deepEqual(opened.find('a'), ['one']);
+  assert.equal(opened.find('b'), undefined);
+  await opened.storage.write(() => beat(1));
+  assert.deepEqual(opened.find('a'), ['one']);
+  await opened.storage.write(() => insertRow(2, 'two'));
+  assert.equal(opened.find('a'), undefined);
+  assert.deepEqual(await opened.look('a'), ['one', 'two']);
+  assert.deepEqual(opened.find('a'), ['one', 'two']);
+});
+
+test('a cached result is not found in the turn in which another process commits', async () => {
+  await using opened = await openWithCache();
+  const plain = opened.database.connect();
+  await opened.look('a');
+  assert.deepEqual(opened.find('a'), ['one']);
+  plain.exec("update stores set domain = 'renamed'");
+  assert.equal(opened.find('a'), undefined);
+  assert.equal(opened.find('a'), undefined, 'the read that follows waits until the commit is durable');
+  assert.deepEqual(await opened.look('a'), ['renamed']);
+  assert.deepEqual(opened.find('a'), ['renamed']);
+});
+
+test('a cached result is found only when the commits that it depends on are durable', async () => {
+  let isHeld = false;
+  let syncs = 0;
+  const held = Promise.withResolvers<void>();
+  const sync = (): Promise<void> => {
+    syncs += 1;
+    return isHeld ? held.promise : Promise.resolve();
+  };
+  await using opened = await openWithCache(4, { sync });
+  await opened.look('a');
+  isHeld = true;
+  syncs = 0;
+  const write = opened.storage.write(() => insertRow(2, 'two'));
+  // The write is committed before the next read, and its sync does not end.
+  while (syncs === 0) await turn();
+  const look = opened.look('a');
+  for (let turns = 0; turns < 5; turns += 1) await turn();
+  assert.equal(opened.find('a'), undefined);
+  isHeld = false;
+  held.resolve();
+  assert.deepEqual((await Promise.all([look, write]))[0], ['one', 'two']);
+  assert.deepEqual(opened.find('a'), ['one', 'two']);
+});
+
+test('a stopped engine finds nothing in its cache', async () => {
+  await using opened = await openWithCache();
+  await opened.look('a');
+  await opened.storage[Symbol.asyncDispose]();
+  assert.equal(opened.find('a'), undefined);
 });
 
 test('caches are emptied separately', async () => {

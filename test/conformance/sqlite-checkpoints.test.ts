@@ -172,10 +172,20 @@ suite('SQLite: the end of a long log', () => {
       resume: () => (resumed += 1),
       failed: (cause) => assert.fail(String(cause)),
     });
+    const move = checkpointing(writer, 'passive');
+    const reader = opened.database.connect();
     return {
       checkpoints,
       grow,
-      move: checkpointing(writer, 'passive'),
+      move,
+      /** Moves the log except for its last megabyte, which is written after a reader has started. */
+      moveMost: () => {
+        reader.exec('begin; select count(*) from stores');
+        grow(1);
+        const log = move();
+        reader.exec('commit');
+        return log;
+      },
       asked: idle.asked,
       resumed: () => resumed,
       [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
@@ -184,14 +194,14 @@ suite('SQLite: the end of a long log', () => {
 
   test('writes wait for the rest of a long log, and no longer than its checkpoint takes', async () => {
     await using opened = await openLong(136);
-    const { checkpoints, move, asked, resumed } = opened;
+    const { checkpoints, move, moveMost, asked, resumed } = opened;
     checkpoints.consider();
-    assert.equal(checkpoints.isHolding, false, 'the log is long');
-    asked[0]?.resolve(move());
+    assert.equal(checkpoints.isHolding, false, 'the rest of the log is long');
+    asked[0]?.resolve(moveMost());
     await turn();
     checkpoints.consider();
     assert.equal(asked.length, 2);
-    assert.equal(checkpoints.isHolding, true, 'the log is short');
+    assert.equal(checkpoints.isHolding, true, 'the rest of the log is short');
     asked[1]?.resolve(move());
     await turn();
     assert.equal(checkpoints.isHolding, false);
@@ -200,9 +210,9 @@ suite('SQLite: the end of a long log', () => {
 
   test('writes continue after a short wait, even if a checkpoint takes longer', async () => {
     await using opened = await openLong(136);
-    const { checkpoints, move, asked, resumed } = opened;
+    const { checkpoints, moveMost, asked, resumed } = opened;
     checkpoints.consider();
-    asked[0]?.resolve(move());
+    asked[0]?.resolve(moveMost());
     await turn();
     checkpoints.consider();
     assert.equal(checkpoints.isHolding, true);
@@ -210,6 +220,41 @@ suite('SQLite: the end of a long log', () => {
     assert.equal(resumed(), 1);
     checkpoints.consider();
     assert.equal(asked.length, 2, 'the checkpoint is still running');
+  });
+
+  test('a log of which nothing is left to move is not checkpointed again', async () => {
+    await using opened = await openLong(136);
+    const { checkpoints, move, asked, resumed } = opened;
+    checkpoints.consider();
+    asked[0]?.resolve(move());
+    await turn();
+    for (let count = 0; count < 3; count += 1) {
+      checkpoints.consider();
+      assert.equal(asked.length, 1);
+      assert.equal(checkpoints.isHolding, false);
+    }
+    assert.equal(resumed(), 0);
+  });
+
+  test('writes wait for at most a second, however often the log does not restart', async (context) => {
+    await using opened = await openLong(136);
+    const { checkpoints, moveMost, asked } = opened;
+    checkpoints.consider();
+    const rest = moveMost();
+    const timeouts = context.mock.method(globalThis, 'setTimeout');
+    // The last checkpoint reports the whole log as moved, and a commit during it has added the rest.
+    const whole = { frames: rest.frames, moved: rest.frames };
+    for (let count = 0; count < 40; count += 1) {
+      asked[count]?.resolve(whole);
+      await turn();
+      checkpoints.consider();
+      assert.equal(asked.length, count + 2);
+      assert.equal(checkpoints.isHolding, true);
+    }
+    const delays = timeouts.mock.calls.map(({ arguments: [, delay] }) => Number(delay));
+    assert.deepEqual(delays.slice(0, 3), [10, 20, 40]);
+    assert.equal(delays.length, 40);
+    assert.equal(Math.max(...delays), 1_000);
   });
 
   test('writes do not wait for a log that a reader in another process pins', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
+import isEmail from 'validator/lib/isEmail.js';
 import { emailLengthMax, parseEmail } from '../../src/domain/email-address.ts';
 import { anyUnits, errorOf, show, valueOf } from './samples.ts';
 
@@ -133,6 +134,41 @@ test('an email has at most 254 characters; surrounding space does not count', ()
   assert.equal(valueOf(parseEmail(`  ${longest}\t`)).address, longest);
   assert.equal(errorOf(parseEmail(addressOf(255))), 'must have at most 254 characters');
   assert.equal(errorOf(parseEmail('a'.repeat(60_000))), 'must have at most 254 characters');
+});
+
+test('a plain email is valid by the rules of every other one', () => {
+  const alphanumerics = ['a', 'b', 'z', 'A', 'Z', '0', '9'];
+  const signs = ['.', '_', '+', '-', '@', ' ', '"'];
+  const local = fc.string({
+    unit: fc.constantFrom(...alphanumerics, ...alphanumerics, ...signs),
+    maxLength: 20,
+  });
+  const domain = fc.string({
+    unit: fc.constantFrom(...alphanumerics, ...alphanumerics, '.', '-', '_'),
+    maxLength: 30,
+  });
+  const ending = fc.constantFrom('.com', '.c', '.museum', '.xn--p1ai', '.c0m', '.', '');
+  const texts = fc.tuple(local, domain, ending).map((parts) => `${parts[0]}@${parts[1]}${parts[2]}`);
+  const plainTexts = fc.stringMatching(
+    /^[a-zA-Z\d]{1,30}([._+-][a-zA-Z\d]{1,9})?@[a-z\d]{1,30}(-[A-Z\d]{1,9})?\.[a-z]{2,6}$/,
+  );
+  fc.assert(
+    fc.property(fc.oneof(texts, plainTexts), (text) => {
+      const parsed = parseEmail(text);
+      const isValid = isEmail.default(text) && !/[" ]/.test(text);
+      if (text.trim() === text) assert.equal(parsed.ok, isValid, text);
+      if (parsed.ok) assert.equal(parsed.value.key, text.trim().toLowerCase());
+    }),
+    { numRuns: 20_000 },
+  );
+});
+
+test('the parts of a plain email have maximum lengths', () => {
+  const isAccepted = (text: string): boolean => parseEmail(text).ok;
+  assert.equal(isAccepted(`${'a'.repeat(64)}@example.com`), true);
+  assert.equal(isAccepted(`${'a'.repeat(65)}@example.com`), false);
+  assert.equal(isAccepted(`a@${'b'.repeat(63)}.example`), true);
+  assert.equal(isAccepted(`a@${'b'.repeat(64)}.example`), false);
 });
 
 test('a text that is not one valid email is rejected', async (t) => {

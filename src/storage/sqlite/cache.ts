@@ -5,11 +5,18 @@
 
 export type Tables = ReadonlySet<string>;
 
+/** A cached result. */
+export type CacheEntry<T> = {
+  readonly result: T;
+  /** Whether the commits that the result depends on are durable. */
+  isDurable: boolean;
+};
+
 /** Cached results of one kind of read, by key. */
 export type Remembered<T> = {
-  find(key: string): T | undefined;
-  /** Adds the result of a read of these tables. A full cache evicts its oldest entry. */
-  keep(key: string, found: T, tables: Tables): void;
+  find(key: string): CacheEntry<T> | undefined;
+  /** Adds the result of a read of these tables, and returns its entry. A full cache evicts its oldest entry. */
+  keep(key: string, result: T, tables: Tables): CacheEntry<T>;
 };
 
 export type Memories = {
@@ -23,16 +30,18 @@ export function memories(): Memories {
   const opened: { readonly tablesRead: Set<string>; readonly entries: { clear(): void } }[] = [];
   return {
     open<T>({ entriesMax }: { readonly entriesMax: number }): Remembered<T> {
-      const entries = new Map<string, T>();
+      const entries = new Map<string, CacheEntry<T>>();
       const tablesRead = new Set<string>();
       opened.push({ entries, tablesRead });
       return {
         find: (key) => entries.get(key),
-        keep(key, found, tables) {
+        keep(key, result, tables) {
+          const entry = { result, isDurable: false };
           const [oldest] = entries.keys();
           if (oldest !== undefined && entries.size >= entriesMax) entries.delete(oldest);
-          entries.set(key, found);
+          entries.set(key, entry);
           for (const table of tables) tablesRead.add(table);
+          return entry;
         },
       };
     },

@@ -6,7 +6,8 @@
  *
  * The log restarts only when all of it is in the file, which constant writes prevent. So the engine pauses
  * writes for a few milliseconds when the log is long and its rest is short. If the file's sync takes longer,
- * writes resume. The next pause is twice as long and has less to sync, so the log restarts on any disk.
+ * writes resume. The next pause is up to twice as long and has less to sync. On a disk that is too slow for
+ * such pauses, the log restarts when it is so long that writes wait for the whole checkpoint.
  */
 
 import type { DatabaseSync } from 'node:sqlite';
@@ -56,8 +57,9 @@ const tooLongFrames = 4 * longFrames;
 /** Maximum number of frames that are copied within a pause. */
 const restFrames = 1_000;
 
-/** Duration of the first pause. */
+/** Duration of the first pause, and the maximum of those that follow. */
 const holdMs = 10;
+const holdMaxMs = 1_000;
 
 export function checkpointsOf(
   writer: DatabaseSync,
@@ -87,7 +89,7 @@ export function checkpointsOf(
     isHolding = length >= tooLongFrames || (length >= longFrames && length - moved <= restFrames);
     if (!isHolding || length >= tooLongFrames) return;
     patience = setTimeout(endHold, nextHoldMs);
-    nextHoldMs *= 2;
+    nextHoldMs = Math.min(nextHoldMs * 2, holdMaxMs);
   };
 
   const endHold = (): void => {
@@ -130,7 +132,8 @@ export function checkpointsOf(
       nextHoldMs = holdMs;
     }
     ({ frames } = log);
-    if (frames >= due) void move(log);
+    // A log that is completely moved restarts with the next write, unless a reader uses it.
+    if (frames >= due && log.moved < frames) void move(log);
   };
 
   return {

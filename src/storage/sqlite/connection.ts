@@ -224,6 +224,8 @@ export function connect(
   };
 
   const foreignVersion = database.prepare('pragma data_version');
+  // Each request reads it, and an array is faster to create than the driver's dictionary.
+  foreignVersion.setReturnArrays(true);
 
   const command = (text: string): (() => void) => {
     const statement = database.prepare(text);
@@ -234,7 +236,7 @@ export function connect(
 
   return {
     database,
-    foreignVersion: () => foreignVersion.get()?.['data_version'],
+    foreignVersion: () => foreignVersion.get()?.[0],
     begin: command('begin deferred'),
     beginImmediate: command('begin immediate'),
     commit() {

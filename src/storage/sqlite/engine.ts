@@ -19,7 +19,7 @@ import type { Clock } from '../../clock.ts';
 import type { Random } from '../../random.ts';
 import { makeFolder } from '../../folders.ts';
 import { Fault } from '../../domain/fault.ts';
-import { memories, type Remembered } from './cache.ts';
+import { memories, type CacheEntry, type Remembered } from './cache.ts';
 import { pending } from '../migrate.ts';
 import type { Script } from '../sql.ts';
 import { attempt, GroupAborted, type GroupedScript } from './group.ts';
@@ -194,6 +194,16 @@ export function openSqlite(options: SqliteOptions): Storage {
     return true;
   };
 
+  /** Whether no other process has committed since the last group of reads. */
+  const isUnchanged = (): boolean => {
+    try {
+      return !ended && writer.foreignVersion() === foreignVersion;
+    } catch {
+      // The next read fails with the same error, and reports it.
+      return false;
+    }
+  };
+
   const runWrites = (): void => {
     const group = writes.splice(0, options.groupMax);
     const startedAt = performance.now();
@@ -346,11 +356,17 @@ export function openSqlite(options: SqliteOptions): Storage {
     memory<T>(limits: { readonly entriesMax: number }): ReadCache<T> {
       const found = remembered.open<T>(limits);
       return {
-        read(key, script) {
-          return enqueue(
+        find(key) {
+          const entry = found.find(key);
+          return entry?.isDurable && isUnchanged() ? entry.result : undefined;
+        },
+        async read(key, script) {
+          const entry = await enqueue(
             reads,
             (connection) => found.find(key) ?? readAgain(connection, { found, key, script }),
           );
+          if (entry) entry.isDurable = true;
+          return entry?.result;
         },
       };
     },
@@ -397,10 +413,9 @@ function readAgain<T>(
     key,
     script,
   }: { readonly found: Remembered<T>; readonly key: string; readonly script: () => Script<T | undefined> },
-): T | undefined {
+): CacheEntry<T> | undefined {
   const { result, tablesRead } = driveWatched(script());
-  if (result !== undefined) found.keep(key, result, tablesRead);
-  return result;
+  return result === undefined ? undefined : found.keep(key, result, tablesRead);
 }
 
 /** Rejects a group whose durability is unknown, with `unavailable` for every disk error. */
