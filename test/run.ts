@@ -88,7 +88,7 @@ const timeoutPerFileMs = (values.soak ? 25 : 5) * 60_000;
 const testFiles =
   named.length > 0 ? named : globSync('test/**/*.test.ts').filter(isOfThisRun).toSorted(byOrder);
 /** Most files wait part of the time. */
-const atOnce = availableParallelism() + 1;
+const atOnce = availableParallelism() + 2;
 const totals = new Map<string, number>();
 const complaints: string[] = [];
 const notices: string[] = [];
@@ -310,7 +310,7 @@ async function* runEverything(jobs: readonly Job[]): AsyncGenerator<TestEvent> {
   for (const [name, count] of totals) yield note(`${name} ${count}`);
 }
 
-if (chosen.length === 0) complaints.push(`--engine ${values.engine}: takes ${engines.join(' or ')}`);
+if (chosen.length === 0) complaints.push(`--engine ${values.engine} must be ${engines.join(' or ')}`);
 const jobs = share(testFiles.flatMap(jobsOf));
 // Node.js caches compiled sources for all processes of this run and the next one.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../node_modules/.cache/largesse-tests');
