@@ -234,7 +234,14 @@ test('ids stay unique and new events come last when the clock is set back by les
   const before = await eventsOf(service);
   for (let card = 0; card < 20; card += 1)
     assert.equal((await shop.ask(service, 'POST /gift_card', { initial_value: 5 })).status, 201);
-  const events = await eventsOf(service);
+  // On PostgreSQL, an event is listed after all older transactions of the server, also those of other tests.
+  const deadline = performance.now() + 10_000;
+  let events = await eventsOf(service);
+  while (events.length < before.length + 20 && performance.now() < deadline) {
+    await wait(50);
+    events = await eventsOf(service);
+  }
   assert.deepEqual(events.slice(0, before.length), before);
-  assert.equal(new Set(events).size, before.length + 20);
+  assert.ok(events.length >= before.length + 20);
+  assert.equal(new Set(events).size, events.length);
 });
