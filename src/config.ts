@@ -94,12 +94,12 @@ export const limits = Object.freeze({
   /** How often the service checks which of several hosts accepts writes. */
   primaryCheckPeriodMs: 5_000,
   rateLimitedCallersMax: 20_000,
-  tokensRememberedMax: 4_096,
-  shopsRememberedMax: 1_024,
+  tokensCachedMax: 4_096,
+  signedStoresCachedMax: 1_024,
   idempotencyKeysInFlightMax: 8_192,
   /** Failed searches of one signed-in storefront customer per hour. */
   customerLookupFailuresPerHour: 10,
-  lookupCallersRememberedMax: 20_000,
+  lookupCallersCachedMax: 20_000,
   holdExpiryPeriodMs: 10_000,
   /** How often the service looks for cards whose expiry must be published. */
   expiryPeriodMs: 60_000,

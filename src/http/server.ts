@@ -248,8 +248,8 @@ function addOperations(app: FastifyInstance, services: Services): void {
   const authentication: Authentication = {
     ctx,
     storage,
-    tokens: storage.memory<FoundToken>({ entriesMax: limits.tokensRememberedMax }),
-    signedStores: storage.memory<SignedStore>({ entriesMax: limits.shopsRememberedMax }),
+    tokens: storage.cache<FoundToken>({ entriesMax: limits.tokensCachedMax }),
+    signedStores: storage.cache<SignedStore>({ entriesMax: limits.signedStoresCachedMax }),
     developmentMode,
   };
   const throttle = lookupThrottle({
@@ -258,7 +258,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
     limits: {
       perHour: config.lookupFailuresPerHour,
       perHourOfCustomer: limits.customerLookupFailuresPerHour,
-      callersMax: limits.lookupCallersRememberedMax,
+      callersMax: limits.lookupCallersCachedMax,
     },
     onThrottled({ store, actor, tokenId }, isNew) {
       services.metrics.lookupThrottled();

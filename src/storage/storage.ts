@@ -28,7 +28,7 @@ export type Storage = AsyncDisposable & {
    * Returns a cache for reads of one kind that are frequent and whose results rarely change. It stays empty if
    * the engine cannot detect writes by other processes.
    */
-  memory<T>(limits: { readonly entriesMax: number }): ReadCache<T>;
+  cache<T>(limits: { readonly entriesMax: number }): ReadCache<T>;
 
   /** Applies the pending migrations and returns them. Processes can call it concurrently. */
   migrate(migrations: readonly Migration[]): Promise<readonly AppliedMigration[]>;

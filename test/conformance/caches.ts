@@ -24,7 +24,7 @@ export function testCaches(factory: StorageFactory): void {
     const countsByName = new Map(
       names.map((name): [string, Counts] => [name, { acknowledged: 0, started: 0 }]),
     );
-    const cache = own.memory<number>({ entriesMax });
+    const cache = own.cache<number>({ entriesMax });
 
     const caller = async (random: Seeded): Promise<void> => {
       for (let step = 0; step < 40; step += 1) {
@@ -48,7 +48,7 @@ export function testCaches(factory: StorageFactory): void {
 
   test('a missing row is looked up each time', async () => {
     await using opened = await openMigrated(factory);
-    const cache = opened.storage.memory<true>({ entriesMax });
+    const cache = opened.storage.cache<true>({ entriesMax });
     const look = () =>
       cache.read('one', function* () {
         return (yield* hasRow('one')) ? true : undefined;
@@ -60,7 +60,7 @@ export function testCaches(factory: StorageFactory): void {
 
   test('an error of a script reaches its caller, and the next caller runs its own script', async () => {
     await using opened = await openMigrated(factory);
-    const cache = opened.storage.memory<number>({ entriesMax });
+    const cache = opened.storage.cache<number>({ entriesMax });
     const defect = new TypeError('a defect');
     const failing = cache.read('one', function* () {
       yield* hasRow('one');

@@ -13,7 +13,7 @@ async function openWithCache(entriesMax = 4, settings: SqliteSettings = {}) {
   const storage = database.open(settings);
   await storage.migrate(sqliteFactory.migrations);
   await storage.write(() => insertRow(1, 'one'));
-  const cache = storage.memory<readonly string[]>({ entriesMax });
+  const cache = storage.cache<readonly string[]>({ entriesMax });
   let runs = 0;
   const look = (key: string) =>
     cache.read(key, function* () {
@@ -198,7 +198,7 @@ test('a stopped engine finds nothing in its cache', async () => {
 test('caches are emptied separately', async () => {
   await using opened = await openWithCache();
   const { storage } = opened;
-  const heartbeats = storage.memory<number>({ entriesMax: 1 });
+  const heartbeats = storage.cache<number>({ entriesMax: 1 });
   let runs = 0;
   const look = () =>
     heartbeats.read('all', function* () {

@@ -28,7 +28,7 @@ function respondingEarly(storage: Storage): Storage {
   return {
     read: (script) => storage.read(script),
     dryRun: (script) => storage.dryRun(script),
-    memory: (limits) => storage.memory(limits),
+    cache: (limits) => storage.cache(limits),
     migrate: (migrations) => storage.migrate(migrations),
     applied: () => storage.applied(),
     backup: storage.backup,

@@ -105,8 +105,8 @@ await storage.write(() =>
 async function serviceAccepts(query: readonly QueryParameter[]): Promise<boolean> {
   const request = { headers: {} } as FastifyRequest;
   try {
-    const tokens = storage.memory<FoundToken>({ entriesMax: 1 });
-    const signedStores = storage.memory<SignedStore>({ entriesMax: 1 });
+    const tokens = storage.cache<FoundToken>({ entriesMax: 1 });
+    const signedStores = storage.cache<SignedStore>({ entriesMax: 1 });
     const authentication = { ctx, storage, tokens, signedStores, developmentMode: false };
     await authenticate(authentication, request, { query, customerMaySearch: true });
     return true;

@@ -141,7 +141,7 @@ export function openPostgres(options: PostgresOptions): Storage {
     write,
     dryRun,
     // Not cached: this process is not notified of writes by other processes.
-    memory: () => ({ find: () => undefined, read: (_key, script) => read(script) }),
+    cache: () => ({ find: () => undefined, read: (_key, script) => read(script) }),
     get queueDepth() {
       return pool.waiting;
     },

@@ -13,29 +13,29 @@ export type CacheEntry<T> = {
 };
 
 /** Cached results of one kind of read, by key. */
-export type Remembered<T> = {
+export type Cache<T> = {
   find(key: string): CacheEntry<T> | undefined;
   /** Adds the result of a read of these tables, and returns its entry. A full cache evicts its oldest entry. */
-  keep(key: string, result: T, tables: Tables): CacheEntry<T>;
+  add(key: string, result: T, tables: Tables): CacheEntry<T>;
 };
 
-export type Memories = {
-  open<T>(limits: { readonly entriesMax: number }): Remembered<T>;
+export type Caches = {
+  open<T>(limits: { readonly entriesMax: number }): Cache<T>;
   /** Invalidates all results that were read from any of these tables. */
-  forget(written: Tables): void;
-  forgetAll(): void;
+  invalidate(written: Tables): void;
+  invalidateAll(): void;
 };
 
-export function memories(): Memories {
+export function openCaches(): Caches {
   const opened: { readonly tablesRead: Set<string>; readonly entries: { clear(): void } }[] = [];
   return {
-    open<T>({ entriesMax }: { readonly entriesMax: number }): Remembered<T> {
+    open<T>({ entriesMax }: { readonly entriesMax: number }): Cache<T> {
       const entries = new Map<string, CacheEntry<T>>();
       const tablesRead = new Set<string>();
       opened.push({ entries, tablesRead });
       return {
         find: (key) => entries.get(key),
-        keep(key, result, tables) {
+        add(key, result, tables) {
           const entry = { result, isDurable: false };
           const [oldest] = entries.keys();
           if (oldest !== undefined && entries.size >= entriesMax) entries.delete(oldest);
@@ -45,10 +45,10 @@ export function memories(): Memories {
         },
       };
     },
-    forget(written) {
+    invalidate(written) {
       for (const { entries, tablesRead } of opened) if (!tablesRead.isDisjointFrom(written)) entries.clear();
     },
-    forgetAll() {
+    invalidateAll() {
       for (const { entries } of opened) entries.clear();
     },
   };

@@ -19,7 +19,7 @@ import type { Clock } from '../../clock.ts';
 import type { Random } from '../../random.ts';
 import { makeFolder } from '../../folders.ts';
 import { Fault } from '../../domain/fault.ts';
-import { memories, type CacheEntry, type Remembered } from './cache.ts';
+import { openCaches, type CacheEntry, type Cache } from './cache.ts';
 import { pending } from '../migrate.ts';
 import type { Script } from '../sql.ts';
 import { attempt, GroupAborted, type GroupedScript } from './group.ts';
@@ -86,10 +86,10 @@ export function openSqlite(options: SqliteOptions): Storage {
   requireSoundSqlite(process.versions['sqlite']);
   if (options.create) makeFolder(dirname(file));
   else if (!existsSync(file)) throw new Error(`there is no database at ${file}`);
-  const remembered = memories();
+  const caches = openCaches();
   const { writer, reader, unwritable, hasChanged } = openFile(file, {
     moveLog: options.moveLog ?? false,
-    written: (tables) => remembered.forget(tables),
+    written: (tables) => caches.invalidate(tables),
   });
   if (unwritable) observer.readOnly?.(unwritable);
 
@@ -190,7 +190,7 @@ export function openSqlite(options: SqliteOptions): Storage {
     const before = foreignVersion;
     foreignVersion = writer.foreignVersion();
     if (foreignVersion === before) return false;
-    remembered.forgetAll();
+    caches.invalidateAll();
     return true;
   };
 
@@ -353,8 +353,8 @@ export function openSqlite(options: SqliteOptions): Storage {
         },
         { isDryRun: true },
       ),
-    memory<T>(limits: { readonly entriesMax: number }): ReadCache<T> {
-      const found = remembered.open<T>(limits);
+    cache<T>(limits: { readonly entriesMax: number }): ReadCache<T> {
+      const found = caches.open<T>(limits);
       return {
         find(key) {
           const entry = found.find(key);
@@ -380,7 +380,7 @@ export function openSqlite(options: SqliteOptions): Storage {
       }
       const applied = migrateDatabase(writer, migrations, options);
       // It is not known which tables the migrations have changed.
-      remembered.forgetAll();
+      caches.invalidateAll();
       await synced();
       return applied;
     },
@@ -412,10 +412,10 @@ function readAgain<T>(
     found,
     key,
     script,
-  }: { readonly found: Remembered<T>; readonly key: string; readonly script: () => Script<T | undefined> },
+  }: { readonly found: Cache<T>; readonly key: string; readonly script: () => Script<T | undefined> },
 ): CacheEntry<T> | undefined {
   const { result, tablesRead } = driveWatched(script());
-  return result === undefined ? undefined : found.keep(key, result, tablesRead);
+  return result === undefined ? undefined : found.add(key, result, tablesRead);
 }
 
 /** Rejects a group whose durability is unknown, with `unavailable` for every disk error. */
