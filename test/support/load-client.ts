@@ -74,6 +74,8 @@ export class LoadClient {
 
   /** Sends the open request again and records its outcome. */
   async decide(url: string): Promise<HttpResponse> {
+    // The process that had the kept connection was killed.
+    this.#agent.destroy();
     assert.ok(this.open);
     const response = await this.#send(url, this.open);
     this.#learn(this.open, response);
@@ -82,6 +84,8 @@ export class LoadClient {
 
   /** Sends the last successful request again, and asserts that the response is the same, byte for byte. */
   async repeat(url: string): Promise<void> {
+    // The process that had the kept connection was killed.
+    this.#agent.destroy();
     if (!this.#last) return;
     const { request: repeated, text } = this.#last;
     const response = await this.#send(url, repeated);
