@@ -24,6 +24,20 @@ async function commitsOf(
   };
 }
 
+/**
+ * Makes each write of transfers take 20 ms. Writes share a commit only while all connections are busy, so a
+ * fast server and a slow client would let each write have its own.
+ */
+async function slowDown(service: TestService): Promise<void> {
+  await service.database.meddle(
+    `create function wait() returns trigger language plpgsql
+     as 'begin perform pg_sleep(0.02); return null; end'`,
+  );
+  await service.database.meddle(
+    'create trigger slow after insert on transfers for each statement execute function wait()',
+  );
+}
+
 /** Sends concurrent requests, and asserts that their writes share commits. */
 async function sharing<T>(
   service: TestService,
@@ -33,13 +47,14 @@ async function sharing<T>(
   const responses = await Promise.all(requests.map((send) => send()));
   const after = await commitsOf(service);
   const [commits, scripts] = [after.commits - before.commits, after.scripts - before.scripts];
-  assert.ok(commits < scripts, `${scripts} scripts in ${commits} commits`);
+  assert.ok(commits < scripts / 2, `${scripts} scripts in ${commits} commits`);
   return responses;
 }
 
 test('creations and movements of different cards share commits, including errors and keys', async () => {
   await using service = await startService({ stores: [{ domain }] });
   const shop = await shopOf(service, domain);
+  await slowDown(service);
   const keyed = (place: number) =>
     place % 2 === 0 ? { headers: { 'idempotency-key': `key-${place}` } } : {};
   const places = Array.from({ length: callers }, (_, place) => place);
