@@ -26,7 +26,8 @@ import {
   findSignedStore,
   type SignedStore,
 } from '../service/caller.ts';
-import { parseToken, tokenDigest, type PresentedToken } from '../service/token.ts';
+import { tokenDigest, type PresentedToken } from '../service/secret-token.ts';
+import { accessTokens } from '../service/token.ts';
 import type { Script } from '../storage/sql.ts';
 import type { ReadCache, Storage } from '../storage/storage.ts';
 import type { FoundToken } from '../storage/token.ts';
@@ -123,7 +124,7 @@ function presentedToken({ headers }: FastifyRequest): PresentedToken | null {
   const prefixed = trim(headers['x-gcf-access-token']);
   const text = bearer ?? bare ?? prefixed;
   if (text === undefined) return null;
-  const token = (bare ?? text) === text && (prefixed ?? text) === text ? parseToken(text) : undefined;
+  const token = (bare ?? text) === text && (prefixed ?? text) === text ? accessTokens.parse(text) : undefined;
   if (!token) throw new Fault('unauthenticated');
   return token;
 }

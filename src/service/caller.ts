@@ -11,7 +11,7 @@ import {
 } from '../storage/store.ts';
 import { parallel, type Script } from '../storage/sql.ts';
 import { findActiveToken, isTokenActive, recordTokenUse, type FoundToken } from '../storage/token.ts';
-import { tokenHash, type PresentedToken } from './token.ts';
+import { tokenHash, type PresentedToken } from './secret-token.ts';
 
 /** A store, and the secret of its app proxy; null: the store does not have an app proxy. */
 export type SignedStore = { readonly store: Store; readonly proxySecret: Secret | null };

@@ -1,54 +1,14 @@
-/**
- * Access tokens: `lgs_<store>_<secret>`. The prefix is for secret scanners. The store's id (base 36) lets a lookup start
- * with the store. The secret has 40 symbols of base 62: 238 random bits, for which a plain SHA-256 is as secure as a slow
- * hash.
- */
+/** Access tokens: `lgs_<store>_<secret>`, with 238 random bits. */
 
-import { hash } from 'node:crypto';
 import type { Context } from '../context.ts';
 import { Fault } from '../domain/fault.ts';
-import { Secret } from '../domain/secret.ts';
+import type { Secret } from '../domain/secret.ts';
 import type { Scope, Store } from '../domain/store.ts';
 import type { Script } from '../storage/sql.ts';
 import { insertToken, revokeToken, type Token } from '../storage/token.ts';
+import { tokenHash, tokenKind } from './secret-token.ts';
 
-const secretLength = 40;
-const symbols = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-
-/** The form of a token. Other texts are rejected without a lookup. */
-const tokenPattern = /^lgs_([1-9a-z][0-9a-z]{0,10})_[0-9A-Za-z]{40}$/;
-
-/** A token in a request, before it is looked up. */
-export type PresentedToken = { readonly storeId: number; readonly secret: Secret };
-
-/** Parses a token; undefined if it does not have the form of one. */
-export function parseToken(text: string): PresentedToken | undefined {
-  const [, store] = tokenPattern.exec(text) ?? [];
-  if (store === undefined) return undefined;
-  const storeId = Number.parseInt(store, 36);
-  return Number.isSafeInteger(storeId) ? { storeId, secret: new Secret(text) } : undefined;
-}
-
-/** The SHA-256 hash of a token, base64. It is the key of the token cache, because text is faster to create than bytes. */
-export function tokenDigest({ secret }: Pick<PresentedToken, 'secret'>): string {
-  return hash('sha256', secret.reveal(), 'base64');
-}
-
-/** The SHA-256 hash of a token, as it is stored. */
-export function tokenHash(token: Pick<PresentedToken, 'secret'>): Uint8Array {
-  return Buffer.from(tokenDigest(token), 'base64');
-}
-
-function randomToken({ random }: Context, storeId: number): Secret {
-  let secret = '';
-  while (secret.length < secretLength) {
-    for (const byte of random.bytes(64)) {
-      // 248 is the largest multiple of 62 in a byte. Bytes from 248 are skipped, because they would favor some symbols.
-      if (byte < 248 && secret.length < secretLength) secret += symbols.charAt(byte % symbols.length);
-    }
-  }
-  return new Secret(`lgs_${storeId.toString(36)}_${secret}`);
-}
+export const accessTokens = tokenKind('lgs', 40);
 
 export type NewToken = { readonly token: Token; readonly secret: Secret };
 
@@ -75,7 +35,7 @@ function* addToken(
     lastUsedAt: null,
     revokedAt: null,
   };
-  const secret = randomToken(ctx, token.storeId);
+  const secret = accessTokens.create(ctx, token.storeId);
   yield* insertToken(token, tokenHash({ secret }));
   return { token, secret };
 }

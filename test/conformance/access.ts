@@ -11,7 +11,8 @@ import {
   recordTokenUses,
 } from '../../src/service/caller.ts';
 import { changeStore, createStore, ensureDemonstrationStore, requireStore } from '../../src/service/store.ts';
-import { createToken, parseToken, revoke, rotateToken, tokenHash } from '../../src/service/token.ts';
+import { tokenHash } from '../../src/service/secret-token.ts';
+import { accessTokens, createToken, revoke, rotateToken } from '../../src/service/token.ts';
 import { all, sql } from '../../src/storage/sql.ts';
 import { findStoreByDomain, hasRealStores, listStores, openProxySecret } from '../../src/storage/store.ts';
 import { findActiveToken, hasRealTokens, listTokens } from '../../src/storage/token.ts';
@@ -130,13 +131,13 @@ export function testAccess(factory: StorageFactory): void {
     );
     assert.ok(stored.length > 5 && !stored.some((value) => value.includes(text.slice(-20))));
 
-    const presented = parseToken(text);
+    const presented = accessTokens.parse(text);
     assert.ok(presented);
     const who = () => storage.read(() => findPresentedToken(presented));
     const found = await who();
     assert.deepEqual(found?.token, token);
     assert.deepEqual(found?.record.store, store);
-    const forged = parseToken(`${text.slice(0, -1)}${text.endsWith('0') ? '1' : '0'}`);
+    const forged = accessTokens.parse(`${text.slice(0, -1)}${text.endsWith('0') ? '1' : '0'}`);
     assert.ok(forged);
     assert.equal(await storage.read(() => findPresentedToken(forged)), undefined);
 

@@ -22,7 +22,7 @@ import { recordFailedLookup, recordRetiredCodeUses } from '../../src/service/loo
 import { listCardEmails, sendGiftCard, rotateCode } from '../../src/service/email.ts';
 import type { MoneyCommand } from '../../src/service/money.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
-import { createToken, parseToken, revoke, rotateToken } from '../../src/service/token.ts';
+import { accessTokens, createToken, revoke, rotateToken } from '../../src/service/token.ts';
 import { eraseOutdated } from '../../src/service/retention.ts';
 import { verifyPage } from '../../src/service/verify.ts';
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
@@ -58,7 +58,7 @@ async function openShop(factory: StorageFactory) {
   const sold = await storage.write(() => credit(ctx, { ...movement, amount: money('3') }));
   const placed = await storage.write(() => placeHold(ctx, { ...movement, amount: money('4'), seconds: 600 }));
   const { secret, token } = await storage.write(() => createToken(ctx, { store, name: 'till', scopes }));
-  const presented = parseToken(secret.reveal());
+  const presented = accessTokens.parse(secret.reveal());
   assert.ok(presented);
   return { ...opened, card: placed.card, issuedCode, movement, spent, sold, placed, presented, token };
 }

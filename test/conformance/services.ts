@@ -6,6 +6,7 @@
 import { suite } from 'node:test';
 import type { StorageFactory } from '../support/database.ts';
 import { testAccess } from './access.ts';
+import { testStaff } from './staff.ts';
 import { testCards } from './cards.ts';
 import { testEvents } from './events.ts';
 import { testIdempotency } from './idempotency.ts';
@@ -30,6 +31,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: idempotency and upkeep`, () => testIdempotency(factory));
   suite(`${name}: interrupted scripts`, () => testInterleaving(factory));
   suite(`${name}: stores and tokens`, () => testAccess(factory));
+  suite(`${name}: staff`, () => testStaff(factory));
   suite(`${name}: round trips`, () => testRoundTrips(factory));
   suite(`${name}: migration of the chains`, () => testChainMigration(factory));
   suite(`${name}: codes`, () => testCodes(factory));

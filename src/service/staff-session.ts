@@ -1,0 +1,118 @@
+/**
+ * Sessions of members of staff. The browser has a random token in a cookie, and the database its hash. A session ends 12
+ * hours after its last use; changes of staff, tokens and secrets need a password or passkey from the last ten minutes.
+ */
+
+import type { Context } from '../context.ts';
+import type { Secret } from '../domain/secret.ts';
+import type { StaffMember } from '../domain/staff.ts';
+import type { Store } from '../domain/store.ts';
+import {
+  endSession,
+  extendSession,
+  findOpenSession,
+  insertSession,
+  recordAuthentication,
+  type StaffSession,
+} from '../storage/staff-session.ts';
+import { findAccount, resetPinFailures } from '../storage/staff.ts';
+import type { Script } from '../storage/sql.ts';
+import { findStore } from '../storage/store.ts';
+import { tokenHash, tokenKind, type PresentedToken } from './secret-token.ts';
+import { recordAction } from './staff.ts';
+
+/** 256 random bits. */
+export const sessionTokens = tokenKind('lgc', 43);
+
+const sessionPeriodMs = 12 * 60 * 60 * 1_000;
+/** A session is not extended more often, so that most requests do not write. */
+const extensionPeriodMs = 5 * 60 * 1_000;
+const reauthenticationPeriodMs = 10 * 60 * 1_000;
+
+const userAgentLengthMax = 200;
+
+/** How the person signed in. */
+export type SignInMethod = 'password' | 'passkey' | 'pin' | 'link';
+
+export type OpenedSession = { readonly session: StaffSession; readonly token: Secret };
+
+/** Opens a session of a member who has just presented a password, passkey, link or PIN. */
+export function* openSession(
+  ctx: Context,
+  member: StaffMember,
+  {
+    method,
+    tillId,
+    userAgent,
+  }: { readonly method: SignInMethod; readonly tillId: number | null; readonly userAgent: string },
+): Script<OpenedSession> {
+  const { storeId, id: staffId } = member;
+  const token = sessionTokens.create(ctx, storeId);
+  const now = ctx.clock.now();
+  const session: StaffSession = {
+    storeId,
+    id: ctx.random.id(),
+    staffId,
+    tillId,
+    userAgent: userAgent.slice(0, userAgentLengthMax).toWellFormed(),
+    createdAt: now,
+    authenticatedAt: method === 'pin' ? null : now,
+    expiresAt: ctx.clock.latest() + sessionPeriodMs,
+    endedAt: null,
+  };
+  yield* insertSession(session, tokenHash({ secret: token }));
+  yield* resetPinFailures(member);
+  yield* recordAction(
+    ctx,
+    { staffId, tillId },
+    {
+      storeId,
+      action: 'signed-in',
+      subjectId: null,
+      details: { method },
+    },
+  );
+  return { session, token };
+}
+
+/** A member of staff who is signed in. */
+export type SignedIn = {
+  readonly session: StaffSession;
+  readonly member: StaffMember;
+  readonly store: Store;
+};
+
+/** Undefined if the session has ended or expired, or its member is disabled. */
+export function* findSignedIn(ctx: Context, token: PresentedToken): Script<SignedIn | undefined> {
+  const record = yield* findStore(token.storeId);
+  if (!record) return undefined;
+  const { store } = record;
+  const session = yield* findOpenSession(store.id, { hash: tokenHash(token), now: ctx.clock.latest() });
+  const account = session && (yield* findAccount(store, session.staffId));
+  return account && { session, member: account.member, store };
+}
+
+/** Whether the session was used so long ago that `extend` should run. */
+export function isExtensionDue(ctx: Context, { expiresAt }: StaffSession): boolean {
+  return expiresAt - ctx.clock.latest() < sessionPeriodMs - extensionPeriodMs;
+}
+
+export function* extend(ctx: Context, session: StaffSession): Script<void> {
+  yield* extendSession(session, ctx.clock.latest() + sessionPeriodMs);
+}
+
+/** Whether a password or passkey was presented in the last ten minutes. */
+export function isRecentlyAuthenticated(ctx: Context, { authenticatedAt }: StaffSession): boolean {
+  return authenticatedAt !== null && ctx.clock.latest() - authenticatedAt < reauthenticationPeriodMs;
+}
+
+/** Records that the password or passkey was presented again. */
+export function* reauthenticate(ctx: Context, session: StaffSession): Script<void> {
+  yield* recordAuthentication(session, ctx.clock.now());
+}
+
+export function* signOut(ctx: Context, { storeId, id, staffId, tillId }: StaffSession): Script<void> {
+  if (!(yield* endSession({ storeId, id, staffId }, ctx.clock.now()))) return;
+  const details = {};
+  yield* recordAction(ctx, { staffId, tillId }, { storeId, action: 'signed-out', subjectId: null, details });
+}
