@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { StaffMember } from '../../src/domain/staff.ts';
-import { linkTokens } from '../../src/service/staff.ts';
 import {
   changeStaff,
   createLink,
   inviteStaff,
+  linkTokens,
   openLink,
   setPin,
   useLink,
@@ -36,7 +36,7 @@ import {
   reservePinAttempt,
 } from '../../src/storage/staff.ts';
 import { all, execute, sql } from '../../src/storage/sql.ts';
-import { type StorageFactory } from '../support/database.ts';
+import type { StorageFactory } from '../support/database.ts';
 import { email, money } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
 
