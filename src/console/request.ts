@@ -1,0 +1,74 @@
+/** A request to a page: its cookies and form, and the checks that it comes from one of the service's own pages. */
+
+import type { IncomingHttpHeaders } from 'node:http';
+import { Fault } from '../domain/fault.ts';
+import type { SignedIn } from '../service/staff-session.ts';
+
+export type ConsoleRequest = {
+  readonly method: string;
+  /** Values of the path's parameters. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: ReadonlyMap<string, string>;
+  /** The fields of a form. A field that occurs twice has its last value. */
+  readonly form: ReadonlyMap<string, string>;
+  /** Null: nobody is signed in. */
+  readonly signedIn: SignedIn | null;
+  /** The key of the client's address in limits. */
+  readonly client: string;
+  readonly userAgent: string;
+  readonly cookies: ReadonlyMap<string, string>;
+};
+
+/** The text of a field, without surrounding blanks; empty if it is missing. */
+export function textOf({ form }: Pick<ConsoleRequest, 'form'>, name: string): string {
+  return (form.get(name) ?? '').trim();
+}
+
+/** Where the pages are: the scheme, host and base path that browsers use. */
+export type ConsoleOrigin = {
+  /** `https://cards.flowers.example`; null: only this machine can use the pages, under any of its loopback names. */
+  readonly url: URL | null;
+  readonly basePath: string;
+};
+
+const loopbackHost = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i;
+
+/**
+ * Rejects a request whose Host is not that of the pages. Another name that resolves to this address (DNS rebinding) is a
+ * page of somebody else.
+ * @throws Fault `not-found`.
+ */
+export function assertHost({ host = '' }: IncomingHttpHeaders, { url }: ConsoleOrigin): void {
+  const isOwn = url ? host.toLowerCase() === url.host : loopbackHost.test(host);
+  if (!isOwn) throw new Fault('not-found');
+}
+
+/**
+ * Rejects a form that another site submitted. Browsers send Sec-Fetch-Site, and older ones Origin, with every POST.
+ * @throws Fault `cross-site-request`.
+ */
+export function assertSameOrigin(headers: IncomingHttpHeaders, { url }: ConsoleOrigin): void {
+  const { 'sec-fetch-site': site, origin, host = '' } = headers;
+  if (site !== undefined) {
+    if (site !== 'same-origin') throw new Fault('cross-site-request');
+    return;
+  }
+  const own = url ? url.origin : `http://${host}`.toLowerCase();
+  if (origin?.toLowerCase() !== own) throw new Fault('cross-site-request');
+}
+
+const cookieHeaderLengthMax = 4_096;
+const cookiesMax = 50;
+
+/** The cookies of a request. Of two with the same name, the first counts. A header that is too long has none. */
+export function cookiesOf({ cookie = '' }: IncomingHttpHeaders): ReadonlyMap<string, string> {
+  const cookies = new Map<string, string>();
+  if (cookie.length > cookieHeaderLengthMax) return cookies;
+  for (const part of cookie.split(';').slice(0, cookiesMax)) {
+    const separator = part.indexOf('=');
+    if (separator < 0) continue;
+    const name = part.slice(0, separator).trim();
+    if (!cookies.has(name)) cookies.set(name, part.slice(separator + 1).trim());
+  }
+  return cookies;
+}
