@@ -25,7 +25,11 @@ export type Purpose =
   | 'webhook-secret'
   | 'mail'
   | 'key-check'
-  | 'public-id';
+  | 'public-id'
+  | 'sign-in'
+  | 'known-browser'
+  | 'staff-pin'
+  | 'setup-link';
 
 export type Keys = {
   readonly publicIds: PublicIds;

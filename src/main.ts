@@ -21,6 +21,8 @@ import type { EmailServices } from './http/services.ts';
 import { retiredCodeUses } from './http/retired-codes.ts';
 import { tokenUses } from './http/token-last-used.ts';
 import { isExposed } from './key-file.ts';
+import { addConsole } from './console/server.ts';
+import { passwordsOf } from './service/password.ts';
 import { createLog, type Log } from './log.ts';
 import { readiness, watchPrimaries } from './readiness.ts';
 import { ensureDemonstrationStore } from './service/store.ts';
@@ -113,6 +115,9 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
         () => !isClosing && !hasFailed && primaries.hasAtMostOne(),
       ),
       email,
+      addConsole: config.hasConsole
+        ? (server) => addConsole(server, consoleServicesOf(config, database))
+        : null,
     });
     await listen(app, config);
     const url = urlOf(app, config);
@@ -170,6 +175,10 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
     await database[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+function consoleServicesOf({ publicUrl, basePath }: Config, { ctx, storage }: Database) {
+  return { ctx, storage, passwords: passwordsOf(ctx.random), origin: { url: publicUrl, basePath } };
 }
 
 /**

@@ -5,6 +5,7 @@
  * setting, add a row, run `npm run docs:settings` and add its values to test/unit/config.test.ts.
  */
 
+import { isLoopback } from './loopback.ts';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -124,6 +125,23 @@ const serviceSettings = {
     default: [],
     shownDefault: 'none',
     parse: parseNetworks,
+  }),
+  publicUrl: setting<URL | null>({
+    variable: 'PUBLIC_URL',
+    description: 'The address at which browsers reach the pages for staff.',
+    accepts:
+      'an origin without a path, such as `https://cards.flowers.example`; `http` only for this machine',
+    default: null,
+    shownDefault: 'none (only browsers on this machine reach the pages)',
+    parse: parseOrigin,
+  }),
+  hasConsole: setting({
+    variable: 'CONSOLE',
+    description: 'Whether the service has pages for staff.',
+    accepts: '`on` or `off`',
+    default: true,
+    shownDefault: '`on`',
+    parse: parseSwitch,
   }),
   metricsToken: setting<Secret | null>({
     variable: 'METRICS_TOKEN',
@@ -286,6 +304,20 @@ function parseCount(most: number): (text: string) => number | undefined {
 
 function parsePermission(text: string): boolean | undefined {
   return ['allow', 'reject'].includes(text) ? text === 'allow' : undefined;
+}
+
+function parseSwitch(text: string): boolean | undefined {
+  if (text === 'on') return true;
+  return text === 'off' ? false : undefined;
+}
+
+/** An origin: `https`, or `http` to a loopback name. */
+function parseOrigin(text: string): URL | undefined {
+  const url = URL.parse(text);
+  if (!url || url.username !== '' || url.pathname !== '/' || url.search !== '' || url.hash !== '')
+    return undefined;
+  if (url.protocol === 'https:') return url;
+  return url.protocol === 'http:' && isLoopback(url.hostname) ? url : undefined;
 }
 
 function parseNetworks(text: string): readonly string[] | undefined {

@@ -11,6 +11,7 @@ import { addRestoreCommand } from './restore.ts';
 import { addServeCommand } from './serve.ts';
 import { addSettingsPageCommand } from './settings.ts';
 import { addStatusCommand } from './status.ts';
+import { addStaffCommands } from './staff.ts';
 import { addStoreCommands } from './store.ts';
 import { addTokenCommands } from './token.ts';
 import { addWebhookCommands } from './webhook.ts';
@@ -35,6 +36,7 @@ export function program(): Command {
   addRestoreCommand(root);
   addCopyCommand(root);
   addStoreCommands(root);
+  addStaffCommands(root);
   addTokenCommands(root);
   addCustomerCommands(root);
   addWebhookCommands(root);

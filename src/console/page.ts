@@ -96,6 +96,7 @@ export function field({
   autocomplete,
   hint,
   error,
+  isOptional = false,
 }: {
   readonly name: string;
   readonly label: string;
@@ -104,14 +105,14 @@ export function field({
   readonly autocomplete: string;
   readonly hint?: string;
   readonly error?: string | undefined;
+  readonly isOptional?: boolean;
 }): Markup {
-  const describedBy = error === undefined ? `${name}-hint` : `${name}-error`;
-  const input =
-    error === undefined
-      ? markup`<input class="field" id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}" aria-describedby="${describedBy}" required>`
-      : markup`<input class="field" id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}" aria-describedby="${describedBy}" aria-invalid="true" required>`;
+  const required = isOptional ? undefined : markup` required`;
+  const invalid = error === undefined ? undefined : markup` aria-invalid="true"`;
+  const described = [hint && `${name}-hint`, error && `${name}-error`].filter(Boolean).join(' ');
+  const describedBy = described === '' ? undefined : markup` aria-describedby="${described}"`;
   return markup`<div><label for="${name}">${label}</label>
-${input}
+<input class="field" id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}"${describedBy}${invalid}${required}>
 ${error === undefined ? undefined : markup`<p class="error" id="${name}-error">${error}</p>`}
 ${hint === undefined ? undefined : markup`<p class="hint" id="${name}-hint">${hint}</p>`}</div>`;
 }

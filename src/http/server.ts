@@ -175,6 +175,7 @@ export function createServer(services: Services): FastifyInstance {
   const routes = collectMethods(app);
   addOperations(app, services);
   for (const prefix of new Set(['', basePath])) addPages(app, services, prefix);
+  services.addConsole?.(app);
   addOtherMethods(app, routes, sendUnrouted);
   return app;
 }

@@ -1,5 +1,6 @@
 /** What the server uses of the rest of the service. */
 
+import type { FastifyInstance } from 'fastify';
 import type { Config, EmailTransportKind } from '../config.ts';
 import type { Context } from '../context.ts';
 import type { Store } from '../domain/store.ts';
@@ -42,4 +43,6 @@ export type Services = {
   readonly isClosing: () => boolean;
   readonly isReady: () => Promise<boolean>;
   readonly email: EmailServices;
+  /** Adds the pages for staff; null: there are none. */
+  readonly addConsole: ((app: FastifyInstance) => void) | null;
 };

@@ -5,7 +5,7 @@
  * algorithm, GCRA). The instant never decreases, so the later of two readings is the current one.
  */
 
-import { all, first, forUpdateSkipLocked, sql, toNumber, type Script } from './sql.ts';
+import { all, execute, first, forUpdateSkipLocked, sql, toNumber, type Script } from './sql.ts';
 
 /** A caller with a budget of failed lookups. */
 export type LookupCaller = {
@@ -51,6 +51,13 @@ export function* insertFailedLookup(
       or lookup_throttle.refilled_at > ${now + aheadMaxMs}
     returning refilled_at`);
   return row && toNumber(row.refilled_at);
+}
+
+/** Returns a share (ms) that was used. */
+export function* returnShare({ storeId, caller }: LookupCaller, shareMs: number): Script<void> {
+  yield* execute(sql`
+    update lookup_throttle set refilled_at = refilled_at - ${shareMs}
+    where store_id = ${storeId} and caller = ${caller}`);
 }
 
 /** Deletes up to `limit` rows whose budget is available again. Returns the number of deleted rows. */

@@ -112,7 +112,23 @@ const cases: {
       ],
       rejected: ['true', '*', 'localhost', '10.0.0', '10.0.0.0/33', '::/129', '10.0.0.0/', '10.0.0.0/-1', '10.0.0.0/8/8', '10.0.0.1,', ',', '10.0.0.256', '10.0.0.0/a', '10.0.0.1;10.0.0.2', '10.0.0.0/1e1'],
     },
-    metricsToken: {
+    publicUrl: {
+    read: (environment) => readConfig(environment).publicUrl?.href ?? null,
+    default: null,
+    accepted: [
+      ['https://cards.flowers.example', 'https://cards.flowers.example/'],
+      ['http://localhost:3000', 'http://localhost:3000/'],
+      ['http://[::1]:3000/', 'http://[::1]:3000/'],
+    ],
+    rejected: ['http://cards.flowers.example', 'https://a.example/path', 'https://u@a.example', 'a.example', ''],
+  },
+  hasConsole: {
+    read: (environment) => readConfig(environment).hasConsole,
+    default: true,
+    accepted: [['off', false]],
+    rejected: ['no', 'OFF'],
+  },
+  metricsToken: {
       read: (environment) => revealed(readConfig(environment).metricsToken),
       default: null,
       accepted: [['0123456789abcdef', '0123456789abcdef'], ['a much longer hush', 'a much longer hush']],
