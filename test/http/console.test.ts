@@ -1,0 +1,230 @@
+/** The pages for staff: who may request which, sessions, and requests that do not come from these pages. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { consoleRoutes } from '../../src/console/server.ts';
+import { isPermitted, roles, type Role } from '../../src/domain/staff.ts';
+import { openBrowser, type Browser } from '../support/browser.ts';
+import { command } from '../support/served.ts';
+import { startService, type TestResponse, type TestService } from '../support/service.ts';
+
+const domain = 'flowers.example';
+const password = 'correct horse battery';
+
+async function openStoreWithStaff(environment: Readonly<Record<string, string>> = {}): Promise<TestService> {
+  return await startService({ stores: [{ domain, name: 'Flowers' }], environment });
+}
+
+/** The path of a new link to join. */
+async function invite(service: TestService, email: string, role: Role): Promise<string> {
+  const { code, output, errors } = await command(
+    service.environment,
+    ...['staff', 'invite', email, '--role', role, '--store', domain, '--json'],
+  );
+  assert.equal(code, 0, errors);
+  return new URL((JSON.parse(output) as { readonly link: string }).link).pathname;
+}
+
+async function join(service: TestService, role: Role, browser = openBrowser(service)): Promise<Browser> {
+  const response = await browser.post(await invite(service, `${role}@flowers.example`, role), { password });
+  assert.equal(response.status, 303, response.text);
+  return browser;
+}
+
+test('each role gets exactly the pages that its permissions include', async () => {
+  await using service = await openStoreWithStaff();
+  const visitors = new Map<string, Browser>([['nobody', openBrowser(service)]]);
+  for (const role of roles) visitors.set(role, await join(service, role));
+  for (const route of consoleRoutes) {
+    // These two end or confirm the session.
+    if (route.access === 'anyone' || ['/sign-out', '/confirm'].includes(route.path)) continue;
+    const path = route.path.replace(/:\w+/g, '1');
+    for (const [name, browser] of visitors) {
+      const { status, headers } = route.method === 'GET' ? await browser.get(path) : await browser.post(path);
+      const what = `${route.method} ${route.path} as ${name}: ${status}`;
+      if (name === 'nobody') {
+        assert.equal(status, 303, what);
+        assert.match(headers.get('location') ?? '', /^\/sign-in\?next=/, what);
+      } else if (route.access === 'staff' || isPermitted(name as Role, route.access)) {
+        assert.ok([200, 303, 404, 422].includes(status), what);
+      } else assert.equal(status, 403, what);
+    }
+  }
+});
+
+test('a form of another site is rejected, and changes nothing', async () => {
+  await using service = await openStoreWithStaff();
+  const browser = await join(service, 'owner');
+  const { host } = new URL(service.url);
+  const own = host.replace('127.0.0.1', 'localhost');
+  const form = { method: 'POST', body: 'email=x@example.com&name=X&role=owner' };
+  const type = { 'content-type': 'application/x-www-form-urlencoded' };
+  const foreign = [
+    {},
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { 'sec-fetch-site': 'none' },
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { origin: `https://${own}` },
+    { 'sec-fetch-site': 'cross-site', origin: `http://${own}` },
+  ];
+  for (const headers of foreign) {
+    const { status } = await browser.request('/staff/new', { ...form, headers: { ...type, ...headers } });
+    assert.equal(status, 403, JSON.stringify(headers));
+  }
+  assert.doesNotMatch((await browser.get('/staff')).text, /x@example\.com/);
+  const old = await browser.request('/staff/new', { ...form, headers: { ...type, origin: `http://${own}` } });
+  assert.equal(old.status, 200, 'a browser without Sec-Fetch-Site sends Origin');
+});
+
+test('a request under another host name gets no page', async () => {
+  await using service = await openStoreWithStaff();
+  const browser = openBrowser(service);
+  for (const host of ['evil.example', 'localhost.evil.example', 'cards.flowers.example']) {
+    const { status } = await browser.request('/sign-in', { headers: { host } });
+    assert.equal(status, 404, host);
+  }
+  await using published = await openStoreWithStaff({ PUBLIC_URL: 'https://cards.flowers.example' });
+  const outside = openBrowser(published);
+  const at = (host: string) => outside.request('/sign-in', { headers: { host } });
+  assert.equal((await at('cards.flowers.example')).status, 200);
+  assert.equal((await at('localhost:3000')).status, 404);
+});
+
+test('over HTTPS, cookies are bound to the host', async () => {
+  await using service = await openStoreWithStaff({ PUBLIC_URL: 'https://cards.flowers.example' });
+  const path = await invite(service, 'ada@flowers.example', 'owner');
+  const browser = openBrowser(service);
+  const response = await browser.request(path, {
+    method: 'POST',
+    headers: {
+      host: 'cards.flowers.example',
+      origin: 'https://cards.flowers.example',
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+    body: `password=${encodeURIComponent(password)}`,
+  });
+  assert.equal(response.status, 303, response.text);
+  const cookies = response.headers.getSetCookie();
+  assert.equal(cookies.length, 2);
+  for (const cookie of cookies)
+    assert.match(
+      cookie,
+      /^__Host-largesse-\w+=[\w.-]+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+; Secure$/,
+    );
+});
+
+test('every page has a strict policy, and no page is cached', async () => {
+  await using service = await openStoreWithStaff();
+  const browser = await join(service, 'owner');
+  for (const path of ['/sign-in', '/staff', '/account', '/audit', '/join/unknown']) {
+    const { headers, text } = await browser.get(path);
+    const policy = headers.get('content-security-policy') ?? '';
+    assert.match(policy, /^default-src 'none';/, path);
+    assert.doesNotMatch(policy, /unsafe|data:/, path);
+    assert.equal(headers.get('cache-control'), 'no-store', path);
+    assert.equal(headers.get('referrer-policy'), 'no-referrer', path);
+    assert.doesNotMatch(text, /<script|style=|onclick/i, path);
+    const [, style = ''] = /<link rel="stylesheet" href="([^"]+)">/.exec(text) ?? [];
+    const asset = await browser.get(style);
+    assert.equal(asset.status, 200, path);
+    assert.match(asset.headers.get('cache-control') ?? '', /immutable/);
+  }
+});
+
+test('wrong passwords use up the budget of a client, but not that of the person’s own browser', async () => {
+  await using service = await openStoreWithStaff();
+  const own = await join(service, 'owner');
+  await own.post('/sign-out');
+  const attacker = openBrowser(service);
+  const attempt = (browser: Browser, text: string) =>
+    browser.post('/sign-in', { email: 'OWNER@flowers.example', password: text });
+  const statuses: number[] = [];
+  for (let count = 0; count < 12; count += 1)
+    statuses.push((await attempt(attacker, `wrong ${count}`)).status);
+  assert.deepEqual(statuses, [...Array<number>(10).fill(401), 429, 429]);
+  assert.equal((await attempt(attacker, password)).status, 429, 'the right password is not compared');
+  assert.equal((await attempt(own, password)).status, 303);
+  service.clock.advance(6 * 60 * 1_000 + 1_000);
+  assert.equal((await attempt(attacker, password)).status, 303, 'a share of the budget is available again');
+});
+
+test('an unknown address gets the same page as a wrong password', async () => {
+  await using service = await openStoreWithStaff();
+  await join(service, 'owner');
+  const one = await openBrowser(service).post('/sign-in', { email: 'owner@flowers.example', password: 'x' });
+  const other = await openBrowser(service).post('/sign-in', {
+    email: 'other@flowers.example',
+    password: 'x',
+  });
+  assert.deepEqual([one.status, other.status], [401, 401]);
+  assert.equal(one.text.replaceAll('owner@', 'other@'), other.text);
+});
+
+test('staff pages ask for the password again after ten minutes', async () => {
+  await using service = await openStoreWithStaff();
+  const browser = await join(service, 'owner');
+  assert.equal((await browser.get('/staff/new')).status, 200);
+  service.clock.advance(10 * 60 * 1_000);
+  const asked = await browser.get('/staff/new');
+  assert.equal(asked.headers.get('location'), '/confirm?next=%2Fstaff%2Fnew');
+  assert.equal((await browser.post('/confirm', { password: 'wrong', next: '/staff/new' })).status, 401);
+  const confirmed = await browser.post('/confirm', { password, next: '/staff/new' });
+  assert.equal(confirmed.headers.get('location'), '/staff/new');
+  assert.equal((await browser.get('/staff/new')).status, 200);
+});
+
+test('signing in continues only at pages of this service', async () => {
+  await using service = await openStoreWithStaff();
+  const browser = await join(service, 'owner');
+  for (const next of [
+    '//evil.example',
+    'https://evil.example',
+    '/\\evil.example',
+    '/a?b=//c',
+    '/x\r\ny: z',
+  ]) {
+    const response = await browser.post('/sign-in', { email: 'owner@flowers.example', password, next });
+    assert.equal(response.headers.get('location'), '/', next);
+  }
+});
+
+test('the last owner cannot be disabled, and a disabled person is signed out', async () => {
+  await using service = await openStoreWithStaff();
+  const owner = await join(service, 'owner');
+  const cashier = await join(service, 'cashier');
+  const list = (await owner.get('/staff')).text;
+  const idOf = (name: string): string =>
+    new RegExp(`/staff/(\\d+)">${name}<`).exec(list)?.[1] ?? assert.fail(list);
+  const rejected = await owner.post(`/staff/${idOf('owner')}/disable`);
+  assert.equal(rejected.status, 422);
+  assert.match(rejected.text, /the store needs an owner/);
+  assert.equal((await cashier.get('/account')).status, 200);
+  assert.equal((await owner.post(`/staff/${idOf('cashier')}/disable`)).status, 303);
+  assert.equal((await cashier.get('/account')).status, 303);
+  const { text } = await owner.get('/audit');
+  assert.match(text, /disabled cashier/);
+});
+
+test('passwords, links and sessions are in no page, log line or audit entry', async () => {
+  await using service = await openStoreWithStaff();
+  const path = await invite(service, 'owner@flowers.example', 'owner');
+  const browser = openBrowser(service);
+  await browser.post(path, { password });
+  await browser.post('/account/pin', { pin: '2580' });
+  const session = browser.cookies.get('largesse-session') ?? '';
+  assert.notEqual(session, '');
+  const pages = await Promise.all(['/audit', '/account', '/staff'].map((each) => browser.get(each)));
+  const all = [service.log(), ...pages.map(({ text }) => text)].join('\n');
+  for (const secret of [password, path.slice('/join/'.length), session, '2580'])
+    assert.ok(!all.includes(secret), secret);
+  const stored = (await service.database.bytes()).toString('latin1');
+  for (const secret of [password, path.slice('/join/'.length), session])
+    assert.ok(!stored.includes(secret), secret);
+});
+
+test('without the console there are no pages for staff', async () => {
+  await using service = await openStoreWithStaff({ CONSOLE: 'off' });
+  assert.equal((await openBrowser(service).get('/sign-in')).status, 404);
+});

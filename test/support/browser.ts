@@ -1,0 +1,52 @@
+/** A browser without scripts, for tests of the pages: it keeps cookies and sends the headers that browsers send. */
+
+import assert from 'node:assert/strict';
+import type { TestResponse, TestService } from './service.ts';
+
+export type Browser = {
+  readonly cookies: Map<string, string>;
+  get(path: string): Promise<TestResponse>;
+  /** Submits a form of a page of the same origin. */
+  post(path: string, form?: Readonly<Record<string, string>>): Promise<TestResponse>;
+  /** Requests with other headers. */
+  request(
+    path: string,
+    options: {
+      readonly method?: string;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly body?: string;
+    },
+  ): Promise<TestResponse>;
+};
+
+export function openBrowser(service: TestService): Browser {
+  const cookies = new Map<string, string>();
+  const { host } = new URL(service.url);
+  const origin = host.replace('127.0.0.1', 'localhost');
+  const request: Browser['request'] = async (path, { method = 'GET', headers = {}, body }) => {
+    const cookie = Array.from(cookies, ([name, value]) => `${name}=${value}`).join('; ');
+    const response = await service.request(path, {
+      method,
+      headers: { host: origin, 'user-agent': 'Test/1.0', ...(cookie !== '' && { cookie }), ...headers },
+      ...(body !== undefined && { body }),
+    });
+    for (const set of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
+      assert.notEqual(name, '');
+      if (/; Max-Age=0(?:;|$)/.test(set)) cookies.delete(name);
+      else cookies.set(name, value);
+    }
+    return response;
+  };
+  return {
+    cookies,
+    request,
+    get: (path) => request(path, { headers: { 'sec-fetch-site': 'same-origin' } }),
+    post: (path, form = {}) =>
+      request(path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' },
+        body: new URLSearchParams(form).toString(),
+      }),
+  };
+}
