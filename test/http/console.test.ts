@@ -36,6 +36,11 @@ async function join(service: TestService, role: Role, browser = openBrowser(serv
   return browser;
 }
 
+/** Requests a page, or submits an empty form. */
+async function visit(browser: Browser, method: 'GET' | 'POST', path: string): Promise<TestResponse> {
+  return await (method === 'GET' ? browser.get(path) : browser.post(path));
+}
+
 test('each role gets exactly the pages that its permissions include', async () => {
   await using service = await openStoreWithStaff();
   const visitors = new Map<string, Browser>([['nobody', openBrowser(service)]]);
@@ -45,8 +50,7 @@ test('each role gets exactly the pages that its permissions include', async () =
     if (route.access === 'anyone' || ['/sign-out', '/confirm'].includes(route.path)) continue;
     const path = route.path.replace(/:\w+/g, '1');
     for (const [name, browser] of visitors) {
-      const send = route.method === 'GET' ? browser.get : browser.post;
-      const { status, headers }: TestResponse = await send(path);
+      const { status, headers } = await visit(browser, route.method, path);
       const what = `${route.method} ${route.path} as ${name}: ${status}`;
       if (name === 'nobody') {
         assert.equal(status, 303, what);
