@@ -14,7 +14,7 @@ import { expireHolds } from './service/hold.ts';
 import { recordRetiredCodeUses } from './service/lookup-throttle.ts';
 import { enqueueReminders, firstPlace, planReminders, type ReminderPlace } from './service/reminder.ts';
 import { eraseDeliveriesOf, eraseOutdated } from './service/retention.ts';
-import { verifyPage } from './service/verify.ts';
+import { verifyPage } from './service/ledger-check.ts';
 import { beat } from './storage/heartbeat.ts';
 import { listRemindingStores } from './storage/email.ts';
 import { listStores } from './storage/store.ts';

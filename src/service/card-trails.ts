@@ -7,9 +7,7 @@ import { eventTypes } from '../domain/event-type.ts';
 import type { Currency } from '../domain/currency.ts';
 import type { AuditedCode, AuditedEvent } from '../storage/audit.ts';
 import type { CachedBalance } from '../storage/ledger.ts';
-
-/** A problem of a card or, if `cardId` is null, of other rows of a store. */
-export type Finding = { readonly cardId: number | null; readonly problem: string };
+import type { Finding } from './check.ts';
 
 /** Maximum number of events that precede the event of the previous version. Only concurrent transactions cause them. */
 const earlyEventsMax = 100_000;

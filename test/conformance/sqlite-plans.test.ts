@@ -7,7 +7,7 @@ import { listCardEmails, sendGiftCard } from '../../src/service/email.ts';
 import { listCardHolds, listCardTransfers } from '../../src/service/history.ts';
 import { expireHolds, placeHold, voidOpenHold } from '../../src/service/hold.ts';
 import { recordFailedLookup, recordRetiredCodeUses } from '../../src/service/lookup-throttle.ts';
-import { verifyPage } from '../../src/service/verify.ts';
+import { verifyPage } from '../../src/service/ledger-check.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
 import { eraseOutdated } from '../../src/service/retention.ts';
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';

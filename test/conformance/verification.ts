@@ -6,7 +6,8 @@ import type { Card } from '../../src/domain/card.ts';
 import { issue, update } from '../../src/service/card.ts';
 import { debit } from '../../src/service/spend.ts';
 import { createStore } from '../../src/service/store.ts';
-import { verify, verifyPage } from '../../src/service/verify.ts';
+import { verifyPage } from '../../src/service/ledger-check.ts';
+import { verify } from '../../src/service/verify.ts';
 import { execute, sql, type Statement } from '../../src/storage/sql.ts';
 import { chainHash, listTransfers, textDigestOf } from '../../src/storage/transfer.ts';
 import type { StorageFactory } from '../support/database.ts';
@@ -515,7 +516,7 @@ export function testVerification(factory: StorageFactory): void {
     const cards = (await Promise.all(issued))
       .map(({ card }) => card.id)
       .toSorted((one, other) => one - other);
-    assert.deepEqual((await storage.read(() => verify(10, 1))).mismatches, []);
+    assert.deepEqual((await storage.read(() => verify(10, { cardsInPass: 1 }))).mismatches, []);
 
     const [first = 0, beforeEnd = 0, behindEnd = 0, last = 0] = [0, 499, 500, 1_002].map(
       (place) => cards[place],
@@ -525,7 +526,7 @@ export function testVerification(factory: StorageFactory): void {
       sql`delete from events where subject_id in (${first}, ${beforeEnd}, ${behindEnd})`,
       sql`update gift_card_codes set card_id = ${missing} where card_id = ${last}`,
     );
-    const { mismatches } = await storage.read(() => verify(10, 1));
+    const { mismatches } = await storage.read(() => verify(10, { cardsInPass: 1 }));
     assert.deepEqual(
       mismatches.map(({ cardId, problem }) => [cardId, problem]),
       [

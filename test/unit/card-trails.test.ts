@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { currencyOf } from '../../src/domain/currency.ts';
-import { CardTrails, type Finding } from '../../src/service/card-trails.ts';
+import { CardTrails } from '../../src/service/card-trails.ts';
+import type { Finding } from '../../src/service/check.ts';
 
 const currency = currencyOf('USD');
 const cardId = 17;
