@@ -6,7 +6,7 @@
 import { eventTypes } from '../domain/event-type.ts';
 import type { Currency } from '../domain/currency.ts';
 import type { AuditedCode, AuditedEvent } from '../storage/audit.ts';
-import type { CachedBalance } from '../storage/ledger.ts';
+import type { ScannedCard } from '../storage/ledger-scan.ts';
 import type { Finding } from './check.ts';
 
 /** Maximum number of events that precede the event of the previous version. Only concurrent transactions cause them. */
@@ -44,28 +44,23 @@ export class CardTrails {
     this.#currency = currency;
   }
 
-  get size(): number {
-    return this.#ids.length;
-  }
-
-  /** Adds a card with the highest id so far. @param balancesAfter the balances after its transfers, in minor units. */
-  add({ cardId, version, initialValue, codeLookup }: CachedBalance, balancesAfter: Iterable<bigint>): void {
-    const place = this.#ids.push(cardId) - 1;
-    this.#versions.push(version);
-    this.#initialValues.push(Number(initialValue.minor));
-    let digest = 0;
-    for (const balance of balancesAfter) digest = digestWith(digest, Number(balance));
-    this.#balances.push(digest);
+  /** Adds a card with the highest id so far. @param balances the digest of the balances after its transfers. */
+  add(card: ScannedCard, balances: number): void {
+    const place = this.#ids.push(Number(card.id)) - 1;
+    this.#versions.push(Number(card.version));
+    this.#initialValues.push(Number(card.initial_value));
+    this.#balances.push(balances);
     this.#balancesInEvents.push(0);
     this.#seen.push(0);
     this.#lastBalances.push(Number.NaN);
     this.#codes.push(0);
-    if (codeLookup !== null) this.#namedCodes.set(place, codeLookup);
+    if (card.code_lookup !== null) this.#namedCodes.set(place, BigInt(card.code_lookup));
   }
 
   /** @returns the problem of the event; undefined if there is none. */
   compareEvent(event: AuditedEvent): Finding | undefined {
-    const { id, type, subjectId, version } = event;
+    const { id, type } = event;
+    const [subjectId, version] = [Number(event.subjectId), Number(event.version)];
     const isAboutCard = type.startsWith('gift_card.');
     const data = parseObject(event.data);
     if (!knownTypes.has(type) || !data)
@@ -91,7 +86,8 @@ export class CardTrails {
   }
 
   /** @returns the problem of the row; undefined if there is none. */
-  compareCode({ cardId, lookup, digest }: AuditedCode): Finding | undefined {
+  compareCode({ cardId: ofCard, lookup, digest }: AuditedCode): Finding | undefined {
+    const cardId = Number(ofCard);
     const place = this.#placeOf(cardId);
     if (place < 0) return { cardId, problem: 'has codes, but the card does not exist' };
     this.#codes[place] = (this.#codes[place] ?? 0) + 1;
@@ -189,7 +185,7 @@ export class CardTrails {
 }
 
 /** Adds a number below 2^53 to a digest of 32 bits, which detects accidental errors only. */
-function digestWith(digest: number, value: number): number {
+export function digestWith(digest: number, value: number): number {
   const low = Math.imul(digest ^ (value | 0), 0x9e37_79b1);
   return Math.imul((low ^ (low >>> 15)) + Math.floor(value / 2 ** 32) + 1, 0x85eb_ca6b) | 0;
 }

@@ -24,7 +24,7 @@ export type StoreVerifying = Verifying & { readonly found: (finding: Finding) =>
 /** A check of one store. */
 export type StoreCheck = (store: Store, verifying: StoreVerifying) => Script<void>;
 
-export type DatabaseVerifying = Verifying & {
+type DatabaseVerifying = Verifying & {
   /** @param storeId null: the problem is not of one store. */
   readonly found: (storeId: number | null, finding: Finding) => void;
 };

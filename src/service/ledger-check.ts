@@ -4,119 +4,82 @@
  */
 
 import type { Account } from '../domain/ledger.ts';
-import { chainStart, effectOf, hasText } from '../domain/ledger.ts';
 import type { Store } from '../domain/store.ts';
-import { sameBytes } from '../keys.ts';
-import { listCodesOf, listEventsOf, type CardIdRange } from '../storage/audit.ts';
-import type { ChainEnd } from '../storage/card.ts';
+import { listCodesOf, listEventsOf, type AuditedEvent } from '../storage/audit.ts';
 import {
-  listAccountTotals,
-  listBalances,
-  listHeld,
-  type AccountTotal,
-  type CachedBalance,
-} from '../storage/ledger.ts';
-import { parallel, type Script } from '../storage/sql.ts';
-import {
-  chainHash,
-  endAt,
-  listLooseTransfers,
-  listTransfers,
-  textDigestOf,
-  type ChainedTransfer,
-  type WalkedTransfer,
-} from '../storage/transfer.ts';
+  scanCardIds,
+  scanCards,
+  scanHeld,
+  scanRows,
+  scanTransfers,
+  walkChains,
+  type CardIdRange,
+  type ScannedCard,
+  type ScannedTransfer,
+} from '../storage/ledger-scan.ts';
+import { parallel, type ScannedInteger, type Script } from '../storage/sql.ts';
+import { listLooseTransfers } from '../storage/transfer.ts';
 import { CardTrails } from './card-trails.ts';
+import { ChainWalk } from './chain-walk.ts';
 import type { Finding, StoreVerifying } from './check.ts';
+import { ExactSums } from './exact-sums.ts';
 
+/** Cards in a page of the running service's verification. */
 const pageSize = 500;
 
-const lowestLookup = -(2n ** 63n);
+/** Below and above every id and lookup. */
+const [lowest, highest] = [-(2n ** 63n), 2n ** 63n - 1n];
+
+type VerifiedStore = Pick<Store, 'id' | 'currency'>;
 
 export type VerifiedPage = {
-  readonly cards: readonly CachedBalance[];
-  readonly transfers: readonly WalkedTransfer[];
+  readonly cards: number;
   readonly mismatches: readonly Finding[];
   /** Where the next page starts; undefined after the last. */
-  readonly next: number | undefined;
+  readonly next: ScannedInteger | undefined;
 };
 
-/** Verifies the page of a store's cards after the id `after`. */
-export function* verifyPage(storeId: number, after: number): Script<VerifiedPage> {
-  const cards = yield* listBalances(storeId, { after, limit: pageSize });
-  const last = cards.at(-1);
-  const isLastPage = !last || cards.length < pageSize;
-  const upTo = isLastPage ? Number.MAX_SAFE_INTEGER : last.cardId;
-  const [transfers, held] = yield* parallel(
-    listTransfers(storeId, { after, upTo }),
-    listHeld(storeId, { after, upTo }),
-  );
-  const chains = Map.groupBy(transfers, ({ chainOf }) => chainOf);
-  const mismatches = cards.flatMap((card) =>
-    problemsOf(card, { chain: chains.get(card.cardId) ?? [], held: held.get(card.cardId) ?? 0n }),
-  );
-  return { cards, transfers, mismatches, next: isLastPage ? undefined : last.cardId };
+/** Verifies the chains and balances of the page of a store's cards after the id `after`. */
+export function* verifyPage(store: VerifiedStore, after: ScannedInteger): Script<VerifiedPage> {
+  const cards = yield* scanCards(store.id, { after, limit: pageSize });
+  const next = cards.length < pageSize ? undefined : cards.at(-1)?.id;
+  const mismatches: Finding[] = [];
+  yield* walkCards(store, {
+    cards,
+    range: { after, upTo: next ?? highest },
+    found: (finding) => mismatches.push(finding),
+  });
+  return { cards: cards.length, mismatches, next };
 }
 
-function problemsOf(
-  card: CachedBalance,
-  { chain, held }: { readonly chain: readonly ChainedTransfer[]; readonly held: bigint },
-): Finding[] {
-  const problems: string[] = [];
-  let balance = 0n;
-  let previous: ChainedTransfer | undefined;
-  /** The amount of each transfer so far that can still be reversed. */
-  const reversible = new Map<number, bigint>();
-  for (const [index, chained] of chain.entries()) {
-    const { transfer, hash } = chained;
-    const name = `transfer ${transfer.id}`;
-    if (transfer.cardId !== card.cardId) problems.push(`${name} is a transfer of another card`);
-    balance += effectOf(transfer);
-    if (transfer.sequence !== index + 1)
-      problems.push(`${name} has the sequence number ${transfer.sequence}, not ${index + 1}`);
-    if ((transfer.kind === 'issue') !== (index === 0))
-      problems.push(`${name} is the entry ${index + 1} of the card, but of the kind ${transfer.kind}`);
-    if (transfer.amount.currency.code !== card.balance.currency.code)
-      problems.push(`${name} is in another currency`);
-    if (transfer.balanceAfter.minor !== balance)
-      problems.push(`${name} has a balance that is not the sum up to it`);
-    if (balance < 0n) problems.push(`${name} makes the balance negative`);
-    if (
-      chained.previousId !== (previous?.transfer.id ?? null) ||
-      (chained.salt === null) !== (previous !== undefined) ||
-      !sameBytes(hash, chainHash(previous?.hash ?? chainStart, transfer, chained))
-    )
-      problems.push(`the hash of ${name} does not match its content`);
-    if (!isTextCommitted(chained)) problems.push(`the reference or note of ${name} was changed`);
-    previous = chained;
-    reversible.set(transfer.id, transfer.amount.minor);
-    if (transfer.reverses !== null) {
-      const left = (reversible.get(transfer.reverses) ?? 0n) - transfer.amount.minor;
-      if (left < 0n) problems.push(`${name} reverses more than the remaining amount`);
-      reversible.set(transfer.reverses, left);
-    }
+/** Walks the chains of cards from their ends. */
+function* walkCards(
+  { id: storeId, currency }: VerifiedStore,
+  {
+    cards,
+    range,
+    found,
+  }: {
+    readonly cards: readonly ScannedCard[];
+    readonly range: CardIdRange;
+    readonly found: (finding: Finding) => void;
+  },
+): Script<ChainWalk> {
+  const [entries, held] = yield* parallel(walkChains(storeId, range), scanHeld(storeId, range));
+  const walk = new ChainWalk(
+    storeId,
+    currency,
+    cards.map(({ id }) => id),
+  );
+  for (const entry of entries) {
+    const place = walk.placeOf(entry.chain_of);
+    if (place === undefined) continue;
+    for (const problem of walk.append(place, entry)) found({ cardId: Number(entry.chain_of), problem });
   }
-  if (chain[0]?.transfer.amount.minor !== card.initialValue.minor)
-    problems.push('was not issued for its initial value');
-  if (!previous || !isSameEnd(endAt(previous), card.chainEnd))
-    problems.push('has another last transfer than the end of its chain');
-  if (card.held.minor !== held) problems.push('has a held amount that is not the sum of its open holds');
-  if (card.balance.minor !== balance) problems.push('has a balance that is not the sum of its transfers');
-  return problems.map((problem) => ({ cardId: card.cardId, problem }));
-}
-
-function isSameEnd(left: ChainEnd, right: ChainEnd): boolean {
-  return (
-    left.transferId === right.transferId &&
-    left.sequence === right.sequence &&
-    sameBytes(left.hash, right.hash)
-  );
-}
-
-/** Whether a reference and note are those that the hash covers. Both can have been erased, with their salt. */
-function isTextCommitted({ transfer, textSalt, textDigest }: ChainedTransfer): boolean {
-  if (textSalt === null) return !hasText(transfer);
-  return textDigest !== null && hasText(transfer) && sameBytes(textDigest, textDigestOf(textSalt, transfer));
+  for (const [place, card] of cards.entries())
+    for (const problem of walk.conclude(place, card, held.get(card.id) ?? 0))
+      found({ cardId: Number(card.id), problem });
+  return walk;
 }
 
 /** A store's liability and the totals of its accounts. Amounts are in minor units. */
@@ -132,34 +95,36 @@ export type StoreTotals = {
   readonly accounts: Readonly<Partial<Record<Account, bigint>>>;
 };
 
+/** What the passes over a store have counted. */
+type Counts = {
+  cards: number;
+  transfers: number;
+  /** Transfers that are part of a chain. */
+  chained: number;
+  outstanding: bigint;
+  readonly accounts: ExactSums;
+};
+
 /** Verifies the ledger of a store, and returns its totals. */
 export function* verifyLedger(store: Store, verifying: StoreVerifying): Script<StoreTotals> {
-  const { found, cardsInPass } = verifying;
-  const walked = { cards: 0, transfers: 0, outstanding: 0n };
-  let after: number | undefined = 0;
+  const { found } = verifying;
+  const counts: Counts = { cards: 0, transfers: 0, chained: 0, outstanding: 0n, accounts: new ExactSums() };
+  let after: ScannedInteger | undefined = lowest;
   while (after !== undefined) {
-    const trails = new CardTrails(store.currency);
+    const ids: readonly ScannedInteger[] = yield* listCardIds(store.id, after, verifying.cardsInPass);
+    const next = ids.length < verifying.cardsInPass ? undefined : ids.at(-1);
     // Rows of cards that do not exist are compared in the pass whose range contains the id.
-    const from: number = after === 0 ? Number.MIN_SAFE_INTEGER : after;
-    while (after !== undefined && trails.size < cardsInPass) {
-      const page: VerifiedPage = yield* verifyPage(store.id, after);
-      walked.cards += page.cards.length;
-      walked.transfers += page.transfers.length;
-      verifying.read(page.cards.length + page.transfers.length);
-      for (const { balance } of page.cards) walked.outstanding += balance.minor;
-      addTrails(trails, page);
-      for (const finding of page.mismatches) found(finding);
-      after = page.next;
-    }
-    const pass = { range: { after: from, upTo: after ?? Number.MAX_SAFE_INTEGER }, trails, verifying };
-    yield* compareEvents(store.id, pass);
-    yield* compareCodes(store.id, pass);
+    const pass: Pass = { store, range: { after, upTo: next ?? highest }, verifying, counts };
+    const walk = new ChainWalk(store.id, store.currency, ids);
+    const suspects = yield* scanChains(pass, walk);
+    const trails = new CardTrails(store.currency);
+    yield* concludeChains(pass, { walk, suspects, trails });
+    yield* compareEvents(pass, trails);
+    yield* compareCodes(pass, trails);
     for (const finding of trails.conclude()) found(finding);
+    after = next;
   }
-  const totals = yield* listAccountTotals(store.id);
-  const { card: inCards = 0n, ...accounts } = accountTotals(totals);
-  // Transfers that no chain contains are not walked.
-  if (totals.reduce((sum, { transfers }) => sum + transfers, 0) !== walked.transfers) {
+  if (counts.transfers !== counts.chained) {
     for (const { cardId, id, hasCard } of yield* listLooseTransfers(store.id, verifying.left())) {
       const problem = hasCard
         ? `transfer ${id} is not part of its chain`
@@ -167,64 +132,131 @@ export function* verifyLedger(store: Store, verifying: StoreVerifying): Script<S
       found({ cardId, problem });
     }
   }
-  // Compares the totals that the database computes with the sum over the cards.
-  if (inCards !== walked.outstanding)
+  const { card: inCards = 0n, ...accounts } = counts.accounts.totals();
+  if (inCards !== counts.outstanding)
     found({ cardId: null, problem: 'the totals of the ledger are not the sum of the balances' });
+  const { cards, transfers, outstanding } = counts;
   const { domain, currency } = store;
-  return { store: domain, currency: currency.code, decimals: currency.decimals, ...walked, accounts };
+  return {
+    store: domain,
+    currency: currency.code,
+    decimals: currency.decimals,
+    cards,
+    transfers,
+    outstanding,
+    accounts,
+  };
 }
 
-function addTrails(trails: CardTrails, { cards, transfers }: VerifiedPage): void {
-  const chains = Map.groupBy(transfers, ({ chainOf }) => chainOf);
-  for (const card of cards) {
-    const chain = chains.get(card.cardId) ?? [];
-    trails.add(
-      card,
-      chain.map(({ transfer }) => transfer.balanceAfter.minor),
-    );
+/** A pass over the rows of the cards in a range. */
+type Pass = {
+  readonly store: Store;
+  readonly range: CardIdRange;
+  readonly verifying: StoreVerifying;
+  readonly counts: Counts;
+};
+
+function* listCardIds(
+  storeId: number,
+  from: ScannedInteger,
+  limit: number,
+): Script<readonly ScannedInteger[]> {
+  const ids: ScannedInteger[] = [];
+  for (let after = from; ;) {
+    const page = yield* scanCardIds(storeId, after);
+    ids.push(...page.slice(0, limit - ids.length));
+    const last = page.at(-1);
+    if (last === undefined || page.length < scanRows || ids.length >= limit) return ids;
+    after = last;
   }
 }
 
-/** A pass over the events and codes of a range of cards. */
-type Pass = {
-  readonly range: CardIdRange;
-  readonly trails: CardTrails;
-  readonly verifying: StoreVerifying;
-};
-
-function* compareEvents(storeId: number, { range, trails, verifying: { found, read } }: Pass): Script<void> {
-  for (let after = 0; ;) {
-    const events = yield* listEventsOf(storeId, range, { after, limit: pageSize });
-    for (const event of events) {
-      const finding = trails.compareEvent(event);
-      if (finding) found(finding);
+/**
+ * Reads the transfers in the order of their ids, in which those of a card almost always have the order of its chain.
+ * @returns the cards whose chains have to be walked from their ends, because an entry is wrong or has another order.
+ */
+function* scanChains(
+  { store, range, verifying, counts }: Pass,
+  walk: ChainWalk,
+): Script<Set<ScannedInteger>> {
+  const suspects = new Set<ScannedInteger>();
+  for (let after: ScannedInteger = lowest; ;) {
+    const entries: readonly ScannedTransfer[] = yield* scanTransfers(store.id, range, after);
+    for (const entry of entries) {
+      counts.accounts.subtract(entry.debit_account, entry.amount);
+      counts.accounts.add(entry.credit_account, entry.amount);
+      const place = walk.placeOf(entry.card_id);
+      if (place === undefined || suspects.has(entry.card_id)) continue;
+      if (walk.append(place, entry).length > 0) suspects.add(entry.card_id);
     }
-    read(events.length);
-    const last = events.at(-1);
-    if (!last || events.length < pageSize) return;
+    counts.transfers += entries.length;
+    verifying.read(entries.length);
+    const last = entries.at(-1);
+    if (!last || entries.length < scanRows) return suspects;
     after = last.id;
   }
 }
 
-function* compareCodes(storeId: number, { range, trails, verifying: { found, read } }: Pass): Script<void> {
-  for (let from = lowestLookup; ;) {
-    const codes = yield* listCodesOf(storeId, range, { from, limit: pageSize });
-    for (const code of codes) {
-      const finding = trails.compareCode(code);
-      if (finding) found(finding);
+/** Compares the cards with their chains, walks the chains of suspects, and adds the trails of all cards. */
+function* concludeChains(
+  { store, range, verifying, counts }: Pass,
+  {
+    walk,
+    suspects,
+    trails,
+  }: {
+    readonly walk: ChainWalk;
+    readonly suspects: ReadonlySet<ScannedInteger>;
+    readonly trails: CardTrails;
+  },
+): Script<void> {
+  for (let { after } = range; ;) {
+    const cards: readonly ScannedCard[] = yield* scanCards(store.id, { after, limit: scanRows });
+    const last = cards.at(-1);
+    const held = yield* scanHeld(store.id, { after, upTo: last?.id ?? after });
+    for (const card of cards) {
+      if (card.id > range.upTo) return;
+      const place = walk.placeOf(card.id) ?? 0;
+      counts.cards += 1;
+      counts.outstanding += BigInt(card.balance);
+      verifying.read(1);
+      const isSound =
+        !suspects.has(card.id) && walk.conclude(place, card, held.get(card.id) ?? 0).length === 0;
+      const { found } = verifying;
+      const one = { cards: [card], range: { after: BigInt(card.id) - 1n, upTo: card.id }, found };
+      const [walked, at] = isSound ? [walk, place] : [yield* walkCards(store, one), 0];
+      counts.chained += walked.lengthOf(at);
+      trails.add(card, walked.digestOf(at));
     }
-    read(codes.length);
-    const last = codes.at(-1);
-    if (!last || codes.length < pageSize) return;
-    from = last.lookup + 1n;
+    if (!last || cards.length < scanRows) return;
+    after = last.id;
   }
 }
 
-function accountTotals(rows: readonly AccountTotal[]): Partial<Record<Account, bigint>> {
-  const totals: Partial<Record<Account, bigint>> = {};
-  for (const { debit, credit, minor } of rows) {
-    totals[debit] = (totals[debit] ?? 0n) - minor;
-    totals[credit] = (totals[credit] ?? 0n) + minor;
+function* compareEvents({ store, range, verifying }: Pass, trails: CardTrails): Script<void> {
+  for (let after: ScannedInteger = lowest; ;) {
+    const events: readonly AuditedEvent[] = yield* listEventsOf(store.id, range, after);
+    for (const event of events) {
+      const finding = trails.compareEvent(event);
+      if (finding) verifying.found(finding);
+    }
+    verifying.read(events.length);
+    const last = events.at(-1);
+    if (!last || events.length < scanRows) return;
+    after = last.id;
   }
-  return totals;
+}
+
+function* compareCodes({ store, range, verifying }: Pass, trails: CardTrails): Script<void> {
+  for (let from = lowest; ;) {
+    const codes = yield* listCodesOf(store.id, range, from);
+    for (const code of codes) {
+      const finding = trails.compareCode(code);
+      if (finding) verifying.found(finding);
+    }
+    verifying.read(codes.length);
+    const last = codes.at(-1);
+    if (!last || codes.length < scanRows || last.lookup === highest) return;
+    from = last.lookup + 1n;
+  }
 }

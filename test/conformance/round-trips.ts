@@ -366,7 +366,7 @@ const operations: readonly Operation[] = [
     script: ({ ctx }) => expireHolds(ctx, 10),
   },
   { name: 'delete outdated rows', awaited: [1], script: ({ ctx }) => eraseOutdated(ctx, 10) },
-  { name: 'verify a page of cards', awaited: [2], script: ({ store }) => verifyPage(store.id, 0) },
+  { name: 'verify a page of cards', awaited: [2], script: ({ store }) => verifyPage(store, 0) },
 ]; // prettier-ignore
 
 /** Counts the steps of a script that must be rejected. */

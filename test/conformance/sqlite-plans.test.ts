@@ -60,7 +60,7 @@ test('operations on a card read no more rows of a store than they need', async (
   await write(() => listCardTransfers(key, page));
   await write(() => listCardTransfers(key, { ...page, before: transfer.id }));
   await write(() => listCardTransfers(key, { ...page, after: transfer.id }));
-  await write(() => verifyPage(store.id, 0));
+  await write(() => verifyPage(store, 0));
   await write(() => listCardHolds(key, page));
   await write(() => sendGiftCard(ctx, { store, cardId: card.id, versions: null, canSend: true }));
   await write(() => listCardEmails(key, page));

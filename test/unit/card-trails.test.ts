@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { currencyOf } from '../../src/domain/currency.ts';
-import { CardTrails } from '../../src/service/card-trails.ts';
+import { CardTrails, digestWith } from '../../src/service/card-trails.ts';
 import type { Finding } from '../../src/service/check.ts';
 
 const currency = currencyOf('USD');
@@ -11,19 +11,22 @@ const lookup = 5n;
 /** The trail of one card of 15.00 with the balances after its transfers. */
 function trailsOf(version: number, balances: readonly bigint[]): CardTrails {
   const trails = new CardTrails(currency);
-  const balance = { minor: balances.at(-1) ?? 0n, currency };
-  const initialValue = { minor: 1_500n, currency };
+  const card = {
+    id: cardId,
+    version,
+    currency: 'USD',
+    initial_value: 1_500,
+    balance: Number(balances.at(-1)),
+    held: 0,
+    code_lookup: null,
+    created_at: 0,
+    last_transfer_id: 1,
+    chain_length: balances.length,
+    chain_hash: new Uint8Array(32),
+  };
   trails.add(
-    {
-      cardId,
-      version,
-      initialValue,
-      balance,
-      held: { minor: 0n, currency },
-      codeLookup: null,
-      chainEnd: { transferId: 1, sequence: balances.length, hash: new Uint8Array(32) },
-    },
-    balances,
+    card,
+    balances.reduce((before, balance) => digestWith(before, Number(balance)), 0),
   );
   const digest = Buffer.alloc(32);
   digest.writeBigInt64BE(lookup);
