@@ -10,11 +10,13 @@ import {
   scanCardIds,
   scanCards,
   scanHeld,
+  scanHolds,
   scanRows,
   scanTransfers,
   walkChains,
   type CardIdRange,
   type ScannedCard,
+  type ScannedHold,
   type ScannedTransfer,
 } from '../storage/ledger-scan.ts';
 import { parallel, type ScannedInteger, type Script } from '../storage/sql.ts';
@@ -117,8 +119,9 @@ export function* verifyLedger(store: Store, verifying: StoreVerifying): Script<S
     const pass: Pass = { store, range: { after, upTo: next ?? highest }, verifying, counts };
     const walk = new ChainWalk(store.id, store.currency, ids);
     const suspects = yield* scanChains(pass, walk);
-    const trails = new CardTrails(store.currency);
+    const trails = new CardTrails(store.currency, verifying.keys?.publicIds);
     yield* concludeChains(pass, { walk, suspects, trails });
+    yield* compareHolds(pass, trails);
     yield* compareEvents(pass, trails);
     yield* compareCodes(pass, trails);
     for (const finding of trails.conclude()) found(finding);
@@ -229,6 +232,20 @@ function* concludeChains(
       trails.add(card, walked.digestOf(at));
     }
     if (!last || cards.length < scanRows) return;
+    after = last.id;
+  }
+}
+
+function* compareHolds({ store, range, verifying }: Pass, trails: CardTrails): Script<void> {
+  for (let after: ScannedInteger = lowest; ;) {
+    const holds: readonly ScannedHold[] = yield* scanHolds(store.id, range, after);
+    for (const hold of holds) {
+      const finding = trails.compareHold(hold);
+      if (finding) verifying.found(finding);
+    }
+    verifying.read(holds.length);
+    const last = holds.at(-1);
+    if (!last || holds.length < scanRows) return;
     after = last.id;
   }
 }

@@ -15,7 +15,13 @@ const storeChecks: readonly StoreCheck[] = [];
 const databaseChecks: readonly DatabaseCheck[] = [checkReferences, checkStores, checkKeyedRecords];
 
 /** The tables whose rows the checks count as read. */
-const countedTables: ReadonlySet<string> = new Set(['gift_cards', 'transfers', 'events', 'gift_card_codes']);
+const countedTables: ReadonlySet<string> = new Set([
+  'gift_cards',
+  'transfers',
+  'holds',
+  'events',
+  'gift_card_codes',
+]);
 
 /** A problem. `cardId` is null if it does not concern one card, `store` if it does not concern one store. */
 export type Mismatch = Finding & { readonly store: string | null };

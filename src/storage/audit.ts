@@ -66,9 +66,6 @@ export function* listBrokenReferences(limit: number): Script<readonly BrokenRefe
     where recipient_id is not null
       and not exists (select 1 from customers c where c.store_id = g.store_id and c.id = g.recipient_id)
     union all
-    select store_id, card_id, 'has holds, but there is no such card' from holds h
-    where not exists (select 1 from gift_cards g where g.store_id = h.store_id and g.id = h.card_id)
-    union all
     select store_id, card_id, 'has emails, but there is no such card' from email_deliveries m
     where not exists (select 1 from gift_cards g where g.store_id = m.store_id and g.id = m.card_id)
     union all

@@ -49,8 +49,24 @@ export type ScannedCard = {
   readonly initial_value: ScannedInteger;
   readonly balance: ScannedInteger;
   readonly held: ScannedInteger;
+  /** The lookup of the current code; null: the card has had only one code. */
   readonly code_lookup: string | null;
+  readonly last_characters: string;
+  readonly customer_id: ScannedInteger | null;
+  readonly customer_email: string | null;
+  readonly recipient_id: ScannedInteger | null;
+  readonly recipient_email: string | null;
+  readonly note: string | null;
+  readonly message: string | null;
+  readonly expires_on: string | null;
+  readonly disabled_at: ScannedInteger | null;
   readonly created_at: ScannedInteger;
+  readonly line_item_id: ScannedInteger | null;
+  readonly order_id: ScannedInteger | null;
+  readonly user_id: ScannedInteger | null;
+  readonly api_client_id: ScannedInteger | null;
+  readonly expired_event_day: string | null;
+  readonly expiring_soon_event_day: string | null;
   readonly last_transfer_id: ScannedInteger;
   readonly chain_length: ScannedInteger;
   readonly chain_hash: Uint8Array;
@@ -69,9 +85,45 @@ export function* scanCards(
   { after, limit }: { readonly after: ScannedInteger; readonly limit: number },
 ): Script<readonly ScannedCard[]> {
   return yield* all(scan<ScannedCard>`
-    select id, version, currency, initial_value, balance, held, cast(code_lookup as text) as code_lookup,
-      created_at, last_transfer_id, chain_length, chain_hash
-    from gift_cards where store_id = ${storeId} and id > ${after} order by id limit ${limit}`);
+    select g.id, g.version, g.currency, g.initial_value, g.balance, g.held, cast(g.code_lookup as text) as code_lookup,
+      g.last_characters, g.customer_id, c.email as customer_email, g.recipient_id, r.email as recipient_email,
+      g.note, g.message, g.expires_on, g.disabled_at, g.created_at, g.line_item_id, g.order_id, g.user_id,
+      g.api_client_id, g.expired_event_day, g.expiring_soon_event_day, g.last_transfer_id, g.chain_length,
+      g.chain_hash
+    from gift_cards g
+    left join customers c on c.store_id = g.store_id and c.id = g.customer_id
+    left join customers r on r.store_id = g.store_id and r.id = g.recipient_id
+    where g.store_id = ${storeId} and g.id > ${after}
+    order by g.id limit ${limit}`);
+}
+
+/** A hold as it is stored, whatever its values are. */
+export type ScannedHold = {
+  readonly id: ScannedInteger;
+  readonly card_id: ScannedInteger;
+  readonly status: string;
+  readonly amount: ScannedInteger;
+  readonly captured: ScannedInteger;
+  readonly actor: string;
+  readonly reference: string | null;
+  readonly note: string | null;
+  readonly order_id: ScannedInteger | null;
+  readonly created_at: ScannedInteger;
+  readonly expires_at: ScannedInteger;
+  readonly closed_at: ScannedInteger | null;
+};
+
+/** Returns the page after the id `after` of the holds of the cards in the range, in the order of their ids. */
+export function* scanHolds(
+  storeId: number,
+  range: CardIdRange,
+  after: ScannedInteger,
+): Script<readonly ScannedHold[]> {
+  return yield* all(scan<ScannedHold>`
+    select id, card_id, status, amount, captured, actor, reference, note, order_id, created_at, expires_at, closed_at
+    from holds
+    where store_id = ${storeId} and id > ${after} and card_id > ${range.after} and card_id <= ${range.upTo}
+    order by id limit 2000`);
 }
 
 /** Returns the total of the open holds of each card in the range, in minor units. */

@@ -19,7 +19,22 @@ function trailsOf(version: number, balances: readonly bigint[]): CardTrails {
     balance: Number(balances.at(-1)),
     held: 0,
     code_lookup: null,
+    last_characters: 'abcd',
+    customer_id: null,
+    customer_email: null,
+    recipient_id: null,
+    recipient_email: null,
+    note: null,
+    message: null,
+    expires_on: null,
+    disabled_at: null,
     created_at: 0,
+    line_item_id: null,
+    order_id: null,
+    user_id: null,
+    api_client_id: null,
+    expired_event_day: null,
+    expiring_soon_event_day: null,
     last_transfer_id: 1,
     chain_length: balances.length,
     chain_hash: new Uint8Array(32),
@@ -40,11 +55,17 @@ function findingsOf(
   events: readonly (readonly [version: number, balance: string])[],
 ): readonly Finding[] {
   const wrong = events.flatMap(([version, balance], place) => {
-    const data = JSON.stringify({ gift_card: { balance, currency: 'USD', initial_value: '15.00' } });
-    return (
-      trails.compareEvent({ id: place + 1, type: 'gift_card.updated', subjectId: cardId, version, data }) ??
-      []
-    );
+    const isFirst = version === 1;
+    const gift_card = {
+      balance,
+      currency: 'USD',
+      initial_value: '15.00',
+      created_at: '1970-01-01T00:00:00Z',
+      last_characters: 'abcd',
+    };
+    const data = JSON.stringify({ gift_card, ...(!isFirst && { changed: ['balance'] }) });
+    const type = isFirst ? 'gift_card.created' : 'gift_card.updated';
+    return trails.compareEvent({ id: place + 1, type, subjectId: cardId, version, data }) ?? [];
   });
   return [...wrong, ...trails.conclude()];
 }
