@@ -16,6 +16,14 @@ const earlyEventsMax = 100_000;
 
 const knownTypes: ReadonlySet<string> = new Set(eventTypes);
 
+/** Types of events about a card that has not changed. */
+const keepingVersion: ReadonlySet<string> = new Set([
+  'gift_card.expired',
+  'gift_card.expiring_soon',
+  'gift_card.retired_code_used',
+  'gift_card.delivery_failed',
+]);
+
 /** In `seen`: an event of the card is wrong. Consequential problems are not reported. */
 const broken = -1;
 
@@ -114,12 +122,11 @@ export class CardTrails {
         subjectId,
         `event ${id} has another balance than an earlier event of the same version`,
       );
-    if (version > seen + 1) this.#keepEarly(place, version, balance);
+    if (keepingVersion.has(type)) this.#keepExpiryDay(place, type, record);
+    else if (version > seen + 1) this.#keepEarly(place, version, balance);
     else if (version === seen + 1) this.#advance(place, version, balance);
     if (type === 'gift_card.created' || type === 'gift_card.code_rotated')
       this.#codesInEvents[place] = (this.#codesInEvents[place] ?? 0) + 1;
-    if (type === 'gift_card.expired' || type === 'gift_card.expiring_soon')
-      this.#expiryDays[type].ofEvents.set(place, record['expires_on']);
     this.#compareHoldOf(place, type, data);
     return undefined;
   }
@@ -171,13 +178,19 @@ export class CardTrails {
       if (!days.areEqual(place)) yield { cardId, problem: `has another day than its last event ${type}` };
   }
 
+  #keepExpiryDay(place: number, type: string, record: ParsedRecord): void {
+    if (type === 'gift_card.expired' || type === 'gift_card.expiring_soon')
+      this.#expiryDays[type].ofEvents.set(place, record['expires_on']);
+  }
+
   /** Subtracts the digests of the hold in an event from those of the card's holds. */
   #compareHoldOf(place: number, type: string, { hold }: ParsedRecord): void {
     if (!isObject(hold)) return;
-    if (type === 'gift_card.held') this.#addToHolds(place, -this.#repeated.ofPlacedHold(hold));
-    // The release of the rest of a captured hold repeats the end of the hold.
-    else if (type === 'gift_card.redeemed' || hold['status'] !== 'captured')
-      this.#addToHolds(place, -this.#repeated.ofEndedHold(hold));
+    const isPlaced = type === 'gift_card.held';
+    this.#addToHolds(
+      place,
+      -(isPlaced ? this.#repeated.ofPlacedHold(hold) : this.#repeated.ofEndedHold(hold)),
+    );
   }
 
   #addToHolds(place: number, digest: number): void {

@@ -109,7 +109,10 @@ export class Repeated {
     );
     if (!record) return 1;
     const isOpen = hold.status === 'open' && hold.captured === 0 && hold.closed_at === null;
-    return (this.ofPlacedHold(record) + (isOpen ? 0 : this.ofEndedHold(record))) | 0;
+    // Two events repeat the end of a hold of which a part was captured: the debit and the release of the rest.
+    const isPartial = hold.status === 'captured' && hold.captured < hold.amount;
+    const ends = isOpen ? 0 : isPartial ? 2 : 1;
+    return (this.ofPlacedHold(record) + ends * this.ofEndedHold(record)) | 0;
   }
 
   ofPlacedHold(record: ParsedRecord): number {
@@ -123,8 +126,13 @@ export class Repeated {
 
 const noId = 0 as PublicId;
 
+/** In place of a field that a record lacks. No field has this value. */
+const missing: readonly unknown[] = [];
+
 function digestOf(record: ParsedRecord, fields: readonly string[]): number {
-  return digestOfText(JSON.stringify(fields.map((field) => record[field] ?? null)));
+  return digestOfText(
+    JSON.stringify(fields.map((field) => record[field] ?? (field in record ? null : missing))),
+  );
 }
 
 /** Returns undefined if a value of the row, such as a time, is not one that this program writes. */

@@ -20,6 +20,12 @@ export type Decision =
 export type TableCase = {
   /** The column with the id of the card. */
   readonly card: string;
+  /** The columns that a duplicate of a row must change. */
+  readonly key: readonly string[];
+  /** The problem of a deleted row. */
+  readonly deleted: RegExp;
+  /** The problem of a duplicated row, or why it is none. */
+  readonly duplicated: RegExp | { readonly unverified: string };
   readonly columns: Readonly<Record<string, Decision>>;
 };
 
@@ -32,6 +38,9 @@ const ofHold = /^has holds that differ from their events$/;
 export const tables: Readonly<Record<string, TableCase>> = {
   transfers: {
     card: 'card_id',
+    key: ['id'],
+    deleted: /^has another last transfer than|^transfer \d+ has the sequence number/,
+    duplicated: /^transfer \d+ is not part of its chain$/,
     columns: {
       store_id: { finds: /^transfers: has rows of this store/, namesCard: false },
       id: { finds: /^has another last transfer than the end of its chain$/ },
@@ -60,6 +69,9 @@ export const tables: Readonly<Record<string, TableCase>> = {
   },
   gift_cards: {
     card: 'id',
+    key: ['id'],
+    deleted: /^has (?:transfers|events), but the card does not exist$/,
+    duplicated: /^transfer \d+ is a transfer of another card$/,
     columns: {
       store_id: { finds: /^gift_cards: has rows of this store/, namesCard: false },
       id: { finds: /^has events, but the card does not exist$/ },
@@ -102,11 +114,14 @@ export const tables: Readonly<Record<string, TableCase>> = {
   },
   holds: {
     card: 'card_id',
+    key: ['id'],
+    deleted: ofHold,
+    duplicated: ofHold,
     columns: {
       store_id: { finds: noStore, namesCard: false },
       id: { finds: ofHold },
       card_id: { finds: ofHold },
-      status: { finds: ofHold, changed: 'expired' },
+      status: { finds: ofHold, changed: 'captured' },
       amount: { finds: ofHold },
       captured: { finds: ofHold },
       actor: { finds: ofHold },
@@ -120,15 +135,26 @@ export const tables: Readonly<Record<string, TableCase>> = {
   },
   gift_card_codes: {
     card: 'card_id',
+    key: ['lookup'],
+    deleted: /^has no code$|^refers to a code|^has another number of codes/,
+    duplicated: /^has a code that is stored with a wrong digest$/,
     columns: {
       store_id: { finds: noStore, namesCard: false },
       lookup: { finds: /^has a code that is stored with a wrong digest$/ },
       digest: { finds: /^has a code that is stored with a wrong digest$/ },
-      card_id: { finds: /^has no code$|^has another number of codes than its events$/ },
+      card_id: {
+        finds: /^has no code$|^refers to a code that|^has another number of codes than its events$/,
+      },
     },
   },
   events: {
     card: 'subject_id',
+    key: ['id'],
+    deleted:
+      /^has no event of version|^has another number of codes|^has holds that differ|^has another day than/,
+    duplicated: {
+      unverified: 'Receivers accept an event twice, and events of one version repeat the record.',
+    },
     columns: {
       store_id: { finds: noStore, namesCard: false },
       id: {

@@ -10,7 +10,7 @@ import { checkKeys } from '../../src/service/key-check.ts';
 import { verifyPage, type VerifiedPage } from '../../src/service/ledger-check.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
 import { createStore } from '../../src/service/store.ts';
-import { verify, type Mismatch } from '../../src/service/verify.ts';
+import { verify, type Mismatch, type Verification } from '../../src/service/verify.ts';
 import { all, catalogColumns, sql, Statement, type Script, type SqlValue } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { listStores } from '../../src/storage/store.ts';
@@ -28,8 +28,11 @@ import { otherTables, tables, type Decision } from './corruption-cases.ts';
 const hour = 3_600_000;
 const day = 24 * hour;
 
-/** A store in which every column of the ledger has a value in some row, and a second store. */
-export async function fillLedger(storage: Storage, ctx: TestContext): Promise<void> {
+/**
+ * Creates a store in which every column of the ledger has a value in some row, and a second store.
+ * @returns what `verify` reports of a copy of the day before the last entries.
+ */
+export async function fillLedger(storage: Storage, ctx: TestContext): Promise<Verification> {
   await storage.write(() => checkKeys(ctx));
   const other = await storage.write(() => createStore(ctx, newStore({ domain: 'other.example' })));
   await storage.write(() => issue(ctx, issueCommand(other)));
@@ -79,16 +82,28 @@ export async function fillLedger(storage: Storage, ctx: TestContext): Promise<vo
     await storage.write(() => update(ctx, updateCommand(store, card.id, { balance: money('10') })));
     await storage.write(() => update(ctx, updateCommand(store, card.id, { note: 'another note' })));
   }
+  const ofYesterday = await storage.read(() => verify(10, { keys: ctx.keys }));
+  ctx.clock.advance(day);
   const [, , , last] = issued;
   assert.ok(last);
+  const today = {
+    store,
+    cardId: last.card.id,
+    versions: null,
+    actor: 'test',
+    orderId: null,
+    reference: null,
+  };
+  await storage.write(() => debit(ctx, { ...today, note: null, amount: money('1'), partial: false }));
   const disable = updateCommand(store, last.card.id, { disable: true }, { releaseHolds: true });
   await storage.write(() => update(ctx, disable));
   await storage.write(() => reenableCard(ctx, { store, cardId: last.card.id, versions: null }));
   ctx.clock.advance(1_000);
   await storage.write(() => update(ctx, disable));
   await storage.write(() => recordExpiringSoon(ctx, announcing, 10));
-  ctx.clock.advance(6 * day);
+  ctx.clock.advance(5 * day);
   await storage.write(() => recordExpired(ctx, store, 10));
+  return ofYesterday;
 }
 
 type Row = Readonly<Record<string, SqlValue>>;
@@ -121,6 +136,44 @@ function changedValue(value: SqlValue): SqlValue {
   return changed;
 }
 
+function deleting(table: string, row: Row): Statement {
+  const filled = Object.entries(row).filter(([, stored]) => stored !== null);
+  const strings = filled.map(
+    ([name], place) => `${place === 0 ? `delete from ${table} where` : ' and'} "${name}" = `,
+  );
+  return new Statement(
+    [...strings, ''],
+    filled.map(([, stored]) => stored),
+  );
+}
+
+function inserting(table: string, row: Row): Statement {
+  const names = Object.keys(row).map((name) => `"${name}"`);
+  return new Statement(
+    [`insert into ${table} (${names.join(', ')}) values (`, ...names.slice(1).map(() => ', '), ')'],
+    Object.values(row),
+  );
+}
+
+/** Statements after which two rows have each other's values of the columns. */
+function exchanging(
+  table: string,
+  { one, other, columns }: { readonly one: Row; readonly other: Row; readonly columns: readonly string[] },
+): readonly Statement[] {
+  const valuesOf = (row: Row): Row =>
+    Object.fromEntries(columns.map((column) => [column, row[column] ?? null]));
+  return [
+    deleting(table, one),
+    deleting(table, other),
+    inserting(table, { ...one, ...valuesOf(other) }),
+    inserting(table, { ...other, ...valuesOf(one) }),
+  ];
+}
+
+function shown(row: Row): string {
+  return JSON.stringify(row, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+}
+
 type Change = { readonly what: string; readonly row: Row; readonly value: SqlValue };
 
 /** Changes of a column: of its last value that is not null to another one and to null, and of a null to a value. */
@@ -145,7 +198,7 @@ function namesOf(mismatches: readonly Mismatch[], cardId: number | null, problem
   return mismatches.some((mismatch) => mismatch.cardId === cardId && problem.test(mismatch.problem));
 }
 
-export async function testCorruption(opening: Promise<Corruptible>): Promise<void> {
+export async function testCorruption(opening: Promise<Corruptible<Verification>>): Promise<void> {
   const ledger = await opening;
   after(() => ledger[Symbol.asyncDispose]());
   const verified = (...statements: readonly Statement[]) =>
@@ -214,4 +267,96 @@ export async function testCorruption(opening: Promise<Corruptible>): Promise<voi
       });
     }
   }
+
+  const ofStore = (table: string): readonly Row[] =>
+    (rowsByTable.get(table) ?? []).filter(
+      (row) => row['store_id'] === BigInt(store.id) && row['subject_version'] !== 0n,
+    );
+  const cardIds = ofStore('gift_cards').map(({ id }) => id);
+
+  for (const [table, { card, deleted }] of Object.entries(tables)) {
+    test(`${table}: each deleted row is found, and its card is named`, async () => {
+      for (const row of ofStore(table)) {
+        const { mismatches } = await verified(deleting(table, row));
+        const named = mismatches.filter(({ cardId }) => cardId === Number(row[card]));
+        assert.ok(
+          named.some(({ problem }) => deleted.test(problem)),
+          `${shown(row)}: ${JSON.stringify(mismatches)}`,
+        );
+      }
+    });
+  }
+
+  for (const [table, { card, key, duplicated }] of Object.entries(tables)) {
+    if (!(duplicated instanceof RegExp)) continue;
+    test(`${table}: each duplicated row is found, and its card is named`, async () => {
+      for (const row of ofStore(table)) {
+        const copy = {
+          ...row,
+          ...Object.fromEntries(key.map((column) => [column, changedValue(row[column] ?? 0n)])),
+        };
+        const { mismatches } = await verified(inserting(table, copy));
+        assert.ok(
+          namesOf(mismatches, Number(copy[card]), duplicated),
+          `${shown(row)}: ${JSON.stringify(mismatches)}`,
+        );
+      }
+    });
+  }
+
+  for (const [table, { card }] of Object.entries(tables)) {
+    test(`${table}: rows that two cards have exchanged are found, and both cards are named`, async () => {
+      const [one, other] = cardIds;
+      assert.ok(typeof one === 'bigint' && typeof other === 'bigint');
+      const aside = 2n ** 50n;
+      const moved = (from: bigint, to: bigint): Statement =>
+        new Statement([`update ${table} set ${card} = `, ` where ${card} = `, ''], [to, from]);
+      const { mismatches } = await verified(moved(one, aside), moved(other, one), moved(aside, other));
+      const named = new Set(mismatches.map(({ cardId }) => cardId));
+      assert.ok(named.has(Number(one)) && named.has(Number(other)), JSON.stringify(mismatches));
+    });
+  }
+
+  test('two neighbors of a chain that have exchanged their places are found', async () => {
+    const rows = ofStore('transfers').filter(({ card_id: cardId }) => cardId === cardIds[0]);
+    for (const [place, row] of rows.entries()) {
+      const next = rows[place + 1];
+      if (!next) continue;
+      const exchanges = [['sequence'], ['sequence', 'previous_id'], ['id'], ['created_at'], ['hash']];
+      for (const columns of exchanges) {
+        if (columns.every((column) => row[column] === next[column])) continue;
+        const { mismatches } = await verified(...exchanging('transfers', { one: row, other: next, columns }));
+        assert.ok(
+          mismatches.some(({ cardId }) => cardId === Number(row['card_id'])),
+          `${columns.join(', ')} of ${shown(row)}: ${JSON.stringify(mismatches)}`,
+        );
+      }
+    }
+  });
+
+  test('each changed byte of the newest event of a card is found', async () => {
+    const [cardId] = cardIds;
+    const newest = ofStore('events').findLast((row) => row['subject_id'] === cardId);
+    assert.ok(newest && typeof newest['data'] === 'string');
+    const data = newest['data'];
+    // The list of the changed fields is not repeated anywhere else.
+    const end = data.indexOf(',"changed"');
+    assert.ok(end > 200);
+    for (let at = 0; at < end; at += 3) {
+      const changed = `${data.slice(0, at)}${data[at] === '7' ? '8' : '7'}${data.slice(at + 1)}`;
+      const { mismatches } = await verified(setting('events', newest, 'data', changed));
+      assert.ok(
+        mismatches.some((mismatch) => mismatch.cardId === Number(cardId)),
+        `${changed.slice(at - 20, at + 20)}: ${JSON.stringify(mismatches)}`,
+      );
+    }
+  });
+
+  test('yesterday’s copy of the whole database is sound: only a kept checkpoint shows what it lacks', async () => {
+    const present = await verified();
+    assert.deepEqual(ledger.filled.mismatches, []);
+    const transfers = ({ stores: totals }: Verification): number =>
+      totals.reduce((sum, total) => sum + total.transfers, 0);
+    assert.ok(transfers(ledger.filled) < transfers(present));
+  });
 }

@@ -16,28 +16,33 @@ import type { Script, Statement } from '../../src/storage/sql.ts';
 import { connect, sqliteDialect } from '../../src/storage/sqlite/connection.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 
-export type Corruptible = AsyncDisposable & {
+export type Corruptible<T> = AsyncDisposable & {
+  /** What filling the database has returned. */
+  readonly filled: T;
   readonly ctx: TestContext;
   /** Runs a script on the corrupted rows, and restores them. */
-  corrupted<T>(statements: readonly Statement[], script: () => Script<T>): Promise<T>;
+  corrupted<R>(statements: readonly Statement[], script: () => Script<R>): Promise<R>;
 };
 
 /** Writes the rows that are corrupted later. */
-type Fill = (storage: Storage, ctx: TestContext) => Promise<void>;
+type Fill<T> = (storage: Storage, ctx: TestContext) => Promise<T>;
 
-export async function corruptibleSqlite(fill: Fill): Promise<Corruptible> {
+async function filledBy<T>(opened: Storage, fill: (storage: Storage) => Promise<T>): Promise<T> {
+  await using storage = opened;
+  return await fill(storage);
+}
+
+export async function corruptibleSqlite<T>(fill: Fill<T>): Promise<Corruptible<T>> {
   const ctx = testContext();
   const database = createSqliteDatabase(scratchPlace());
   copyFileSync(await migratedFile(), database.file);
-  {
-    await using storage = openEngine(database.file);
-    await fill(storage, ctx);
-  }
+  const filled = await filledBy(openEngine(database.file), (storage) => fill(storage, ctx));
   const connection = connect(database.file, { readOnly: false });
   const { database: raw } = connection;
   raw.exec('pragma foreign_keys = off; pragma ignore_check_constraints = on');
   return {
     ctx,
+    filled,
     async corrupted(statements, script) {
       raw.exec('begin immediate');
       try {
@@ -57,19 +62,23 @@ export async function corruptibleSqlite(fill: Fill): Promise<Corruptible> {
   };
 }
 
-export async function corruptiblePostgres(fill: Fill): Promise<Corruptible> {
+export async function corruptiblePostgres<T>(fill: Fill<T>): Promise<Corruptible<T>> {
   const ctx = testContext();
   const database = await createPostgresDatabase(await sharedPostgres());
-  {
-    await using storage = openPostgresEngine(database.url);
+  const filled = await filledBy(openPostgresEngine(database.url), async (storage) => {
     await storage.migrate(loadMigrations('postgres'));
-    await fill(storage, ctx);
-  }
+    return await fill(storage, ctx);
+  });
   const checks = await database.query(`
     select conrelid::regclass::text as table_name, conname as name from pg_constraint
     where contype = 'c' and connamespace = current_schema()::regnamespace`);
   for (const { table_name: table, name } of checks)
     await database.query(`alter table ${String(table)} drop constraint "${String(name)}"`);
+  const uniques = await database.query(`
+    select i.indexrelid::regclass::text as name from pg_index i
+    where i.indisunique and i.indrelid in (select oid from pg_class where relnamespace = current_schema()::regnamespace)
+      and not exists (select 1 from pg_constraint c where c.conindid = i.indexrelid)`);
+  for (const { name } of uniques) await database.query(`drop index ${String(name)}`);
   const { session } = await openSession({
     url: new Secret(database.url),
     connectTimeoutMs: 5_000,
@@ -77,7 +86,7 @@ export async function corruptiblePostgres(fill: Fill): Promise<Corruptible> {
     idleTransactionMaxMs: 60_000,
     sessionsKeptBy: new Set(),
   });
-  const drive = async <T>(script: Script<T>): Promise<T> => {
+  const drive = async <R>(script: Script<R>): Promise<R> => {
     let step = script.next([]);
     while (!step.done)
       step = script.next((await session.send(step.value.statements)).map(({ rows }) => rows));
@@ -85,6 +94,7 @@ export async function corruptiblePostgres(fill: Fill): Promise<Corruptible> {
   };
   return {
     ctx,
+    filled,
     async corrupted(statements, script) {
       await session.runText('begin read write; set local session_replication_role = replica');
       try {

@@ -57,6 +57,7 @@ function findingsOf(
   const wrong = events.flatMap(([version, balance], place) => {
     const isFirst = version === 1;
     const gift_card = {
+      ...noFields,
       balance,
       currency: 'USD',
       initial_value: '15.00',
@@ -69,6 +70,21 @@ function findingsOf(
   });
   return [...wrong, ...trails.conclude()];
 }
+
+const noFields = Object.fromEntries(
+  [
+    'disabled_at',
+    'line_item_id',
+    'api_client_id',
+    'user_id',
+    'customer_email',
+    'recipient_email',
+    'note',
+    'expires_on',
+    'message',
+    'order_id',
+  ].map((field) => [field, null]),
+);
 
 const balances = [1_500n, 1_000n, 1_500n, 200n];
 const events = [[1, '15.00'], [2, '10.00'], [3, '10.00'], [4, '15.00'], [5, '2.00']] as const; // prettier-ignore
