@@ -6,7 +6,7 @@
 import type { Card } from './card.ts';
 
 /** A value as JSON has it. */
-export type FieldValue = string | number | null | readonly string[];
+export type FieldValue = string | number | null;
 
 type TrackedField = {
   readonly property: keyof Card;
@@ -71,11 +71,7 @@ export function changesBetween(
 ): readonly FieldChange[] {
   return fieldNames
     .map((field) => ({ field, old: valueOf(before, field), new: valueOf(after, field) }))
-    .filter((change) => !isSameValue(change.old, change.new) || (isCodeReplaced && change.field === 'code'));
-}
-
-export function isSameValue(left: FieldValue, right: FieldValue): boolean {
-  return left === right || (typeof left === 'object' && JSON.stringify(left) === JSON.stringify(right));
+    .filter((change) => change.old !== change.new || (isCodeReplaced && change.field === 'code'));
 }
 
 /** The card before a change. */

@@ -1,6 +1,6 @@
 /** Verifies the changes of cards: their chains, and that undoing them leads from the card to what was issued. */
 
-import { isSameValue, type FieldName, type FieldValue } from '../domain/card-change.ts';
+import type { FieldName, FieldValue } from '../domain/card-change.ts';
 import type { Store } from '../domain/store.ts';
 import { sameBytes } from '../keys.ts';
 import {
@@ -99,7 +99,7 @@ function problemsOf(
     sameBytes(end.hash ?? noHash, previous?.hash ?? noHash);
   if (!isAtEnd) problems.push('has another last change than the end of its chain');
   for (const [field, value] of values)
-    if (value !== undefined && !isSameValue(value, card.values.get(field) ?? null))
+    if (value !== undefined && value !== (card.values.get(field) ?? null))
       problems.push(`has another ${field} than after its last change`);
   if (first) problems.push(...problemsOfUnchanged(card, values, first.expiresOn));
   return problems;
@@ -121,7 +121,7 @@ function problemsOfField(
   const isOldKnown = !isErased || hashed[0] === null;
   const issued = field === 'expires_on' ? first?.expiresOn : undefined;
   const before = values.has(field) ? values.get(field) : issued;
-  if (before !== undefined && isOldKnown && !isSameValue(before, old))
+  if (before !== undefined && isOldKnown && before !== old)
     problems.push(`${name} begins with another ${field} than the card had`);
   values.set(field, isErased && hashed[1] !== null ? undefined : next);
   return problems;
@@ -135,7 +135,7 @@ function problemsOfUnchanged(
 ): readonly string[] {
   const problems: string[] = [];
   const differs = (field: FieldName, value: FieldValue | undefined): boolean =>
-    !values.has(field) && value !== undefined && !isSameValue(card.values.get(field) ?? null, value);
+    !values.has(field) && value !== undefined && (card.values.get(field) ?? null) !== value;
   if (differs('expires_on', issuedExpiresOn)) problems.push('has another expires_on than it was issued with');
   if (differs('disabled_at', null)) problems.push('is disabled, but has no change of disabled_at');
   if (card.hasOtherCode !== values.has('code')) problems.push('has a code that does not match its changes');

@@ -16,6 +16,7 @@ import { testCodes } from './codes.ts';
 import { testKeys } from './keys.ts';
 import { testLookupThrottle } from './lookup-throttle.ts';
 import { testEmails } from './emails.ts';
+import { testPastCards } from './past-cards.ts';
 import { testRoundTrips } from './round-trips.ts';
 import { testSearch } from './search.ts';
 import { testUpdates } from './updates.ts';
@@ -30,6 +31,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: update`, () => testUpdates(factory));
   suite(`${name}: idempotency and upkeep`, () => testIdempotency(factory));
   suite(`${name}: changes of cards`, () => testCardChanges(factory));
+  suite(`${name}: cards at past instants`, () => testPastCards(factory));
   suite(`${name}: interrupted scripts`, () => testInterleaving(factory));
   suite(`${name}: stores and tokens`, () => testAccess(factory));
   suite(`${name}: round trips`, () => testRoundTrips(factory));

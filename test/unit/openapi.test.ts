@@ -116,6 +116,7 @@ test('the operations and four pages are documented with unique names', () => {
       'listDeliveries get /webhooks/{webhook_id}/deliveries',
       'listEvents get /events',
       'listGiftCardEmails get /gift_card/{gift_card_id}/deliveries',
+      'listHistory get /gift_card/{gift_card_id}/history',
       'listHolds get /gift_card/{gift_card_id}/holds',
       'listTransactions get /gift_card/{gift_card_id}/transactions',
       'listWebhooks get /webhooks',
