@@ -3,9 +3,11 @@
 import type { Static, TObject } from 'typebox';
 import type { PublicId } from '../domain/public-id.ts';
 import {
+  detailGiftCardSchema,
   giftCardSchema,
   type BalanceRecord,
   type CustomerRecord,
+  type DetailRecord,
   type DeliveryRecord,
   type GiftCardRecord,
   type HistoryRecord,
@@ -36,6 +38,15 @@ export const card: GiftCardRecord = { ...exampleOf(giftCardSchema), balance: '15
 export const exampleCode = 'q2m8xk4w9c0d7f3k';
 
 export const spendable: SpendableRecord = { ...card, held: '0.00', available: '15.00' };
+
+export const detailedCard: DetailRecord = {
+  ...exampleOf(detailGiftCardSchema),
+  balance: '15.00',
+  held: '0.00',
+  available: '15.00',
+};
+
+export const exampleCursor = 'WzU5NjY5Mjc4NjcwMDAxNzMsIjE1MDAiLG51bGxd.kM0vWn1pSZ5m7yqg0Y3r1A';
 
 export const exampleBalance: BalanceRecord = {
   balance: '15.00',

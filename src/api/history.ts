@@ -13,7 +13,7 @@ export const listHistory = list({
   tag: 'History',
   summary: 'List a gift card’s changes',
   description:
-    'Returns the creation of the card and every change of its state, expiry, note and code, newest first. [Transactions](#listTransactions) has its money. An update that changes several fields is one entry. `expired` entries are derived from the expiry date and the store’s time zone at that time; they have the id of the entry before them, and are in addition to `limit`. The order is that in which the changes were made, even if the clocks of servers differed. `Link` has the neighboring pages.',
+    'Returns the creation of the card and every change of its state, expiry, note, names, tags and code, newest first. Its money is in its transactions. An update that changes several fields is one entry. `expired` entries are derived from the expiry date and the store’s time zone at that time; they have the id of the entry before them, and are in addition to `limit`. The order is that in which the changes were made, even if the clocks of servers differed. `Link` has the neighboring pages.',
   member: 'history',
   record: historySchema,
   example: examples.historyEntry,

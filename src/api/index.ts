@@ -7,7 +7,13 @@ import {
   searchGiftCard,
   updateGiftCard,
 } from './cards.ts';
-import { retrieveCustomer, updateCustomer } from './customers.ts';
+import {
+  countGiftCards,
+  listCustomerGiftCards,
+  listGiftCards,
+  retrieveGiftCardDetails,
+} from './card-list.ts';
+import { listCustomers, retrieveCustomer, updateCustomer } from './customers.ts';
 import { listGiftCardEmails, notifyGiftCardHolder, rotateGiftCardCode } from './emails.ts';
 import { listEvents, redeliverEvent, retrieveEvent, streamEvents } from './events.ts';
 import { listHistory } from './history.ts';
@@ -29,6 +35,10 @@ export const operations = [
   retrieveGiftCard, // GET /gift_card/:gift_card_id
   updateGiftCard, // PUT /gift_card/:gift_card_id
 
+  listGiftCards, // GET /gift_cards
+  countGiftCards, // GET /gift_cards/count
+  retrieveGiftCardDetails, // GET /gift_cards/:gift_card_id
+
   lookUpGiftCard, // POST /gift_card/lookup
   retrieveBalance, // GET /gift_card/:gift_card_id/balance
   redeemGiftCard, // POST /gift_card/redeem
@@ -48,8 +58,10 @@ export const operations = [
   notifyGiftCardHolder, // POST /gift_card/:gift_card_id/notify
   rotateGiftCardCode, // POST /gift_card/:gift_card_id/rotate_code
 
+  listCustomers, // GET /customers
   retrieveCustomer, // GET /customers/:customer_id
   updateCustomer, // PUT /customers/:customer_id
+  listCustomerGiftCards, // GET /customers/:customer_id/gift_cards
 
   listEvents, // GET /events
   streamEvents, // GET /events/stream

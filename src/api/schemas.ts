@@ -37,6 +37,8 @@ export const components: Readonly<Record<string, TSchema>> = {
   GiftCard: records.giftCardSchema,
   IssuedGiftCard: records.issuedGiftCardSchema,
   SpendableGiftCard: records.spendableGiftCardSchema,
+  DetailedGiftCard: records.detailGiftCardSchema,
+  ListedGiftCard: records.listedGiftCardSchema,
   TillGiftCard: records.tillGiftCardSchema,
   GiftCardBalance: records.balanceSchema,
   Transaction: records.transactionSchema,

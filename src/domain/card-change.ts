@@ -14,12 +14,15 @@ type TrackedField = {
   readonly isPersonal: boolean;
 };
 
-/** The fields whose changes are recorded, by their names in the API. `code` has the last characters of the code. */
+/** The fields whose changes are recorded, by their names in the API and in the table, and in the order of the entries. `code` has the last characters of the code. */
 export const trackedFields = Object.freeze({
   expires_on: { property: 'expiresOn', isPersonal: false },
   disabled_at: { property: 'disabledAt', isPersonal: false },
   note: { property: 'note', isPersonal: true },
   message: { property: 'message', isPersonal: true },
+  sender_name: { property: 'senderName', isPersonal: true },
+  recipient_name: { property: 'recipientName', isPersonal: true },
+  tags: { property: 'tags', isPersonal: true },
   code: { property: 'lastCharacters', isPersonal: false },
 }) satisfies Readonly<Record<string, TrackedField>>;
 

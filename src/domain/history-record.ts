@@ -5,6 +5,7 @@ import type { HistoryEntry } from './card-history.ts';
 import { formatInstant } from './day.ts';
 import type { PublicIds } from './public-id.ts';
 import type { HistoryRecord } from './schemas.ts';
+import { tagsIn } from './tags.ts';
 
 export function historyRecordOf(ids: PublicIds, entry: HistoryEntry): HistoryRecord {
   return {
@@ -22,7 +23,7 @@ export function historyRecordOf(ids: PublicIds, entry: HistoryEntry): HistoryRec
   };
 }
 
-function shown(field: FieldName, value: FieldValue): string | null {
+function shown(field: FieldName, value: FieldValue): string | string[] | null {
   if (typeof value === 'number') return field === 'disabled_at' ? formatInstant(value) : String(value);
-  return value;
+  return field === 'tags' && value !== null ? tagsIn(value) : value;
 }

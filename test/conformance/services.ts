@@ -8,6 +8,7 @@ import type { StorageFactory } from '../support/database.ts';
 import { testAccess } from './access.ts';
 import { testCards } from './cards.ts';
 import { testCardChanges } from './card-changes.ts';
+import { testCardLists } from './card-lists.ts';
 import { testEvents } from './events.ts';
 import { testIdempotency } from './idempotency.ts';
 import { testInterleaving } from './interleaving.ts';
@@ -26,6 +27,7 @@ import { testWebhooks } from './webhooks.ts';
 
 export function serviceConformance(name: string, factory: StorageFactory): void {
   suite(`${name}: issue and retrieve`, () => testCards(factory));
+  suite(`${name}: lists of cards`, () => testCardLists(factory));
   suite(`${name}: search and its budget`, () => testSearch(factory));
   suite(`${name}: the limit on failed lookups`, () => testLookupThrottle(factory));
   suite(`${name}: update`, () => testUpdates(factory));
