@@ -10,7 +10,7 @@ import { parseEmail, type EmailAddress } from '../domain/email-address.ts';
 import { Fault, FieldErrors } from '../domain/fault.ts';
 import { scopes, type Store } from '../domain/store.ts';
 import { systemRandom } from '../random.ts';
-import { listBalances } from '../storage/ledger.ts';
+import { hasCards } from '../storage/card.ts';
 import type { Script } from '../storage/sql.ts';
 import { findDemonstrationStore } from '../storage/store.ts';
 import { issue, update } from './card.ts';
@@ -41,7 +41,7 @@ export function* loadDemo(ctx: Context, { cards }: { readonly cards: number }): 
   if (!record)
     throw rejected('the database contains a real store: use another database for the demonstration');
   const { store } = record;
-  if ((yield* listBalances(store.id, { after: 0, limit: 1 })).length > 0)
+  if (yield* hasCards(store.id))
     throw rejected('the demonstration store already has cards: use a new database for the demonstration');
   const now = ctx.clock.now();
   const steps = planDemo(() => fractionOf(ctx.random.bytes(4)), { cards, now });
