@@ -5,10 +5,12 @@ import { plainClock } from '../clock.ts';
 import type { Context } from '../context.ts';
 import { noDetails, type CardChanges } from '../domain/card.ts';
 import { addDays, dayOf, startOfDay } from '../domain/day.ts';
-import { demoPlaces, planDemo, type DemoStep } from '../domain/demo.ts';
+import { demoPlaces, planDemo, type DemoPerson, type DemoStep } from '../domain/demo.ts';
 import { parseEmail, type EmailAddress } from '../domain/email-address.ts';
 import { Fault, FieldErrors } from '../domain/fault.ts';
+import type { Parsed } from '../domain/parsed.ts';
 import { scopes, type Store } from '../domain/store.ts';
+import { parseTags } from '../domain/tags.ts';
 import { systemRandom } from '../random.ts';
 import { hasCards } from '../storage/card.ts';
 import type { Script } from '../storage/sql.ts';
@@ -111,14 +113,17 @@ class Player {
     assert(by, `${step.place} has no token`);
     const { actor } = by;
     if (step.kind === 'issue') {
-      const { expiresOn, note, message } = step;
+      const { expiresOn, note, message, customer, recipient } = step;
+      const names = recipient
+        ? { senderName: customer?.name ?? null, recipientName: recipient.name }
+        : { senderName: null, recipientName: customer?.name ?? null };
       const { card } = yield* issue(ctx, {
         store,
         ...by,
         value: this.#money(step.value),
-        details: { ...noDetails, expiresOn, note, message },
-        customer: addressOf(step.customer),
-        recipient: addressOf(step.recipient),
+        details: { ...noDetails, ...names, expiresOn, note, message, tags: tagTextOf(step.tags) },
+        customer: addressOf(customer),
+        recipient: addressOf(recipient),
         code: null,
       });
       this.#cardIds[step.card] = card.id;
@@ -199,9 +204,15 @@ class Player {
   }
 }
 
-function addressOf(email: string | null): EmailAddress | null {
-  if (email === null) return null;
-  const address = parseEmail(email);
-  assert(address.ok, `${email} is not an address`);
-  return address.value;
+function addressOf(person: DemoPerson | null): EmailAddress | null {
+  return person && valueOf(parseEmail(person.email));
+}
+
+function tagTextOf(tags: readonly string[]): string | null {
+  return valueOf(parseTags(tags));
+}
+
+function valueOf<T>(parsed: Parsed<T>): T {
+  assert(parsed.ok, 'the plan has an invalid value');
+  return parsed.value;
 }
