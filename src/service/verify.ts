@@ -188,7 +188,7 @@ export function* verify(mismatchesMax: number, cardsInPass = cardsInPassMax): Sc
   }
   const keyChecks = yield* listKeyChecks();
   const unreadable = yield* countUnreadableRecords(keyChecks.map(({ keyId }) => keyId));
-  const problem = `idempotency_records: ${unreadable} were not sealed with a key of this database`;
+  const problem = `idempotency_records: ${unreadable} cannot be read with a key of this database`;
   if (unreadable > 0) mismatches.add(null, { cardId: null, problem });
   return { stores, mismatches: mismatches.found };
 }
