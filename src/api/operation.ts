@@ -16,7 +16,14 @@ import type { WriteScope } from '../storage/storage.ts';
 import type { BodyDefinition, Documentation, NoFields, Sample, Tag } from './documentation.ts';
 import { fieldReader, type FieldContext, type Fields, type Values } from './field.ts';
 import { idNamesIn, idReader, pathIds, type Ids } from './path.ts';
-import { responseOf, type HeaderName, type Members, type ResponseOf, type Result } from './response.ts';
+import {
+  canHoldSecret,
+  responseOf,
+  type HeaderName,
+  type Members,
+  type ResponseOf,
+  type Result,
+} from './response.ts';
 
 type Common<Id extends string, P extends string> = {
   readonly id: Id;
@@ -184,7 +191,8 @@ export function write<
   },
 ): Operation<Id> {
   const { path, body, writeScope, prepare, check, guesses, run, reject } = definition;
-  const { status } = definition.response;
+  const { status, members } = definition.response;
+  const isPublic = !canHoldSecret(members);
   const readIds = idReader(path);
   const readBody = fieldReader(body.fields, body.wrapper);
   return {
@@ -219,7 +227,8 @@ export function write<
       };
       let response;
       try {
-        response = await requestContext.write(sent, script, input ? writeScope?.(input) : undefined);
+        const scope = input ? writeScope?.(input) : undefined;
+        response = await requestContext.write(sent, script, { scope, isPublic });
         if (isReplayed(response)) effect = undefined;
         return response;
       } finally {
