@@ -195,6 +195,17 @@ export function write<
   const isPublic = !canHoldSecret(members);
   const readIds = idReader(path);
   const readBody = fieldReader(body.fields, body.wrapper);
+  // One function for all requests: V8 gives the generators of each function a hidden class of their own.
+  function* respond(
+    input: WriteRequest<P, Partial<Values<F>>> | null,
+    errors: FieldErrors,
+  ): Script<HttpResponse> {
+    if (!input) throw new Fault('not-found');
+    if (errors.any && reject) yield* reject(input, errors);
+    errors.throwIfAny();
+    // Without an error every required field is present.
+    return responseOf(status, yield* run(input as WriteRequest<P, Values<F>>));
+  }
   return {
     ...routeOf(definition, definition.method),
     query: ['dry_run'],
@@ -217,13 +228,9 @@ export function write<
         ctx, caller, store, ids, requestContext, body: values, after: (last: Effect) => void (effect = last),
         ifMatch: (id: number) => matchedVersions(request.headers['if-match'], id),
       }; // prettier-ignore
-      const script = function* (): Script<HttpResponse> {
+      const script = (): Script<HttpResponse> => {
         effect = undefined;
-        if (!input) throw new Fault('not-found');
-        if (errors.any && reject) yield* reject(input, errors);
-        errors.throwIfAny();
-        // Without an error every required field is present.
-        return responseOf(status, yield* run(input as WriteRequest<P, Values<F>>));
+        return respond(input, errors);
       };
       let response;
       try {
