@@ -25,7 +25,8 @@ export type Purpose =
   | 'webhook-secret'
   | 'mail'
   | 'key-check'
-  | 'public-id';
+  | 'public-id'
+  | 'list-cursor';
 
 export type Keys = {
   readonly publicIds: PublicIds;

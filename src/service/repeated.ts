@@ -3,7 +3,7 @@
  * accidental errors only; someone who can change a card can also change its events.
  */
 
-import type { Card, Customer } from '../domain/card.ts';
+import { noDetails, type Card, type Customer } from '../domain/card.ts';
 import type { Currency } from '../domain/currency.ts';
 import type { Hold, HoldStatus } from '../domain/hold.ts';
 import type { PublicId, PublicIds } from '../domain/public-id.ts';
@@ -147,6 +147,8 @@ function readable<T>(read: () => T): T | undefined {
 
 function cardOf(card: ScannedCard, currency: Currency): Card {
   return {
+    // The record in an event has no names and tags.
+    ...noDetails,
     storeId: 0,
     id: Number(card.id),
     version: Number(card.version),

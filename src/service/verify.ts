@@ -7,9 +7,10 @@ import { countRows, listTables } from '../storage/table.ts';
 import type { DatabaseCheck, Finding, StoreCheck, Verifying } from './check.ts';
 import { verifyLedger, type StoreTotals } from './ledger-check.ts';
 import { checkKeyedRecords, checkReferences, checkStores } from './reference-checks.ts';
+import { checkChanges } from './verify-changes.ts';
 
 /** Checks of each store, after its ledger. */
-const storeChecks: readonly StoreCheck[] = [];
+const storeChecks: readonly StoreCheck[] = [checkChanges];
 
 /** Checks of all stores at once, after those of each store. */
 const databaseChecks: readonly DatabaseCheck[] = [checkReferences, checkStores, checkKeyedRecords];
@@ -21,6 +22,7 @@ const countedTables: ReadonlySet<string> = new Set([
   'holds',
   'events',
   'gift_card_codes',
+  'card_changes',
 ]);
 
 /** A problem. `cardId` is null if it does not concern one card, `store` if it does not concern one store. */

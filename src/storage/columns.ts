@@ -120,10 +120,12 @@ export function integer<Field extends string>(field: Field, read = toNumber): Co
   return { field, read: (stored) => read(stored), write: (record) => record[field] };
 }
 
+/** @param read as `toNumberOrNull`. */
 export function integerOrNull<Field extends string>(
   field: Field,
+  read = toNumberOrNull,
 ): Column<bigint | null, Field, number | null> {
-  return { field, read: (stored) => toNumberOrNull(stored), write: (record) => record[field] };
+  return { field, read: (stored) => read(stored), write: (record) => record[field] };
 }
 
 /** A boolean, stored as 0 or 1. */

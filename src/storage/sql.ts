@@ -36,7 +36,23 @@ export class ValueList {
   }
 }
 
-type Written = SqlValue | Fragment | ValueList;
+/** A piece of SQL with values. A call site always uses one of the same text. */
+export class Part {
+  readonly strings: readonly string[];
+  readonly written: readonly Written[];
+
+  constructor(strings: readonly string[], written: readonly Written[]) {
+    this.strings = strings;
+    this.written = written;
+  }
+}
+
+/** A part of statements that several of them share. */
+export function part(strings: TemplateStringsArray, ...written: Written[]): Part {
+  return new Part(strings, written);
+}
+
+type Written = SqlValue | Fragment | ValueList | Part;
 
 type FragmentName =
   | 'for update'
@@ -45,7 +61,10 @@ type FragmentName =
   | 'last committed first'
   | 'final order'
   | 'catalog columns'
-  | 'catalog references';
+  | 'catalog references'
+  | 'position'
+  | 'one of'
+  | 'end of one of';
 
 /** A piece of SQL with a different text for each engine. */
 function ofEngine(name: FragmentName): Fragment {
@@ -73,6 +92,21 @@ export const catalogColumns = ofEngine('catalog columns');
 /** In `from`: the foreign keys of all tables, with `table_name` and `referenced_name`. */
 export const catalogReferences = ofEngine('catalog references');
 
+/** A function of a text and another one: where the second begins in the first, from 1; 0: nowhere. */
+export const position = ofEngine('position');
+
+/**
+ * `id ${oneOf} select … ${endOfOneOf}`: a condition that is checked by an index on `id` for each row of the select,
+ * whatever number of them the planner expects.
+ */
+export const oneOf = ofEngine('one of');
+export const endOfOneOf = ofEngine('end of one of');
+
+/** Names the index that SQLite uses for a table. On PostgreSQL the condition has to leave no other choice. */
+export function indexedBy(index: string): Fragment {
+  return new Fragment(({ hasIndexHints }) => (hasIndexHints ? `indexed by ${index}` : ''));
+}
+
 /** A piece of SQL that is the same on every engine, without values. */
 export function fragment(strings: TemplateStringsArray, ...written: readonly Fragment[]): Fragment {
   return new Fragment((dialect) =>
@@ -85,6 +119,8 @@ export type Dialect = {
   /** Text of the n-th parameter, from 1: `?` or `$n`. */
   readonly placeholder: (position: number) => string;
   readonly fragments: Readonly<Record<FragmentName, string>>;
+  /** Whether `indexed by` exists. */
+  readonly hasIndexHints: boolean;
 };
 
 /** One SQL statement with rows of type `Row`. The `sql` tag and `table.ts` create statements. */
@@ -105,13 +141,16 @@ export class Statement<Row = unknown> {
   text(dialect: Dialect): string {
     let position = 0;
     const placeholder = (): string => dialect.placeholder((position += 1));
-    return this.strings.reduce((text, part, index) => {
-      const written = this.#written[index - 1];
-      if (written instanceof Fragment) return text + written.text(dialect) + part;
-      const placeholders =
-        written instanceof ValueList ? written.values.map(placeholder).join(', ') : placeholder();
-      return text + placeholders + part;
-    });
+    const textOf = ({ strings, written: all }: Pick<Part, 'strings' | 'written'>): string =>
+      strings.reduce((text, next, index) => {
+        const written = all[index - 1];
+        if (written instanceof Fragment) return text + written.text(dialect) + next;
+        if (written instanceof Part) return text + textOf(written) + next;
+        const placeholders =
+          written instanceof ValueList ? written.values.map(placeholder).join(', ') : placeholder();
+        return text + placeholders + next;
+      });
+    return textOf({ strings: this.strings, written: this.#written });
   }
 }
 
@@ -131,13 +170,14 @@ export function exactOf(value: bigint): ScannedInteger {
 }
 
 function isValue(written: Written): written is SqlValue {
-  return !(written instanceof Fragment) && !(written instanceof ValueList);
+  return !(written instanceof Fragment) && !(written instanceof ValueList) && !(written instanceof Part);
 }
 
 function valuesOf(written: readonly Written[]): readonly SqlValue[] {
   const values: SqlValue[] = [];
   for (const value of written) {
     if (value instanceof ValueList) values.push(...value.values);
+    else if (value instanceof Part) values.push(...valuesOf(value.written));
     else if (!(value instanceof Fragment)) values.push(value);
   }
   return values;

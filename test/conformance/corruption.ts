@@ -78,7 +78,7 @@ export async function fillLedger(storage: Storage, ctx: TestContext): Promise<Ve
     ctx.clock.advance(4_321);
     await storage.write(() => capture(ctx, { ...settled, holdId: one.hold.id, amount: money('1.25') }));
     await storage.write(() => voidOpenHold(ctx, { ...settled, holdId: two.hold.id }));
-    await storage.write(() => rotateCode(ctx, { store, cardId: card.id, versions: null }));
+    await storage.write(() => rotateCode(ctx, { store, cardId: card.id, actor: 'test', versions: null }));
     await storage.write(() => update(ctx, updateCommand(store, card.id, { balance: money('10') })));
     await storage.write(() => update(ctx, updateCommand(store, card.id, { note: 'another note' })));
   }
@@ -97,7 +97,9 @@ export async function fillLedger(storage: Storage, ctx: TestContext): Promise<Ve
   await storage.write(() => debit(ctx, { ...today, note: null, amount: money('1'), partial: false }));
   const disable = updateCommand(store, last.card.id, { disable: true }, { releaseHolds: true });
   await storage.write(() => update(ctx, disable));
-  await storage.write(() => reenableCard(ctx, { store, cardId: last.card.id, versions: null }));
+  await storage.write(() =>
+    reenableCard(ctx, { store, cardId: last.card.id, actor: 'test', versions: null }),
+  );
   ctx.clock.advance(1_000);
   await storage.write(() => update(ctx, disable));
   await storage.write(() => recordExpiringSoon(ctx, announcing, 10));

@@ -68,6 +68,7 @@ const cases: readonly Case[] = [
   { operation: 'retrieveHold', line: ({ holdId }) => `GET /holds/${holdId}`, by: [read, redeem] },
   { operation: 'captureHold', line: ({ holdId }) => `POST /holds/${holdId}/capture`, by: [redeem] },
   { operation: 'voidHold', line: ({ holdId }) => `POST /holds/${holdId}/void`, by: [redeem] },
+  { operation: 'listHistory', line: ({ id }) => `GET /gift_card/${id}/history`, by: [read] },
   { operation: 'listTransactions', line: ({ id }) => `GET /gift_card/${id}/transactions`, by: [read] },
   { operation: 'retrieveTransaction', line: ({ debitId }) => `GET /transactions/${debitId}`, by: [read] },
   { operation: 'reverseTransaction', line: ({ debitId }) => `POST /transactions/${debitId}/reverse`, by: [redeem] },

@@ -90,7 +90,11 @@ export const postgresDialect: Dialect = {
       from pg_constraint f join pg_class t on t.oid = f.conrelid join pg_class r on r.oid = f.confrelid
       where f.contype = 'f' and not t.relispartition and not r.relispartition
         and t.relnamespace = current_schema()::regnamespace) f`,
+    position: 'strpos',
+    'one of': '= any (array(',
+    'end of one of': '))',
   },
+  hasIndexHints: false,
 };
 
 /** The operating system sends keep-alive probes after this idle time. */

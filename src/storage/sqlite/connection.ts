@@ -158,7 +158,11 @@ export const sqliteDialect: Dialect = {
     'catalog references': `(
       select t.name as table_name, f."table" as referenced_name
       from sqlite_schema t, pragma_foreign_key_list(t.name) f where t.type = 'table')`,
+    position: 'instr',
+    'one of': 'in (',
+    'end of one of': ')',
   },
+  hasIndexHints: true,
 };
 
 /** Authorizer actions that write (https://www.sqlite.org/c3ref/c_alter_table.html). */
