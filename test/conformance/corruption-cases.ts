@@ -26,7 +26,7 @@ export type TableCase = {
   readonly key: readonly string[];
   /** The problem of a deleted row. */
   readonly deleted: RegExp;
-  /** The problem of a duplicated row, or why it is none. */
+  /** The problem of a duplicated row, or why it is not a problem. */
   readonly duplicated: RegExp | { readonly unverified: string };
   readonly columns: Readonly<Record<string, Decision>>;
 };
