@@ -30,6 +30,7 @@ import {
   updateCommand,
   type TestContext,
 } from '../support/fixtures.ts';
+import { anyCard } from '../support/list-statements.ts';
 import { openStore } from '../support/open-store.ts';
 import { seeded } from '../support/seeded.ts';
 
@@ -39,22 +40,6 @@ const today = '2026-03-15';
 const people = ['ann@example.com', 'bea@example.com', 'cem@example.com'] as const;
 const notes = [null, 'Sold at the COUNTER', 'counter 2', '100 % off_', 'Größe'] as const;
 const tagLists = [null, '\nVIP\n', '\nspring\nvip 2\n', '\nÄ\nVip\n'] as const;
-
-export const anyCard: CardFilter = {
-  state: null,
-  emailStatus: null,
-  customerId: null,
-  createdAt: null,
-  disabledAt: null,
-  expiresOn: null,
-  balance: null,
-  orderId: null,
-  lastCharacters: null,
-  note: null,
-  tag: null,
-};
-
-export const newestFirst: CardSort = { by: 'created_at', isDescending: true };
 
 type Books = { readonly storage: Storage; readonly ctx: TestContext; readonly store: Store };
 
