@@ -82,10 +82,14 @@ function meets({ card, emailStatus }: DetailedCard, filter: CardFilter): boolean
   );
 }
 
+function compare<T>(left: T, right: T): number {
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+}
+
 /** The ids of the cards in the order of the sort. */
 function sortedIds(cards: readonly DetailedCard[], { by, isDescending }: CardSort): readonly number[] {
   const direction = isDescending ? -1 : 1;
-  const compare = <T>(left: T, right: T): number => (left < right ? -1 : left > right ? 1 : 0);
   return cards
     .map(({ card }) => card)
     .toSorted((left, right) => {

@@ -31,7 +31,7 @@ test('lists read cards along an index with a bound, and sort only few cards', as
         if (detail.startsWith('SCAN'))
           assert.match(detail, /^SCAN (found|counted|CONSTANT ROW|\(subquery)/, said);
         // This index has only the emails that are scheduled now.
-        if (/email_deliveries_scheduled \(store_id=\?\)$/.test(detail)) continue;
+        if (detail.endsWith('email_deliveries_scheduled (store_id=?)')) continue;
         // Along the key of a store, with another bound than the store.
         assert.doesNotMatch(detail, /\(store_id=\?\)/, said);
       }
