@@ -10,6 +10,7 @@ import {
   type DetailRecord,
   type DeliveryRecord,
   type GiftCardRecord,
+  type HistoryRecord,
   type HoldRecord,
   type EmailRecord,
   type SpendableRecord,
@@ -77,6 +78,15 @@ export const transaction: TransactionRecord = {
   hold_id: null,
   reverses: null,
   created_at: '2026-08-15T12:40:00Z',
+};
+
+export const historyEntry: HistoryRecord = {
+  id: publicId(pathIds.transaction_id.example),
+  kind: 'changed',
+  created_at: '2026-08-15T12:40:00Z',
+  actor: 'api_client:7103421182',
+  state: 'active',
+  changes: [{ field: 'expires_on', old: null, new: '2027-12-31', is_erased: false }],
 };
 
 export const hold: HoldRecord = {

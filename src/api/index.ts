@@ -16,6 +16,7 @@ import {
 import { listCustomers, retrieveCustomer, updateCustomer } from './customers.ts';
 import { listGiftCardEmails, notifyGiftCardHolder, rotateGiftCardCode } from './emails.ts';
 import { listEvents, redeliverEvent, retrieveEvent, streamEvents } from './events.ts';
+import { listHistory } from './history.ts';
 import { captureHold, createHold, listHolds, retrieveHold, voidHold } from './holds.ts';
 import {
   creditGiftCard,
@@ -52,6 +53,7 @@ export const operations = [
   listTransactions, // GET /gift_card/:gift_card_id/transactions
   retrieveTransaction, // GET /transactions/:transaction_id
   reverseTransaction, // POST /transactions/:transaction_id/reverse
+  listHistory, // GET /gift_card/:gift_card_id/history
   listGiftCardEmails, // GET /gift_card/:gift_card_id/deliveries
   notifyGiftCardHolder, // POST /gift_card/:gift_card_id/notify
   rotateGiftCardCode, // POST /gift_card/:gift_card_id/rotate_code

@@ -42,6 +42,7 @@ export const components: Readonly<Record<string, TSchema>> = {
   TillGiftCard: records.tillGiftCardSchema,
   GiftCardBalance: records.balanceSchema,
   Transaction: records.transactionSchema,
+  HistoryEntry: records.historySchema,
   Hold: records.holdSchema,
   Customer: records.customerSchema,
   EmailDelivery: records.emailDeliverySchema,

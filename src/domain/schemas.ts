@@ -5,6 +5,8 @@
 
 import Type, { type Static, type TSchema } from 'typebox';
 import { cardStates } from './card.ts';
+import { trackedFields, type FieldName } from './card-change.ts';
+import { historyKinds } from './card-history.ts';
 import { detailStates, emailStatuses } from './card-detail.ts';
 import { eventTypes } from './event-type.ts';
 import { holdStatuses } from './hold.ts';
@@ -195,6 +197,42 @@ export const transactionSchema = closedObject(
   'One entry of the ledger.',
 );
 export type TransactionRecord = Readonly<Static<typeof transactionSchema>>;
+
+/** A list of texts for `tags`. */
+const trackedValue = Type.Union([Type.String(), Type.Array(Type.String()), Type.Null()]);
+
+export const historySchema = closedObject(
+  {
+    id: publicId({ description: 'Of the change; of the first transaction for `created`.' }),
+    kind: Type.Enum([...historyKinds], {
+      description:
+        '`expired`: the last valid day has passed. `recording_began`: the card is older than the record of changes, so changes between its creation and this entry are unknown.',
+    }),
+    created_at: timestamp(),
+    actor: nullable(
+      Type.String(),
+      'The caller: `api_client:<id>`, or `development`; null if it was not a request.',
+    ),
+    state: Type.Enum([...cardStates], { description: 'The state of the card after the entry.' }),
+    changes: Type.Array(
+      closedObject(
+        {
+          field: Type.Enum(Object.keys(trackedFields) as FieldName[], {
+            description: '`code`: the card has another code. The values are the last characters of both.',
+          }),
+          old: trackedValue,
+          new: trackedValue,
+          is_erased: Type.Boolean({
+            description: 'Whether the values were erased for privacy, and are null for that reason.',
+          }),
+        },
+        'A changed field.',
+      ),
+    ),
+  },
+  'An entry of a gift card’s history.',
+);
+export type HistoryRecord = Readonly<Static<typeof historySchema>>;
 
 export const holdSchema = closedObject(
   {

@@ -24,7 +24,7 @@ import type { MoneyCommand } from '../../src/service/money.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
 import { createToken, parseToken, revoke, rotateToken } from '../../src/service/token.ts';
 import { eraseOutdated } from '../../src/service/retention.ts';
-import { verifyPage } from '../../src/service/verify.ts';
+import { verifyPage } from '../../src/service/ledger-check.ts';
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
 import { all, sql, type Script } from '../../src/storage/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
@@ -209,7 +209,7 @@ const operations: readonly Operation[] = [
     name: 'undo a disabling',
     awaited: [2, 2],
     prepare: (shop) => disabling(shop, true),
-    script: ({ ctx, store, card }) => reenableCard(ctx, { store, cardId: card.id, versions: null }),
+    script: ({ ctx, store, card }) => reenableCard(ctx, { store, cardId: card.id, actor: 'test', versions: null }),
   },
 
   { name: 'debit', awaited: [1, 1], script: ({ ctx, movement }) => debit(ctx, { ...movement, amount, partial: false }) },
@@ -252,7 +252,7 @@ const operations: readonly Operation[] = [
   {
     name: 'give another code',
     awaited: [2, 2],
-    script: ({ ctx, store, card }) => rotateCode(ctx, { store, cardId: card.id, versions: null }),
+    script: ({ ctx, store, card }) => rotateCode(ctx, { store, cardId: card.id, actor: 'test', versions: null }),
   },
   {
     name: 'email again, of one version',
@@ -261,6 +261,7 @@ const operations: readonly Operation[] = [
       sendGiftCard(shop.ctx, {
         store: shop.store,
         cardId: shop.card.id,
+        actor: 'test',
         versions: currentVersion(shop),
         canSend: true,
       }),
@@ -366,7 +367,7 @@ const operations: readonly Operation[] = [
     script: ({ ctx }) => expireHolds(ctx, 10),
   },
   { name: 'delete outdated rows', awaited: [1], script: ({ ctx }) => eraseOutdated(ctx, 10) },
-  { name: 'verify a page of cards', awaited: [2], script: ({ store }) => verifyPage(store.id, 0) },
+  { name: 'verify a page of cards', awaited: [2], script: ({ store }) => verifyPage(store, 0) },
 ]; // prettier-ignore
 
 /** Counts the steps of a script that must be rejected. */

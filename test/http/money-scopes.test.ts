@@ -71,6 +71,7 @@ const cases: readonly Case[] = [
   { operation: 'retrieveHold', line: ({ holdId }) => `GET /holds/${holdId}`, by: [read, redeem] },
   { operation: 'captureHold', line: ({ holdId }) => `POST /holds/${holdId}/capture`, by: [redeem] },
   { operation: 'voidHold', line: ({ holdId }) => `POST /holds/${holdId}/void`, by: [redeem] },
+  { operation: 'listHistory', line: ({ id }) => `GET /gift_card/${id}/history`, by: [read] },
   { operation: 'listTransactions', line: ({ id }) => `GET /gift_card/${id}/transactions`, by: [read] },
   { operation: 'retrieveTransaction', line: ({ debitId }) => `GET /transactions/${debitId}`, by: [read] },
   { operation: 'reverseTransaction', line: ({ debitId }) => `POST /transactions/${debitId}/reverse`, by: [redeem] },
@@ -132,7 +133,10 @@ const unknown: Scene = {
   disabledId: 9_007_199_254_740_991,
 };
 
-for (const one of cases.filter(({ operation }) => operation !== 'createGiftCard')) {
+/** Operations that do not name a record. */
+const ofNoRecord: readonly string[] = ['createGiftCard', 'listGiftCards', 'countGiftCards'];
+
+for (const one of cases.filter(({ operation }) => !ofNoRecord.includes(operation))) {
   const { operation, line } = one;
   test(`${operation}: a record of another store gets the same bytes as an unknown one`, async () => {
     const theirs = await scene(books);

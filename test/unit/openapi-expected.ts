@@ -234,6 +234,14 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     response: { transactions: 'Transaction' },
     headers: ['Link'],
   },
+  listHistory: {
+    scopes: [read],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [cardId, ...page],
+    response: { history: 'HistoryEntry' },
+    headers: ['Link'],
+  },
   retrieveTransaction: {
     scopes: [read],
     statuses: ['200', ...anywhere, '404'],
