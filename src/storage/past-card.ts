@@ -1,6 +1,7 @@
 /** What cards were at an instant: their balances, holds, and the changes to undo. `instant` is in ms and included. */
 
 import type { CardChange } from '../domain/card-change.ts';
+import type { EmailStatus } from '../domain/card-detail.ts';
 import { holdSecondsMax } from '../domain/hold.ts';
 import { idsAt } from '../random.ts';
 import { changeColumnsOf, toChange, type ChangeRow } from './card-change.ts';
@@ -113,4 +114,41 @@ export function* listChangesSince(
   );
   if (found.some(({ length }) => length > undoneMax)) return undefined;
   return Map.groupBy(found.flat().map(toChange), ({ cardId }) => cardId);
+}
+
+type EmailRow = {
+  readonly card_id: bigint;
+  readonly state: Exclude<EmailStatus, 'none'>;
+  readonly send_at: bigint;
+  readonly first_at: bigint | null;
+  readonly ended_at: bigint | null;
+};
+
+/**
+ * Returns the status that the newest email with each card's code had at the instant. Cards without such an email are
+ * absent, and those whose emails were deleted since.
+ */
+export function* emailStatusesAt(
+  storeId: number,
+  ids: readonly number[],
+  instant: number,
+): Script<ReadonlyMap<number, EmailStatus>> {
+  const found = yield* parallel(
+    ...chunksOf(ids).map((chunk) =>
+      all(sql<EmailRow>`
+        select e.card_id, e.state, e.send_at, e.first_at, e.ended_at from gift_cards g
+        join email_deliveries e on e.store_id = g.store_id and e.card_id = g.id and e.id = (
+          select n.id from email_deliveries n
+          where n.store_id = g.store_id and n.card_id = g.id and n.kind = 'gift_card' and n.created_at <= ${instant}
+          order by n.id desc limit 1)
+        where g.store_id = ${storeId} and g.id in (${new ValueList(chunk)})`),
+    ),
+  );
+  return new Map(found.flat().map((row) => [toNumber(row.card_id), emailStatusIn(row, instant)]));
+}
+
+function emailStatusIn(email: EmailRow, instant: number): EmailStatus {
+  if (email.ended_at !== null && email.ended_at <= instant) return email.state;
+  if (email.first_at !== null && email.first_at <= instant) return 'deferred';
+  return email.send_at > instant ? 'scheduled' : 'queued';
 }

@@ -12,6 +12,7 @@ import { testCardLists } from './card-lists.ts';
 import { testEvents } from './events.ts';
 import { testIdempotency } from './idempotency.ts';
 import { testInterleaving } from './interleaving.ts';
+import { testChangeMigration } from './change-migration.ts';
 import { testChainMigration } from './chain-migration.ts';
 import { testCodes } from './codes.ts';
 import { testKeys } from './keys.ts';
@@ -38,6 +39,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: stores and tokens`, () => testAccess(factory));
   suite(`${name}: round trips`, () => testRoundTrips(factory));
   suite(`${name}: migration of the chains`, () => testChainMigration(factory));
+  suite(`${name}: migration of changes`, () => testChangeMigration(factory));
   suite(`${name}: codes`, () => testCodes(factory));
   suite(`${name}: keys`, () => testKeys(factory));
   suite(`${name}: verify`, () => testVerification(factory));
