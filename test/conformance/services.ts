@@ -23,6 +23,7 @@ import { testRoundTrips } from './round-trips.ts';
 import { testSearch } from './search.ts';
 import { testUpdates } from './updates.ts';
 import { testVerification } from './verification.ts';
+import { testVerifiedChanges } from './verified-changes.ts';
 import { testVerifiedRows } from './verified-rows.ts';
 import { testWebhooks } from './webhooks.ts';
 
@@ -44,6 +45,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: keys`, () => testKeys(factory));
   suite(`${name}: verify`, () => testVerification(factory));
   suite(`${name}: verify, other tables`, () => testVerifiedRows(factory));
+  suite(`${name}: verify, changes`, () => testVerifiedChanges(factory));
   suite(`${name}: events`, () => testEvents(factory));
   suite(`${name}: emails`, () => testEmails(factory));
   suite(`${name}: webhooks`, () => testWebhooks(factory));
