@@ -148,7 +148,7 @@ const cardList = {
 };
 
 const pagesText =
-  'All filters can be combined. The service reads a bounded number of cards for one page, so a page can have fewer cards than `limit`, or none, and still have a next page: continue until `next_cursor` is null. Cards that are issued between two pages do not shift the others; a card whose balance or expiry changes can move to another page of a list that is sorted by it. With `as_of`, the filters apply to the cards as they were then, the only order is that of creation, and the service compares at most 250 cards for one page.';
+  'All filters can be combined. The service reads a bounded number of cards for one page, so a page can have fewer cards than `limit`, or none, and still have a next page: continue until `next_cursor` is null. Cards that are issued between two pages do not shift the others; a card whose balance or expiry changes can move to another page of a list that is sorted by it. With `as_of`, the filters apply to the cards as they were then, the only order is that of creation, and the service compares at most 150 cards for one page.';
 
 export const listGiftCards = read({
   id: 'listGiftCards',

@@ -96,7 +96,7 @@ export function* cardAt(
 }
 
 /** The most cards whose past states one request computes. */
-const pastCardsMax = 250;
+const pastCardsMax = 150;
 
 export type PastPage = PastCards & {
   /** The position after which the next page begins; null: this is the last page. */
@@ -151,12 +151,6 @@ const anyCard: CardFilter = Object.freeze({
 /** Whether a past state meets the conditions of a filter that can change. `storage/card-list.ts` has them in SQL. */
 function isMet({ card, emailStatus }: PastCard, filter: CardFilter, today: string): boolean {
   const { state, disabledAt, expiresOn, balance, lastCharacters, note, tag } = filter;
-  const isIn = <T extends string | number | bigint>(
-    value: T | null,
-    range: { readonly min: T; readonly max: T } | null,
-  ): boolean => range === null || (value !== null && value >= range.min && value <= range.max);
-  const contains = (text: string | null, part: string | null): boolean =>
-    part === null || (text !== null && lowerLetters(text).includes(part));
   return (
     (state === null || detailStateOf(card, { today, emailStatus }) === state) &&
     (filter.emailStatus === null || emailStatus === filter.emailStatus) &&
@@ -167,4 +161,15 @@ function isMet({ card, emailStatus }: PastCard, filter: CardFilter, today: strin
     contains(card.note, note) &&
     contains(card.tags, tag)
   );
+}
+
+function isIn<T extends string | number | bigint>(
+  value: T | null,
+  range: { readonly min: T; readonly max: T } | null,
+): boolean {
+  return range === null || (value !== null && value >= range.min && value <= range.max);
+}
+
+function contains(text: string | null, part: string | null): boolean {
+  return part === null || (text !== null && lowerLetters(text).includes(part));
 }
