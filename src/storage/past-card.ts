@@ -70,7 +70,7 @@ export function* balancesAt(
       join transfers t on t.store_id = ${storeId} and t.id = w.previous_id
       where w.created_at > ${instant}
     )
-    select card_id, balance_after as amount from walked where created_at <= ${instant}`;
+    select w.card_id, w.balance_after as amount from walked w where w.created_at <= ${instant}`;
   const found = yield* readRows(
     ids,
     (id) => sql<AmountRow>`${head} and g.id = ${id} ${tail}`,
