@@ -67,8 +67,7 @@ export function* balancesAt(
   const tail = part`
       union all
       select t.card_id, t.previous_id, t.created_at, t.balance_after from walked w
-      join transfers t on t.store_id = ${storeId} and t.id = w.previous_id
-      where w.created_at > ${instant}
+      cross join transfers t where t.store_id = ${storeId} and t.id = w.previous_id and w.created_at > ${instant}
     )
     select w.card_id, w.balance_after as amount from walked w where w.created_at <= ${instant}`;
   const found = yield* readRows(
@@ -117,16 +116,15 @@ export function* listChangesSince(
   const head = part`
     with recursive walked (id, previous_id, depth) as (
       select c.id, c.previous_id, 1 from gift_cards g
-      join card_changes c on c.store_id = g.store_id and c.id = g.last_change_id
-      where g.store_id = ${storeId} and c.created_at > ${instant}`;
+      cross join card_changes c
+      where c.store_id = g.store_id and c.id = g.last_change_id and g.store_id = ${storeId} and c.created_at > ${instant}`;
   const tail = part`
       union all
       select c.id, c.previous_id, w.depth + 1 from walked w
-      join card_changes c on c.store_id = ${storeId} and c.id = w.previous_id
-      where c.created_at > ${instant} and w.depth <= ${undoneMax}
+      cross join card_changes c where c.store_id = ${storeId} and c.id = w.previous_id and c.created_at > ${instant} and w.depth <= ${undoneMax}
     )
     select ${changeColumnsOf('c')} from walked w
-    join card_changes c on c.store_id = ${storeId} and c.id = w.id
+    cross join card_changes c where c.store_id = ${storeId} and c.id = w.id
     order by w.depth limit ${undoneMax + 1}`;
   const found = yield* readRows(
     ids,
