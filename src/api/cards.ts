@@ -267,6 +267,8 @@ const updateFields = {
   ...settableFields,
 };
 
+const exampleChanges = { balance: '15.00', note: 'Paid 10.00 at the counter' };
+
 export const updateGiftCard = write({
   id: 'updateGiftCard',
   method: 'PUT',
@@ -282,9 +284,9 @@ export const updateGiftCard = write({
       'Absent fields keep their values. The other fields of the record, and `held`, `available`, `state` and `email_status`, are accepted with their current values, so that a client can send back the record that it read; other values are rejected.',
     wrapper: 'gift_card',
     fields: updateFields,
-    example: { balance: '10.00', note: 'Paid 15.00 at the counter' },
+    example: exampleChanges,
   },
-  response: { ...oneCard, status: 200 },
+  response: { ...oneCard, status: 200, example: { gift_card: { ...examples.card, ...exampleChanges } } },
   errors: ['not-found', 'precondition-failed'],
   // The response says whether the card has the code.
   guesses: ({ code }) => (code ? (status) => status === 422 : null),

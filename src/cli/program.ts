@@ -5,6 +5,7 @@ import { addAppProxyCommand } from './app-proxy.ts';
 import { addCopyCommand } from './copy.ts';
 import { addCustomerCommands } from './customer.ts';
 import { addDatabaseCommands } from './database.ts';
+import { addDemoCommands } from './demo.ts';
 import { addEmailCommands } from './email.ts';
 import { addRestoreCommand } from './restore.ts';
 import { addServeCommand } from './serve.ts';
@@ -39,5 +40,6 @@ export function program(): Command {
   addWebhookCommands(root);
   addEmailCommands(root);
   addAppProxyCommand(root);
+  addDemoCommands(root);
   return root;
 }

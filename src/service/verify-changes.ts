@@ -21,46 +21,45 @@ import {
 } from '../storage/change-audit.ts';
 import { parallel, type Script } from '../storage/sql.ts';
 import { findChangesFrom, listStoreChanges } from '../storage/store-change.ts';
-import type { Finding } from './card-trails.ts';
+import type { Finding, StoreVerifying } from './check.ts';
 
 const pageSize = 500;
 
-/** Returns at most about `max` problems of the changes of a store and its cards. */
-export function* verifyChanges(store: Store, max: number): Script<readonly Finding[]> {
-  const findings: Finding[] = [...(yield* verifyStoreChanges(store))];
+export function* checkChanges(store: Store, { left, found, read }: StoreVerifying): Script<void> {
+  for (const finding of yield* verifyStoreChanges(store)) found(finding);
   const from = yield* findChangesFrom(store.id);
   let walked = 0;
-  for (let after: number | undefined = 0; after !== undefined && findings.length < max;) {
+  for (let after: number | undefined = 0; after !== undefined && left() > 0;) {
     const cards: readonly ChangedCard[] = yield* listChangedCards(store.id, { after, limit: pageSize });
     const last = cards.at(-1);
     if (!last) break;
     const range = { after, upTo: last.cardId };
     const [changes, issued] = yield* parallel(listChanges(store.id, range), listIssuedTerms(store.id, range));
     walked += changes.length;
+    read(changes.length);
     const chains = Map.groupBy(changes, ({ chainOf }) => chainOf);
     for (const card of cards) {
-      const chain = chains.get(card.cardId) ?? [];
-      const first = card.createdAt >= from ? { expiresOn: issued.get(card.cardId) } : null;
-      findings.push(...problemsOf(card, chain, first).map((problem) => ({ cardId: card.cardId, problem })));
+      const { cardId, createdAt } = card;
+      const first = createdAt >= from ? { expiresOn: issued.get(cardId) } : null;
+      for (const problem of problemsOf(card, chains.get(cardId) ?? [], first)) found({ cardId, problem });
     }
     after = cards.length < pageSize ? undefined : last.cardId;
   }
-  const limit = Math.max(0, max - findings.length);
-  if (limit === 0) return findings;
+  const limit = left();
+  if (limit === 0) return;
   const [count, unrecorded] = yield* parallel(
     countChanges(store.id),
     listUnrecordedChanges(store.id, { from, limit }),
   );
   for (const cardId of unrecorded)
-    findings.push({ cardId, problem: 'differs from what was issued, but has no changes' });
+    found({ cardId, problem: 'differs from what was issued, but has no changes' });
   if (count !== walked)
     for (const { cardId, id, hasCard } of yield* listLooseChanges(store.id, limit)) {
       const problem = hasCard
         ? `change ${id} is not part of its chain`
         : 'has changes, but the card does not exist';
-      findings.push({ cardId, problem });
+      found({ cardId, problem });
     }
-  return findings;
 }
 
 /**

@@ -267,3 +267,11 @@ export function* updateBalance(
     returning version`);
   return row !== undefined;
 }
+
+/** Returns whether a store has a card. */
+export function* hasCards(storeId: number): Script<boolean> {
+  const row = yield* first(
+    sql<{ id: bigint }>`select id from gift_cards where store_id = ${storeId} limit 1`,
+  );
+  return row !== undefined;
+}

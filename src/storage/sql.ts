@@ -157,6 +157,18 @@ export class Statement<Row = unknown> {
 /** A statement that only locks rows. An engine that does not interleave scripts omits it. */
 export class Lock extends Statement<never> {}
 
+/** A select of many rows, for audits. Its integers are numbers, except that those above 2^53 are bigints. */
+export class Scan<Row> extends Statement<Row> {}
+
+/** An integer in a row of a `Scan`. */
+export type ScannedInteger = number | bigint;
+
+/** The number of an integer; the bigint itself above 2^53. */
+export function exactOf(value: bigint): ScannedInteger {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value;
+}
+
 function isValue(written: Written): written is SqlValue {
   return !(written instanceof Fragment) && !(written instanceof ValueList) && !(written instanceof Part);
 }
@@ -178,6 +190,11 @@ export function sql<Row = never>(strings: TemplateStringsArray, ...written: Writ
 /** As `sql`, for a select that ends with `forUpdate` and whose rows are not read. */
 export function lock(strings: TemplateStringsArray, ...written: Written[]): Lock {
   return new Lock(strings, written);
+}
+
+/** As `sql`, for a `Scan`. */
+export function scan<Row>(strings: TemplateStringsArray, ...written: Written[]): Scan<Row> {
+  return new Scan<Row>(strings, written);
 }
 
 /** Statements that are sent to the database together, in order. */

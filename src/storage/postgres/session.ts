@@ -22,7 +22,7 @@ import {
   type StandbyRow,
 } from './primary.ts';
 import { keepsSessions, SessionNotKept, type ServerProcess } from './pooler.ts';
-import type { Dialect, Statement } from '../sql.ts';
+import { Scan, type Dialect, type Statement } from '../sql.ts';
 
 export type SessionOptions = {
   /** URL of one host. */
@@ -131,8 +131,9 @@ const nameLength = 22;
 const nameLengthMax = 63;
 
 function toQuery(query: Statement | Command): Query {
-  if (typeof query !== 'string') return { ...namedOf(query), values: query.values };
-  return { name: query.length <= nameLengthMax ? query : '', text: query, values: [] };
+  if (typeof query !== 'string')
+    return { ...namedOf(query), values: query.values, isScan: query instanceof Scan };
+  return { name: query.length <= nameLengthMax ? query : '', text: query, values: [], isScan: false };
 }
 
 /** Connects to one host. @throws NotPrimary, SessionNotKept, or the error of the connection. */

@@ -1,8 +1,8 @@
 /** One connection to an SQLite file: pragmas, prepared statements, transactions and error classification. */
 
-import { constants, DatabaseSync } from 'node:sqlite';
+import { constants, DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Tables } from './cache.ts';
-import { Lock, type Dialect, type Script, type SqlValue, type Statement } from '../sql.ts';
+import { exactOf, Lock, Scan, type Dialect, type Script, type SqlValue, type Statement } from '../sql.ts';
 import { namesItsColumns, rowMaker } from '../rows.ts';
 
 /** How long to wait for another process that is creating the file. */
@@ -200,7 +200,7 @@ export function connect(
     let prepared = preparedStatements.get(statement.strings);
     if (!prepared) {
       preparing = { reads: new Set(), writes: new Set() };
-      prepared = { ...preparing, ...queryOf(database, statement.text(sqliteDialect)) };
+      prepared = { ...preparing, ...queryOf(database, statement) };
       preparedStatements.set(statement.strings, prepared);
     }
     return prepared;
@@ -276,8 +276,9 @@ export function connect(
   };
 }
 
-/** Prepares a text. The returned function runs it and returns all rows. */
-function queryOf(database: DatabaseSync, text: string): Pick<Prepared, 'returnsRows' | 'query'> {
+/** Prepares a statement. The returned function runs it and returns all rows. */
+function queryOf(database: DatabaseSync, written: Statement): Pick<Prepared, 'returnsRows' | 'query'> {
+  const text = written.text(sqliteDialect);
   const statement = database.prepare(text);
   const columns = statement.columns().map(({ name }) => name);
   const returnsRows = columns.length > 0;
@@ -288,5 +289,29 @@ function queryOf(database: DatabaseSync, text: string): Pick<Prepared, 'returnsR
   // The rows are arrays, contrary to their declared type.
   const query: Prepared['query'] = (values) =>
     (statement.all(...values) as unknown as (readonly unknown[])[]).map(rowOf);
-  return { returnsRows, query };
+  return { returnsRows, query: written instanceof Scan ? scanOf(statement, query) : query };
+}
+
+/** Runs a query with numbers, and again with bigints if an integer exceeds 2^53. */
+function scanOf(statement: StatementSync, query: Prepared['query']): Prepared['query'] {
+  statement.setReadBigInts(false);
+  return (values) => {
+    try {
+      return query(values);
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'ERR_OUT_OF_RANGE')) throw error;
+    }
+    statement.setReadBigInts(true);
+    try {
+      return query(values).map((row) => withNumbers(row as Readonly<Record<string, unknown>>));
+    } finally {
+      statement.setReadBigInts(false);
+    }
+  };
+}
+
+function withNumbers(row: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [name, typeof value === 'bigint' ? exactOf(value) : value]),
+  );
 }
