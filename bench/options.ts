@@ -87,7 +87,7 @@ export function readCommand(args: readonly string[]): Command {
   const plan: Plan = {
     engines: enginesOf(values),
     cards: cardsOf(values),
-    operations: operationsOf(values.operation),
+    operations: operationsOf(values.operation, values.against !== undefined),
     connections: integer('connections', { text: values.connections, minimum: 1 }),
     rounds: integer('rounds', { text: values.rounds ?? String(rounds), minimum: 1 }),
     secondsPerRound: positive('seconds', values.seconds ?? String(secondsPerRound[pace])),
@@ -129,12 +129,14 @@ function enginesOf({ engine, quick }: Values): readonly EngineName[] {
   return chosen;
 }
 
-/** In the order in which they are measured. */
-function operationsOf(names: readonly string[]): readonly OperationName[] {
+/** In the order in which they are measured. Lists are compared on request only: earlier versions do not have them. */
+function operationsOf(names: readonly string[], isComparison: boolean): readonly OperationName[] {
   const unknown = names.find((name) => !operationNames.some((known) => known === name));
   if (unknown !== undefined)
     throw new Error(`--operation ${unknown} must be one of ${operationNames.join(', ')}`);
-  return operationNames.filter((name) => names.length === 0 || names.includes(name));
+  return operationNames.filter((name) =>
+    names.length === 0 ? name !== 'list' || !isComparison : names.includes(name),
+  );
 }
 
 function positive(name: string, text: string): number {

@@ -134,7 +134,7 @@ function withFields(
   fields: readonly (keyof DetailRecord)[] | undefined,
 ): Partial<DetailRecord> {
   if (!fields) return record;
-  return Object.fromEntries(fields.map((name) => [name, record[name]])) as Partial<DetailRecord>;
+  return Object.fromEntries(fields.map((name) => [name, record[name]]));
 }
 
 const cardList = {

@@ -83,20 +83,20 @@ const recordFields = Object.keys(detailGiftCardSchema.properties) as (keyof Deta
 const fieldsLengthMax = 2 * recordFields.join(',').length;
 
 const namedFields = field<readonly (keyof DetailRecord)[]>(
-  Type.Array(Type.Enum([...recordFields]), {
-    minItems: 1,
+  Type.String({
+    pattern: '^[a-z_]+(?:,[a-z_]+)*$',
     description:
       'Only these fields of each card, separated by commas, in the order of the record. By default all fields.',
-    examples: [['id', 'balance', 'state']],
+    examples: ['id,balance,state'],
   }),
   (value) => {
-    const names = Array.isArray(value) ? (value as readonly unknown[]) : [];
+    const isShort = typeof value === 'string' && value.length <= fieldsLengthMax;
+    const names: readonly string[] = isShort ? value.split(',') : [''];
     const found = recordFields.filter((name) => names.includes(name));
-    return names.length > 0 && names.every((name) => found.some((known) => known === name))
+    return names.every((name) => found.some((known) => known === name))
       ? accepted(found)
       : rejected(`must be names of fields, separated by commas: ${recordFields.join(', ')}`);
   },
-  (list) => (list.length > fieldsLengthMax ? list : list.split(',').map((name) => name.trim())),
 );
 
 /** The filters of cards, without the customer. */

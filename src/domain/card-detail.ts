@@ -7,7 +7,7 @@
  */
 
 import { stateOf, type Card } from './card.ts';
-import { deliveryStates, stateAt, type EmailDelivery } from './email.ts';
+import { deliveryStates } from './email.ts';
 
 export const detailStates = ['active', 'scheduled', 'empty', 'expired', 'disabled'] as const;
 
@@ -17,14 +17,6 @@ export type DetailState = (typeof detailStates)[number];
 export const emailStatuses = ['none', ...deliveryStates] as const;
 
 export type EmailStatus = (typeof emailStatuses)[number];
-
-/** The newest email with a card's code. */
-type CardEmail = Pick<EmailDelivery, 'state' | 'nextAt'>;
-
-/** @param now the instant (ms) at which a scheduled email that is due is `queued`. */
-export function emailStatusOf(email: CardEmail | null, now: number): EmailStatus {
-  return email ? stateAt(email, now) : 'none';
-}
 
 /** The day on which a card has a state, and the status of its email then. */
 export type CardMoment = {

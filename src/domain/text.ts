@@ -29,7 +29,7 @@ export function parseText(value: unknown, lengthMax: number = textLengthMax): Pa
 const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 /** Invisible characters that scripts and emoji need within a word: the joiners, and the emoji presentation. */
-const joining = /[\u200C\u200D\uFE0F]/g;
+const joining = /\u200C|\u200D|\uFE0F/g;
 
 /**
  * Parses a text on one line, such as a name, in normalization form C and without surrounding spaces. Returns null for an

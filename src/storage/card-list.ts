@@ -88,7 +88,7 @@ const amountMax = 2n ** 63n - 1n;
 const idSlackMs = 60 * 60 * 1_000;
 
 /** The ids that the cards of a filter can have. Ids grow with time. */
-export function idsOf({ createdAt }: CardFilter): Range<number> {
+function idsOf({ createdAt }: CardFilter): Range<number> {
   if (!createdAt) return { min: 1, max: idMax };
   const { min, max } = createdAt;
   return {
@@ -119,11 +119,15 @@ function scheduledAt(now: number): Part {
     limit 1)`;
 }
 
+/** 1 if a condition is absent, so that it is true for every card. */
+function any(value: unknown): number {
+  return Number(value === null);
+}
+
 /** Whether the card `g` meets the filter. The states are those of `detailStateOf`. */
 function isMet({ filter, today, now }: Listed): Part {
   const { state, emailStatus, customerId, orderId, lastCharacters, note, tag } = filter;
   const { createdAt, disabledAt, expiresOn, balance } = filter;
-  const any = (value: unknown): number => Number(value === null);
   const created = createdAt ?? noRange;
   const disabled = disabledAt ?? noRange;
   const expires = expiresOn ?? noDays;

@@ -110,7 +110,7 @@ export function indexedBy(index: string): Fragment {
 /** A piece of SQL that is the same on every engine, without values. */
 export function fragment(strings: TemplateStringsArray, ...written: readonly Fragment[]): Fragment {
   return new Fragment((dialect) =>
-    String.raw({ raw: strings }, ...written.map((part) => part.text(dialect))),
+    String.raw({ raw: strings }, ...written.map((piece) => piece.text(dialect))),
   );
 }
 
@@ -139,11 +139,11 @@ export class Statement<Row = unknown> {
   }
 
   text(dialect: Dialect): string {
-    let position = 0;
-    const placeholder = (): string => dialect.placeholder((position += 1));
-    const textOf = ({ strings, written: all }: Pick<Part, 'strings' | 'written'>): string =>
+    let place = 0;
+    const placeholder = (): string => dialect.placeholder((place += 1));
+    const textOf = ({ strings, written: pieces }: Pick<Part, 'strings' | 'written'>): string =>
       strings.reduce((text, next, index) => {
-        const written = all[index - 1];
+        const written = pieces[index - 1];
         if (written instanceof Fragment) return text + written.text(dialect) + next;
         if (written instanceof Part) return text + textOf(written) + next;
         const placeholders =

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { detailStateOf, type DetailState } from '../../src/domain/card-detail.ts';
 import { currencyOf } from '../../src/domain/currency.ts';
 import { addDays } from '../../src/domain/day.ts';
+import { Fault } from '../../src/domain/fault.ts';
 import { lowerLetters, searchedTag } from '../../src/domain/tags.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { issue, update } from '../../src/service/card.ts';
@@ -19,17 +20,22 @@ import {
 import { createStore } from '../../src/service/store.ts';
 import type { CardFilter, CardPosition, CardSort, DetailedCard } from '../../src/storage/card-list.ts';
 import { findCustomerByEmail } from '../../src/storage/customer.ts';
+import { listStores } from '../../src/storage/store.ts';
 import { execute, sql } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { StorageFactory } from '../support/database.ts';
+import { fillOldDatabase } from '../support/before-chains.ts';
 import {
   email,
   issueCommand,
+  manualClock,
   money,
   newStore,
+  testContext,
   updateCommand,
   type TestContext,
 } from '../support/fixtures.ts';
+import { anyCard } from '../support/list-statements.ts';
 import { openStore } from '../support/open-store.ts';
 import { seeded } from '../support/seeded.ts';
 
@@ -39,22 +45,6 @@ const today = '2026-03-15';
 const people = ['ann@example.com', 'bea@example.com', 'cem@example.com'] as const;
 const notes = [null, 'Sold at the COUNTER', 'counter 2', '100 % off_', 'Größe'] as const;
 const tagLists = [null, '\nVIP\n', '\nspring\nvip 2\n', '\nÄ\nVip\n'] as const;
-
-export const anyCard: CardFilter = {
-  state: null,
-  emailStatus: null,
-  customerId: null,
-  createdAt: null,
-  disabledAt: null,
-  expiresOn: null,
-  balance: null,
-  orderId: null,
-  lastCharacters: null,
-  note: null,
-  tag: null,
-};
-
-export const newestFirst: CardSort = { by: 'created_at', isDescending: true };
 
 type Books = { readonly storage: Storage; readonly ctx: TestContext; readonly store: Store };
 
@@ -92,10 +82,14 @@ function meets({ card, emailStatus }: DetailedCard, filter: CardFilter): boolean
   );
 }
 
+function compare<T>(left: T, right: T): number {
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+}
+
 /** The ids of the cards in the order of the sort. */
 function sortedIds(cards: readonly DetailedCard[], { by, isDescending }: CardSort): readonly number[] {
   const direction = isDescending ? -1 : 1;
-  const compare = <T>(left: T, right: T): number => (left < right ? -1 : left > right ? 1 : 0);
   return cards
     .map(({ card }) => card)
     .toSorted((left, right) => {
@@ -275,5 +269,78 @@ export function testCardLists(factory: StorageFactory): void {
       { seed, numRuns: 80 },
     ); // prettier-ignore
     assert.ok(matched > 100, `the filters found only ${matched} cards`);
+  });
+
+  test('the cards of a database of an earlier version are listed, without names and tags', async () => {
+    await using database = await factory.createDatabase();
+    const old = await fillOldDatabase(factory, database);
+    const storage = database.open();
+    await storage.migrate(factory.migrations);
+    const ctx = testContext({ masters: old.masters, clock: manualClock(Date.UTC(2026, 10, 22, 14)) });
+    const [first] = await storage.read(listStores);
+    assert.ok(first);
+    const { store } = first;
+    const rows = old.rows('gift_cards').filter((row) => row['store_id'] === store.id);
+    assert.ok(rows.length > 2);
+    for (const by of ['created_at', 'expires_on', 'balance'] as const) {
+      const sort = { by, isDescending: false };
+      const rowsMax = { found: 0, walk: 10_000, slowWalk: 2 };
+      const cards = await listAll(
+        { storage, ctx, store },
+        { filter: anyCard, sort, limit: 2 },
+        rowsMax,
+        async () => {},
+      );
+      assert.deepEqual(
+        cards.map(({ card }) => card.id).toSorted((left, right) => left - right),
+        rows.map((row) => Number(row['id'])).toSorted((left, right) => left - right),
+      );
+      for (const { card } of cards)
+        assert.deepEqual([card.senderName, card.recipientName, card.tags], [null, null, null]);
+    }
+  });
+
+  test('a sort by balance is rejected if too many cards would have to be sorted', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const at = ctx.clock.now();
+    for (let count = 0; count < 4; count += 1) await opened.issue();
+    ctx.clock.advance(3 * 3_600_000);
+    for (let count = 0; count < 3; count += 1) await opened.issue();
+    const rowsMax = { found: 2, walk: 4, slowWalk: 4 };
+    const list = (filter: CardFilter) =>
+      storage.read(() =>
+        listCards(
+          ctx,
+          { store, filter, sort: { by: 'balance', isDescending: true }, after: null, limit: 9 },
+          rowsMax,
+        ),
+      );
+    await assert.rejects(list(anyCard), (error) => error instanceof Fault && error.code === 'invalid-query');
+    const first = await list({ ...anyCard, createdAt: { min: at, max: at } });
+    assert.equal(first.cards.length, 4);
+  });
+
+  test('a page has an end and a next page, even if none of its cards meet the filter', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const { card } = await opened.issue({ note: 'found' });
+    for (let count = 0; count < 9; count += 1) await opened.issue();
+    const rowsMax = { found: 0, walk: 4, slowWalk: 4 };
+    const sort = { by: 'created_at', isDescending: true } as const;
+    const filter = { ...anyCard, note: 'found' };
+    const pages: number[][] = [];
+    let after: CardPosition | null = null;
+    do {
+      const position: CardPosition | null = after;
+      const page: CardListPage = await storage.read(() =>
+        listCards(ctx, { store, filter, sort, after: position, limit: 9 }, rowsMax),
+      );
+      pages.push(page.cards.map((found) => found.card.id));
+      after = page.next;
+    } while (after !== null);
+    assert.deepEqual(pages, [[], [], [card.id]]);
+    const count = await storage.read(() => countCards(ctx, { store, filter }, rowsMax));
+    assert.deepEqual(count, { count: 0, isExact: false });
   });
 }

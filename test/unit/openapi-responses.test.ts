@@ -29,11 +29,17 @@ import {
 import { expectedOperations } from './openapi-expected.ts';
 import { amount, cardWith, holdWith, emailWith, transferWith, sameIds } from './samples.ts';
 
+/** Members other than records. */
+const values: Readonly<Record<string, unknown>> = { Cursor: 'x', Count: 3, Precision: 'exact' };
+
+/** Records of which a request can select fields. */
+const sparse: Readonly<Record<string, string>> = { ListedGiftCard: 'DetailedGiftCard' };
+
 test('the components are the bodies of requests, the records of responses, and the problem', () => {
   const used = new Set(expectedOperations.flatMap(({ body }) => (body ? [body.schema] : [])));
   assert.deepEqual(
     Object.keys(document.components.schemas).toSorted(),
-    [...used, ...Object.keys(shown), 'Problem'].toSorted(),
+    [...used, ...Object.keys(shown), ...Object.keys(sparse), 'Problem'].toSorted(),
   );
 });
 
@@ -92,12 +98,6 @@ const shown: Readonly<Record<string, Json>> = {
   Delivery: { ...deliveryRecordOf(delivery) },
   LoggedDelivery: { ...deliveryRecordOf(delivery), log: [attemptRecordOf(delivery.last)] },
 };
-
-/** Members other than records. */
-const values: Readonly<Record<string, unknown>> = { Cursor: 'x', Count: 3, Precision: 'exact' };
-
-/** Records of which a request can select fields. */
-const sparse: Readonly<Record<string, string>> = { ListedGiftCard: 'DetailedGiftCard' };
 
 for (const { id, statuses, response } of expectedOperations.filter((one) => one.id !== 'streamEvents')) {
   test(`${id} returns its documented response completely, and nothing else`, () => {

@@ -106,6 +106,7 @@ test('the operations and four pages are documented with unique names', () => {
     described.map(({ path, method, operation }) => `${operation.operationId} ${method} ${path}`).toSorted(),
     [
       'captureHold post /holds/{hold_id}/capture',
+      'countGiftCards get /gift_cards/count',
       'createGiftCard post /gift_card',
       'createHold post /gift_card/{gift_card_id}/holds',
       'createWebhook post /webhooks',
@@ -113,9 +114,12 @@ test('the operations and four pages are documented with unique names', () => {
       'debitGiftCard post /gift_card/{gift_card_id}/debit',
       'deleteWebhook delete /webhooks/{webhook_id}',
       'health get /healthz',
+      'listCustomerGiftCards get /customers/{customer_id}/gift_cards',
+      'listCustomers get /customers',
       'listDeliveries get /webhooks/{webhook_id}/deliveries',
       'listEvents get /events',
       'listGiftCardEmails get /gift_card/{gift_card_id}/deliveries',
+      'listGiftCards get /gift_cards',
       'listHistory get /gift_card/{gift_card_id}/history',
       'listHolds get /gift_card/{gift_card_id}/holds',
       'listTransactions get /gift_card/{gift_card_id}/transactions',
@@ -133,6 +137,7 @@ test('the operations and four pages are documented with unique names', () => {
       'retrieveDelivery get /webhooks/{webhook_id}/deliveries/{event_id}',
       'retrieveEvent get /events/{event_id}',
       'retrieveGiftCard get /gift_card/{gift_card_id}',
+      'retrieveGiftCardDetails get /gift_cards/{gift_card_id}',
       'retrieveHold get /holds/{hold_id}',
       'retrieveTransaction get /transactions/{transaction_id}',
       'retrieveWebhook get /webhooks/{webhook_id}',
@@ -182,7 +187,7 @@ test('every operation has a case here, and writes support dry runs', () => {
     Object.keys(expectations),
     operations.map(({ id }) => id),
   );
-  assert.equal(operations.length, 41);
+  assert.equal(operations.length, 42);
   for (const { id, query, method } of operations) {
     const isReading = method === 'GET' || id === 'lookUpGiftCard';
     assert.equal(query.includes('dry_run'), !isReading, id);
