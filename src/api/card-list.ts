@@ -11,11 +11,13 @@ import { lowerLetters, searchedTag } from '../domain/tags.ts';
 import { cardEtagOf } from '../http/etag.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { countCards, listCards, showCardDetails } from '../service/card-list.ts';
+import { cardAt, listCardsAt } from '../service/past-card.ts';
 import { today } from '../service/money.ts';
 import { showCustomer } from '../service/customer.ts';
 import type { CardFilter, CardPosition, Range } from '../storage/card-list.ts';
 import { findCustomerByEmail } from '../storage/customer.ts';
 import type { Script } from '../storage/sql.ts';
+import { asOf, recordedFromHeader } from './as-of.ts';
 import { cursorOf, nextLink, nextCursorSchema, readCursor, type CursorScope } from './cursor.ts';
 import * as examples from './examples.ts';
 import type { Values } from './field.ts';
@@ -23,8 +25,11 @@ import { limitDefault } from './list.ts';
 import { cardFilters, cardPage, customerEmail, sorts } from './list-fields.ts';
 import { read } from './operation.ts';
 
+/** The page of a list, at present or at an instant in the past. */
+const pageQuery = { ...cardPage, as_of: asOf };
+
 type SentFilters = Values<typeof cardFilters>;
-type SentPage = Values<typeof cardPage>;
+type SentPage = Values<typeof pageQuery>;
 
 /**
  * The range between two ends, of which one can be absent; null if both are.
@@ -87,16 +92,18 @@ function* pageOf(
     readonly gift_cards: Static<typeof listedGiftCardSchema>[];
     readonly next_cursor: string | null;
   };
-  readonly headers: { readonly link?: string };
+  readonly headers: { readonly link?: string; readonly 'recorded-from'?: string };
 }> {
-  const { sort: sortName = '-created_at', limit = limitDefault, cursor, fields } = query;
+  const { sort: sortName = '-created_at', limit = limitDefault, cursor, fields, as_of: instant } = query;
   const filter = filterOf(query, customerId);
   const { publicIds } = ctx.keys;
-  const scope: CursorScope = ['gift_cards', store.id, sortName, filter];
+  const scope: CursorScope = ['gift_cards', store.id, sortName, filter, instant];
   const after = cursor === undefined ? null : positionIn(ctx, scope, cursor);
-  const { cards, next } = yield* listCards(ctx, { store, filter, sort: sorts[sortName], after, limit });
+  const command = { store, filter, sort: sorts[sortName], after, limit };
+  const past = instant === undefined ? null : yield* listCardsAt(ctx, command, instant);
+  const { cards, next } = past ?? (yield* listCards(ctx, command));
   const nextCursor = next && cursorOf(ctx, scope, contentOf(ctx, next));
-  const day = today(ctx, store);
+  const day = past?.today ?? today(ctx, store);
   return {
     body: {
       gift_cards: cards.map(({ card, emailStatus }) =>
@@ -104,7 +111,10 @@ function* pageOf(
       ),
       next_cursor: nextCursor,
     },
-    headers: nextLink(requestContext, nextCursor),
+    headers: {
+      ...nextLink(requestContext, nextCursor),
+      ...(past && recordedFromHeader(past.cards, past)),
+    },
   };
 }
 
@@ -134,11 +144,11 @@ const cardList = {
     next_cursor: nextCursorSchema,
   },
   example: { gift_cards: [examples.detailedCard], next_cursor: examples.exampleCursor },
-  headers: ['Link'] as const,
+  headers: ['Link', 'Recorded-From'] as const,
 };
 
 const pagesText =
-  'All filters can be combined. The service reads a bounded number of cards for one page, so a page can have fewer cards than `limit`, or none, and still have a next page: continue until `next_cursor` is null. Cards that are issued between two pages do not shift the others; a card whose balance or expiry changes can move to another page of a list that is sorted by it.';
+  'All filters can be combined. The service reads a bounded number of cards for one page, so a page can have fewer cards than `limit`, or none, and still have a next page: continue until `next_cursor` is null. Cards that are issued between two pages do not shift the others; a card whose balance or expiry changes can move to another page of a list that is sorted by it. With `as_of`, the filters apply to the cards as they were then, the only order is that of creation, and the service compares at most 150 cards for one page.';
 
 export const listGiftCards = read({
   id: 'listGiftCards',
@@ -147,7 +157,7 @@ export const listGiftCards = read({
   tag: 'Gift cards',
   summary: 'List gift cards',
   description: `Returns the store’s gift cards, newest first, each with everything except its code. ${pagesText}`,
-  query: { ...cardFilters, email: customerEmail, ...cardPage },
+  query: { ...cardFilters, email: customerEmail, ...pageQuery },
   response: cardList,
   errors: [],
   sample: { query: 'state=active&balance_min=10.00&limit=50' },
@@ -191,17 +201,29 @@ export const retrieveGiftCardDetails = read({
   tag: 'Gift cards',
   summary: 'Retrieve a gift card’s details',
   description:
-    'Returns the record of the gift card, and also its state, the held and available amounts, the status of its email, names and tags. The `ETag` is that of the card. It does not change when an email is delivered or the card expires, so such a response is never a 304.',
+    'Returns the record of the gift card, and also its state, the held and available amounts, the status of its email, names and tags. The `ETag` is that of the card. It does not change when an email is delivered or the card expires, so such a response is never a 304. With `as_of`, the card is as it was then: 404 if it did not exist yet; the `ETag` matches no version; texts that were erased since are null; emails that were deleted since do not count.',
+  query: { as_of: asOf },
   response: {
     description: 'The gift card.',
     members: { gift_card: detailGiftCardSchema },
     example: { gift_card: examples.detailedCard },
-    headers: ['ETag'],
+    headers: ['ETag', 'Recorded-From'],
   },
   isConditional: true,
   errors: ['not-found'],
-  *run({ ctx, store, ids }) {
+  *run({ ctx, store, ids, query }) {
     const { publicIds } = ctx.keys;
+    if (query.as_of !== undefined) {
+      const past = yield* cardAt(store, ids.gift_card_id, query.as_of);
+      return {
+        body: { gift_card: detailRecordOf(publicIds, past.card, past) },
+        headers: {
+          etag: cardEtagOf(publicIds, { ...past.card, version: 0 }),
+          ...recordedFromHeader([past], past),
+        },
+        isVolatile: true,
+      };
+    }
     const found = yield* showCardDetails(ctx, { storeId: store.id, cardId: ids.gift_card_id });
     const { card, emailStatus, expiredHeld } = found;
     const gift_card = detailRecordOf(publicIds, card, { today: today(ctx, store), emailStatus });
@@ -221,7 +243,7 @@ export const listCustomerGiftCards = read({
   tag: 'Customers',
   summary: 'List a customer’s gift cards',
   description: `Returns the gift cards of which the customer is the customer or the recipient, newest first. ${pagesText}`,
-  query: { ...cardFilters, ...cardPage },
+  query: { ...cardFilters, ...pageQuery },
   response: cardList,
   errors: ['not-found'],
   sample: { query: 'state=active' },

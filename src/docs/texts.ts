@@ -82,6 +82,11 @@ export const headers = {
       '`not-configured`: the card would have been emailed, but the service has no mail server (`SMTP_URL`). Absent otherwise.',
     schema: { ...text, const: 'not-configured' },
   },
+  'Recorded-From': {
+    description:
+      'The time from which all changes of cards are recorded. Present if `as_of` is before it and a card in the response is older: its balance and held amount are exact, but its other fields are those of this time, except a later `disabled_at`.',
+    schema: { ...text, format: 'date-time' },
+  },
   Location: { description: 'The path of the new record.', schema: { ...text, format: 'uri-reference' } },
   'Cache-Control': { description: 'Always `no-store`.', schema: { ...text, const: 'no-store' } },
   'X-Request-Id': { description: 'The id of the request: the client’s own, if it is valid.', schema: text },

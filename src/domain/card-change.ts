@@ -14,7 +14,10 @@ type TrackedField = {
   readonly isPersonal: boolean;
 };
 
-/** The fields whose changes are recorded, by their names in the API and in the table, and in the order of the entries. `code` has the last characters of the code. */
+/**
+ * The fields whose changes are recorded, by their names in the API and in the table. `code` has the last characters of
+ * the code.
+ */
 export const trackedFields = Object.freeze({
   expires_on: { property: 'expiresOn', isPersonal: false },
   disabled_at: { property: 'disabledAt', isPersonal: false },

@@ -236,6 +236,8 @@ export function toChange(row: ChangeRow): CardChange {
   };
 }
 
+// A cross join makes SQLite read the walk first, and find each change by its id.
+
 /** Returns undefined if the store has no change with this id. */
 export function* findChange(storeId: number, id: number): Script<CardChange | undefined> {
   const row = yield* first(sql<ChangeRow>`
@@ -257,10 +259,9 @@ export function* listChangesBefore(
       from gift_cards g where g.store_id = ${storeId} and g.id = ${cardId}
       union all
       select c.previous_id, l.place + 1 from listed l
-      join card_changes c on c.store_id = ${storeId} and c.id = l.id
-      where l.place < ${limit}
+      cross join card_changes c where c.store_id = ${storeId} and c.id = l.id and l.place < ${limit}
     )
-    select ${changes.of('c')} from listed l join card_changes c on c.store_id = ${storeId} and c.id = l.id
+    select ${changes.of('c')} from listed l cross join card_changes c where c.store_id = ${storeId} and c.id = l.id
     order by l.place`);
   return rows.map(toChange);
 }
@@ -281,10 +282,9 @@ export function* listChangesAfter(
         ), (select g.last_change_id from gift_cards g where g.store_id = ${storeId} and g.id = ${cardId}))
       union all
       select c.id, c.previous_id, c.sequence from listed l
-      join card_changes c on c.store_id = ${storeId} and c.id = l.previous_id
-      where c.sequence > ${after}
+      cross join card_changes c where c.store_id = ${storeId} and c.id = l.previous_id and c.sequence > ${after}
     )
-    select ${changes.of('c')} from listed l join card_changes c on c.store_id = ${storeId} and c.id = l.id
+    select ${changes.of('c')} from listed l cross join card_changes c where c.store_id = ${storeId} and c.id = l.id
     order by c.sequence limit ${limit}`);
   return rows.map(toChange);
 }
@@ -300,16 +300,16 @@ export function* listChanges(
   const rows = yield* all(sql<ChangeRow & { readonly chain_of: bigint }>`
     with recursive chain (chain_of, id, previous_id, sequence) as (
       select g.id, c.id, c.previous_id, c.sequence from gift_cards g
-      join card_changes c on c.store_id = ${storeId} and c.id = g.last_change_id
-      where g.store_id = ${storeId} and g.id > ${after} and g.id <= ${upTo}
+      cross join card_changes c
+      where c.store_id = ${storeId} and c.id = g.last_change_id and g.store_id = ${storeId} and g.id > ${after} and g.id <= ${upTo}
       union all
       select l.chain_of, c.id, c.previous_id, c.sequence from chain l
-      join card_changes c on c.store_id = ${storeId} and c.id = l.previous_id
+      cross join card_changes c where c.store_id = ${storeId} and c.id = l.previous_id
       -- Ends even if rows that were tampered with refer to each other.
-      where c.sequence < l.sequence
+      and c.sequence < l.sequence
     )
     select l.chain_of, ${auditedChanges.of('c')} from chain l
-    join card_changes c on c.store_id = ${storeId} and c.id = l.id
+    cross join card_changes c where c.store_id = ${storeId} and c.id = l.id
     order by l.chain_of, c.sequence`);
   return rows.map((row) => ({ chainOf: Number(row.chain_of), ...auditedChanges.read(row) }));
 }

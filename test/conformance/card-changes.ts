@@ -10,10 +10,11 @@ import { credit, debit } from '../../src/service/spend.ts';
 import { changeStore } from '../../src/service/store.ts';
 import { verify } from '../../src/service/verify.ts';
 import { eraseChangeTexts, listChanges } from '../../src/storage/card-change.ts';
-import { all, execute, sql, type Statement } from '../../src/storage/sql.ts';
+import { all, execute, sql, type Script, type Statement } from '../../src/storage/sql.ts';
 import { findStorePast, timeZoneAt } from '../../src/storage/store-change.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { money, updateCommand } from '../support/fixtures.ts';
+import { interrupted } from '../support/interleave.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
 
 const all1 = { after: 0, upTo: Number.MAX_SAFE_INTEGER };
@@ -214,4 +215,62 @@ export function testCardChanges(factory: StorageFactory): void {
         /append-only/,
       );
   });
-}
+
+  test('concurrent updates of one card by two processes are all recorded, each after the one before', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store, database } = opened;
+    const other = database.open();
+    const { card } = await opened.issue({ note: 'n0' });
+    const notes = Array.from({ length: 40 }, (_, index) => `n${index + 1}`);
+    await Promise.all(
+      notes.map((note, index) =>
+        (index % 2 === 0 ? storage : other).write(() => update(ctx, updateCommand(store, card.id, { note }))),
+      ),
+    );
+    const chain = await changesOf(opened);
+    assert.deepEqual(chain.map(({ sequence }) => sequence), notes.map((_, index) => index + 1));
+    const values = chain.map(({ texts }) => (JSON.parse(texts ?? '') as { note: string[] }).note.slice(1));
+    assert.deepEqual(values.map(([old]) => old), ['n0', ...values.slice(0, -1).map(([, next]) => next)]);
+    assert.deepEqual(new Set(values.map(([, next]) => next)), new Set(notes));
+    await assertSound(opened);
+  });
+
+  test('an update that another change interrupts before it writes is recorded once', async () => {
+    const started = new Set<string>();
+    for (const name of ['update', 'rotate', 'debit', 'disable'] as const) {
+        await using opened = await openStore(factory, { undoWindowMinutes: 15 });
+        const { storage, ctx, store } = opened;
+        const { card } = await opened.issue({ note: 'before' });
+        let interruptions = 0;
+        const scripts = {
+          update: () => update(ctx, updateCommand(store, card.id, { note: `by ${interruptions}` })),
+          rotate: () => rotateCode(ctx, { store, cardId: card.id, actor: 'other', versions: null }),
+          debit: () =>
+            debit(ctx, {
+              store, cardId: card.id, actor: 'other', reference: null, note: null, orderId: null, versions: null,
+              amount: money('1'), partial: true,
+            }),
+          disable: () => update(ctx, updateCommand(store, card.id, { disable: true })),
+        } as const;
+        const by = function* (): Script<void> {
+          interruptions += 1;
+          if (interruptions === 1) yield* scripts[name]();
+        };
+        const own = () => update(ctx, updateCommand(store, card.id, { note: 'own', expiresOn: null }));
+        await storage.write(() => interrupted(own(), { after: 1, by }));
+        if (interruptions > 0) started.add(name);
+        const fields = (await changesOf(opened)).map(({ fields: json }) => (JSON.parse(json) as string[][])[0]?.[0]);
+        const others = { update: 'note', rotate: 'code', debit: null, disable: 'disabled_at' }[name];
+        // A retry takes the interruption back.
+        const alone = JSON.stringify(['note']);
+        const both = JSON.stringify(others === null ? ['note'] : [others, 'note']);
+        assert.ok([alone, both].includes(JSON.stringify(fields)), `${name}: ${JSON.stringify(fields)}`);
+        const [present] = await storage.read(() =>
+          all(sql<{ note: string }>`select note from gift_cards where id = ${card.id}`),
+        );
+        assert.equal(present?.note, 'own');
+        await assertSound(opened);
+      }
+    assert.equal(started.size, 4);
+  });
+} // prettier-ignore

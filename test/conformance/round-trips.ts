@@ -14,6 +14,8 @@ import {
   findSignedStore,
   recordTokenUses,
 } from '../../src/service/caller.ts';
+import { listCardHistory } from '../../src/service/card-history.ts';
+import { cardAt } from '../../src/service/past-card.ts';
 import { listCardHolds, listCardTransfers, showTransfer } from '../../src/service/history.ts';
 import { capture, expireHolds, placeHold, showHold, voidOpenHold } from '../../src/service/hold.ts';
 import { withIdempotencyKey } from '../../src/service/idempotency.ts';
@@ -210,6 +212,17 @@ const operations: readonly Operation[] = [
     awaited: [2, 2],
     prepare: (shop) => disabling(shop, true),
     script: ({ ctx, store, card }) => reenableCard(ctx, { store, cardId: card.id, actor: 'test', versions: null }),
+  },
+
+  {
+    name: 'first page of the history of changes',
+    awaited: [3],
+    script: ({ ctx, store, card }) => listCardHistory(ctx, { store, cardId: card.id }, page),
+  },
+  {
+    name: 'card at an instant',
+    awaited: [2],
+    script: ({ ctx, store, card }) => cardAt(store, card.id, ctx.clock.now()),
   },
 
   { name: 'debit', awaited: [1, 1], script: ({ ctx, movement }) => debit(ctx, { ...movement, amount, partial: false }) },

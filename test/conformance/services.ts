@@ -12,6 +12,7 @@ import { testCardLists } from './card-lists.ts';
 import { testEvents } from './events.ts';
 import { testIdempotency } from './idempotency.ts';
 import { testInterleaving } from './interleaving.ts';
+import { testChangeMigration } from './change-migration.ts';
 import { testChainMigration } from './chain-migration.ts';
 import { testCodes } from './codes.ts';
 import { testKeys } from './keys.ts';
@@ -22,6 +23,7 @@ import { testRoundTrips } from './round-trips.ts';
 import { testSearch } from './search.ts';
 import { testUpdates } from './updates.ts';
 import { testVerification } from './verification.ts';
+import { testVerifiedChanges } from './verified-changes.ts';
 import { testVerifiedRows } from './verified-rows.ts';
 import { testWebhooks } from './webhooks.ts';
 
@@ -38,10 +40,12 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: stores and tokens`, () => testAccess(factory));
   suite(`${name}: round trips`, () => testRoundTrips(factory));
   suite(`${name}: migration of the chains`, () => testChainMigration(factory));
+  suite(`${name}: migration of changes`, () => testChangeMigration(factory));
   suite(`${name}: codes`, () => testCodes(factory));
   suite(`${name}: keys`, () => testKeys(factory));
   suite(`${name}: verify`, () => testVerification(factory));
   suite(`${name}: verify, other tables`, () => testVerifiedRows(factory));
+  suite(`${name}: verify, changes`, () => testVerifiedChanges(factory));
   suite(`${name}: events`, () => testEvents(factory));
   suite(`${name}: emails`, () => testEmails(factory));
   suite(`${name}: webhooks`, () => testWebhooks(factory));

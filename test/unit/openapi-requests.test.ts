@@ -74,6 +74,7 @@ test('the schema of a parameter outside the body accepts exactly the values that
     'query note': [['x', 'é'.repeat(100)], ['', 'x'.repeat(101), null]],
     'query tag': [['VIP', 'é'.repeat(40)], ['', 'x'.repeat(41), null]],
     'query sort': [['created_at', '-created_at', 'balance', '-balance', 'expires_on', '-expires_on'], ['', 'id', '+balance', null]],
+    'query as_of': [['2026-08-15T12:37:38Z', '2026-08-15T12:37:38.5+02:00'], [...noTimes, '2026-08-15', '2026-08-15T12:37Z']],
     'query cursor': [['WzFd.kM0vWn1pSZ5m7yqg0Y3r1A'], ['x'.repeat(124), null]],
     'query fields': [['id', 'id,balance', 'tags,id'], ['', 'id,', 'id, balance', null]],
     'query last_characters': [['7f3k', '7F3K'], ['7f3', '7f3kk', '7f-k', null]],

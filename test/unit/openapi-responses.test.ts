@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { customerRecordOf } from '../../src/domain/customer.ts';
+import type { HistoryEntry } from '../../src/domain/card-history.ts';
+import { historyRecordOf } from '../../src/domain/history-record.ts';
 import { emailRecordOf } from '../../src/domain/email-record.ts';
 import { eventJson } from '../../src/domain/event.ts';
 import { eventTypes } from '../../src/domain/event-type.ts';
@@ -76,6 +78,15 @@ const delivery = {
   last: { at: 3, durationMs: 41, result: { kind: 'responded', status: 503, body: 'no' } },
 } as const satisfies Delivery;
 
+const historyEntry: HistoryEntry = {
+  id: 7,
+  kind: 'changed',
+  at: 0,
+  actor: 'api_client:7',
+  state: 'active',
+  changes: [{ field: 'note', old: null, new: 'Tulips' }],
+};
+
 /** A sample of each kind of record as the service sends it. */
 const shown: Readonly<Record<string, Json>> = {
   GiftCard: plain,
@@ -85,6 +96,7 @@ const shown: Readonly<Record<string, Json>> = {
   SpendableGiftCard: { ...spendableRecordOf(sameIds, cardWith({ held: amount(400n) })) },
   DetailedGiftCard: { ...detailRecordOf(sameIds, cardWith(), { today: '2026-03-15', emailStatus: 'sent' }) },
   Transaction: { ...transactionOf(sameIds, transferWith()) },
+  HistoryEntry: { ...historyRecordOf(sameIds, historyEntry) },
   Hold: { ...holdRecordOf(sameIds, holdWith(), 0) },
   Customer: {
     ...customerRecordOf(sameIds, { id: 51, email: 'ada@example.com', storefrontCustomerId: 7, createdAt: 0 }),
@@ -115,7 +127,7 @@ for (const { id, statuses, response } of expectedOperations.filter((one) => one.
         name,
         one,
         isSparse: last in sparse,
-        wrap: (value: unknown) => (name.endsWith('s') ? [value] : value),
+        wrap: (value: unknown) => (name.endsWith('s') || name === 'history' ? [value] : value),
       };
     });
     const whole: Json = {
