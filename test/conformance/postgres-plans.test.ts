@@ -17,7 +17,6 @@ const digest = Uint8Array.of(1);
 const lookups: Readonly<Record<string, Script<unknown>>> = {
   'an idempotency key': findIdempotencyRecords({
     storeId: 1,
-    apiClientId: 1,
     digests: [digest],
     plain: digest,
   }),
