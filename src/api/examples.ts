@@ -5,6 +5,9 @@ import type { PublicId } from '../domain/public-id.ts';
 import {
   giftCardSchema,
   type BalanceRecord,
+  type ChainEntryRecord,
+  type CheckpointKeyRecord,
+  type CheckpointRecord,
   type CustomerRecord,
   type DeliveryRecord,
   type GiftCardRecord,
@@ -103,6 +106,31 @@ export const exampleEmail: EmailRecord = {
   cancel_reason: null,
   ended_at: '2026-08-15T12:37:39Z',
 };
+
+export const logName = 'flowers.example/largesse/1f6c2a90';
+
+export const checkpoint: CheckpointRecord = {
+  id: 244212390001,
+  size: 7,
+  root: 'acuKcZf1YLkc3wKWdE5Afuqt/OV/oSKLVM5Qvjj1jhI=',
+  created_at: '2026-08-16T04:00:09Z',
+  day: '2026-08-15',
+  note: `${logName}\n7\nacuKcZf1YLkc3wKWdE5Afuqt/OV/oSKLVM5Qvjj1jhI=\n\n— ${logName} 5TzDZ7p1…\n`,
+};
+
+export const checkpointKey: CheckpointKeyRecord = {
+  key: `${logName}+e53cc367+AQhl6l8vkG0/2Rh3mnY7bXkJXl1Zcz1oeYlN3xQmT2bP`,
+  created_at: '2026-08-16T04:00:09Z',
+  is_current: true,
+};
+
+export const chainEntry: ChainEntryRecord = {
+  content:
+    '["transfer/2",244200000001,244212358001,1,244212358002,"issue","25.00","USD","sales","card","25.00","api_client:7103421182",null,null,null,null,1786797458000,"q83vEjRWeJCrze8SNFZ4kA==",["2031-12-31",null]]',
+  hash: 'TiTmKtiByMLMIEgRDM3LFaAhSjAbLA7RP6vfZFYRXl8=',
+};
+
+export const inclusionProof = `c2sp.org/tlog-proof@v1\nindex 6\nuc3ZWkJU2tz5qX9Rz7Q6mJQ3bWgYf3mTq0zq1Zz3dYo=\n\n${checkpoint.note}`;
 
 export const event = {
   id: pathIds.event_id.example,

@@ -7,6 +7,13 @@ import {
   searchGiftCard,
   updateGiftCard,
 } from './cards.ts';
+import {
+  createCheckpoint,
+  listCheckpointKeys,
+  listCheckpoints,
+  proveConsistency,
+  proveGiftCard,
+} from './checkpoints.ts';
 import { retrieveCustomer, updateCustomer } from './customers.ts';
 import { listGiftCardEmails, notifyGiftCardHolder, rotateGiftCardCode } from './emails.ts';
 import { listEvents, redeliverEvent, retrieveEvent, streamEvents } from './events.ts';
@@ -48,6 +55,12 @@ export const operations = [
 
   retrieveCustomer, // GET /customers/:customer_id
   updateCustomer, // PUT /customers/:customer_id
+
+  listCheckpoints, // GET /checkpoints
+  createCheckpoint, // POST /checkpoints
+  proveConsistency, // GET /checkpoints/consistency
+  listCheckpointKeys, // GET /checkpoints/key
+  proveGiftCard, // GET /gift_card/:gift_card_id/proof
 
   listEvents, // GET /events
   streamEvents, // GET /events/stream

@@ -317,6 +317,56 @@ export const loggedDeliverySchema = closedObject(
   'A delivery with all its attempts.',
 );
 
+const base64Hash = '^[A-Za-z0-9+/]{43}=$';
+
+export const checkpointSchema = closedObject(
+  {
+    id,
+    size: Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'The number of entries in the log.',
+    }),
+    root: Type.String({ pattern: base64Hash, description: 'The root of the log’s tree, base64.' }),
+    created_at: timestamp(),
+    day: nullable(
+      Type.String({ format: 'date' }),
+      'The day that ended before a daily checkpoint, in the store’s time zone; null: created on demand.',
+    ),
+    note: Type.String({
+      description:
+        'The checkpoint as a signed note (c2sp.org/tlog-checkpoint): name of the log, size, root, and signatures.',
+    }),
+  },
+  'A signed statement of the size and the root of the store’s log. Whoever keeps it can detect a later change of an entry that it covers.',
+);
+export type CheckpointRecord = Readonly<Static<typeof checkpointSchema>>;
+
+export const checkpointKeySchema = closedObject(
+  {
+    key: Type.String({
+      description: 'The verifier key (c2sp.org/signed-note): name of the log, key id and public key.',
+    }),
+    created_at: nullable(timestamp(), 'When it first signed a checkpoint; null: it has signed none yet.'),
+    is_current: Type.Boolean({ description: 'Whether new checkpoints are signed with it.' }),
+  },
+  'A public key of the store’s checkpoints.',
+);
+export type CheckpointKeyRecord = Readonly<Static<typeof checkpointKeySchema>>;
+
+export const chainEntrySchema = closedObject(
+  {
+    content: Type.String({ description: 'The text that was hashed.' }),
+    hash: Type.String({
+      pattern: base64Hash,
+      description:
+        'SHA-256 of the hash of the entry before (32 zero bytes before the first) and the content, base64.',
+    }),
+  },
+  'An entry of a card’s chain.',
+);
+export type ChainEntryRecord = Readonly<Static<typeof chainEntrySchema>>;
+
 export const eventSchema = closedObject(
   {
     id,
@@ -348,6 +398,7 @@ export const eventSchema = closedObject(
         ),
         webhook: Type.Optional(webhookSchema),
         delivery: Type.Optional(emailDeliverySchema),
+        checkpoint: Type.Optional(checkpointSchema),
       },
       'The records concerned, as they were at that time.',
     ),

@@ -26,6 +26,7 @@ const cardId = 'path gift_card_id required';
 const holdId = 'path hold_id required';
 const events = 'read_events';
 const webhooks = 'manage_webhooks';
+const reports = 'read_reports';
 const transactionId = 'path transaction_id required';
 const customerId = 'path customer_id required';
 const webhookId = 'path webhook_id required';
@@ -51,7 +52,7 @@ export type Expected = {
   readonly parameters: readonly string[];
   readonly body?: {
     readonly schema: string;
-    readonly wrapper: 'gift_card' | 'transaction' | 'hold' | 'webhook' | 'event' | 'customer';
+    readonly wrapper: 'gift_card' | 'transaction' | 'hold' | 'webhook' | 'event' | 'customer' | 'checkpoint';
     readonly required: boolean;
   };
   readonly response: Readonly<Record<string, string>>;
@@ -264,6 +265,47 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     parameters: [customerId, ...inWrites],
     body: { schema: 'UpdateCustomer', wrapper: 'customer', required: false },
     response: { customer: 'Customer' },
+    headers: [],
+  },
+  listCheckpoints: {
+    scopes: [reports],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: [...page],
+    response: { checkpoints: 'Checkpoint' },
+    headers: ['Link'],
+  },
+  createCheckpoint: {
+    scopes: [reports],
+    statuses: ['201', ...anywhere, ...ofWrites],
+    codes: [],
+    parameters: [...inWrites],
+    body: { schema: 'Nothing', wrapper: 'checkpoint', required: false },
+    response: { checkpoint: 'Checkpoint' },
+    headers: [],
+  },
+  proveConsistency: {
+    scopes: [reports],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: ['query from required', 'query to required'],
+    response: { from: 'integer', to: 'integer', hashes: 'array' },
+    headers: [],
+  },
+  listCheckpointKeys: {
+    scopes: [reports],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [],
+    response: { name: 'string', keys: 'CheckpointKey' },
+    headers: [],
+  },
+  proveGiftCard: {
+    scopes: [read],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [cardId, 'query limit', 'query after'],
+    response: { entries: 'ChainEntry', length: 'integer', proof: 'string', proven: 'integer' },
     headers: [],
   },
   listEvents: {

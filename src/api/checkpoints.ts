@@ -1,0 +1,182 @@
+/** Checkpoints of the store's log, and proofs. */
+
+import Type from 'typebox';
+import { checkpointRecordOf } from '../domain/checkpoint.ts';
+import { formatInstantOrNull } from '../domain/day.ts';
+import { accepted, rejected } from '../domain/parsed.ts';
+import {
+  chainEntrySchema,
+  checkpointKeySchema,
+  checkpointSchema,
+  type ChainEntryRecord,
+} from '../domain/schemas.ts';
+import * as service from '../service/checkpoint.ts';
+import type { ChainText } from '../storage/chain.ts';
+import { noFields } from './documentation.ts';
+import * as examples from './examples.ts';
+import { field, integerFromForm, required } from './field.ts';
+import { limit, list, recordsOf } from './list.ts';
+import { read, write } from './operation.ts';
+
+export const listCheckpoints = list({
+  id: 'listCheckpoints',
+  path: '/checkpoints',
+  scopes: ['read_reports'],
+  tag: 'Verification',
+  summary: 'List checkpoints',
+  description:
+    'Returns the checkpoints of the store’s log, newest first. The service creates one after the end of each day in the store’s time zone, unless nothing was added to the log since the last one. The event `checkpoint.created` publishes each of them. `Link` has the neighboring pages.',
+  member: 'checkpoints',
+  record: checkpointSchema,
+  example: examples.checkpoint,
+  responseDescription: 'A page of checkpoints.',
+  cursor: { isPublic: false, of: ({ id }) => id },
+  errors: [],
+  sample: { query: 'limit=50' },
+  *page({ store }, page) {
+    return recordsOf(yield* service.listStoreCheckpoints(store.id, page), checkpointRecordOf);
+  },
+});
+
+export const createCheckpoint = write({
+  id: 'createCheckpoint',
+  method: 'POST',
+  path: '/checkpoints',
+  scopes: ['read_reports'],
+  tag: 'Verification',
+  summary: 'Create a checkpoint',
+  description:
+    'Adds new entries to the log, at most 2,000, and signs its size and root. The background job adds entries about a second after their commit, so a checkpoint seldom lacks one. If nothing was added since the last checkpoint, the operation returns that one.',
+  body: noFields('checkpoint'),
+  response: {
+    status: 201,
+    description: 'The checkpoint.',
+    members: { checkpoint: checkpointSchema },
+    example: { checkpoint: examples.checkpoint },
+  },
+  errors: [],
+  sample: { body: null },
+  *run({ ctx, store }) {
+    return { body: { checkpoint: checkpointRecordOf(yield* service.createCheckpoint(ctx, store)) } };
+  },
+});
+
+function sizeField(description: string) {
+  return required(
+    field(
+      Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description }),
+      (value) =>
+        typeof value === 'number' && value <= Number.MAX_SAFE_INTEGER
+          ? accepted(value)
+          : rejected('must be the size of a checkpoint'),
+      integerFromForm,
+    ),
+  );
+}
+
+const hash = Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$' });
+
+export const proveConsistency = read({
+  id: 'proveConsistency',
+  path: '/checkpoints/consistency',
+  scopes: ['read_reports'],
+  tag: 'Verification',
+  summary: 'Prove that a checkpoint continues another',
+  description:
+    'Returns a consistency proof (RFC 9162, section 2.1.4): with it and the roots of both checkpoints, a client verifies that the log still begins with the entries that it had at the earlier checkpoint.',
+  query: {
+    from: sizeField('The size of the earlier checkpoint.'),
+    to: sizeField('The size of the later checkpoint, at most the present size of the log.'),
+  },
+  response: {
+    description: 'The proof.',
+    members: {
+      from: Type.Integer({ minimum: 1 }),
+      to: Type.Integer({ minimum: 1 }),
+      hashes: Type.Array(hash, { description: 'The hashes of the proof, base64.' }),
+    },
+    example: { from: 4, to: 7, hashes: [examples.checkpoint.root] },
+  },
+  errors: [],
+  sample: { query: 'from=4&to=7' },
+  *run({ store, query: { from, to } }) {
+    const hashes = yield* service.proveConsistency(store.id, { from, to });
+    return { body: { from, to, hashes: hashes.map((one) => one.toBase64()) } };
+  },
+});
+
+export const listCheckpointKeys = read({
+  id: 'listCheckpointKeys',
+  path: '/checkpoints/key',
+  scopes: ['read_reports'],
+  tag: 'Verification',
+  summary: 'Retrieve the public keys of checkpoints',
+  description:
+    'Returns the verifier keys (c2sp.org/signed-note) of the store’s log: the current one first, and those before it. The first checkpoint of a new key is also signed with the key before it. Keep the key of your first checkpoint: a key that you retrieve later is trustworthy only if that one has signed a checkpoint together with it. Responds with 404 until the log has its first entry.',
+  response: {
+    description: 'The keys.',
+    members: {
+      name: Type.String({ description: 'The name of the log, the first line of each checkpoint.' }),
+      keys: Type.Array(checkpointKeySchema),
+    },
+    example: { name: examples.logName, keys: [examples.checkpointKey] },
+  },
+  errors: ['not-found'],
+  *run({ ctx, store }) {
+    const { name, keys } = yield* service.listLogKeys(ctx, store.id);
+    const records = keys.map(({ key, createdAt, isCurrent }) => ({
+      key,
+      created_at: formatInstantOrNull(createdAt),
+      is_current: isCurrent,
+    }));
+    return { body: { name, keys: records } };
+  },
+});
+
+const after = field(
+  Type.Integer({ minimum: 1, description: 'Only entries after the one with this number.' }),
+  (value) => (typeof value === 'number' ? accepted(value) : rejected('must be the number of an entry')),
+  integerFromForm,
+);
+
+function entryRecordOf({ content, hash: entryHash }: ChainText): ChainEntryRecord {
+  return { content, hash: entryHash.toBase64() };
+}
+
+export const proveGiftCard = read({
+  id: 'proveGiftCard',
+  path: '/gift_card/:gift_card_id/proof',
+  scopes: ['read_gift_cards'],
+  tag: 'Verification',
+  summary: 'Prove a gift card’s chain',
+  description:
+    'Returns the card’s chain of transactions, oldest first, in a form that a client can recompute, and a proof that the store’s log contains it. Each hash covers the one before, so the proof of one entry is a proof of all entries before it. `proven` is the number of that entry: the newest one that the log contains. New entries reach the log about a second after their commit; until then `proven` is lower than `length`, or `proof` is null: repeat the request. Long chains have several pages: continue with `after`.',
+  query: { limit, after },
+  response: {
+    description: 'The chain and the proof.',
+    members: {
+      entries: Type.Array(chainEntrySchema),
+      length: Type.Integer({ minimum: 1, description: 'The number of entries of the whole chain.' }),
+      proof: Type.Union([Type.String(), Type.Null()], {
+        description:
+          'The proof as c2sp.org/tlog-proof@v1, with a checkpoint of the log as it is now. The leaf is SHA-256 of a zero byte and the hash of the entry.',
+      }),
+      proven: Type.Integer({ minimum: 0, description: 'The number of the proven entry; 0: none.' }),
+    },
+    example: {
+      entries: [examples.chainEntry],
+      length: 1,
+      proof: examples.inclusionProof,
+      proven: 1,
+    },
+  },
+  errors: ['not-found'],
+  *run({ ctx, store, ids, query }) {
+    const { entries, length, proof, proven } = yield* service.proveCard(
+      ctx,
+      { storeId: store.id, cardId: ids.gift_card_id },
+      { after: query.after ?? 0, limit: query.limit ?? 250 },
+    );
+    return { body: { entries: entries.map(entryRecordOf), length, proof, proven } };
+  },
+});

@@ -1,0 +1,271 @@
+/** Checkpoints: signed statements of a log's size and root, and the proofs that refer to them. */
+
+import { hash as digest } from 'node:crypto';
+import type { Context } from '../context.ts';
+import { checkpointText, inclusionProofText, type Checkpoint } from '../domain/checkpoint.ts';
+import { addDays, dayOf, startOfDay } from '../domain/day.ts';
+import { checkpointCreatedEvent } from '../domain/event.ts';
+import { Fault } from '../domain/fault.ts';
+import { consistencyProofOf, inclusionProofOf } from '../domain/log-tree.ts';
+import type { Store } from '../domain/store.ts';
+import { sameBytes, type Signer } from '../keys.ts';
+import type { CardKey } from '../storage/card.ts';
+import {
+  findCheckpoint,
+  findDailyCheckpoint,
+  insertCheckpoint,
+  insertCheckpointKey,
+  listCheckpointKeys,
+  listCheckpointsAfter,
+  listCheckpointsBefore,
+  type CheckpointKey,
+} from '../storage/checkpoint.ts';
+import { recordEvent } from '../storage/event.ts';
+import { findLog, findPlace, type EntryId, type Log } from '../storage/log.ts';
+import { parallel, type Script } from '../storage/sql.ts';
+import { listChain, type ChainText } from '../storage/chain.ts';
+import { newerPage, olderPage, type Page, type PageRequest } from './history.ts';
+import { appendNewEntries, openLog, TreeReader } from './log.ts';
+import { requireCard } from './money.ts';
+
+/** The first byte of an Ed25519 key in a signed note. */
+const ed25519 = Buffer.of(1);
+
+function keyHash(name: string, publicKey: Uint8Array): Buffer {
+  const hashed = Buffer.concat([Buffer.from(`${name}\n`), ed25519, publicKey]);
+  return digest('sha256', hashed, 'buffer').subarray(0, 4);
+}
+
+/** The verifier key of a log (c2sp.org/signed-note): `name+hash+key`. */
+export function verifierKey(name: string, publicKey: Uint8Array): string {
+  const key = Buffer.concat([ed25519, publicKey]).toString('base64');
+  return `${name}+${keyHash(name, publicKey).toString('hex')}+${key}`;
+}
+
+/** A signed note (c2sp.org/signed-note) with one signature for each signer. */
+function noteOf(
+  name: string,
+  { size, root, signers }: Pick<Checkpoint, 'size' | 'root'> & { readonly signers: readonly Signer[] },
+): string {
+  const text = checkpointText(name, { size, root });
+  const signatures = signers.map((signer) => {
+    const signature = Buffer.concat([keyHash(name, signer.publicKey()), signer.sign(text)]);
+    return `— ${name} ${signature.toString('base64')}\n`;
+  });
+  return `${text}\n${signatures.join('')}`;
+}
+
+function currentSigner({ keys }: Context): Signer {
+  const [signer] = keys.signers;
+  if (!signer) throw new Error('there is no key');
+  return signer;
+}
+
+function isKeyOf(signer: Signer, { publicKey }: CheckpointKey): boolean {
+  return sameBytes(signer.publicKey(), publicKey);
+}
+
+/**
+ * The signers of a store's next checkpoint: the current one. Its first checkpoint is also signed by the one before, so
+ * that whoever trusts that one can trust this one.
+ */
+function signersOf(ctx: Context, keys: readonly CheckpointKey[]): readonly Signer[] {
+  const current = currentSigner(ctx);
+  if (keys.some((key) => isKeyOf(current, key))) return [current];
+  const before = keys
+    .toReversed()
+    .map((key) => ctx.keys.signers.find((signer) => isKeyOf(signer, key)))
+    .find((signer) => signer !== undefined);
+  return before ? [current, before] : [current];
+}
+
+/** Batches of entries that a request for a checkpoint appends. */
+const batchesMax = 4;
+
+/**
+ * Returns a checkpoint of the store's log with the entries that are committed. If nothing was added since the last one,
+ * and its key is still in use, it returns that one.
+ */
+export function* createCheckpoint(ctx: Context, store: Store): Script<Checkpoint> {
+  for (let batch = 0; batch < batchesMax; batch += 1) if (!(yield* appendNewEntries(ctx))) break;
+  const log = yield* openLog(ctx, store.id);
+  const { newest, keys, isDue } = yield* lastOf(ctx, log);
+  return newest && !isDue ? newest : yield* signLog(ctx, { log, keys, day: null });
+}
+
+/** Whether a store's log has a checkpoint for its last finished day, or needs none. */
+export function* hasDailyCheckpoint(ctx: Context, store: Store): Script<boolean> {
+  const log = yield* findLog(store.id);
+  return !log || (yield* dueDay(ctx, store, log)) === null;
+}
+
+/**
+ * Creates the checkpoint of the last finished day in the store's time zone, unless there is one or nothing was added
+ * since the last checkpoint. It can contain entries of the day that has begun.
+ */
+export function* createDailyCheckpoint(ctx: Context, store: Store): Script<void> {
+  const log = yield* openLog(ctx, store.id);
+  const day = yield* dueDay(ctx, store, log);
+  if (day !== null) yield* signLog(ctx, { log, keys: yield* listCheckpointKeys(store.id), day });
+}
+
+/** The last finished day of a store if its log needs a checkpoint for it. */
+function* dueDay(ctx: Context, store: Store, log: Log): Script<string | null> {
+  const today = dayOf(ctx.clock.earliest(), store.timeZone);
+  const day = addDays(today, -1);
+  if (log.size === 0 || log.createdAt >= startOfDay(today, store.timeZone)) return null;
+  const [existing, { isDue }] = yield* parallel(findDailyCheckpoint(store.id, day), lastOf(ctx, log));
+  return existing || !isDue ? null : day;
+}
+
+/** The newest checkpoint of a log, its keys, and whether a new checkpoint would say something new. */
+function* lastOf(ctx: Context, { storeId, size }: Log) {
+  const [[newest], keys] = yield* parallel(
+    listCheckpointsBefore(storeId, { before: Number.MAX_SAFE_INTEGER, limit: 1 }),
+    listCheckpointKeys(storeId),
+  );
+  const isDue = newest?.size !== size || !keys.some((key) => isKeyOf(currentSigner(ctx), key));
+  return { newest, keys, isDue };
+}
+
+function* signLog(
+  ctx: Context,
+  {
+    log,
+    keys,
+    day,
+  }: { readonly log: Log; readonly keys: readonly CheckpointKey[]; readonly day: string | null },
+): Script<Checkpoint> {
+  const { storeId, name, size } = log;
+  const root = yield* new TreeReader(storeId).root({ from: 0, to: size });
+  const signers = signersOf(ctx, keys);
+  const createdAt = ctx.clock.now();
+  for (const signer of signers) {
+    if (keys.some((key) => isKeyOf(signer, key))) continue;
+    yield* insertCheckpointKey(storeId, {
+      keyId: signer.keyId,
+      publicKey: signer.publicKey(),
+      createdAt,
+    });
+  }
+  const note = noteOf(name, { size, root, signers });
+  const checkpoint = { id: ctx.random.id(), size, root, day, note, createdAt };
+  yield* insertCheckpoint(storeId, checkpoint);
+  yield* recordEvent(ctx, checkpointCreatedEvent(storeId, checkpoint));
+  return checkpoint;
+}
+
+/** @throws Fault `invalid-query` if `before` or `after` is not the id of a checkpoint of the store. */
+export function* listStoreCheckpoints(
+  storeId: number,
+  { limit, before, after }: PageRequest,
+): Script<Page<Checkpoint>> {
+  const id = after ?? before;
+  if (id !== null && !(yield* findCheckpoint(storeId, id))) {
+    const name = after === null ? 'before' : 'after';
+    throw new Fault('invalid-query', { errors: { [name]: ['must be the id of an entry in this list'] } });
+  }
+  if (after !== null)
+    return newerPage(yield* listCheckpointsAfter(storeId, { after, limit: limit + 1 }), limit);
+  const found = yield* listCheckpointsBefore(storeId, {
+    before: before ?? Number.MAX_SAFE_INTEGER,
+    limit: limit + 1,
+  });
+  return olderPage(found, { limit, isFirst: before === null });
+}
+
+/** A public key of a log, as a verifier key. */
+export type LogKey = {
+  readonly key: string;
+  /** Instant (ms) of its first checkpoint; null: none yet. */
+  readonly createdAt: number | null;
+  readonly isCurrent: boolean;
+};
+
+/** Returns all public keys of the store's log, the current one first. @throws Fault `not-found` if there is no log. */
+export function* listLogKeys(
+  ctx: Context,
+  storeId: number,
+): Script<{ readonly name: string; readonly keys: readonly LogKey[] }> {
+  const [log, stored] = yield* parallel(findLog(storeId), listCheckpointKeys(storeId));
+  if (!log) throw new Fault('not-found');
+  const { name } = log;
+  const current = currentSigner(ctx);
+  const used = stored.find((key) => isKeyOf(current, key));
+  const others = stored.filter((key) => key !== used).toReversed();
+  return {
+    name,
+    keys: [
+      { key: verifierKey(name, current.publicKey()), createdAt: used?.createdAt ?? null, isCurrent: true },
+      ...others.map(({ publicKey, createdAt }) => ({
+        key: verifierKey(name, publicKey),
+        createdAt,
+        isCurrent: false,
+      })),
+    ],
+  };
+}
+
+/**
+ * Proves that the log with `to` entries begins with the log with `from` entries (RFC 9162, section 2.1.4).
+ * @throws Fault `invalid-query` unless 1 <= from <= to <= the size of the log.
+ */
+export function* proveConsistency(
+  storeId: number,
+  { from, to }: { readonly from: number; readonly to: number },
+): Script<readonly Uint8Array[]> {
+  const size = (yield* findLog(storeId))?.size ?? 0;
+  if (to > size)
+    throw new Fault('invalid-query', {
+      errors: { to: [`is larger than the log, which has ${size} entries`] },
+    });
+  if (from > to) throw new Fault('invalid-query', { errors: { from: ['must be at most to'] } });
+  return yield* new TreeReader(storeId).roots(consistencyProofOf(from, to));
+}
+
+/** One of the two chains of a card, in part, and the proof that the log contains one of its last entries. */
+export type ProvenChain = {
+  readonly entries: readonly ChainText[];
+  /** The number of entries of the whole chain. */
+  readonly length: number;
+  /** A tlog-proof of one entry; null: the log contains none of the chain's last entries yet. */
+  readonly proof: string | null;
+  /** The number of the entry that the proof is about, from 1; 0: none. */
+  readonly proven: number;
+};
+
+/** Newest entries that can be missing in the log: those of the last second, or of open transactions. */
+const unloggedMax = 64;
+
+/**
+ * Returns entries of a card's chain after a number, and proves the newest entry that the log contains. The proof is
+ * for a checkpoint of the log as it is now, which is signed but not stored.
+ * @throws Fault `not-found`.
+ */
+export function* proveCard(
+  ctx: Context,
+  key: CardKey,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Script<ProvenChain> {
+  yield* requireCard(key.storeId, key.cardId);
+  const [log, chain] = yield* parallel(
+    findLog(key.storeId),
+    listChain(key, { after, limit, newest: unloggedMax }),
+  );
+  const { entries, length, newest } = chain;
+  for (const { source, id, number } of log ? newest : []) {
+    if (!log) break;
+    const index = yield* findPlace(key.storeId, { source, id } satisfies EntryId);
+    if (index === undefined || index >= log.size) continue;
+    return { entries, length, proof: yield* proofOf(ctx, log, index), proven: number };
+  }
+  return { entries, length, proof: null, proven: 0 };
+}
+
+function* proofOf(ctx: Context, { storeId, name, size }: Log, index: number): Script<string> {
+  const reader = new TreeReader(storeId);
+  const root = yield* reader.root({ from: 0, to: size });
+  const hashes = yield* reader.roots(inclusionProofOf(index, size));
+  const note = noteOf(name, { size, root, signers: [currentSigner(ctx)] });
+  return inclusionProofText({ index, hashes, note });
+}
