@@ -15,7 +15,7 @@ import type { ChainText } from '../storage/chain.ts';
 import { noFields } from './documentation.ts';
 import * as examples from './examples.ts';
 import { field, integerFromForm, required } from './field.ts';
-import { limit, list, recordsOf } from './list.ts';
+import { limit, limitDefault, list, recordsOf } from './list.ts';
 import { read, write } from './operation.ts';
 
 export const listCheckpoints = list({
@@ -133,50 +133,91 @@ export const listCheckpointKeys = read({
   },
 });
 
-const after = field(
-  Type.Integer({ minimum: 1, description: 'Only entries after the one with this number.' }),
-  (value) => (typeof value === 'number' ? accepted(value) : rejected('must be the number of an entry')),
-  integerFromForm,
-);
+function afterField(description: string) {
+  return field(
+    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description }),
+    (value) =>
+      typeof value === 'number' && value <= Number.MAX_SAFE_INTEGER
+        ? accepted(value)
+        : rejected('must be the number of an entry'),
+    integerFromForm,
+  );
+}
 
 function entryRecordOf({ content, hash: entryHash }: ChainText): ChainEntryRecord {
   return { content, hash: entryHash.toBase64() };
 }
+
+function nullableProof(of: string) {
+  return Type.Union([Type.String(), Type.Null()], {
+    description: `Proves that the log contains the ${of} that \`proven\` counts (c2sp.org/tlog-proof@v1), with a checkpoint of the log as it is now. The leaf is SHA-256 of a zero byte and the hash of the entry. null: the log contains none of the newest ones yet, or there are none.`,
+  });
+}
+
+const lengthSchema = Type.Integer({ minimum: 0, description: 'The number of entries of the whole chain.' });
+const provenSchema = Type.Integer({
+  minimum: 0,
+  description: 'The number of the proven entry, from 1; 0: none.',
+});
 
 export const proveGiftCard = read({
   id: 'proveGiftCard',
   path: '/gift_card/:gift_card_id/proof',
   scopes: ['read_gift_cards'],
   tag: 'Verification',
-  summary: 'Prove a gift card’s chain',
+  summary: 'Prove a gift card’s chains',
   description:
-    'Returns the card’s chain of transactions, oldest first, in a form that a client can recompute, and a proof that the store’s log contains it. Each hash covers the one before, so the proof of one entry is a proof of all entries before it. `proven` is the number of that entry: the newest one that the log contains. New entries reach the log about a second after their commit; until then `proven` is lower than `length`, or `proof` is null: repeat the request. Long chains have several pages: continue with `after`.',
-  query: { limit, after },
+    'Returns the card’s transactions and its other changes as two chains, oldest entry first, in a form that a client can recompute, and proofs that the store’s log contains them. Each hash covers the one before, so the proof of one entry is a proof of all entries before it. The proven entry is the newest one that the log contains. An entry reaches the log about a second after its commit; until then `proven` is lower than `length`: repeat the request to have it proven. Long chains have several pages: continue with `after` and `changes_after`.',
+  query: {
+    limit,
+    after: afterField('Only transactions after the one with this number in the chain.'),
+    changes_after: afterField('Only changes after the one with this number in the chain.'),
+  },
   response: {
-    description: 'The chain and the proof.',
+    description: 'The chains and the proofs.',
     members: {
-      entries: Type.Array(chainEntrySchema),
-      length: Type.Integer({ minimum: 1, description: 'The number of entries of the whole chain.' }),
-      proof: Type.Union([Type.String(), Type.Null()], {
-        description:
-          'The proof as c2sp.org/tlog-proof@v1, with a checkpoint of the log as it is now. The leaf is SHA-256 of a zero byte and the hash of the entry.',
-      }),
-      proven: Type.Integer({ minimum: 0, description: 'The number of the proven entry; 0: none.' }),
+      entries: Type.Array(chainEntrySchema, { description: 'Transactions.' }),
+      length: lengthSchema,
+      proven: provenSchema,
+      proof: nullableProof('transaction'),
+      changes: Type.Array(chainEntrySchema, { description: 'Other changes of the card.' }),
+      changes_length: lengthSchema,
+      changes_proven: provenSchema,
+      changes_proof: nullableProof('change'),
     },
     example: {
       entries: [examples.chainEntry],
       length: 1,
-      proof: examples.inclusionProof,
       proven: 1,
+      proof: examples.inclusionProof,
+      changes: [],
+      changes_length: 0,
+      changes_proven: 0,
+      changes_proof: null,
     },
   },
   errors: ['not-found'],
   *run({ ctx, store, ids, query }) {
-    const { entries, length, proof, proven } = yield* service.proveCard(
+    const size = query.limit ?? limitDefault;
+    const { transfers, changes } = yield* service.proveCard(
       ctx,
       { storeId: store.id, cardId: ids.gift_card_id },
-      { after: query.after ?? 0, limit: query.limit ?? 250 },
+      {
+        transfers: { after: query.after ?? 0, limit: size },
+        changes: { after: query.changes_after ?? 0, limit: size },
+      },
     );
-    return { body: { entries: entries.map(entryRecordOf), length, proof, proven } };
+    return {
+      body: {
+        entries: transfers.entries.map(entryRecordOf),
+        length: transfers.length,
+        proven: transfers.proven,
+        proof: transfers.proof,
+        changes: changes.entries.map(entryRecordOf),
+        changes_length: changes.length,
+        changes_proven: changes.proven,
+        changes_proof: changes.proof,
+      },
+    };
   },
 });

@@ -23,7 +23,7 @@ import {
 import { recordEvent } from '../storage/event.ts';
 import { findLog, findPlace, type EntryId, type Log } from '../storage/log.ts';
 import { parallel, type Script } from '../storage/sql.ts';
-import { listChain, type ChainText } from '../storage/chain.ts';
+import { listChain, type Chain, type ChainText } from '../storage/chain.ts';
 import { newerPage, olderPage, type Page, type PageRequest } from './history.ts';
 import { appendNewEntries, openLog, TreeReader } from './log.ts';
 import { requireCard } from './money.ts';
@@ -235,37 +235,65 @@ export type ProvenChain = {
 };
 
 /** Newest entries that can be missing in the log: those of the last second, or of open transactions. */
-const unloggedMax = 64;
+const newestMax = 64;
+
+/** A part of a chain: the entries after the one with a number. */
+export type ChainPart = { readonly after: number; readonly limit: number };
 
 /**
- * Returns entries of a card's chain after a number, and proves the newest entry that the log contains. The proof is
- * for a checkpoint of the log as it is now, which is signed but not stored.
+ * Returns parts of a card's chains, and proves the newest entries that the log contains. The proofs are for a
+ * checkpoint of the log as it is now, which is signed but not stored.
  * @throws Fault `not-found`.
  */
 export function* proveCard(
   ctx: Context,
   key: CardKey,
-  { after, limit }: { readonly after: number; readonly limit: number },
-): Script<ProvenChain> {
-  yield* requireCard(key.storeId, key.cardId);
-  const [log, chain] = yield* parallel(
+  parts: { readonly transfers: ChainPart; readonly changes: ChainPart },
+): Script<{ readonly transfers: ProvenChain; readonly changes: ProvenChain }> {
+  const [, log, transfers, changes] = yield* parallel(
+    requireCard(key.storeId, key.cardId),
     findLog(key.storeId),
-    listChain(key, { after, limit, newest: unloggedMax }),
+    listChain('transfers', key, { ...parts.transfers, newestMax }),
+    listChain('card_changes', key, { ...parts.changes, newestMax }),
   );
-  const { entries, length, newest } = chain;
-  for (const { source, id, number } of log ? newest : []) {
-    if (!log) break;
-    const index = yield* findPlace(key.storeId, { source, id } satisfies EntryId);
-    if (index === undefined || index >= log.size) continue;
-    return { entries, length, proof: yield* proofOf(ctx, log, index), proven: number };
+  const prover = log && new Prover(ctx, log);
+  return {
+    transfers: yield* provenOf(prover, transfers),
+    changes: yield* provenOf(prover, changes),
+  };
+}
+
+function* provenOf(prover: Prover | undefined, { entries, length, newest }: Chain): Script<ProvenChain> {
+  for (const entry of newest) {
+    const proof = prover && (yield* prover.prove(entry));
+    if (proof !== undefined) return { entries, length, proof, proven: entry.sequence };
   }
   return { entries, length, proof: null, proven: 0 };
 }
 
-function* proofOf(ctx: Context, { storeId, name, size }: Log, index: number): Script<string> {
-  const reader = new TreeReader(storeId);
-  const root = yield* reader.root({ from: 0, to: size });
-  const hashes = yield* reader.roots(inclusionProofOf(index, size));
-  const note = noteOf(name, { size, root, signers: [currentSigner(ctx)] });
-  return inclusionProofText({ index, hashes, note });
+/** Proofs of entries for one checkpoint of a log as it is now. */
+class Prover {
+  readonly #ctx: Context;
+  readonly #log: Log;
+  readonly #reader: TreeReader;
+  #note: string | undefined;
+
+  constructor(ctx: Context, log: Log) {
+    this.#ctx = ctx;
+    this.#log = log;
+    this.#reader = new TreeReader(log.storeId);
+  }
+
+  /** Returns undefined if the log does not contain the entry. */
+  *prove(entry: EntryId): Script<string | undefined> {
+    const { storeId, name, size } = this.#log;
+    const index = yield* findPlace(storeId, entry);
+    if (index === undefined) return undefined;
+    const hashes = yield* this.#reader.roots(inclusionProofOf(index, size));
+    if (this.#note === undefined) {
+      const root = yield* this.#reader.root({ from: 0, to: size });
+      this.#note = noteOf(name, { size, root, signers: [currentSigner(this.#ctx)] });
+    }
+    return inclusionProofText({ index, hashes, note: this.#note });
+  }
 }

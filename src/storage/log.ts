@@ -26,7 +26,7 @@ import {
 export const pageEntries = 256;
 
 /** The tables of entries; their places in this list are stored. */
-export const entrySources: readonly EntryTable[] = ['transfers'];
+export const entrySources: readonly EntryTable[] = ['transfers', 'card_changes'];
 
 export type EntryId = { readonly source: EntryTable; readonly id: number };
 export type LogEntry = EntryId & { readonly hash: Uint8Array };
@@ -69,9 +69,10 @@ const backfills = columns({
   until_place: integer('untilPlace'),
 });
 
-const orders = { transfers: entryOrderOf('transfers') } as const satisfies Readonly<
-  Record<EntryTable, unknown>
->;
+const orders = {
+  transfers: entryOrderOf('transfers'),
+  card_changes: entryOrderOf('card_changes'),
+} as const satisfies Readonly<Record<EntryTable, unknown>>;
 
 export function* findLog(storeId: number): Script<Log | undefined> {
   const row = yield* first(sql<RowOf<typeof logs>>`
@@ -181,6 +182,8 @@ function hashesOf(source: EntryTable, storeId: number, ids: readonly number[]): 
   switch (source) {
     case 'transfers':
       return sql<HashRow>`select id, hash from transfers where store_id = ${storeId} and id in (${list})`;
+    case 'card_changes':
+      return sql<HashRow>`select id, hash from card_changes where store_id = ${storeId} and id in (${list})`;
   }
 }
 
@@ -315,6 +318,11 @@ function backfillOf(
     case 'transfers':
       return sql<HashRow>`
         select id, hash from transfers
+        where store_id = ${storeId} and id > ${afterId} and ${entryPlace} <= ${untilPlace}
+        order by id limit ${limit}`;
+    case 'card_changes':
+      return sql<HashRow>`
+        select id, hash from card_changes
         where store_id = ${storeId} and id > ${afterId} and ${entryPlace} <= ${untilPlace}
         order by id limit ${limit}`;
   }

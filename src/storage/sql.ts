@@ -53,7 +53,7 @@ type FragmentName =
   | `stale cursor of ${EntryTable}`;
 
 /** The tables whose rows are entries of the stores' logs. */
-export type EntryTable = 'transfers';
+export type EntryTable = 'transfers' | 'card_changes';
 
 /** A piece of SQL with a different text for each engine. */
 function ofEngine(name: FragmentName): Fragment {

@@ -49,6 +49,7 @@ const ownColumns: Readonly<Record<string, readonly string[]>> = {
   // The commit order on this server. Copied rows are committed in key order.
   events: ['transaction_id'],
   transfers: ['transaction_id'],
+  card_changes: ['transaction_id'],
 };
 
 /** Tables that are copied before a table without being referenced by it. */

@@ -304,8 +304,11 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     scopes: [read],
     statuses: ['200', ...anywhere, '404'],
     codes: ['not-found'],
-    parameters: [cardId, 'query limit', 'query after'],
-    response: { entries: 'ChainEntry', length: 'integer', proof: 'string', proven: 'integer' },
+    parameters: [cardId, 'query limit', 'query after', 'query changes_after'],
+    response: {
+      entries: 'ChainEntry', length: 'integer', proven: 'integer', proof: 'string',
+      changes: 'ChainEntry', changes_length: 'integer', changes_proven: 'integer', changes_proof: 'string',
+    }, // prettier-ignore
     headers: [],
   },
   listEvents: {

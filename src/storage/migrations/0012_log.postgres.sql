@@ -4,12 +4,16 @@
 alter table transfers add column transaction_id bigint not null default 0;
 create index transfers_by_transaction on transfers (store_id, transaction_id, id);
 -- In a trigger and not by a default, because Citus evaluates defaults on another server than the rows'.
+alter table card_changes add column transaction_id bigint not null default 0;
+create index card_changes_by_transaction on card_changes (store_id, transaction_id, id);
 create function set_transaction_id() returns trigger language plpgsql as $$
 begin
   new.transaction_id := pg_current_xact_id()::text::bigint;
   return new;
 end $$;
 create trigger transfers_are_ordered before insert on transfers
+for each row execute function set_transaction_id();
+create trigger card_changes_are_ordered before insert on card_changes
 for each row execute function set_transaction_id();
 
 create table logs (
@@ -94,7 +98,7 @@ for each row execute function refuse('public keys are kept');
 -- Up to which row entries were appended. The row of store 0 is for all stores.
 create table log_cursors (
   store_id bigint not null,
-  source text collate "C" not null check (source = 'transfers' or source = 'changes'),
+  source text collate "C" not null check (source = 'transfers' or source = 'card_changes'),
   place bigint not null,
   last_id bigint not null,
   primary key (store_id, source)
@@ -102,7 +106,7 @@ create table log_cursors (
 -- Stores with entries that were written before their cursor began. They are appended in the order of their ids.
 create table log_backfills (
   store_id bigint not null,
-  source text collate "C" not null check (source = 'transfers' or source = 'changes'),
+  source text collate "C" not null check (source = 'transfers' or source = 'card_changes'),
   after_id bigint not null,
   until_place bigint not null,
   primary key (store_id, source)

@@ -85,7 +85,7 @@ begin select raise(abort, 'public keys are kept'); end;
 -- Up to which row entries were appended. The row of store 0 is for all stores.
 create table log_cursors (
   store_id integer not null,
-  source text not null check (source = 'transfers' or source = 'changes'),
+  source text not null check (source = 'transfers' or source = 'card_changes'),
   place integer not null,
   last_id integer not null,
   primary key (store_id, source)
@@ -93,7 +93,7 @@ create table log_cursors (
 -- Stores with entries that were written before their cursor began. They are appended in the order of their ids.
 create table log_backfills (
   store_id integer not null,
-  source text not null check (source = 'transfers' or source = 'changes'),
+  source text not null check (source = 'transfers' or source = 'card_changes'),
   after_id integer not null,
   until_place integer not null,
   primary key (store_id, source)

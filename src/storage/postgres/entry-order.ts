@@ -31,4 +31,5 @@ export const entryFragments = {
   'entry place': 'transaction_id',
   'cursor owners': '(select id from stores) o',
   ...fragmentsOf('transfers'),
+  ...fragmentsOf('card_changes'),
 };

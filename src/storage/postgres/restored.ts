@@ -18,11 +18,15 @@ do $$ begin
   if to_regclass('log_cursors') is null then return; end if;
   if exists (
     select from stores s where pg_snapshot_xmax(pg_current_snapshot())::text::bigint
-      <= (select max(transaction_id) from transfers where store_id = s.id)
+      <= greatest((select max(transaction_id) from transfers where store_id = s.id),
+        (select max(transaction_id) from card_changes where store_id = s.id))
   ) then
     alter table transfers disable trigger transfers_are_not_updated;
     update transfers set transaction_id = 0 where transaction_id <> 0;
     alter table transfers enable trigger transfers_are_not_updated;
+    alter table card_changes disable trigger card_changes_are_not_updated;
+    update card_changes set transaction_id = 0 where transaction_id <> 0;
+    alter table card_changes enable trigger card_changes_are_not_updated;
     delete from log_cursors;
     delete from log_backfills;
   end if;

@@ -28,4 +28,5 @@ export const entryFragments = {
   'entry place': 'rowid',
   'cursor owners': '(select 0 as id) o',
   ...fragmentsOf('transfers'),
+  ...fragmentsOf('card_changes'),
 };
