@@ -13,6 +13,7 @@ import {
   hkdfSync,
   sign,
   timingSafeEqual,
+  verify,
   type KeyObject,
 } from 'node:crypto';
 import assert from 'node:assert/strict';
@@ -169,6 +170,15 @@ function signerOf(keyId: string, seed: () => Uint8Array): Signer {
       createPublicKey(key()).export({ format: 'der', type: 'spki' }).subarray(-publicKeyLength),
     sign: (text) => sign(null, Buffer.from(text), key()),
   };
+}
+
+/** SubjectPublicKeyInfo of an Ed25519 key, before the 32 bytes of the public key (RFC 8410). */
+const ed25519PublicHead = Buffer.from('302a300506032b6570032100', 'hex');
+
+/** Whether a signature of a text was made with the private key of a public key. */
+export function verifySignature(publicKey: Uint8Array, text: string, signature: Uint8Array): boolean {
+  const key = Buffer.concat([ed25519PublicHead, publicKey]);
+  return verify(null, Buffer.from(text), createPublicKey({ key, format: 'der', type: 'spki' }), signature);
 }
 
 function wordsOf(key: Buffer) {

@@ -8,7 +8,7 @@ import { checkpointCreatedEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import { consistencyProofOf, inclusionProofOf } from '../domain/log-tree.ts';
 import type { Store } from '../domain/store.ts';
-import { sameBytes, type Signer } from '../keys.ts';
+import { sameBytes, verifySignature, type Signer } from '../keys.ts';
 import type { CardKey } from '../storage/card.ts';
 import {
   findCheckpoint,
@@ -55,6 +55,30 @@ function noteOf(
   return `${text}\n${signatures.join('')}`;
 }
 
+/** Whether a note is the signed checkpoint of a log, with a valid signature of every one of its lines. */
+export function isSignedNote(
+  note: string,
+  {
+    name,
+    keys,
+    ...tree
+  }: Pick<Checkpoint, 'size' | 'root'> & { readonly name: string; readonly keys: readonly Uint8Array[] },
+): boolean {
+  const text = checkpointText(name, tree);
+  if (!note.startsWith(`${text}\n`) || !note.endsWith('\n')) return false;
+  const lines = note.slice(text.length + 1, -1).split('\n');
+  const head = `— ${name} `;
+  return lines.every((line) => {
+    if (!line.startsWith(head)) return false;
+    const signature = Buffer.from(line.slice(head.length), 'base64');
+    return keys.some(
+      (key) =>
+        signature.subarray(0, 4).equals(keyHash(name, key)) &&
+        verifySignature(key, text, signature.subarray(4)),
+    );
+  });
+}
+
 function currentSigner({ keys }: Context): Signer {
   const [signer] = keys.signers;
   if (!signer) throw new Error('there is no key');
@@ -90,7 +114,7 @@ export function* createCheckpoint(ctx: Context, store: Store): Script<Checkpoint
   for (let batch = 0; batch < batchesMax; batch += 1) if (!(yield* appendNewEntries(ctx))) break;
   const log = yield* openLog(ctx, store.id);
   const { newest, keys, isDue } = yield* lastOf(ctx, log);
-  return newest && !isDue ? newest : yield* signLog(ctx, { log, keys, day: null });
+  return newest && !isDue ? newest : yield* signLog(ctx, { log, keys, newest, day: null });
 }
 
 /** Whether a store's log has a checkpoint for its last finished day, or needs none. */
@@ -106,7 +130,7 @@ export function* hasDailyCheckpoint(ctx: Context, store: Store): Script<boolean>
 export function* createDailyCheckpoint(ctx: Context, store: Store): Script<void> {
   const log = yield* openLog(ctx, store.id);
   const day = yield* dueDay(ctx, store, log);
-  if (day !== null) yield* signLog(ctx, { log, keys: yield* listCheckpointKeys(store.id), day });
+  if (day !== null) yield* signLog(ctx, { log, ...(yield* lastOf(ctx, log)), day });
 }
 
 /** The last finished day of a store if its log needs a checkpoint for it. */
@@ -133,8 +157,14 @@ function* signLog(
   {
     log,
     keys,
+    newest,
     day,
-  }: { readonly log: Log; readonly keys: readonly CheckpointKey[]; readonly day: string | null },
+  }: {
+    readonly log: Log;
+    readonly keys: readonly CheckpointKey[];
+    readonly newest: Checkpoint | undefined;
+    readonly day: string | null;
+  },
 ): Script<Checkpoint> {
   const { storeId, name, size } = log;
   const root = yield* new TreeReader(storeId).root({ from: 0, to: size });
@@ -149,7 +179,9 @@ function* signLog(
     });
   }
   const note = noteOf(name, { size, root, signers });
-  const checkpoint = { id: ctx.random.id(), size, root, day, note, createdAt };
+  // The newest checkpoint has the highest id, even if the clock was set back.
+  const id = Math.max(ctx.random.id(), (newest?.id ?? 0) + 1);
+  const checkpoint = { id, size, root, day, note, createdAt };
   yield* insertCheckpoint(storeId, checkpoint);
   yield* recordEvent(ctx, checkpointCreatedEvent(storeId, checkpoint));
   return checkpoint;

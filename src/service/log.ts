@@ -22,7 +22,7 @@ import {
   moveCursor,
   pageEntries,
   readEntryHashes,
-  readPageEntries,
+  readPage,
   readSubtrees,
   takeTurn,
   updateSize,
@@ -143,7 +143,7 @@ function* append({ storeId, size }: Log, entries: readonly LogEntry[]): Script<v
   let onPage: EntryId[] = [];
   let leaves: Uint8Array[] = [];
   if (size % pageEntries > 0) {
-    onPage = [...(yield* readPageEntries(storeId, page))];
+    onPage = [...((yield* readPage(storeId, page))?.entries ?? [])];
     if (onPage.length + entries.length >= pageEntries)
       leaves = leavesOf(onPage, yield* readEntryHashes(storeId, onPage));
   }
@@ -222,7 +222,7 @@ export class TreeReader {
     let found = this.#groups.get(name);
     if (!found) {
       if (level === 0) {
-        const entries = yield* readPageEntries(this.#storeId, place);
+        const entries = (yield* readPage(this.#storeId, place))?.entries ?? [];
         found = leavesOf(entries, yield* readEntryHashes(this.#storeId, entries));
       } else found = yield* readSubtrees(this.#storeId, { level, from: place * pageEntries });
       this.#groups.set(name, found);

@@ -36,6 +36,7 @@ import {
   type WalkedTransfer,
 } from '../storage/transfer.ts';
 import { CardTrails, type Finding } from './card-trails.ts';
+import { verifyLog } from './verify-log.ts';
 import { verifyChanges } from './verify-changes.ts';
 
 /** A problem. `cardId` is null if it does not concern one card, `store` if it does not concern one store. */
@@ -234,6 +235,7 @@ function* verifyStore(
   // Compares the totals that the database computes with the sum over the cards.
   if (inCards !== walked.outstanding)
     found({ cardId: null, problem: 'the totals of the ledger are not the sum of the balances' });
+  yield* verifyLog(store.id, found);
   const { domain, currency } = store;
   return { store: domain, currency: currency.code, decimals: currency.decimals, ...walked, accounts };
 }

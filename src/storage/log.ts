@@ -13,14 +13,16 @@ import {
   execute,
   first,
   forUpdate,
+  Fragment,
   lock,
   one,
   sql,
+  Statement,
   toNumber,
   ValueList,
+  type EntryOrder,
   type EntryTable,
   type Script,
-  type Statement,
 } from './sql.ts';
 
 export const pageEntries = 256;
@@ -69,10 +71,30 @@ const backfills = columns({
   until_place: integer('untilPlace'),
 });
 
-const orders = {
-  transfers: entryOrderOf('transfers'),
-  card_changes: entryOrderOf('card_changes'),
-} as const satisfies Readonly<Record<EntryTable, unknown>>;
+/** The SQL of a table of entries. */
+type EntrySql = EntryOrder & {
+  readonly table: Fragment;
+  /** As `sql`: a call site has another statement for each table. */
+  readonly sql: typeof sql;
+};
+
+function entrySqlOf(table: EntryTable): EntrySql {
+  const texts = new WeakMap<readonly string[], readonly string[]>();
+  return {
+    ...entryOrderOf(table),
+    table: new Fragment(() => table),
+    sql(strings, ...written) {
+      const own = texts.get(strings) ?? [...strings];
+      texts.set(strings, own);
+      return new Statement(own, written);
+    },
+  };
+}
+
+const sqlOf: Readonly<Record<EntryTable, EntrySql>> = {
+  transfers: entrySqlOf('transfers'),
+  card_changes: entrySqlOf('card_changes'),
+};
 
 export function* findLog(storeId: number): Script<Log | undefined> {
   const row = yield* first(sql<RowOf<typeof logs>>`
@@ -95,11 +117,25 @@ export function* updateSize(storeId: number, size: number): Script<void> {
   yield* execute(sql`update logs set size = ${size} where store_id = ${storeId}`);
 }
 
-/** Returns the entries of a page of a log in order; an empty list if there is no such page. */
-export function* readPageEntries(storeId: number, place: number): Script<readonly EntryId[]> {
-  const row = yield* first(sql<{ entries: Uint8Array }>`
-    select entries from log_pages where store_id = ${storeId} and place = ${place}`);
-  return row ? entriesIn(row.entries) : [];
+export type LogPage = {
+  /** From 0. */
+  readonly place: number;
+  /** The lowest and the highest of the ids. */
+  readonly lowestId: number;
+  readonly highestId: number;
+  /** At most 256, in their order in the log. */
+  readonly entries: readonly EntryId[];
+};
+
+function toPage(row: RowOf<typeof pages>): LogPage {
+  const { entries, ...page } = pages.read(row);
+  return { ...page, entries: entriesIn(entries) };
+}
+
+export function* readPage(storeId: number, place: number): Script<LogPage | undefined> {
+  const row = yield* first(sql<RowOf<typeof pages>>`
+    select ${pages.names} from log_pages where store_id = ${storeId} and place = ${place}`);
+  return row && toPage(row);
 }
 
 function entriesIn(encoded: Uint8Array): readonly EntryId[] {
@@ -137,9 +173,8 @@ export function* findPlace(storeId: number, { source, id }: EntryId): Script<num
       where store_id = ${storeId} and (highest_id, place) > (${after.highestId}, ${after.place})
         and lowest_id <= ${id}
       order by highest_id, place limit 8`);
-    for (const row of rows) {
-      const page = pages.read(row);
-      const index = entriesIn(page.entries).findIndex((entry) => entry.id === id && entry.source === source);
+    for (const page of rows.map(toPage)) {
+      const index = page.entries.findIndex((entry) => entry.id === id && entry.source === source);
       if (index >= 0) return page.place * pageEntries + index;
       after = page;
     }
@@ -179,12 +214,8 @@ function hashesOf(source: EntryTable, storeId: number, ids: readonly number[]): 
   assert(ids.length <= pageEntries);
   // A statement has the same number of values each time. Id 0 does not exist.
   const list = new ValueList([...ids, ...Array.from({ length: pageEntries - ids.length }, () => 0)]);
-  switch (source) {
-    case 'transfers':
-      return sql<HashRow>`select id, hash from transfers where store_id = ${storeId} and id in (${list})`;
-    case 'card_changes':
-      return sql<HashRow>`select id, hash from card_changes where store_id = ${storeId} and id in (${list})`;
-  }
+  const { sql: sqlFor, table } = sqlOf[source];
+  return sqlFor<HashRow>`select id, hash from ${table} where store_id = ${storeId} and id in (${list})`;
 }
 
 export function* insertSubtree(
@@ -198,11 +229,15 @@ export function* insertSubtree(
 /** Returns the hashes of at most 256 subtrees of a level from a place on, in order, up to the first missing one. */
 export function* readSubtrees(
   storeId: number,
-  { level, from }: { readonly level: number; readonly from: number },
+  {
+    level,
+    from,
+    limit = pageEntries,
+  }: { readonly level: number; readonly from: number; readonly limit?: number },
 ): Script<readonly Uint8Array[]> {
   const rows = yield* all(sql<{ place: bigint; hash: Uint8Array }>`
     select place, hash from log_subtrees
-    where store_id = ${storeId} and level = ${level} and place >= ${from} and place < ${from + pageEntries}
+    where store_id = ${storeId} and level = ${level} and place >= ${from} and place < ${from + limit}
     order by place`);
   const end = rows.findIndex(({ place }, index) => toNumber(place) !== from + index);
   return (end < 0 ? rows : rows.slice(0, end)).map(({ hash }) => hash);
@@ -219,8 +254,8 @@ export type Backfill = ReturnType<typeof backfills.read>;
 /** Whether there are entries that a log does not contain, or a cursor that has to begin. */
 export function* hasEntriesToAppend(): Script<boolean> {
   for (const source of entrySources) {
-    const { toAppend, isStale } = orders[source];
-    const row = yield* one(sql<{ work: bigint }>`
+    const { sql: sqlFor, toAppend, isStale } = sqlOf[source];
+    const row = yield* one(sqlFor<{ work: bigint }>`
       select case when exists (select 1 from ${toAppend})
         or exists (select 1 from log_backfills where source = ${source})
         or exists (select 1 from log_cursors c where c.source = ${source} and ${isStale})
@@ -237,9 +272,9 @@ export function* hasEntriesToAppend(): Script<boolean> {
  * earlier entries are backfilled.
  */
 export function* beginCursors(source: EntryTable): Script<void> {
-  const { start, isStale } = orders[source];
-  yield* execute(sql`delete from log_cursors as c where c.source = ${source} and ${isStale}`);
-  const missing = yield* all(sql<{ id: bigint; place: bigint; last_id: bigint }>`
+  const { sql: sqlFor, start, isStale } = sqlOf[source];
+  yield* execute(sqlFor`delete from log_cursors as c where c.source = ${source} and ${isStale}`);
+  const missing = yield* all(sqlFor<{ id: bigint; place: bigint; last_id: bigint }>`
     select o.id, s.place, s.last_id from ${cursorOwners} cross join ${start}
     where o.id not in (select store_id from log_cursors where source = ${source})`);
   for (const { id, place, last_id: lastId } of missing) {
@@ -249,7 +284,8 @@ export function* beginCursors(source: EntryTable): Script<void> {
         values (${cursors.values({ owner: toNumber(id), source, place: toNumber(place), lastId: toNumber(lastId) })})`,
       sql`
         insert into log_backfills (${backfills.names})
-        select id, ${source}, 0, ${place} from stores where ${id} in (0, id)
+        select id, cast(${source} as text), 0, cast(${place} as bigint) from stores
+        where cast(${id} as bigint) in (0, id)
         on conflict (store_id, source) do update set after_id = 0, until_place = excluded.until_place`,
     );
   }
@@ -287,8 +323,9 @@ type NewRow = HashRow & { readonly store_id: bigint; readonly place: bigint; rea
 
 /** Returns the next entries of all stores, at most `limit`: for each cursor in commit order. */
 export function* listNewEntries(source: EntryTable, limit: number): Script<readonly NewEntry[]> {
-  const rows = yield* all(sql<NewRow>`
-    select e.store_id, e.id, e.hash, e.place, e.owner from ${orders[source].toAppend} limit ${limit}`);
+  const { sql: sqlFor, toAppend } = sqlOf[source];
+  const rows = yield* all(sqlFor<NewRow>`
+    select e.store_id, e.id, e.hash, e.place, e.owner from ${toAppend} limit ${limit}`);
   const entries = rows.map((row) => ({
     storeId: toNumber(row.store_id),
     source,
@@ -306,24 +343,41 @@ export function* listBackfilled(
   { storeId, source, afterId, untilPlace }: Backfill,
   limit: number,
 ): Script<readonly LogEntry[]> {
-  const rows = yield* all(backfillOf(source, { storeId, afterId, untilPlace, limit }));
+  const { sql: sqlFor, table } = sqlOf[source];
+  const rows = yield* all(sqlFor<HashRow>`
+    select id, hash from ${table}
+    where store_id = ${storeId} and id > ${afterId} and ${entryPlace} <= ${untilPlace}
+    order by id limit ${limit}`);
   return rows.map(({ id, hash }) => ({ source, id: toNumber(id), hash }));
 }
 
-function backfillOf(
-  source: EntryTable,
-  { storeId, afterId, untilPlace, limit }: Omit<Backfill, 'source'> & { readonly limit: number },
-): Statement<HashRow> {
-  switch (source) {
-    case 'transfers':
-      return sql<HashRow>`
-        select id, hash from transfers
-        where store_id = ${storeId} and id > ${afterId} and ${entryPlace} <= ${untilPlace}
-        order by id limit ${limit}`;
-    case 'card_changes':
-      return sql<HashRow>`
-        select id, hash from card_changes
-        where store_id = ${storeId} and id > ${afterId} and ${entryPlace} <= ${untilPlace}
-        order by id limit ${limit}`;
-  }
+/**
+ * Counts the entries of a store that its log should contain: those up to the cursor. Null: unknown, because the cursor
+ * has not begun in this database or a backfill is not finished.
+ */
+export function* countEntries(storeId: number, source: EntryTable): Script<number | null> {
+  const { sql: sqlFor, table, isStale } = sqlOf[source];
+  const cursor = yield* first(sqlFor`
+    select 1 as found from log_cursors c
+    where c.store_id in (0, ${storeId}) and c.source = ${source} and not (${isStale})
+      and not exists (select 1 from log_backfills b where b.store_id = ${storeId} and b.source = ${source})`);
+  if (!cursor) return null;
+  const { entries } = yield* one(sqlFor<{ entries: bigint }>`
+    select count(*) as entries from ${table} t join log_cursors c on c.store_id in (0, t.store_id)
+    where t.store_id = ${storeId} and c.source = ${source} and (t.${entryPlace}, t.id) <= (c.place, c.last_id)`);
+  return toNumber(entries);
+}
+
+/** Returns the ids of entries of a store that its log should contain, in order. */
+export function* listAppended(
+  storeId: number,
+  { source, after, limit }: { readonly source: EntryTable; readonly after: number; readonly limit: number },
+): Script<readonly number[]> {
+  const { sql: sqlFor, table } = sqlOf[source];
+  const rows = yield* all(sqlFor<{ id: bigint }>`
+    select t.id from ${table} t join log_cursors c on c.store_id in (0, t.store_id)
+    where t.store_id = ${storeId} and t.id > ${after} and c.source = ${source}
+      and (t.${entryPlace}, t.id) <= (c.place, c.last_id)
+    order by t.id limit ${limit}`);
+  return rows.map(({ id }) => toNumber(id));
 }

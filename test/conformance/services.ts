@@ -14,6 +14,7 @@ import { testInterleaving } from './interleaving.ts';
 import { testChainMigration } from './chain-migration.ts';
 import { testCodes } from './codes.ts';
 import { testKeys } from './keys.ts';
+import { testLog } from './log.ts';
 import { testLookupThrottle } from './lookup-throttle.ts';
 import { testEmails } from './emails.ts';
 import { testRoundTrips } from './round-trips.ts';
@@ -38,6 +39,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: keys`, () => testKeys(factory));
   suite(`${name}: verify`, () => testVerification(factory));
   suite(`${name}: verify, other tables`, () => testVerifiedRows(factory));
+  suite(`${name}: logs and checkpoints`, () => testLog(factory));
   suite(`${name}: events`, () => testEvents(factory));
   suite(`${name}: emails`, () => testEmails(factory));
   suite(`${name}: webhooks`, () => testWebhooks(factory));
