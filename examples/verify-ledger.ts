@@ -155,8 +155,12 @@ export function checkInclusion(proofText: string, entryHash: Uint8Array, keys: r
 }
 
 interface Kept {
+  /** The newest checkpoint that was verified. */
   note: string;
+  /** The keys that are trusted. */
   keys: string[];
+  /** The last hash of each chain that was verified. */
+  proven: Record<string, { length: number; hash: string }>;
 }
 type Fetch = <T>(path: string) => Promise<T>;
 interface Listed {
@@ -165,8 +169,8 @@ interface Listed {
 
 /** Returns the trusted keys, and the new ones that a trusted key has signed a checkpoint with. */
 async function keysFrom(fetched: Fetch, trusted: readonly string[]): Promise<string[]> {
-  const { keys } = await fetched<{ keys: { key: string }[] }>('/checkpoints/key');
-  const known = keys.map(({ key }) => key);
+  const { log } = await fetched<{ log: { keys: { key: string }[] } }>('/checkpoints/key');
+  const known = log.keys.map(({ key }) => key);
   if (trusted.length === 0) return known;
   let accepted = [...trusted];
   const unknown = (): string[] => known.filter((key) => !accepted.includes(key));
@@ -187,10 +191,51 @@ async function keysFrom(fetched: Fetch, trusted: readonly string[]): Promise<str
 async function checkBetween(fetched: Fetch, one: Tree, other: Tree): Promise<void> {
   const [earlier, later] = one.size <= other.size ? [one, other] : [other, one];
   if (earlier.size === 0) return;
-  const { hashes } = await fetched<{ hashes: string[] }>(
-    `/checkpoints/consistency?from=${earlier.size}&to=${later.size}`,
-  );
-  checkConsistency(earlier, later, hashes.map((hash) => Buffer.from(hash, 'base64'))); // prettier-ignore
+  const path = `/checkpoints/consistency?from=${earlier.size}&to=${later.size}`;
+  const { consistency } = await fetched<{ consistency: { hashes: string[] } }>(path);
+  checkConsistency(earlier, later, consistency.hashes.map((hash) => Buffer.from(hash, 'base64'))); // prettier-ignore
+}
+
+/** Fetches a whole chain of a card, recomputes it, and verifies the proof of its newest entry in the log. */
+async function checkChain(
+  fetched: Fetch,
+  { card, chain, keys }: { card: string; chain: 'transactions' | 'changes'; keys: readonly string[] },
+): Promise<{ tree: Tree | undefined; entries: string[]; hashes: Uint8Array[] }> {
+  const isMoney = chain === 'transactions';
+  const entries: string[] = [];
+  const hashes: Uint8Array[] = [];
+  for (;;) {
+    const query = `limit=250${entries.length > 0 ? `&${isMoney ? 'after' : 'changes_after'}=${entries.length}` : ''}`;
+    const { gift_card_proof: page } = await fetched<CardProof>(`/gift_card/${card}/proof?${query}`);
+    const part = isMoney ? page.entries : page.changes;
+    hashes.push(...recomputeChain(part, hashes.at(-1)));
+    entries.push(...part.map(({ content }) => content));
+    const proof = isMoney ? page.proof : page.changes_proof;
+    const proven = isMoney ? page.proven : page.changes_proven;
+    if (part.length === 250) continue;
+    const entryHash = hashes[proven - 1];
+    if (proof !== null && entryHash)
+      return { tree: checkInclusion(proof, entryHash, keys), entries: entries.slice(0, proven), hashes: hashes.slice(0, proven) }; // prettier-ignore
+    if (isMoney || entries.length > 0) throw new Rejected(`the log contains none of the ${chain}`);
+    return { tree: undefined, entries, hashes };
+  }
+}
+
+/** Verifies what a card's transactions say: one card, no gap, and balances that are the sums of the amounts. */
+export function checkTransactions(entries: readonly string[]): string {
+  let [balance, card]: [bigint, unknown] = [0n, undefined];
+  let shown = '';
+  for (const [place, content] of entries.entries()) {
+    const [kind, , cardId, sequence, , , amount, currency, , credit, after] = JSON.parse(content) as string[];
+    card ??= cardId;
+    const minor = (text = ''): bigint => BigInt(text.replace('.', ''));
+    balance += credit === 'card' ? minor(amount) : -minor(amount);
+    if (kind !== 'transfer/2' || cardId !== card || Number(sequence) !== place + 1)
+      throw new Rejected(`not entry ${place + 1} of the card's transactions: ${content}`);
+    if (minor(after) !== balance) throw new Rejected(`the balance is not the sum of the amounts: ${content}`);
+    shown = `${after} ${currency}`;
+  }
+  return shown;
 }
 
 /** Verifies a store's log and some of its cards. @returns what to keep, and one line for each result. */
@@ -209,29 +254,36 @@ export async function verifyLedger(
     await checkBetween(fetched, before, tree);
   }
   const lines = [`checkpoint: ${tree.size} entries${kept ? ', continues the kept one' : ''}`];
+  const proven: Kept['proven'] = { ...kept?.proven };
   for (const card of cards) {
-    const path = `/gift_card/${card}/proof?limit=250`;
-    const hashes: Uint8Array[] = [];
-    let page = await fetched<Chain>(path);
-    const { proof, proven } = page;
-    for (;;) {
-      hashes.push(...recomputeChain(page.entries, hashes.at(-1)));
-      if (hashes.length >= proven || page.entries.length === 0) break;
-      page = await fetched<Chain>(`${path}&after=${hashes.length}`);
+    const lengths: string[] = [];
+    let balance = '';
+    for (const chain of ['transactions', 'changes'] as const) {
+      const { tree: later, entries, hashes } = await checkChain(fetched, { card, chain, keys });
+      if (later) await checkBetween(fetched, tree, later);
+      if (chain === 'transactions') balance = checkTransactions(entries);
+      const name = `${card} ${chain}`;
+      const before = proven[name];
+      const now = Buffer.from(hashes[(before?.length ?? 0) - 1] ?? []).toString('base64');
+      if (before && now !== before.hash) throw new Rejected(`the ${chain} are not those that were kept`);
+      const last = hashes.at(-1);
+      if (last) proven[name] = { length: hashes.length, hash: Buffer.from(last).toString('base64') };
+      lengths.push(`${hashes.length} ${chain}`);
     }
-    const entryHash = hashes[proven - 1];
-    if (proof === null || !entryHash) throw new Rejected(`gift card ${card}: the log has no entry of it`);
-    await checkBetween(fetched, tree, checkInclusion(proof, entryHash, keys));
-    lines.push(`gift card ${card}: ${proven} entries are in the log`);
+    lines.push(`gift card ${card}: balance ${balance}; the log contains its ${lengths.join(' and ')}`);
   }
-  return { keep: { note: newest.note, keys }, lines };
+  return { keep: { note: newest.note, keys, proven }, lines };
 }
 
-interface Chain {
-  entries: { content: string; hash: string }[];
-  length: number;
-  proof: string | null;
-  proven: number;
+interface CardProof {
+  gift_card_proof: {
+    entries: { content: string; hash: string }[];
+    proven: number;
+    proof: string | null;
+    changes: { content: string; hash: string }[];
+    changes_proven: number;
+    changes_proof: string | null;
+  };
 }
 
 async function main(): Promise<void> {

@@ -11,7 +11,7 @@ import { recordTokenUses } from './service/caller.ts';
 import { shownId } from './domain/public-id.ts';
 import { hasExpiryToRecord, recordExpired, recordExpiringSoon } from './service/expiry.ts';
 import { expireHolds } from './service/hold.ts';
-import { createDailyCheckpoint, hasDailyCheckpoint } from './service/checkpoint.ts';
+import { addDailyCheckpoint, hasDailyCheckpoint } from './service/checkpoint.ts';
 import { appendNewEntries } from './service/log.ts';
 import { recordRetiredCodeUses } from './service/lookup-throttle.ts';
 import { enqueueReminders, firstPlace, planReminders, type ReminderPlace } from './service/reminder.ts';
@@ -79,7 +79,7 @@ export function startBackground(options: {
   const createCheckpoints = async (): Promise<void> => {
     for (const { store } of await storage.read(listStores)) {
       if (await storage.read(() => hasDailyCheckpoint(ctx, store))) continue;
-      await storage.write(() => createDailyCheckpoint(ctx, store));
+      await storage.write(() => addDailyCheckpoint(ctx, store));
     }
   };
   const recordHeartbeat = async (): Promise<void> => {

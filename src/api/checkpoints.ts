@@ -5,9 +5,10 @@ import { checkpointRecordOf } from '../domain/checkpoint.ts';
 import { formatInstantOrNull } from '../domain/day.ts';
 import { accepted, rejected } from '../domain/parsed.ts';
 import {
-  chainEntrySchema,
-  checkpointKeySchema,
   checkpointSchema,
+  consistencySchema,
+  giftCardProofSchema,
+  logSchema,
   type ChainEntryRecord,
 } from '../domain/schemas.ts';
 import * as service from '../service/checkpoint.ts';
@@ -57,7 +58,7 @@ export const createCheckpoint = write({
   errors: [],
   sample: { body: null },
   *run({ ctx, store }) {
-    return { body: { checkpoint: checkpointRecordOf(yield* service.createCheckpoint(ctx, store)) } };
+    return { body: { checkpoint: checkpointRecordOf(yield* service.addCheckpoint(ctx, store)) } };
   },
 });
 
@@ -74,8 +75,6 @@ function sizeField(description: string) {
   );
 }
 
-const hash = Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$' });
-
 export const proveConsistency = read({
   id: 'proveConsistency',
   path: '/checkpoints/consistency',
@@ -83,25 +82,21 @@ export const proveConsistency = read({
   tag: 'Verification',
   summary: 'Prove that a checkpoint continues another',
   description:
-    'Returns a consistency proof (RFC 9162, section 2.1.4): with it and the roots of both checkpoints, a client verifies that the log still begins with the entries that it had at the earlier checkpoint.',
+    'Returns a consistency proof (RFC 9162, section 2.1.4). With it and the roots of both checkpoints, a client verifies that the log still begins with the entries that it had at the earlier checkpoint.',
   query: {
     from: sizeField('The size of the earlier checkpoint.'),
     to: sizeField('The size of the later checkpoint, at most the present size of the log.'),
   },
   response: {
     description: 'The proof.',
-    members: {
-      from: Type.Integer({ minimum: 1 }),
-      to: Type.Integer({ minimum: 1 }),
-      hashes: Type.Array(hash, { description: 'The hashes of the proof, base64.' }),
-    },
-    example: { from: 4, to: 7, hashes: [examples.checkpoint.root] },
+    members: { consistency: consistencySchema },
+    example: { consistency: { from: 4, to: 7, hashes: [examples.checkpoint.root] } },
   },
   errors: [],
   sample: { query: 'from=4&to=7' },
   *run({ store, query: { from, to } }) {
-    const hashes = yield* service.proveConsistency(store.id, { from, to });
-    return { body: { from, to, hashes: hashes.map((one) => one.toBase64()) } };
+    const hashes = yield* service.consistencyHashes(store.id, { from, to });
+    return { body: { consistency: { from, to, hashes: hashes.map((hash) => hash.toBase64()) } } };
   },
 });
 
@@ -112,24 +107,21 @@ export const listCheckpointKeys = read({
   tag: 'Verification',
   summary: 'Retrieve the public keys of checkpoints',
   description:
-    'Returns the verifier keys (c2sp.org/signed-note) of the store’s log: the current one first, and those before it. The first checkpoint of a new key is also signed with the key before it. Keep the key of your first checkpoint: a key that you retrieve later is trustworthy only if that one has signed a checkpoint together with it. Responds with 404 until the log has its first entry.',
+    'Returns the verifier keys (c2sp.org/signed-note) of the store’s log: the current one first, and those before it. The first checkpoint of a new key is also signed with the key before it. Keep the key of your first checkpoint: accept another key only if a key that you trust has signed a checkpoint together with it. Responds with 404 until the log has its first entry.',
   response: {
-    description: 'The keys.',
-    members: {
-      name: Type.String({ description: 'The name of the log, the first line of each checkpoint.' }),
-      keys: Type.Array(checkpointKeySchema),
-    },
-    example: { name: examples.logName, keys: [examples.checkpointKey] },
+    description: 'The log and its keys.',
+    members: { log: logSchema },
+    example: { log: examples.log },
   },
   errors: ['not-found'],
   *run({ ctx, store }) {
-    const { name, keys } = yield* service.listLogKeys(ctx, store.id);
+    const { name, size, keys } = yield* service.showLog(ctx, store.id);
     const records = keys.map(({ key, createdAt, isCurrent }) => ({
       key,
       created_at: formatInstantOrNull(createdAt),
       is_current: isCurrent,
     }));
-    return { body: { name, keys: records } };
+    return { body: { log: { name, size, keys: records } } };
   },
 });
 
@@ -148,18 +140,6 @@ function entryRecordOf({ content, hash: entryHash }: ChainText): ChainEntryRecor
   return { content, hash: entryHash.toBase64() };
 }
 
-function nullableProof(of: string) {
-  return Type.Union([Type.String(), Type.Null()], {
-    description: `Proves that the log contains the ${of} that \`proven\` counts (c2sp.org/tlog-proof@v1), with a checkpoint of the log as it is now. The leaf is SHA-256 of a zero byte and the hash of the entry. null: the log contains none of the newest ones yet, or there are none.`,
-  });
-}
-
-const lengthSchema = Type.Integer({ minimum: 0, description: 'The number of entries of the whole chain.' });
-const provenSchema = Type.Integer({
-  minimum: 0,
-  description: 'The number of the proven entry, from 1; 0: none.',
-});
-
 export const proveGiftCard = read({
   id: 'proveGiftCard',
   path: '/gift_card/:gift_card_id/proof',
@@ -175,26 +155,8 @@ export const proveGiftCard = read({
   },
   response: {
     description: 'The chains and the proofs.',
-    members: {
-      entries: Type.Array(chainEntrySchema, { description: 'Transactions.' }),
-      length: lengthSchema,
-      proven: provenSchema,
-      proof: nullableProof('transaction'),
-      changes: Type.Array(chainEntrySchema, { description: 'Other changes of the card.' }),
-      changes_length: lengthSchema,
-      changes_proven: provenSchema,
-      changes_proof: nullableProof('change'),
-    },
-    example: {
-      entries: [examples.chainEntry],
-      length: 1,
-      proven: 1,
-      proof: examples.inclusionProof,
-      changes: [],
-      changes_length: 0,
-      changes_proven: 0,
-      changes_proof: null,
-    },
+    members: { gift_card_proof: giftCardProofSchema },
+    example: { gift_card_proof: examples.giftCardProof },
   },
   errors: ['not-found'],
   *run({ ctx, store, ids, query }) {
@@ -207,17 +169,16 @@ export const proveGiftCard = read({
         changes: { after: query.changes_after ?? 0, limit: size },
       },
     );
-    return {
-      body: {
-        entries: transfers.entries.map(entryRecordOf),
-        length: transfers.length,
-        proven: transfers.proven,
-        proof: transfers.proof,
-        changes: changes.entries.map(entryRecordOf),
-        changes_length: changes.length,
-        changes_proven: changes.proven,
-        changes_proof: changes.proof,
-      },
+    const proof = {
+      entries: transfers.entries.map(entryRecordOf),
+      length: transfers.length,
+      proven: transfers.proven,
+      proof: transfers.proof,
+      changes: changes.entries.map(entryRecordOf),
+      changes_length: changes.length,
+      changes_proven: changes.proven,
+      changes_proof: changes.proof,
     };
+    return { body: { gift_card_proof: proof } };
   },
 });

@@ -338,11 +338,11 @@ export const checkpointSchema = closedObject(
         'The checkpoint as a signed note (c2sp.org/tlog-checkpoint): name of the log, size, root, and signatures.',
     }),
   },
-  'A signed statement of the size and the root of the store’s log. Whoever keeps it can detect a later change of an entry that it covers.',
+  'A signed statement of the size and the root of the store’s log. A client that keeps it detects a later change of an entry that it covers.',
 );
 export type CheckpointRecord = Readonly<Static<typeof checkpointSchema>>;
 
-export const checkpointKeySchema = closedObject(
+const checkpointKey = closedObject(
   {
     key: Type.String({
       description: 'The verifier key (c2sp.org/signed-note): name of the log, key id and public key.',
@@ -352,9 +352,32 @@ export const checkpointKeySchema = closedObject(
   },
   'A public key of the store’s checkpoints.',
 );
-export type CheckpointKeyRecord = Readonly<Static<typeof checkpointKeySchema>>;
+export type CheckpointKeyRecord = Readonly<Static<typeof checkpointKey>>;
 
-export const chainEntrySchema = closedObject(
+export const logSchema = closedObject(
+  {
+    name: Type.String({ description: 'The first line of each checkpoint.' }),
+    size: Type.Integer({ minimum: 0, description: 'The number of entries at present.' }),
+    keys: Type.Array(checkpointKey, { description: 'The current key, and then those before it.' }),
+  },
+  'The store’s log and its public keys.',
+);
+export type LogRecord = Readonly<Static<typeof logSchema>>;
+
+const treeSize = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+
+export const consistencySchema = closedObject(
+  {
+    from: treeSize,
+    to: treeSize,
+    hashes: Type.Array(Type.String({ pattern: base64Hash }), {
+      description: 'The hashes of the proof, base64.',
+    }),
+  },
+  'A proof that the log with `to` entries begins with the log with `from` entries (RFC 9162, section 2.1.4).',
+);
+
+const chainEntry = closedObject(
   {
     content: Type.String({ description: 'The text that was hashed.' }),
     hash: Type.String({
@@ -365,7 +388,35 @@ export const chainEntrySchema = closedObject(
   },
   'An entry of a card’s chain.',
 );
-export type ChainEntryRecord = Readonly<Static<typeof chainEntrySchema>>;
+export type ChainEntryRecord = Readonly<Static<typeof chainEntry>>;
+
+const chainLength = Type.Integer({
+  minimum: 0,
+  description: 'The number of entries of the whole chain.',
+});
+const proven = Type.Integer({
+  minimum: 0,
+  description: 'The number of the proven entry in the chain, from 1; 0: none.',
+});
+const inclusionProof = nullable(
+  Type.String(),
+  'Proves that the log contains the entry that `proven` counts (c2sp.org/tlog-proof@v1), with a checkpoint of the log as it is now. The leaf is SHA-256 of a zero byte and the hash of the entry. null: the log contains none of the newest entries yet, or there are none.',
+);
+
+export const giftCardProofSchema = closedObject(
+  {
+    entries: Type.Array(chainEntry, { description: 'The card’s transactions, oldest first.' }),
+    length: chainLength,
+    proven,
+    proof: inclusionProof,
+    changes: Type.Array(chainEntry, { description: 'The card’s other changes, oldest first.' }),
+    changes_length: chainLength,
+    changes_proven: proven,
+    changes_proof: inclusionProof,
+  },
+  'The two chains of a gift card, and proofs that the log contains them.',
+);
+export type GiftCardProofRecord = Readonly<Static<typeof giftCardProofSchema>>;
 
 export const eventSchema = closedObject(
   {

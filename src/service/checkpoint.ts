@@ -15,13 +15,13 @@ import {
   findDailyCheckpoint,
   insertCheckpoint,
   insertCheckpointKey,
-  listCheckpointKeys,
+  listPublicKeys,
   listCheckpointsAfter,
   listCheckpointsBefore,
   type CheckpointKey,
 } from '../storage/checkpoint.ts';
 import { recordEvent } from '../storage/event.ts';
-import { findLog, findPlace, type EntryId, type Log } from '../storage/log.ts';
+import { findLog, findPlace, type EntryId, type EntryLog } from '../storage/log.ts';
 import { parallel, type Script } from '../storage/sql.ts';
 import { listChain, type Chain, type ChainText } from '../storage/chain.ts';
 import { newerPage, olderPage, type Page, type PageRequest } from './history.ts';
@@ -110,7 +110,7 @@ const batchesMax = 4;
  * Returns a checkpoint of the store's log with the entries that are committed. If nothing was added since the last one,
  * and its key is still in use, it returns that one.
  */
-export function* createCheckpoint(ctx: Context, store: Store): Script<Checkpoint> {
+export function* addCheckpoint(ctx: Context, store: Store): Script<Checkpoint> {
   for (let batch = 0; batch < batchesMax; batch += 1) if (!(yield* appendNewEntries(ctx))) break;
   const log = yield* openLog(ctx, store.id);
   const { newest, keys, isDue } = yield* lastOf(ctx, log);
@@ -127,14 +127,14 @@ export function* hasDailyCheckpoint(ctx: Context, store: Store): Script<boolean>
  * Creates the checkpoint of the last finished day in the store's time zone, unless there is one or nothing was added
  * since the last checkpoint. It can contain entries of the day that has begun.
  */
-export function* createDailyCheckpoint(ctx: Context, store: Store): Script<void> {
+export function* addDailyCheckpoint(ctx: Context, store: Store): Script<void> {
   const log = yield* openLog(ctx, store.id);
   const day = yield* dueDay(ctx, store, log);
   if (day !== null) yield* signLog(ctx, { log, ...(yield* lastOf(ctx, log)), day });
 }
 
 /** The last finished day of a store if its log needs a checkpoint for it. */
-function* dueDay(ctx: Context, store: Store, log: Log): Script<string | null> {
+function* dueDay(ctx: Context, store: Store, log: EntryLog): Script<string | null> {
   const today = dayOf(ctx.clock.earliest(), store.timeZone);
   const day = addDays(today, -1);
   if (log.size === 0 || log.createdAt >= startOfDay(today, store.timeZone)) return null;
@@ -143,10 +143,10 @@ function* dueDay(ctx: Context, store: Store, log: Log): Script<string | null> {
 }
 
 /** The newest checkpoint of a log, its keys, and whether a new checkpoint would say something new. */
-function* lastOf(ctx: Context, { storeId, size }: Log) {
+function* lastOf(ctx: Context, { storeId, size }: EntryLog) {
   const [[newest], keys] = yield* parallel(
     listCheckpointsBefore(storeId, { before: Number.MAX_SAFE_INTEGER, limit: 1 }),
-    listCheckpointKeys(storeId),
+    listPublicKeys(storeId),
   );
   const isDue = newest?.size !== size || !keys.some((key) => isKeyOf(currentSigner(ctx), key));
   return { newest, keys, isDue };
@@ -160,7 +160,7 @@ function* signLog(
     newest,
     day,
   }: {
-    readonly log: Log;
+    readonly log: EntryLog;
     readonly keys: readonly CheckpointKey[];
     readonly newest: Checkpoint | undefined;
     readonly day: string | null;
@@ -214,19 +214,20 @@ export type LogKey = {
   readonly isCurrent: boolean;
 };
 
-/** Returns all public keys of the store's log, the current one first. @throws Fault `not-found` if there is no log. */
-export function* listLogKeys(
+/** Returns the store's log and all its public keys, the current one first. @throws Fault `not-found` if there is no log. */
+export function* showLog(
   ctx: Context,
   storeId: number,
-): Script<{ readonly name: string; readonly keys: readonly LogKey[] }> {
-  const [log, stored] = yield* parallel(findLog(storeId), listCheckpointKeys(storeId));
+): Script<{ readonly name: string; readonly size: number; readonly keys: readonly LogKey[] }> {
+  const [log, stored] = yield* parallel(findLog(storeId), listPublicKeys(storeId));
   if (!log) throw new Fault('not-found');
-  const { name } = log;
+  const { name, size } = log;
   const current = currentSigner(ctx);
   const used = stored.find((key) => isKeyOf(current, key));
   const others = stored.filter((key) => key !== used).toReversed();
   return {
     name,
+    size,
     keys: [
       { key: verifierKey(name, current.publicKey()), createdAt: used?.createdAt ?? null, isCurrent: true },
       ...others.map(({ publicKey, createdAt }) => ({
@@ -242,7 +243,7 @@ export function* listLogKeys(
  * Proves that the log with `to` entries begins with the log with `from` entries (RFC 9162, section 2.1.4).
  * @throws Fault `invalid-query` unless 1 <= from <= to <= the size of the log.
  */
-export function* proveConsistency(
+export function* consistencyHashes(
   storeId: number,
   { from, to }: { readonly from: number; readonly to: number },
 ): Script<readonly Uint8Array[]> {
@@ -306,11 +307,11 @@ function* provenOf(prover: Prover | undefined, { entries, length, newest }: Chai
 /** Proofs of entries for one checkpoint of a log as it is now. */
 class Prover {
   readonly #ctx: Context;
-  readonly #log: Log;
+  readonly #log: EntryLog;
   readonly #reader: TreeReader;
   #note: string | undefined;
 
-  constructor(ctx: Context, log: Log) {
+  constructor(ctx: Context, log: EntryLog) {
     this.#ctx = ctx;
     this.#log = log;
     this.#reader = new TreeReader(log.storeId);

@@ -22,14 +22,14 @@ import {
   moveCursor,
   pageEntries,
   readEntryHashes,
-  readPage,
+  readLogPage,
   readSubtrees,
-  takeTurn,
+  lockAppending,
   updateSize,
   writePage,
   type Backfill,
   type EntryId,
-  type Log,
+  type EntryLog,
   type LogEntry,
   type NewEntry,
 } from '../storage/log.ts';
@@ -70,7 +70,7 @@ export function rootOf(hashes: readonly Uint8Array[]): Uint8Array {
 }
 
 /** Returns a store's log, which is created for its first entry or checkpoint, and locks it. */
-export function* openLog(ctx: Context, storeId: number): Script<Log> {
+export function* openLog(ctx: Context, storeId: number): Script<EntryLog> {
   const found = yield* lockLog(storeId);
   if (found) return found;
   const record = yield* findStore(storeId);
@@ -91,7 +91,7 @@ export function* openLog(ctx: Context, storeId: number): Script<Log> {
  * @returns whether there can be more.
  */
 export function* appendNewEntries(ctx: Context): Script<boolean> {
-  yield* takeTurn();
+  yield* lockAppending();
   for (const source of entrySources) yield* beginCursors(source);
   const backfill = yield* findBackfill();
   if (backfill) {
@@ -138,12 +138,12 @@ function* continueBackfill(ctx: Context, backfill: Backfill): Script<void> {
 }
 
 /** Appends entries to a log that the transaction has locked. */
-function* append({ storeId, size }: Log, entries: readonly LogEntry[]): Script<void> {
+function* append({ storeId, size }: EntryLog, entries: readonly LogEntry[]): Script<void> {
   let page = Math.floor(size / pageEntries);
   let onPage: EntryId[] = [];
   let leaves: Uint8Array[] = [];
   if (size % pageEntries > 0) {
-    onPage = [...((yield* readPage(storeId, page))?.entries ?? [])];
+    onPage = [...((yield* readLogPage(storeId, page))?.entries ?? [])];
     if (onPage.length + entries.length >= pageEntries)
       leaves = leavesOf(onPage, yield* readEntryHashes(storeId, onPage));
   }
@@ -222,7 +222,7 @@ export class TreeReader {
     let found = this.#groups.get(name);
     if (!found) {
       if (level === 0) {
-        const entries = (yield* readPage(this.#storeId, place))?.entries ?? [];
+        const entries = (yield* readLogPage(this.#storeId, place))?.entries ?? [];
         found = leavesOf(entries, yield* readEntryHashes(this.#storeId, entries));
       } else found = yield* readSubtrees(this.#storeId, { level, from: place * pageEntries });
       this.#groups.set(name, found);

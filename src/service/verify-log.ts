@@ -1,7 +1,7 @@
 /** Verifies the logs: each entry of the chains is in its store's log once, and the stored hashes are those of the entries. */
 
 import { sameBytes } from '../keys.ts';
-import { listCheckpointKeys, listCheckpointsAfter } from '../storage/checkpoint.ts';
+import { listPublicKeys, listCheckpointsAfter } from '../storage/checkpoint.ts';
 import {
   countEntries,
   entrySources,
@@ -9,10 +9,10 @@ import {
   listAppended,
   pageEntries,
   readEntryHashes,
-  readPage,
+  readLogPage,
   readSubtrees,
   type EntryId,
-  type Log,
+  type EntryLog,
 } from '../storage/log.ts';
 import type { EntryTable, Script } from '../storage/sql.ts';
 import type { Finding } from './card-trails.ts';
@@ -32,7 +32,7 @@ export function* verifyLog(storeId: number, found: (finding: Finding) => void): 
   yield* checkpoints.compare(tree, [], report);
   let pages = 0;
   for (; ; pages += 1) {
-    const page = yield* readPage(storeId, pages);
+    const page = yield* readLogPage(storeId, pages);
     if (!page) break;
     const { entries } = page;
     const ids = entries.map(({ id }) => id);
@@ -129,7 +129,7 @@ function* compareSubtrees(
 }
 
 /** A proof must not use a subtree that the log does not have yet. */
-function* compareSubtreeCounts({ storeId, size }: Log, report: Report): Script<void> {
+function* compareSubtreeCounts({ storeId, size }: EntryLog, report: Report): Script<void> {
   const first = Math.floor(size / pageEntries);
   for (let level = 1, place = first; place > 0 || level === 1; level += 1) {
     const [beyond] = yield* readSubtrees(storeId, { level, from: place, limit: 1 });
@@ -141,7 +141,7 @@ function* compareSubtreeCounts({ storeId, size }: Log, report: Report): Script<v
 const checkpointsInPage = 250;
 
 /** Compares checkpoints with the log while it is read. Their sizes rise with their ids. */
-function checkpointWalk({ storeId, name }: Log) {
+function checkpointWalk({ storeId, name }: EntryLog) {
   let loaded: {
     readonly id: number;
     readonly size: number;
@@ -163,7 +163,7 @@ function checkpointWalk({ storeId, name }: Log) {
   return {
     /** Compares the checkpoints of sizes up to that of the tree with some leaves more. */
     *compare(tree: GrowingTree, leaves: readonly Uint8Array[], report: Report): Script<void> {
-      keys ??= (yield* listCheckpointKeys(storeId)).map(({ publicKey }) => publicKey);
+      keys ??= (yield* listPublicKeys(storeId)).map(({ publicKey }) => publicKey);
       for (;;) {
         const checkpoint = yield* next();
         if (!checkpoint || checkpoint.size > tree.size + leaves.length) return;

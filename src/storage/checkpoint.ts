@@ -64,7 +64,7 @@ export function* listCheckpointsAfter(
 }
 
 /** Returns the keys in the order of their first checkpoints. */
-export function* listCheckpointKeys(storeId: number): Script<readonly CheckpointKey[]> {
+export function* listPublicKeys(storeId: number): Script<readonly CheckpointKey[]> {
   const rows = yield* all(sql<RowOf<typeof keys>>`
     select ${keys.names} from checkpoint_keys where store_id = ${storeId} order by created_at, key_id`);
   return rows.map(keys.read);

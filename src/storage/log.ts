@@ -33,7 +33,7 @@ export const entrySources: readonly EntryTable[] = ['transfers', 'card_changes']
 export type EntryId = { readonly source: EntryTable; readonly id: number };
 export type LogEntry = EntryId & { readonly hash: Uint8Array };
 
-export type Log = {
+export type EntryLog = {
   readonly storeId: number;
   /** The origin of its checkpoints. */
   readonly name: string;
@@ -96,20 +96,20 @@ const sqlOf: Readonly<Record<EntryTable, EntrySql>> = {
   card_changes: entrySqlOf('card_changes'),
 };
 
-export function* findLog(storeId: number): Script<Log | undefined> {
+export function* findLog(storeId: number): Script<EntryLog | undefined> {
   const row = yield* first(sql<RowOf<typeof logs>>`
     select ${logs.names} from logs where store_id = ${storeId}`);
   return row && logs.read(row);
 }
 
 /** Returns a store's log and locks it until the transaction ends. */
-export function* lockLog(storeId: number): Script<Log | undefined> {
+export function* lockLog(storeId: number): Script<EntryLog | undefined> {
   const row = yield* first(sql<RowOf<typeof logs>>`
     select ${logs.names} from logs where store_id = ${storeId} ${forUpdate}`);
   return row && logs.read(row);
 }
 
-export function* insertLog(log: Log): Script<void> {
+export function* insertLog(log: EntryLog): Script<void> {
   yield* execute(sql`insert into logs (${logs.names}) values (${logs.values(log)}) on conflict do nothing`);
 }
 
@@ -132,7 +132,7 @@ function toPage(row: RowOf<typeof pages>): LogPage {
   return { ...page, entries: entriesIn(entries) };
 }
 
-export function* readPage(storeId: number, place: number): Script<LogPage | undefined> {
+export function* readLogPage(storeId: number, place: number): Script<LogPage | undefined> {
   const row = yield* first(sql<RowOf<typeof pages>>`
     select ${pages.names} from log_pages where store_id = ${storeId} and place = ${place}`);
   return row && toPage(row);
@@ -244,7 +244,7 @@ export function* readSubtrees(
 }
 
 /** Locks what only one process at a time does: appending to logs. */
-export function* takeTurn(): Script<void> {
+export function* lockAppending(): Script<void> {
   yield* execute(lock`select id from log_turn where id = 1 ${forUpdate}`);
 }
 

@@ -14,20 +14,20 @@ import { chainStart } from '../../src/domain/ledger.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { issue, update } from '../../src/service/card.ts';
 import {
-  createCheckpoint,
-  createDailyCheckpoint,
+  addCheckpoint,
+  addDailyCheckpoint,
   hasDailyCheckpoint,
-  listLogKeys,
+  showLog,
   listStoreCheckpoints,
   proveCard,
-  proveConsistency,
+  consistencyHashes,
 } from '../../src/service/checkpoint.ts';
 import { appendNewEntries, leafHash, rootOf, TreeReader } from '../../src/service/log.ts';
 import { debit } from '../../src/service/spend.ts';
 import { createStore } from '../../src/service/store.ts';
 import { verify } from '../../src/service/verify.ts';
 import type { ChainText } from '../../src/storage/chain.ts';
-import { findLog, hasEntriesToAppend, readPage, type EntryId } from '../../src/storage/log.ts';
+import { findLog, hasEntriesToAppend, readLogPage, type EntryId } from '../../src/storage/log.ts';
 import { all, execute, sql, type Script, type Statement } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { chainHash, listTransfers } from '../../src/storage/transfer.ts';
@@ -74,7 +74,7 @@ async function sizeOf(storage: Storage, { id }: Store): Promise<number> {
 async function entriesOf(storage: Storage, { id }: Store): Promise<readonly EntryId[]> {
   const entries: EntryId[] = [];
   for (let place = 0; ; place += 1) {
-    const page = await storage.read(() => readPage(id, place));
+    const page = await storage.read(() => readLogPage(id, place));
     if (!page) return entries;
     entries.push(...page.entries);
   }
@@ -130,11 +130,11 @@ function hex(bytes: Uint8Array): string {
 }
 
 async function keysOfLog({ storage, ctx, store }: OpenStore): Promise<readonly string[]> {
-  return (await storage.read(() => listLogKeys(ctx, store.id))).keys.map(({ key }) => key);
+  return (await storage.read(() => showLog(ctx, store.id))).keys.map(({ key }) => key);
 }
 
 function checkpointNow({ storage, ctx, store }: OpenStore): Promise<Checkpoint> {
-  return storage.write(() => createCheckpoint(ctx, store));
+  return storage.write(() => addCheckpoint(ctx, store));
 }
 
 export function testLog(factory: StorageFactory): void {
@@ -250,7 +250,7 @@ export function testLog(factory: StorageFactory): void {
     for (const [place, from] of kept.entries()) {
       const earlier = readCheckpoint(from.note, keys);
       for (const to of kept.slice(place)) {
-        const proof = await storage.read(() => proveConsistency(store.id, { from: from.size, to: to.size }));
+        const proof = await storage.read(() => consistencyHashes(store.id, { from: from.size, to: to.size }));
         assert.equal(proof.length, consistencyProofOf(from.size, to.size).length);
         checkConsistency(earlier, readCheckpoint(to.note, keys), proof);
       }
@@ -283,7 +283,7 @@ export function testLog(factory: StorageFactory): void {
     await untilAppended(opened);
     const daily = async (): Promise<readonly (string | null)[]> => {
       if (!(await storage.read(() => hasDailyCheckpoint(ctx, store))))
-        await storage.write(() => createDailyCheckpoint(ctx, store));
+        await storage.write(() => addDailyCheckpoint(ctx, store));
       const { items } = await storage.read(() => listStoreCheckpoints(store.id, { limit: 10, before: null, after: null })); // prettier-ignore
       return items.map((checkpoint) => checkpoint.day);
     };
@@ -320,7 +320,7 @@ export function testLog(factory: StorageFactory): void {
     const later = await checkpointNow(rotated);
     assert.throws(() => readCheckpoint(later.note, [oldKey]), /no trusted key/);
     assert.deepEqual(readCheckpoint(later.note, keys).signedBy, [keys[0]]);
-    const { keys: listed } = await storage.read(() => listLogKeys(rotated.ctx, store.id));
+    const { keys: listed } = await storage.read(() => showLog(rotated.ctx, store.id));
     assert.deepEqual(listed.map(({ isCurrent, createdAt }) => [isCurrent, createdAt !== null]), [[true, true], [false, true]]); // prettier-ignore
     assert.deepEqual(await mismatchesOf(opened), []);
   });
@@ -434,7 +434,7 @@ export function testLog(factory: StorageFactory): void {
       recomputeChain(transfers.entries.map(sent)).at(-1) ?? chainStart,
       keys,
     );
-    const proof = await storage.read(() => proveConsistency(store.id, { from: 5, to: 8 }));
+    const proof = await storage.read(() => consistencyHashes(store.id, { from: 5, to: 8 }));
     assert.throws(
       () => checkConsistency(readCheckpoint(kept.note, keys), readCheckpoint(forged.note, keys), proof),
       /does not begin with the 5 entries/,
@@ -456,7 +456,7 @@ export function testLog(factory: StorageFactory): void {
       /smaller/,
     );
     await assert.rejects(
-      storage.read(() => proveConsistency(store.id, { from: 9, to: 10 })),
+      storage.read(() => consistencyHashes(store.id, { from: 9, to: 10 })),
       /invalid-query|larger/,
     );
   });
@@ -531,7 +531,7 @@ const tamperings: readonly Tampering[] = [
   {
     what: 'a smaller size',
     statements: () => [sql`update logs set size = size - 1`],
-    found: /log: has 270 entries in its pages, but the size 599/,
+    found: /log: has 270 entries in its pages, but the size 269/,
   },
   {
     what: 'another root of a checkpoint',

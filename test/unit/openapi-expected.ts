@@ -289,7 +289,7 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere],
     codes: [],
     parameters: ['query from required', 'query to required'],
-    response: { from: 'integer', to: 'integer', hashes: 'array' },
+    response: { consistency: 'Consistency' },
     headers: [],
   },
   listCheckpointKeys: {
@@ -297,7 +297,7 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [],
-    response: { name: 'string', keys: 'CheckpointKey' },
+    response: { log: 'Log' },
     headers: [],
   },
   proveGiftCard: {
@@ -305,10 +305,7 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [cardId, 'query limit', 'query after', 'query changes_after'],
-    response: {
-      entries: 'ChainEntry', length: 'integer', proven: 'integer', proof: 'string',
-      changes: 'ChainEntry', changes_length: 'integer', changes_proven: 'integer', changes_proof: 'string',
-    }, // prettier-ignore
+    response: { gift_card_proof: 'GiftCardProof' },
     headers: [],
   },
   listEvents: {

@@ -27,7 +27,7 @@ function fragmentsOf<T extends EntryTable>(table: T) {
   return ofTable as Pick<Fragments, `${T} to append` | `start of ${T}` | `stale cursor of ${T}`>;
 }
 
-export const entryFragments = {
+export const postgresEntryOrder = {
   'entry place': 'transaction_id',
   'cursor owners': '(select id from stores) o',
   ...fragmentsOf('transfers'),

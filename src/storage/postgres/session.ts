@@ -11,7 +11,7 @@ import {
   type Query,
   type StatementResult,
 } from './pipeline.ts';
-import { entryFragments } from './entry-order.ts';
+import { postgresEntryOrder } from './entry-order.ts';
 import { ConnectionLost, failureOf, mayNotAsk } from './errors.ts';
 import {
   assertPrimary,
@@ -91,7 +91,7 @@ export const postgresDialect: Dialect = {
       from pg_constraint f join pg_class t on t.oid = f.conrelid join pg_class r on r.oid = f.confrelid
       where f.contype = 'f' and not t.relispartition and not r.relispartition
         and t.relnamespace = current_schema()::regnamespace) f`,
-    ...entryFragments,
+    ...postgresEntryOrder,
   },
 };
 

@@ -2,7 +2,7 @@
 
 import { constants, DatabaseSync } from 'node:sqlite';
 import type { Tables } from './cache.ts';
-import { entryFragments } from './entry-order.ts';
+import { sqliteEntryOrder } from './entry-order.ts';
 import { Lock, type Dialect, type Script, type SqlValue, type Statement } from '../sql.ts';
 import { namesItsColumns, rowMaker } from '../rows.ts';
 
@@ -159,7 +159,7 @@ export const sqliteDialect: Dialect = {
     'catalog references': `(
       select t.name as table_name, f."table" as referenced_name
       from sqlite_schema t, pragma_foreign_key_list(t.name) f where t.type = 'table')`,
-    ...entryFragments,
+    ...sqliteEntryOrder,
   },
 };
 

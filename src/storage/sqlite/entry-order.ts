@@ -1,7 +1,7 @@
 /**
  * The order of a log's entries. SQLite has one writer at a time and appends rows, so the order of the rowids is the
  * order of the commits, whichever process or clock generated the ids. One cursor is for all stores. If a tool renumbers
- * the rows, the cursor does not match its row any more, and begins again.
+ * the rows, the cursor no longer matches its row, and begins again.
  */
 
 import type { Dialect, EntryTable } from '../sql.ts';
@@ -24,7 +24,7 @@ function fragmentsOf<T extends EntryTable>(table: T) {
   return ofTable as Pick<Fragments, `${T} to append` | `start of ${T}` | `stale cursor of ${T}`>;
 }
 
-export const entryFragments = {
+export const sqliteEntryOrder = {
   'entry place': 'rowid',
   'cursor owners': '(select 0 as id) o',
   ...fragmentsOf('transfers'),
