@@ -11,7 +11,7 @@ import { recordTokenUses } from './service/caller.ts';
 import { shownId } from './domain/public-id.ts';
 import { hasExpiryToRecord, recordExpired, recordExpiringSoon } from './service/expiry.ts';
 import { expireHolds } from './service/hold.ts';
-import { addDailyCheckpoint, hasDailyCheckpoint } from './service/checkpoint.ts';
+import { addDueCheckpoint, needsNoCheckpoint } from './service/checkpoint.ts';
 import { appendNewEntries } from './service/log.ts';
 import { recordRetiredCodeUses } from './service/lookup-throttle.ts';
 import { enqueueReminders, firstPlace, planReminders, type ReminderPlace } from './service/reminder.ts';
@@ -78,8 +78,8 @@ export function startBackground(options: {
   };
   const createCheckpoints = async (): Promise<void> => {
     for (const { store } of await storage.read(listStores)) {
-      if (await storage.read(() => hasDailyCheckpoint(ctx, store))) continue;
-      await storage.write(() => addDailyCheckpoint(ctx, store));
+      if (await storage.read(() => needsNoCheckpoint(ctx, store))) continue;
+      await storage.write(() => addDueCheckpoint(ctx, store));
     }
   };
   const recordHeartbeat = async (): Promise<void> => {

@@ -117,39 +117,50 @@ export function* addCheckpoint(ctx: Context, store: Store): Script<Checkpoint> {
   return newest && !isDue ? newest : yield* signLog(ctx, { log, keys, newest, day: null });
 }
 
-/** Whether a store's log has a checkpoint for its last finished day, or needs none. */
-export function* hasDailyCheckpoint(ctx: Context, store: Store): Script<boolean> {
+/** Whether a store's log needs no checkpoint of the background job. */
+export function* needsNoCheckpoint(ctx: Context, store: Store): Script<boolean> {
   const log = yield* findLog(store.id);
-  return !log || (yield* dueDay(ctx, store, log)) === null;
+  return !log || (yield* findDue(ctx, store, log)) === null;
 }
 
 /**
  * Creates the checkpoint of the last finished day in the store's time zone, unless there is one or nothing was added
- * since the last checkpoint. It can contain entries of the day that has begun.
+ * since the last checkpoint. It can contain entries of the day that has begun. After a key rotation it creates one at
+ * once, while the key file still has the former key.
  */
-export function* addDailyCheckpoint(ctx: Context, store: Store): Script<void> {
+export function* addDueCheckpoint(ctx: Context, store: Store): Script<void> {
   const log = yield* openLog(ctx, store.id);
-  const day = yield* dueDay(ctx, store, log);
-  if (day !== null) yield* signLog(ctx, { log, ...(yield* lastOf(ctx, log)), day });
+  const due = yield* findDue(ctx, store, log);
+  if (due) yield* signLog(ctx, { log, ...(yield* lastOf(ctx, log)), day: due.day });
 }
 
-/** The last finished day of a store if its log needs a checkpoint for it. */
-function* dueDay(ctx: Context, store: Store, log: EntryLog): Script<string | null> {
+/** The checkpoint that a store's log needs; null: none. */
+function* findDue(ctx: Context, store: Store, log: EntryLog): Script<{ readonly day: string | null } | null> {
   const today = dayOf(ctx.clock.earliest(), store.timeZone);
   const day = addDays(today, -1);
-  if (log.size === 0 || log.createdAt >= startOfDay(today, store.timeZone)) return null;
-  const [existing, { isDue }] = yield* parallel(findDailyCheckpoint(store.id, day), lastOf(ctx, log));
-  return existing || !isDue ? null : day;
+  const [existing, { isDue, isRotated }] = yield* parallel(
+    findDailyCheckpoint(store.id, day),
+    lastOf(ctx, log),
+  );
+  if (isRotated) return { day: null };
+  const isFirstDay = log.createdAt >= startOfDay(today, store.timeZone);
+  return log.size === 0 || isFirstDay || existing || !isDue ? null : { day };
 }
 
-/** The newest checkpoint of a log, its keys, and whether a new checkpoint would say something new. */
+/** The newest checkpoint of a log, and the keys that have signed its checkpoints. */
 function* lastOf(ctx: Context, { storeId, size }: EntryLog) {
   const [[newest], keys] = yield* parallel(
     listCheckpointsBefore(storeId, { before: Number.MAX_SAFE_INTEGER, limit: 1 }),
     listPublicKeys(storeId),
   );
-  const isDue = newest?.size !== size || !keys.some((key) => isKeyOf(currentSigner(ctx), key));
-  return { newest, keys, isDue };
+  const isKnownKey = keys.some((key) => isKeyOf(currentSigner(ctx), key));
+  return {
+    newest,
+    keys,
+    /** Whether a new checkpoint would say something new. */
+    isDue: newest?.size !== size || !isKnownKey,
+    isRotated: keys.length > 0 && !isKnownKey,
+  };
 }
 
 function* signLog(

@@ -15,8 +15,8 @@ import type { Store } from '../../src/domain/store.ts';
 import { issue, update } from '../../src/service/card.ts';
 import {
   addCheckpoint,
-  addDailyCheckpoint,
-  hasDailyCheckpoint,
+  addDueCheckpoint,
+  needsNoCheckpoint,
   showLog,
   listStoreCheckpoints,
   proveCard,
@@ -282,8 +282,8 @@ export function testLog(factory: StorageFactory): void {
     await write(opened, 3);
     await untilAppended(opened);
     const daily = async (): Promise<readonly (string | null)[]> => {
-      if (!(await storage.read(() => hasDailyCheckpoint(ctx, store))))
-        await storage.write(() => addDailyCheckpoint(ctx, store));
+      if (!(await storage.read(() => needsNoCheckpoint(ctx, store))))
+        await storage.write(() => addDueCheckpoint(ctx, store));
       const { items } = await storage.read(() => listStoreCheckpoints(store.id, { limit: 10, before: null, after: null })); // prettier-ignore
       return items.map((checkpoint) => checkpoint.day);
     };
@@ -309,6 +309,10 @@ export function testLog(factory: StorageFactory): void {
     await until(async () => (await checkpointNow(opened)).size === 2);
     const [oldKey = ''] = await keysOfLog(opened);
     const rotated = { ...opened, ctx: testContext({ masters: [fresh, old] }) };
+    assert.equal(await storage.read(() => needsNoCheckpoint(opened.ctx, store)), true);
+    assert.equal(await storage.read(() => needsNoCheckpoint(rotated.ctx, store)), false);
+    await storage.write(() => addDueCheckpoint(rotated.ctx, store));
+    assert.equal(await storage.read(() => needsNoCheckpoint(rotated.ctx, store)), true);
     const both = await checkpointNow(rotated);
     assert.equal(both.size, 2, 'the log has not grown, but the key is new');
     const keys = await keysOfLog(rotated);
