@@ -172,14 +172,15 @@ async function keysFrom(fetched: Fetch, trusted: readonly string[]): Promise<str
   const { log } = await fetched<{ log: { keys: { key: string }[] } }>('/checkpoints/key');
   const known = log.keys.map(({ key }) => key);
   if (trusted.length === 0) return known;
-  let accepted = [...trusted];
+  const accepted = [...trusted];
   const unknown = (): string[] => known.filter((key) => !accepted.includes(key));
   for (let before = ''; unknown().length > 0;) {
     const { checkpoints } = await fetched<Listed>(`/checkpoints?limit=250${before}`);
     for (const { note } of checkpoints.toReversed()) {
       const signers = [...accepted, ...unknown()];
       const { signedBy } = readCheckpoint(note, signers);
-      if (signedBy.some((key) => accepted.includes(key))) accepted = [...new Set([...accepted, ...signedBy])];
+      if (signedBy.some((key) => accepted.includes(key)))
+        accepted.push(...signedBy.filter((key) => !accepted.includes(key)));
     }
     const last = checkpoints.at(-1);
     if (!last || checkpoints.length < 250) break;
@@ -222,7 +223,7 @@ async function checkChain(
 }
 
 /** Verifies what a card's transactions say: one card, no gap, and balances that are the sums of the amounts. */
-export function checkTransactions(entries: readonly string[]): string {
+function checkTransactions(entries: readonly string[]): string {
   let [balance, card]: [bigint, unknown] = [0n, undefined];
   let shown = '';
   for (const [place, content] of entries.entries()) {

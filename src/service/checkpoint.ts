@@ -37,7 +37,7 @@ function keyHash(name: string, publicKey: Uint8Array): Buffer {
 }
 
 /** The verifier key of a log (c2sp.org/signed-note): `name+hash+key`. */
-export function verifierKey(name: string, publicKey: Uint8Array): string {
+function verifierKey(name: string, publicKey: Uint8Array): string {
   const key = Buffer.concat([ed25519, publicKey]).toString('base64');
   return `${name}+${keyHash(name, publicKey).toString('hex')}+${key}`;
 }

@@ -335,7 +335,15 @@ export function* listNewEntries(source: EntryTable, limit: number): Script<reado
     owner: toNumber(row.owner),
   }));
   // The order of rows of a select in a select is not guaranteed.
-  return entries.toSorted((a, b) => a.owner - b.owner || a.place - b.place || a.id - b.id);
+  return entries.toSorted(
+    (left, right) =>
+      compare(left.owner, right.owner) ?? compare(left.place, right.place) ?? compare(left.id, right.id) ?? 0,
+  );
+}
+
+/** Undefined if both are equal. */
+function compare(left: number, right: number): number | undefined {
+  return left === right ? undefined : left - right;
 }
 
 /** Returns the next rows of a backfill by id, including those that the log contains. */
@@ -357,7 +365,7 @@ export function* listBackfilled(
  */
 export function* countEntries(storeId: number, source: EntryTable): Script<number | null> {
   const { sql: sqlFor, table, isStale } = sqlOf[source];
-  const cursor = yield* first(sqlFor`
+  const cursor = yield* first(sqlFor<{ found: bigint }>`
     select 1 as found from log_cursors c
     where c.store_id in (0, ${storeId}) and c.source = ${source} and not (${isStale})
       and not exists (select 1 from log_backfills b where b.store_id = ${storeId} and b.source = ${source})`);

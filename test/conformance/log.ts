@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   checkConsistency,
   checkInclusion,
@@ -352,7 +353,7 @@ export function testLog(factory: StorageFactory): void {
     const sequencer = async (engine: Storage, context: TestContext): Promise<void> => {
       while (isWriting) {
         await appendAll(engine, context);
-        await new Promise((resolve) => void setImmediate(resolve));
+        await nextTurn();
       }
     };
     const sequencers = [sequencer(storage, ctx), sequencer(second, otherCtx)];
