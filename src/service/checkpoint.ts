@@ -91,7 +91,7 @@ function isKeyOf(signer: Signer, { publicKey }: CheckpointKey): boolean {
 
 /**
  * The signers of a store's next checkpoint: the current one. Its first checkpoint is also signed by the one before, so
- * that whoever trusts that one can trust this one.
+ * that a client that trusts that one can trust this one.
  */
 function signersOf(ctx: Context, keys: readonly CheckpointKey[]): readonly Signer[] {
   const current = currentSigner(ctx);

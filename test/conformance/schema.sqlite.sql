@@ -292,7 +292,7 @@ CREATE TABLE log_turn (id integer primary key check (id = 1)) strict;
 CREATE TABLE logs (
   store_id integer primary key references stores (id),
   -- The origin of the store's checkpoints. Its last part is random.
-  name text not null unique,
+  name text not null,
   -- The number of entries.
   size integer not null check (size >= 0),
   created_at integer not null

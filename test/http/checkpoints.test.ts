@@ -100,7 +100,7 @@ test('a repeated request for a checkpoint returns the same one, and a dry run cr
   assert.equal((await create(shop)).id, id);
 });
 
-test('requests that cannot be answered are rejected', async () => {
+test('proofs of trees, pages and cards that do not exist are rejected', async () => {
   const ask = (path: string) => flowers.ask(`GET ${path}`);
   const { checkpoints } = await get<{ checkpoints: Checkpoint[] }>(flowers, '/checkpoints?limit=1');
   const size = checkpoints[0]?.size ?? 0;

@@ -106,6 +106,7 @@ test('the operations and four pages are documented with unique names', () => {
     described.map(({ path, method, operation }) => `${operation.operationId} ${method} ${path}`).toSorted(),
     [
       'captureHold post /holds/{hold_id}/capture',
+      'createCheckpoint post /checkpoints',
       'createGiftCard post /gift_card',
       'createHold post /gift_card/{gift_card_id}/holds',
       'createWebhook post /webhooks',
@@ -113,6 +114,8 @@ test('the operations and four pages are documented with unique names', () => {
       'debitGiftCard post /gift_card/{gift_card_id}/debit',
       'deleteWebhook delete /webhooks/{webhook_id}',
       'health get /healthz',
+      'listCheckpointKeys get /checkpoints/key',
+      'listCheckpoints get /checkpoints',
       'listDeliveries get /webhooks/{webhook_id}/deliveries',
       'listEvents get /events',
       'listGiftCardEmails get /gift_card/{gift_card_id}/deliveries',
@@ -123,6 +126,8 @@ test('the operations and four pages are documented with unique names', () => {
       'metrics get /metrics',
       'notifyGiftCardHolder post /gift_card/{gift_card_id}/notify',
       'openapi get /openapi.json',
+      'proveConsistency get /checkpoints/consistency',
+      'proveGiftCard get /gift_card/{gift_card_id}/proof',
       'readiness get /readyz',
       'redeemGiftCard post /gift_card/redeem',
       'redeliverEvent post /events/{event_id}/redeliver',
@@ -181,7 +186,7 @@ test('every operation has a case here, and writes support dry runs', () => {
     Object.keys(expectations),
     operations.map(({ id }) => id),
   );
-  assert.equal(operations.length, 36);
+  assert.equal(operations.length, 41);
   for (const { id, query, method } of operations) {
     const isReading = method === 'GET' || id === 'lookUpGiftCard';
     assert.equal(query.includes('dry_run'), !isReading, id);

@@ -19,11 +19,11 @@ for each row execute function set_transaction_id();
 create table logs (
   store_id bigint primary key references stores (id),
   -- The origin of the store's checkpoints. Its last part is random.
-  name text collate "C" not null unique,
+  name text collate "C" not null,
   -- The number of entries.
   size bigint not null check (size >= 0),
   created_at bigint not null
-);
+); -- by store
 
 -- Which 256 entries are in each part of a log.
 create table log_pages (
@@ -92,6 +92,16 @@ create trigger checkpoints_are_not_changed before update or delete on checkpoint
 for each row execute function refuse('checkpoints are never changed or deleted');
 create trigger checkpoint_keys_are_not_changed before update or delete on checkpoint_keys
 for each row execute function refuse('public keys are kept');
+create trigger logs_are_not_truncated before truncate on logs
+execute function refuse('a log only grows');
+create trigger log_pages_are_not_truncated before truncate on log_pages
+execute function refuse('a log only grows');
+create trigger log_subtrees_are_not_truncated before truncate on log_subtrees
+execute function refuse('a log only grows');
+create trigger checkpoints_are_not_truncated before truncate on checkpoints
+execute function refuse('checkpoints are never changed or deleted');
+create trigger checkpoint_keys_are_not_truncated before truncate on checkpoint_keys
+execute function refuse('public keys are kept');
 
 -- The tables below describe this database, so a copy does not contain them.
 
