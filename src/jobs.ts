@@ -9,6 +9,7 @@ import type { RetiredCodeUses } from './http/retired-codes.ts';
 import type { TokenUses } from './http/token-last-used.ts';
 import { recordTokenUses } from './service/caller.ts';
 import { shownId } from './domain/public-id.ts';
+import type { Store } from './domain/store.ts';
 import { hasExpiryToRecord, recordExpired, recordExpiringSoon } from './service/expiry.ts';
 import { expireHolds } from './service/hold.ts';
 import { addDueCheckpoint, needsNoCheckpoint } from './service/checkpoint.ts';
@@ -16,10 +17,11 @@ import { appendNewEntries } from './service/log.ts';
 import { recordRetiredCodeUses } from './service/lookup-throttle.ts';
 import { enqueueReminders, firstPlace, planReminders, type ReminderPlace } from './service/reminder.ts';
 import { eraseDeliveriesOf, eraseOutdated } from './service/retention.ts';
-import { verifyPage } from './service/verify.ts';
+import { verifyPage } from './service/ledger-check.ts';
 import { beat } from './storage/heartbeat.ts';
 import { listRemindingStores } from './storage/email.ts';
 import { hasEntriesToAppend } from './storage/log.ts';
+import type { ScannedInteger } from './storage/sql.ts';
 import { listStores } from './storage/store.ts';
 import { listWebhookPlaces, type WebhookPlace } from './storage/webhook.ts';
 
@@ -158,21 +160,21 @@ function createAudit({
   logger,
 }: Parameters<typeof startBackground>[0]): () => Promise<void> {
   const { ctx, storage } = database;
-  let stores: { readonly id: number; readonly domain: string }[] = [];
-  let after = 0;
+  let stores: Store[] = [];
+  let after: ScannedInteger = 0;
   let found = 0;
   let foundLast = 0;
   return async () => {
     const store = stores[0];
     if (!store) {
-      stores = (await storage.read(listStores)).map(({ store: { id, domain } }) => ({ id, domain }));
+      stores = (await storage.read(listStores)).map(({ store: listed }) => listed);
       foundLast = found;
       found = 0;
       metrics.setMismatches(foundLast);
       return;
     }
-    const page = await storage.read(() => verifyPage(store.id, after));
-    metrics.audited(page.cards.length);
+    const page = await storage.read(() => verifyPage(store, after));
+    metrics.audited(page.cards);
     for (const { cardId, problem } of page.mismatches) {
       found += 1;
       const card = cardId === null ? null : shownId(ctx.keys.publicIds, cardId);

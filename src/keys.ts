@@ -37,6 +37,7 @@ export type Purpose =
   | 'mail'
   | 'key-check'
   | 'public-id'
+  | 'list-cursor'
   | 'checkpoint';
 
 /** An Ed25519 key, derived from a master key. */

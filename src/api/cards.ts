@@ -1,13 +1,13 @@
 /** Issue, find and change gift cards. */
 
-import type { Card } from '../domain/card.ts';
+import type { Card, CardDetails } from '../domain/card.ts';
 import { Fault, FieldErrors } from '../domain/fault.ts';
 import type { PublicIds } from '../domain/public-id.ts';
 import { recordOf, type ReadOnlyField } from '../domain/record.ts';
 import {
+  detailGiftCardSchema,
   giftCardSchema,
   issuedGiftCardSchema,
-  spendableGiftCardSchema,
   type GiftCardRecord,
 } from '../domain/schemas.ts';
 import { cardEtagOf } from '../http/etag.ts';
@@ -23,19 +23,35 @@ import * as fields from './fields.ts';
 import { read, write, type WriteRequest } from './operation.ts';
 
 /** All fields of a card in any response. */
-const recordFields = [...Object.keys(spendableGiftCardSchema.properties), 'state'];
+const recordFields = Object.keys(detailGiftCardSchema.properties);
 
-/** Details of a card that creations and updates set, under the same name in the request and in the card. */
-const detailFields = { note: fields.note };
+/** Details of a card that creations and updates set. */
+const detailFields = {
+  note: fields.note,
+  sender_name: fields.senderName,
+  recipient_name: fields.recipientName,
+  tags: fields.cardTags,
+};
 
-type Details = { readonly [K in keyof typeof detailFields]: string | null };
+/** The names of details in a card, by their names in requests. */
+const detailNames = {
+  note: 'note',
+  sender_name: 'senderName',
+  recipient_name: 'recipientName',
+  tags: 'tags',
+} as const satisfies Record<keyof typeof detailFields, keyof CardDetails>;
+
+type SentDetails = { readonly [K in keyof typeof detailFields]?: string | null };
+type Details = Pick<CardDetails, (typeof detailNames)[keyof typeof detailNames]>;
 
 /** The details that a request sets. @param absent the value of the others; undefined: they are left out. */
-function detailsIn(body: Partial<Details>): Partial<Details>;
-function detailsIn(body: Partial<Details>, absent: null): Details;
-function detailsIn(body: Partial<Details>, absent?: null): Partial<Details> {
-  const names = Object.keys(detailFields) as (keyof Details)[];
-  const entries = names.map((name) => [name, body[name] === undefined ? absent : body[name]] as const);
+function detailsIn(body: SentDetails): Partial<Details>;
+function detailsIn(body: SentDetails, absent: null): Details;
+function detailsIn(body: SentDetails, absent?: null): Partial<Details> {
+  const names = Object.keys(detailFields) as (keyof typeof detailFields)[];
+  const entries = names.map(
+    (name) => [detailNames[name], body[name] === undefined ? absent : body[name]] as const,
+  );
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
@@ -251,6 +267,8 @@ const updateFields = {
   ...settableFields,
 };
 
+const exampleChanges = { balance: '15.00', note: 'Paid 10.00 at the counter' };
+
 export const updateGiftCard = write({
   id: 'updateGiftCard',
   method: 'PUT',
@@ -259,16 +277,16 @@ export const updateGiftCard = write({
   tag: 'Gift cards',
   summary: 'Update a gift card',
   description:
-    'Changes the fields that are sent, all of them or none; an update that changes nothing succeeds. Disabling is permanent, except within the store’s undo window; the balance and expiry date of a disabled card cannot change, its note can. Every change of the balance is one entry in the ledger.',
+    'Changes the fields that are sent, all of them or none; an update that changes nothing succeeds. Disabling is permanent, except within the store’s undo window; the balance and expiry date of a disabled card cannot change; its note, names and tags can. Every change of the balance is one entry in the ledger.',
   body: {
     name: 'UpdateGiftCard',
     description:
-      'Absent fields keep their values. The other fields of the record, and `held`, `available` and `state`, are accepted with their current values, so that a client can send back the record that it read; other values are rejected.',
+      'Absent fields keep their values. The other fields of the record, and `held`, `available`, `state` and `email_status`, are accepted with their current values, so that a client can send back the record that it read; other values are rejected.',
     wrapper: 'gift_card',
     fields: updateFields,
-    example: { balance: '10.00', note: 'Paid 15.00 at the counter' },
+    example: exampleChanges,
   },
-  response: { ...oneCard, status: 200 },
+  response: { ...oneCard, status: 200, example: { gift_card: { ...examples.card, ...exampleChanges } } },
   errors: ['not-found', 'precondition-failed'],
   // The response says whether the card has the code.
   guesses: ({ code }) => (code ? (status) => status === 422 : null),

@@ -3,14 +3,17 @@
 import type { Static, TObject } from 'typebox';
 import type { PublicId } from '../domain/public-id.ts';
 import {
+  detailGiftCardSchema,
   giftCardSchema,
   type BalanceRecord,
   type ChainEntryRecord,
   type CheckpointKeyRecord,
   type CheckpointRecord,
   type CustomerRecord,
+  type DetailRecord,
   type DeliveryRecord,
   type GiftCardRecord,
+  type HistoryRecord,
   type HoldRecord,
   type EmailRecord,
   type GiftCardProofRecord,
@@ -40,6 +43,15 @@ export const card: GiftCardRecord = { ...exampleOf(giftCardSchema), balance: '15
 export const exampleCode = 'q2m8xk4w9c0d7f3k';
 
 export const spendable: SpendableRecord = { ...card, held: '0.00', available: '15.00' };
+
+export const detailedCard: DetailRecord = {
+  ...exampleOf(detailGiftCardSchema),
+  balance: '15.00',
+  held: '0.00',
+  available: '15.00',
+};
+
+export const exampleCursor = 'WzU5NjY5Mjc4NjcwMDAxNzMsIjE1MDAiLG51bGxd.kM0vWn1pSZ5m7yqg0Y3r1A';
 
 export const exampleBalance: BalanceRecord = {
   balance: '15.00',
@@ -71,6 +83,15 @@ export const transaction: TransactionRecord = {
   hold_id: null,
   reverses: null,
   created_at: '2026-08-15T12:40:00Z',
+};
+
+export const historyEntry: HistoryRecord = {
+  id: publicId(pathIds.transaction_id.example),
+  kind: 'changed',
+  created_at: '2026-08-15T12:40:00Z',
+  actor: 'api_client:7103421182',
+  state: 'active',
+  changes: [{ field: 'expires_on', old: null, new: '2027-12-31', is_erased: false }],
 };
 
 export const hold: HoldRecord = {

@@ -8,15 +8,22 @@ import {
   updateGiftCard,
 } from './cards.ts';
 import {
+  countGiftCards,
+  listCustomerGiftCards,
+  listGiftCards,
+  retrieveGiftCardDetails,
+} from './card-list.ts';
+import {
   createCheckpoint,
   listCheckpointKeys,
   listCheckpoints,
   proveConsistency,
   proveGiftCard,
 } from './checkpoints.ts';
-import { retrieveCustomer, updateCustomer } from './customers.ts';
+import { listCustomers, retrieveCustomer, updateCustomer } from './customers.ts';
 import { listGiftCardEmails, notifyGiftCardHolder, rotateGiftCardCode } from './emails.ts';
 import { listEvents, redeliverEvent, retrieveEvent, streamEvents } from './events.ts';
+import { listHistory } from './history.ts';
 import { captureHold, createHold, listHolds, retrieveHold, voidHold } from './holds.ts';
 import {
   creditGiftCard,
@@ -35,6 +42,10 @@ export const operations = [
   retrieveGiftCard, // GET /gift_card/:gift_card_id
   updateGiftCard, // PUT /gift_card/:gift_card_id
 
+  listGiftCards, // GET /gift_cards
+  countGiftCards, // GET /gift_cards/count
+  retrieveGiftCardDetails, // GET /gift_cards/:gift_card_id
+
   lookUpGiftCard, // POST /gift_card/lookup
   retrieveBalance, // GET /gift_card/:gift_card_id/balance
   redeemGiftCard, // POST /gift_card/redeem
@@ -49,12 +60,15 @@ export const operations = [
   listTransactions, // GET /gift_card/:gift_card_id/transactions
   retrieveTransaction, // GET /transactions/:transaction_id
   reverseTransaction, // POST /transactions/:transaction_id/reverse
+  listHistory, // GET /gift_card/:gift_card_id/history
   listGiftCardEmails, // GET /gift_card/:gift_card_id/deliveries
   notifyGiftCardHolder, // POST /gift_card/:gift_card_id/notify
   rotateGiftCardCode, // POST /gift_card/:gift_card_id/rotate_code
 
+  listCustomers, // GET /customers
   retrieveCustomer, // GET /customers/:customer_id
   updateCustomer, // PUT /customers/:customer_id
+  listCustomerGiftCards, // GET /customers/:customer_id/gift_cards
 
   listCheckpoints, // GET /checkpoints
   createCheckpoint, // POST /checkpoints

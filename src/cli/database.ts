@@ -11,6 +11,7 @@ import { formatMoney } from '../domain/money.ts';
 import type { Mismatch } from '../service/verify.ts';
 import { CommandError } from './failure.ts';
 import { print, printJson, printTable } from './output.ts';
+import { showProgress } from './progress.ts';
 import { describeMismatch, verifyDatabase } from './verifying.ts';
 
 export function addDatabaseCommands(root: Command): void {
@@ -33,7 +34,8 @@ export function addDatabaseCommands(root: Command): void {
     )
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
-      const { stores, mismatches } = await verifyDatabase(readDatabaseConfig(), { prepare: false });
+      const progress = showProgress(process.stderr, { isSilent: json === true });
+      const { stores, mismatches } = await verifyDatabase(readDatabaseConfig(), { prepare: false, progress });
       const totals = stores.map(({ store, currency, cards, transfers, outstanding, accounts }) => ({
         store,
         cards,

@@ -6,6 +6,7 @@ import { addCheckpointCommands } from './checkpoint.ts';
 import { addCopyCommand } from './copy.ts';
 import { addCustomerCommands } from './customer.ts';
 import { addDatabaseCommands } from './database.ts';
+import { addDemoCommands } from './demo.ts';
 import { addEmailCommands } from './email.ts';
 import { addRestoreCommand } from './restore.ts';
 import { addServeCommand } from './serve.ts';
@@ -41,5 +42,6 @@ export function program(): Command {
   addCheckpointCommands(root);
   addEmailCommands(root);
   addAppProxyCommand(root);
+  addDemoCommands(root);
   return root;
 }

@@ -184,14 +184,30 @@ function membersSchema(members: Readonly<Record<string, TSchema>>): object {
   );
 }
 
-/** A schema of components: a reference, a union of references, or a list of them. */
+/** A schema of components: a reference, a union of references, or a list of them. A value has its own schema. */
 function referenced(schema: TSchema): object {
   const name = objectNameOf(schema);
   if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
+  if (isValue(schema)) return schema;
   const { anyOf, items } = schema as { readonly anyOf?: readonly TSchema[]; readonly items?: TSchema };
   if (anyOf) return { anyOf: anyOf.map(referenced) };
   if (items) return { type: 'array', items: referenced(items) };
   throw new Error('a response has a schema that is not in components');
+}
+
+/** Whether a schema is that of a text, a number or null. */
+function isValue(schema: TSchema): boolean {
+  const {
+    type,
+    anyOf,
+    enum: choices,
+  } = schema as {
+    readonly type?: string;
+    readonly anyOf?: readonly TSchema[];
+    readonly enum?: readonly unknown[];
+  };
+  if (anyOf) return anyOf.every(isValue);
+  return choices !== undefined || (type !== undefined && type !== 'object' && type !== 'array');
 }
 
 function pagePathItems(): Paths {

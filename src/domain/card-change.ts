@@ -6,7 +6,7 @@
 import type { Card } from './card.ts';
 
 /** A value as JSON has it. */
-export type FieldValue = string | number | null | readonly string[];
+export type FieldValue = string | number | null;
 
 type TrackedField = {
   readonly property: keyof Card;
@@ -14,12 +14,15 @@ type TrackedField = {
   readonly isPersonal: boolean;
 };
 
-/** The fields whose changes are recorded, by their names in the API. `code` has the last characters of the code. */
+/** The fields whose changes are recorded, by their names in the API and in the table, and in the order of the entries. `code` has the last characters of the code. */
 export const trackedFields = Object.freeze({
   expires_on: { property: 'expiresOn', isPersonal: false },
   disabled_at: { property: 'disabledAt', isPersonal: false },
   note: { property: 'note', isPersonal: true },
   message: { property: 'message', isPersonal: true },
+  sender_name: { property: 'senderName', isPersonal: true },
+  recipient_name: { property: 'recipientName', isPersonal: true },
+  tags: { property: 'tags', isPersonal: true },
   code: { property: 'lastCharacters', isPersonal: false },
 }) satisfies Readonly<Record<string, TrackedField>>;
 
@@ -71,11 +74,7 @@ export function changesBetween(
 ): readonly FieldChange[] {
   return fieldNames
     .map((field) => ({ field, old: valueOf(before, field), new: valueOf(after, field) }))
-    .filter((change) => !isSameValue(change.old, change.new) || (isCodeReplaced && change.field === 'code'));
-}
-
-export function isSameValue(left: FieldValue, right: FieldValue): boolean {
-  return left === right || (typeof left === 'object' && JSON.stringify(left) === JSON.stringify(right));
+    .filter((change) => change.old !== change.new || (isCodeReplaced && change.field === 'code'));
 }
 
 /** The card before a change. */

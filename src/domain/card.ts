@@ -10,8 +10,17 @@ export type Customer = {
   readonly email: string;
 };
 
-/** Optional fields that the issuer sets and an update can change. `expiresOn` is the last valid day, `YYYY-MM-DD`. */
-const noChangeableDetails = Object.freeze({ expiresOn: null, note: null });
+/**
+ * Optional fields that the issuer sets and an update can change. `expiresOn` is the last valid day, `YYYY-MM-DD`; `tags`
+ * is a text of tags (`tags.ts`).
+ */
+const noChangeableDetails = Object.freeze({
+  expiresOn: null,
+  note: null,
+  senderName: null,
+  recipientName: null,
+  tags: null,
+});
 
 export const noDetails = Object.freeze({ ...noChangeableDetails, message: null });
 

@@ -36,7 +36,9 @@ export function cardCreatedEvent(ids: PublicIds, card: Card): Event {
 /** The events of an update. Disabling has its own event, in addition to the event of the other changes. */
 export function cardUpdateEvents(ids: PublicIds, card: Card, effective: CardChanges): readonly Event[] {
   const { disable, ...others } = effective;
-  const changed = Object.keys(others).map((name) => (name === 'expiresOn' ? 'expires_on' : name));
+  const changed = Object.keys(others).map((name) =>
+    name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  );
   const gift_card = recordOf(ids, card);
   return [
     ...(changed.length > 0 ? [cardEvent('gift_card.updated', card, { gift_card, changed })] : []),

@@ -5,6 +5,9 @@
 
 import Type, { type Static, type TSchema } from 'typebox';
 import { cardStates } from './card.ts';
+import { trackedFields, type FieldName } from './card-change.ts';
+import { historyKinds } from './card-history.ts';
+import { detailStates, emailStatuses } from './card-detail.ts';
 import { eventTypes } from './event-type.ts';
 import { holdStatuses } from './hold.ts';
 import { transferKinds } from './ledger.ts';
@@ -119,6 +122,35 @@ export const spendableGiftCardSchema = closedObject(
 /** A card in the responses of operations that are not in the specification. */
 export type SpendableRecord = Readonly<Static<typeof spendableGiftCardSchema>>;
 
+export const detailGiftCardSchema = closedObject(
+  {
+    ...spendableGiftCardSchema.properties,
+    state: Type.Enum([...detailStates], {
+      description:
+        'The first that applies of `disabled`, `expired` (`expires_on` has passed), `empty` (the balance is 0), `scheduled` (the card is emailed at a later time), and `active`. A `scheduled` card can be spent like an `active` one.',
+      examples: ['active'],
+    }),
+    email_status: Type.Enum([...emailStatuses], {
+      description:
+        'The status of the newest email with the card’s code. `none`: there is no such email. `scheduled` until it is due, `queued` until the first attempt, `deferred` until the next one. `sent`: a mail server accepted it. `bounced`: rejected permanently. `dead`: not delivered in 72 hours. `cancelled`: obsolete.',
+      examples: ['sent'],
+    }),
+    sender_name: nullable(Type.String(), 'The name of the person who gives the card.', 'Ada'),
+    recipient_name: nullable(Type.String(), 'The name of the person who receives the card.', 'Grace'),
+    tags: Type.Array(Type.String(), {
+      description: 'The store’s own tags, in the order in which they were sent.',
+      examples: [['VIP', 'Spring 2026']],
+    }),
+  },
+  'A gift card with everything that the store can read, except its code.',
+);
+export type DetailRecord = Readonly<Static<typeof detailGiftCardSchema>>;
+
+export const listedGiftCardSchema = Type.Partial(detailGiftCardSchema, {
+  additionalProperties: false,
+  description: 'A gift card in a list: all fields, or those that `fields` lists.',
+});
+
 const balance = {
   balance: record.balance,
   held: decimal({ description: 'The part of the balance that open holds reserve.' }),
@@ -165,6 +197,42 @@ export const transactionSchema = closedObject(
   'One entry of the ledger.',
 );
 export type TransactionRecord = Readonly<Static<typeof transactionSchema>>;
+
+/** A list of texts for `tags`. */
+const trackedValue = Type.Union([Type.String(), Type.Array(Type.String()), Type.Null()]);
+
+export const historySchema = closedObject(
+  {
+    id: publicId({ description: 'Of the change; of the first transaction for `created`.' }),
+    kind: Type.Enum([...historyKinds], {
+      description:
+        '`expired`: the last valid day has passed. `recording_began`: the card is older than the record of changes, so changes between its creation and this entry are unknown.',
+    }),
+    created_at: timestamp(),
+    actor: nullable(
+      Type.String(),
+      'The caller: `api_client:<id>`, or `development`; null if it was not a request.',
+    ),
+    state: Type.Enum([...cardStates], { description: 'The state of the card after the entry.' }),
+    changes: Type.Array(
+      closedObject(
+        {
+          field: Type.Enum(Object.keys(trackedFields) as FieldName[], {
+            description: '`code`: the card has another code. The values are the last characters of both.',
+          }),
+          old: trackedValue,
+          new: trackedValue,
+          is_erased: Type.Boolean({
+            description: 'Whether the values were erased for privacy, and are null for that reason.',
+          }),
+        },
+        'A changed field.',
+      ),
+    ),
+  },
+  'An entry of a gift card’s history.',
+);
+export type HistoryRecord = Readonly<Static<typeof historySchema>>;
 
 export const holdSchema = closedObject(
   {

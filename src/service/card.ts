@@ -16,6 +16,7 @@ import { Fault, FieldErrors } from '../domain/fault.ts';
 import { isHoldExpired, type Hold } from '../domain/hold.ts';
 import { adjustmentOf, issueOf } from '../domain/ledger.ts';
 import type { Money } from '../domain/money.ts';
+import type { EmailStatus } from '../domain/card-detail.ts';
 import { matchesRecord, type ReadOnlyField } from '../domain/record.ts';
 import type { Secret } from '../domain/secret.ts';
 import { aboveLimit, isAbove, type Store } from '../domain/store.ts';
@@ -28,6 +29,7 @@ import {
   type LoadedCard,
 } from '../storage/card.ts';
 import { findChangeEnd, recordChange } from '../storage/card-change.ts';
+import { findDetailedCards } from '../storage/card-list.ts';
 import { findByCode, findCardIdByCode, insertChosenCode, insertCode } from '../storage/code.ts';
 import { findOrInsertCustomer } from '../storage/customer.ts';
 import { recordEvent } from '../storage/event.ts';
@@ -221,13 +223,14 @@ export type UpdateCommand = {
  */
 export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
   const { store, cardId, changes, echoedCode } = command;
-  const [state, changeEnd, echoedId] = yield* parallel(
+  const [state, changeEnd, echoedId, emailStatus] = yield* parallel(
     requireVersion(ctx, command),
     findChangeEnd({ storeId: store.id, cardId }),
     echoedCode ? findHolderOf(ctx, store, echoedCode) : resolved(cardId),
+    findEchoedStatus(ctx, command),
   );
   const { card } = state;
-  assertUpdatable(ctx, card, echoedId, command);
+  assertUpdatable(ctx, { card, emailStatus }, echoedId, command);
 
   const effective = effectiveChanges(card, changes);
   if (Object.keys(effective).length === 0) return card;
@@ -255,6 +258,16 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
   for (const event of cardUpdateEvents(ctx.keys.publicIds, changed, effective))
     yield* recordEvent(ctx, event);
   return changed;
+}
+
+/** The status of the card's email, if the request has a field that depends on it. */
+function* findEchoedStatus(
+  ctx: Context,
+  { store, cardId, echoed }: Pick<UpdateCommand, 'store' | 'cardId' | 'echoed'>,
+): Script<EmailStatus> {
+  if (!echoed.has('state') && !echoed.has('email_status')) return 'none';
+  const [found] = yield* findDetailedCards(store.id, [cardId], ctx.clock.earliest());
+  return found?.emailStatus ?? 'none';
 }
 
 /** Locks and reads a card. @throws Fault `not-found`, or `precondition-failed` if the request excludes its version. */
@@ -364,7 +377,7 @@ function* findHolderOf(ctx: Context, store: Store, code: Secret): Script<number 
  */
 function assertUpdatable(
   ctx: Context,
-  card: Card,
+  { card, emailStatus }: { readonly card: Card; readonly emailStatus: EmailStatus },
   echoedId: number | undefined,
   command: UpdateCommand,
 ): void {
@@ -373,7 +386,7 @@ function assertUpdatable(
   // A script can be retried, and its first run must not add errors to the command.
   const errors = command.errors.copy();
   for (const [field, value] of echoed) {
-    if (!matchesRecord(ctx.keys.publicIds, value, field, { card, today: day }))
+    if (!matchesRecord(ctx.keys.publicIds, value, field, { card, today: day, emailStatus }))
       errors.add(field, cannotBeChanged);
   }
   if (echoedId !== card.id) errors.add('code', cannotBeChanged);

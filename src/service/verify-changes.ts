@@ -1,6 +1,6 @@
 /** Verifies the changes of cards: their chains, and that undoing them leads from the card to what was issued. */
 
-import { isSameValue, type FieldName, type FieldValue } from '../domain/card-change.ts';
+import type { FieldName, FieldValue } from '../domain/card-change.ts';
 import type { Store } from '../domain/store.ts';
 import { sameBytes } from '../keys.ts';
 import {
@@ -21,46 +21,45 @@ import {
 } from '../storage/change-audit.ts';
 import { parallel, type Script } from '../storage/sql.ts';
 import { findChangesFrom, listStoreChanges } from '../storage/store-change.ts';
-import type { Finding } from './card-trails.ts';
+import type { Finding, StoreVerifying } from './check.ts';
 
 const pageSize = 500;
 
-/** Returns at most about `max` problems of the changes of a store and its cards. */
-export function* verifyChanges(store: Store, max: number): Script<readonly Finding[]> {
-  const findings: Finding[] = [...(yield* verifyStoreChanges(store))];
+export function* checkChanges(store: Store, { left, found, read }: StoreVerifying): Script<void> {
+  for (const finding of yield* verifyStoreChanges(store)) found(finding);
   const from = yield* findChangesFrom(store.id);
   let walked = 0;
-  for (let after: number | undefined = 0; after !== undefined && findings.length < max;) {
+  for (let after: number | undefined = 0; after !== undefined && left() > 0;) {
     const cards: readonly ChangedCard[] = yield* listChangedCards(store.id, { after, limit: pageSize });
     const last = cards.at(-1);
     if (!last) break;
     const range = { after, upTo: last.cardId };
     const [changes, issued] = yield* parallel(listChanges(store.id, range), listIssuedTerms(store.id, range));
     walked += changes.length;
+    read(changes.length);
     const chains = Map.groupBy(changes, ({ chainOf }) => chainOf);
     for (const card of cards) {
-      const chain = chains.get(card.cardId) ?? [];
-      const first = card.createdAt >= from ? { expiresOn: issued.get(card.cardId) } : null;
-      findings.push(...problemsOf(card, chain, first).map((problem) => ({ cardId: card.cardId, problem })));
+      const { cardId, createdAt } = card;
+      const first = createdAt >= from ? { expiresOn: issued.get(cardId) } : null;
+      for (const problem of problemsOf(card, chains.get(cardId) ?? [], first)) found({ cardId, problem });
     }
     after = cards.length < pageSize ? undefined : last.cardId;
   }
-  const limit = Math.max(0, max - findings.length);
-  if (limit === 0) return findings;
+  const limit = left();
+  if (limit === 0) return;
   const [count, unrecorded] = yield* parallel(
     countChanges(store.id),
     listUnrecordedChanges(store.id, { from, limit }),
   );
   for (const cardId of unrecorded)
-    findings.push({ cardId, problem: 'differs from what was issued, but has no changes' });
+    found({ cardId, problem: 'differs from what was issued, but has no changes' });
   if (count !== walked)
     for (const { cardId, id, hasCard } of yield* listLooseChanges(store.id, limit)) {
       const problem = hasCard
         ? `change ${id} is not part of its chain`
         : 'has changes, but the card does not exist';
-      findings.push({ cardId, problem });
+      found({ cardId, problem });
     }
-  return findings;
 }
 
 /**
@@ -99,7 +98,7 @@ function problemsOf(
     sameBytes(end.hash ?? noHash, previous?.hash ?? noHash);
   if (!isAtEnd) problems.push('has another last change than the end of its chain');
   for (const [field, value] of values)
-    if (value !== undefined && !isSameValue(value, card.values.get(field) ?? null))
+    if (value !== undefined && value !== (card.values.get(field) ?? null))
       problems.push(`has another ${field} than after its last change`);
   if (first) problems.push(...problemsOfUnchanged(card, values, first.expiresOn));
   return problems;
@@ -121,7 +120,7 @@ function problemsOfField(
   const isOldKnown = !isErased || hashed[0] === null;
   const issued = field === 'expires_on' ? first?.expiresOn : undefined;
   const before = values.has(field) ? values.get(field) : issued;
-  if (before !== undefined && isOldKnown && !isSameValue(before, old))
+  if (before !== undefined && isOldKnown && before !== old)
     problems.push(`${name} begins with another ${field} than the card had`);
   values.set(field, isErased && hashed[1] !== null ? undefined : next);
   return problems;
@@ -135,7 +134,7 @@ function problemsOfUnchanged(
 ): readonly string[] {
   const problems: string[] = [];
   const differs = (field: FieldName, value: FieldValue | undefined): boolean =>
-    !values.has(field) && value !== undefined && !isSameValue(card.values.get(field) ?? null, value);
+    !values.has(field) && value !== undefined && (card.values.get(field) ?? null) !== value;
   if (differs('expires_on', issuedExpiresOn)) problems.push('has another expires_on than it was issued with');
   if (differs('disabled_at', null)) problems.push('is disabled, but has no change of disabled_at');
   if (card.hasOtherCode !== values.has('code')) problems.push('has a code that does not match its changes');

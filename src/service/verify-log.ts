@@ -15,14 +15,15 @@ import {
   type EntryLog,
 } from '../storage/log.ts';
 import type { EntryTable, Script } from '../storage/sql.ts';
-import type { Finding } from './card-trails.ts';
+import type { StoreVerifying } from './check.ts';
+import type { Store } from '../domain/store.ts';
 import { isSignedNote } from './checkpoint.ts';
 import { leafHash, nodeHash, rootOf } from './log.ts';
 
 const names: Readonly<Record<EntryTable, string>> = { transfers: 'transfer', card_changes: 'change' };
 
 /** Verifies a store's log. Entries that the log is still to append are correct. */
-export function* verifyLog(storeId: number, found: (finding: Finding) => void): Script<void> {
+export function* checkLog({ id: storeId }: Store, { found, read }: StoreVerifying): Script<void> {
   const report = (problem: string): void => found({ cardId: null, problem: `log: ${problem}` });
   const log = yield* findLog(storeId);
   if (!log) return;
@@ -35,6 +36,7 @@ export function* verifyLog(storeId: number, found: (finding: Finding) => void): 
     const page = yield* readLogPage(storeId, pages);
     if (!page) break;
     const { entries } = page;
+    read(1);
     const ids = entries.map(({ id }) => id);
     if (page.lowestId !== Math.min(...ids) || page.highestId !== Math.max(...ids))
       report(`the range of ids of page ${pages} does not match its entries`);
@@ -85,8 +87,8 @@ class GrowingTree {
     let added = hash;
     for (let level = 1, place = this.size / pageEntries - 1; ; level += 1) {
       completed.push({ level, place, hash: added });
-      const hashes = (this.levels[level - 1] ??= []);
-      hashes.push(added);
+      const hashes = [...(this.levels[level - 1] ?? []), added];
+      this.levels[level - 1] = hashes;
       if (hashes.length < pageEntries) return completed;
       added = rootOf(hashes);
       this.levels[level - 1] = [];

@@ -63,7 +63,10 @@ const changes = columnsOfChanges(toNumber);
 /** An audit also accepts values that this program does not write: an inexact number does not match the hash. */
 const auditedChanges = columnsOfChanges(Number);
 
-type ChangeRow = RowOf<typeof changes>;
+export type ChangeRow = RowOf<typeof changes>;
+
+/** `c.id, c.fields, …`: the columns of `ChangeRow`. */
+export const changeColumnsOf = changes.of;
 
 /** The last change of a card's chain; `changeId` and `hash` are null and `count` is 0 if the card was never changed. */
 export type ChangeEnd = {
@@ -214,12 +217,11 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 function isFieldValue(value: unknown): value is FieldValue {
-  if (Array.isArray(value)) return value.every((item) => typeof item === 'string');
   return value === null || typeof value === 'string' || typeof value === 'number';
 }
 
 /** @throws Error if the row does not have the documented form, which only tampering causes. */
-function toChange(row: ChangeRow): CardChange {
+export function toChange(row: ChangeRow): CardChange {
   const { storeId, cardId, sequence, id, createdAt, actor, ...stored } = changes.read(row);
   const read = readFields(stored);
   if (!read) throw new Error(`the change ${id} of the gift card ${cardId} cannot be read`);

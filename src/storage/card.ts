@@ -20,6 +20,7 @@ import {
   lock,
   RetryTransaction,
   execute,
+  type Fragment,
   sql,
   toNumber,
   type Script,
@@ -31,6 +32,9 @@ const changeable = {
   balance: money('balance'),
   expires_on: textOrNull('expiresOn'),
   note: textOrNull('note'),
+  sender_name: textOrNull('senderName'),
+  recipient_name: textOrNull('recipientName'),
+  tags: textOrNull('tags'),
   disabled_at: integerOrNull('disabledAt'),
 } as const;
 
@@ -70,6 +74,9 @@ function toCustomer(id: bigint | null, email: string | null) {
 export type CardRow = RowOf<typeof cards>;
 
 export const toCard: (row: CardRow) => Card = cards.read;
+
+/** The columns of a card without the addresses of its customers. */
+export const ownColumnsOf: (alias: string) => Fragment = cards.of;
 
 /** `select ${cardColumns} from gift_cards g ${withCustomers}`: the columns of `CardRow`. */
 export const cardColumns = fragment`${cards.of('g')}, c.email as customer_email, r.email as recipient_email`;
@@ -258,5 +265,13 @@ export function* updateBalance(
       and version between ${version ?? 0} and ${version ?? Number.MAX_SAFE_INTEGER}
       and (code_lookup is null or ${Number(codeLookup === undefined)} = 1 or code_lookup = ${codeLookup ?? 0n})
     returning version`);
+  return row !== undefined;
+}
+
+/** Returns whether a store has a card. */
+export function* hasCards(storeId: number): Script<boolean> {
+  const row = yield* first(
+    sql<{ id: bigint }>`select id from gift_cards where store_id = ${storeId} limit 1`,
+  );
   return row !== undefined;
 }

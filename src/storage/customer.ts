@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import type { CustomerAccount } from '../domain/customer.ts';
 import type { EmailAddress } from '../domain/email-address.ts';
 import { columns, integer, integerOrNull, text, type RowOf } from './columns.ts';
-import { first, sql, parallel, toNumber, type Script } from './sql.ts';
+import { all, first, sql, parallel, toNumber, type Script } from './sql.ts';
 
 const customers = columns({
   id: integer('id'),
@@ -33,6 +33,17 @@ export function* findCustomerByEmail(
     select ${customers.names} from customers
     where store_id = ${storeId} and email_key = ${key}`);
   return row && toCustomer(row);
+}
+
+/** Returns the customers with ids below `before`, newest first. */
+export function* listCustomersBefore(
+  storeId: number,
+  { before, limit }: { readonly before: number; readonly limit: number },
+): Script<readonly CustomerAccount[]> {
+  const rows = yield* all(sql<CustomerRow>`
+    select ${customers.names} from customers
+    where store_id = ${storeId} and id < ${before} order by id desc limit ${limit}`);
+  return rows.map(toCustomer);
 }
 
 /** Returns the id of the customer with this storefront customer id. */

@@ -36,7 +36,23 @@ export class ValueList {
   }
 }
 
-type Written = SqlValue | Fragment | ValueList;
+/** A piece of SQL with values. A call site always uses one of the same text. */
+export class Part {
+  readonly strings: readonly string[];
+  readonly written: readonly Written[];
+
+  constructor(strings: readonly string[], written: readonly Written[]) {
+    this.strings = strings;
+    this.written = written;
+  }
+}
+
+/** A part of statements that several of them share. */
+export function part(strings: TemplateStringsArray, ...written: Written[]): Part {
+  return new Part(strings, written);
+}
+
+type Written = SqlValue | Fragment | ValueList | Part;
 
 type FragmentName =
   | 'for update'
@@ -46,6 +62,9 @@ type FragmentName =
   | 'final order'
   | 'catalog columns'
   | 'catalog references'
+  | 'position'
+  | 'one of'
+  | 'end of one of'
   | 'entry place'
   | 'cursor owners'
   | `${EntryTable} to append`
@@ -105,6 +124,21 @@ export function entryOrderOf(table: EntryTable): EntryOrder {
   };
 }
 
+/** A function of a text and another one: where the second begins in the first, from 1; 0: nowhere. */
+export const position = ofEngine('position');
+
+/**
+ * `id ${oneOf} select … ${endOfOneOf}`: a condition that is checked by an index on `id` for each row of the select,
+ * whatever number of them the planner expects.
+ */
+export const oneOf = ofEngine('one of');
+export const endOfOneOf = ofEngine('end of one of');
+
+/** Names the index that SQLite uses for a table. On PostgreSQL the condition has to leave no other choice. */
+export function indexedBy(index: string): Fragment {
+  return new Fragment(({ hasIndexHints }) => (hasIndexHints ? `indexed by ${index}` : ''));
+}
+
 /** A piece of SQL that is the same on every engine, without values. */
 export function fragment(strings: TemplateStringsArray, ...written: readonly Fragment[]): Fragment {
   return new Fragment((dialect) =>
@@ -117,6 +151,8 @@ export type Dialect = {
   /** Text of the n-th parameter, from 1: `?` or `$n`. */
   readonly placeholder: (position: number) => string;
   readonly fragments: Readonly<Record<FragmentName, string>>;
+  /** Whether `indexed by` exists. */
+  readonly hasIndexHints: boolean;
 };
 
 /** One SQL statement with rows of type `Row`. The `sql` tag and `table.ts` create statements. */
@@ -137,27 +173,43 @@ export class Statement<Row = unknown> {
   text(dialect: Dialect): string {
     let position = 0;
     const placeholder = (): string => dialect.placeholder((position += 1));
-    return this.strings.reduce((text, part, index) => {
-      const written = this.#written[index - 1];
-      if (written instanceof Fragment) return text + written.text(dialect) + part;
-      const placeholders =
-        written instanceof ValueList ? written.values.map(placeholder).join(', ') : placeholder();
-      return text + placeholders + part;
-    });
+    const textOf = ({ strings, written: all }: Pick<Part, 'strings' | 'written'>): string =>
+      strings.reduce((text, next, index) => {
+        const written = all[index - 1];
+        if (written instanceof Fragment) return text + written.text(dialect) + next;
+        if (written instanceof Part) return text + textOf(written) + next;
+        const placeholders =
+          written instanceof ValueList ? written.values.map(placeholder).join(', ') : placeholder();
+        return text + placeholders + next;
+      });
+    return textOf({ strings: this.strings, written: this.#written });
   }
 }
 
 /** A statement that only locks rows. An engine that does not interleave scripts omits it. */
 export class Lock extends Statement<never> {}
 
+/** A select of many rows, for audits. Its integers are numbers, except that those above 2^53 are bigints. */
+export class Scan<Row> extends Statement<Row> {}
+
+/** An integer in a row of a `Scan`. */
+export type ScannedInteger = number | bigint;
+
+/** The number of an integer; the bigint itself above 2^53. */
+export function exactOf(value: bigint): ScannedInteger {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value;
+}
+
 function isValue(written: Written): written is SqlValue {
-  return !(written instanceof Fragment) && !(written instanceof ValueList);
+  return !(written instanceof Fragment) && !(written instanceof ValueList) && !(written instanceof Part);
 }
 
 function valuesOf(written: readonly Written[]): readonly SqlValue[] {
   const values: SqlValue[] = [];
   for (const value of written) {
     if (value instanceof ValueList) values.push(...value.values);
+    else if (value instanceof Part) values.push(...valuesOf(value.written));
     else if (!(value instanceof Fragment)) values.push(value);
   }
   return values;
@@ -170,6 +222,11 @@ export function sql<Row = never>(strings: TemplateStringsArray, ...written: Writ
 /** As `sql`, for a select that ends with `forUpdate` and whose rows are not read. */
 export function lock(strings: TemplateStringsArray, ...written: Written[]): Lock {
   return new Lock(strings, written);
+}
+
+/** As `sql`, for a `Scan`. */
+export function scan<Row>(strings: TemplateStringsArray, ...written: Written[]): Scan<Row> {
+  return new Scan<Row>(strings, written);
 }
 
 /** Statements that are sent to the database together, in order. */

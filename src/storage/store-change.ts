@@ -40,7 +40,7 @@ export function* recordStoreChange(
 }
 
 /** The time zone of a store until an instant (ms), at which another one replaced it. */
-export type PastTimeZone = { readonly until: number; readonly timeZone: string };
+type PastTimeZone = { readonly until: number; readonly timeZone: string };
 
 /** Returns the changes of a store, the latest first. They are few: a person makes them on the command line. */
 export function* listStoreChanges(storeId: number): Script<readonly StoreChange[]> {
@@ -50,7 +50,7 @@ export function* listStoreChanges(storeId: number): Script<readonly StoreChange[
 }
 
 /** Returns the time zones that a store had before its present one, the latest first. */
-export function* listPastTimeZones(storeId: number): Script<readonly PastTimeZone[]> {
+function* listPastTimeZones(storeId: number): Script<readonly PastTimeZone[]> {
   const listed = yield* listStoreChanges(storeId);
   return listed.flatMap(({ old, createdAt }) => (old === null ? [] : [{ until: createdAt, timeZone: old }]));
 }

@@ -24,7 +24,7 @@ import type { MoneyCommand } from '../../src/service/money.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
 import { createToken, parseToken, revoke, rotateToken } from '../../src/service/token.ts';
 import { eraseOutdated } from '../../src/service/retention.ts';
-import { verifyPage } from '../../src/service/verify.ts';
+import { verifyPage } from '../../src/service/ledger-check.ts';
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
 import { all, sql, type Script } from '../../src/storage/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
@@ -367,7 +367,7 @@ const operations: readonly Operation[] = [
     script: ({ ctx }) => expireHolds(ctx, 10),
   },
   { name: 'delete outdated rows', awaited: [1], script: ({ ctx }) => eraseOutdated(ctx, 10) },
-  { name: 'verify a page of cards', awaited: [2], script: ({ store }) => verifyPage(store.id, 0) },
+  { name: 'verify a page of cards', awaited: [2], script: ({ store }) => verifyPage(store, 0) },
 ]; // prettier-ignore
 
 /** Counts the steps of a script that must be rejected. */

@@ -196,7 +196,7 @@ CREATE TABLE "gift_cards" (
   chain_hash blob not null check (length(chain_hash) = 32),
   -- The last days of validity whose end, and whose approach, were published.
   expired_event_day text,
-  expiring_soon_event_day text, last_change_id integer, change_count integer not null default 0
+  expiring_soon_event_day text, sender_name text, recipient_name text, tags text, last_change_id integer, change_count integer not null default 0
   check ((change_count = 0) = (last_change_id is null) and change_count >= 0), change_hash blob
   check ((change_hash is null) = (last_change_id is null) and (change_hash is null or length(change_hash) = 32)),
   primary key (store_id, id),
@@ -486,8 +486,20 @@ CREATE UNIQUE INDEX email_deliveries_by_occasion on email_deliveries (store_id, 
 
 CREATE INDEX email_deliveries_due on email_deliveries (next_at) where next_at is not null;
 
+CREATE INDEX email_deliveries_failed on email_deliveries (store_id, state, card_id, id)
+  where kind = 'gift_card' and (state = 'bounced' or state = 'dead');
+
+CREATE INDEX email_deliveries_scheduled on email_deliveries (store_id, card_id, id)
+  where kind = 'gift_card' and state = 'scheduled';
+
 CREATE INDEX gift_cards_by_customer on gift_cards (store_id, customer_id, last_characters)
   where customer_id is not null;
+
+CREATE INDEX gift_cards_by_disabling on gift_cards (store_id, disabled_at, id) where disabled_at is not null;
+
+CREATE INDEX gift_cards_by_expiry on gift_cards (store_id, expires_on, id) where expires_on is not null;
+
+CREATE INDEX gift_cards_by_order on gift_cards (store_id, order_id, id) where order_id is not null;
 
 CREATE INDEX gift_cards_by_recipient on gift_cards (store_id, recipient_id, last_characters)
   where recipient_id is not null;

@@ -7,7 +7,7 @@ import { listCardEmails, sendGiftCard } from '../../src/service/email.ts';
 import { listCardHolds, listCardTransfers } from '../../src/service/history.ts';
 import { expireHolds, placeHold, voidOpenHold } from '../../src/service/hold.ts';
 import { recordFailedLookup, recordRetiredCodeUses } from '../../src/service/lookup-throttle.ts';
-import { verifyPage } from '../../src/service/verify.ts';
+import { verifyPage } from '../../src/service/ledger-check.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
 import { eraseOutdated } from '../../src/service/retention.ts';
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
@@ -60,7 +60,7 @@ test('operations on a card read no more rows of a store than they need', async (
   await write(() => listCardTransfers(key, page));
   await write(() => listCardTransfers(key, { ...page, before: transfer.id }));
   await write(() => listCardTransfers(key, { ...page, after: transfer.id }));
-  await write(() => verifyPage(store.id, 0));
+  await write(() => verifyPage(store, 0));
   await write(() => listCardHolds(key, page));
   await write(() =>
     sendGiftCard(ctx, { store, cardId: card.id, actor: 'test', versions: null, canSend: true }),

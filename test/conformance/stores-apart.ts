@@ -10,7 +10,7 @@ import { createToken, tokenHash } from '../../src/service/token.ts';
 import { verify } from '../../src/service/verify.ts';
 import { findCardIdByCode } from '../../src/storage/code.ts';
 import { findCustomerByEmail } from '../../src/storage/customer.ts';
-import { listBalances } from '../../src/storage/ledger.ts';
+import { scanCards } from '../../src/storage/ledger-scan.ts';
 import { all, sql, type Script } from '../../src/storage/sql.ts';
 import { findActiveToken, listTokens } from '../../src/storage/token.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
@@ -77,10 +77,10 @@ export function testStoresApart(factory: StorageFactory): void {
     const changed = await storage.write(() => update(ctx, updateCommand(one.store, one.card.id, changes)));
     assert.deepEqual(await storage.read(() => retrieve(one.store.id, one.card.id)), changed);
     assert.deepEqual(await storage.read(() => retrieve(other.store.id, other.card.id)), other.card);
-    const balances = await storage.read(() => listBalances(other.store.id, { after: 0, limit: 10 }));
+    const balances = await storage.read(() => scanCards(other.store.id, { after: 0, limit: 10 }));
     assert.deepEqual(
-      balances.map(({ balance }) => balance.minor),
-      [1_500n],
+      balances.map(({ balance }) => balance),
+      [1_500],
     );
     const { stores, mismatches } = await storage.read(() => verify(10));
     assert.deepEqual(mismatches, []);

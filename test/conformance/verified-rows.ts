@@ -80,6 +80,8 @@ type Damage = {
   readonly what: string;
   readonly statements: (rows: Rows) => readonly Statement[];
   readonly found: RegExp;
+  /** Another card that is wrong as well. */
+  readonly alsoFound?: RegExp;
   /** Whether the mismatch names the middle card. If false, it names no card. */
   readonly isOfCard?: false;
 };
@@ -103,6 +105,7 @@ const damages: readonly Damage[] = [
   },
   {
     what: 'a code that belongs to another card',
+    alsoFound: /^has several codes and refers to none$/,
     statements: ({ card }) => [
       sql`update gift_card_codes set card_id = (select min(id) from gift_cards)
           where lookup = (select code_lookup from gift_cards where id = ${card.id})`,
@@ -188,7 +191,7 @@ const damages: readonly Damage[] = [
     statements: ({ card }) => [
       sql`update events set data = '{}' where subject_id = ${card.id} and subject_version = 2`,
     ],
-    found: /^event \d+ has a record that differs from the card's$/,
+    found: /^event \d+ cannot be read$/,
   },
   {
     what: 'an event with another initial value',
@@ -316,7 +319,7 @@ export function testVerifiedRows(factory: StorageFactory): void {
     assert.deepEqual(counted, { holds: 2n, emails: 2n, deliveries: 12n, records: 1n });
   });
 
-  for (const { what, statements, found, isOfCard = true } of damages) {
+  for (const { what, statements, found, alsoFound, isOfCard = true } of damages) {
     test(`${what}: verify finds it and names ${isOfCard ? 'the card' : 'the table'}`, async () => {
       await using rows = await openRows(factory);
       const { storage, database, card, store } = rows;
@@ -329,7 +332,8 @@ export function testVerifiedRows(factory: StorageFactory): void {
         JSON.stringify(mismatches),
       );
       const others = mismatches.filter(
-        ({ cardId }) => cardId !== null && cardId !== card.id && cardId !== card.id + 1,
+        ({ cardId, problem }) =>
+          cardId !== null && cardId !== card.id && cardId !== card.id + 1 && !alsoFound?.test(problem),
       );
       assert.deepEqual(others, [], 'cards without errors are named');
       assert.ok(

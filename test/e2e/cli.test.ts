@@ -49,6 +49,7 @@ const printing = [
   'mail preview',
   'mail test',
   'mail list',
+  'demo load',
 ];
 
 const domain = 'flowers.example';

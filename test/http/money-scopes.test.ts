@@ -68,8 +68,10 @@ const cases: readonly Case[] = [
   { operation: 'retrieveHold', line: ({ holdId }) => `GET /holds/${holdId}`, by: [read, redeem] },
   { operation: 'captureHold', line: ({ holdId }) => `POST /holds/${holdId}/capture`, by: [redeem] },
   { operation: 'voidHold', line: ({ holdId }) => `POST /holds/${holdId}/void`, by: [redeem] },
+  { operation: 'listHistory', line: ({ id }) => `GET /gift_card/${id}/history`, by: [read] },
   { operation: 'listTransactions', line: ({ id }) => `GET /gift_card/${id}/transactions`, by: [read] },
   { operation: 'retrieveTransaction', line: ({ debitId }) => `GET /transactions/${debitId}`, by: [read] },
+  { operation: 'proveGiftCard', line: ({ id }) => `GET /gift_card/${id}/proof`, by: [read] },
   { operation: 'reverseTransaction', line: ({ debitId }) => `POST /transactions/${debitId}/reverse`, by: [redeem] },
   { operation: 'reverseTransaction', line: ({ creditId }) => `POST /transactions/${creditId}/reverse`, by: [write] },
 ]; // prettier-ignore

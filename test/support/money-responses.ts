@@ -105,6 +105,7 @@ const shapes: readonly (readonly [line: RegExp, isShape: (value: unknown) => boo
   ],
   [/^GET \/gift_card\/\d+\/balance$/, closed({ gift_card: schemas.balanceSchema })],
   [/^GET \/gift_card\/\d+\/holds$/, closed({ holds: Type.Array(holdSchema) })],
+  [/^GET \/gift_card\/\d+\/history$/, closed({ history: Type.Array(schemas.historySchema) })],
   [/^GET \/gift_card\/\d+\/transactions$/, closed({ transactions: Type.Array(transactionSchema) })],
   [/^GET \/transactions\/\d+$/, closed({ transaction: transactionSchema })],
 ];

@@ -30,6 +30,12 @@ const reports = 'read_reports';
 const transactionId = 'path transaction_id required';
 const customerId = 'path customer_id required';
 const webhookId = 'path webhook_id required';
+/** The fields of a page of cards and its filters. */
+const cardFilters = [
+  'state', 'email_status', 'created_at_min', 'created_at_max', 'disabled_at_min', 'disabled_at_max', 'expires_on_min',
+  'expires_on_max', 'balance_min', 'balance_max', 'order_id', 'last_characters', 'note', 'tag',
+].map((name) => `query ${name}`); // prettier-ignore
+const cardPage = ['query sort', 'query limit', 'query cursor', 'query fields'];
 const eventId = 'path event_id required';
 const page = ['query limit', 'query before', 'query after'];
 const ifMatch = 'header If-Match';
@@ -99,6 +105,30 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     parameters: [cardId, ifMatch, ...inWrites],
     body: { schema: 'UpdateGiftCard', wrapper: 'gift_card', required: false },
     response: retrieved,
+    headers: ['ETag'],
+  },
+  listGiftCards: {
+    scopes: [read],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: [...cardFilters, 'query email', ...cardPage],
+    response: { gift_cards: 'ListedGiftCard', next_cursor: 'Cursor' },
+    headers: ['Link'],
+  },
+  countGiftCards: {
+    scopes: [read],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: [...cardFilters, 'query email'],
+    response: { count: 'Count', precision: 'Precision' },
+    headers: [],
+  },
+  retrieveGiftCardDetails: {
+    scopes: [read],
+    statuses: ['200', '304', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [cardId, ifNoneMatch],
+    response: { gift_card: 'DetailedGiftCard' },
     headers: ['ETag'],
   },
   lookUpGiftCard: {
@@ -205,6 +235,14 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     response: { transactions: 'Transaction' },
     headers: ['Link'],
   },
+  listHistory: {
+    scopes: [read],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [cardId, ...page],
+    response: { history: 'HistoryEntry' },
+    headers: ['Link'],
+  },
   retrieveTransaction: {
     scopes: [read],
     statuses: ['200', ...anywhere, '404'],
@@ -250,6 +288,14 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     response: issued,
     headers: ['ETag'],
   },
+  listCustomers: {
+    scopes: [read],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: ['query email', 'query limit', 'query cursor'],
+    response: { customers: 'Customer', next_cursor: 'Cursor' },
+    headers: ['Link'],
+  },
   retrieveCustomer: {
     scopes: [read],
     statuses: ['200', ...anywhere, '404'],
@@ -266,6 +312,14 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     body: { schema: 'UpdateCustomer', wrapper: 'customer', required: false },
     response: { customer: 'Customer' },
     headers: [],
+  },
+  listCustomerGiftCards: {
+    scopes: [read],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [customerId, ...cardFilters, ...cardPage],
+    response: { gift_cards: 'ListedGiftCard', next_cursor: 'Cursor' },
+    headers: ['Link'],
   },
   listCheckpoints: {
     scopes: [reports],

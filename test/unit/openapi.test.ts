@@ -119,6 +119,7 @@ test('the operations and four pages are documented with unique names', () => {
       'listDeliveries get /webhooks/{webhook_id}/deliveries',
       'listEvents get /events',
       'listGiftCardEmails get /gift_card/{gift_card_id}/deliveries',
+      'listHistory get /gift_card/{gift_card_id}/history',
       'listHolds get /gift_card/{gift_card_id}/holds',
       'listTransactions get /gift_card/{gift_card_id}/transactions',
       'listWebhooks get /webhooks',
@@ -186,7 +187,7 @@ test('every operation has a case here, and writes support dry runs', () => {
     Object.keys(expectations),
     operations.map(({ id }) => id),
   );
-  assert.equal(operations.length, 41);
+  assert.equal(operations.length, 47);
   for (const { id, query, method } of operations) {
     const isReading = method === 'GET' || id === 'lookUpGiftCard';
     assert.equal(query.includes('dry_run'), !isReading, id);

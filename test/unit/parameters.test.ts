@@ -106,9 +106,9 @@ const anySent = fc.oneof(
 
 test('the test covers every parameter', () => {
   assert.deepEqual(Object.keys(all).toSorted(), [
-    'amount', 'balance', 'code', 'currency', 'disable', 'email', 'expectedCurrency', 'expiresIn', 'expiresOn', 'expiresOnOrLater',
+    'amount', 'balance', 'cardTags', 'code', 'currency', 'customersEmail', 'disable', 'email', 'expectedCurrency', 'expiresIn', 'expiresOn', 'expiresOnOrLater',
     'initialValue', 'message', 'note', 'notify', 'optionalAmount', 'orderId', 'partial', 'paused',
-    'recipientEmail', 'reference', 'releaseHolds', 'requiredCode', 'searchedCharacters', 'searchedEmail', 'sendOn', 'storefrontCustomerId',
+    'recipientEmail', 'recipientName', 'reference', 'releaseHolds', 'requiredCode', 'searchedCharacters', 'searchedEmail', 'sendOn', 'senderName', 'storefrontCustomerId',
     'webhookEvents',
     'webhookId', 'webhookUrl',
   ]); // prettier-ignore

@@ -23,7 +23,7 @@ import {
   type StandbyRow,
 } from './primary.ts';
 import { keepsSessions, SessionNotKept, type ServerProcess } from './pooler.ts';
-import type { Dialect, Statement } from '../sql.ts';
+import { Scan, type Dialect, type Statement } from '../sql.ts';
 
 export type SessionOptions = {
   /** URL of one host. */
@@ -91,8 +91,12 @@ export const postgresDialect: Dialect = {
       from pg_constraint f join pg_class t on t.oid = f.conrelid join pg_class r on r.oid = f.confrelid
       where f.contype = 'f' and not t.relispartition and not r.relispartition
         and t.relnamespace = current_schema()::regnamespace) f`,
+    position: 'strpos',
+    'one of': '= any (array(',
+    'end of one of': '))',
     ...postgresEntryOrder,
   },
+  hasIndexHints: false,
 };
 
 /** The operating system sends keep-alive probes after this idle time. */
@@ -129,8 +133,9 @@ const nameLength = 22;
 const nameLengthMax = 63;
 
 function toQuery(query: Statement | Command): Query {
-  if (typeof query !== 'string') return { ...namedOf(query), values: query.values };
-  return { name: query.length <= nameLengthMax ? query : '', text: query, values: [] };
+  if (typeof query !== 'string')
+    return { ...namedOf(query), values: query.values, isScan: query instanceof Scan };
+  return { name: query.length <= nameLengthMax ? query : '', text: query, values: [], isScan: false };
 }
 
 /** Connects to one host. @throws NotPrimary, SessionNotKept, or the error of the connection. */

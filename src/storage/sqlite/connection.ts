@@ -1,9 +1,9 @@
 /** One connection to an SQLite file: pragmas, prepared statements, transactions and error classification. */
 
-import { constants, DatabaseSync } from 'node:sqlite';
+import { constants, DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Tables } from './cache.ts';
+import { exactOf, Lock, Scan, type Dialect, type Script, type SqlValue, type Statement } from '../sql.ts';
 import { sqliteEntryOrder } from './entry-order.ts';
-import { Lock, type Dialect, type Script, type SqlValue, type Statement } from '../sql.ts';
 import { namesItsColumns, rowMaker } from '../rows.ts';
 
 /** How long to wait for another process that is creating the file. */
@@ -159,8 +159,12 @@ export const sqliteDialect: Dialect = {
     'catalog references': `(
       select t.name as table_name, f."table" as referenced_name
       from sqlite_schema t, pragma_foreign_key_list(t.name) f where t.type = 'table')`,
+    position: 'instr',
+    'one of': 'in (',
+    'end of one of': ')',
     ...sqliteEntryOrder,
   },
+  hasIndexHints: true,
 };
 
 /** Authorizer actions that write (https://www.sqlite.org/c3ref/c_alter_table.html). */
@@ -198,7 +202,7 @@ export function connect(
     let prepared = preparedStatements.get(statement.strings);
     if (!prepared) {
       preparing = { reads: new Set(), writes: new Set() };
-      prepared = { ...preparing, ...queryOf(database, statement.text(sqliteDialect)) };
+      prepared = { ...preparing, ...queryOf(database, statement) };
       preparedStatements.set(statement.strings, prepared);
     }
     return prepared;
@@ -274,8 +278,9 @@ export function connect(
   };
 }
 
-/** Prepares a text. The returned function runs it and returns all rows. */
-function queryOf(database: DatabaseSync, text: string): Pick<Prepared, 'returnsRows' | 'query'> {
+/** Prepares a statement. The returned function runs it and returns all rows. */
+function queryOf(database: DatabaseSync, written: Statement): Pick<Prepared, 'returnsRows' | 'query'> {
+  const text = written.text(sqliteDialect);
   const statement = database.prepare(text);
   const columns = statement.columns().map(({ name }) => name);
   const returnsRows = columns.length > 0;
@@ -286,5 +291,29 @@ function queryOf(database: DatabaseSync, text: string): Pick<Prepared, 'returnsR
   // The rows are arrays, contrary to their declared type.
   const query: Prepared['query'] = (values) =>
     (statement.all(...values) as unknown as (readonly unknown[])[]).map(rowOf);
-  return { returnsRows, query };
+  return { returnsRows, query: written instanceof Scan ? scanOf(statement, query) : query };
+}
+
+/** Runs a query with numbers, and again with bigints if an integer exceeds 2^53. */
+function scanOf(statement: StatementSync, query: Prepared['query']): Prepared['query'] {
+  statement.setReadBigInts(false);
+  return (values) => {
+    try {
+      return query(values);
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'ERR_OUT_OF_RANGE')) throw error;
+    }
+    statement.setReadBigInts(true);
+    try {
+      return query(values).map((row) => withNumbers(row as Readonly<Record<string, unknown>>));
+    } finally {
+      statement.setReadBigInts(false);
+    }
+  };
+}
+
+function withNumbers(row: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [name, typeof value === 'bigint' ? exactOf(value) : value]),
+  );
 }
