@@ -110,6 +110,11 @@ export const limits = Object.freeze({
   upkeepRowsMax: 500,
   /** How often one page of cards is verified in the background. */
   auditPeriodMs: 5_000,
+  /** How often new entries are appended to the logs, and the pause after a failure. */
+  logPeriodMs: 1_000,
+  logRetryMs: 30_000,
+  /** How often the service looks for a finished day without a checkpoint. */
+  checkpointPeriodMs: 60_000,
   readinessPeriodMs: 1_000,
   /** How often the time is written to the database. The next start compares its clock with it. */
   heartbeatPeriodMs: 60_000,

@@ -12,12 +12,15 @@ import { shownId } from './domain/public-id.ts';
 import type { Store } from './domain/store.ts';
 import { hasExpiryToRecord, recordExpired, recordExpiringSoon } from './service/expiry.ts';
 import { expireHolds } from './service/hold.ts';
+import { addDueCheckpoint, needsNoCheckpoint } from './service/checkpoint.ts';
+import { appendNewEntries } from './service/log.ts';
 import { recordRetiredCodeUses } from './service/lookup-throttle.ts';
 import { enqueueReminders, firstPlace, planReminders, type ReminderPlace } from './service/reminder.ts';
 import { eraseDeliveriesOf, eraseOutdated } from './service/retention.ts';
 import { verifyPage } from './service/ledger-check.ts';
 import { beat } from './storage/heartbeat.ts';
 import { listRemindingStores } from './storage/email.ts';
+import { hasEntriesToAppend } from './storage/log.ts';
 import type { ScannedInteger } from './storage/sql.ts';
 import { listStores } from './storage/store.ts';
 import { listWebhookPlaces, type WebhookPlace } from './storage/webhook.ts';
@@ -70,6 +73,17 @@ export function startBackground(options: {
   const expire = async (): Promise<void> => {
     while (await storage.write(() => expireHolds(ctx, limits.upkeepRowsMax)));
   };
+  const appendEntries = async (): Promise<void> => {
+    // Reads first, because an idle service writes nothing.
+    if (!(await storage.read(hasEntriesToAppend))) return;
+    while (await storage.write(() => appendNewEntries(ctx)));
+  };
+  const createCheckpoints = async (): Promise<void> => {
+    for (const { store } of await storage.read(listStores)) {
+      if (await storage.read(() => needsNoCheckpoint(ctx, store))) continue;
+      await storage.write(() => addDueCheckpoint(ctx, store));
+    }
+  };
   const recordHeartbeat = async (): Promise<void> => {
     await storage.write(() => beat(ctx.clock.now()));
   };
@@ -88,6 +102,8 @@ export function startBackground(options: {
     repeat(whileTrusted(recordExpiries), limits.expiryPeriodMs, logger),
     repeat(whileTrusted(recordHeartbeat), limits.heartbeatPeriodMs, logger),
     repeat(audit, limits.auditPeriodMs, logger),
+    repeat(retryLater(appendEntries, limits.logRetryMs), limits.logPeriodMs, logger),
+    repeat(whileTrusted(createCheckpoints), limits.checkpointPeriodMs, logger),
     repeat(whileTrusted(remind), limits.reminderPeriodMs, logger),
   ];
   // The first heartbeat is written now, because the process can stop before the first period ends.
@@ -124,6 +140,17 @@ function repeat(task: () => Promise<void>, periodMs: number, logger: FastifyBase
       });
   }, periodMs);
   return timer.unref();
+}
+
+/** After a failure, skips the task for a while, because a full disk or an unavailable server lasts longer than its period. */
+function retryLater(task: () => Promise<void>, pauseMs: number): () => Promise<void> {
+  let pausedUntil = 0;
+  return async () => {
+    if (performance.now() < pausedUntil) return;
+    pausedUntil = performance.now() + pauseMs;
+    await task();
+    pausedUntil = 0;
+  };
 }
 
 /** Returns a job that verifies one page of cards per call, store by store, and then starts over. */

@@ -6,6 +6,9 @@ import {
   detailGiftCardSchema,
   giftCardSchema,
   type BalanceRecord,
+  type ChainEntryRecord,
+  type CheckpointKeyRecord,
+  type CheckpointRecord,
   type CustomerRecord,
   type DetailRecord,
   type DeliveryRecord,
@@ -13,6 +16,8 @@ import {
   type HistoryRecord,
   type HoldRecord,
   type EmailRecord,
+  type GiftCardProofRecord,
+  type LogRecord,
   type SpendableRecord,
   type TransactionRecord,
   type WebhookRecord,
@@ -123,6 +128,42 @@ export const exampleEmail: EmailRecord = {
   },
   cancel_reason: null,
   ended_at: '2026-08-15T12:37:39Z',
+};
+
+const logName = 'flowers.example/largesse/1f6c2a90';
+
+export const checkpoint: CheckpointRecord = {
+  id: 244212390001,
+  size: 7,
+  root: 'acuKcZf1YLkc3wKWdE5Afuqt/OV/oSKLVM5Qvjj1jhI=',
+  created_at: '2026-08-16T04:00:09Z',
+  day: '2026-08-15',
+  note: `${logName}\n7\nacuKcZf1YLkc3wKWdE5Afuqt/OV/oSKLVM5Qvjj1jhI=\n\n— ${logName} 5TzDZ7p1…\n`,
+};
+
+const checkpointKey: CheckpointKeyRecord = {
+  key: `${logName}+e53cc367+AQhl6l8vkG0/2Rh3mnY7bXkJXl1Zcz1oeYlN3xQmT2bP`,
+  created_at: '2026-08-16T04:00:09Z',
+  is_current: true,
+};
+
+export const log: LogRecord = { name: logName, size: 9, keys: [checkpointKey] };
+
+const chainEntry: ChainEntryRecord = {
+  content:
+    '["transfer/2",244200000001,244212358001,1,244212358002,"issue","25.00","USD","sales","card","25.00","api_client:7103421182",null,null,null,null,1786797458000,"q83vEjRWeJCrze8SNFZ4kA==",["2031-12-31",null]]',
+  hash: 'TiTmKtiByMLMIEgRDM3LFaAhSjAbLA7RP6vfZFYRXl8=',
+};
+
+export const giftCardProof: GiftCardProofRecord = {
+  entries: [chainEntry],
+  length: 1,
+  proven: 1,
+  proof: `c2sp.org/tlog-proof@v1\nindex 6\nuc3ZWkJU2tz5qX9Rz7Q6mJQ3bWgYf3mTq0zq1Zz3dYo=\n\n${checkpoint.note}`,
+  changes: [],
+  changes_length: 0,
+  changes_proven: 0,
+  changes_proof: null,
 };
 
 export const event = {

@@ -13,6 +13,13 @@ import {
   listGiftCards,
   retrieveGiftCardDetails,
 } from './card-list.ts';
+import {
+  createCheckpoint,
+  listCheckpointKeys,
+  listCheckpoints,
+  proveConsistency,
+  proveGiftCard,
+} from './checkpoints.ts';
 import { listCustomers, retrieveCustomer, updateCustomer } from './customers.ts';
 import { listGiftCardEmails, notifyGiftCardHolder, rotateGiftCardCode } from './emails.ts';
 import { listEvents, redeliverEvent, retrieveEvent, streamEvents } from './events.ts';
@@ -62,6 +69,12 @@ export const operations = [
   retrieveCustomer, // GET /customers/:customer_id
   updateCustomer, // PUT /customers/:customer_id
   listCustomerGiftCards, // GET /customers/:customer_id/gift_cards
+
+  listCheckpoints, // GET /checkpoints
+  createCheckpoint, // POST /checkpoints
+  proveConsistency, // GET /checkpoints/consistency
+  listCheckpointKeys, // GET /checkpoints/key
+  proveGiftCard, // GET /gift_card/:gift_card_id/proof
 
   listEvents, // GET /events
   streamEvents, // GET /events/stream

@@ -2,6 +2,7 @@
 
 import { Command } from 'commander';
 import { addAppProxyCommand } from './app-proxy.ts';
+import { addCheckpointCommands } from './checkpoint.ts';
 import { addCopyCommand } from './copy.ts';
 import { addCustomerCommands } from './customer.ts';
 import { addDatabaseCommands } from './database.ts';
@@ -38,6 +39,7 @@ export function program(): Command {
   addTokenCommands(root);
   addCustomerCommands(root);
   addWebhookCommands(root);
+  addCheckpointCommands(root);
   addEmailCommands(root);
   addAppProxyCommand(root);
   addDemoCommands(root);

@@ -22,6 +22,8 @@ const tagTexts: Readonly<Record<Tag | 'Service', string>> = {
   History: 'The ledger of a gift card.',
   Customers: 'The customers of a store and their ids on the storefront.',
   Emails: 'The emails about a gift card, and their delivery.',
+  Verification:
+    'Signed checkpoints of the store’s log, and proofs that the log contains an entry of a gift card and that an earlier checkpoint is still valid. docs/verification.md describes what they prove.',
   Events: 'Changes in the store, for systems that poll or follow the stream.',
   Webhooks: 'URLs that receive events, and the log of their deliveries.',
   Service:
@@ -36,6 +38,7 @@ export const scopeTexts: Readonly<Record<Scope, string>> = {
   write_gift_cards: 'Issue and change gift cards.',
   redeem_gift_cards: 'Look up and spend gift cards: for tills, which cannot issue them.',
   read_events: 'Read events.',
+  read_reports: 'Read and create checkpoints.',
   manage_webhooks: 'Create and change webhooks.',
 };
 

@@ -4,6 +4,7 @@
  */
 
 import type { Card, CardChanges } from './card.ts';
+import { checkpointRecordOf, type Checkpoint } from './checkpoint.ts';
 import type { CustomerAccount } from './customer.ts';
 import { formatInstant } from './day.ts';
 import type { PublicIds } from './public-id.ts';
@@ -95,6 +96,17 @@ export function customerCreatedEvent(
 ): Event {
   const customer = { id: ids.of(id), email, storefront_customer_id: storefrontCustomerId };
   return { type: 'customer.created', storeId, subjectId: id, subjectVersion: 0, data: { customer } };
+}
+
+/** The event of a new checkpoint. It does not have a sequence. */
+export function checkpointCreatedEvent(storeId: number, checkpoint: Checkpoint): Event {
+  return {
+    type: 'checkpoint.created',
+    storeId,
+    subjectId: checkpoint.id,
+    subjectVersion: 0,
+    data: { checkpoint: checkpointRecordOf(checkpoint) },
+  };
 }
 
 /** An event about a webhook. It does not have a sequence. */

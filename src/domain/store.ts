@@ -54,6 +54,7 @@ export const scopes = [
   'write_gift_cards',
   'redeem_gift_cards',
   'read_events',
+  'read_reports',
   'manage_webhooks',
 ] as const;
 

@@ -8,9 +8,10 @@ import type { DatabaseCheck, Finding, StoreCheck, Verifying } from './check.ts';
 import { verifyLedger, type StoreTotals } from './ledger-check.ts';
 import { checkKeyedRecords, checkReferences, checkStores } from './reference-checks.ts';
 import { checkChanges } from './verify-changes.ts';
+import { checkLog } from './verify-log.ts';
 
 /** Checks of each store, after its ledger. */
-const storeChecks: readonly StoreCheck[] = [checkChanges];
+const storeChecks: readonly StoreCheck[] = [checkChanges, checkLog];
 
 /** Checks of all stores at once, after those of each store. */
 const databaseChecks: readonly DatabaseCheck[] = [checkReferences, checkStores, checkKeyedRecords];
@@ -23,6 +24,7 @@ const countedTables: ReadonlySet<string> = new Set([
   'events',
   'gift_card_codes',
   'card_changes',
+  'log_pages',
 ]);
 
 /** A problem. `cardId` is null if it does not concern one card, `store` if it does not concern one store. */

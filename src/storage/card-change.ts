@@ -268,10 +268,25 @@ export function* listChangesBefore(
 
 /** Returns a card's changes after a sequence number, oldest first, as `listTransfersAfter` does. */
 export function* listChangesAfter(
+  key: CardKey,
+  page: { readonly after: number; readonly limit: number },
+): Script<readonly CardChange[]> {
+  return (yield* listChangeRowsAfter(key, page)).map(toChange);
+}
+
+/** As `listChangesAfter`, as the rows have them. */
+export function* listStoredChangesAfter(
+  key: CardKey,
+  page: { readonly after: number; readonly limit: number },
+): Script<readonly StoredChange[]> {
+  return (yield* listChangeRowsAfter(key, page)).map(changes.read);
+}
+
+function* listChangeRowsAfter(
   { storeId, cardId }: CardKey,
   { after, limit }: { readonly after: number; readonly limit: number },
-): Script<readonly CardChange[]> {
-  const rows = yield* all(sql<ChangeRow>`
+): Script<readonly ChangeRow[]> {
+  return yield* all(sql<ChangeRow>`
     with recursive listed (id, previous_id, sequence) as (
       select s.id, s.previous_id, s.sequence from card_changes s
       where s.store_id = ${storeId} and s.sequence > ${after} and s.id = coalesce((
@@ -286,7 +301,6 @@ export function* listChangesAfter(
     )
     select ${changes.of('c')} from listed l cross join card_changes c where c.store_id = ${storeId} and c.id = l.id
     order by c.sequence limit ${limit}`);
-  return rows.map(toChange);
 }
 
 /** The chains of cards, and the card whose chain an entry belongs to. */

@@ -64,7 +64,15 @@ type FragmentName =
   | 'catalog references'
   | 'position'
   | 'one of'
-  | 'end of one of';
+  | 'end of one of'
+  | 'entry place'
+  | 'cursor owners'
+  | `${EntryTable} to append`
+  | `start of ${EntryTable}`
+  | `stale cursor of ${EntryTable}`;
+
+/** The tables whose rows are entries of the stores' logs. */
+export type EntryTable = 'transfers' | 'card_changes';
 
 /** A piece of SQL with a different text for each engine. */
 function ofEngine(name: FragmentName): Fragment {
@@ -91,6 +99,30 @@ export const catalogColumns = ofEngine('catalog columns');
 
 /** In `from`: the foreign keys of all tables, with `table_name` and `referenced_name`. */
 export const catalogReferences = ofEngine('catalog references');
+
+/** A column of entries that rises with their commits: equal for entries of one transaction at most. */
+export const entryPlace = ofEngine('entry place');
+
+/** In `from`: the `id` of each store that has a cursor; 0: one for all stores. */
+export const cursorOwners = ofEngine('cursor owners');
+
+/** The cursors of a log's entries. */
+export type EntryOrder = {
+  /** In `from`: the next entries in commit order, at most 500 for each cursor: `store_id`, `id`, `hash`, `place`, `owner`. */
+  readonly toAppend: Fragment;
+  /** In `from`: `place` and `last_id` of the last entry that a new cursor does not read. */
+  readonly start: Fragment;
+  /** A condition on `log_cursors c`: its place is not one of this database, so that it has to begin again. */
+  readonly isStale: Fragment;
+};
+
+export function entryOrderOf(table: EntryTable): EntryOrder {
+  return {
+    toAppend: ofEngine(`${table} to append`),
+    start: ofEngine(`start of ${table}`),
+    isStale: ofEngine(`stale cursor of ${table}`),
+  };
+}
 
 /** A function of a text and another one: where the second begins in the first, from 1; 0: nowhere. */
 export const position = ofEngine('position');

@@ -276,10 +276,18 @@ export function* listTransfersBefore(
  * entry of the index that contains every 32nd transfer of a card, or from the end.
  */
 export function* listTransfersAfter(
+  key: CardKey,
+  page: { readonly after: number; readonly limit: number },
+): Script<readonly Transfer[]> {
+  return (yield* listChainAfter(key, page)).map(({ transfer }) => transfer);
+}
+
+/** As `listTransfersAfter`, with the columns of the chain. */
+export function* listChainAfter(
   { storeId, cardId }: CardKey,
   { after, limit }: { readonly after: number; readonly limit: number },
-): Script<readonly Transfer[]> {
-  const rows = yield* all(sql<TransferRow>`
+): Script<readonly ChainedTransfer[]> {
+  const rows = yield* all(sql<TransferRow & EntryRow>`
     with recursive listed (id, previous_id, sequence) as (
       select s.id, s.previous_id, s.sequence from transfers s
       where s.store_id = ${storeId} and s.sequence > ${after} and s.id = coalesce((
@@ -293,7 +301,8 @@ export function* listTransfersAfter(
       join transfers t on t.store_id = ${storeId} and t.id = l.previous_id
       where t.sequence > ${after}
     )
-    select ${transfers.of('t')} from listed l join transfers t on t.store_id = ${storeId} and t.id = l.id
+    select ${transfers.of('t')}, ${entries.of('t')} from listed l
+    join transfers t on t.store_id = ${storeId} and t.id = l.id
     order by t.sequence limit ${limit}`);
-  return rows.map(transfers.read);
+  return rows.map((row) => ({ transfer: transfers.read(row), ...entries.read(row) }));
 }

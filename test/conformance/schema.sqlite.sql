@@ -42,6 +42,28 @@ CREATE TABLE card_changes (
   check (texts is null or json_type(texts) = 'object')
 ) strict;
 
+CREATE TABLE checkpoint_keys (
+  store_id integer not null references logs (store_id),
+  -- Of the master key that it is derived from.
+  key_id text not null,
+  public_key blob not null check (length(public_key) = 32),
+  created_at integer not null,
+  primary key (store_id, key_id)
+) strict;
+
+CREATE TABLE checkpoints (
+  store_id integer not null references logs (store_id),
+  id integer not null check (id > 0),
+  size integer not null check (size >= 0),
+  root blob not null check (length(root) = 32),
+  -- The day in the store's time zone that it concludes; null: made on demand.
+  day text check (length(day) = 10),
+  -- A signed note: the text that was signed, and the signatures.
+  note text not null,
+  created_at integer not null,
+  primary key (store_id, id)
+) strict;
+
 CREATE TABLE copies (
   id bigint primary key check (id = 1),
   -- Stands for the database that is copied: hex.
@@ -227,6 +249,53 @@ CREATE TABLE key_checks (
   created_at integer not null
 ) strict, without rowid;
 
+CREATE TABLE log_backfills (
+  store_id integer not null,
+  source text not null check (source = 'transfers' or source = 'card_changes'),
+  after_id integer not null,
+  until_place integer not null,
+  primary key (store_id, source)
+) strict;
+
+CREATE TABLE log_cursors (
+  store_id integer not null,
+  source text not null check (source = 'transfers' or source = 'card_changes'),
+  place integer not null,
+  last_id integer not null,
+  primary key (store_id, source)
+) strict;
+
+CREATE TABLE log_pages (
+  store_id integer not null references logs (store_id),
+  -- From 0.
+  place integer not null check (place >= 0),
+  lowest_id integer not null,
+  highest_id integer not null,
+  -- 8 bytes for each entry, big-endian: its id times 2, plus 1 if it is a change.
+  entries blob not null check (length(entries) between 8 and 2048 and length(entries) % 8 = 0),
+  primary key (store_id, place)
+) strict;
+
+CREATE TABLE log_subtrees (
+  store_id integer not null references logs (store_id),
+  level integer not null check (level >= 1),
+  -- From 0.
+  place integer not null check (place >= 0),
+  hash blob not null check (length(hash) = 32),
+  primary key (store_id, level, place)
+) strict;
+
+CREATE TABLE log_turn (id integer primary key check (id = 1)) strict;
+
+CREATE TABLE logs (
+  store_id integer primary key references stores (id),
+  -- The origin of the store's checkpoints. Its last part is random.
+  name text not null,
+  -- The number of entries.
+  size integer not null check (size >= 0),
+  created_at integer not null
+) strict;
+
 CREATE TABLE lookup_throttle (
   store_id integer not null references stores (id),
   -- Whose failures are counted: 'token:7', 'development', 'customer:1001' (a storefront's id).
@@ -405,6 +474,8 @@ CREATE TABLE webhooks (
 
 CREATE INDEX card_changes_by_place on card_changes (store_id, card_id, sequence) where sequence % 32 = 0;
 
+CREATE UNIQUE INDEX checkpoints_by_day on checkpoints (store_id, day) where day is not null;
+
 CREATE UNIQUE INDEX customers_by_storefront_id on customers (store_id, storefront_customer_id)
   where storefront_customer_id is not null;
 
@@ -442,6 +513,7 @@ CREATE INDEX idempotency_records_by_age on idempotency_records (created_at);
 
 CREATE INDEX idempotency_records_in_clear on idempotency_records (store_id, key_digest)
   where length(key_digest) <> 16;
+CREATE INDEX log_pages_by_id on log_pages (store_id, highest_id, place, lowest_id);
 
 CREATE INDEX lookup_throttle_by_refill on lookup_throttle (refilled_at);
 
@@ -474,6 +546,18 @@ begin
   select raise(abort, 'a change must follow the last change of its gift card')
   where changes() = 0 and not exists (select 1 from copies where state = 'copying');
 end;
+
+CREATE TRIGGER checkpoint_keys_are_not_deleted before delete on checkpoint_keys
+begin select raise(abort, 'public keys are kept'); end;
+
+CREATE TRIGGER checkpoint_keys_are_not_updated before update on checkpoint_keys
+begin select raise(abort, 'public keys are kept'); end;
+
+CREATE TRIGGER checkpoints_are_not_deleted before delete on checkpoints
+begin select raise(abort, 'checkpoints are never deleted'); end;
+
+CREATE TRIGGER checkpoints_are_not_updated before update on checkpoints
+begin select raise(abort, 'checkpoints are never changed'); end;
 
 CREATE TRIGGER events_are_enqueued after insert on events
 when exists (select 1 from webhooks where store_id = new.store_id)
@@ -516,6 +600,27 @@ begin select raise(abort, 'a closed hold stays closed'); end;
 
 CREATE TRIGGER holds_are_not_deleted before delete on holds
 begin select raise(abort, 'holds are never deleted'); end;
+
+CREATE TRIGGER log_pages_are_not_deleted before delete on log_pages
+begin select raise(abort, 'a log only grows'); end;
+
+CREATE TRIGGER log_pages_only_grow before update on log_pages
+when new.store_id <> old.store_id or new.place <> old.place
+  or substr(new.entries, 1, length(old.entries)) <> old.entries
+begin select raise(abort, 'a log only grows'); end;
+
+CREATE TRIGGER log_subtrees_are_not_deleted before delete on log_subtrees
+begin select raise(abort, 'a log only grows'); end;
+
+CREATE TRIGGER log_subtrees_are_not_updated before update on log_subtrees
+begin select raise(abort, 'a log only grows'); end;
+
+CREATE TRIGGER logs_are_not_deleted before delete on logs
+begin select raise(abort, 'a log only grows'); end;
+
+CREATE TRIGGER logs_only_grow before update on logs
+when new.store_id <> old.store_id or new.name <> old.name or new.created_at <> old.created_at or new.size < old.size
+begin select raise(abort, 'a log only grows'); end;
 
 CREATE TRIGGER store_changes_are_not_deleted before delete on store_changes
 begin select raise(abort, 'changes of stores are append-only'); end;

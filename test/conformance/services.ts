@@ -16,6 +16,7 @@ import { testChangeMigration } from './change-migration.ts';
 import { testChainMigration } from './chain-migration.ts';
 import { testCodes } from './codes.ts';
 import { testKeys } from './keys.ts';
+import { testLog } from './log.ts';
 import { testLookupThrottle } from './lookup-throttle.ts';
 import { testEmails } from './emails.ts';
 import { testPastCards } from './past-cards.ts';
@@ -46,6 +47,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: verify`, () => testVerification(factory));
   suite(`${name}: verify, other tables`, () => testVerifiedRows(factory));
   suite(`${name}: verify, changes`, () => testVerifiedChanges(factory));
+  suite(`${name}: logs and checkpoints`, () => testLog(factory));
   suite(`${name}: events`, () => testEvents(factory));
   suite(`${name}: emails`, () => testEmails(factory));
   suite(`${name}: webhooks`, () => testWebhooks(factory));

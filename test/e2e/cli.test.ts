@@ -43,6 +43,9 @@ const printing = [
   'webhook rotate-secret',
   'webhook test',
   'webhook deliveries',
+  'checkpoint create',
+  'checkpoint list',
+  'checkpoint keys',
   'mail preview',
   'mail test',
   'mail list',
@@ -83,7 +86,7 @@ function readHelp(...path: readonly string[]): readonly (readonly [command: stri
 test('every command has help, and commands that print data accept --json', async () => {
   await using home = await makeHome();
   const helps = new Map(readHelp());
-  assert.deepEqual(new Set(helps.keys()), new Set([...printing, 'serve', 'app-proxy']));
+  assert.deepEqual(new Set(helps.keys()), new Set([...printing, 'serve', 'app-proxy', 'checkpoint export']));
   for (const [command, help] of helps) {
     assert.equal(help.includes('--json'), printing.includes(command), command);
   }

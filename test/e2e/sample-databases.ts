@@ -1,6 +1,7 @@
 /** Databases to copy: one with many cards, whose copy takes some time, and one with content of every kind. */
 
 import assert from 'node:assert/strict';
+import { verifyLedger } from '../../examples/verify-ledger.ts';
 import { readDatabaseConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
 import { scopes } from '../../src/domain/store.ts';
@@ -101,6 +102,9 @@ export async function makeSampleDatabase(home: Home): Promise<SampleDatabase> {
   const holds = [await hold('10'), await hold('20'), await hold('30')];
   await send(`POST /holds/${holds[1]}/capture`, { amount: '15.00' });
   await send(`POST /holds/${holds[2]}/void`);
+  await send('POST /checkpoints');
+  for (let count = 0; count < 260; count += 1) await send(`POST /gift_card/${bare.id}/debit`, { amount: '0.01' });
+  await send('POST /checkpoints');
   const missed = await ask(`${service.url}/gift_card?last_characters=zzzz&email=unknown@example.com`, { token });
   assert.equal(missed.status, 404);
   await service.stop();
@@ -191,8 +195,10 @@ export async function readSampleDatabase(service: Served, sample: SampleDatabase
     ...(await Promise.all(cards.map((id) => get(`/gift_card/${id}/holds`)))),
     ...(await Promise.all(holds.map((id) => get(`/holds/${id}`)))),
     await get('/gift_card?last_characters=abcd&email=GRACE@example.com'),
+    await get('/checkpoints'),
   ];
   for (const { status } of responses) assert.equal(status, 200);
+  await verifyCheckpoints((path) => get(path), cards[0]);
   const [, , , ...foreign] = await Promise.all(
     [token, token, token, other].map((as, place) =>
       exchange(service, { method: 'POST', path: '/gift_card/lookup', json: { code: codes[place] }, token: as }),
@@ -204,6 +210,25 @@ export async function readSampleDatabase(service: Served, sample: SampleDatabase
   assert.equal((await get(`/gift_card/${cards[0]}`, revoked)).status, 401);
   return [...responses, ...foreign, replay];
 } // prettier-ignore
+
+/** Asserts that the log continues the oldest checkpoint, and contains a card. */
+async function verifyCheckpoints(
+  get: (path: string) => Promise<{ readonly status: number; readonly json: unknown }>,
+  card: number | undefined,
+): Promise<void> {
+  const fetched = async <T>(path: string): Promise<T> => {
+    const { status, json } = await get(path);
+    assert.equal(status, 200, path);
+    return json as T;
+  };
+  const { checkpoints } = await fetched<{ checkpoints: { note: string; size: number }[] }>('/checkpoints');
+  const { log } = await fetched<{ log: { keys: { key: string }[] } }>('/checkpoints/key');
+  const [newest, oldest] = [checkpoints.at(0), checkpoints.at(-1)];
+  assert.ok(newest && oldest && newest.size >= oldest.size + 260);
+  const kept = { note: oldest.note, keys: log.keys.map(({ key }) => key), proven: {} };
+  const { lines } = await verifyLedger(fetched, { kept, cards: [String(card)] });
+  assert.match(lines.join(' '), /continues the kept one.* the log contains its \d+ transactions/);
+}
 
 /** Sends one request and returns the parts of its response that do not depend on the database. */
 async function exchange(

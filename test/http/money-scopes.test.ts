@@ -74,6 +74,7 @@ const cases: readonly Case[] = [
   { operation: 'listHistory', line: ({ id }) => `GET /gift_card/${id}/history`, by: [read] },
   { operation: 'listTransactions', line: ({ id }) => `GET /gift_card/${id}/transactions`, by: [read] },
   { operation: 'retrieveTransaction', line: ({ debitId }) => `GET /transactions/${debitId}`, by: [read] },
+  { operation: 'proveGiftCard', line: ({ id }) => `GET /gift_card/${id}/proof`, by: [read] },
   { operation: 'reverseTransaction', line: ({ debitId }) => `POST /transactions/${debitId}/reverse`, by: [redeem] },
   { operation: 'reverseTransaction', line: ({ creditId }) => `POST /transactions/${creditId}/reverse`, by: [write] },
 ]; // prettier-ignore

@@ -26,6 +26,7 @@ const cardId = 'path gift_card_id required';
 const holdId = 'path hold_id required';
 const events = 'read_events';
 const webhooks = 'manage_webhooks';
+const reports = 'read_reports';
 const transactionId = 'path transaction_id required';
 const customerId = 'path customer_id required';
 const webhookId = 'path webhook_id required';
@@ -57,7 +58,7 @@ export type Expected = {
   readonly parameters: readonly string[];
   readonly body?: {
     readonly schema: string;
-    readonly wrapper: 'gift_card' | 'transaction' | 'hold' | 'webhook' | 'event' | 'customer';
+    readonly wrapper: 'gift_card' | 'transaction' | 'hold' | 'webhook' | 'event' | 'customer' | 'checkpoint';
     readonly required: boolean;
   };
   readonly response: Readonly<Record<string, string>>;
@@ -319,6 +320,47 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     parameters: [customerId, ...cardFilters, ...cardPage, 'query as_of'],
     response: { gift_cards: 'ListedGiftCard', next_cursor: 'Cursor' },
     headers: ['Link', 'Recorded-From'],
+  },
+  listCheckpoints: {
+    scopes: [reports],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: [...page],
+    response: { checkpoints: 'Checkpoint' },
+    headers: ['Link'],
+  },
+  createCheckpoint: {
+    scopes: [reports],
+    statuses: ['201', ...anywhere, ...ofWrites],
+    codes: [],
+    parameters: [...inWrites],
+    body: { schema: 'Nothing', wrapper: 'checkpoint', required: false },
+    response: { checkpoint: 'Checkpoint' },
+    headers: [],
+  },
+  proveConsistency: {
+    scopes: [reports],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: ['query from required', 'query to required'],
+    response: { consistency: 'Consistency' },
+    headers: [],
+  },
+  listCheckpointKeys: {
+    scopes: [reports],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [],
+    response: { log: 'Log' },
+    headers: [],
+  },
+  proveGiftCard: {
+    scopes: [read],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [cardId, 'query limit', 'query after', 'query changes_after'],
+    response: { gift_card_proof: 'GiftCardProof' },
+    headers: [],
   },
   listEvents: {
     scopes: [events],

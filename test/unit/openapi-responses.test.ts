@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { checkpointRecordOf } from '../../src/domain/checkpoint.ts';
 import { customerRecordOf } from '../../src/domain/customer.ts';
 import type { HistoryEntry } from '../../src/domain/card-history.ts';
 import { historyRecordOf } from '../../src/domain/history-record.ts';
@@ -53,6 +54,8 @@ function documentedResponse(id: string, status: string): (value: unknown) => boo
   return validator(response.content['application/json']?.schema);
 }
 
+const root = new Uint8Array(32);
+
 const plain = JSON.parse(JSON.stringify(recordOf(sameIds, cardWith()))) as Json;
 
 const webhook: Webhook = {
@@ -102,6 +105,19 @@ const shown: Readonly<Record<string, Json>> = {
     ...customerRecordOf(sameIds, { id: 51, email: 'ada@example.com', storefrontCustomerId: 7, createdAt: 0 }),
   },
   EmailDelivery: { ...emailRecordOf(sameIds, emailWith(), { domain: 'flowers.example', now: 0 }) },
+  Checkpoint: { ...checkpointRecordOf({ id: 5, size: 7, root, day: null, note: 'note', createdAt: 0 }) },
+  Consistency: { from: 1, to: 2, hashes: [root.toBase64()] },
+  Log: { name: 'log', size: 7, keys: [{ key: 'key', created_at: null, is_current: true }] },
+  GiftCardProof: {
+    entries: [{ content: '[]', hash: root.toBase64() }],
+    length: 1,
+    proven: 0,
+    proof: null,
+    changes: [],
+    changes_length: 0,
+    changes_proven: 0,
+    changes_proof: null,
+  },
   Event: JSON.parse(
     eventJson({ id: 7, type: 'webhook.test', sequence: 0, createdAt: 5, data: '{}' }, 'flowers.example'),
   ) as Json,

@@ -107,6 +107,7 @@ test('the operations and four pages are documented with unique names', () => {
     [
       'captureHold post /holds/{hold_id}/capture',
       'countGiftCards get /gift_cards/count',
+      'createCheckpoint post /checkpoints',
       'createGiftCard post /gift_card',
       'createHold post /gift_card/{gift_card_id}/holds',
       'createWebhook post /webhooks',
@@ -114,6 +115,8 @@ test('the operations and four pages are documented with unique names', () => {
       'debitGiftCard post /gift_card/{gift_card_id}/debit',
       'deleteWebhook delete /webhooks/{webhook_id}',
       'health get /healthz',
+      'listCheckpointKeys get /checkpoints/key',
+      'listCheckpoints get /checkpoints',
       'listCustomerGiftCards get /customers/{customer_id}/gift_cards',
       'listCustomers get /customers',
       'listDeliveries get /webhooks/{webhook_id}/deliveries',
@@ -128,6 +131,8 @@ test('the operations and four pages are documented with unique names', () => {
       'metrics get /metrics',
       'notifyGiftCardHolder post /gift_card/{gift_card_id}/notify',
       'openapi get /openapi.json',
+      'proveConsistency get /checkpoints/consistency',
+      'proveGiftCard get /gift_card/{gift_card_id}/proof',
       'readiness get /readyz',
       'redeemGiftCard post /gift_card/redeem',
       'redeliverEvent post /events/{event_id}/redeliver',
@@ -187,7 +192,7 @@ test('every operation has a case here, and writes support dry runs', () => {
     Object.keys(expectations),
     operations.map(({ id }) => id),
   );
-  assert.equal(operations.length, 42);
+  assert.equal(operations.length, 47);
   for (const { id, query, method } of operations) {
     const isReading = method === 'GET' || id === 'lookUpGiftCard';
     assert.equal(query.includes('dry_run'), !isReading, id);

@@ -11,6 +11,7 @@ import {
   type Query,
   type StatementResult,
 } from './pipeline.ts';
+import { postgresEntryOrder } from './entry-order.ts';
 import { ConnectionLost, failureOf, mayNotAsk } from './errors.ts';
 import {
   assertPrimary,
@@ -93,6 +94,7 @@ export const postgresDialect: Dialect = {
     position: 'strpos',
     'one of': '= any (array(',
     'end of one of': '))',
+    ...postgresEntryOrder,
   },
   hasIndexHints: false,
 };

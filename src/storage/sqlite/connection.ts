@@ -3,6 +3,7 @@
 import { constants, DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Tables } from './cache.ts';
 import { exactOf, Lock, Scan, type Dialect, type Script, type SqlValue, type Statement } from '../sql.ts';
+import { sqliteEntryOrder } from './entry-order.ts';
 import { namesItsColumns, rowMaker } from '../rows.ts';
 
 /** How long to wait for another process that is creating the file. */
@@ -161,6 +162,7 @@ export const sqliteDialect: Dialect = {
     position: 'instr',
     'one of': 'in (',
     'end of one of': ')',
+    ...sqliteEntryOrder,
   },
   hasIndexHints: true,
 };
