@@ -24,6 +24,7 @@ export type Purpose =
   | 'store-secret'
   | 'webhook-secret'
   | 'mail'
+  | 'erasure'
   | 'key-check'
   | 'public-id'
   | 'list-cursor';

@@ -45,6 +45,7 @@ export const components: Readonly<Record<string, TSchema>> = {
   HistoryEntry: records.historySchema,
   Hold: records.holdSchema,
   Customer: records.customerSchema,
+  Erasure: records.erasureSchema,
   EmailDelivery: records.emailDeliverySchema,
   Event: records.eventSchema,
   Webhook: records.webhookSchema,

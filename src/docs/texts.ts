@@ -20,7 +20,7 @@ const tagTexts: Readonly<Record<Tag | 'Service', string>> = {
     'Spend and top up gift cards, safely from several tills concurrently. These operations return `held` and `available` in addition to the balance. A caller without `read_gift_cards` receives only what a till needs: `id`, `balance`, `held`, `available`, `currency`, `expires_on`, `last_characters` and `state`.',
   Holds: 'Amounts that are reserved for a checkout.',
   History: 'The ledger of a gift card.',
-  Customers: 'The customers of a store and their ids on the storefront.',
+  Customers: 'The customers of a store, their ids on the storefront, and their personal data.',
   Emails: 'The emails about a gift card, and their delivery.',
   Events: 'Changes in the store, for systems that poll or follow the stream.',
   Webhooks: 'URLs that receive events, and the log of their deliveries.',
@@ -37,6 +37,7 @@ export const scopeTexts: Readonly<Record<Scope, string>> = {
   redeem_gift_cards: 'Look up and spend gift cards: for tills, which cannot issue them.',
   read_events: 'Read events.',
   manage_webhooks: 'Create and change webhooks.',
+  manage_customers: 'Export and erase the personal data of customers.',
 };
 
 const scopeNames = Object.keys(scopeTexts)

@@ -55,6 +55,7 @@ export const scopes = [
   'redeem_gift_cards',
   'read_events',
   'manage_webhooks',
+  'manage_customers',
 ] as const;
 
 /** A permission of an access token. */

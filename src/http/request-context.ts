@@ -69,6 +69,7 @@ export function requestContextOf(
   options: Omit<RequestContext, 'readBody' | 'write'> & {
     readonly keysInFlight: KeysInFlight;
     readonly keysInFlightMax: number;
+    readonly idempotencyMs: number;
   },
 ): RequestContext {
   const { request, ctx, storage, caller, basePath, isDryRun, keysInFlight, keysInFlightMax } = options;
@@ -94,7 +95,7 @@ export function requestContextOf(
         ]);
         const { response, replayed } = await writeOnce(
           { ctx, storage, basePath, requestId: request.id },
-          { owner, fingerprints },
+          { owner, fingerprints, periodMs: options.idempotencyMs },
           { script, scope },
         );
         return replayed

@@ -1,6 +1,6 @@
 /**
  * Idempotency: a write with a key is executed only once, and later requests with the key get the same response. The
- * response is stored for 24 hours, in the transaction of the change. It is encrypted, because it can contain a code.
+ * response is stored for 24 hours by default, in the transaction of the change. It is encrypted, because it can contain a code.
  */
 
 import assert from 'node:assert/strict';
@@ -34,6 +34,8 @@ export type KeyUse = {
   readonly owner: KeyOwner;
   /** Digests that identify the request, under every key of the key file, the one in use first. */
   readonly fingerprints: readonly Uint8Array[];
+  /** How long the response is stored and returned again (ms). Default: 24 hours. */
+  readonly periodMs?: number;
 };
 
 /** A response is stored for the key. Rolls back the script that started together with the lookup. */
@@ -63,9 +65,9 @@ export function* withIdempotencyKey(
   use: KeyUse,
   script: () => Script<HttpResponse>,
 ): Script<HttpResponse> {
-  const { owner, fingerprints } = use;
+  const { owner, fingerprints, periodMs = idempotencyPeriodMs } = use;
   const stored = storedKeyOf(ctx, owner);
-  const since = ctx.clock.retainFrom(idempotencyPeriodMs);
+  const since = ctx.clock.retainFrom(periodMs);
   const [hasExpiredRecord, finish] = yield* parallel(
     throwIfStored(ctx, { use, stored }, since),
     captureResult(script),

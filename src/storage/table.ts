@@ -36,6 +36,7 @@ const ownTables: ReadonlySet<string> = new Set([
   'schema_migrations',
   'heartbeat',
   'copies',
+  'file_remains',
   '_litestream_seq',
   '_litestream_lock',
 ]);

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { erasureRecordOf } from '../../src/domain/erasure-record.ts';
 import { customerRecordOf } from '../../src/domain/customer.ts';
 import { emailRecordOf } from '../../src/domain/email-record.ts';
 import { eventJson } from '../../src/domain/event.ts';
@@ -83,6 +84,21 @@ const shown: Readonly<Record<string, Json>> = {
   Customer: {
     ...customerRecordOf(sameIds, { id: 51, email: 'ada@example.com', storefrontCustomerId: 7, createdAt: 0 }),
   },
+  Erasure: {
+    ...erasureRecordOf(sameIds, {
+      customerId: 51,
+      eraseNotes: true,
+      cards: 3,
+      emails: 2,
+      events: 9,
+      texts: 1,
+      textsLeft: 0,
+      unsent: 1,
+      unsentCards: '17',
+      requestedAt: 0,
+      completedAt: null,
+    }),
+  },
   EmailDelivery: { ...emailRecordOf(sameIds, emailWith(), { domain: 'flowers.example', now: 0 }) },
   Event: JSON.parse(
     eventJson({ id: 7, type: 'webhook.test', sequence: 0, createdAt: 5, data: '{}' }, 'flowers.example'),
@@ -99,7 +115,9 @@ const values: Readonly<Record<string, unknown>> = { Cursor: 'x', Count: 3, Preci
 /** Records of which a request can select fields. */
 const sparse: Readonly<Record<string, string>> = { ListedGiftCard: 'DetailedGiftCard' };
 
-for (const { id, statuses, response } of expectedOperations.filter((one) => one.id !== 'streamEvents')) {
+for (const { id, statuses, response } of expectedOperations.filter(
+  (one) => !['streamEvents', 'exportCustomer'].includes(one.id),
+)) {
   test(`${id} returns its documented response completely, and nothing else`, () => {
     const [status = ''] = statuses;
     const isDocumented = documentedResponse(id, status);
