@@ -135,7 +135,10 @@ async function plant(address: string) {
   return { address, bought, received, unsent, other, storefront_customer_id, customerId: bought.customer_id };
 }
 
-for (const address of ['Ada.Lovelace+gift@Example.com', 'Grâce.Ωmega@exämple.com']) {
+/** Without clearing unallocated space, about every fourth erasure leaves a trace on SQLite. */
+const more = engine.id === 'sqlite' ? [1, 2, 3, 4, 5, 6].map((place) => `Grâce.${place}@exämple.com`) : [];
+
+for (const address of ['Ada.Lovelace+gift@Example.com', 'Grâce.Ωmega@exämple.com', ...more]) {
   test(`erasing ${address} leaves no byte of it in the database, a backup or the log`, async () => {
     const planted = await plant(address);
     const { customerId, bought, received, unsent, other } = planted;
