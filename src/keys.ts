@@ -57,6 +57,7 @@ export function keysOf(masterKeys: readonly MasterKey[], publicIdKey?: string): 
   assert.equal(new Set(rings.map(({ id }) => id)).size, rings.length, 'key ids must differ');
   const [current] = rings;
   assert(current, 'there must be a key');
+  const currentHead = sealHead(current.id);
   const ofPublicIds = publicIdKey === undefined ? rings.at(-1) : rings.find(({ id }) => id === publicIdKey);
   assert(ofPublicIds, 'the key of the public ids must be in the key file');
   return {
@@ -68,8 +69,10 @@ export function keysOf(masterKeys: readonly MasterKey[], publicIdKey?: string): 
       assert.equal(nonce.length, sealNonceLength);
       const cipher = createCipheriv('aes-256-gcm', current.deriveKey(purpose), nonce);
       cipher.setAAD(Buffer.from(boundTo));
-      const body = Buffer.concat([cipher.update(plain), cipher.final()]);
-      return Buffer.concat([sealHead(current.id), nonce, cipher.getAuthTag(), body]);
+      const body = cipher.update(plain);
+      // GCM keeps no bytes for the end.
+      cipher.final();
+      return Buffer.concat([currentHead, nonce, cipher.getAuthTag(), body]);
     },
     open(purpose, sealed, boundTo) {
       const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);

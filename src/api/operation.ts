@@ -16,7 +16,14 @@ import type { WriteScope } from '../storage/storage.ts';
 import type { BodyDefinition, Documentation, NoFields, Sample, Tag } from './documentation.ts';
 import { fieldReader, type FieldContext, type Fields, type Values } from './field.ts';
 import { idNamesIn, idReader, pathIds, type Ids } from './path.ts';
-import { responseOf, type HeaderName, type Members, type ResponseOf, type Result } from './response.ts';
+import {
+  canHoldSecret,
+  responseOf,
+  type HeaderName,
+  type Members,
+  type ResponseOf,
+  type Result,
+} from './response.ts';
 
 type Common<Id extends string, P extends string> = {
   readonly id: Id;
@@ -184,9 +191,21 @@ export function write<
   },
 ): Operation<Id> {
   const { path, body, writeScope, prepare, check, guesses, run, reject } = definition;
-  const { status } = definition.response;
+  const { status, members } = definition.response;
+  const isPublic = !canHoldSecret(members);
   const readIds = idReader(path);
   const readBody = fieldReader(body.fields, body.wrapper);
+  // One function for all requests: V8 gives the generators of each function a hidden class of their own.
+  function* respond(
+    input: WriteRequest<P, Partial<Values<F>>> | null,
+    errors: FieldErrors,
+  ): Script<HttpResponse> {
+    if (!input) throw new Fault('not-found');
+    if (errors.any && reject) yield* reject(input, errors);
+    errors.throwIfAny();
+    // Without an error every required field is present.
+    return responseOf(status, yield* run(input as WriteRequest<P, Values<F>>));
+  }
   return {
     ...routeOf(definition, definition.method),
     query: ['dry_run'],
@@ -209,17 +228,14 @@ export function write<
         ctx, caller, store, ids, requestContext, body: values, after: (last: Effect) => void (effect = last),
         ifMatch: (id: number) => matchedVersions(request.headers['if-match'], id),
       }; // prettier-ignore
-      const script = function* (): Script<HttpResponse> {
+      const script = (): Script<HttpResponse> => {
         effect = undefined;
-        if (!input) throw new Fault('not-found');
-        if (errors.any && reject) yield* reject(input, errors);
-        errors.throwIfAny();
-        // Without an error every required field is present.
-        return responseOf(status, yield* run(input as WriteRequest<P, Values<F>>));
+        return respond(input, errors);
       };
       let response;
       try {
-        response = await requestContext.write(sent, script, input ? writeScope?.(input) : undefined);
+        const scope = input ? writeScope?.(input) : undefined;
+        response = await requestContext.write(sent, script, { scope, isPublic });
         if (isReplayed(response)) effect = undefined;
         return response;
       } finally {

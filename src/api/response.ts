@@ -39,6 +39,17 @@ export type ResponseOf<M extends Members, H extends readonly HeaderName[]> = {
   readonly headers?: H;
 };
 
+/** Fields that a response returns only once. */
+const secretFields: ReadonlySet<string> = new Set(['code', 'secret']);
+
+/** Whether a response, or a part of its schema, has a field with a card's code or a secret. */
+export function canHoldSecret(schema: object): boolean {
+  return Object.entries(schema).some(
+    ([name, part]: [string, unknown]) =>
+      typeof part === 'object' && part !== null && (secretFields.has(name) || canHoldSecret(part)),
+  );
+}
+
 const jsonHeaders = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
 /** The response for the result of a script. */

@@ -18,10 +18,10 @@ export const checkStores: DatabaseCheck = function* ({ found }) {
   }
 };
 
-/** Every idempotency record must have been sealed with a key of this database. */
+/** Every idempotency record must be in clear, or sealed with a key of this database. */
 export const checkKeyedRecords: DatabaseCheck = function* ({ found }) {
   const keyChecks = yield* listKeyChecks();
   const unreadable = yield* countUnreadableRecords(keyChecks.map(({ keyId }) => keyId));
-  const problem = `idempotency_records: ${unreadable} were not sealed with a key of this database`;
+  const problem = `idempotency_records: ${unreadable} cannot be read with a key of this database`;
   if (unreadable > 0) found(null, { cardId: null, problem });
 };

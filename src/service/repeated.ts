@@ -109,10 +109,11 @@ export class Repeated {
     );
     if (!record) return 1;
     const isOpen = hold.status === 'open' && hold.captured === 0 && hold.closed_at === null;
+    const placed = this.ofPlacedHold(record);
+    if (isOpen) return placed;
     // Two events repeat the end of a hold of which a part was captured: the debit and the release of the rest.
     const isPartial = hold.status === 'captured' && hold.captured < hold.amount;
-    const ends = isOpen ? 0 : isPartial ? 2 : 1;
-    return (this.ofPlacedHold(record) + ends * this.ofEndedHold(record)) | 0;
+    return (placed + (isPartial ? 2 : 1) * this.ofEndedHold(record)) | 0;
   }
 
   ofPlacedHold(record: ParsedRecord): number {

@@ -1,6 +1,7 @@
 /** Queries of the audit: events and codes in key order, and broken references. */
 
 import { sealedLengthMin, sealHead } from '../keys.ts';
+import { keyDigestLength, responseInClear } from './idempotency.ts';
 import type { CardIdRange } from './ledger-scan.ts';
 import { all, exactOf, one, parallel, scan, sql, toNumber, type ScannedInteger, type Script } from './sql.ts';
 
@@ -97,20 +98,26 @@ export function* listBrokenReferences(limit: number): Script<readonly BrokenRefe
   }));
 }
 
-/** Counts idempotency records that are too short or were not sealed with one of these keys. */
+/** Counts idempotency records that are too short, or neither in clear nor sealed with one of these keys. */
 export function* countUnreadableRecords(keyIds: readonly string[]): Script<number> {
   const [{ records }, ...readable] = yield* parallel(
     one(sql<{ records: bigint }>`select count(*) as records from idempotency_records`),
-    ...keyIds.map(countSealedWith),
+    countReadable({ head: Uint8Array.of(responseInClear), lengthMin: 2 }),
+    ...keyIds.map((keyId) => countReadable({ head: sealHead(keyId), lengthMin: sealedLengthMin(keyId) })),
   );
   return readable.reduce((rest, count) => rest - count, toNumber(records));
 }
 
-function* countSealedWith(keyId: string): Script<number> {
-  const head = sealHead(keyId);
+function* countReadable({
+  head,
+  lengthMin,
+}: {
+  readonly head: Uint8Array;
+  readonly lengthMin: number;
+}): Script<number> {
   const { records } = yield* one(sql<{ records: bigint }>`
     select count(*) as records from idempotency_records
-    where substr(response, 1, ${head.length}) = ${head} and length(response) >= ${sealedLengthMin(keyId)}
-      and length(fingerprint) = 32 and length(key_digest) between 1 and 255`);
+    where substr(response, 1, ${head.length}) = ${head} and length(response) >= ${lengthMin}
+      and length(fingerprint) = 32 and length(key_digest) >= ${keyDigestLength}`);
   return toNumber(records);
 }

@@ -180,19 +180,17 @@ export function* findCardsOf(
   const [isAny, only] = [Number(onlyStorefrontCustomerId === null), onlyStorefrontCustomerId ?? 0];
   const rows = yield* all(sql<CardRow>`
     select ${cardColumns}
-    from (
-      select own.store_id, own.id from customers searched
-      join gift_cards own on own.store_id = searched.store_id and own.customer_id = searched.id
-      where searched.store_id = ${storeId} and searched.email_key = ${address.key}
-        and (${isAny} = 1 or searched.storefront_customer_id = ${only}) and own.last_characters = ${lastCharacters}
-      union all
-      select given.store_id, given.id from customers searched
-      join gift_cards given on given.store_id = searched.store_id and given.recipient_id = searched.id
-      where searched.store_id = ${storeId} and searched.email_key = ${address.key}
-        and (${isAny} = 1 or searched.storefront_customer_id = ${only}) and given.last_characters = ${lastCharacters}
-        and (given.customer_id is null or given.customer_id <> given.recipient_id)
-    ) found
-    join gift_cards g on g.store_id = found.store_id and g.id = found.id ${withCustomers}`);
+    from customers searched
+    join gift_cards g on g.store_id = searched.store_id and g.customer_id = searched.id ${withCustomers}
+    where searched.store_id = ${storeId} and searched.email_key = ${address.key}
+      and (${isAny} = 1 or searched.storefront_customer_id = ${only}) and g.last_characters = ${lastCharacters}
+    union all
+    select ${cardColumns}
+    from customers searched
+    join gift_cards g on g.store_id = searched.store_id and g.recipient_id = searched.id ${withCustomers}
+    where searched.store_id = ${storeId} and searched.email_key = ${address.key}
+      and (${isAny} = 1 or searched.storefront_customer_id = ${only}) and g.last_characters = ${lastCharacters}
+      and (g.customer_id is null or g.customer_id <> g.recipient_id)`);
   return rows.map(toCard);
 }
 

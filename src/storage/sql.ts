@@ -298,6 +298,54 @@ export function* parallel<const Scripts extends readonly Script<unknown>[]>(
   return results as Results<Scripts>;
 }
 
+/**
+ * Runs a lookup together with the first awaited step of a script, and then the rest of the script. An error of the
+ * lookup is thrown instead of one that the script throws by then.
+ */
+export function* withFirstStep<L, T>(
+  lookup: Script<L>,
+  script: () => Script<T>,
+): Script<readonly [looked: L, result: T]> {
+  const statements: Statement[] = [];
+  const lookedUp = start(() => lookup, statements);
+  const started = start(script, statements);
+  const rows = statements.length > 0 ? yield { statements, isAwaited: true } : [];
+  const looked = yield* finish(lookedUp, rows);
+  return [looked, yield* finish(started, rows)];
+}
+
+/** A script at its first awaited step or its end, with the places of the rows that it waits for. */
+type Started<T> =
+  | { readonly script: Script<T>; readonly from: number; readonly to: number }
+  | { readonly result: T }
+  | { readonly error: unknown };
+
+/** Adds the statements of a script up to its first awaited step. */
+function start<T>(begin: () => Script<T>, statements: Statement[]): Started<T> {
+  try {
+    const script = begin();
+    let step = script.next([]);
+    while (step.done !== true) {
+      const from = statements.length;
+      statements.push(...step.value.statements);
+      if (step.value.isAwaited) return { script, from, to: statements.length };
+      step = script.next(step.value.statements.map(() => []));
+    }
+    return { result: step.value };
+  } catch (error) {
+    return { error };
+  }
+}
+
+function* finish<T>(started: Started<T>, rows: readonly (readonly unknown[])[]): Script<T> {
+  if ('error' in started) throw started.error;
+  if ('result' in started) return started.result;
+  const { script, from, to } = started;
+  let step = script.next(rows.slice(from, to));
+  while (step.done !== true) step = script.next(yield step.value);
+  return step.value;
+}
+
 /** Converts a stored integer. @throws AssertionError if the number is not exact. */
 export function toNumber(value: bigint): number {
   const number = Number(value);

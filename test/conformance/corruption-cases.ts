@@ -7,6 +7,8 @@ export type Decision =
       readonly finds: RegExp;
       /** False: the problem names the store or no store, but not the card. */
       readonly namesCard?: false;
+      /** Whether null is an erased text, which is accepted. */
+      readonly isErasable?: true;
       /** The value instead of null. Default: a null is not replaced. */
       readonly insteadOfNull?: string | bigint | Uint8Array;
       /** The value instead of another one. Default: the next integer, or another first letter or byte. */
@@ -24,7 +26,7 @@ export type TableCase = {
   readonly key: readonly string[];
   /** The problem of a deleted row. */
   readonly deleted: RegExp;
-  /** The problem of a duplicated row, or why it is none. */
+  /** The problem of a duplicated row, or why it is not a problem. */
   readonly duplicated: RegExp | { readonly unverified: string };
   readonly columns: Readonly<Record<string, Decision>>;
 };
@@ -33,6 +35,10 @@ const bytes = (length: number, fill = 7): Uint8Array => new Uint8Array(length).f
 const hash = /^the hash of transfer \d+ does not match its content$/;
 const ofRecord = /^event \d+ has a record that differs from the card's$/;
 const noStore = /: has rows of this store, but there is no such store$/;
+const ofChange = /^the hash of change \d+ does not match its content$/;
+const lastChange = /^has another last change than the end of its chain$/;
+const unchangedName =
+  'The change of a name or tag is compared with the card. One that never changed is not repeated anywhere.';
 const ofHold = /^has holds that differ from their events$/;
 
 export const tables: Readonly<Record<string, TableCase>> = {
@@ -102,6 +108,12 @@ export const tables: Readonly<Record<string, TableCase>> = {
       last_transfer_id: { finds: /^has another last transfer than the end of its chain$/ },
       chain_length: { finds: /^has another last transfer than the end of its chain$/ },
       chain_hash: { finds: /^has another last transfer than the end of its chain$/ },
+      sender_name: { unverified: unchangedName },
+      recipient_name: { unverified: unchangedName },
+      tags: { unverified: unchangedName },
+      last_change_id: { finds: lastChange, insteadOfNull: 7n },
+      change_count: { finds: lastChange },
+      change_hash: { finds: lastChange, insteadOfNull: bytes(32) },
       expired_event_day: {
         finds: /^has another day than its last event gift_card.expired$/,
         insteadOfNull: '2030-01-01',
@@ -114,6 +126,30 @@ export const tables: Readonly<Record<string, TableCase>> = {
         finds: /^has erased events up to version 1000, which it never had$/,
         insteadOfNull: 1_000n,
       },
+    },
+  },
+  card_changes: {
+    card: 'card_id',
+    key: ['id'],
+    deleted: lastChange,
+    duplicated: /^change \d+ is not part of its chain$/,
+    columns: {
+      store_id: { finds: /^card_changes: has rows of this store/, namesCard: false },
+      id: { finds: lastChange },
+      card_id: { finds: /^change \d+ is a change of another card$/ },
+      sequence: { finds: /^change \d+ has the sequence number/ },
+      previous_id: { finds: ofChange, insteadOfNull: 7n },
+      created_at: { finds: ofChange },
+      actor: { finds: ofChange },
+      fields: { finds: ofChange },
+      texts: {
+        finds: /^the note of change \d+ was changed$|^change \d+ cannot be read$/,
+        isErasable: true,
+        changed: '{"note":["AAAA","x","y"]}',
+        insteadOfNull: '{"note":["AAAA","x","y"]}',
+      },
+      salt: { finds: ofChange, insteadOfNull: bytes(16) },
+      hash: { finds: ofChange },
     },
   },
   holds: {
@@ -191,6 +227,7 @@ export const otherTables: Readonly<Record<string, string>> = {
   customer_erasure_cards: 'Cards of unfinished erasures.',
   erased_events: 'How far a subscriber has missed events. The cards have the versions of erased events.',
   file_remains: 'Whether the file has to be rewritten once.',
+  store_changes: 'Settings of a store at past times, which its checks compare with the settings.',
   stores: 'Settings of a store. Every row of another table must belong to one.',
   webhook_attempts: 'A log of deliveries, which expires. Its deliveries must exist.',
   webhook_deliveries: 'A queue. Its webhooks and events must exist.',

@@ -182,7 +182,7 @@ type Change = { readonly what: string; readonly row: Row; readonly value: SqlVal
 function changesOf(rows: readonly Row[], column: string, decision: Decision): readonly Change[] {
   const filled = rows.findLast((row) => row[column] !== null);
   const empty = rows.findLast((row) => row[column] === null);
-  const { insteadOfNull, changed } = 'finds' in decision ? decision : {};
+  const { insteadOfNull, changed, isErasable } = 'finds' in decision ? decision : {};
   const changes: Change[] = [];
   if (filled)
     changes.push({
@@ -190,7 +190,7 @@ function changesOf(rows: readonly Row[], column: string, decision: Decision): re
       row: filled,
       value: changed ?? changedValue(filled[column] ?? null),
     });
-  if (filled && empty) changes.push({ what: 'null', row: filled, value: null });
+  if (filled && empty && !isErasable) changes.push({ what: 'null', row: filled, value: null });
   if (empty && insteadOfNull !== undefined)
     changes.push({ what: 'a value instead of null', row: empty, value: insteadOfNull });
   return changes;

@@ -16,7 +16,6 @@ const digest = Uint8Array.of(1);
 const lookups: Readonly<Record<string, Script<unknown>>> = {
   'an idempotency key': findIdempotencyRecords({
     storeId: 1,
-    apiClientId: 1,
     digests: [digest],
     plain: digest,
   }),

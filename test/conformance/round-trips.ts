@@ -16,7 +16,7 @@ import {
 } from '../../src/service/caller.ts';
 import { listCardHolds, listCardTransfers, showTransfer } from '../../src/service/history.ts';
 import { capture, expireHolds, placeHold, showHold, voidOpenHold } from '../../src/service/hold.ts';
-import { fingerprintsOf, withIdempotencyKey } from '../../src/service/idempotency.ts';
+import { withIdempotencyKey } from '../../src/service/idempotency.ts';
 import type { HttpResponse } from '../../src/service/http-response.ts';
 import { recordFailedLookup, recordRetiredCodeUses } from '../../src/service/lookup-throttle.ts';
 import { listCardEmails, sendGiftCard, rotateCode } from '../../src/service/email.ts';
@@ -384,7 +384,7 @@ function* expectFault(script: Script<unknown>): Script<void> {
 function* underKey({ ctx, store }: Shop, script: Script<unknown>): Script<unknown> {
   const use = {
     owner: { storeId: store.id, apiClientId: 1, key: 'key' },
-    fingerprints: fingerprintsOf(ctx, ['a request']),
+    request: JSON.stringify(['a request']),
   };
   return yield* withIdempotencyKey(ctx, use, function* (): Script<HttpResponse> {
     yield* script;

@@ -257,17 +257,15 @@ CREATE TABLE holds (
   check ((status = 'captured') = (captured > 0))
 ) strict, without rowid;
 
-CREATE TABLE idempotency_records (
+CREATE TABLE "idempotency_records" (
   store_id integer not null references stores (id),
-  -- 0: development mode, which has no API client.
-  api_client_id integer not null,
-  key_digest blob not null check (length(key_digest) between 1 and 255),
-  -- Keyed digest of the request.
+  key_digest blob not null check (length(key_digest) between 1 and 512),
+  -- Salted digest of the request. Before migration 8: keyed digest.
   fingerprint blob not null check (length(fingerprint) = 32),
   created_at integer not null,
-  -- The sealed response: it may hold a card's code.
+  -- The response: packed after a zero byte, or sealed if it can contain a secret.
   response blob not null,
-  primary key (store_id, api_client_id, key_digest)
+  primary key (store_id, key_digest)
 ) strict;
 
 CREATE TABLE key_checks (
@@ -490,6 +488,9 @@ CREATE INDEX holds_by_card on holds (store_id, card_id, id);
 CREATE INDEX holds_open_by_expiry on holds (expires_at) where status = 'open';
 
 CREATE INDEX idempotency_records_by_age on idempotency_records (created_at);
+
+CREATE INDEX idempotency_records_in_clear on idempotency_records (store_id, key_digest)
+  where length(key_digest) <> 16;
 
 CREATE INDEX lookup_throttle_by_refill on lookup_throttle (refilled_at);
 

@@ -158,10 +158,9 @@ function extremeRows(storeId: number): readonly TableRow[] {
   const keys = ['a', 'B', 'Z', 'ä', 'é', 'e\u0301', '0', '10', '9', '-', '_', '🎁', '\uffff', 'ﬀ', 'ß', 'SS'];
   return Array.from({ length: 2_001 }, (_, place) => ({
     store_id: BigInt(storeId),
-    api_client_id: place % 3 === 0 ? -(2n ** 63n) : 2n ** 63n - 1n,
     key_digest: Buffer.from(`${keys[place % keys.length]}${place % 7 === 0 ? '\0' : ''}${place}`),
     fingerprint: new Uint8Array(32).fill(place % 256),
-    created_at: BigInt(place - 1_000),
+    created_at: [-(2n ** 63n), 2n ** 63n - 1n, BigInt(place - 1_000)][place % 3] ?? 0n,
     response: new Uint8Array(place % 5).fill(255 - (place % 256)),
   }));
 }
@@ -274,11 +273,11 @@ const storeRow: TableRow = {
 async function insertRecords(storage: Storage, rows: readonly TableRow[]): Promise<void> {
   await storage.write(function* () {
     for (const row of rows) {
-      const { store_id: store = null, api_client_id: client = null, key_digest: key = null } = row;
+      const { store_id: store = null, key_digest: key = null } = row;
       const { fingerprint = null, created_at: at = null, response = null } = row;
       yield* execute(sql`
-        insert into idempotency_records (store_id, api_client_id, key_digest, fingerprint, created_at, response)
-        values (${store}, ${client}, ${key}, ${fingerprint}, ${at}, ${response})`);
+        insert into idempotency_records (store_id, key_digest, fingerprint, created_at, response)
+        values (${store}, ${key}, ${fingerprint}, ${at}, ${response})`);
     }
   });
 }

@@ -6,7 +6,7 @@ import { generateSigningSecret } from '../../src/delivery/webhooks/signature.ts'
 import type { Card } from '../../src/domain/card.ts';
 import { update } from '../../src/service/card.ts';
 import { capture, placeHold } from '../../src/service/hold.ts';
-import { fingerprintsOf, withIdempotencyKey } from '../../src/service/idempotency.ts';
+import { withIdempotencyKey } from '../../src/service/idempotency.ts';
 import { checkKeys } from '../../src/service/key-check.ts';
 import { rotateCode } from '../../src/service/email.ts';
 import { debit } from '../../src/service/spend.ts';
@@ -65,7 +65,7 @@ async function openRows(factory: StorageFactory): Promise<OpenStore & { readonly
   const card = await storage.write(() => update(ctx, updateCommand(store, cardId, { note: 'kept' })));
   const use = {
     owner: { storeId: store.id, apiClientId: 3, key: 'key' },
-    fingerprints: fingerprintsOf(ctx, ['a']),
+    request: JSON.stringify(['a']),
   };
   await storage.write(() =>
     withIdempotencyKey(ctx, use, () => resolved({ status: 200, headers: {}, body: '{}' })),
@@ -283,19 +283,19 @@ const damages: readonly Damage[] = [
   {
     what: 'a truncated idempotency record',
     statements: () => [sql`update idempotency_records set response = substr(response, 1, 20)`],
-    found: /^idempotency_records: 1 were not sealed with a key of this database$/,
+    found: /^idempotency_records: 1 cannot be read with a key of this database$/,
     isOfCard: false,
   },
   {
     what: 'an idempotency record under an unknown key',
     statements: () => [sql`update idempotency_records set response = ${Buffer.alloc(200, 3)}`],
-    found: /^idempotency_records: 1 were not sealed with a key of this database$/,
+    found: /^idempotency_records: 1 cannot be read with a key of this database$/,
     isOfCard: false,
   },
   {
     what: 'an idempotency record with half a fingerprint',
     statements: () => [sql`update idempotency_records set fingerprint = substr(fingerprint, 1, 16)`],
-    found: /^idempotency_records: 1 were not sealed with a key of this database$/,
+    found: /^idempotency_records: 1 cannot be read with a key of this database$/,
     isOfCard: false,
   },
   {

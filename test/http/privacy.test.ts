@@ -87,6 +87,8 @@ async function plant(address: string) {
     json: { initial_value: 5, email: address },
     headers: { 'idempotency-key': key },
   });
+  const keyed = { json: {}, headers: { 'idempotency-key': `${key}-update` } };
+  await shop.ask(`PUT /gift_card/${bought.id}`, keyed);
   const later = new Date(service.clock.now() + 86_400_000).toISOString();
   const unsent = await shop.issue({ recipient_email: address, send_on: later });
   await shop.debits(bought.id, '1.00', { reference: `for ${address}`, note: `by ${address.toLowerCase()}` });
