@@ -7,20 +7,30 @@ import type { Database } from './database.ts';
 import type { Metrics } from './http/metrics.ts';
 import type { RetiredCodeUses } from './http/retired-codes.ts';
 import type { TokenUses } from './http/token-last-used.ts';
+import type { Retention } from './retention.ts';
 import { recordTokenUses } from './service/caller.ts';
 import { shownId } from './domain/public-id.ts';
 import type { Store } from './domain/store.ts';
 import { hasExpiryToRecord, recordExpired, recordExpiringSoon } from './service/expiry.ts';
+import { continueErasure } from './service/erasure.ts';
 import { expireHolds } from './service/hold.ts';
 import { addDueCheckpoint, needsNoCheckpoint } from './service/checkpoint.ts';
 import { appendNewEntries } from './service/log.ts';
 import { recordRetiredCodeUses } from './service/lookup-throttle.ts';
 import { enqueueReminders, firstPlace, planReminders, type ReminderPlace } from './service/reminder.ts';
-import { eraseDeliveriesOf, eraseOutdated } from './service/retention.ts';
+import {
+  eraseDeliveriesOf,
+  eraseEmails,
+  eraseEvents,
+  eraseOutdated,
+  hasOldEvents,
+} from './service/retention.ts';
 import { verifyPage } from './service/ledger-check.ts';
 import { beat } from './storage/heartbeat.ts';
 import { listRemindingStores } from './storage/email.ts';
 import { hasEntriesToAppend } from './storage/log.ts';
+import { firstEmail, type EmailPlace } from './storage/email-retention.ts';
+import { listUnfinishedErasures } from './storage/erasure.ts';
 import type { ScannedInteger } from './storage/sql.ts';
 import { listStores } from './storage/store.ts';
 import { listWebhookPlaces, type WebhookPlace } from './storage/webhook.ts';
@@ -33,6 +43,7 @@ export type Background = {
 export function startBackground(options: {
   readonly database: Database;
   readonly limits: Limits;
+  readonly retention: Retention;
   readonly guard: ClockGuard;
   readonly metrics: Metrics;
   readonly tokenUses: TokenUses;
@@ -41,7 +52,7 @@ export function startBackground(options: {
   readonly canSend: boolean;
   readonly logger: FastifyBaseLogger;
 }): Background {
-  const { database, limits, guard, logger } = options;
+  const { database, limits, retention, guard, logger } = options;
   const { ctx, storage } = database;
 
   const recordUses = async (): Promise<void> => {
@@ -52,15 +63,51 @@ export function startBackground(options: {
     const uses = options.retiredCodeUses.take();
     if (uses.length > 0) await storage.write(() => recordRetiredCodeUses(ctx, uses));
   };
+  const ofDeliveries = { deliveriesMs: retention.deliveriesMs, limit: limits.upkeepRowsMax };
   const erase = async (): Promise<void> => {
-    while (await storage.write(() => eraseOutdated(ctx, limits.upkeepRowsMax)));
+    while (await storage.write(() => eraseOutdated(ctx, limits.upkeepRowsMax, retention)));
     for (let place: WebhookPlace | undefined = { storeId: 0, id: 0 }; place;) {
       const after: WebhookPlace = place;
       const webhooks = await storage.read(() => listWebhookPlaces(after, limits.upkeepRowsMax));
       for (const webhook of webhooks)
-        while (await storage.write(() => eraseDeliveriesOf(ctx, webhook, limits.upkeepRowsMax)));
+        while (await storage.write(() => eraseDeliveriesOf(ctx, webhook, ofDeliveries)));
       place = webhooks.at(-1);
     }
+  };
+  const eraseOldEvents = async (): Promise<void> => {
+    const { eventsMs } = retention;
+    if (eventsMs === null) return;
+    const page = { eventsMs, limit: limits.retentionRowsMax };
+    for (const { store } of await storage.read(listStores)) {
+      for (let after: number | undefined = 0; after !== undefined;) {
+        const from: { readonly storeId: number; readonly after: number } = { storeId: store.id, after };
+        // Reads first, because most stores have nothing to erase and do not need a write transaction.
+        if (!(await storage.read(() => hasOldEvents(ctx, from, eventsMs)))) break;
+        after = await storage.write(() => eraseEvents(ctx, from, page));
+      }
+    }
+  };
+  const eraseOldEmails = async (): Promise<void> => {
+    const { emailsMs } = retention;
+    if (emailsMs === null) return;
+    const page = { emailsMs, limit: limits.retentionRowsMax };
+    for (let after: EmailPlace | undefined = firstEmail; after;) {
+      const from: EmailPlace = after;
+      after = await storage.write(() => eraseEmails(ctx, from, page));
+    }
+  };
+  const eraseOld = async (): Promise<void> => {
+    await eraseOldEvents();
+    await eraseOldEmails();
+  };
+  let hasLogToTruncate = false;
+  const continueErasures = async (): Promise<void> => {
+    for (const key of await storage.read(() => listUnfinishedErasures(limits.erasuresMax))) {
+      while (!(await storage.write(() => continueErasure(ctx, key))));
+      hasLogToTruncate = true;
+    }
+    // While another process uses the log, this is retried.
+    if (hasLogToTruncate && (await storage.clearDeleted())) hasLogToTruncate = false;
   };
   const recordExpiries = async (): Promise<void> => {
     for (const { store } of await storage.read(listStores)) {
@@ -98,6 +145,8 @@ export function startBackground(options: {
     repeat(recordUses, limits.tokenUsesPeriodMs, logger),
     repeat(publishRetiredUses, limits.retiredCodesPeriodMs, logger),
     repeat(whileTrusted(erase), limits.upkeepPeriodMs, logger),
+    repeat(whileTrusted(eraseOld), limits.retentionPeriodMs, logger),
+    repeat(continueErasures, limits.erasurePeriodMs, logger),
     repeat(whileTrusted(expire), limits.holdExpiryPeriodMs, logger),
     repeat(whileTrusted(recordExpiries), limits.expiryPeriodMs, logger),
     repeat(whileTrusted(recordHeartbeat), limits.heartbeatPeriodMs, logger),

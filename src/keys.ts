@@ -35,6 +35,7 @@ export type Purpose =
   | 'store-secret'
   | 'webhook-secret'
   | 'mail'
+  | 'erasure'
   | 'key-check'
   | 'public-id'
   | 'list-cursor'

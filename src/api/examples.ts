@@ -12,6 +12,7 @@ import {
   type CustomerRecord,
   type DetailRecord,
   type DeliveryRecord,
+  type ErasureRecord,
   type GiftCardRecord,
   type HistoryRecord,
   type HoldRecord,
@@ -67,6 +68,21 @@ export const customer: CustomerRecord = {
   email: 'ada@example.com',
   storefront_customer_id: 7103421190,
   created_at: '2026-08-15T12:37:38Z',
+};
+
+export const erasure: ErasureRecord = {
+  customer_id: publicId(pathIds.customer_id.example),
+  status: 'running',
+  erase_notes: true,
+  requested_at: '2026-08-15T12:37:38Z',
+  completed_at: null,
+  gift_cards: 0,
+  emails: 0,
+  events: 0,
+  texts_erased: 0,
+  texts_left: 0,
+  unsent_gift_cards: 0,
+  unsent_gift_card_ids: [],
 };
 
 export const transaction: TransactionRecord = {

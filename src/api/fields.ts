@@ -209,6 +209,10 @@ export const code = field<Secret | null>(
 
 export const disable = flag('true disables the card permanently.');
 
+export const eraseNotes = flag(
+  'Also erases every note and reference of the customer’s gift cards, and those of other gift cards that contain the address. A note for the store can name a person in words that the service does not recognize.',
+);
+
 export const releaseHolds = flag(
   'With `disable`: releases the card’s open holds. Without it, a card with open holds cannot be disabled.',
 );

@@ -33,6 +33,7 @@ import {
   retrieveBalance,
   reverseTransaction,
 } from './money.ts';
+import { eraseCustomer, exportCustomer, retrieveErasure } from './privacy.ts';
 import { listTransactions, retrieveTransaction } from './transactions.ts';
 import * as webhooks from './webhooks.ts';
 
@@ -68,6 +69,9 @@ export const operations = [
   listCustomers, // GET /customers
   retrieveCustomer, // GET /customers/:customer_id
   updateCustomer, // PUT /customers/:customer_id
+  exportCustomer, // GET /customers/:customer_id/export
+  eraseCustomer, // POST /customers/:customer_id/erase
+  retrieveErasure, // GET /customers/:customer_id/erasure
   listCustomerGiftCards, // GET /customers/:customer_id/gift_cards
 
   listCheckpoints, // GET /checkpoints

@@ -261,23 +261,29 @@ export function write<
 export function stream<const Id extends string, const P extends string, Q extends Fields>(
   definition: Common<Id, P> & {
     readonly query: Q;
+    readonly takesLastEventId?: boolean;
     readonly response: { readonly description: string; readonly type: string; readonly example: string };
-    readonly open: (requestContext: RequestContext, query: Values<Q>) => Promise<Streamed>;
+    readonly open: (requestContext: RequestContext, query: Values<Q>, ids: Ids<P>) => Promise<Streamed>;
   },
 ): Operation<Id> {
-  const { query, open, response } = definition;
+  const { query, open, response, takesLastEventId = false } = definition;
+  const readIds = idReader(definition.path);
   const readQuery = queryReader(query, 'invalid-query');
   return {
     ...routeOf(definition, 'GET'),
     query: Object.keys(query),
-    handle(requestContext) {
+    async handle(requestContext) {
       const { ctx, caller } = requestContext;
-      return open(requestContext, readQuery(requestContext, { store: caller.store, now: ctx.clock.now() }));
+      const { ids, isGuess } = readIds(requestContext);
+      if (isGuess) await requestContext.lookup.reserve(isNotFound);
+      if (!ids) throw new Fault('not-found');
+      const queried = readQuery(requestContext, { store: caller.store, now: ctx.clock.now() });
+      return open(requestContext, queried, ids);
     },
     documentation: {
       ...documentationOf(definition),
       query,
-      takesLastEventId: true,
+      takesLastEventId,
       response: { status: 200, description: response.description, headers: [], content: response },
     },
   };

@@ -45,6 +45,7 @@ export const components: Readonly<Record<string, TSchema>> = {
   HistoryEntry: records.historySchema,
   Hold: records.holdSchema,
   Customer: records.customerSchema,
+  Erasure: records.erasureSchema,
   EmailDelivery: records.emailDeliverySchema,
   Checkpoint: records.checkpointSchema,
   Log: records.logSchema,

@@ -1,4 +1,4 @@
-/** `largesse store create|list|show|update` */
+/** `largesse store create|list|show|update|status` */
 
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { readDatabaseConfig } from '../config.ts';
@@ -17,6 +17,7 @@ import { CommandError } from './failure.ts';
 import { addEmailSettings, emailChangesOf, emailRowOf, type EmailOptions } from './email-settings.ts';
 import { printFields, printJson, printTable, type OutputRow } from './output.ts';
 import { readDomain, readName } from './read.ts';
+import { addStoreStatusCommand } from './store-status.ts';
 
 type Options = EmailOptions & {
   readonly currency?: Currency;
@@ -220,6 +221,8 @@ export function addStoreCommands(root: Command): void {
       if (json) printJson(rows);
       else printTable(rows, { none: 'There are no stores.' });
     });
+
+  addStoreStatusCommand(store);
 }
 
 type Shown = StoreRecord & { readonly email: EmailSettings };

@@ -20,7 +20,7 @@ const tagTexts: Readonly<Record<Tag | 'Service', string>> = {
     'Spend and top up gift cards, safely from several tills concurrently. These operations return `held` and `available` in addition to the balance. A caller without `read_gift_cards` receives only what a till needs: `id`, `balance`, `held`, `available`, `currency`, `expires_on`, `last_characters` and `state`.',
   Holds: 'Amounts that are reserved for a checkout.',
   History: 'The ledger of a gift card.',
-  Customers: 'The customers of a store and their ids on the storefront.',
+  Customers: 'The customers of a store, their ids on the storefront, and their personal data.',
   Emails: 'The emails about a gift card, and their delivery.',
   Verification:
     'Signed checkpoints of the store’s log, and proofs that the log contains an entry of a gift card and that an earlier checkpoint is still valid. docs/verification.md describes what they prove.',
@@ -40,6 +40,7 @@ export const scopeTexts: Readonly<Record<Scope, string>> = {
   read_events: 'Read events.',
   read_reports: 'Read and create checkpoints.',
   manage_webhooks: 'Create and change webhooks.',
+  manage_customers: 'Export and erase the personal data of customers.',
 };
 
 const scopeNames = Object.keys(scopeTexts)

@@ -16,6 +16,7 @@ export const eventTypes = [
   'gift_card.delivery_failed',
   'customer.created',
   'checkpoint.created',
+  'customer.erased',
   // About a webhook itself.
   'webhook.test',
   'webhook.paused',

@@ -109,6 +109,17 @@ export function checkpointCreatedEvent(storeId: number, checkpoint: Checkpoint):
   };
 }
 
+/** The event of a customer whose personal data was erased. Cards have events of their own. */
+export function customerErasedEvent(ids: PublicIds, storeId: number, customerId: number): Event {
+  const customer = { id: ids.of(customerId), email: null, storefront_customer_id: null };
+  return { type: 'customer.erased', storeId, subjectId: customerId, subjectVersion: 0, data: { customer } };
+}
+
+/** The event of a card whose customer or recipient was erased. */
+export function cardPersonErasedEvent(ids: PublicIds, card: Card, changed: readonly string[]): Event {
+  return cardEvent('gift_card.updated', card, { gift_card: recordOf(ids, card), changed });
+}
+
 /** An event about a webhook. It does not have a sequence. */
 export function webhookEvent(type: 'webhook.test' | 'webhook.paused', webhook: Webhook): Event {
   return {

@@ -265,6 +265,34 @@ export const customerSchema = closedObject(
 );
 export type CustomerRecord = Readonly<Static<typeof customerSchema>>;
 
+export const erasureSchema = closedObject(
+  {
+    customer_id: publicId(),
+    status: Type.Enum(['running', 'complete'], {
+      description: '`running`: the personal data is being erased, in small steps.',
+    }),
+    erase_notes: Type.Boolean({ description: 'Whether notes and references are erased.' }),
+    requested_at: timestamp(),
+    completed_at: nullable(timestamp()),
+    gift_cards: Type.Integer({ minimum: 0, description: 'Gift cards from which the customer was removed.' }),
+    emails: Type.Integer({ minimum: 0, description: 'Emails from which the address was removed.' }),
+    events: Type.Integer({ minimum: 0, description: 'Events that were redacted.' }),
+    texts_erased: Type.Integer({ minimum: 0, description: 'Notes and references that were erased.' }),
+    texts_left: Type.Integer({
+      minimum: 0,
+      description:
+        'Without `erase_notes`: records with a note or reference that contains the address, which was not erased.',
+    }),
+    unsent_gift_cards: Type.Integer({
+      minimum: 0,
+      description: 'Gift cards whose email with the code was cancelled: their codes were not sent.',
+    }),
+    unsent_gift_card_ids: Type.Array(publicId(), { description: 'The first 100 of them.' }),
+  },
+  'The erasure of a customer.',
+);
+export type ErasureRecord = Readonly<Static<typeof erasureSchema>>;
+
 const emailAttempt = closedObject(
   {
     attempted_at: timestamp(),
@@ -288,7 +316,10 @@ export const emailDeliverySchema = closedObject(
       description:
         '`gift_card`: the card itself. `receipt`: for a customer who bought the card for another recipient. `expiry_reminder`, `balance_reminder`: reminders. `delivery_failed`: a notice to the customer that the email to the recipient did not arrive.',
     }),
-    recipient: Type.String({ description: 'The email address that it is sent to.' }),
+    recipient: nullable(
+      Type.String(),
+      'The email address that it is sent to; null if the person was erased.',
+    ),
     status: Type.Enum([...deliveryStates]),
     message_id: Type.String({ description: 'Its Message-ID, the same on every attempt.' }),
     send_at: timestamp({ description: 'When it is or was due.' }),
@@ -509,10 +540,10 @@ export const eventSchema = closedObject(
           closedObject(
             {
               id: publicId(),
-              email: Type.String(),
+              email: nullable(Type.String()),
               storefront_customer_id: nullable(id),
             },
-            'A customer, with the email address as first received.',
+            'A customer, with the email address as first received; null if the customer was erased.',
           ),
         ),
         webhook: Type.Optional(webhookSchema),

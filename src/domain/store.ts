@@ -56,6 +56,7 @@ export const scopes = [
   'read_events',
   'read_reports',
   'manage_webhooks',
+  'manage_customers',
 ] as const;
 
 /** A permission of an access token. */

@@ -71,6 +71,7 @@ export function requestContextOf(
   options: Omit<RequestContext, 'readBody' | 'write'> & {
     readonly keysInFlight: KeysInFlight;
     readonly keysInFlightMax: number;
+    readonly idempotencyMs: number;
   },
 ): RequestContext {
   const { request, ctx, storage, caller, basePath, isDryRun, keysInFlight, keysInFlightMax } = options;
@@ -96,7 +97,7 @@ export function requestContextOf(
         ];
         const { response, replayed } = await writeOnce(
           { ctx, storage, basePath, requestId: request.id },
-          { owner, request: JSON.stringify(parts), isPublic },
+          { owner, request: JSON.stringify(parts), isPublic, periodMs: options.idempotencyMs },
           { script, scope },
         );
         return replayed

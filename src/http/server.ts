@@ -327,6 +327,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
           isDryRun: request.isDryRun,
           keysInFlight,
           keysInFlightMax: limits.idempotencyKeysInFlightMax,
+          idempotencyMs: config.retention.idempotencyMs,
         });
         return operation.handle(requestContext);
       });

@@ -29,7 +29,8 @@ const broken = -1;
 
 /**
  * An event contains the version and the balance of its card. The versions of a card's events must not have a gap, and
- * their balances, without repetitions, must be the balances after its transfers.
+ * their balances, without repetitions, must be the balances after its transfers. After the retention of events, the
+ * first ones of a card are missing: then only the balance in the last one is compared.
  */
 export class CardTrails {
   readonly #currency: Currency;
@@ -60,6 +61,9 @@ export class CardTrails {
   readonly #early = new Map<number, Map<number, number>>();
   #earlyCount = 0;
 
+  /** The last version whose event was erased, and the present balance, by the index of the card. */
+  readonly #erased = new Map<number, { readonly version: number; readonly balance: number }>();
+
   readonly #repeated: Repeated;
 
   /** @param ids undefined: encrypted ids in events are not compared. */
@@ -81,7 +85,9 @@ export class CardTrails {
     this.#expiryDays['gift_card.expiring_soon'].ofCards.set(place, card.expiring_soon_event_day);
     this.#balances.push(balances);
     this.#balancesInEvents.push(0);
-    this.#seen.push(0);
+    const erasedVersion = Number(card.erased_event_version ?? 0);
+    if (erasedVersion > 0) this.#erased.set(place, { version: erasedVersion, balance: Number(card.balance) });
+    this.#seen.push(erasedVersion);
     this.#lastBalances.push(Number.NaN);
     this.#codes.push(0);
     if (card.code_lookup === null) return;
@@ -116,6 +122,8 @@ export class CardTrails {
       return this.#wrongEvent(subjectId, `event ${id} has a record that differs from the card's`);
     if (version < 1 || version > (this.#versions[place] ?? 0))
       return this.#wrongEvent(subjectId, `event ${id} has version ${version}, which the card never had`);
+    // An event that a webhook still has to deliver is not erased.
+    if (version <= (this.#erased.get(place)?.version ?? 0)) return undefined;
     const seen = this.#seen[place] ?? 0;
     if (version === seen && balance !== this.#lastBalances[place])
       return this.#wrongEvent(
@@ -155,8 +163,15 @@ export class CardTrails {
       const ofCodes = this.#problemOfCodes(place, codes);
       if (ofCodes !== undefined) yield { cardId, problem: ofCodes };
       if (seen === broken) continue;
-      if (seen < version) yield { cardId, problem: `has no event of version ${seen + 1}` };
-      else if (this.#balances[place] !== this.#balancesInEvents[place])
+      const erased = this.#erased.get(place);
+      if (seen > version)
+        yield { cardId, problem: `has erased events up to version ${seen}, which it never had` };
+      else if (seen < version) yield { cardId, problem: `has no event of version ${seen + 1}` };
+      else if (erased) {
+        const last = this.#lastBalances[place] ?? Number.NaN;
+        if (!Number.isNaN(last) && last !== erased.balance)
+          yield { cardId, problem: 'has another balance than its last event' };
+      } else if (this.#balances[place] !== this.#balancesInEvents[place])
         yield { cardId, problem: 'has events whose balances differ from its transfers' };
       else {
         if (ofCodes === undefined && codes !== this.#codesInEvents[place])

@@ -415,8 +415,8 @@ export type DetailedCard = CurrentCard & { readonly emailStatus: EmailStatus };
 type DetailedRow = CardStateRow & { readonly email_status: Exclude<EmailStatus, 'none'> | null };
 
 const withAddresses = fragment`${ownColumnsOf('g')},
-  (select email from customers c where c.store_id = g.store_id and c.id = g.customer_id) as customer_email,
-  (select email from customers c where c.store_id = g.store_id and c.id = g.recipient_id) as recipient_email`;
+  (select nullif(email, '') from customers c where c.store_id = g.store_id and c.id = g.customer_id) as customer_email,
+  (select nullif(email, '') from customers c where c.store_id = g.store_id and c.id = g.recipient_id) as recipient_email`;
 
 /** Cards that one statement reads. */
 const readTogether = 50;

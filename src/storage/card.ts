@@ -78,8 +78,8 @@ export const toCard: (row: CardRow) => Card = cards.read;
 /** The columns of a card without the addresses of its customers. */
 export const ownColumnsOf: (alias: string) => Fragment = cards.of;
 
-/** `select ${cardColumns} from gift_cards g ${withCustomers}`: the columns of `CardRow`. */
-export const cardColumns = fragment`${cards.of('g')}, c.email as customer_email, r.email as recipient_email`;
+/** `select ${cardColumns} from gift_cards g ${withCustomers}`: the columns of `CardRow`. An erased customer has no email. */
+export const cardColumns = fragment`${cards.of('g')}, nullif(c.email, '') as customer_email, nullif(r.email, '') as recipient_email`;
 export const withCustomers = fragment`
     left join customers c on c.store_id = g.store_id and c.id = g.customer_id
     left join customers r on r.store_id = g.store_id and r.id = g.recipient_id`;

@@ -67,6 +67,8 @@ export type ScannedCard = {
   readonly api_client_id: ScannedInteger | null;
   readonly expired_event_day: string | null;
   readonly expiring_soon_event_day: string | null;
+  /** The last version whose event was erased after its retention; null: none. */
+  readonly erased_event_version: ScannedInteger | null;
   readonly last_transfer_id: ScannedInteger;
   readonly chain_length: ScannedInteger;
   readonly chain_hash: Uint8Array;
@@ -86,9 +88,9 @@ export function* scanCards(
 ): Script<readonly ScannedCard[]> {
   return yield* all(scan<ScannedCard>`
     select g.id, g.version, g.currency, g.initial_value, g.balance, g.held, cast(g.code_lookup as text) as code_lookup,
-      g.last_characters, g.customer_id, c.email as customer_email, g.recipient_id, r.email as recipient_email,
+      g.last_characters, g.customer_id, nullif(c.email, '') as customer_email, g.recipient_id, nullif(r.email, '') as recipient_email,
       g.note, g.message, g.expires_on, g.disabled_at, g.created_at, g.line_item_id, g.order_id, g.user_id,
-      g.api_client_id, g.expired_event_day, g.expiring_soon_event_day, g.last_transfer_id, g.chain_length,
+      g.api_client_id, g.expired_event_day, g.expiring_soon_event_day, g.erased_event_version, g.last_transfer_id, g.chain_length,
       g.chain_hash
     from gift_cards g
     left join customers c on c.store_id = g.store_id and c.id = g.customer_id

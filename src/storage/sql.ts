@@ -57,6 +57,7 @@ type Written = SqlValue | Fragment | ValueList | Part;
 type FragmentName =
   | 'for update'
   | 'for update skip locked'
+  | 'for key share'
   | 'commit order'
   | 'last committed first'
   | 'final order'
@@ -84,6 +85,9 @@ export const forUpdate = ofEngine('for update');
 
 /** As `forUpdate`, but skips rows that another transaction has locked: for work that any process can do. */
 export const forUpdateSkipLocked = ofEngine('for update skip locked');
+
+/** At the end of a select: until the transaction ends, the keys of its rows do not change. */
+export const forKeyShare = ofEngine('for key share');
 
 /** Columns that sort events in commit order: `(${commitOrder}) > (…)`, `order by ${commitOrder}`. */
 export const commitOrder = ofEngine('commit order');

@@ -40,6 +40,7 @@ const ownTables: ReadonlySet<string> = new Set([
   'log_cursors',
   'log_backfills',
   'log_turn',
+  'file_remains',
   '_litestream_seq',
   '_litestream_lock',
 ]);

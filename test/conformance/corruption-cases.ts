@@ -122,6 +122,10 @@ export const tables: Readonly<Record<string, TableCase>> = {
         finds: /^has another day than its last event gift_card.expiring_soon$/,
         insteadOfNull: '2030-01-01',
       },
+      erased_event_version: {
+        finds: /^has erased events up to version 1000, which it never had$/,
+        insteadOfNull: 1_000n,
+      },
     },
   },
   card_changes: {
@@ -219,6 +223,10 @@ export const otherTables: Readonly<Record<string, string>> = {
     'Stored responses, which expire. Each must have been sealed with a key of this database.',
   key_checks: 'Each command compares it with the key file before it reads anything else.',
   lookup_throttle: 'Counters of failed lookups, which expire.',
+  customer_erasures: 'The progress of erasures. Its customers must exist.',
+  customer_erasure_cards: 'Cards of unfinished erasures.',
+  erased_events: 'How far a subscriber has missed events. The cards have the versions of erased events.',
+  file_remains: 'Whether the file has to be rewritten once.',
   store_changes: 'Settings of a store at past times, which its checks compare with the settings.',
   stores: 'Settings of a store. Every row of another table must belong to one.',
   webhook_attempts: 'A log of deliveries, which expires. Its deliveries must exist.',

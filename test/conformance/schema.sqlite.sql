@@ -78,6 +78,42 @@ CREATE TABLE copies (
   check ((state = 'copying') = (ended_at is null))
 );
 
+CREATE TABLE customer_erasure_cards (
+  store_id integer not null,
+  customer_id integer not null,
+  card_id integer not null,
+  primary key (store_id, customer_id, card_id)
+) strict, without rowid;
+
+CREATE TABLE customer_erasures (
+  store_id integer not null,
+  customer_id integer not null,
+  -- Whether notes and references that mention the customer are erased.
+  erase_notes integer not null check (erase_notes in (0, 1)),
+  -- Sealed, until the erasure is complete: texts are searched for the address.
+  address blob,
+  step text not null,
+  -- The last row that the step has processed, and the last row of the table when the step began.
+  position integer not null check (position >= 0),
+  position_end integer not null check (position_end >= 0),
+  cards integer not null check (cards >= 0),
+  emails integer not null check (emails >= 0),
+  events integer not null check (events >= 0),
+  -- Notes and references that were erased, and those that mention the customer and were not.
+  texts integer not null check (texts >= 0),
+  texts_left integer not null check (texts_left >= 0),
+  -- Cards whose code was not sent, and the first of them: ids between commas.
+  unsent integer not null check (unsent >= 0),
+  unsent_cards text not null,
+  -- The caller who requested it.
+  actor text not null,
+  requested_at integer not null,
+  completed_at integer,
+  primary key (store_id, customer_id),
+  foreign key (store_id, customer_id) references customers (store_id, id),
+  check ((address is null) = (completed_at is not null))
+) strict, without rowid;
+
 CREATE TABLE customers (
   store_id integer not null references stores (id),
   id integer not null check (id > 0),
@@ -86,7 +122,7 @@ CREATE TABLE customers (
   -- Lower case and NFC: equal for two spellings of one address.
   email_key text not null,
   created_at integer not null, storefront_customer_id integer
-  check (storefront_customer_id between 1 and 9007199254740991),
+  check (storefront_customer_id between 1 and 9007199254740991), erased_at integer,
   primary key (store_id, id),
   unique (store_id, email_key)
 ) strict, without rowid;
@@ -143,6 +179,12 @@ CREATE TABLE "email_settings" (
   primary key (store_id)
 ) strict, without rowid;
 
+CREATE TABLE erased_events (
+  store_id integer not null references stores (id),
+  last_id integer not null check (last_id > 0),
+  primary key (store_id)
+) strict, without rowid;
+
 CREATE TABLE "events" (
   store_id integer not null references stores (id),
   id integer not null check (id > 0),
@@ -154,6 +196,11 @@ CREATE TABLE "events" (
   -- JSON: the record as it was then, and the names of the fields that changed.
   data text not null,
   primary key (store_id, id)
+) strict;
+
+CREATE TABLE file_remains (
+  id integer primary key check (id = 1),
+  absent_since integer
 ) strict;
 
 CREATE TABLE "gift_card_codes" (
@@ -198,7 +245,7 @@ CREATE TABLE "gift_cards" (
   expired_event_day text,
   expiring_soon_event_day text, sender_name text, recipient_name text, tags text, last_change_id integer, change_count integer not null default 0
   check ((change_count = 0) = (last_change_id is null) and change_count >= 0), change_hash blob
-  check ((change_hash is null) = (last_change_id is null) and (change_hash is null or length(change_hash) = 32)),
+  check ((change_hash is null) = (last_change_id is null) and (change_hash is null or length(change_hash) = 32)), erased_event_version integer check (erased_event_version >= 1),
   primary key (store_id, id),
   check (held <= balance),
   foreign key (store_id, customer_id) references customers (store_id, id),
@@ -476,6 +523,8 @@ CREATE INDEX card_changes_by_place on card_changes (store_id, card_id, sequence)
 
 CREATE UNIQUE INDEX checkpoints_by_day on checkpoints (store_id, day) where day is not null;
 
+CREATE INDEX customer_erasures_unfinished on customer_erasures (requested_at) where completed_at is null;
+
 CREATE UNIQUE INDEX customers_by_storefront_id on customers (store_id, storefront_customer_id)
   where storefront_customer_id is not null;
 
@@ -513,6 +562,7 @@ CREATE INDEX idempotency_records_by_age on idempotency_records (created_at);
 
 CREATE INDEX idempotency_records_in_clear on idempotency_records (store_id, key_digest)
   where length(key_digest) <> 16;
+
 CREATE INDEX log_pages_by_id on log_pages (store_id, highest_id, place, lowest_id);
 
 CREATE INDEX lookup_throttle_by_refill on lookup_throttle (refilled_at);
@@ -578,8 +628,28 @@ begin
 end;
 
 CREATE TRIGGER events_are_not_updated before update on events
-when new.id <= old.id or new.store_id <> old.store_id or new.type <> old.type or new.data <> old.data
-  or new.subject_id <> old.subject_id or new.subject_version <> old.subject_version or new.created_at <> old.created_at
+when new.store_id <> old.store_id or new.type <> old.type or new.subject_id <> old.subject_id
+  or new.subject_version <> old.subject_version or new.created_at <> old.created_at or new.id < old.id
+  or (new.id > old.id) = (new.data <> old.data)
+  or (new.data <> old.data and (
+    json_remove(new.data, '$.gift_card.customer_id', '$.gift_card.customer_email', '$.gift_card.recipient_id',
+      '$.gift_card.recipient_email', '$.gift_card.note', '$.gift_card.message', '$.gift_card.sender_name',
+      '$.gift_card.recipient_name', '$.transaction.reference', '$.transaction.note', '$.hold.reference', '$.hold.note',
+      '$.customer.email', '$.customer.storefront_customer_id', '$.delivery.recipient', '$.delivery.last_attempt',
+      '$.delivery.cancel_reason')
+    <> json_remove(old.data, '$.gift_card.customer_id', '$.gift_card.customer_email', '$.gift_card.recipient_id',
+      '$.gift_card.recipient_email', '$.gift_card.note', '$.gift_card.message', '$.gift_card.sender_name',
+      '$.gift_card.recipient_name', '$.transaction.reference', '$.transaction.note', '$.hold.reference', '$.hold.note',
+      '$.customer.email', '$.customer.storefront_customer_id', '$.delivery.recipient', '$.delivery.last_attempt',
+      '$.delivery.cancel_reason')
+    or exists (
+      select 1 from json_each(json_array('$.gift_card.customer_id', '$.gift_card.customer_email',
+        '$.gift_card.recipient_id', '$.gift_card.recipient_email', '$.gift_card.note', '$.gift_card.message',
+        '$.gift_card.sender_name', '$.gift_card.recipient_name', '$.transaction.reference', '$.transaction.note',
+        '$.hold.reference', '$.hold.note', '$.customer.email', '$.customer.storefront_customer_id',
+        '$.delivery.recipient', '$.delivery.last_attempt', '$.delivery.cancel_reason')) p
+      where json_extract(new.data, p.value) is not null
+        and json_extract(new.data, p.value) is not json_extract(old.data, p.value))))
 begin select raise(abort, 'events are append-only'); end;
 
 CREATE TRIGGER codes_are_not_deleted before delete on gift_card_codes
@@ -595,7 +665,16 @@ when old.store_id <> new.store_id or old.id <> new.id or old.currency <> new.cur
   or old.api_client_id is not new.api_client_id
 begin select raise(abort, 'what a gift card was issued with does not change'); end;
 
-CREATE TRIGGER closed_holds_stay_closed before update on holds when old.status <> 'open'
+CREATE TRIGGER closed_holds_stay_closed before update on holds
+when old.status <> 'open' and (
+  (new.reference is old.reference and new.note is old.note)
+  or (new.reference is not null and new.reference is not old.reference)
+  or (new.note is not null and new.note is not old.note)
+  or new.store_id <> old.store_id or new.id <> old.id or new.card_id <> old.card_id or new.status <> old.status
+  or new.amount <> old.amount or new.captured <> old.captured or new.actor <> old.actor
+  or new.order_id is not old.order_id or new.created_at <> old.created_at or new.expires_at <> old.expires_at
+  or new.closed_at is not old.closed_at
+)
 begin select raise(abort, 'a closed hold stays closed'); end;
 
 CREATE TRIGGER holds_are_not_deleted before delete on holds

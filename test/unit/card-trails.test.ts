@@ -35,6 +35,7 @@ function trailsOf(version: number, balances: readonly bigint[]): CardTrails {
     api_client_id: null,
     expired_event_day: null,
     expiring_soon_event_day: null,
+    erased_event_version: null,
     last_transfer_id: 1,
     chain_length: balances.length,
     chain_hash: new Uint8Array(32),

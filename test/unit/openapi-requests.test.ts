@@ -174,6 +174,7 @@ const bodies: Readonly<Record<string, { readonly read: object; readonly required
     read: { storefront_customer_id: parameters.storefrontCustomerId.schema },
     required: [],
   },
+  EraseCustomer: { read: { erase_notes: parameters.eraseNotes.schema }, required: [] },
   Redeliver: { read: { webhook_id: parameters.webhookId.schema }, required: [] },
   Nothing: { read: {}, required: [] },
 };

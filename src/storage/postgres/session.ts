@@ -74,6 +74,7 @@ export const postgresDialect: Dialect = {
   fragments: {
     'for update': 'for update',
     'for update skip locked': 'for update skip locked',
+    'for key share': 'for key share',
     'commit order': 'transaction_id, id',
     'last committed first': 'transaction_id desc, id desc',
     // An open transaction can still commit an event with a lower number than existing events.

@@ -149,6 +149,7 @@ export const sqliteDialect: Dialect = {
   fragments: {
     'for update': '',
     'for update skip locked': '',
+    'for key share': '',
     'commit order': 'id',
     'last committed first': 'id desc',
     'final order': 'true',
@@ -188,6 +189,7 @@ export function connect(
     pragma cache_size = ${readOnly ? -16_384 : -writingCacheKiB};
     pragma temp_store = memory;
     pragma trusted_schema = off;
+    pragma secure_delete = on;
     pragma busy_timeout = ${lockAttemptMs};`);
 
   const preparedStatements = new WeakMap<readonly string[], Prepared>();
