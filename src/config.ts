@@ -108,6 +108,9 @@ export const limits = Object.freeze({
   retiredCodesPeriodMs: 1_000,
   upkeepPeriodMs: 60_000,
   upkeepRowsMax: 500,
+  /** How often the service looks for days to close, and how many entries it sums in one transaction. */
+  closingPeriodMs: 60_000,
+  closingRowsMax: 250,
   /** How often one page of cards is verified in the background. */
   auditPeriodMs: 5_000,
   readinessPeriodMs: 1_000,

@@ -3,6 +3,7 @@
 import type { FastifyBaseLogger } from 'fastify';
 import type { ClockGuard } from './clock-guard.ts';
 import type { Limits } from './config.ts';
+import { closeDays } from './closing.ts';
 import type { Database } from './database.ts';
 import type { Metrics } from './http/metrics.ts';
 import type { RetiredCodeUses } from './http/retired-codes.ts';
@@ -85,6 +86,11 @@ export function startBackground(options: {
     repeat(whileTrusted(expire), limits.holdExpiryPeriodMs, logger),
     repeat(whileTrusted(recordExpiries), limits.expiryPeriodMs, logger),
     repeat(whileTrusted(recordHeartbeat), limits.heartbeatPeriodMs, logger),
+    repeat(
+      whileTrusted(() => closeDays(database, limits.closingRowsMax)),
+      limits.closingPeriodMs,
+      logger,
+    ),
     repeat(audit, limits.auditPeriodMs, logger),
     repeat(whileTrusted(remind), limits.reminderPeriodMs, logger),
   ];

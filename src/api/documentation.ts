@@ -5,7 +5,7 @@ import type { Fields } from './field.ts';
 import type { HeaderName, Members } from './response.ts';
 
 export type Tag =
-  'Gift cards' | 'Money' | 'Holds' | 'History' | 'Customers' | 'Emails' | 'Events' | 'Webhooks';
+  'Gift cards' | 'Money' | 'Holds' | 'History' | 'Customers' | 'Emails' | 'Events' | 'Reports' | 'Webhooks';
 
 /** The values of the sample request that differ from the documented example. */
 export type Sample = {
@@ -61,6 +61,8 @@ export type Documentation = {
     readonly content:
       | { readonly members: Members; readonly example: object }
       | { readonly type: string; readonly example: string };
+    /** Another form of the same content. */
+    readonly alternative?: { readonly type: string; readonly example: string };
   };
   readonly errors: readonly FaultCode[];
   readonly sample: Sample;

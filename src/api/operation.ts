@@ -18,7 +18,7 @@ import { fieldReader, type FieldContext, type Fields, type Values } from './fiel
 import { idNamesIn, idReader, pathIds, type Ids } from './path.ts';
 import { responseOf, type HeaderName, type Members, type ResponseOf, type Result } from './response.ts';
 
-type Common<Id extends string, P extends string> = {
+export type Common<Id extends string, P extends string> = {
   readonly id: Id;
   /** Below the base path, in the router's notation. */
   readonly path: P;
@@ -267,7 +267,7 @@ export function stream<const Id extends string, const P extends string, Q extend
   };
 }
 
-function routeOf<Id extends string>(
+export function routeOf<Id extends string>(
   {
     id,
     path,
@@ -279,7 +279,7 @@ function routeOf<Id extends string>(
   return { id, method, path, scopes, customerMaySearch };
 }
 
-function documentationOf(definition: Common<string, string>): Omit<Documentation, 'response'> {
+export function documentationOf(definition: Common<string, string>): Omit<Documentation, 'response'> {
   const { tag, summary, description, errors, sample = {} } = definition;
   return {
     tag, summary, description, errors, sample, query: {}, body: null, isWrite: false, isConditional: false,
@@ -291,7 +291,7 @@ function isThrottled({ path, isSearch = false }: Common<string, string>): boolea
   return isSearch || idNamesIn(path).some((name) => pathIds[name].isPublic);
 }
 
-function queryReader<Q extends Fields>(query: Q, code: 'invalid-query' | 'invalid-parameter') {
+export function queryReader<Q extends Fields>(query: Q, code: 'invalid-query' | 'invalid-parameter') {
   const readFields = fieldReader(query);
   return (requestContext: RequestContext, context: Omit<FieldContext, 'isForm'>): Values<Q> => {
     // A required parameter without a value is missing.

@@ -23,6 +23,8 @@ const tagTexts: Readonly<Record<Tag | 'Service', string>> = {
   Customers: 'The customers of a store and their ids on the storefront.',
   Emails: 'The emails about a gift card, and their delivery.',
   Events: 'Changes in the store, for systems that poll or follow the stream.',
+  Reports:
+    'The books of a store: what it owes to the holders of its cards, and how that changed. Each report is JSON, or CSV with `format=csv` or `Accept: text/csv`. Days are those of the store’s time zone. A closed day does not change: an entry that was committed after its day was closed counts on the first open day.',
   Webhooks: 'URLs that receive events, and the log of their deliveries.',
   Service:
     'The state of the service. These paths also work at the root of the service, outside the base path.',
@@ -37,6 +39,7 @@ export const scopeTexts: Readonly<Record<Scope, string>> = {
   redeem_gift_cards: 'Look up and spend gift cards: for tills, which cannot issue them.',
   read_events: 'Read events.',
   manage_webhooks: 'Create and change webhooks.',
+  read_reports: 'Read the reports of the store.',
 };
 
 const scopeNames = Object.keys(scopeTexts)

@@ -106,6 +106,8 @@ export type Opening = {
   readonly salt: Uint8Array;
   /** The last day of validity with which the card was issued; null: none. */
   readonly expiresOn: string | null;
+  /** The VAT with which the card was issued, as `formatVat` writes it; null: none is recorded. */
+  readonly vat: string | null;
 };
 
 /** A transfer's entry in its card's chain, beyond the transfer's own fields. */
@@ -153,7 +155,6 @@ export function entryContent(transfer: Transfer, { opening, textDigest }: EntryD
     transfer.reverses,
     transfer.createdAt,
     opening && opening.salt.toBase64(),
-    // The second term is reserved for the card's VAT.
-    opening && [opening.expiresOn, null],
+    opening && [opening.expiresOn, opening.vat],
   ]);
 }
