@@ -340,8 +340,9 @@ export const reenableGiftCard = write({
   body: noFields('gift_card'),
   response: { ...oneCard, status: 200 },
   errors: ['not-found', 'precondition-failed', 'undo-window-closed'],
-  *run({ ctx, store, ids: { gift_card_id: cardId }, ifMatch }) {
+  *run({ ctx, caller, store, ids: { gift_card_id: cardId }, ifMatch }) {
     const versions = ifMatch(ctx.keys.publicIds.of(cardId));
-    return cardResult(ctx.keys.publicIds, yield* reenableCard(ctx, { store, cardId, versions }));
+    const { actor } = caller;
+    return cardResult(ctx.keys.publicIds, yield* reenableCard(ctx, { store, cardId, actor, versions }));
   },
 });

@@ -28,6 +28,7 @@ import {
   type CurrentCard,
   type LoadedCard,
 } from '../storage/card.ts';
+import { findChangeEnd, recordChange } from '../storage/card-change.ts';
 import { findByCode, findCardIdByCode, insertChosenCode, insertCode } from '../storage/code.ts';
 import { findOrInsertCustomer } from '../storage/customer.ts';
 import { recordEvent } from '../storage/event.ts';
@@ -227,8 +228,9 @@ export type UpdateCommand = {
  */
 export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
   const { store, cardId, changes, echoedCode } = command;
-  const [state, echoedId] = yield* parallel(
+  const [state, changeEnd, echoedId] = yield* parallel(
     requireVersion(ctx, command),
+    findChangeEnd({ storeId: store.id, cardId }),
     echoedCode ? findHolderOf(ctx, store, echoedCode) : resolved(cardId),
   );
   const { card } = state;
@@ -255,6 +257,8 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
     const movement = adjustmentOf(card.balance, effective.balance);
     yield* record(ctx, { card: changed, end: state.chainEnd }, movement, detailsOf(command, now));
   }
+  const { actor } = command;
+  yield* recordChange(ctx, { before: card, after: changed, end: changeEnd, actor, createdAt: now });
   for (const event of cardUpdateEvents(ctx.keys.publicIds, changed, effective))
     yield* recordEvent(ctx, event);
   return changed;
@@ -310,14 +314,19 @@ function applyReleases(card: Card, releases: readonly Release[]): Card {
  */
 export function* reenableCard(
   ctx: Context,
-  command: Pick<UpdateCommand, 'store' | 'cardId' | 'versions'>,
+  command: Pick<UpdateCommand, 'store' | 'cardId' | 'actor' | 'versions'>,
 ): Script<Card> {
-  const { card } = yield* requireVersion(ctx, command);
-  const windowMs = command.store.undoWindowMinutes * 60_000;
+  const { store, cardId, actor } = command;
+  const [{ card }, end] = yield* parallel(
+    requireVersion(ctx, command),
+    findChangeEnd({ storeId: store.id, cardId }),
+  );
+  const windowMs = store.undoWindowMinutes * 60_000;
   if (card.disabledAt === null || ctx.clock.earliest() >= card.disabledAt + windowMs)
     throw new Fault('undo-window-closed');
   const enabled: Card = { ...card, disabledAt: null, version: card.version + 1 };
   yield* replaceCard(card, enabled);
+  yield* recordChange(ctx, { before: card, after: enabled, end, actor });
   yield* recordEvent(ctx, cardReenabledEvent(ctx.keys.publicIds, enabled));
   return enabled;
 }

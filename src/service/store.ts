@@ -18,6 +18,7 @@ import {
   updateStore,
   type StoreRecord,
 } from '../storage/store.ts';
+import { recordStoreChange } from '../storage/store-change.ts';
 
 export type NewStore = {
   readonly domain: string;
@@ -97,6 +98,14 @@ export function* changeStore(ctx: Context, domain: string, changes: StoreChanges
     });
   }
   yield* updateStore(ctx, { store, sealedSecret });
+  if (store.timeZone !== record.store.timeZone)
+    yield* recordStoreChange(ctx, {
+      storeId: store.id,
+      field: 'time_zone',
+      old: record.store.timeZone,
+      new: store.timeZone,
+      actor: 'command_line',
+    });
   return { store, sealedSecret };
 }
 

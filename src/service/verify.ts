@@ -36,6 +36,7 @@ import {
   type WalkedTransfer,
 } from '../storage/transfer.ts';
 import { CardTrails, type Finding } from './card-trails.ts';
+import { verifyChanges } from './verify-changes.ts';
 
 /** A problem. `cardId` is null if it does not concern one card, `store` if it does not concern one store. */
 export type Mismatch = Finding & { readonly store: string | null };
@@ -218,6 +219,7 @@ function* verifyStore(
     yield* compareCodes(store.id, pass);
     for (const finding of trails.conclude()) found(finding);
   }
+  for (const finding of yield* verifyChanges(store, mismatches.left)) found(finding);
   const totals = yield* listAccountTotals(store.id);
   const { card: inCards = 0n, ...accounts } = accountTotals(totals);
   // Transfers that no chain contains are not walked.

@@ -209,7 +209,7 @@ const operations: readonly Operation[] = [
     name: 'undo a disabling',
     awaited: [2, 2],
     prepare: (shop) => disabling(shop, true),
-    script: ({ ctx, store, card }) => reenableCard(ctx, { store, cardId: card.id, versions: null }),
+    script: ({ ctx, store, card }) => reenableCard(ctx, { store, cardId: card.id, actor: 'test', versions: null }),
   },
 
   { name: 'debit', awaited: [1, 1], script: ({ ctx, movement }) => debit(ctx, { ...movement, amount, partial: false }) },
@@ -252,7 +252,7 @@ const operations: readonly Operation[] = [
   {
     name: 'give another code',
     awaited: [2, 2],
-    script: ({ ctx, store, card }) => rotateCode(ctx, { store, cardId: card.id, versions: null }),
+    script: ({ ctx, store, card }) => rotateCode(ctx, { store, cardId: card.id, actor: 'test', versions: null }),
   },
   {
     name: 'email again, of one version',
@@ -261,6 +261,7 @@ const operations: readonly Operation[] = [
       sendGiftCard(shop.ctx, {
         store: shop.store,
         cardId: shop.card.id,
+        actor: 'test',
         versions: currentVersion(shop),
         canSend: true,
       }),

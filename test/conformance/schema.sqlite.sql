@@ -17,6 +17,31 @@ CREATE TABLE access_tokens (
   unique (store_id, hash)
 ) strict, without rowid;
 
+CREATE TABLE card_changes (
+  store_id integer not null,
+  id integer not null check (id > 0),
+  card_id integer not null,
+  sequence integer not null check (sequence >= 1),
+  -- The card's change before this one; null: this is the first.
+  previous_id integer,
+  created_at integer not null,
+  actor text not null,
+  -- JSON: [[field, old, new], …]. Instead of a personal text it has SHA-256 of a salt and the text.
+  fields text not null,
+  -- JSON: {field: [salt, old, new], …} of the personal texts; null: there are none, or they were erased.
+  texts text,
+  -- Of the chain, in its first entry.
+  salt blob check (length(salt) = 16),
+  -- SHA-256 of the previous hash in the card's chain, and the content of the entry.
+  hash blob not null check (length(hash) = 32),
+  primary key (store_id, id),
+  foreign key (store_id, card_id) references gift_cards (store_id, id),
+  check ((sequence = 1) = (previous_id is null)),
+  check ((sequence = 1) = (salt is not null)),
+  check (json_type(fields) = 'array'),
+  check (texts is null or json_type(texts) = 'object')
+) strict;
+
 CREATE TABLE copies (
   id bigint primary key check (id = 1),
   -- Stands for the database that is copied: hex.
@@ -149,7 +174,9 @@ CREATE TABLE "gift_cards" (
   chain_hash blob not null check (length(chain_hash) = 32),
   -- The last days of validity whose end, and whose approach, were published.
   expired_event_day text,
-  expiring_soon_event_day text,
+  expiring_soon_event_day text, last_change_id integer, change_count integer not null default 0
+  check ((change_count = 0) = (last_change_id is null) and change_count >= 0), change_hash blob
+  check ((change_hash is null) = (last_change_id is null) and (change_hash is null or length(change_hash) = 32)),
   primary key (store_id, id),
   check (held <= balance),
   foreign key (store_id, customer_id) references customers (store_id, id),
@@ -220,6 +247,17 @@ CREATE TABLE schema_migrations (
 
 CREATE TABLE sqlite_stat1(tbl,idx,stat);
 
+CREATE TABLE store_changes (
+  store_id integer not null references stores (id),
+  id integer not null check (id > 0),
+  field text not null,
+  old_value text,
+  new_value text,
+  actor text not null,
+  created_at integer not null,
+  primary key (store_id, id)
+) strict;
+
 CREATE TABLE stores (
   id integer primary key check (id > 0),
   domain text not null unique check (domain = lower(domain)),
@@ -238,7 +276,7 @@ CREATE TABLE stores (
   demonstration integer not null check (demonstration in (0, 1)),
   created_at integer not null,
   updated_at integer not null, lookup_failures_per_hour integer
-  check (lookup_failures_per_hour between 1 and 100000),
+  check (lookup_failures_per_hour between 1 and 100000), changes_from integer,
   check (require_signature = 0 or proxy_secret is not null)
 ) strict;
 
@@ -367,6 +405,8 @@ CREATE TABLE webhooks (
   check ((failing_since is null) = (failure is null))
 ) strict, without rowid;
 
+CREATE INDEX card_changes_by_place on card_changes (store_id, card_id, sequence) where sequence % 32 = 0;
+
 CREATE UNIQUE INDEX customers_by_storefront_id on customers (store_id, storefront_customer_id)
   where storefront_customer_id is not null;
 
@@ -398,6 +438,29 @@ CREATE INDEX transfers_by_reversed on transfers (store_id, reverses) where rever
 
 CREATE INDEX webhook_deliveries_due on webhook_deliveries (store_id, webhook_id, next_at)
   where next_at is not null;
+
+CREATE TRIGGER card_changes_are_not_deleted before delete on card_changes
+begin select raise(abort, 'changes of gift cards are append-only'); end;
+
+CREATE TRIGGER card_changes_are_not_updated before update on card_changes
+when old.texts is null or new.texts is old.texts
+  or exists (
+    select 1 from json_each(new.texts) n
+    where not exists (select 1 from json_each(old.texts) o where o.key = n.key and o.value is n.value)
+  )
+  or old.store_id <> new.store_id or old.id <> new.id or old.card_id <> new.card_id or old.sequence <> new.sequence
+  or old.previous_id is not new.previous_id or old.created_at <> new.created_at or old.actor <> new.actor
+  or old.fields <> new.fields or old.salt is not new.salt or old.hash <> new.hash
+begin select raise(abort, 'changes of gift cards are append-only'); end;
+
+CREATE TRIGGER card_changes_extend_chains after insert on card_changes
+begin
+  update gift_cards set last_change_id = new.id, change_count = new.sequence, change_hash = new.hash
+  where store_id = new.store_id and id = new.card_id
+    and last_change_id is new.previous_id and change_count = new.sequence - 1;
+  select raise(abort, 'a change must follow the last change of its gift card')
+  where changes() = 0 and not exists (select 1 from copies where state = 'copying');
+end;
 
 CREATE TRIGGER events_are_enqueued after insert on events
 when exists (select 1 from webhooks where store_id = new.store_id)
@@ -440,6 +503,12 @@ begin select raise(abort, 'a closed hold stays closed'); end;
 
 CREATE TRIGGER holds_are_not_deleted before delete on holds
 begin select raise(abort, 'holds are never deleted'); end;
+
+CREATE TRIGGER store_changes_are_not_deleted before delete on store_changes
+begin select raise(abort, 'changes of stores are append-only'); end;
+
+CREATE TRIGGER store_changes_are_not_updated before update on store_changes
+begin select raise(abort, 'changes of stores are append-only'); end;
 
 CREATE TRIGGER transfers_are_not_deleted before delete on transfers
 begin select raise(abort, 'transfers are append-only'); end;

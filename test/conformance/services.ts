@@ -7,6 +7,7 @@ import { suite } from 'node:test';
 import type { StorageFactory } from '../support/database.ts';
 import { testAccess } from './access.ts';
 import { testCards } from './cards.ts';
+import { testCardChanges } from './card-changes.ts';
 import { testEvents } from './events.ts';
 import { testIdempotency } from './idempotency.ts';
 import { testInterleaving } from './interleaving.ts';
@@ -28,6 +29,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: the limit on failed lookups`, () => testLookupThrottle(factory));
   suite(`${name}: update`, () => testUpdates(factory));
   suite(`${name}: idempotency and upkeep`, () => testIdempotency(factory));
+  suite(`${name}: changes of cards`, () => testCardChanges(factory));
   suite(`${name}: interrupted scripts`, () => testInterleaving(factory));
   suite(`${name}: stores and tokens`, () => testAccess(factory));
   suite(`${name}: round trips`, () => testRoundTrips(factory));

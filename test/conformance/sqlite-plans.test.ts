@@ -62,7 +62,9 @@ test('operations on a card read no more rows of a store than they need', async (
   await write(() => listCardTransfers(key, { ...page, after: transfer.id }));
   await write(() => verifyPage(store.id, 0));
   await write(() => listCardHolds(key, page));
-  await write(() => sendGiftCard(ctx, { store, cardId: card.id, versions: null, canSend: true }));
+  await write(() =>
+    sendGiftCard(ctx, { store, cardId: card.id, actor: 'test', versions: null, canSend: true }),
+  );
   await write(() => listCardEmails(key, page));
   await write(() => lookUp(ctx, { store, code, usableOnly: true }));
   const caller = { storeId: store.id, caller: 'token:1' };

@@ -60,7 +60,7 @@ async function openRows(factory: StorageFactory): Promise<OpenStore & { readonly
   };
   await storage.write(() => capture(ctx, captured));
   await storage.write(() => placeHold(ctx, { ...movement, amount: money('3'), seconds: 600 }));
-  await storage.write(() => rotateCode(ctx, { store, cardId, versions: null }));
+  await storage.write(() => rotateCode(ctx, { store, cardId, actor: 'test', versions: null }));
   await storage.write(() => update(ctx, updateCommand(store, cardId, { balance: money('10') })));
   const card = await storage.write(() => update(ctx, updateCommand(store, cardId, { note: 'kept' })));
   const use = {

@@ -106,6 +106,7 @@ export async function makeSampleDatabase(home: Home): Promise<SampleDatabase> {
   await service.stop();
   const [expired, hold4] = await expireThings(home);
   await home.json('store', 'update', domain, '--mail-name', 'Blüten & Co.', '--mail-language', 'de');
+  await home.json('store', 'update', 'tea.example', '--time-zone', 'Asia/Seoul');
   await deliverThings(home, id);
   return {
     token, other, revoked: old.token,
