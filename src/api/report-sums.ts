@@ -24,7 +24,6 @@ import {
 } from '../service/books.ts';
 import {
   findClosedDayOf,
-  findFirstInstant,
   listAges,
   listClosedDays,
   listHoldsAt,
@@ -227,9 +226,4 @@ export async function readHeldAt(source: SumsSource, at: number): Promise<bigint
     after = page.length < rowsMax ? undefined : page.at(-1)?.id;
   }
   return held;
-}
-
-/** Whether the store has an entry. */
-export async function hasEntries({ storage, store }: SumsSource): Promise<boolean> {
-  return (await storage.read(() => findFirstInstant(store.id))) !== undefined;
 }

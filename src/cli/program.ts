@@ -6,6 +6,7 @@ import { addCopyCommand } from './copy.ts';
 import { addCustomerCommands } from './customer.ts';
 import { addDatabaseCommands } from './database.ts';
 import { addEmailCommands } from './email.ts';
+import { addReportsCommands } from './reports.ts';
 import { addRestoreCommand } from './restore.ts';
 import { addServeCommand } from './serve.ts';
 import { addSettingsPageCommand } from './settings.ts';
@@ -35,6 +36,7 @@ export function program(): Command {
   addCopyCommand(root);
   addStoreCommands(root);
   addTokenCommands(root);
+  addReportsCommands(root);
   addCustomerCommands(root);
   addWebhookCommands(root);
   addEmailCommands(root);

@@ -35,6 +35,7 @@ import {
   type ChainedTransfer,
   type WalkedTransfer,
 } from '../storage/transfer.ts';
+import { compareBooks } from './books-audit.ts';
 import { CardTrails, type Finding } from './card-trails.ts';
 import { verifyChanges } from './verify-changes.ts';
 
@@ -234,6 +235,7 @@ function* verifyStore(
   // Compares the totals that the database computes with the sum over the cards.
   if (inCards !== walked.outstanding)
     found({ cardId: null, problem: 'the totals of the ledger are not the sum of the balances' });
+  for (const finding of yield* compareBooks(store)) found(finding);
   const { domain, currency } = store;
   return { store: domain, currency: currency.code, decimals: currency.decimals, ...walked, accounts };
 }

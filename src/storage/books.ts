@@ -193,7 +193,7 @@ function toTerms(row: TermsRow): CardTerms {
     disabledAt: toNumberOrNull(row.disabled_at),
     vat: row.vat ?? '',
     issuedAt: toNumber(row.issued_at),
-    isChanged: row.is_changed === 1n,
+    isChanged: BigInt(row.is_changed) === 1n,
   };
 }
 
@@ -202,7 +202,7 @@ function toTerms(row: TermsRow): CardTerms {
  * @param untilAt the end of the period, which it does not include.
  */
 export function* listTransfersBetween(
-  { id: storeId, currency }: Pick<Store, 'id' | 'currency'>,
+  { id: storeId, currency }: StoreKey,
   {
     after,
     fromAt,
@@ -213,7 +213,7 @@ export function* listTransfersBetween(
   const from = Math.max(after, idsAt(fromAt - idSkewMaxMs) - 1);
   const rows = yield* all(sql<TransferRow & TermsRow>`
     select t.id, t.card_id, t.created_at, t.kind, t.amount, t.debit_account, t.credit_account, t.actor, t.sequence,
-      g.expires_on, g.disabled_at, g.vat, g.created_at as issued_at, 0 as is_changed
+      g.expires_on, g.disabled_at, g.vat, g.created_at as issued_at, case when g.last_change_id is null then 0 else 1 end as is_changed
     from transfers t join gift_cards g on g.store_id = t.store_id and g.id = t.card_id
     where t.store_id = ${storeId} and t.id > ${from} and t.id < ${idsAt(untilAt + idSkewMaxMs + 1)}
       and t.created_at >= ${fromAt} and t.created_at < ${untilAt}
@@ -243,7 +243,7 @@ const lates = columns({
 type LateRow = RowOf<typeof lates>;
 
 function* toLateEntries(
-  { id: storeId, currency }: Pick<Store, 'id' | 'currency'>,
+  { id: storeId, currency }: StoreKey,
   rows: readonly LateRow[],
 ): Script<readonly LateEntry[]> {
   const entries: LateEntry[] = [];
@@ -251,7 +251,7 @@ function* toLateEntries(
     const late = lates.read(row);
     const found = yield* first(sql<TransferRow & TermsRow>`
       select t.id, t.card_id, t.created_at, t.kind, t.amount, t.debit_account, t.credit_account, t.actor, t.sequence,
-        g.expires_on, g.disabled_at, g.vat, g.created_at as issued_at, 0 as is_changed
+        g.expires_on, g.disabled_at, g.vat, g.created_at as issued_at, case when g.last_change_id is null then 0 else 1 end as is_changed
       from transfers t join gift_cards g on g.store_id = t.store_id and g.id = t.card_id
       where t.store_id = ${storeId} and t.id = ${late.id}`);
     entries.push({ ...late, transfer: found ? { ...toEntry(found, currency), card: toTerms(found) } : null });
@@ -261,7 +261,7 @@ function* toLateEntries(
 
 /** Returns late entries that no day contains, of before an instant, and locks them. */
 export function* claimLateEntries(
-  store: Pick<Store, 'id' | 'currency'>,
+  store: StoreKey,
   { untilAt, limit }: { readonly untilAt: number; readonly limit: number },
 ): Script<readonly LateEntry[]> {
   const rows = yield* all(sql<LateRow>`
@@ -283,7 +283,7 @@ export function* assignLateEntries(
 
 /** Returns late entries of a day or, if the day is null, those that no day contains, in the order of their ids. */
 export function* listLateEntries(
-  store: Pick<Store, 'id' | 'currency'>,
+  store: StoreKey,
   { day, after, limit }: { readonly day: string | null; readonly after: number; readonly limit: number },
 ): Script<readonly LateEntry[]> {
   const rows = yield* day === null
@@ -342,14 +342,14 @@ export type ChainTransfer = Omit<ReadTransfer, 'card'> & {
 /** Returns the present terms of a card; undefined if there is no such card. */
 export function* findCardTerms({ storeId, cardId }: CardKey): Script<CardTerms | undefined> {
   const row = yield* first(sql<TermsRow>`
-    select g.expires_on, g.disabled_at, g.vat, g.created_at as issued_at, 0 as is_changed from gift_cards g
+    select g.expires_on, g.disabled_at, g.vat, g.created_at as issued_at, case when g.last_change_id is null then 0 else 1 end as is_changed from gift_cards g
     where g.store_id = ${storeId} and g.id = ${cardId}`);
   return row && toTerms(row);
 }
 
 /** Returns all transfers of a card. */
 export function* listChain(
-  { id: storeId, currency }: Pick<Store, 'id' | 'currency'>,
+  { id: storeId, currency }: StoreKey,
   cardId: number,
 ): Script<readonly ChainTransfer[]> {
   const rows = yield* all(sql<TransferRow & { readonly is_late: bigint; readonly late_day: string | null }>`
@@ -373,38 +373,46 @@ export function* listChain(
   }));
 }
 
+type StoreKey = Pick<Store, 'id' | 'currency'>;
+
+/** Adds to a sum of a day. */
+export function* insertDay({ id, currency }: StoreKey, sum: DaySum): Script<void> {
+  yield* execute(sql`
+    insert into store_days (store_id, currency, day, kind, bucket, account, actor, vat, entries, raised, lowered, cards)
+    values (${id}, ${currency.code}, ${sum.day}, ${sum.kind}, ${sum.bucket}, ${sum.account}, ${sum.actor},
+      ${sum.vat}, ${sum.entries}, ${sum.raised}, ${sum.lowered}, ${sum.cards})
+    on conflict (store_id, currency, day, kind, bucket, account, actor, vat) do update set
+      entries = store_days.entries + excluded.entries, raised = store_days.raised + excluded.raised,
+      lowered = store_days.lowered + excluded.lowered, cards = store_days.cards + excluded.cards`);
+}
+
+/** Adds to a sum by the month of issue. @param period a month, or the day that is being closed. */
+export function* insertAge({ id, currency }: StoreKey, period: string, sum: AgeSum): Script<void> {
+  yield* execute(sql`
+    insert into store_ages (store_id, currency, issued, month, bucket, raised, lowered, cards)
+    values (${id}, ${currency.code}, ${sum.issued}, ${period}, ${sum.bucket}, ${sum.raised}, ${sum.lowered},
+      ${sum.cards})
+    on conflict (store_id, currency, issued, month, bucket) do update set
+      raised = store_ages.raised + excluded.raised, lowered = store_ages.lowered + excluded.lowered,
+      cards = store_ages.cards + excluded.cards`);
+}
+
 /** Adds to the sums of a day that is being closed. */
 export function* addSums(
-  { id: storeId, currency }: Pick<Store, 'id' | 'currency'>,
+  store: StoreKey,
   {
     day,
     days,
     ages,
   }: { readonly day: string; readonly days: readonly DaySum[]; readonly ages: readonly AgeSum[] },
 ): Script<void> {
-  for (const sum of days) {
-    yield* execute(sql`
-      insert into store_days (store_id, currency, day, kind, bucket, account, actor, vat, entries, raised, lowered, cards)
-      values (${storeId}, ${currency.code}, ${sum.day}, ${sum.kind}, ${sum.bucket}, ${sum.account}, ${sum.actor},
-        ${sum.vat}, ${sum.entries}, ${sum.raised}, ${sum.lowered}, ${sum.cards})
-      on conflict (store_id, currency, day, kind, bucket, account, actor, vat) do update set
-        entries = store_days.entries + excluded.entries, raised = store_days.raised + excluded.raised,
-        lowered = store_days.lowered + excluded.lowered, cards = store_days.cards + excluded.cards`);
-  }
-  for (const sum of ages) {
-    yield* execute(sql`
-      insert into store_ages (store_id, currency, issued, month, bucket, raised, lowered, cards)
-      values (${storeId}, ${currency.code}, ${sum.issued}, ${day}, ${sum.bucket}, ${sum.raised}, ${sum.lowered},
-        ${sum.cards})
-      on conflict (store_id, currency, issued, month, bucket) do update set
-        raised = store_ages.raised + excluded.raised, lowered = store_ages.lowered + excluded.lowered,
-        cards = store_ages.cards + excluded.cards`);
-  }
+  for (const sum of days) yield* insertDay(store, sum);
+  for (const sum of ages) yield* insertAge(store, day, sum);
 }
 
 /** Adds the ages of a day that is closed now to those of its month. */
 export function* mergeAges(
-  { id, currency }: Pick<Store, 'id' | 'currency'>,
+  { id, currency }: StoreKey,
   { day, month }: { readonly day: string; readonly month: string },
 ): Script<void> {
   yield* execute(
@@ -419,12 +427,16 @@ export function* mergeAges(
   );
 }
 
-/** Removes all sums of a store. */
-export function* deleteSums(storeId: number): Script<void> {
-  yield* execute(
-    sql`delete from store_days where store_id = ${storeId}`,
-    sql`delete from store_ages where store_id = ${storeId}`,
-  );
+/** Removes the sums of a day. */
+export function* deleteDay({ id, currency }: StoreKey, day: string): Script<void> {
+  yield* execute(sql`
+    delete from store_days where store_id = ${id} and currency = ${currency.code} and day = ${day}`);
+}
+
+/** Removes the sums by the month of issue, except those of a day that is being closed. */
+export function* deleteAges({ id, currency }: StoreKey): Script<void> {
+  yield* execute(sql`
+    delete from store_ages where store_id = ${id} and currency = ${currency.code} and length(month) = 7`);
 }
 
 type SumRow = {
@@ -454,10 +466,7 @@ function toSum(row: SumRow): DaySum {
 export type DayRange = { readonly from: string; readonly to: string };
 
 /** Returns the stored sums of days, together for all days and actors; their day, actor and VAT are empty. */
-export function* sumPeriod(
-  { id, currency }: Pick<Store, 'id' | 'currency'>,
-  { from, to }: DayRange,
-): Script<readonly DaySum[]> {
+export function* sumPeriod({ id, currency }: StoreKey, { from, to }: DayRange): Script<readonly DaySum[]> {
   const rows = yield* all(sql<SumRow>`
     select '' as day, kind, bucket, account, '' as actor, '' as vat, cast(sum(entries) as text) as entries,
       cast(sum(raised) as text) as raised, cast(sum(lowered) as text) as lowered, cast(sum(cards) as text) as cards
@@ -468,10 +477,7 @@ export function* sumPeriod(
 }
 
 /** Returns the stored sums of days in the order of the days. */
-export function* listSums(
-  { id, currency }: Pick<Store, 'id' | 'currency'>,
-  { from, to }: DayRange,
-): Script<readonly DaySum[]> {
+export function* listSums({ id, currency }: StoreKey, { from, to }: DayRange): Script<readonly DaySum[]> {
   const rows = yield* all(sql<SumRow>`
     select day, kind, bucket, account, actor, vat, entries, raised, lowered, cards from store_days
     where store_id = ${id} and currency = ${currency.code} and day >= ${from} and day <= ${to}
@@ -480,10 +486,7 @@ export function* listSums(
 }
 
 /** Returns the stored sums by the month of issue, of the months up to one, `YYYY-MM`. */
-export function* listAges(
-  { id, currency }: Pick<Store, 'id' | 'currency'>,
-  upTo: string,
-): Script<readonly AgeSum[]> {
+export function* listAges({ id, currency }: StoreKey, upTo: string): Script<readonly AgeSum[]> {
   const rows = yield* all(sql<{
     issued: string;
     month: string;

@@ -113,3 +113,9 @@ begin
 end $$;
 create trigger transfers_are_late after insert on transfers
 for each row execute function record_late_entry();
+
+insert into late_entries (store_id, id, card_id, created_at)
+select store_id, id, card_id, created_at from card_changes
+where id / 4096 + 1735689600000 not between created_at - 300000 and created_at + 300000;
+create trigger card_changes_are_late after insert on card_changes
+for each row execute function record_late_entry();

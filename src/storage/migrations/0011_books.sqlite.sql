@@ -104,3 +104,17 @@ begin
   select new.store_id, new.id, new.card_id, new.created_at
   where not exists (select 1 from copies where state = 'copying');
 end;
+
+insert into late_entries (store_id, id, card_id, created_at)
+select store_id, id, card_id, created_at from card_changes
+where id / 4096 + 1735689600000 not between created_at - 300000 and created_at + 300000;
+create trigger card_changes_are_late after insert on card_changes
+when new.id / 4096 + 1735689600000 not between new.created_at - 300000 and new.created_at + 300000
+  or new.created_at < (
+    select until_at from store_closings where store_id = new.store_id order by day desc limit 1
+  )
+begin
+  insert into late_entries (store_id, id, card_id, created_at)
+  select new.store_id, new.id, new.card_id, new.created_at
+  where not exists (select 1 from copies where state = 'copying');
+end;
