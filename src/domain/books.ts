@@ -228,7 +228,7 @@ export class Sums {
   }
 
   #add(
-    { issued }: BookedCard,
+    card: BookedCard,
     key: Omit<DaySum, 'entries' | 'raised' | 'lowered' | 'cards'>,
     change: Pick<DaySum, 'entries' | 'raised' | 'lowered' | 'cards'>,
   ): void {
@@ -240,6 +240,8 @@ export class Sums {
       change,
     );
     const month = day.slice(0, 7);
+    // A clock that was wrong can issue a card after the day of one of its transfers.
+    const issued = card.issued < month ? card.issued : month;
     const age = { issued, month, bucket, raised: 0n, lowered: 0n, cards: 0 };
     addTo(this.#ages, `${issued} ${month} ${bucket}`, age, change);
   }

@@ -24,7 +24,6 @@ import {
   advanceClosing,
   assignLateEntries,
   claimClosing,
-  claimLateEntries,
   findCardTerms,
   findFirstInstant,
   findLastClosings,
@@ -310,11 +309,13 @@ export function* closeStep(
   const sums = new Sums(period.days);
   let next: Pick<Closing, 'part' | 'doneId'>;
   if (closing.part === 'late') {
-    const entries = yield* claimLateEntries(store, { untilAt: closing.untilAt, limit });
-    yield* assignLateEntries(store.id, entries, closing.day);
-    for (const late of entries)
-      if (late.transfer) yield* addTransfer(books, sums, late.transfer, { day: closing.day });
-    next = { part: entries.length < limit ? 'transfers' : 'late', doneId: 0 };
+    // All of them, before any is summed: a change of a card decides the buckets of its transfers.
+    const { untilAt } = closing;
+    const hasMore = yield* assignLateEntries(store.id, { day, untilAt, limit });
+    next = { part: hasMore ? 'late' : 'late_transfers', doneId: 0 };
+  } else if (closing.part === 'late_transfers') {
+    const last = yield* sumLateTransfers(books, sums, { day, after: closing.doneId, limit });
+    next = last === undefined ? { part: 'transfers', doneId: 0 } : { part: 'late_transfers', doneId: last };
   } else if (closing.part === 'transfers') {
     const last = yield* sumTransfers(books, sums, { after: closing.doneId, limit });
     next = last === undefined ? { part: 'cards', doneId: 0 } : { part: 'transfers', doneId: last };

@@ -26,7 +26,7 @@ import {
 export const idSkewMaxMs = 5 * 60_000;
 
 /** The parts of a closing, in order. */
-export type ClosingPart = 'late' | 'transfers' | 'cards' | 'closed';
+export type ClosingPart = 'late' | 'late_transfers' | 'transfers' | 'cards' | 'closed';
 
 /** A day that is closed, or being closed. */
 export type Closing = BooksDay & {
@@ -259,26 +259,17 @@ function* toLateEntries(
   return entries;
 }
 
-/** Returns late entries that no day contains, of before an instant, and locks them. */
-export function* claimLateEntries(
-  store: StoreKey,
-  { untilAt, limit }: { readonly untilAt: number; readonly limit: number },
-): Script<readonly LateEntry[]> {
-  const rows = yield* all(sql<LateRow>`
-    select ${lates.names} from late_entries
-    where store_id = ${store.id} and day is null and created_at < ${untilAt}
-    order by id limit ${limit} ${forUpdate}`);
-  return yield* toLateEntries(store, rows);
-}
-
-/** Adds late entries to a day. */
+/** Adds late entries of before an instant to a day. @returns whether there can be more. */
 export function* assignLateEntries(
   storeId: number,
-  entries: readonly LateEntry[],
-  day: string,
-): Script<void> {
-  for (const { id } of entries)
-    yield* execute(sql`update late_entries set day = ${day} where store_id = ${storeId} and id = ${id}`);
+  { day, untilAt, limit }: { readonly day: string; readonly untilAt: number; readonly limit: number },
+): Script<boolean> {
+  const rows = yield* all(sql<{ id: bigint }>`
+    update late_entries set day = ${day} where store_id = ${storeId} and id in (
+      select id from late_entries
+      where store_id = ${storeId} and day is null and created_at < ${untilAt} order by id limit ${limit}
+    ) and day is null returning id`);
+  return rows.length === limit;
 }
 
 /** Returns late entries of a day or, if the day is null, those that no day contains, in the order of their ids. */

@@ -290,7 +290,7 @@ CREATE TABLE store_closings (
   from_at integer not null,
   until_at integer not null check (until_at > from_at),
   -- What is summed next: a part, and the last entry or card of it that is done.
-  part text not null check (part = 'late' or part = 'transfers' or part = 'cards' or part = 'closed'),
+  part text not null check (part in ('late', 'late_transfers', 'transfers', 'cards', 'closed')),
   done_id integer not null,
   closed_at integer check ((closed_at is not null) = (part = 'closed')),
   -- The size of the store's log when the day was closed.

@@ -22,7 +22,7 @@ create table store_closings (
   from_at bigint not null,
   until_at bigint not null check (until_at > from_at),
   -- What is summed next: a part, and the last entry or card of it that is done.
-  part text collate "C" not null check (part in ('late', 'transfers', 'cards', 'closed')),
+  part text collate "C" not null check (part in ('late', 'late_transfers', 'transfers', 'cards', 'closed')),
   done_id bigint not null,
   closed_at bigint check ((closed_at is not null) = (part = 'closed')),
   -- The size of the store's log when the day was closed.
