@@ -142,6 +142,11 @@ export async function readSumsUntil(source: SumsSource, until: number): Promise<
   return [...sums, ...open.days];
 }
 
+/** The place of a sum among others, as in `listSums`. */
+function orderOf({ day, kind, bucket, account, actor, vat }: DaySum): string {
+  return [day, kind, bucket, account, actor, vat].join('\n');
+}
+
 /** The sums of days in their order, both ends included, and the balances before them. */
 export type SumsOfDays = { readonly before: readonly DaySum[]; readonly days: readonly DaySum[] };
 
@@ -166,9 +171,7 @@ export async function readSumsOfDays(
   }
   if (closedUpTo === null || to > closedUpTo.day) {
     const open = await sumOpen(source, await booksOf(source, period));
-    const sorted = open.days.toSorted((left, right) =>
-      left.day < right.day ? -1 : Number(left.day > right.day),
-    );
+    const sorted = open.days.toSorted((left, right) => (orderOf(left) < orderOf(right) ? -1 : 1));
     for (const sum of sorted) {
       if (sum.day < from) before.push(sum);
       else if (sum.day <= to) days.push(sum);
