@@ -354,7 +354,7 @@ export const searchedEmail = required(
 );
 
 export const vatKind = field<VatKind | null>(
-  Type.Union([Type.Enum([...vatKinds]), Type.Null()], {
+  Type.Union([Type.String({ enum: [...vatKinds] }), Type.Null()], {
     description:
       'When VAT is due. `single_purpose`: at the sale of the card, at the rate `vat_rate`. `multi_purpose`: when the card is redeemed. Absent: the store’s default. null: none is recorded.',
     examples: ['single_purpose'],

@@ -137,7 +137,7 @@ export function read<
       return responseOf(200, result);
     },
     documentation: {
-      ...documentationOf(definition),
+      ...commonDocumentation(definition),
       query: query ?? {},
       isConditional,
       body: body ?? null,
@@ -227,7 +227,7 @@ export function write<
       }
     },
     documentation: {
-      ...documentationOf(definition),
+      ...commonDocumentation(definition),
       isWrite: true,
       isThrottled: isThrottled(definition) || guesses !== undefined,
       body,
@@ -259,7 +259,7 @@ export function stream<const Id extends string, const P extends string, Q extend
       return open(requestContext, readQuery(requestContext, { store: caller.store, now: ctx.clock.now() }));
     },
     documentation: {
-      ...documentationOf(definition),
+      ...commonDocumentation(definition),
       query,
       takesLastEventId: true,
       response: { status: 200, description: response.description, headers: [], content: response },
@@ -279,7 +279,7 @@ export function routeOf<Id extends string>(
   return { id, method, path, scopes, customerMaySearch };
 }
 
-export function documentationOf(definition: Common<string, string>): Omit<Documentation, 'response'> {
+export function commonDocumentation(definition: Common<string, string>): Omit<Documentation, 'response'> {
   const { tag, summary, description, errors, sample = {} } = definition;
   return {
     tag, summary, description, errors, sample, query: {}, body: null, isWrite: false, isConditional: false,

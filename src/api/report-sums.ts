@@ -13,7 +13,7 @@ import {
   firstCandidates,
   listCandidates,
   listClosedMonth,
-  loadCard,
+  loadSummedCard,
   sumLateTransfers,
   sumMoves,
   sumTransfers,
@@ -221,7 +221,7 @@ export async function readHeldAt(source: SumsSource, at: number): Promise<bigint
     const page: readonly HoldThen[] = await storage.read(function* () {
       const holds = yield* listHoldsAt(store.id, { after: from, createdFrom, at, limit: rowsMax });
       for (const { cardId, amount } of holds) {
-        const card = yield* loadCard(books, cardId);
+        const card = yield* loadSummedCard(books, cardId);
         if (card && bucketAt(card, day.day, at) === 'active') held += amount;
       }
       return holds;

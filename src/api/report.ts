@@ -6,7 +6,7 @@ import { addDays, dayOf, dayPattern, parseDay, startOfDay } from '../domain/day.
 import { Fault } from '../domain/fault.ts';
 import { accepted, rejected, type Parsed } from '../domain/parsed.ts';
 import { field, required, type Fields, type Values } from './field.ts';
-import { documentationOf, queryReader, routeOf, type Common, type Operation } from './operation.ts';
+import { commonDocumentation, queryReader, routeOf, type Common, type Operation } from './operation.ts';
 import type { SumsSource } from './report-sums.ts';
 import { responseOf } from './response.ts';
 
@@ -21,7 +21,7 @@ const format = field(
 );
 
 /** The moment of a report, before it is known how late it is. */
-export type Moment = {
+export type ReportMoment = {
   /** The instant (ms) at which it ends, which it does not include. */
   readonly until: number;
   /** The last instant that the caller wrote, or the day. */
@@ -38,7 +38,7 @@ function parseInstant(value: string): number | undefined {
   }
 }
 
-export const asOf = field<Moment>(
+export const asOf = field<ReportMoment>(
   Type.String({
     description:
       'The moment of the report: a date and time with `Z` or an offset, or a date, which means the end of that day in the store’s time zone. A time in whole seconds includes the whole second. Not in the future. Default: now.',
@@ -91,7 +91,7 @@ export function assertRange({ from, to }: { readonly from: string; readonly to: 
 }
 
 /** What a report consists of: the members of its object, and its rows. */
-export type Report<S extends TObject> = {
+export type ReportResult<S extends TObject> = {
   readonly report: Static<S>;
   /** The rows of the CSV. */
   readonly rows: readonly CsvRow[];
@@ -110,7 +110,7 @@ export function report<const Id extends string, const P extends string, S extend
     /** The columns of the CSV, in their order. */
     readonly columns: readonly string[];
     readonly exampleRow: CsvRow;
-    readonly run: (source: SumsSource, query: Values<Q>) => Promise<Report<S>>;
+    readonly run: (source: SumsSource, query: Values<Q>) => Promise<ReportResult<S>>;
   },
 ): Operation<Id> {
   const { member, schema, example, columns, exampleRow, run, responseDescription } = definition;
@@ -142,7 +142,7 @@ export function report<const Id extends string, const P extends string, S extend
       };
     },
     documentation: {
-      ...documentationOf(common),
+      ...commonDocumentation(common),
       query,
       response: {
         status: 200,

@@ -19,18 +19,16 @@ import {
 } from '../domain/reports.ts';
 import type { Store } from '../domain/store.ts';
 import { field, required } from './field.ts';
-import { asOf, assertRange, daysOfReport, report, type Moment } from './report.ts';
+import {
+  activityGroups,
+  activitySchema,
+  agingSchema,
+  breakageSchema,
+  journalSchema,
+  liabilitySchema,
+} from './report-schemas.ts';
+import { asOf, assertRange, daysOfReport, report, type ReportMoment } from './report.ts';
 import { readAgesUntil, readHeldAt, readSumsOfDays, readSumsUntil, type SumsSource } from './report-sums.ts';
-
-const amount = Type.String({ description: 'An amount with exactly the currency’s decimals.' });
-const currency = Type.String();
-const count = Type.Integer();
-
-function closed<T extends Record<string, ReturnType<typeof Type.Integer> | ReturnType<typeof Type.String>>>(
-  members: T,
-) {
-  return Type.Object(members, { additionalProperties: false });
-}
 
 function amountsOf(store: Store) {
   return (minor: bigint): string => formatMoney({ minor, currency: store.currency });
@@ -39,18 +37,10 @@ function amountsOf(store: Store) {
 /** The moment of a report: what was requested, or now. */
 function momentOf(
   { now }: SumsSource,
-  asked: Moment | undefined,
+  asked: ReportMoment | undefined,
 ): { readonly until: number; readonly shown: string } {
   return asked ?? { until: now + 1, shown: formatInstant(now) };
 }
-
-const movementMembers = {
-  issued: amount,
-  topped_up: amount,
-  redeemed: amount,
-  refunded: amount,
-  adjusted: amount,
-};
 
 function movementRecord(movements: Movements, show: (minor: bigint) => string) {
   return {
@@ -67,21 +57,6 @@ function movementsOf(sums: readonly DaySum[]): Movements {
   for (const sum of sums) addMovement(movements, sum);
   return movements;
 }
-
-const liabilitySchema = closed({
-  as_of: Type.String({ description: 'The moment of the report, as it was requested.' }),
-  currency,
-  ...movementMembers,
-  outstanding: amount,
-  available: amount,
-  on_hold: amount,
-  expired: amount,
-  disabled: amount,
-  cards: count,
-  cards_active: count,
-  cards_expired: count,
-  cards_disabled: count,
-});
 
 const liabilityExample = {
   as_of: '2026-06-30',
@@ -144,46 +119,6 @@ export const reportLiability = report({
 function nameOf(shown: string): string {
   return shown.replaceAll(/[^0-9A-Za-z-]/g, '');
 }
-
-const textOrNull = Type.Union([Type.String(), Type.Null()]);
-
-const lineSchema = Type.Object(
-  {
-    day: Type.String(),
-    kind: Type.String({
-      description:
-        'The kind of the transactions, or `expire`, `unexpire`, `disable` or `enable` for cards whose state changed.',
-    }),
-    account: Type.String({ description: 'The store’s name of the account.' }),
-    debit: amount,
-    credit: amount,
-    vat_kind: textOrNull,
-    vat_rate: textOrNull,
-    vat_due: Type.Union([Type.Enum(['at_sale', 'at_redemption']), Type.Null()], {
-      description: 'When the tax on the line is due; null: the line is not taxable.',
-    }),
-    vat_amount: Type.Union([Type.String(), Type.Null()], {
-      description:
-        'The tax that the line contains, if it is due at the sale; negative if it is to be returned. The line’s amount is not reduced by it.',
-    }),
-  },
-  { additionalProperties: false },
-);
-
-const journalSchema = Type.Object(
-  {
-    from: Type.String(),
-    to: Type.String(),
-    currency,
-    opening: amount,
-    change: amount,
-    closing: amount,
-    debits: amount,
-    credits: amount,
-    lines: Type.Array(lineSchema),
-  },
-  { additionalProperties: false },
-);
 
 const lineExamples = [
   {
@@ -270,18 +205,6 @@ export const reportJournal = report({
   },
 });
 
-const agingRow = closed({
-  issued: Type.String({ description: 'The month of issue.' }),
-  outstanding: amount,
-  active: amount,
-  expired: amount,
-  disabled: amount,
-  cards: count,
-  cards_active: count,
-  cards_expired: count,
-  cards_disabled: count,
-});
-
 const agingExample = {
   issued: '2026-05',
   outstanding: '150.00',
@@ -302,10 +225,7 @@ export const reportAging = report({
     'Returns what the store owes at a moment by the month in which the cards were issued. `active` includes amounts on hold.',
   query: { as_of: asOf },
   member: 'aging',
-  schema: Type.Object(
-    { as_of: Type.String(), currency, outstanding: amount, months: Type.Array(agingRow) },
-    { additionalProperties: false },
-  ),
+  schema: agingSchema,
   example: { as_of: '2026-06-30', currency: 'USD', outstanding: '150.00', months: [agingExample] },
   exampleRow: agingExample,
   columns: Object.keys(agingExample),
@@ -345,18 +265,16 @@ export const reportAging = report({
   },
 });
 
-const groups = ['day', 'month', 'actor'] as const;
-
-type Group = (typeof groups)[number];
+type Group = (typeof activityGroups)[number];
 
 const by = required(
   field<Group>(
-    Type.Enum([...groups], {
+    Type.Enum([...activityGroups], {
       description: 'What the rows are: days, months, or the actors of the transactions.',
     }),
     (value): Parsed<Group> => {
-      const known = groups.find((group) => group === value);
-      return known ? accepted(known) : rejected(`must be ${groups.join(', ')}`);
+      const known = activityGroups.find((group) => group === value);
+      return known ? accepted(known) : rejected(`must be ${activityGroups.join(', ')}`);
     },
   ),
 );
@@ -385,23 +303,7 @@ export const reportActivity = report({
     'Returns the transactions of a period by day, month or actor. Days and months without transactions have no row.',
   query: { by, ...daysOfReport },
   member: 'activity',
-  schema: Type.Object(
-    {
-      by: Type.Enum([...groups]),
-      from: Type.String(),
-      to: Type.String(),
-      currency,
-      rows: Type.Array(
-        closed({
-          group: Type.String({ description: 'The day, month or actor.' }),
-          transactions: count,
-          ...movementMembers,
-          change: amount,
-        }),
-      ),
-    },
-    { additionalProperties: false },
-  ),
+  schema: activitySchema,
   example: { by: 'day', from: '2026-06-01', to: '2026-06-30', currency: 'USD', rows: [activityExample] },
   exampleRow: activityExample,
   columns: Object.keys(activityExample),
@@ -453,28 +355,7 @@ export const reportBreakage = report({
     'Returns the balances of expired cards by month: `closing` is `opening` + `expired` − `restored` − `disabled` + `adjusted`. `restored` is the balance of cards that were given a later expiry, `adjusted` the net of the transactions of expired cards. Expired balances stay a liability in these books: the law decides whether and when the store can keep them (escheat, limitation, consumer law), and the store’s accountant decides what to post.',
   query: daysOfReport,
   member: 'breakage',
-  schema: Type.Object(
-    {
-      from: Type.String(),
-      to: Type.String(),
-      currency,
-      opening: amount,
-      closing: amount,
-      months: Type.Array(
-        closed({
-          month: Type.String(),
-          opening: amount,
-          expired: amount,
-          restored: amount,
-          disabled: amount,
-          adjusted: amount,
-          closing: amount,
-          cards: Type.Integer({ description: 'The number of expired cards at the end.' }),
-        }),
-      ),
-    },
-    { additionalProperties: false },
-  ),
+  schema: breakageSchema,
   example: {
     from: '2026-06-01',
     to: '2026-06-30',

@@ -68,7 +68,7 @@ export type AgeSum = {
 };
 
 /** A transfer as the books need it. */
-export type BookedTransfer = {
+export type SummedTransfer = {
   /** The place of its day in the days that are summed; -1: before them. */
   readonly place: number;
   /** When it counts: its `created_at`, or the start of its day if that is later. */
@@ -90,7 +90,7 @@ export type Terms = {
 };
 
 /** A card as the books need it: its terms in the order of time, the first of them since its issue. */
-export type BookedCard = {
+export type SummedCard = {
   readonly terms: readonly Terms[];
   readonly vat: string;
   /** The month of its issue, `YYYY-MM`. */
@@ -98,7 +98,7 @@ export type BookedCard = {
 };
 
 /** The bucket of a card on a day at an instant. */
-export function bucketAt({ terms }: Pick<BookedCard, 'terms'>, day: string, at: number): CardState {
+export function bucketAt({ terms }: Pick<SummedCard, 'terms'>, day: string, at: number): CardState {
   const { expiresOn, disabledAt } = terms.findLast(({ since }) => since <= at) ?? terms[0] ?? noTerms;
   if (disabledAt !== null && disabledAt <= at) return 'disabled';
   return expiresOn !== null && expiresOn < day ? 'expired' : 'active';
@@ -114,7 +114,7 @@ export type Transition = { readonly place: number; readonly bucket: CardState };
  * @param before the end of the day before them; null: they are the first days of the books.
  */
 export function transitionsOf(
-  card: Pick<BookedCard, 'terms'>,
+  card: Pick<SummedCard, 'terms'>,
   days: readonly BooksDay[],
   before: Pick<BooksDay, 'day' | 'untilAt'> | null,
 ): readonly Transition[] {
@@ -133,7 +133,7 @@ export function transitionsOf(
 }
 
 /** The only places at whose ends a bucket can differ from that of the day before, in order. */
-function placesToCheck({ terms }: Pick<BookedCard, 'terms'>, days: readonly BooksDay[]): readonly number[] {
+function placesToCheck({ terms }: Pick<SummedCard, 'terms'>, days: readonly BooksDay[]): readonly number[] {
   if (days.length <= 4) return days.map((_, place) => place);
   const places = new Set([0]);
   for (const { since, expiresOn, disabledAt } of terms) {
@@ -179,7 +179,7 @@ export class Sums {
   }
 
   /** Adds a transfer of one of the days. @returns its bucket. */
-  addTransfer(card: BookedCard, transfer: BookedTransfer): CardState {
+  addTransfer(card: SummedCard, transfer: SummedTransfer): CardState {
     const { place, at, kind, account, actor, effect, isFirst } = transfer;
     const { day } = this.#days[place] ?? failed();
     const bucket = bucketAt(card, day, at);
@@ -193,7 +193,7 @@ export class Sums {
    * Adds the moves between buckets that a card's transfers have in the days.
    * @param transfers all of the card's transfers up to the end of the days.
    */
-  addMoves(card: BookedCard, transfers: readonly BookedTransfer[], transitions: readonly Transition[]): void {
+  addMoves(card: SummedCard, transfers: readonly SummedTransfer[], transitions: readonly Transition[]): void {
     if (transitions.length === 1 && card.terms.length === 1 && card.terms[0]?.disabledAt === null) return;
     const moved = new Map<
       string,
@@ -228,7 +228,7 @@ export class Sums {
   }
 
   #add(
-    card: BookedCard,
+    card: SummedCard,
     key: Omit<DaySum, 'entries' | 'raised' | 'lowered' | 'cards'>,
     change: Pick<DaySum, 'entries' | 'raised' | 'lowered' | 'cards'>,
   ): void {

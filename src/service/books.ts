@@ -12,8 +12,8 @@ import {
   placeWhere,
   Sums,
   transitionsOf,
-  type BookedCard,
-  type BookedTransfer,
+  type SummedCard,
+  type SummedTransfer,
   type BooksDay,
   type Terms,
 } from '../domain/books.ts';
@@ -29,7 +29,7 @@ import {
   findLastClosings,
   insertClosing,
   listCardsDisabled,
-  listCardsExpiring,
+  listCardsWithExpiry,
   listChain,
   listClosedDays,
   listLateEntries,
@@ -38,11 +38,11 @@ import {
   mergeAges,
   idSkewMaxMs,
   type CardTerms,
-  type Closing,
+  type ClosingDay,
   type LateEntry,
   type ReadTransfer,
 } from '../storage/books.ts';
-import { listChangedCards, listTermsChanges, type TermsChange } from '../storage/card-terms.ts';
+import { listCardsWithChanges, listTermsChanges, type TermsChange } from '../storage/card-terms.ts';
 import { idsAt } from '../random.ts';
 import type { Script } from '../storage/sql.ts';
 
@@ -93,7 +93,7 @@ function monthOf({ store, months }: Pick<Books, 'store' | 'months'>, instant: nu
 }
 
 /** @param changes the latest first. */
-function bookedCardOf(books: Books, card: CardTerms, changes: readonly TermsChange[]): BookedCard {
+function summedCardOf(books: Books, card: CardTerms, changes: readonly TermsChange[]): SummedCard {
   const terms: Terms[] = [];
   let { expiresOn, disabledAt } = card;
   for (const change of changes) {
@@ -109,32 +109,32 @@ function bookedCardOf(books: Books, card: CardTerms, changes: readonly TermsChan
   return { terms, vat: card.vat, issued: monthOf(books, card.issuedAt) };
 }
 
-function* loadBookedCard(books: Books, cardId: number, card: CardTerms): Script<BookedCard> {
+function* withChanges(books: Books, cardId: number, card: CardTerms): Script<SummedCard> {
   const changes = card.isChanged ? yield* listTermsChanges({ storeId: books.store.id, cardId }) : [];
-  return bookedCardOf(books, card, changes);
+  return summedCardOf(books, card, changes);
 }
 
 /** The card; undefined if there is none. */
-export function* loadCard(books: Books, cardId: number): Script<BookedCard | undefined> {
+export function* loadSummedCard(books: Books, cardId: number): Script<SummedCard | undefined> {
   const found = yield* findCardTerms({ storeId: books.store.id, cardId });
-  return found && (yield* loadBookedCard(books, cardId, found));
+  return found && (yield* withChanges(books, cardId, found));
 }
 
 type Late = { readonly day: string | null } | null;
 
-function bookedTransferOf(
+function summedTransferOf(
   period: Period,
   transfer: Omit<ReadTransfer, 'card'>,
   late: Late,
-): BookedTransfer | undefined {
+): SummedTransfer | undefined {
   const placed = placeOf(period, { createdAt: transfer.createdAt, late });
   return placed ? { ...transfer, ...placed } : undefined;
 }
 
 function* addTransfer(books: Books, sums: Sums, transfer: ReadTransfer, late: Late): Script<void> {
-  const booked = bookedTransferOf(books.period, transfer, late);
-  if (!booked || booked.place < 0) return;
-  sums.addTransfer(yield* loadBookedCard(books, transfer.cardId, transfer.card), booked);
+  const summed = summedTransferOf(books.period, transfer, late);
+  if (!summed || summed.place < 0) return;
+  sums.addTransfer(yield* withChanges(books, transfer.cardId, transfer.card), summed);
 }
 
 /** Adds the transfers of the period that are not late, after an id. @returns the last id; undefined if there are no more. */
@@ -165,10 +165,10 @@ export function* sumLateTransfers(
 export function* sumMoves(books: Books, sums: Sums, cardIds: readonly number[]): Script<void> {
   const { store, period } = books;
   for (const cardId of cardIds) {
-    const card = yield* loadCard(books, cardId);
+    const card = yield* loadSummedCard(books, cardId);
     if (!card) continue;
     const chain = yield* listChain(store, cardId);
-    const transfers = chain.flatMap((transfer) => bookedTransferOf(period, transfer, transfer.late) ?? []);
+    const transfers = chain.flatMap((transfer) => summedTransferOf(period, transfer, transfer.late) ?? []);
     sums.addMoves(card, transfers, transitionsOf(card, period.days, period.before));
   }
 }
@@ -201,7 +201,7 @@ export function* listCandidates(
   if (!first || !last) return { cards: [], next: undefined };
   switch (page.source) {
     case 'expiring': {
-      const found = yield* listCardsExpiring(storeId, { after: page, until: last.day, limit });
+      const found = yield* listCardsWithExpiry(storeId, { after: page, until: last.day, limit });
       const [end] = found.length < limit ? [] : found.slice(-1);
       const next: CandidatePage = end
         ? { source: 'expiring', ...end }
@@ -217,7 +217,7 @@ export function* listCandidates(
       return { cards: found.map(({ id }) => id), next };
     }
     case 'changed': {
-      const { cards, next } = yield* listChangedCards(storeId, { after: page.id, limit });
+      const { cards, next } = yield* listCardsWithChanges(storeId, { after: page.id, limit });
       return {
         cards,
         next: next === undefined ? { source: 'late', place: 0, id: 0 } : { source: 'changed', id: next },
@@ -238,8 +238,8 @@ export function* listCandidates(
 
 /** The last closed day, the day that is being closed, if there is one, and the start of the books. */
 export type BooksState = {
-  readonly closed: Closing | null;
-  readonly closing: Closing | null;
+  readonly closed: ClosingDay | null;
+  readonly closing: ClosingDay | null;
   /** The days after the last closed one, up to the one that contains the present. */
   readonly open: readonly BooksDay[];
 };
@@ -272,7 +272,7 @@ export function* beginClosing(
   ctx: Context,
   store: Store,
   { isDryRun }: { readonly isDryRun: boolean },
-): Script<Closing | undefined> {
+): Script<ClosingDay | undefined> {
   const now = ctx.clock.earliest() - closingDelayMs;
   const [last] = yield* findLastClosings(store.id);
   if (last && last.part !== 'closed') return last;
@@ -294,46 +294,70 @@ export function* loadClosing(store: Store, day: string): Script<Books | undefine
 
 /**
  * Sums the next rows of a day that is being closed, in one transaction with its progress.
- * @param candidates the cards that can move between buckets in the day, in order; null: they are not known yet.
+ * @param candidates the cards that can move between buckets in the day, in order.
  * @returns what is summed next.
  */
 export function* closeStep(
   ctx: Context,
   books: Books,
-  { candidates, limit }: { readonly candidates: readonly number[] | null; readonly limit: number },
-): Script<Pick<Closing, 'day' | 'part' | 'doneId'>> {
+  { candidates, limit }: { readonly candidates: readonly number[]; readonly limit: number },
+): Script<Pick<ClosingDay, 'day' | 'part' | 'doneId'>> {
   const { store, period } = books;
   const [{ day } = { day: '' }] = period.days;
   const closing = yield* claimClosing(store.id, day);
   if (!closing) return { day, part: 'closed', doneId: 0 };
   const sums = new Sums(period.days);
-  let next: Pick<Closing, 'part' | 'doneId'>;
-  if (closing.part === 'late') {
-    // All of them, before any is summed: a change of a card decides the buckets of its transfers.
-    const { untilAt } = closing;
-    const hasMore = yield* assignLateEntries(store.id, { day, untilAt, limit });
-    next = { part: hasMore ? 'late' : 'late_transfers', doneId: 0 };
-  } else if (closing.part === 'late_transfers') {
-    const last = yield* sumLateTransfers(books, sums, { day, after: closing.doneId, limit });
-    next = last === undefined ? { part: 'transfers', doneId: 0 } : { part: 'late_transfers', doneId: last };
-  } else if (closing.part === 'transfers') {
-    const last = yield* sumTransfers(books, sums, { after: closing.doneId, limit });
-    next = last === undefined ? { part: 'cards', doneId: 0 } : { part: 'transfers', doneId: last };
-  } else if (!candidates) {
-    // Another process has summed the transfers.
-    return closing;
-  } else {
-    const from = candidates.findIndex((id) => id > closing.doneId);
-    const cards = from < 0 ? [] : candidates.slice(from, from + Math.ceil(limit / 10));
-    yield* sumMoves(books, sums, cards);
-    const last = cards.at(-1);
-    next = last === undefined ? { part: 'closed', doneId: 0 } : { part: 'cards', doneId: last };
+  let state: Pick<ClosingDay, 'part' | 'doneId'> = closing;
+  // A day with few entries is summed at once.
+  for (let part: ClosingDay['part'] | undefined; state.part !== part && state.part !== 'closed';) {
+    ({ part } = state);
+    state = yield* sumPart(books, sums, { closing: { ...closing, ...state }, candidates, limit });
   }
   yield* addSums(store, { day, days: sums.days, ages: sums.ages });
-  if (next.part === 'closed') yield* mergeAges(store, { day, month: day.slice(0, 7) });
-  const closedAt = next.part === 'closed' ? ctx.clock.now() : null;
-  yield* advanceClosing(store.id, { ...next, day }, closedAt);
-  return { ...next, day };
+  if (state.part === 'closed') yield* mergeAges(store, { day, month: day.slice(0, 7) });
+  const closedAt = state.part === 'closed' ? ctx.clock.now() : null;
+  yield* advanceClosing(store.id, { ...state, day }, closedAt);
+  return { ...state, day };
+}
+
+/** Sums the next rows of the part that a closing has reached. @returns what is summed next. */
+function* sumPart(
+  books: Books,
+  sums: Sums,
+  {
+    closing,
+    candidates,
+    limit,
+  }: { readonly closing: ClosingDay; readonly candidates: readonly number[]; readonly limit: number },
+): Script<Pick<ClosingDay, 'part' | 'doneId'>> {
+  const { day, part, doneId, untilAt } = closing;
+  switch (part) {
+    case 'late': {
+      // All of them, before any is summed: a change of a card decides the buckets of its transfers.
+      const hasMore = yield* assignLateEntries(books.store.id, { day, untilAt, limit });
+      return { part: hasMore ? 'late' : 'late_transfers', doneId: 0 };
+    }
+    case 'late_transfers': {
+      const last = yield* sumLateTransfers(books, sums, { day, after: doneId, limit });
+      return last === undefined ? { part: 'transfers', doneId: 0 } : { part, doneId: last };
+    }
+    case 'transfers': {
+      const last = yield* sumTransfers(books, sums, { after: doneId, limit });
+      return last === undefined ? { part: 'cards', doneId: 0 } : { part, doneId: last };
+    }
+    case 'cards': {
+      const from = candidates.findIndex((id) => id > doneId);
+      const count = Math.ceil(limit / 10);
+      const cards = from < 0 ? [] : candidates.slice(from, from + count);
+      yield* sumMoves(books, sums, cards);
+      const last = cards.at(-1);
+      return last === undefined || cards.length < count
+        ? { part: 'closed', doneId: 0 }
+        : { part, doneId: last };
+    }
+    case 'closed':
+      return closing;
+  }
 }
 
 const daysInPage = 1_000;
@@ -368,11 +392,11 @@ export function* recompute(store: Store): Script<Sums> {
   const books: Books = { store, period, months: yield* listMonths(store.id) };
   const sums = new Sums(days);
   const add = function* (transfer: ReadTransfer, late: Late): Script<void> {
-    const booked = bookedTransferOf(period, transfer, late);
-    if (!booked) return;
-    const card = yield* loadBookedCard(books, transfer.cardId, transfer.card);
-    sums.addTransfer(card, booked);
-    sums.addMoves(card, [booked], transitionsOf(card, days, null));
+    const summed = summedTransferOf(period, transfer, late);
+    if (!summed) return;
+    const card = yield* withChanges(books, transfer.cardId, transfer.card);
+    sums.addTransfer(card, summed);
+    sums.addMoves(card, [summed], transitionsOf(card, days, null));
   };
   const [fromAt, untilAt] = [days.at(0)?.fromAt ?? 0, days.at(-1)?.untilAt ?? 0];
   const limit = 1_000;

@@ -29,7 +29,7 @@ export const idSkewMaxMs = 5 * 60_000;
 export type ClosingPart = 'late' | 'late_transfers' | 'transfers' | 'cards' | 'closed';
 
 /** A day that is closed, or being closed. */
-export type Closing = BooksDay & {
+export type ClosingDay = BooksDay & {
   readonly part: ClosingPart;
   /** The last entry or card of the part that is done. */
   readonly doneId: number;
@@ -46,7 +46,7 @@ const closings = columns({
 type ClosingRow = RowOf<typeof closings>;
 
 /** Returns the last day that is closed or being closed, and the one before it. */
-export function* findLastClosings(storeId: number): Script<readonly Closing[]> {
+export function* findLastClosings(storeId: number): Script<readonly ClosingDay[]> {
   const rows = yield* all(sql<ClosingRow>`
     select ${closings.names} from store_closings where store_id = ${storeId} order by day desc limit 2`);
   return rows.map(closings.read);
@@ -102,7 +102,7 @@ export function* insertClosing(storeId: number, { day, fromAt, untilAt }: BooksD
 }
 
 /** Locks and returns a day that is being closed; undefined if it is closed. */
-export function* claimClosing(storeId: number, day: string): Script<Closing | undefined> {
+export function* claimClosing(storeId: number, day: string): Script<ClosingDay | undefined> {
   const row = yield* first(sql<ClosingRow>`
     select ${closings.names} from store_closings
     where store_id = ${storeId} and day = ${day} and part <> 'closed' ${forUpdate}`);
@@ -112,7 +112,7 @@ export function* claimClosing(storeId: number, day: string): Script<Closing | un
 /** Records what is summed next. @param closedAt when the day is closed; null: it is not. */
 export function* advanceClosing(
   storeId: number,
-  { day, part, doneId }: Pick<Closing, 'day' | 'part' | 'doneId'>,
+  { day, part, doneId }: Pick<ClosingDay, 'day' | 'part' | 'doneId'>,
   closedAt: number | null,
 ): Script<void> {
   yield* execute(sql`
@@ -288,17 +288,13 @@ export function* listLateEntries(
 }
 
 /** A place in a list of cards by a day or an instant, and their ids. */
-export type CardPlace<T> = { readonly at: T; readonly id: number };
+export type CardAt<T> = { readonly at: T; readonly id: number };
 
 /** Returns cards by their last valid day, after a place, up to before the day `until`. */
-export function* listCardsExpiring(
+export function* listCardsWithExpiry(
   storeId: number,
-  {
-    after,
-    until,
-    limit,
-  }: { readonly after: CardPlace<string>; readonly until: string; readonly limit: number },
-): Script<readonly CardPlace<string>[]> {
+  { after, until, limit }: { readonly after: CardAt<string>; readonly until: string; readonly limit: number },
+): Script<readonly CardAt<string>[]> {
   const rows = yield* all(sql<{ at: string; id: bigint }>`
     select expires_on as at, id from gift_cards
     where store_id = ${storeId} and expires_on is not null and expires_on >= ${after.at} and expires_on < ${until}
@@ -310,12 +306,8 @@ export function* listCardsExpiring(
 /** Returns cards by when they were disabled, after a place, up to before the instant `until`. */
 export function* listCardsDisabled(
   storeId: number,
-  {
-    after,
-    until,
-    limit,
-  }: { readonly after: CardPlace<number>; readonly until: number; readonly limit: number },
-): Script<readonly CardPlace<number>[]> {
+  { after, until, limit }: { readonly after: CardAt<number>; readonly until: number; readonly limit: number },
+): Script<readonly CardAt<number>[]> {
   const rows = yield* all(sql<{ at: bigint; id: bigint }>`
     select disabled_at as at, id from gift_cards
     where store_id = ${storeId} and disabled_at is not null and disabled_at >= ${after.at} and disabled_at < ${until}
@@ -454,10 +446,10 @@ function toSum(row: SumRow): DaySum {
 }
 
 /** The days of stored sums, both ends included. */
-export type DayRange = { readonly from: string; readonly to: string };
+export type StoredDays = { readonly from: string; readonly to: string };
 
 /** Returns the stored sums of days, together for all days and actors; their day, actor and VAT are empty. */
-export function* sumPeriod({ id, currency }: StoreKey, { from, to }: DayRange): Script<readonly DaySum[]> {
+export function* sumPeriod({ id, currency }: StoreKey, { from, to }: StoredDays): Script<readonly DaySum[]> {
   const rows = yield* all(sql<SumRow>`
     select '' as day, kind, bucket, account, '' as actor, '' as vat, cast(sum(entries) as text) as entries,
       cast(sum(raised) as text) as raised, cast(sum(lowered) as text) as lowered, cast(sum(cards) as text) as cards
@@ -468,7 +460,7 @@ export function* sumPeriod({ id, currency }: StoreKey, { from, to }: DayRange): 
 }
 
 /** Returns the stored sums of days in the order of the days. */
-export function* listSums({ id, currency }: StoreKey, { from, to }: DayRange): Script<readonly DaySum[]> {
+export function* listSums({ id, currency }: StoreKey, { from, to }: StoredDays): Script<readonly DaySum[]> {
   const rows = yield* all(sql<SumRow>`
     select day, kind, bucket, account, actor, vat, entries, raised, lowered, cards from store_days
     where store_id = ${id} and currency = ${currency.code} and day >= ${from} and day <= ${to}

@@ -58,7 +58,7 @@ function termsBefore(fields: string): Pick<TermsChange, 'expiresOn' | 'disabledA
 }
 
 /** Returns the cards of a page of changes with ids above `after`, and where the next page starts. */
-export function* listChangedCards(
+export function* listCardsWithChanges(
   storeId: number,
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Script<{ readonly cards: readonly number[]; readonly next: number | undefined }> {

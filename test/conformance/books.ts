@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { readAgesUntil, readSumsOfDays, readSumsUntil, type SumsSource } from '../../src/api/report-sums.ts';
-import { closeDays } from '../../src/closing.ts';
+import { closeDays } from '../../src/jobs.ts';
 import type { Context } from '../../src/context.ts';
 import { cardStates, type CardState } from '../../src/domain/card.ts';
 import { addDays, dayOf } from '../../src/domain/day.ts';
@@ -252,8 +252,7 @@ export function testBooks(factory: StorageFactory): void {
         ctx.clock.advance(
           model.random() < 0.6 ? model.random.between(0, 20 * 60_000) : model.random.between(0, 20 * hourMs),
         );
-        if (model.random() < 0.3)
-          await closeDays({ ...opened, [Symbol.asyncDispose]: async () => {} }, model.random.between(2, 20));
+        if (model.random() < 0.3) await closeDays(opened, model.random.between(2, 20));
       }
       const source = sourceOf(opened, store);
       const now = ctx.clock.now();
@@ -285,7 +284,7 @@ export function testBooks(factory: StorageFactory): void {
           model.random.chooseSome(['Pacific/Kiritimati', 'Pacific/Pago_Pago', 'UTC'], 1)[0] ?? 'UTC';
         ({ store } = await storage.write(() => changeStore(ctx, store.domain, { timeZone })));
       }
-      if (model.random() < 0.3) await closeDays({ ...opened }, model.random.between(2, 20));
+      if (model.random() < 0.3) await closeDays(opened, model.random.between(2, 20));
     }
     const far = latest + 8 * dayMs;
     const source = { storage, store, now: far };

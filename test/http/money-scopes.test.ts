@@ -53,6 +53,13 @@ const amount = () => ({ amount: 1 });
 
 /** From the requirements: a till can spend and look up, but not issue, credit, update or read histories. */
 const cases: readonly Case[] = [
+  ...(['liability', 'aging'] as const).map((name) => ({
+    operation: name === 'liability' ? 'reportLiability' : 'reportAging', line: () => `GET /reports/${name}`, by: ['read_reports'] as const,
+  })),
+  ...(['journal', 'breakage'] as const).map((name) => ({
+    operation: name === 'journal' ? 'reportJournal' : 'reportBreakage', line: () => `GET /reports/${name}?from=2026-01-01&to=2026-01-31`, by: ['read_reports'] as const,
+  })),
+  { operation: 'reportActivity', line: () => 'GET /reports/activity?by=day&from=2026-01-01&to=2026-01-31', by: ['read_reports'] },
   { operation: 'createGiftCard', line: () => 'POST /gift_card', json: () => ({ initial_value: 5 }), by: [write] },
   { operation: 'searchGiftCard', line: ({ last }) => `GET /gift_card?last_characters=${last}&email=ada@example.com`, by: [read] },
   { operation: 'retrieveGiftCard', line: ({ id }) => `GET /gift_card/${id}`, by: [read] },

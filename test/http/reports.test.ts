@@ -112,7 +112,7 @@ test('the worked example of docs/books.md is what the service returns', async ()
   assert.deepEqual(await read(), open);
 });
 
-test('CSV cells are no formulas, and negative numbers stay numbers', async () => {
+test('spreadsheets do not execute CSV cells, and negative numbers stay numbers', async () => {
   const shop = await shopOf(service, 'formulas.example');
   const { id } = await shop.issue({ initial_value: '20.00' });
   await shop.debits(id, '5.00');

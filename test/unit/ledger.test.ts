@@ -176,7 +176,10 @@ test('the content of an entry has the bytes that existing hash chains contain', 
     /,"AAECAwQFBgcICQoLDA0ODw==",\[null,null\]\]$/,
   );
   assert.match(
-    entryContent(transfer, { opening: { salt, expiresOn: null, vat: 'single_purpose 19' }, textDigest: null }),
+    entryContent(transfer, {
+      opening: { salt, expiresOn: null, vat: 'single_purpose 19' },
+      textDigest: null,
+    }),
     /,"AAECAwQFBgcICQoLDA0ODw==",\[null,"single_purpose 19"\]\]$/,
   );
 });

@@ -313,7 +313,7 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere],
     codes: [],
     parameters: ['query as_of', 'query format'],
-    response: { liability: 'object' },
+    response: { liability: 'Liability' },
     headers: [],
   },
   reportJournal: {
@@ -321,7 +321,7 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere],
     codes: [],
     parameters: ['query from required', 'query to required', 'query format'],
-    response: { journal: 'object' },
+    response: { journal: 'Journal' },
     headers: [],
   },
   reportAging: {
@@ -329,7 +329,7 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere],
     codes: [],
     parameters: ['query as_of', 'query format'],
-    response: { aging: 'object' },
+    response: { aging: 'Aging' },
     headers: [],
   },
   reportActivity: {
@@ -337,7 +337,7 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere],
     codes: [],
     parameters: ['query by required', 'query from required', 'query to required', 'query format'],
-    response: { activity: 'object' },
+    response: { activity: 'Activity' },
     headers: [],
   },
   reportBreakage: {
@@ -345,7 +345,7 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere],
     codes: [],
     parameters: ['query from required', 'query to required', 'query format'],
-    response: { breakage: 'object' },
+    response: { breakage: 'Breakage' },
     headers: [],
   },
   listWebhooks: {
