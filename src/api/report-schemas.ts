@@ -7,9 +7,10 @@ const currency = Type.String();
 const count = Type.Integer();
 
 function closed<T extends Record<string, ReturnType<typeof Type.Integer> | ReturnType<typeof Type.String>>>(
+  description: string,
   members: T,
 ) {
-  return Type.Object(members, { additionalProperties: false });
+  return Type.Object(members, { additionalProperties: false, description });
 }
 
 const movementMembers = {
@@ -20,7 +21,7 @@ const movementMembers = {
   adjusted: amount,
 };
 
-export const liabilitySchema = closed({
+export const liabilitySchema = closed('What a store owes to the holders of its cards.', {
   as_of: Type.String({ description: 'The moment of the report, as it was requested.' }),
   currency,
   ...movementMembers,
@@ -37,7 +38,7 @@ export const liabilitySchema = closed({
 
 const textOrNull = Type.Union([Type.String(), Type.Null()]);
 
-const lineSchema = Type.Object(
+const journalLineSchema = Type.Object(
   {
     day: Type.String(),
     kind: Type.String({
@@ -57,7 +58,7 @@ const lineSchema = Type.Object(
         'The tax that the line contains, if it is due at the sale; negative if it is to be returned. The line’s amount is not reduced by it.',
     }),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, description: 'One side of an entry in the books.' },
 );
 
 export const journalSchema = Type.Object(
@@ -70,12 +71,12 @@ export const journalSchema = Type.Object(
     closing: amount,
     debits: amount,
     credits: amount,
-    lines: Type.Array(lineSchema),
+    lines: Type.Array(journalLineSchema),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, description: 'The double-entry lines of a period.' },
 );
 
-const agingRow = closed({
+const agingMonthSchema = closed('The liability for the cards of a month.', {
   issued: Type.String({ description: 'The month of issue.' }),
   outstanding: amount,
   active: amount,
@@ -90,9 +91,16 @@ const agingRow = closed({
 export const activityGroups = ['day', 'month', 'actor'] as const;
 
 export const agingSchema = Type.Object(
-  { as_of: Type.String(), currency, outstanding: amount, months: Type.Array(agingRow) },
-  { additionalProperties: false },
+  { as_of: Type.String(), currency, outstanding: amount, months: Type.Array(agingMonthSchema) },
+  { additionalProperties: false, description: 'The liability by the month of issue.' },
 );
+
+const activityRowSchema = closed('The transactions of a day, a month or an actor.', {
+  group: Type.String({ description: 'The day, month or actor.' }),
+  transactions: count,
+  ...movementMembers,
+  change: amount,
+});
 
 export const activitySchema = Type.Object(
   {
@@ -100,17 +108,21 @@ export const activitySchema = Type.Object(
     from: Type.String(),
     to: Type.String(),
     currency,
-    rows: Type.Array(
-      closed({
-        group: Type.String({ description: 'The day, month or actor.' }),
-        transactions: count,
-        ...movementMembers,
-        change: amount,
-      }),
-    ),
+    rows: Type.Array(activityRowSchema),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, description: 'The transactions of a period, grouped.' },
 );
+
+const breakageMonthSchema = closed('The expired balances of a month.', {
+  month: Type.String(),
+  opening: amount,
+  expired: amount,
+  restored: amount,
+  disabled: amount,
+  adjusted: amount,
+  closing: amount,
+  cards: Type.Integer({ description: 'The number of expired cards at the end.' }),
+});
 
 export const breakageSchema = Type.Object(
   {
@@ -119,18 +131,7 @@ export const breakageSchema = Type.Object(
     currency,
     opening: amount,
     closing: amount,
-    months: Type.Array(
-      closed({
-        month: Type.String(),
-        opening: amount,
-        expired: amount,
-        restored: amount,
-        disabled: amount,
-        adjusted: amount,
-        closing: amount,
-        cards: Type.Integer({ description: 'The number of expired cards at the end.' }),
-      }),
-    ),
+    months: Type.Array(breakageMonthSchema),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, description: 'The expired balances of a period by month.' },
 );

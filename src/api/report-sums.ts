@@ -184,7 +184,7 @@ export async function readSumsOfDays(
 export async function readAgesUntil(source: SumsSource, until: number): Promise<readonly AgeSum[]> {
   const { storage, store } = source;
   const { closedUpTo, period } = await findPosition(source, until);
-  const [latest] = period.days.length > 0 ? period.days : closedUpTo ? [closedUpTo] : [];
+  const latest = period.days.at(0) ?? closedUpTo;
   if (!latest) return [];
   const month = latest.day.slice(0, 7);
   const state = await storage.read(() => findBooksState(store, until));

@@ -81,13 +81,15 @@ export const daysOfReport = {
 
 const daysMax = 366;
 
+function wrongRange(message: string): Fault {
+  return new Fault('invalid-query', { errors: { to: [message] } });
+}
+
 /** @throws Fault `invalid-query` if the days are in the wrong order, or too many. */
 export function assertRange({ from, to }: { readonly from: string; readonly to: string }): void {
-  const reject = (message: string): never => {
-    throw new Fault('invalid-query', { errors: { to: [message] } });
-  };
-  if (to < from) reject('must not be before from');
-  if (to > addDays(from, daysMax - 1)) reject(`must be at most ${daysMax} days from the first day on`);
+  if (to < from) throw wrongRange('must not be before from');
+  if (to > addDays(from, daysMax - 1))
+    throw wrongRange(`must be at most ${daysMax} days from the first day on`);
 }
 
 /** What a report consists of: the members of its object, and its rows. */
@@ -161,7 +163,8 @@ export function prefersCsv(accept: string | undefined): boolean {
   const ranges = accept.split(',').map((range) => {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
     const quality = parameters.find((parameter) => parameter.startsWith('q='));
-    return { type, quality: quality === undefined ? 1 : Number(quality.slice(2)) || 0 };
+    const value = quality === undefined ? 1 : Number(quality.slice(2));
+    return { type, quality: Number.isNaN(value) ? 0 : value };
   });
   const qualityOf = (type: string): number => {
     const names = [type, `${type.split('/', 1)[0]}/*`, '*/*'];

@@ -217,6 +217,13 @@ const agingExample = {
   cards_disabled: 0,
 };
 
+function totalOf(values: readonly Balance[]): Balance {
+  return {
+    amount: values.reduce((total, value) => total + value.amount, 0n),
+    cards: values.reduce((total, value) => total + value.cards, 0),
+  };
+}
+
 export const reportAging = report({
   id: 'reportAging',
   path: '/reports/aging',
@@ -234,12 +241,8 @@ export const reportAging = report({
     const moment = momentOf(source, asked);
     const show = amountsOf(source.store);
     const ages = agesOf(await readAgesUntil(source, moment.until));
-    const sum = (values: readonly Balance[]): Balance => ({
-      amount: values.reduce((total, value) => total + value.amount, 0n),
-      cards: values.reduce((total, value) => total + value.cards, 0),
-    });
     const months = [...ages].map(([issued, buckets]) => {
-      const all = sum(Object.values(buckets));
+      const all = totalOf(Object.values(buckets));
       const amounts = inBuckets((bucket) => show(buckets[bucket].amount));
       return {
         issued,
@@ -251,7 +254,9 @@ export const reportAging = report({
         cards_disabled: buckets.disabled.cards,
       };
     });
-    const total = sum([...ages.values()].flatMap((buckets) => cardStates.map((bucket) => buckets[bucket])));
+    const total = totalOf(
+      [...ages.values()].flatMap((buckets) => cardStates.map((bucket) => buckets[bucket])),
+    );
     return {
       report: {
         as_of: moment.shown,

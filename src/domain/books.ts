@@ -202,10 +202,10 @@ export class Sums {
     for (const { place, at, effect, isFirst } of transfers) {
       const day = this.#days[place];
       let bucket = day ? bucketAt(card, day.day, at) : (transitions[0]?.bucket ?? 'active');
-      const move = (at: number, to: CardState): void => {
+      const move = (on: number, to: CardState): void => {
         if (to === bucket) return;
-        const key = `${at} ${bucket} ${to}`;
-        const sum = moved.get(key) ?? { place: at, from: bucket, to, amount: 0n, cards: 0 };
+        const key = `${on} ${bucket} ${to}`;
+        const sum = moved.get(key) ?? { place: on, from: bucket, to, amount: 0n, cards: 0 };
         sum.amount += effect;
         sum.cards += isFirst ? 1 : 0;
         moved.set(key, sum);

@@ -193,7 +193,7 @@ function toTerms(row: TermsRow): CardTerms {
     disabledAt: toNumberOrNull(row.disabled_at),
     vat: row.vat ?? '',
     issuedAt: toNumber(row.issued_at),
-    isChanged: BigInt(row.is_changed) === 1n,
+    isChanged: row.is_changed === 1n,
   };
 }
 
@@ -213,7 +213,7 @@ export function* listTransfersBetween(
   const from = Math.max(after, idsAt(fromAt - idSkewMaxMs) - 1);
   const rows = yield* all(sql<TransferRow & TermsRow>`
     select t.id, t.card_id, t.created_at, t.kind, t.amount, t.debit_account, t.credit_account, t.actor, t.sequence,
-      g.expires_on, g.disabled_at, g.vat, g.created_at as issued_at, case when g.last_change_id is null then 0 else 1 end as is_changed
+      g.expires_on, g.disabled_at, g.vat, g.created_at as issued_at, cast(case when g.last_change_id is null then 0 else 1 end as bigint) as is_changed
     from transfers t join gift_cards g on g.store_id = t.store_id and g.id = t.card_id
     where t.store_id = ${storeId} and t.id > ${from} and t.id < ${idsAt(untilAt + idSkewMaxMs + 1)}
       and t.created_at >= ${fromAt} and t.created_at < ${untilAt}
@@ -251,7 +251,7 @@ function* toLateEntries(
     const late = lates.read(row);
     const found = yield* first(sql<TransferRow & TermsRow>`
       select t.id, t.card_id, t.created_at, t.kind, t.amount, t.debit_account, t.credit_account, t.actor, t.sequence,
-        g.expires_on, g.disabled_at, g.vat, g.created_at as issued_at, case when g.last_change_id is null then 0 else 1 end as is_changed
+        g.expires_on, g.disabled_at, g.vat, g.created_at as issued_at, cast(case when g.last_change_id is null then 0 else 1 end as bigint) as is_changed
       from transfers t join gift_cards g on g.store_id = t.store_id and g.id = t.card_id
       where t.store_id = ${storeId} and t.id = ${late.id}`);
     entries.push({ ...late, transfer: found ? { ...toEntry(found, currency), card: toTerms(found) } : null });
@@ -325,7 +325,7 @@ export type ChainTransfer = Omit<ReadTransfer, 'card'> & {
 /** Returns the present terms of a card; undefined if there is no such card. */
 export function* findCardTerms({ storeId, cardId }: CardKey): Script<CardTerms | undefined> {
   const row = yield* first(sql<TermsRow>`
-    select g.expires_on, g.disabled_at, g.vat, g.created_at as issued_at, case when g.last_change_id is null then 0 else 1 end as is_changed from gift_cards g
+    select g.expires_on, g.disabled_at, g.vat, g.created_at as issued_at, cast(case when g.last_change_id is null then 0 else 1 end as bigint) as is_changed from gift_cards g
     where g.store_id = ${storeId} and g.id = ${cardId}`);
   return row && toTerms(row);
 }
@@ -347,12 +347,12 @@ export function* listChain(
       where t.sequence < c.sequence
     )
     select t.id, t.card_id, t.created_at, t.kind, t.amount, t.debit_account, t.credit_account, t.actor, t.sequence,
-      case when l.id is null then 0 else 1 end as is_late, l.day as late_day
+      cast(case when l.id is null then 0 else 1 end as bigint) as is_late, l.day as late_day
     from chain c join transfers t on t.store_id = ${storeId} and t.id = c.id
     left join late_entries l on l.store_id = ${storeId} and l.id = t.id`);
   return rows.map((row) => ({
     ...toEntry(row, currency),
-    late: BigInt(row.is_late) === 1n ? { day: row.late_day } : null,
+    late: row.is_late === 1n ? { day: row.late_day } : null,
   }));
 }
 

@@ -31,14 +31,14 @@ export function* listTermsChanges({ storeId, cardId }: CardKey): Script<readonly
       -- Ends even if rows that were tampered with refer to each other.
       where c.sequence < l.sequence
     )
-    select c.created_at, c.fields, case when e.id is null then 0 else 1 end as is_late, e.day as late_day
+    select c.created_at, c.fields, cast(case when e.id is null then 0 else 1 end as bigint) as is_late, e.day as late_day
     from chain l join card_changes c on c.store_id = ${storeId} and c.id = l.id
     left join late_entries e on e.store_id = ${storeId} and e.id = c.id
     order by l.sequence desc`);
   return rows.flatMap((row) => {
     const before = termsBefore(row.fields);
     if (!before) return [];
-    const late = BigInt(row.is_late) === 1n ? { day: row.late_day } : null;
+    const late = row.is_late === 1n ? { day: row.late_day } : null;
     return [{ createdAt: toNumber(row.created_at), late, ...before }];
   });
 }
@@ -47,12 +47,10 @@ export function* listTermsChanges({ storeId, cardId }: CardKey): Script<readonly
 function termsBefore(fields: string): Pick<TermsChange, 'expiresOn' | 'disabledAt'> | undefined {
   // Most changes are of notes and codes.
   if (!fields.includes('"expires_on"') && !fields.includes('"disabled_at"')) return undefined;
-  let before: { expiresOn?: string | null; disabledAt?: number | null } | undefined;
+  const before: { expiresOn?: string | null; disabledAt?: number | null } = {};
   for (const [field, old] of JSON.parse(fields) as readonly (readonly [string, unknown, unknown])[]) {
-    if (field === 'expires_on' && (old === null || typeof old === 'string'))
-      before = { ...before, expiresOn: old };
-    if (field === 'disabled_at' && (old === null || typeof old === 'number'))
-      before = { ...before, disabledAt: old };
+    if (field === 'expires_on' && (old === null || typeof old === 'string')) before.expiresOn = old;
+    if (field === 'disabled_at' && (old === null || typeof old === 'number')) before.disabledAt = old;
   }
   return before;
 }

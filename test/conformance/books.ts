@@ -51,8 +51,9 @@ function naiveAt(cards: readonly ModelCard[], until: number, timeZone: string): 
     if (!card.effects.some(({ at }) => at < until)) continue;
     const amount = card.effects.reduce((sum, { at, minor }) => (at < until ? sum + minor : sum), 0n);
     const terms = card.terms.findLast(({ at }) => at < until) ?? card.terms[0];
-    const isExpired = terms?.expiresOn != null && terms.expiresOn < dayOf(until - 1, timeZone);
-    const bucket = terms?.disabledAt != null ? 'disabled' : isExpired ? 'expired' : 'active';
+    const isExpired = typeof terms?.expiresOn === 'string' && terms.expiresOn < dayOf(until - 1, timeZone);
+    const enabled = isExpired ? 'expired' : 'active';
+    const bucket = typeof terms?.disabledAt === 'number' ? 'disabled' : enabled;
     balances[bucket].amount += amount;
     balances[bucket].cards += 1;
   }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { after } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { parse } from 'csv-parse/sync';
 import { shopOf, type Shop } from '../support/shop.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -47,12 +48,12 @@ async function untilClosed(domain: string, day: string): Promise<void> {
        where s.domain = '${domain}' and c.day = '${day}' and c.part = 'closed'`,
     );
     if (rows.length > 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await wait(50);
   }
   assert.fail(`${day} was not closed`);
 }
 
-async function json(shop: Shop, path: string): Promise<Record<string, unknown>> {
+async function readJson(shop: Shop, path: string): Promise<Record<string, unknown>> {
   const response = await shop.ask(`GET /reports/${path}`);
   assert.equal(response.status, 200, response.text);
   assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8');
@@ -88,7 +89,7 @@ test('the worked example of docs/books.md is what the service returns', async ()
     { events: ['gift_card.credited'] },
   );
   const read = async (): Promise<Readonly<Record<string, string>>> => ({
-    liability: `${JSON.stringify(await json(shop, 'liability?as_of=2027-06-03'), null, 2)}\n`,
+    liability: `${JSON.stringify(await readJson(shop, 'liability?as_of=2027-06-03'), null, 2)}\n`,
     journal: await csv(shop, 'journal?from=2027-06-01&to=2027-06-03&format=csv'),
     activity: await csv(shop, 'activity?by=day&from=2027-06-01&to=2027-06-03&format=csv'),
     aging: await csv(shop, 'aging?as_of=2027-06-03&format=csv'),
@@ -128,7 +129,7 @@ test('spreadsheets do not execute CSV cells, and negative numbers stay numbers',
   const [liability] = rowsOf(await csv(shop, 'liability?format=csv'));
   assert.equal(liability?.['adjusted'], '-3.00');
   assert.equal(liability['disabled'], '12.00');
-  const inJson = (await json(shop, `journal?from=${today}&to=${today}`))['lines'] as {
+  const inJson = (await readJson(shop, `journal?from=${today}&to=${today}`))['lines'] as {
     readonly account: string;
   }[];
   assert.equal(inJson.length, lines.length);
@@ -198,7 +199,7 @@ test('a creation rejects a VAT rate without its kind, and sets both from JSON an
   const form = await shop.ask('POST /gift_card', { form: 'initial_value=5&vat_kind=multi_purpose' });
   assert.equal(form.status, 201, form.text);
   const today = new Date(service.clock.now()).toISOString().slice(0, 10);
-  const { lines } = (await json(shop, `journal?from=${today}&to=${today}`)) as {
+  const { lines } = (await readJson(shop, `journal?from=${today}&to=${today}`)) as {
     lines: readonly Readonly<Record<string, string | null>>[];
   };
   const sales = lines.filter(({ account }) => account === 'sales');
@@ -219,16 +220,16 @@ test('a creation rejects a VAT rate without its kind, and sets both from JSON an
 
 test('amounts on hold are part of the liability until the hold ends', async () => {
   const shop = await shopOf(service, 'flowers.example');
-  const before = await json(shop, 'liability');
+  const before = await readJson(shop, 'liability');
   const { id } = await shop.issue({ initial_value: '30.00' });
   const started = service.clock.now();
   await shop.holds(id, '12.00', { expires_in: 60 });
-  const held = await json(shop, 'liability');
+  const held = await readJson(shop, 'liability');
   assert.equal(Number(held['on_hold']) - Number(before['on_hold']), 12);
   assert.equal(Number(held['available']) - Number(before['available']), 18);
   service.clock.advance(120_000);
-  const ended = await json(shop, 'liability');
+  const ended = await readJson(shop, 'liability');
   assert.equal(ended['on_hold'], before['on_hold']);
-  const then = await json(shop, `liability?as_of=${new Date(started + 30_000).toISOString()}`);
+  const then = await readJson(shop, `liability?as_of=${new Date(started + 30_000).toISOString()}`);
   assert.equal(then['on_hold'], held['on_hold']);
 });
