@@ -28,6 +28,8 @@ export type ReportMoment = {
   readonly shown: string;
 };
 
+const asOfPattern =
+  '^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.][0-9]{1,9})?(?:Z|[+-][0-9]{2}:[0-9]{2}))?$';
 const instantForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
 
 function parseInstant(value: string): number | undefined {
@@ -40,6 +42,7 @@ function parseInstant(value: string): number | undefined {
 
 export const asOf = field<ReportMoment>(
   Type.String({
+    pattern: asOfPattern,
     description:
       'The moment of the report: a date and time with `Z` or an offset, or a date, which means the end of that day in the store’s time zone. A time in whole seconds includes the whole second. Not in the future. Default: now.',
     examples: ['2026-06-30', '2026-06-30T12:00:00Z'],

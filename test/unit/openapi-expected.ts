@@ -299,15 +299,6 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     response: { deliveries: 'Delivery' },
     headers: [],
   },
-  createWebhook: {
-    scopes: [webhooks],
-    statuses: ['201', ...anywhere, ...ofWrites],
-    codes: ['too-many-webhooks'],
-    parameters: [...inWrites],
-    body: { schema: 'CreateWebhook', wrapper: 'webhook', required: true },
-    response: { webhook: 'WebhookWithSecret' },
-    headers: ['ETag', 'Location'],
-  },
   reportLiability: {
     scopes: ['read_reports'],
     statuses: ['200', ...anywhere],
@@ -347,6 +338,15 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     parameters: ['query from required', 'query to required', 'query format'],
     response: { breakage: 'Breakage' },
     headers: [],
+  },
+  createWebhook: {
+    scopes: [webhooks],
+    statuses: ['201', ...anywhere, ...ofWrites],
+    codes: ['too-many-webhooks'],
+    parameters: [...inWrites],
+    body: { schema: 'CreateWebhook', wrapper: 'webhook', required: true },
+    response: { webhook: 'WebhookWithSecret' },
+    headers: ['ETag', 'Location'],
   },
   listWebhooks: {
     scopes: [webhooks],

@@ -58,6 +58,11 @@ test('the schema of a parameter outside the body accepts exactly the values that
     'query limit': [[1, 50, 250], [...noIds, 251]],
     'query before': [integers, noIds],
     'query after': [integers, noIds],
+    'query as_of': [['2026-06-30', '2026-06-30T12:00:00Z', '2026-06-30T12:00:00.5+02:00'], ['', 'now', '2026-06-30T12:00:00', null]],
+    'query from': [['2026-06-30'], ['', '2026-6-30', null]],
+    'query to': [['2026-06-30'], ['', '2026-6-30', null]],
+    'query by': [['day', 'month', 'actor'], ['', 'year', null]],
+    'query format': [['json', 'csv'], ['', 'xml', null]],
     'query last_characters': [['7f3k', '7F3K'], ['7f3', '7f3kk', '7f-k', null]],
     'query email': [['grace@example.com'], ['', null]],
     'header Last-Event-ID': [['1', '244212359911'], ['', '0', 'x', '-1']],
@@ -110,6 +115,8 @@ const creation = {
   notify: parameters.notify.schema,
   code: parameters.code.schema,
   storefront_customer_id: parameters.storefrontCustomerId.schema,
+  vat_kind: parameters.vatKind.schema,
+  vat_rate: parameters.vatRate.schema,
   currency: parameters.currency.schema,
 };
 const settable = {

@@ -25,6 +25,7 @@ import {
   walk,
   type Json,
 } from './openapi-document.ts';
+import { operations } from '../../src/api/index.ts';
 import { expectedOperations } from './openapi-expected.ts';
 import { amount, cardWith, holdWith, emailWith, transferWith, sameIds } from './samples.ts';
 
@@ -69,8 +70,18 @@ const delivery = {
   last: { at: 3, durationMs: 41, result: { kind: 'responded', status: 503, body: 'no' } },
 } as const satisfies Delivery;
 
+/** The documented example of a report. */
+function exampleOf(name: string): Json {
+  const operation = operations.find(({ id }) => id === `report${name}`) ?? assert.fail(name);
+  const { example } = operation.documentation.response.content as { readonly example: Record<string, Json> };
+  return example[name.toLowerCase()] ?? assert.fail(name);
+}
+
 /** A sample of each kind of record as the service sends it. */
 const shown: Readonly<Record<string, Json>> = {
+  ...Object.fromEntries(
+    ['Liability', 'Journal', 'Aging', 'Activity', 'Breakage'].map((name) => [name, exampleOf(name)]),
+  ),
   GiftCard: plain,
   IssuedGiftCard: { ...plain, code: 'q2m8xk4w9c0d7f3k' },
   GiftCardBalance: { ...balanceRecordOf(cardWith(), '2026-03-15') },
