@@ -30,9 +30,7 @@ export function dayAfter(last: Pick<BooksDay, 'day' | 'untilAt'>, timeZone: stri
 }
 
 /** The kinds of moves between buckets. */
-export const moveKinds = ['expire', 'unexpire', 'disable', 'enable'] as const;
-
-export type MoveKind = (typeof moveKinds)[number];
+export type MoveKind = 'expire' | 'unexpire' | 'disable' | 'enable';
 
 function moveOf(from: CardState, to: CardState): MoveKind {
   if (to === 'disabled') return 'disable';

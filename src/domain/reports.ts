@@ -21,7 +21,7 @@ export function noMovements(): Movements {
 }
 
 /** Whether a sum is of moves between buckets, which do not change the liability. */
-export function isMove({ account }: Pick<DaySum, 'account'>): boolean {
+function isMove({ account }: Pick<DaySum, 'account'>): boolean {
   return account === '';
 }
 

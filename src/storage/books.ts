@@ -26,7 +26,7 @@ import {
 export const idSkewMaxMs = 5 * 60_000;
 
 /** The parts of a closing, in order. */
-export type ClosingPart = 'late' | 'late_transfers' | 'transfers' | 'cards' | 'closed';
+type ClosingPart = 'late' | 'late_transfers' | 'transfers' | 'cards' | 'closed';
 
 /** A day that is closed, or being closed. */
 export type ClosingDay = BooksDay & {
