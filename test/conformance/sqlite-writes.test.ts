@@ -7,7 +7,8 @@ import { measureWrites, scriptsPerTransaction, type WritesPerOperation } from '.
 import { createStore } from '../../src/service/store.ts';
 import { issue } from '../../src/service/card.ts';
 import { connect } from '../../src/storage/sqlite/connection.ts';
-import { issueCommand, newStore, testContext } from '../support/fixtures.ts';
+import { issueCommand, newStore, testContext, manualClock } from '../support/fixtures.ts';
+import { idsAt } from '../../src/random.ts';
 import { seeded } from '../support/seeded.ts';
 import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
 
@@ -45,7 +46,8 @@ async function measure(given: {
   readonly transactions: number;
 }): Promise<readonly WritesPerOperation[]> {
   const random = seeded(15);
-  let lastId = 1_000_000_000_000;
+  // Ids of the time of the clock: entries with others are recorded as late.
+  let lastId = idsAt(manualClock().now());
   const ctx = testContext({
     random: {
       bytes: (length) => Uint8Array.from({ length }, () => random.between(0, 255)),
