@@ -117,6 +117,9 @@ export const limits = Object.freeze({
   /** How often the service looks for customers to erase, and how many it erases before it looks again. */
   erasurePeriodMs: 1_000,
   erasuresMax: 100,
+  /** How often the service looks for days to close, and how many entries it sums in one transaction. */
+  closingPeriodMs: 60_000,
+  closingRowsMax: 250,
   /** How often one page of cards is verified in the background. */
   auditPeriodMs: 5_000,
   /** How often new entries are appended to the logs, and the pause after a failure. */

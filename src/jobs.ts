@@ -10,7 +10,16 @@ import type { TokenUses } from './http/token-last-used.ts';
 import type { Retention } from './retention.ts';
 import { recordTokenUses } from './service/caller.ts';
 import { shownId } from './domain/public-id.ts';
-import type { Store } from './domain/store.ts';
+import {
+  beginClosing,
+  closeStep,
+  firstCandidates,
+  listCandidates,
+  loadClosing,
+  type Books,
+  type CandidatePage,
+  type Candidates,
+} from './service/books.ts';
 import { hasExpiryToRecord, recordExpired, recordExpiringSoon } from './service/expiry.ts';
 import { continueErasure } from './service/erasure.ts';
 import { expireHolds } from './service/hold.ts';
@@ -26,13 +35,16 @@ import {
   hasOldEvents,
 } from './service/retention.ts';
 import { verifyPage } from './service/ledger-check.ts';
+import { findNewestTransaction, haveEnded } from './storage/books.ts';
 import { beat } from './storage/heartbeat.ts';
 import { listRemindingStores } from './storage/email.ts';
 import { hasEntriesToAppend } from './storage/log.ts';
 import { firstEmail, type EmailPlace } from './storage/email-retention.ts';
 import { listUnfinishedErasures } from './storage/erasure.ts';
 import type { ScannedInteger } from './storage/sql.ts';
+import type { Storage } from './storage/storage.ts';
 import { listStores } from './storage/store.ts';
+import type { Store } from './domain/store.ts';
 import { listWebhookPlaces, type WebhookPlace } from './storage/webhook.ts';
 
 export type Background = {
@@ -150,6 +162,11 @@ export function startBackground(options: {
     repeat(whileTrusted(expire), limits.holdExpiryPeriodMs, logger),
     repeat(whileTrusted(recordExpiries), limits.expiryPeriodMs, logger),
     repeat(whileTrusted(recordHeartbeat), limits.heartbeatPeriodMs, logger),
+    repeat(
+      whileTrusted(() => closeDays(database, limits.closingRowsMax)),
+      limits.closingPeriodMs,
+      logger,
+    ),
     repeat(audit, limits.auditPeriodMs, logger),
     repeat(retryLater(appendEntries, limits.logRetryMs), limits.logPeriodMs, logger),
     repeat(whileTrusted(createCheckpoints), limits.checkpointPeriodMs, logger),
@@ -263,4 +280,46 @@ function createReminders({
       done.set(storeId, plan.name);
     }
   };
+}
+
+/**
+ * Closes all days that ended more than ten minutes ago, in small transactions. Several processes can do it at the same
+ * time: each transaction locks the day and continues where the last one ended.
+ */
+export async function closeDays(database: Pick<Database, 'ctx' | 'storage'>, rowsMax: number): Promise<void> {
+  const { storage } = database;
+  for (const { store } of await storage.read(listStores)) while (await closeDay(database, store, rowsMax));
+}
+
+/** Closes one day of a store. @returns whether it was closed; if not, there is none or a transaction is still open. */
+async function closeDay(
+  { ctx, storage }: Pick<Database, 'ctx' | 'storage'>,
+  store: Store,
+  rowsMax: number,
+): Promise<boolean> {
+  // Reads first, because most calls find no day to close.
+  if (!(await storage.read(() => beginClosing(ctx, store, { isDryRun: true })))) return false;
+  const begun = await storage.write(() => beginClosing(ctx, store, { isDryRun: false }));
+  if (!begun) return false;
+  // Transactions that could not see the closing are either committed before the sums, or rolled back.
+  const newest = await storage.read(findNewestTransaction);
+  if (!(await storage.read(() => haveEnded(newest)))) return false;
+  const books = await storage.read(() => loadClosing(store, begun.day));
+  if (!books) return true;
+  const candidates = await listAllCandidates(storage, books, rowsMax);
+  for (;;) {
+    const { part } = await storage.write(() => closeStep(ctx, books, { candidates, limit: rowsMax }));
+    if (part === 'closed') return true;
+  }
+}
+
+async function listAllCandidates(storage: Storage, books: Books, limit: number): Promise<readonly number[]> {
+  const found = new Set<number>();
+  for (let page: CandidatePage | undefined = firstCandidates(books.period); page;) {
+    const at: CandidatePage = page;
+    const { cards, next }: Candidates = await storage.read(() => listCandidates(books, at, limit));
+    for (const id of cards) found.add(id);
+    page = next;
+  }
+  return [...found].toSorted((left, right) => left - right);
 }

@@ -10,6 +10,7 @@ import {
   issuedGiftCardSchema,
   type GiftCardRecord,
 } from '../domain/schemas.ts';
+import type { Vat } from '../domain/vat.ts';
 import { cardEtagOf } from '../http/etag.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { issue, rejectIssue, retrieve, search, reenableCard, update } from '../service/card.ts';
@@ -66,6 +67,8 @@ const creationFields = {
   notify: fields.notify,
   code: fields.code,
   storefront_customer_id: fields.storefrontCustomerId,
+  vat_kind: fields.vatKind,
+  vat_rate: fields.vatRate,
   currency: fields.currency,
 };
 
@@ -136,6 +139,9 @@ export const createGiftCard = write({
     const { email, storefront_customer_id: storefrontId } = values;
     const message = sendOnMessage(values, requestContext);
     if (message !== null) errors.add('send_on', message);
+    const vatError = vatRateError(values);
+    if (vatError !== null && !errors.has('vat_kind') && !errors.has('vat_rate'))
+      errors.add('vat_rate', vatError);
     if ((storefrontId ?? null) !== null && !email && !errors.has('email'))
       errors.add('storefront_customer_id', 'cannot be set without email');
   },
@@ -164,6 +170,7 @@ export const createGiftCard = write({
           ...detailsIn(body, null),
         },
         code: body.code ?? null,
+        ...vatIn(body),
         ...(isEmailed && { emails: { sendAt: body.send_on?.at ?? null } }),
       }),
     );
@@ -193,6 +200,18 @@ export const createGiftCard = write({
 });
 
 type Creation = Partial<Values<typeof creationFields>>;
+
+/** The VAT that a creation sets; nothing: the store's default applies. */
+function vatIn({ vat_kind: kind, vat_rate: rate }: Creation): { readonly vat?: Vat | null } {
+  if (kind === undefined) return {};
+  if (kind !== 'single_purpose') return { vat: kind && { kind } };
+  return { vat: { kind, rate: rate ?? '0' } };
+}
+
+function vatRateError({ vat_kind: kind, vat_rate: rate = null }: Creation): string | null {
+  if (kind === 'single_purpose') return rate === null ? 'is required with vat_kind single_purpose' : null;
+  return rate === null ? null : 'cannot be set without vat_kind single_purpose';
+}
 
 function isEmailWanted({ notify }: Creation): boolean {
   return notify ?? true;

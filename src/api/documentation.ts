@@ -13,6 +13,7 @@ export type Tag =
   | 'Emails'
   | 'Verification'
   | 'Events'
+  | 'Reports'
   | 'Webhooks';
 
 /** The values of the sample request that differ from the documented example. */
@@ -69,6 +70,8 @@ export type Documentation = {
     readonly content:
       | { readonly members: Members; readonly example: object }
       | { readonly type: string; readonly example: string };
+    /** Another form of the same content. */
+    readonly alternative?: { readonly type: string; readonly example: string };
   };
   readonly errors: readonly FaultCode[];
   readonly sample: Sample;

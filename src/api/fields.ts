@@ -15,6 +15,7 @@ import { aboveLimit, isAbove } from '../domain/store.ts';
 import { parseTags, tagLengthMax, tagsMax } from '../domain/tags.ts';
 import { nameLengthMax, parseLine, parseText, referenceLengthMax, textLengthMax } from '../domain/text.ts';
 import { eventPatterns, parsePatterns } from '../domain/webhook.ts';
+import { parseVatRate, vatKinds, vatRatePattern, type VatKind } from '../domain/vat.ts';
 import { field, integerFromForm, required, type Read } from './field.ts';
 
 /** Accepts null, and parses any other value with the given parser. */
@@ -402,4 +403,25 @@ export const searchedEmail = required(
     }),
     parseEmail,
   ),
+);
+
+export const vatKind = field<VatKind | null>(
+  Type.Union([Type.String({ enum: [...vatKinds] }), Type.Null()], {
+    description:
+      'When VAT is due. `single_purpose`: at the sale of the card, at the rate `vat_rate`. `multi_purpose`: when the card is redeemed. Absent: the store’s default. null: none is recorded.',
+    examples: ['single_purpose'],
+  }),
+  orNull((value) => {
+    const kind = vatKinds.find((known) => known === value);
+    return kind ? accepted(kind) : rejected(`must be ${vatKinds.join(' or ')}`);
+  }),
+);
+
+export const vatRate = field<string | null>(
+  Type.Union([Type.String({ pattern: vatRatePattern }), Type.Null()], {
+    description:
+      'The rate in percent of a `single_purpose` card, with at most 3 decimals: required with that kind, and not allowed without it.',
+    examples: ['19'],
+  }),
+  orNull(parseVatRate),
 );

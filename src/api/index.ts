@@ -34,6 +34,7 @@ import {
   reverseTransaction,
 } from './money.ts';
 import { eraseCustomer, exportCustomer, retrieveErasure } from './privacy.ts';
+import { reportActivity, reportAging, reportBreakage, reportJournal, reportLiability } from './reports.ts';
 import { listTransactions, retrieveTransaction } from './transactions.ts';
 import * as webhooks from './webhooks.ts';
 
@@ -84,6 +85,12 @@ export const operations = [
   streamEvents, // GET /events/stream
   retrieveEvent, // GET /events/:event_id
   redeliverEvent, // POST /events/:event_id/redeliver
+
+  reportLiability, // GET /reports/liability
+  reportJournal, // GET /reports/journal
+  reportAging, // GET /reports/aging
+  reportActivity, // GET /reports/activity
+  reportBreakage, // GET /reports/breakage
 
   webhooks.createWebhook, // POST /webhooks
   webhooks.listWebhooks, // GET /webhooks

@@ -25,7 +25,7 @@ import {
   type Result,
 } from './response.ts';
 
-type Common<Id extends string, P extends string> = {
+export type Common<Id extends string, P extends string> = {
   readonly id: Id;
   /** Below the base path, in the router's notation. */
   readonly path: P;
@@ -144,7 +144,7 @@ export function read<
       return responseOf(200, result);
     },
     documentation: {
-      ...documentationOf(definition),
+      ...commonDocumentation(definition),
       query: query ?? {},
       isConditional,
       body: body ?? null,
@@ -243,7 +243,7 @@ export function write<
       }
     },
     documentation: {
-      ...documentationOf(definition),
+      ...commonDocumentation(definition),
       isWrite: true,
       isThrottled: isThrottled(definition) || guesses !== undefined,
       body,
@@ -281,7 +281,7 @@ export function stream<const Id extends string, const P extends string, Q extend
       return open(requestContext, queried, ids);
     },
     documentation: {
-      ...documentationOf(definition),
+      ...commonDocumentation(definition),
       query,
       takesLastEventId,
       response: { status: 200, description: response.description, headers: [], content: response },
@@ -289,7 +289,7 @@ export function stream<const Id extends string, const P extends string, Q extend
   };
 }
 
-function routeOf<Id extends string>(
+export function routeOf<Id extends string>(
   {
     id,
     path,
@@ -301,7 +301,7 @@ function routeOf<Id extends string>(
   return { id, method, path, scopes, customerMaySearch };
 }
 
-function documentationOf(definition: Common<string, string>): Omit<Documentation, 'response'> {
+export function commonDocumentation(definition: Common<string, string>): Omit<Documentation, 'response'> {
   const { tag, summary, description, errors, sample = {} } = definition;
   return {
     tag, summary, description, errors, sample, query: {}, body: null, isWrite: false, isConditional: false,
@@ -313,7 +313,7 @@ function isThrottled({ path, isSearch = false }: Common<string, string>): boolea
   return isSearch || idNamesIn(path).some((name) => pathIds[name].isPublic);
 }
 
-function queryReader<Q extends Fields>(query: Q, code: 'invalid-query' | 'invalid-parameter') {
+export function queryReader<Q extends Fields>(query: Q, code: 'invalid-query' | 'invalid-parameter') {
   const readFields = fieldReader(query);
   return (requestContext: RequestContext, context: Omit<FieldContext, 'isForm'>): Values<Q> => {
     // A required parameter without a value is missing.

@@ -2,6 +2,7 @@
 
 import Type, { type TSchema } from 'typebox';
 import * as records from '../domain/schemas.ts';
+import * as reports from './report-schemas.ts';
 
 export const problemSchema = Type.Object(
   {
@@ -56,6 +57,11 @@ export const components: Readonly<Record<string, TSchema>> = {
   WebhookWithSecret: records.webhookWithSecretSchema,
   Delivery: records.deliverySchema,
   LoggedDelivery: records.loggedDeliverySchema,
+  Liability: reports.liabilitySchema,
+  Journal: reports.journalSchema,
+  Aging: reports.agingSchema,
+  Activity: reports.activitySchema,
+  Breakage: reports.breakageSchema,
 };
 
 /**

@@ -8,6 +8,7 @@ import { addCustomerCommands } from './customer.ts';
 import { addDatabaseCommands } from './database.ts';
 import { addDemoCommands } from './demo.ts';
 import { addEmailCommands } from './email.ts';
+import { addReportsCommands } from './reports.ts';
 import { addRestoreCommand } from './restore.ts';
 import { addServeCommand } from './serve.ts';
 import { addSettingsPageCommand } from './settings.ts';
@@ -37,6 +38,7 @@ export function program(): Command {
   addCopyCommand(root);
   addStoreCommands(root);
   addTokenCommands(root);
+  addReportsCommands(root);
   addCustomerCommands(root);
   addWebhookCommands(root);
   addCheckpointCommands(root);

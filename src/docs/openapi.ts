@@ -162,20 +162,26 @@ function closedObject(properties: Readonly<Record<string, object>>): object {
 
 function successOf(documentation: Documentation): Responses {
   const { response, isConditional } = documentation;
-  const { status, description, content } = response;
+  const { status, description, content, alternative } = response;
   const success = {
     description,
     headers: headerReferences(headersOf(documentation)),
-    content:
-      'members' in content
+    content: {
+      ...('members' in content
         ? { 'application/json': { schema: membersSchema(content.members), example: content.example } }
-        : { [content.type]: { schema: { type: 'string' }, example: content.example } },
+        : textContent(content)),
+      ...(alternative && textContent(alternative)),
+    },
   };
   const unchanged = {
     description: 'The client has the current version: `If-None-Match` names it.',
     headers: headerReferences(['ETag', 'X-Request-Id']),
   };
   return { [status]: success, ...(isConditional && { 304: unchanged }) };
+}
+
+function textContent({ type, example }: { readonly type: string; readonly example: string }): object {
+  return { [type]: { schema: { type: 'string' }, example } };
 }
 
 function membersSchema(members: Readonly<Record<string, TSchema>>): object {

@@ -25,6 +25,8 @@ const tagTexts: Readonly<Record<Tag | 'Service', string>> = {
   Verification:
     'Signed checkpoints of the store’s log, and proofs that the log contains an entry of a gift card and that an earlier checkpoint is still valid. docs/verification.md describes what they prove.',
   Events: 'Changes in the store, for systems that poll or follow the stream.',
+  Reports:
+    'The books of a store: what it owes to the holders of its cards, and how that changed. Each report is JSON, or CSV with `format=csv` or `Accept: text/csv`. Days are those of the store’s time zone. A closed day does not change: an entry that was committed after its day was closed counts on the first open day.',
   Webhooks: 'URLs that receive events, and the log of their deliveries.',
   Service:
     'The state of the service. These paths also work at the root of the service, outside the base path.',
@@ -38,7 +40,7 @@ export const scopeTexts: Readonly<Record<Scope, string>> = {
   write_gift_cards: 'Issue and change gift cards.',
   redeem_gift_cards: 'Look up and spend gift cards: for tills, which cannot issue them.',
   read_events: 'Read events.',
-  read_reports: 'Read and create checkpoints.',
+  read_reports: 'Read the reports of the store; read and create checkpoints.',
   manage_webhooks: 'Create and change webhooks.',
   manage_customers: 'Export and erase the personal data of customers.',
 };

@@ -3,6 +3,7 @@
 import type { ErrorsByField } from './fault.ts';
 import { FieldErrors } from './fault.ts';
 import { equal, exceeds, formatMoney, subtract, type Money } from './money.ts';
+import type { Vat } from './vat.ts';
 
 export type Customer = {
   readonly id: number;
@@ -51,6 +52,8 @@ export type Card = CardDetails & {
   readonly orderId: number | null;
   readonly userId: number | null;
   readonly apiClientId: number | null;
+  /** Null: none is recorded. */
+  readonly vat: Vat | null;
 };
 
 /** The changes in an update. Absent fields keep their values. */

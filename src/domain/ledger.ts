@@ -112,6 +112,8 @@ export type Opening = {
   readonly salt: Uint8Array;
   /** The last day of validity with which the card was issued; null: none. */
   readonly expiresOn: string | null;
+  /** The VAT with which the card was issued, as `formatVat` writes it; null: none is recorded. */
+  readonly vat: string | null;
 };
 
 /** A transfer's entry in its card's chain, beyond the transfer's own fields. */
@@ -146,6 +148,7 @@ export function entryContent(transfer: Transfer, { opening, textDigest }: EntryD
     textDigest,
     salt: opening && opening.salt,
     issuedExpiresOn: opening && opening.expiresOn,
+    issuedVat: opening && opening.vat,
   });
 }
 
@@ -170,6 +173,8 @@ export type EntryFields = {
   /** Null in all entries but the first. */
   readonly salt: Uint8Array | null;
   readonly issuedExpiresOn: string | null;
+  /** Of the card, as text; null in all entries but the first. */
+  readonly issuedVat: string | null;
 };
 
 /**
@@ -181,8 +186,7 @@ export function entryText(entry: EntryFields): string {
   const { decimals, code } = entry.currency;
   const amount = formatMinor(entry.amount, decimals);
   const balanceAfter = formatMinor(entry.balanceAfter, decimals);
-  // The second term is reserved for the card's VAT.
-  const terms = entry.salt && `[${quotedOrNull(entry.issuedExpiresOn)},null]`;
+  const terms = entry.salt && `[${quotedOrNull(entry.issuedExpiresOn)},${quotedOrNull(entry.issuedVat)}]`;
   return `["transfer/2",${entry.storeId},${entry.cardId},${entry.sequence},${entry.id},${quoted(entry.kind)},"${amount}",${quoted(code)},${quoted(entry.debit)},${quoted(entry.credit)},"${balanceAfter}",${quoted(entry.actor)},${base64OrNull(entry.textDigest)},${entry.orderId},${entry.holdId},${entry.reverses},${entry.createdAt},${base64OrNull(entry.salt)},${terms}]`;
 }
 

@@ -20,6 +20,7 @@ import type { EmailStatus } from '../domain/card-detail.ts';
 import { matchesRecord, type ReadOnlyField } from '../domain/record.ts';
 import type { Secret } from '../domain/secret.ts';
 import { aboveLimit, isAbove, type Store } from '../domain/store.ts';
+import { formatVat, type Vat } from '../domain/vat.ts';
 import {
   findCardsOf,
   insertCard,
@@ -62,6 +63,8 @@ export type IssueCommand = {
   readonly recipient: EmailAddress | null;
   /** The code that the store chose; null: a random one. */
   readonly code: Secret | null;
+  /** The card's VAT; absent: the store's. */
+  readonly vat?: Vat | null;
   /** The emails of the new card; absent: none. */
   readonly emails?: CardEmails;
 };
@@ -102,9 +105,13 @@ export function* issue(
     orderId: null,
     userId: null,
     apiClientId: command.apiClientId,
+    vat: command.vat === undefined ? store.vat : command.vat,
   };
   const issued = transferOf(ctx, card, { movement: issueOf(value), why: detailsOf(command, now) });
-  const first = openChain(ctx, issued, { issuedExpiresOn: card.expiresOn });
+  const first = openChain(ctx, issued, {
+    issuedExpiresOn: card.expiresOn,
+    issuedVat: card.vat && formatVat(card.vat),
+  });
   yield* insertCard(card, endAt(first));
   const keyedCode = { storeId: store.id, cardId: card.id, code };
   if (!command.code) yield* insertCode(ctx, keyedCode);

@@ -29,6 +29,8 @@ export class ChainWalk {
   // Of the first entry.
   readonly #issued: ScannedInteger[] = [];
   readonly #createdAt: ScannedInteger[] = [];
+  /** The VAT of the cards that were issued with one, by their place. */
+  readonly #vats = new Map<number, string>();
   /** What remains of the amounts of reversed transfers, by their ids. */
   readonly #reversible = new Map<ScannedInteger, ScannedInteger>();
 
@@ -87,6 +89,7 @@ export class ChainWalk {
     if (index === 0) {
       this.#issued[place] = entry.amount;
       this.#createdAt[place] = entry.created_at;
+      if (entry.issued_vat !== null) this.#vats.set(place, entry.issued_vat);
     }
     return problems;
   }
@@ -96,6 +99,7 @@ export class ChainWalk {
     const problems: string[] = [];
     if (card.currency !== this.#currency.code) problems.push('is in another currency');
     if (card.initial_value !== this.#issued[place]) problems.push('was not issued for its initial value');
+    if (card.vat !== (this.#vats.get(place) ?? null)) problems.push('was not issued with its VAT');
     if (this.lengthOf(place) > 0 && card.created_at !== this.#createdAt[place])
       problems.push('was not created at the time of its first transfer');
     if (!this.#isEnd(place, card)) problems.push('has another last transfer than the end of its chain');
@@ -137,7 +141,9 @@ export class ChainWalk {
       if (computed.charCodeAt(at) !== byte) isSame = false;
     }
     if (!isSame || entry.previous_id !== this.#lastIds[place]) return false;
-    return isFirst ? entry.salt !== null : entry.salt === null && entry.issued_expires_on === null;
+    return isFirst
+      ? entry.salt !== null
+      : entry.salt === null && entry.issued_expires_on === null && entry.issued_vat === null;
   }
 }
 
@@ -162,6 +168,7 @@ function contentOf(storeId: number, ofStore: Currency, entry: ScannedTransfer): 
     createdAt: entry.created_at,
     salt: entry.salt,
     issuedExpiresOn: entry.issued_expires_on,
+    issuedVat: entry.issued_vat,
   });
 }
 

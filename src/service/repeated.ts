@@ -148,7 +148,7 @@ function readable<T>(read: () => T): T | undefined {
 
 function cardOf(card: ScannedCard, currency: Currency): Card {
   return {
-    // The record in an event has no names and tags.
+    // The record in an event has no names, tags and VAT.
     ...noDetails,
     storeId: 0,
     id: Number(card.id),
@@ -163,6 +163,7 @@ function cardOf(card: ScannedCard, currency: Currency): Card {
     message: card.message,
     expiresOn: card.expires_on,
     disabledAt: numberOrNull(card.disabled_at),
+    vat: null,
     createdAt: Number(card.created_at),
     lineItemId: numberOrNull(card.line_item_id),
     orderId: numberOrNull(card.order_id),

@@ -6,12 +6,13 @@ import { listStores } from '../storage/store.ts';
 import { countRows, listTables } from '../storage/table.ts';
 import type { DatabaseCheck, Finding, StoreCheck, Verifying } from './check.ts';
 import { verifyLedger, type StoreTotals } from './ledger-check.ts';
+import { checkBooks } from './books-audit.ts';
 import { checkKeyedRecords, checkReferences, checkStores } from './reference-checks.ts';
 import { checkChanges } from './verify-changes.ts';
 import { checkLog } from './verify-log.ts';
 
 /** Checks of each store, after its ledger. */
-const storeChecks: readonly StoreCheck[] = [checkChanges, checkLog];
+const storeChecks: readonly StoreCheck[] = [checkChanges, checkLog, checkBooks];
 
 /** Checks of all stores at once, after those of each store. */
 const databaseChecks: readonly DatabaseCheck[] = [checkReferences, checkStores, checkKeyedRecords];

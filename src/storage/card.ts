@@ -2,6 +2,7 @@
 
 import type { Card } from '../domain/card.ts';
 import type { EmailAddress } from '../domain/email-address.ts';
+import { formatVat, readVat } from '../domain/vat.ts';
 import {
   money,
   columns,
@@ -64,6 +65,11 @@ const cards = columns({
   order_id: integerOrNull('orderId'),
   user_id: integerOrNull('userId'),
   api_client_id: integerOrNull('apiClientId'),
+  vat: {
+    field: 'vat',
+    read: (stored: string | null) => (stored === null ? null : readVat(stored)),
+    write: ({ vat }: Card) => vat && formatVat(vat),
+  },
   ...changeable,
 });
 

@@ -41,8 +41,8 @@ function* transferChain(key: CardKey, { after, limit, newestMax }: ChainRequest)
     listChainAfter(key, { after, limit }),
     listTransfersBefore(key, { before: null, limit: newestMax }),
   );
-  const entries = listed.map(({ transfer, salt, issuedExpiresOn, textDigest, hash }) => {
-    const opening = salt && { salt, expiresOn: issuedExpiresOn };
+  const entries = listed.map(({ transfer, salt, issuedExpiresOn, issuedVat, textDigest, hash }) => {
+    const opening = salt && { salt, expiresOn: issuedExpiresOn, vat: issuedVat };
     return { content: entryContent(transfer, { opening, textDigest }), hash };
   });
   return chainOf('transfers', entries, newest);

@@ -25,6 +25,7 @@ export type ScannedTransfer = {
   readonly created_at: ScannedInteger;
   readonly salt: Uint8Array | null;
   readonly issued_expires_on: string | null;
+  readonly issued_vat: string | null;
   readonly text_salt: Uint8Array | null;
   readonly text_digest: Uint8Array | null;
   readonly hash: Uint8Array;
@@ -35,7 +36,7 @@ export type ScannedTransfer = {
 const scanned = fragment`
   t.id, t.card_id, t.sequence, t.previous_id, t.kind, t.amount, t.currency, t.debit_account, t.credit_account,
   t.balance_after, t.actor, t.reference, t.note, t.order_id, t.hold_id, t.reverses, t.created_at, t.salt,
-  t.issued_expires_on, t.text_salt, t.text_digest, t.hash,
+  t.issued_expires_on, t.issued_vat, t.text_salt, t.text_digest, t.hash,
   case when t.reverses is not null then (
     select o.amount from transfers o
     where o.store_id = t.store_id and o.id = t.reverses and o.card_id = t.card_id and o.sequence < t.sequence
@@ -65,6 +66,7 @@ export type ScannedCard = {
   readonly order_id: ScannedInteger | null;
   readonly user_id: ScannedInteger | null;
   readonly api_client_id: ScannedInteger | null;
+  readonly vat: string | null;
   readonly expired_event_day: string | null;
   readonly expiring_soon_event_day: string | null;
   /** The last version whose event was erased after its retention; null: none. */
@@ -90,7 +92,7 @@ export function* scanCards(
     select g.id, g.version, g.currency, g.initial_value, g.balance, g.held, cast(g.code_lookup as text) as code_lookup,
       g.last_characters, g.customer_id, nullif(c.email, '') as customer_email, g.recipient_id, nullif(r.email, '') as recipient_email,
       g.note, g.message, g.expires_on, g.disabled_at, g.created_at, g.line_item_id, g.order_id, g.user_id,
-      g.api_client_id, g.expired_event_day, g.expiring_soon_event_day, g.erased_event_version, g.last_transfer_id, g.chain_length,
+      g.api_client_id, g.vat, g.expired_event_day, g.expiring_soon_event_day, g.erased_event_version, g.last_transfer_id, g.chain_length,
       g.chain_hash
     from gift_cards g
     left join customers c on c.store_id = g.store_id and c.id = g.customer_id

@@ -61,6 +61,8 @@ type FragmentName =
   | 'commit order'
   | 'last committed first'
   | 'final order'
+  | 'newest transaction'
+  | 'oldest transaction'
   | 'catalog columns'
   | 'catalog references'
   | 'position'
@@ -97,6 +99,12 @@ export const lastCommittedFirst = ofEngine('last committed first');
 
 /** A condition on events: later commits cannot insert an event before this one in commit order. */
 export const hasFinalOrder = ofEngine('final order');
+
+/** A number that all transactions that are open when the statement begins are below. */
+export const newestTransaction = ofEngine('newest transaction');
+
+/** The lowest number of an open transaction. */
+export const oldestTransaction = ofEngine('oldest transaction');
 
 /** In `from`: the columns of all tables, with `table_name`, `column_name` and `key_place` (from 1; 0: not in the key). */
 export const catalogColumns = ofEngine('catalog columns');

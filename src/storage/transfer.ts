@@ -55,6 +55,7 @@ const entries = columns({
   previous_id: integerOrNull('previousId'),
   salt: bytesOrNull('salt'),
   issued_expires_on: textOrNull('issuedExpiresOn'),
+  issued_vat: textOrNull('issuedVat'),
   text_salt: bytesOrNull('textSalt'),
   text_digest: bytesOrNull('textDigest'),
   hash: bytes('hash'),
@@ -73,6 +74,8 @@ export type Entry = {
   readonly salt: Uint8Array | null;
   /** The day until which the card was valid when it was issued; null also in all entries but the first. */
   readonly issuedExpiresOn: string | null;
+  /** The VAT with which the card was issued; null also in all entries but the first. */
+  readonly issuedVat: string | null;
   /** 16 random bytes; null if there is no reference or note, or if they were erased. */
   readonly textSalt: Uint8Array | null;
   /** What the hash covers of the reference and note; null if there never was one. */
@@ -88,9 +91,14 @@ const saltLength = 16;
 export function chainHash(
   previous: Uint8Array,
   transfer: Transfer,
-  { salt, issuedExpiresOn, textDigest }: Pick<Entry, 'salt' | 'issuedExpiresOn' | 'textDigest'>,
+  {
+    salt,
+    issuedExpiresOn,
+    issuedVat,
+    textDigest,
+  }: Pick<Entry, 'salt' | 'issuedExpiresOn' | 'issuedVat' | 'textDigest'>,
 ): Uint8Array {
-  const opening: Opening | null = salt && { salt, expiresOn: issuedExpiresOn };
+  const opening: Opening | null = salt && { salt, expiresOn: issuedExpiresOn, vat: issuedVat };
   return Buffer.from(entryHash(previous, entryContent(transfer, { opening, textDigest })), 'latin1');
 }
 
@@ -124,9 +132,9 @@ export function endAt({ transfer, hash }: ChainedTransfer): ChainEnd {
 export function openChain(
   ctx: Context,
   written: NewTransfer,
-  { issuedExpiresOn }: Pick<Entry, 'issuedExpiresOn'>,
+  terms: Pick<Entry, 'issuedExpiresOn' | 'issuedVat'>,
 ): ChainedTransfer {
-  const opening = { salt: ctx.random.bytes(saltLength), issuedExpiresOn };
+  const opening = { salt: ctx.random.bytes(saltLength), ...terms };
   return chained(ctx, written, { end: null, opening });
 }
 
@@ -148,7 +156,7 @@ function chained(
     opening,
   }: {
     readonly end: ChainEnd | null;
-    readonly opening: Pick<Entry, 'salt' | 'issuedExpiresOn'> | null;
+    readonly opening: Pick<Entry, 'salt' | 'issuedExpiresOn' | 'issuedVat'> | null;
   },
 ): ChainedTransfer {
   const transfer: Transfer = { ...written, id: ctx.random.id(), sequence: (end?.sequence ?? 0) + 1 };
@@ -156,6 +164,7 @@ function chained(
   const details = {
     salt: opening?.salt ?? null,
     issuedExpiresOn: opening?.issuedExpiresOn ?? null,
+    issuedVat: opening?.issuedVat ?? null,
     textDigest: textSalt && textDigestOf(textSalt, transfer),
   };
   const hash = chainHash(end?.hash ?? chainStart, transfer, details);

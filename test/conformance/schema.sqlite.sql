@@ -245,7 +245,7 @@ CREATE TABLE "gift_cards" (
   expired_event_day text,
   expiring_soon_event_day text, sender_name text, recipient_name text, tags text, last_change_id integer, change_count integer not null default 0
   check ((change_count = 0) = (last_change_id is null) and change_count >= 0), change_hash blob
-  check ((change_hash is null) = (last_change_id is null) and (change_hash is null or length(change_hash) = 32)), erased_event_version integer check (erased_event_version >= 1),
+  check ((change_hash is null) = (last_change_id is null) and (change_hash is null or length(change_hash) = 32)), vat text, erased_event_version integer check (erased_event_version >= 1),
   primary key (store_id, id),
   check (held <= balance),
   foreign key (store_id, customer_id) references customers (store_id, id),
@@ -294,6 +294,18 @@ CREATE TABLE key_checks (
   key_id text primary key,
   digest blob not null check (length(digest) = 32),
   created_at integer not null
+) strict, without rowid;
+
+CREATE TABLE late_entries (
+  store_id integer not null,
+  -- Of a transfer, or of a change of a card.
+  id integer not null check (id > 0),
+  card_id integer not null,
+  created_at integer not null,
+  -- The day in whose sums it is; null: not yet in any.
+  day text check (length(day) = 10),
+  primary key (store_id, id),
+  foreign key (store_id, card_id) references gift_cards (store_id, id)
 ) strict, without rowid;
 
 CREATE TABLE log_backfills (
@@ -361,6 +373,19 @@ CREATE TABLE schema_migrations (
 
 CREATE TABLE sqlite_stat1(tbl,idx,stat);
 
+CREATE TABLE store_ages (
+  store_id integer not null references stores (id),
+  currency text not null check (length(currency) = 3),
+  issued text not null check (length(issued) = 7),
+  -- A month, or the day that is being closed.
+  month text not null check (length(month) = 7 or length(month) = 10),
+  bucket text not null check (bucket = 'active' or bucket = 'expired' or bucket = 'disabled'),
+  raised integer not null,
+  lowered integer not null,
+  cards integer not null,
+  primary key (store_id, currency, issued, month, bucket)
+) strict, without rowid;
+
 CREATE TABLE store_changes (
   store_id integer not null references stores (id),
   id integer not null check (id > 0),
@@ -371,6 +396,43 @@ CREATE TABLE store_changes (
   created_at integer not null,
   primary key (store_id, id)
 ) strict;
+
+CREATE TABLE store_closings (
+  store_id integer not null references stores (id),
+  day text not null check (length(day) = 10),
+  -- Instants, because days have 23 to 25 hours, and a change of the time zone makes one longer or shorter.
+  from_at integer not null,
+  until_at integer not null check (until_at > from_at),
+  -- What is summed next: a part, and the last entry or card of it that is done.
+  part text not null check (part in ('late', 'late_transfers', 'transfers', 'cards', 'closed')),
+  done_id integer not null,
+  closed_at integer check ((closed_at is not null) = (part = 'closed')),
+  -- The size of the store's log when the day was closed.
+  log_size integer,
+  primary key (store_id, day),
+  unique (store_id, from_at)
+) strict, without rowid;
+
+CREATE TABLE store_days (
+  store_id integer not null references stores (id),
+  currency text not null check (length(currency) = 3),
+  day text not null check (length(day) = 10),
+  -- The kind of the transfers, or expire, unexpire, disable or enable.
+  kind text not null,
+  -- What the card was then: active, expired or disabled.
+  bucket text not null check (bucket = 'active' or bucket = 'expired' or bucket = 'disabled'),
+  -- The other account of the transfers; empty for a move between buckets.
+  account text not null,
+  actor text not null,
+  vat text not null,
+  -- The number of transfers, or of cards that move.
+  entries integer not null,
+  raised integer not null,
+  lowered integer not null,
+  -- The change of the number of cards in the bucket.
+  cards integer not null,
+  primary key (store_id, currency, day, kind, bucket, account, actor, vat)
+) strict, without rowid;
 
 CREATE TABLE stores (
   id integer primary key check (id > 0),
@@ -390,7 +452,7 @@ CREATE TABLE stores (
   demonstration integer not null check (demonstration in (0, 1)),
   created_at integer not null,
   updated_at integer not null, lookup_failures_per_hour integer
-  check (lookup_failures_per_hour between 1 and 100000), changes_from integer,
+  check (lookup_failures_per_hour between 1 and 100000), changes_from integer, vat text, account_names text check (account_names is null or json_type(account_names) = 'object'),
   check (require_signature = 0 or proxy_secret is not null)
 ) strict;
 
@@ -434,7 +496,7 @@ CREATE TABLE "transfers" (
   -- SHA-256 of text_salt, reference and note.
   text_digest blob check (length(text_digest) = 32),
   -- SHA-256 of the previous hash in the card's chain, and the content of the entry.
-  hash blob not null check (length(hash) = 32),
+  hash blob not null check (length(hash) = 32), issued_vat text check (sequence = 1 or issued_vat is null),
   primary key (store_id, id),
   foreign key (store_id, card_id) references gift_cards (store_id, id),
   -- Each transfer moves money between the card and one system account.
@@ -563,6 +625,10 @@ CREATE INDEX idempotency_records_by_age on idempotency_records (created_at);
 CREATE INDEX idempotency_records_in_clear on idempotency_records (store_id, key_digest)
   where length(key_digest) <> 16;
 
+CREATE INDEX late_entries_by_card on late_entries (store_id, card_id);
+
+CREATE INDEX late_entries_by_day on late_entries (store_id, day);
+
 CREATE INDEX log_pages_by_id on log_pages (store_id, highest_id, place, lowest_id);
 
 CREATE INDEX lookup_throttle_by_refill on lookup_throttle (refilled_at);
@@ -573,6 +639,17 @@ CREATE INDEX transfers_by_reversed on transfers (store_id, reverses) where rever
 
 CREATE INDEX webhook_deliveries_due on webhook_deliveries (store_id, webhook_id, next_at)
   where next_at is not null;
+
+CREATE TRIGGER card_changes_are_late after insert on card_changes
+when new.id / 4096 + 1735689600000 not between new.created_at - 300000 and new.created_at + 300000
+  or new.created_at < (
+    select until_at from store_closings where store_id = new.store_id order by day desc limit 1
+  )
+begin
+  insert into late_entries (store_id, id, card_id, created_at)
+  select new.store_id, new.id, new.card_id, new.created_at
+  where not exists (select 1 from copies where state = 'copying');
+end;
 
 CREATE TRIGGER card_changes_are_not_deleted before delete on card_changes
 begin select raise(abort, 'changes of gift cards are append-only'); end;
@@ -658,6 +735,9 @@ begin select raise(abort, 'a used code stays used'); end;
 CREATE TRIGGER cards_are_not_deleted before delete on gift_cards
 begin select raise(abort, 'gift cards are never deleted'); end;
 
+CREATE TRIGGER cards_keep_their_vat before update of vat on gift_cards when old.vat is not new.vat
+begin select raise(abort, 'what a gift card was issued with does not change'); end;
+
 CREATE TRIGGER cards_keep_what_was_issued
 before update of store_id, id, currency, initial_value, created_at, api_client_id on gift_cards
 when old.store_id <> new.store_id or old.id <> new.id or old.currency <> new.currency
@@ -679,6 +759,13 @@ begin select raise(abort, 'a closed hold stays closed'); end;
 
 CREATE TRIGGER holds_are_not_deleted before delete on holds
 begin select raise(abort, 'holds are never deleted'); end;
+
+CREATE TRIGGER late_entries_are_not_deleted before delete on late_entries
+begin select raise(abort, 'a closed day does not change'); end;
+
+CREATE TRIGGER late_entries_keep_their_day before update on late_entries
+when old.day is not null or old.id <> new.id or old.card_id <> new.card_id or old.created_at <> new.created_at
+begin select raise(abort, 'a closed day does not change'); end;
 
 CREATE TRIGGER log_pages_are_not_deleted before delete on log_pages
 begin select raise(abort, 'a log only grows'); end;
@@ -706,6 +793,21 @@ begin select raise(abort, 'changes of stores are append-only'); end;
 
 CREATE TRIGGER store_changes_are_not_updated before update on store_changes
 begin select raise(abort, 'changes of stores are append-only'); end;
+
+CREATE TRIGGER closed_days_keep_their_time before update on store_closings
+when old.part = 'closed' or old.from_at <> new.from_at or old.until_at <> new.until_at or old.day <> new.day
+begin select raise(abort, 'a closed day does not change'); end;
+
+CREATE TRIGGER transfers_are_late after insert on transfers
+when new.id / 4096 + 1735689600000 not between new.created_at - 300000 and new.created_at + 300000
+  or new.created_at < (
+    select until_at from store_closings where store_id = new.store_id order by day desc limit 1
+  )
+begin
+  insert into late_entries (store_id, id, card_id, created_at)
+  select new.store_id, new.id, new.card_id, new.created_at
+  where not exists (select 1 from copies where state = 'copying');
+end;
 
 CREATE TRIGGER transfers_are_not_deleted before delete on transfers
 begin select raise(abort, 'transfers are append-only'); end;
@@ -741,3 +843,7 @@ begin
   select raise(abort, 'a transfer must follow the last transfer of its card')
   where changes() = 0 and not exists (select 1 from copies where state = 'copying');
 end;
+
+CREATE TRIGGER transfers_keep_their_vat before update of issued_vat on transfers
+when old.issued_vat is not new.issued_vat
+begin select raise(abort, 'transfers are append-only'); end;

@@ -5,6 +5,7 @@
 
 import { suite } from 'node:test';
 import type { StorageFactory } from '../support/database.ts';
+import { testBooks } from './books.ts';
 import { testAccess } from './access.ts';
 import { testCards } from './cards.ts';
 import { testCardChanges } from './card-changes.ts';
@@ -49,6 +50,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: verify, changes`, () => testVerifiedChanges(factory));
   suite(`${name}: logs and checkpoints`, () => testLog(factory));
   suite(`${name}: events`, () => testEvents(factory));
+  suite(`${name}: books`, () => testBooks(factory));
   suite(`${name}: emails`, () => testEmails(factory));
   suite(`${name}: webhooks`, () => testWebhooks(factory));
 }

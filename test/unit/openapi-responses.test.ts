@@ -30,6 +30,7 @@ import {
   walk,
   type Json,
 } from './openapi-document.ts';
+import { operations } from '../../src/api/index.ts';
 import { expectedOperations } from './openapi-expected.ts';
 import { amount, cardWith, holdWith, emailWith, transferWith, sameIds } from './samples.ts';
 
@@ -91,8 +92,18 @@ const historyEntry: HistoryEntry = {
   changes: [{ field: 'note', old: null, new: 'Tulips' }],
 };
 
+/** The documented example of a report. */
+function exampleOf(name: string): Json {
+  const operation = operations.find(({ id }) => id === `report${name}`) ?? assert.fail(name);
+  const { example } = operation.documentation.response.content as { readonly example: Record<string, Json> };
+  return example[name.toLowerCase()] ?? assert.fail(name);
+}
+
 /** A sample of each kind of record as the service sends it. */
 const shown: Readonly<Record<string, Json>> = {
+  ...Object.fromEntries(
+    ['Liability', 'Journal', 'Aging', 'Activity', 'Breakage'].map((name) => [name, exampleOf(name)]),
+  ),
   GiftCard: plain,
   IssuedGiftCard: { ...plain, code: 'q2m8xk4w9c0d7f3k' },
   GiftCardBalance: { ...balanceRecordOf(cardWith(), '2026-03-15') },

@@ -139,6 +139,11 @@ test('the operations and four pages are documented with unique names', () => {
       'redeemGiftCard post /gift_card/redeem',
       'redeliverEvent post /events/{event_id}/redeliver',
       'reenableGiftCard post /gift_card/{gift_card_id}/undo',
+      'reportActivity get /reports/activity',
+      'reportAging get /reports/aging',
+      'reportBreakage get /reports/breakage',
+      'reportJournal get /reports/journal',
+      'reportLiability get /reports/liability',
       'retrieveBalance get /gift_card/{gift_card_id}/balance',
       'retrieveCustomer get /customers/{customer_id}',
       'retrieveDelivery get /webhooks/{webhook_id}/deliveries/{event_id}',
@@ -195,7 +200,7 @@ test('every operation has a case here, and writes support dry runs', () => {
     Object.keys(expectations),
     operations.map(({ id }) => id),
   );
-  assert.equal(operations.length, 47);
+  assert.equal(operations.length, 55);
   for (const { id, query, method } of operations) {
     const isReading = method === 'GET' || id === 'lookUpGiftCard';
     assert.equal(query.includes('dry_run'), !isReading, id);

@@ -98,6 +98,10 @@ const anySent = fc.oneof(
       'USD',
       'usd',
       'JPY',
+      'single_purpose',
+      'multi_purpose',
+      '19',
+      '8.10',
       undefined,
     ),
     weight: 2,
@@ -109,7 +113,7 @@ test('the test covers every parameter', () => {
     'amount', 'balance', 'cardTags', 'code', 'currency', 'customersEmail', 'disable', 'email', 'eraseNotes', 'expectedCurrency', 'expiresIn', 'expiresOn', 'expiresOnOrLater',
     'initialValue', 'message', 'note', 'notify', 'optionalAmount', 'orderId', 'partial', 'paused',
     'recipientEmail', 'recipientName', 'reference', 'releaseHolds', 'requiredCode', 'searchedCharacters', 'searchedEmail', 'sendOn', 'senderName', 'storefrontCustomerId',
-    'webhookEvents',
+    'vatKind', 'vatRate', 'webhookEvents',
     'webhookId', 'webhookUrl',
   ]); // prettier-ignore
 });

@@ -79,6 +79,8 @@ export const postgresDialect: Dialect = {
     'last committed first': 'transaction_id desc, id desc',
     // An open transaction can still commit an event with a lower number than existing events.
     'final order': 'transaction_id < pg_snapshot_xmin(pg_current_snapshot())::text::bigint',
+    'newest transaction': 'pg_snapshot_xmax(pg_current_snapshot())::text::bigint',
+    'oldest transaction': 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint',
     'catalog columns': `(
       select t.relname::text as table_name, a.attname::text as column_name,
         coalesce(array_position(k.conkey, a.attnum), 0)::bigint as key_place

@@ -153,6 +153,8 @@ export const sqliteDialect: Dialect = {
     'commit order': 'id',
     'last committed first': 'id desc',
     'final order': 'true',
+    'newest transaction': '0',
+    'oldest transaction': '0',
     'catalog columns': `(
       select t.name as table_name, c.name as column_name, c.pk as key_place
       from sqlite_schema t, pragma_table_info(t.name) c
