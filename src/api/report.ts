@@ -40,7 +40,7 @@ function parseInstant(value: string): number | undefined {
   }
 }
 
-export const asOf = field<ReportMoment>(
+export const reportMoment = field<ReportMoment>(
   Type.String({
     pattern: asOfPattern,
     description:

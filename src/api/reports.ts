@@ -27,7 +27,7 @@ import {
   journalSchema,
   liabilitySchema,
 } from './report-schemas.ts';
-import { asOf, assertRange, daysOfReport, report, type ReportMoment } from './report.ts';
+import { reportMoment, assertRange, daysOfReport, report, type ReportMoment } from './report.ts';
 import { readAgesUntil, readHeldAt, readSumsOfDays, readSumsUntil, type SumsSource } from './report-sums.ts';
 
 function amountsOf(store: Store) {
@@ -83,7 +83,7 @@ export const reportLiability = report({
   summary: 'Report the liability',
   description:
     'Returns what the store owes to the holders of its cards at a moment: `outstanding` is `issued` + `topped_up` − `redeemed` + `refunded` + `adjusted`, and also `available` + `on_hold` + `expired` + `disabled`. The reversal of a top-up lowers `topped_up`; the reversal of a redemption is `refunded`.',
-  query: { as_of: asOf },
+  query: { as_of: reportMoment },
   member: 'liability',
   schema: liabilitySchema,
   example: liabilityExample,
@@ -230,7 +230,7 @@ export const reportAging = report({
   summary: 'Report the liability by age',
   description:
     'Returns what the store owes at a moment by the month in which the cards were issued. `active` includes amounts on hold.',
-  query: { as_of: asOf },
+  query: { as_of: reportMoment },
   member: 'aging',
   schema: agingSchema,
   example: { as_of: '2026-06-30', currency: 'USD', outstanding: '150.00', months: [agingExample] },

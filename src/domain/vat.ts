@@ -26,7 +26,7 @@ export function parseVatRate(value: unknown): Parsed<string> {
   const error = 'must be a percentage from 0 to 100 with at most 3 decimals, such as "19" or "8.1"';
   if (typeof value !== 'string' || value.length > 8 || !rateForm.test(value)) return rejected(error);
   const [whole = '', decimals = ''] = value.split('.');
-  const kept = decimals.replace(/0+$/, '');
+  const kept = decimals.replace(/0{1,3}$/, '');
   if (whole === '100' && kept !== '') return rejected(error);
   return accepted(kept === '' ? whole : `${whole}.${kept}`);
 }

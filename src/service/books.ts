@@ -30,7 +30,7 @@ import {
   insertClosing,
   listCardsDisabled,
   listCardsWithExpiry,
-  listChain,
+  listCardEntries,
   listClosedDays,
   listLateEntries,
   listMonths,
@@ -167,7 +167,7 @@ export function* sumMoves(books: Books, sums: Sums, cardIds: readonly number[]):
   for (const cardId of cardIds) {
     const card = yield* loadSummedCard(books, cardId);
     if (!card) continue;
-    const chain = yield* listChain(store, cardId);
+    const chain = yield* listCardEntries(store, cardId);
     const transfers = chain.flatMap((transfer) => summedTransferOf(period, transfer, transfer.late) ?? []);
     sums.addMoves(card, transfers, transitionsOf(card, period.days, period.before));
   }

@@ -331,7 +331,7 @@ export function* findCardTerms({ storeId, cardId }: CardKey): Script<CardTerms |
 }
 
 /** Returns all transfers of a card. */
-export function* listChain(
+export function* listCardEntries(
   { id: storeId, currency }: StoreKey,
   cardId: number,
 ): Script<readonly ChainTransfer[]> {

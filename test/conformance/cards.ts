@@ -57,6 +57,7 @@ export function testCards(factory: StorageFactory): void {
         orderId: null,
         userId: null,
         apiClientId: 7,
+        vat: null,
       },
     );
     const transfers = await storage.read(() =>

@@ -39,6 +39,7 @@ const ofChange = /^the hash of change \d+ does not match its content$/;
 const lastChange = /^has another last change than the end of its chain$/;
 const unchangedName =
   'The change of a name or tag is compared with the card. One that never changed is not repeated anywhere.';
+const orderOfCommits = 'It is the order of the commits on this server, and is not copied.';
 const ofHold = /^has holds that differ from their events$/;
 
 export const tables: Readonly<Record<string, TableCase>> = {
@@ -68,9 +69,11 @@ export const tables: Readonly<Record<string, TableCase>> = {
       created_at: { finds: hash },
       salt: { finds: hash, insteadOfNull: bytes(16) },
       issued_expires_on: { finds: hash, insteadOfNull: '2030-01-01' },
+      issued_vat: { finds: hash, insteadOfNull: 'multi_purpose' },
       text_salt: { finds: /^the reference or note of transfer \d+ was changed$/, insteadOfNull: bytes(16) },
       text_digest: { finds: hash, insteadOfNull: bytes(32) },
       hash: { finds: hash },
+      transaction_id: { unverified: orderOfCommits },
     },
   },
   gift_cards: {
@@ -105,6 +108,7 @@ export const tables: Readonly<Record<string, TableCase>> = {
       order_id: { finds: ofRecord, insteadOfNull: 7n },
       user_id: { finds: ofRecord, insteadOfNull: 7n },
       api_client_id: { finds: ofRecord, insteadOfNull: 7n },
+      vat: { finds: /^was not issued with its VAT$/, insteadOfNull: 'multi_purpose' },
       last_transfer_id: { finds: /^has another last transfer than the end of its chain$/ },
       chain_length: { finds: /^has another last transfer than the end of its chain$/ },
       chain_hash: { finds: /^has another last transfer than the end of its chain$/ },
@@ -150,6 +154,7 @@ export const tables: Readonly<Record<string, TableCase>> = {
       },
       salt: { finds: ofChange, insteadOfNull: bytes(16) },
       hash: { finds: ofChange },
+      transaction_id: { unverified: orderOfCommits },
     },
   },
   holds: {
@@ -208,7 +213,7 @@ export const tables: Readonly<Record<string, TableCase>> = {
         unverified: 'It is the time of a message to receivers. The time of an entry is in its chain.',
       },
       data: { finds: /^event \d+ cannot be read$/ },
-      transaction_id: { unverified: 'It is the order of the commits on this server, and is not copied.' },
+      transaction_id: { unverified: orderOfCommits },
     },
   },
 };
@@ -232,6 +237,18 @@ export const otherTables: Readonly<Record<string, string>> = {
   webhook_attempts: 'A log of deliveries, which expires. Its deliveries must exist.',
   webhook_deliveries: 'A queue. Its webhooks and events must exist.',
   webhooks: 'Settings of a store.',
+  store_closings: 'Its days are compared with the sums of the transfers. `conformance/books.ts` changes it.',
+  store_days: 'Compared with the sums of the transfers. `conformance/books.ts` changes it.',
+  store_ages: 'Compared with the sums of the transfers. `conformance/books.ts` changes it.',
+  late_entries: 'The day of a late transfer changes the sums of two days, which are compared.',
+  logs: 'Compared with the entries. `conformance/log.ts` changes it.',
+  log_pages: 'Compared with the entries. `conformance/log.ts` changes it.',
+  log_subtrees: 'Compared with the entries. `conformance/log.ts` changes it.',
+  checkpoints: 'Compared with the log. `conformance/log.ts` changes it.',
+  checkpoint_keys: 'Compared with the signatures of checkpoints. `conformance/log.ts` changes it.',
+  log_cursors: 'How far entries were appended on this server. A wrong one appends what is missing.',
+  log_backfills: 'How far entries were appended again on this server.',
+  log_turn: 'A lock.',
   heartbeat: 'The time of the last start.',
   copies: 'The state of a copy.',
   schema_migrations: 'Each command compares it with its migrations.',

@@ -20,6 +20,7 @@ function trailsOf(version: number, balances: readonly bigint[]): CardTrails {
     held: 0,
     code_lookup: null,
     last_characters: 'abcd',
+    vat: null,
     customer_id: null,
     customer_email: null,
     recipient_id: null,
