@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { verifyLedger } from '../../examples/verify-ledger.ts';
+import { setTimeout as wait } from 'node:timers/promises';
 import { readDatabaseConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
+import { closeDays } from '../../src/jobs.ts';
 import { scopes } from '../../src/domain/store.ts';
 import { issue } from '../../src/service/card.ts';
 import { debit } from '../../src/service/spend.ts';
@@ -59,6 +61,21 @@ type SampleDatabase = {
   readonly creation: { readonly json: unknown; readonly response: unknown };
 };
 
+/** The records in responses. */
+type Received = {
+  readonly gift_card: GiftCard & { readonly code: string };
+  readonly transaction: { readonly id: number };
+  readonly hold: { readonly id: number };
+  readonly erasure: { readonly completed_at: string | null };
+};
+
+type Send = (
+  line: string,
+  json?: unknown,
+  headers?: Readonly<Record<string, string>>,
+  as?: string,
+) => Promise<Received>;
+
 const idempotent = { 'idempotency-key': 'order-1017 ✓' };
 
 /**
@@ -73,15 +90,11 @@ export async function makeSampleDatabase(home: Home): Promise<SampleDatabase> {
   const [{ token }, old, { token: other }] = [await tokenFor(domain), await tokenFor(domain), await tokenFor('tea.example')];
   await home.json('token', 'revoke', '--store', domain, String(old.id));
   const service = await home.serve();
-  const send = async (line: string, json?: unknown, headers: Readonly<Record<string, string>> = {}, as = token) => {
+  const send: Send = async (line, json, headers = {}, as = token) => {
     const [method = '', path = ''] = line.split(' ');
     const response = await exchange(service, { method, path, json, headers, token: as });
     assert.ok(response.status < 300, `${line}: ${JSON.stringify(response)}`);
-    return response.json as {
-      readonly gift_card: GiftCard & { readonly code: string };
-      readonly transaction: { readonly id: number };
-      readonly hold: { readonly id: number };
-    };
+    return response.json as Received;
   };
   const json = {
     initial_value: '125.50', email: 'Käthe@exämple.com', recipient_email: 'grace@example.com', expires_on: '2099-12-31',
@@ -107,8 +120,10 @@ export async function makeSampleDatabase(home: Home): Promise<SampleDatabase> {
   await send('POST /checkpoints');
   const missed = await ask(`${service.url}/gift_card?last_characters=zzzz&email=unknown@example.com`, { token });
   assert.equal(missed.status, 404);
+  await eraseCustomer(send);
   await service.stop();
   const [expired, hold4] = await expireThings(home);
+  await closePastDays(home, expired);
   await home.json('store', 'update', domain, '--mail-name', 'Blüten & Co.', '--mail-language', 'de');
   await home.json('store', 'update', 'tea.example', '--time-zone', 'Asia/Seoul');
   await deliverThings(home, id);
@@ -119,6 +134,32 @@ export async function makeSampleDatabase(home: Home): Promise<SampleDatabase> {
     creation: { json, response: creation },
   };
 } // prettier-ignore
+
+/** A customer whose personal data was erased. */
+async function eraseCustomer(send: Send): Promise<void> {
+  const { gift_card: card } = await send('POST /gift_card', { initial_value: 5, email: 'left@example.com' });
+  const path = `/customers/${String(card['customer_id'])}`;
+  await send(`POST ${path}/erase`);
+  const deadline = performance.now() + 30_000;
+  while ((await send(`GET ${path}/erasure`)).erasure.completed_at === null) {
+    assert.ok(performance.now() < deadline, 'the customer was not erased');
+    await wait(50);
+  }
+}
+
+/** Four closed days of the past, and a debit that was committed after its day was closed. */
+async function closePastDays(home: Home, publicId: number): Promise<void> {
+  const cardId = internalIdOf(home.keysFile, publicId);
+  const config = readDatabaseConfig({ DATABASE_URL: `file:${fileOf(home)}` });
+  const clock = manualClock(Date.UTC(2026, 0, 5, 12));
+  await using database = await openDatabase(config, { prepare: false, clock });
+  const { ctx, storage } = database;
+  await closeDays(database, 100);
+  clock.advance(-3 * 24 * 60 * 60 * 1_000);
+  const { store } = await storage.read(() => requireStore(domain));
+  const spent = { store, cardId, actor: 'test', reference: null, note: null, orderId: null, versions: null };
+  await storage.write(() => debit(ctx, { ...spent, amount: money('1', 'EUR'), partial: false }));
+}
 
 /** An expired card of the past, with an expired hold. */
 async function expireThings(home: Home): Promise<readonly [card: number, hold: number]> {
