@@ -8,6 +8,7 @@ import type { Metrics } from './http/metrics.ts';
 import type { RetiredCodeUses } from './http/retired-codes.ts';
 import type { TokenUses } from './http/token-last-used.ts';
 import type { Retention } from './retention.ts';
+import { Fault } from './domain/fault.ts';
 import { recordTokenUses } from './service/caller.ts';
 import { shownId } from './domain/public-id.ts';
 import {
@@ -48,7 +49,7 @@ import type { Store } from './domain/store.ts';
 import { listWebhookPlaces, type WebhookPlace } from './storage/webhook.ts';
 
 export type Background = {
-  /** Stops the timers, then writes a heartbeat, the last token uses and the last uses of replaced codes. */
+  /** Waits for the statements of running jobs, then writes a heartbeat, the last token uses and the last uses of replaced codes. */
   stop(): Promise<void>;
 };
 
@@ -64,16 +65,19 @@ export function startBackground(options: {
   readonly canSend: boolean;
   readonly logger: FastifyBaseLogger;
 }): Background {
-  const { database, limits, retention, guard, logger } = options;
-  const { ctx, storage } = database;
+  const { limits, retention, guard, logger } = options;
+  const { ctx, storage: unstopped } = options.database;
+  let isStopping = false;
+  const storage = stoppable(unstopped, () => isStopping);
+  const database = { ...options.database, storage };
 
   const recordUses = async (): Promise<void> => {
     const uses = options.tokenUses.take();
-    if (uses.length > 0) await storage.write(() => recordTokenUses(uses));
+    if (uses.length > 0) await unstopped.write(() => recordTokenUses(uses));
   };
   const publishRetiredUses = async (): Promise<void> => {
     const uses = options.retiredCodeUses.take();
-    if (uses.length > 0) await storage.write(() => recordRetiredCodeUses(ctx, uses));
+    if (uses.length > 0) await unstopped.write(() => recordRetiredCodeUses(ctx, uses));
   };
   const ofDeliveries = { deliveriesMs: retention.deliveriesMs, limit: limits.upkeepRowsMax };
   const erase = async (): Promise<void> => {
@@ -144,33 +148,36 @@ export function startBackground(options: {
     }
   };
   const recordHeartbeat = async (): Promise<void> => {
-    await storage.write(() => beat(ctx.clock.now()));
+    await unstopped.write(() => beat(ctx.clock.now()));
   };
   /** Skips a task that cannot be undone while the clock is not trusted. */
   const whileTrusted = (task: () => Promise<void>) => async (): Promise<void> => {
     if (guard.isTrusted()) await task();
   };
-  const audit = createAudit(options);
-  const remind = createReminders(options);
+  const audit = createAudit({ ...options, database });
+  const remind = createReminders({ ...options, database });
+  const repeat = (task: () => Promise<void>, periodMs: number): Job =>
+    startJob(task, periodMs, (error) => {
+      if (!isStopping) logger.error({ err: error }, 'a background task failed');
+    });
 
-  const timers = [
-    repeat(recordUses, limits.tokenUsesPeriodMs, logger),
-    repeat(publishRetiredUses, limits.retiredCodesPeriodMs, logger),
-    repeat(whileTrusted(erase), limits.upkeepPeriodMs, logger),
-    repeat(whileTrusted(eraseOld), limits.retentionPeriodMs, logger),
-    repeat(continueErasures, limits.erasurePeriodMs, logger),
-    repeat(whileTrusted(expire), limits.holdExpiryPeriodMs, logger),
-    repeat(whileTrusted(recordExpiries), limits.expiryPeriodMs, logger),
-    repeat(whileTrusted(recordHeartbeat), limits.heartbeatPeriodMs, logger),
+  const jobs = [
+    repeat(recordUses, limits.tokenUsesPeriodMs),
+    repeat(publishRetiredUses, limits.retiredCodesPeriodMs),
+    repeat(whileTrusted(erase), limits.upkeepPeriodMs),
+    repeat(whileTrusted(eraseOld), limits.retentionPeriodMs),
+    repeat(continueErasures, limits.erasurePeriodMs),
+    repeat(whileTrusted(expire), limits.holdExpiryPeriodMs),
+    repeat(whileTrusted(recordExpiries), limits.expiryPeriodMs),
+    repeat(whileTrusted(recordHeartbeat), limits.heartbeatPeriodMs),
     repeat(
       whileTrusted(() => closeDays(database, limits.closingRowsMax)),
       limits.closingPeriodMs,
-      logger,
     ),
-    repeat(audit, limits.auditPeriodMs, logger),
-    repeat(retryLater(appendEntries, limits.logRetryMs), limits.logPeriodMs, logger),
-    repeat(whileTrusted(createCheckpoints), limits.checkpointPeriodMs, logger),
-    repeat(whileTrusted(remind), limits.reminderPeriodMs, logger),
+    repeat(audit, limits.auditPeriodMs),
+    repeat(retryLater(appendEntries, limits.logRetryMs), limits.logPeriodMs),
+    repeat(whileTrusted(createCheckpoints), limits.checkpointPeriodMs),
+    repeat(whileTrusted(remind), limits.reminderPeriodMs),
   ];
   // The first heartbeat is written now, because the process can stop before the first period ends.
   const firstHeartbeat = whileTrusted(recordHeartbeat)().catch((error: unknown) =>
@@ -178,7 +185,8 @@ export function startBackground(options: {
   );
   return {
     async stop() {
-      for (const timer of timers) clearInterval(timer);
+      isStopping = true;
+      await Promise.all(jobs.map((job) => job.stop()));
       await firstHeartbeat;
       await whileTrusted(recordHeartbeat)().catch((error: unknown) =>
         logger.warn({ err: error }, 'the last heartbeat could not be written'),
@@ -193,19 +201,46 @@ export function startBackground(options: {
   };
 }
 
-/** Runs a task periodically, one run at a time. A failed run is logged and retried after the next period. */
-function repeat(task: () => Promise<void>, periodMs: number, logger: FastifyBaseLogger): NodeJS.Timeout {
-  let isRunning = false;
+/** The storage of jobs: once the service stops, each further script fails, which ends the job. */
+function stoppable(storage: Storage, isStopping: () => boolean): Storage {
+  const assertRunning = (): void => {
+    if (isStopping()) throw new Fault('closing', { retryAfterSeconds: 1 });
+  };
+  return {
+    ...storage,
+    async read(script) {
+      assertRunning();
+      return await storage.read(script);
+    },
+    async write(script, scope) {
+      assertRunning();
+      return await storage.write(script, scope);
+    },
+  };
+}
+
+type Job = {
+  /** Stops its timer, and waits until a run in progress has ended. */
+  stop(): Promise<void>;
+};
+
+/** Runs a task periodically, one run at a time. A failed run is retried after the next period. */
+function startJob(task: () => Promise<void>, periodMs: number, failed: (error: unknown) => void): Job {
+  let running: Promise<void> | undefined;
   const timer = setInterval(() => {
-    if (isRunning) return;
-    isRunning = true;
-    task()
-      .catch((error: unknown) => logger.error({ err: error }, 'a background task failed'))
+    running ??= task()
+      .catch(failed)
       .finally(() => {
-        isRunning = false;
+        running = undefined;
       });
   }, periodMs);
-  return timer.unref();
+  timer.unref();
+  return {
+    async stop() {
+      clearInterval(timer);
+      await running;
+    },
+  };
 }
 
 /** After a failure, skips the task for a while, because a full disk or an unavailable server lasts longer than its period. */

@@ -47,6 +47,7 @@ const longer: readonly { readonly files: RegExp; readonly rounds: Readonly<Recor
   { files: /^test\/e2e\/copy\./, rounds: { COPY_KILLS: '8' } },
   { files: /^test\/race\/creation\./, rounds: { RACE_CALLERS: '400' } },
   { files: /^test\/interleaving\/interleaving\./, rounds: { SCHEDULES: '30000' } },
+  { files: /^test\/interleaving\/interleaving-cases\./, rounds: { ORDERS: '600' } },
   { files: /^test\/conformance\/(sqlite|postgres)\./, rounds: { SERIES_RUNS: '100' } },
   { files: /^test\/failover\/primary\./, rounds: { FAILOVER_ROUNDS: '10' } },
 ];

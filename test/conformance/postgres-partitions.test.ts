@@ -8,17 +8,11 @@ import test, { suite } from 'node:test';
 import { all, sql } from '../../src/storage/sql.ts';
 import { openMigrated } from '../support/database.ts';
 import { postgresFactory } from '../support/postgres.ts';
-import { testChainMigration } from './chain-migration.ts';
-import { testCards } from './cards.ts';
 import { testEvents } from './events.ts';
-import { testIdempotency } from './idempotency.ts';
 import { testWebhooks } from './webhooks.ts';
 
 const inPartitions = postgresFactory(4);
 
-suite('PostgreSQL in 4 partitions: issue and retrieve', () => testCards(inPartitions));
-suite('PostgreSQL in 4 partitions: idempotency and upkeep', () => testIdempotency(inPartitions));
-suite('PostgreSQL in 4 partitions: migration of the chains', () => testChainMigration(inPartitions));
 suite('PostgreSQL in 4 partitions: events', () => testEvents(inPartitions));
 suite('PostgreSQL in 4 partitions: webhooks', () => testWebhooks(inPartitions));
 

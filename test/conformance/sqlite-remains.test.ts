@@ -4,7 +4,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { DatabaseSync } from 'node:sqlite';
+import { execute, sql } from '../../src/storage/sql.ts';
 import { vacuum } from '../../src/storage/sqlite/vacuum.ts';
+import { until } from '../support/delivering.ts';
 import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
 
 const address = 'ada.lovelace@example.com';
@@ -80,4 +82,30 @@ test('clearing deleted rows keeps every row, while a process writes', async () =
   assert.equal(await storage.clearDeleted(), true);
   assert.deepEqual({ ...connection.prepare('pragma integrity_check').get() }, { integrity_check: 'ok' });
   assert.equal(connection.prepare('select count(*) as n from customers').get()?.['n'], 2_000n);
+});
+
+test('a change after the clearing does not bring deleted rows back', async () => {
+  await using database = createSqliteDatabase();
+  const storage = database.open();
+  await storage.migrate(sqliteFactory.migrations);
+  await storage.write(() =>
+    execute(sql`
+      insert into stores (id, domain, name, currency, time_zone, require_signature, customer_search, demonstration,
+        created_at, updated_at)
+      values (1, 'flowers.example', 'Flowers', 'USD', 'UTC', 0, 0, 0, 0, 0)`),
+  );
+  const insert = (id: number) => sql`
+    insert into customers (store_id, id, email, email_key, created_at)
+    values (1, ${id}, ${`secret-${id}@example.com`}, ${`secret-${id}`}, 0)`;
+  const rename = (id: number, name: string) => sql`
+    update customers set email = ${name}, email_key = ${`${name}-${id}`} where store_id = 1 and id = ${id}`;
+  // In random order, so that SQLite moves cells between pages.
+  const ids = Array.from({ length: 1_500 }, (_, place) => 1 + ((place * 7_919) % 1_500));
+  for (const id of ids) await storage.write(() => execute(insert(id)));
+  for (const id of ids) await storage.write(() => execute(rename(id, 'none')));
+  await until(() => storage.clearDeleted());
+  assert.equal(readFileSync(database.file).includes('secret-'), false);
+  for (const id of ids) await storage.write(() => execute(rename(id, 'other')));
+  await storage[Symbol.asyncDispose]();
+  assert.equal(readFileSync(database.file).includes('secret-'), false);
 });

@@ -362,7 +362,11 @@ export function openSqlite(options: SqliteOptions): Storage {
     writer.beginImmediate();
     try {
       const status = statSync(`${file}-wal`, { throwIfNoEntry: false });
-      return (status?.size ?? 0) === 0 ? clearGaps(file, page) : undefined;
+      if ((status?.size ?? 0) > 0) return undefined;
+      const cleared = clearGaps(file, page);
+      // A page in the cache still has what was cleared, and would be written with it after its next change.
+      writer.database.exec('pragma shrink_memory');
+      return cleared;
     } finally {
       writer.abandon();
     }
