@@ -2,7 +2,7 @@
  * `npm run bench`: the processor time of a request, compared with a bare `node:http` server or with another version of
  * the service.
  *
- *   --quick               SQLite with ten thousand cards, short rounds and less warm-up, in two to three minutes
+ *   --quick               SQLite with ten thousand cards and less warm-up, in two to three minutes
  *   --against <tree>      instead of the baseline, the service of another folder or commit runs in turn with this one,
  *                         with ten thousand cards; exit with 1 if a request costs more processor time than there
  *   --operation debit     only this operation; repeat it for several
@@ -10,7 +10,7 @@
  *   --engine embedded     only this engine: embedded, postgres
  *   --cards 10000,50000   numbers of cards to measure with
  *   --rounds 15           of each operation; 21 by default with --against
- *   --seconds 0.4         length of a round
+ *   --seconds 0.3         length of a round
  *   --warm-up 50000       requests of each operation before its first round
  *   --connections 64      of the load generator
  *   --json <file>         write the results

@@ -15,6 +15,8 @@ export type Goal = {
   readonly isMet: boolean | null;
   /** What the figure mostly consists of, or what limits it. */
   readonly bound: string;
+  /** What was tried and the measured floor, for a goal that is not met; null: not written. */
+  readonly floor: string | null;
 };
 
 const [tenThousand, million, tenMillion] = [10_000, 1_000_000, 10_000_000] as const;
@@ -33,7 +35,11 @@ export function rateShare({ service, baseline }: Measured): number {
   return median(service.requestsPerSecond) / median(baseline.requestsPerSecond);
 }
 
-type Row = readonly [what: string, limit: number, figure: number | null, bound: string];
+type Row = readonly [what: string, limit: number, figure: number | null, bound: string, floor?: string];
+
+/** Of a profile from socket to socket, of retrievals after 50,000 others. */
+const floorOfRetrieve =
+  'The kernel, the HTTP parser and `node:http` with the limits and headers of this service take 15 µs, SQLite 3, Fastify 2, JSON and the log line 2, the rest of the service 6. Requests that bypass Fastify cost 2 µs less.';
 
 export function goalsOf({ fixtures, machine }: Results): readonly Goal[] {
   const at = (engine: EngineName, cards: number): FixtureResults | undefined =>
@@ -55,18 +61,19 @@ export function goalsOf({ fixtures, machine }: Results): readonly Goal[] {
   const minimum = (unit: string, rows: readonly Row[]): readonly Goal[] => goals(unit, false, rows);
   return [
     ...maximum('µs', [
-      ['Retrieve', 20, of(serviceMicros, 'retrieve'), 'HTTP, routing, the log line and authentication'],
-      ['Search', 30, of(serviceMicros, 'search'), 'As retrieve, with an address to parse and a larger statement'],
+      ['Retrieve', 20, of(serviceMicros, 'retrieve'), 'HTTP, routing, the log line and authentication', floorOfRetrieve],
+      ['Search', 30, of(serviceMicros, 'search'), 'As retrieve, with an address to parse and a larger statement', 'As retrieve. The statement alone takes 5 µs, with one or two visits of the customer.'],
       ['Create, 10,000 cards', 60, createFew, 'Four inserts with their indexes, HTTP, the commit'],
       ['Create, 1,000,000 cards', 60, create, 'As above, with deeper trees'],
     ]),
     ...minimum('of the baseline, by processor time', [
-      ['Retrieve', 0.55, of(costShare, 'retrieve'), 'The log line, metrics and request id of each request'],
-      ['Mixed 90/10', 0.4, of(costShare, 'mixed 90/10'), 'The tenth of the requests that write'],
+      ['Retrieve', 0.55, of(costShare, 'retrieve'), 'The log line, metrics and request id of each request', 'As above: the baseline takes 9 µs, so the goal is 16 µs.'],
+      ['Mixed 90/10', 0.4, of(costShare, 'mixed 90/10'), 'The tenth of the requests that write', 'The baseline takes 9 µs, so the goal is 23 µs: less than a retrieval, and a tenth of the requests write.'],
     ]),
     ...maximum('×', [
       ['Create with a key ÷ create', 1.2, ratio(of(serviceMicros, 'create with a key'), create), 'Sealing and storing the response'],
       ['Debit ÷ create', 1, ratio(of(serviceMicros, 'debit'), create), 'The random page of the card'],
+      ['List, 1,000,000 ÷ 10,000 cards', 2, ratio(of(serviceMicros, 'list'), figureIn(few, 'list', serviceMicros)), 'A walk through 10,000 cards, a fifth of the requests'],
       ['Create, 10,000,000 ÷ 10,000 cards', 1.15, ratio(figureIn(most, 'create', serviceMicros), createFew), 'A random page of the code index for each cohort'],
     ]),
     ...maximum('bytes of the log', [
@@ -106,8 +113,8 @@ function ratio(dividend: number | null, divisor: number | null): number | null {
 }
 
 function goals(unit: string, isMaximum: boolean, rows: readonly Row[]): readonly Goal[] {
-  return rows.map(([what, limit, figure, bound]) => {
+  return rows.map(([what, limit, figure, bound, floor = null]) => {
     const isWithin = figure !== null && (isMaximum ? figure <= limit : figure >= limit);
-    return { what, limit, isMaximum, unit, figure, isMet: figure === null ? null : isWithin, bound };
+    return { what, limit, isMaximum, unit, figure, isMet: figure === null ? null : isWithin, bound, floor };
   });
 }

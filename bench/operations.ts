@@ -12,6 +12,7 @@ export const operationNames = [
   'update',
   'retrieve',
   'search',
+  'list',
   'mixed 90/10',
 ] as const;
 
@@ -58,6 +59,7 @@ export function operationsOf(client: Client): Readonly<Record<OperationName, Nex
   const write = writer(client);
   const retrieve: Next = () => retrieval(write, population.anyId());
   const search: Next = () => searching(write, population.anySearch());
+  const list: Next = () => listing(write, population.anySearch().email);
   const create = (hasKey: boolean): Request => {
     expected.creations += 1;
     return creation(write, hasKey);
@@ -80,6 +82,7 @@ export function operationsOf(client: Client): Readonly<Record<OperationName, Nex
     update: () => updating(write, population.anyId()),
     retrieve,
     search,
+    list,
     'mixed 90/10': mixed,
   };
 }
@@ -140,6 +143,29 @@ function searching(
 ): Request {
   const query = `last_characters=${lastCharacters}&email=${encodeURIComponent(email)}`;
   return write({ method: 'GET', path: `/gift_card?${query}`, status: 200, check: checkCard(id) });
+}
+
+/** Pages along the primary key, of a filter with an index, and of one that the service walks for. */
+const listed = [
+  (): string => 'limit=50',
+  (): string => 'state=active&sort=created_at&limit=50',
+  (email: string): string => `email=${encodeURIComponent(email)}&sort=-balance`,
+  (): string => 'note=counter&balance_min=1&limit=50',
+  (): string => 'tag=none',
+] as const;
+
+function listing(write: Writer, email: string): Request {
+  const query = listed[Math.floor(Math.random() * listed.length)] ?? listed[0];
+  return write({
+    method: 'GET',
+    path: `/gift_cards?${query(email)}`,
+    status: 200,
+    check(body) {
+      const { gift_cards: cards } = JSON.parse(body) as { readonly gift_cards: readonly JsonObject[] };
+      assert.ok(cards.length <= 50);
+      for (const card of cards) assert.equal(card['initial_value'], '25.00');
+    },
+  });
 }
 
 function creation(write: Writer, hasKey: boolean): Request {

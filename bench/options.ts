@@ -47,7 +47,7 @@ const usualCards = [fewCards, 1_000_000];
 const fullCards = [...usualCards, 10_000_000];
 /** Two services that hardly differ need more rounds than a service and the baseline. */
 const roundsAgainst = 21;
-const secondsPerRound = { usual: 0.4, quick: 0.3 } as const;
+const secondsPerRound = 0.3;
 const openLoopSeconds = { usual: 10, quick: 2 } as const;
 /** By then the first operation has compiled most of the code. */
 const quickWarmUpRequests = 10_000;
@@ -79,7 +79,6 @@ export function readCommand(args: readonly string[]): Command {
     throw new Error(`unknown argument ${positionals.join(' ')}: only --compare accepts a file`);
   if (values.against !== undefined && (values.compare || values.record || values.from.length > 0))
     throw new Error('--against excludes --compare, --record and --from');
-  const pace = values.quick ? 'quick' : 'usual';
   const rounds = values.against === undefined ? roundsMin : roundsAgainst;
   const warmUp = values['warm-up'];
   const warmUpRequests =
@@ -87,13 +86,13 @@ export function readCommand(args: readonly string[]): Command {
   const plan: Plan = {
     engines: enginesOf(values),
     cards: cardsOf(values),
-    operations: operationsOf(values.operation),
+    operations: operationsOf(values.operation, values.against !== undefined),
     connections: integer('connections', { text: values.connections, minimum: 1 }),
     rounds: integer('rounds', { text: values.rounds ?? String(rounds), minimum: 1 }),
-    secondsPerRound: positive('seconds', values.seconds ?? String(secondsPerRound[pace])),
+    secondsPerRound: positive('seconds', values.seconds ?? String(secondsPerRound)),
     warmUpRequests: values.quick ? Math.min(quickWarmUpRequests, warmUpRequests) : warmUpRequests,
     firstWarmUpRequests: warmUpRequests,
-    openLoopSeconds: openLoopSeconds[pace],
+    openLoopSeconds: openLoopSeconds[values.quick ? 'quick' : 'usual'],
   };
   return {
     plan,
@@ -129,12 +128,14 @@ function enginesOf({ engine, quick }: Values): readonly EngineName[] {
   return chosen;
 }
 
-/** In the order in which they are measured. */
-function operationsOf(names: readonly string[]): readonly OperationName[] {
+/** In the order in which they are measured. Lists are compared on request only: earlier versions do not have them. */
+function operationsOf(names: readonly string[], isComparison: boolean): readonly OperationName[] {
   const unknown = names.find((name) => !operationNames.some((known) => known === name));
   if (unknown !== undefined)
     throw new Error(`--operation ${unknown} must be one of ${operationNames.join(', ')}`);
-  return operationNames.filter((name) => names.length === 0 || names.includes(name));
+  return operationNames.filter((name) =>
+    names.length === 0 ? name !== 'list' || !isComparison : names.includes(name),
+  );
 }
 
 function positive(name: string, text: string): number {

@@ -6,7 +6,7 @@ import { openDatabase } from '../src/database.ts';
 import { noDetails } from '../src/domain/card.ts';
 import type { Store } from '../src/domain/store.ts';
 import { issue } from '../src/service/card.ts';
-import { fingerprintsOf, withIdempotencyKey } from '../src/service/idempotency.ts';
+import { withIdempotencyKey } from '../src/service/idempotency.ts';
 import { debit } from '../src/service/spend.ts';
 import { requireStore } from '../src/service/store.ts';
 import type { Script } from '../src/storage/sql.ts';
@@ -51,7 +51,7 @@ export function writeScripts(
     (script: ScriptMaker): ScriptMaker =>
     () => {
       const owner = { storeId: store.id, apiClientId, key: `order-${(keys += 1)}` };
-      return withIdempotencyKey(ctx, { owner, fingerprints: fingerprintsOf(ctx, [owner.key]) }, function* () {
+      return withIdempotencyKey(ctx, { owner, request: JSON.stringify([owner.key]) }, function* () {
         yield* script();
         return { status: 201, headers: {}, body: 'x'.repeat(responseBytes) };
       });

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Secret } from './domain/secret.ts';
 import { isLoopback } from './loopback.ts';
+import type { Retention } from './retention.ts';
 import { problemOf, settings, type DatabaseLocation, type Setting, type ValuesOf } from './settings.ts';
 
 export { isLoopback };
@@ -25,6 +26,8 @@ export type EmailConfig = {
 
 export type Config = DatabaseConfig &
   ValuesOf<typeof settings.service> & {
+    /** How long each kind of row is stored. */
+    readonly retention: Retention;
     /** Null: no mail server is configured. */
     readonly email: EmailConfig | null;
     /** Absolute path of the folder that emails are written to in development. */
@@ -108,8 +111,22 @@ export const limits = Object.freeze({
   retiredCodesPeriodMs: 1_000,
   upkeepPeriodMs: 60_000,
   upkeepRowsMax: 500,
+  /** How often old events and emails are looked for, and how many rows one transaction reads. */
+  retentionPeriodMs: 60 * 60_000,
+  retentionRowsMax: 100,
+  /** How often the service looks for customers to erase, and how many it erases before it looks again. */
+  erasurePeriodMs: 1_000,
+  erasuresMax: 100,
+  /** How often the service looks for days to close, and how many entries it sums in one transaction. */
+  closingPeriodMs: 60_000,
+  closingRowsMax: 250,
   /** How often one page of cards is verified in the background. */
   auditPeriodMs: 5_000,
+  /** How often new entries are appended to the logs, and the pause after a failure. */
+  logPeriodMs: 1_000,
+  logRetryMs: 30_000,
+  /** How often the service looks for a finished day without a checkpoint. */
+  checkpointPeriodMs: 60_000,
   readinessPeriodMs: 1_000,
   /** How often the time is written to the database. The next start compares its clock with it. */
   heartbeatPeriodMs: 60_000,
@@ -225,10 +242,24 @@ export function readConfig(environment: Environment = process.env): Config {
   return reader.finish({
     ...database,
     ...service,
+    retention: retentionOf(reader.readGroup(settings.retention)),
     isLoopback: isLoopback(service.host),
     email: readEmailSettings(reader),
     emailFolder: join(dirname(database.keysFile), 'mails'),
   });
+}
+
+const hourMs = 60 * 60 * 1_000;
+
+function retentionOf(values: ValuesOf<typeof settings.retention>): Retention {
+  const { eventsDays, emailsDays, deliveriesDays, idempotencyHours, lookupsHours } = values;
+  return {
+    eventsMs: eventsDays === null ? null : eventsDays * 24 * hourMs,
+    emailsMs: emailsDays === null ? null : emailsDays * 24 * hourMs,
+    deliveriesMs: deliveriesDays * 24 * hourMs,
+    idempotencyMs: idempotencyHours * hourMs,
+    lookupsMs: lookupsHours * hourMs,
+  };
 }
 
 /**

@@ -7,27 +7,56 @@ import type { Database } from './database.ts';
 import type { Metrics } from './http/metrics.ts';
 import type { RetiredCodeUses } from './http/retired-codes.ts';
 import type { TokenUses } from './http/token-last-used.ts';
+import type { Retention } from './retention.ts';
+import { Fault } from './domain/fault.ts';
 import { recordTokenUses } from './service/caller.ts';
 import { shownId } from './domain/public-id.ts';
+import {
+  beginClosing,
+  closeStep,
+  firstCandidates,
+  listCandidates,
+  loadClosing,
+  type Books,
+  type CandidatePage,
+  type Candidates,
+} from './service/books.ts';
 import { hasExpiryToRecord, recordExpired, recordExpiringSoon } from './service/expiry.ts';
+import { continueErasure } from './service/erasure.ts';
 import { expireHolds } from './service/hold.ts';
+import { addDueCheckpoint, needsNoCheckpoint } from './service/checkpoint.ts';
+import { appendNewEntries } from './service/log.ts';
 import { recordRetiredCodeUses } from './service/lookup-throttle.ts';
 import { enqueueReminders, firstPlace, planReminders, type ReminderPlace } from './service/reminder.ts';
-import { eraseDeliveriesOf, eraseOutdated } from './service/retention.ts';
-import { verifyPage } from './service/verify.ts';
+import {
+  eraseDeliveriesOf,
+  eraseEmails,
+  eraseEvents,
+  eraseOutdated,
+  hasOldEvents,
+} from './service/retention.ts';
+import { verifyPage } from './service/ledger-check.ts';
+import { findNewestTransaction, haveEnded } from './storage/books.ts';
 import { beat } from './storage/heartbeat.ts';
 import { listRemindingStores } from './storage/email.ts';
+import { hasEntriesToAppend } from './storage/log.ts';
+import { firstEmail, type EmailPlace } from './storage/email-retention.ts';
+import { listUnfinishedErasures } from './storage/erasure.ts';
+import type { ScannedInteger } from './storage/sql.ts';
+import type { Storage } from './storage/storage.ts';
 import { listStores } from './storage/store.ts';
+import type { Store } from './domain/store.ts';
 import { listWebhookPlaces, type WebhookPlace } from './storage/webhook.ts';
 
 export type Background = {
-  /** Stops the timers, then writes a heartbeat, the last token uses and the last uses of replaced codes. */
+  /** Waits for the statements of running jobs, then writes a heartbeat, the last token uses and the last uses of replaced codes. */
   stop(): Promise<void>;
 };
 
 export function startBackground(options: {
   readonly database: Database;
   readonly limits: Limits;
+  readonly retention: Retention;
   readonly guard: ClockGuard;
   readonly metrics: Metrics;
   readonly tokenUses: TokenUses;
@@ -36,26 +65,65 @@ export function startBackground(options: {
   readonly canSend: boolean;
   readonly logger: FastifyBaseLogger;
 }): Background {
-  const { database, limits, guard, logger } = options;
-  const { ctx, storage } = database;
+  const { limits, retention, guard, logger } = options;
+  const { ctx, storage: unstopped } = options.database;
+  let isStopping = false;
+  const storage = stoppable(unstopped, () => isStopping);
+  const database = { ...options.database, storage };
 
   const recordUses = async (): Promise<void> => {
     const uses = options.tokenUses.take();
-    if (uses.length > 0) await storage.write(() => recordTokenUses(uses));
+    if (uses.length > 0) await unstopped.write(() => recordTokenUses(uses));
   };
   const publishRetiredUses = async (): Promise<void> => {
     const uses = options.retiredCodeUses.take();
-    if (uses.length > 0) await storage.write(() => recordRetiredCodeUses(ctx, uses));
+    if (uses.length > 0) await unstopped.write(() => recordRetiredCodeUses(ctx, uses));
   };
+  const ofDeliveries = { deliveriesMs: retention.deliveriesMs, limit: limits.upkeepRowsMax };
   const erase = async (): Promise<void> => {
-    while (await storage.write(() => eraseOutdated(ctx, limits.upkeepRowsMax)));
+    while (await storage.write(() => eraseOutdated(ctx, limits.upkeepRowsMax, retention)));
     for (let place: WebhookPlace | undefined = { storeId: 0, id: 0 }; place;) {
       const after: WebhookPlace = place;
       const webhooks = await storage.read(() => listWebhookPlaces(after, limits.upkeepRowsMax));
       for (const webhook of webhooks)
-        while (await storage.write(() => eraseDeliveriesOf(ctx, webhook, limits.upkeepRowsMax)));
+        while (await storage.write(() => eraseDeliveriesOf(ctx, webhook, ofDeliveries)));
       place = webhooks.at(-1);
     }
+  };
+  const eraseOldEvents = async (): Promise<void> => {
+    const { eventsMs } = retention;
+    if (eventsMs === null) return;
+    const page = { eventsMs, limit: limits.retentionRowsMax };
+    for (const { store } of await storage.read(listStores)) {
+      for (let after: number | undefined = 0; after !== undefined;) {
+        const from: { readonly storeId: number; readonly after: number } = { storeId: store.id, after };
+        // Reads first, because most stores have nothing to erase and do not need a write transaction.
+        if (!(await storage.read(() => hasOldEvents(ctx, from, eventsMs)))) break;
+        after = await storage.write(() => eraseEvents(ctx, from, page));
+      }
+    }
+  };
+  const eraseOldEmails = async (): Promise<void> => {
+    const { emailsMs } = retention;
+    if (emailsMs === null) return;
+    const page = { emailsMs, limit: limits.retentionRowsMax };
+    for (let after: EmailPlace | undefined = firstEmail; after;) {
+      const from: EmailPlace = after;
+      after = await storage.write(() => eraseEmails(ctx, from, page));
+    }
+  };
+  const eraseOld = async (): Promise<void> => {
+    await eraseOldEvents();
+    await eraseOldEmails();
+  };
+  let hasLogToTruncate = false;
+  const continueErasures = async (): Promise<void> => {
+    for (const key of await storage.read(() => listUnfinishedErasures(limits.erasuresMax))) {
+      while (!(await storage.write(() => continueErasure(ctx, key))));
+      hasLogToTruncate = true;
+    }
+    // While another process uses the log, this is retried.
+    if (hasLogToTruncate && (await storage.clearDeleted())) hasLogToTruncate = false;
   };
   const recordExpiries = async (): Promise<void> => {
     for (const { store } of await storage.read(listStores)) {
@@ -68,25 +136,48 @@ export function startBackground(options: {
   const expire = async (): Promise<void> => {
     while (await storage.write(() => expireHolds(ctx, limits.upkeepRowsMax)));
   };
+  const appendEntries = async (): Promise<void> => {
+    // Reads first, because an idle service writes nothing.
+    if (!(await storage.read(hasEntriesToAppend))) return;
+    while (await storage.write(() => appendNewEntries(ctx)));
+  };
+  const createCheckpoints = async (): Promise<void> => {
+    for (const { store } of await storage.read(listStores)) {
+      if (await storage.read(() => needsNoCheckpoint(ctx, store))) continue;
+      await storage.write(() => addDueCheckpoint(ctx, store));
+    }
+  };
   const recordHeartbeat = async (): Promise<void> => {
-    await storage.write(() => beat(ctx.clock.now()));
+    await unstopped.write(() => beat(ctx.clock.now()));
   };
   /** Skips a task that cannot be undone while the clock is not trusted. */
   const whileTrusted = (task: () => Promise<void>) => async (): Promise<void> => {
     if (guard.isTrusted()) await task();
   };
-  const audit = createAudit(options);
-  const remind = createReminders(options);
+  const audit = createAudit({ ...options, database });
+  const remind = createReminders({ ...options, database });
+  const repeat = (task: () => Promise<void>, periodMs: number): Job =>
+    startJob(task, periodMs, (error) => {
+      if (!isStopping) logger.error({ err: error }, 'a background task failed');
+    });
 
-  const timers = [
-    repeat(recordUses, limits.tokenUsesPeriodMs, logger),
-    repeat(publishRetiredUses, limits.retiredCodesPeriodMs, logger),
-    repeat(whileTrusted(erase), limits.upkeepPeriodMs, logger),
-    repeat(whileTrusted(expire), limits.holdExpiryPeriodMs, logger),
-    repeat(whileTrusted(recordExpiries), limits.expiryPeriodMs, logger),
-    repeat(whileTrusted(recordHeartbeat), limits.heartbeatPeriodMs, logger),
-    repeat(audit, limits.auditPeriodMs, logger),
-    repeat(whileTrusted(remind), limits.reminderPeriodMs, logger),
+  const jobs = [
+    repeat(recordUses, limits.tokenUsesPeriodMs),
+    repeat(publishRetiredUses, limits.retiredCodesPeriodMs),
+    repeat(whileTrusted(erase), limits.upkeepPeriodMs),
+    repeat(whileTrusted(eraseOld), limits.retentionPeriodMs),
+    repeat(continueErasures, limits.erasurePeriodMs),
+    repeat(whileTrusted(expire), limits.holdExpiryPeriodMs),
+    repeat(whileTrusted(recordExpiries), limits.expiryPeriodMs),
+    repeat(whileTrusted(recordHeartbeat), limits.heartbeatPeriodMs),
+    repeat(
+      whileTrusted(() => closeDays(database, limits.closingRowsMax)),
+      limits.closingPeriodMs,
+    ),
+    repeat(audit, limits.auditPeriodMs),
+    repeat(retryLater(appendEntries, limits.logRetryMs), limits.logPeriodMs),
+    repeat(whileTrusted(createCheckpoints), limits.checkpointPeriodMs),
+    repeat(whileTrusted(remind), limits.reminderPeriodMs),
   ];
   // The first heartbeat is written now, because the process can stop before the first period ends.
   const firstHeartbeat = whileTrusted(recordHeartbeat)().catch((error: unknown) =>
@@ -94,7 +185,8 @@ export function startBackground(options: {
   );
   return {
     async stop() {
-      for (const timer of timers) clearInterval(timer);
+      isStopping = true;
+      await Promise.all(jobs.map((job) => job.stop()));
       await firstHeartbeat;
       await whileTrusted(recordHeartbeat)().catch((error: unknown) =>
         logger.warn({ err: error }, 'the last heartbeat could not be written'),
@@ -109,19 +201,57 @@ export function startBackground(options: {
   };
 }
 
-/** Runs a task periodically, one run at a time. A failed run is logged and retried after the next period. */
-function repeat(task: () => Promise<void>, periodMs: number, logger: FastifyBaseLogger): NodeJS.Timeout {
-  let isRunning = false;
+/** The storage of jobs: once the service stops, each further script fails, which ends the job. */
+function stoppable(storage: Storage, isStopping: () => boolean): Storage {
+  const assertRunning = (): void => {
+    if (isStopping()) throw new Fault('closing', { retryAfterSeconds: 1 });
+  };
+  return {
+    ...storage,
+    async read(script) {
+      assertRunning();
+      return await storage.read(script);
+    },
+    async write(script, scope) {
+      assertRunning();
+      return await storage.write(script, scope);
+    },
+  };
+}
+
+type Job = {
+  /** Stops its timer, and waits until a run in progress has ended. */
+  stop(): Promise<void>;
+};
+
+/** Runs a task periodically, one run at a time. A failed run is retried after the next period. */
+function startJob(task: () => Promise<void>, periodMs: number, failed: (error: unknown) => void): Job {
+  let running: Promise<void> | undefined;
   const timer = setInterval(() => {
-    if (isRunning) return;
-    isRunning = true;
-    task()
-      .catch((error: unknown) => logger.error({ err: error }, 'a background task failed'))
+    running ??= task()
+      .catch(failed)
       .finally(() => {
-        isRunning = false;
+        running = undefined;
       });
   }, periodMs);
-  return timer.unref();
+  timer.unref();
+  return {
+    async stop() {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}
+
+/** After a failure, skips the task for a while, because a full disk or an unavailable server lasts longer than its period. */
+function retryLater(task: () => Promise<void>, pauseMs: number): () => Promise<void> {
+  let pausedUntil = 0;
+  return async () => {
+    if (performance.now() < pausedUntil) return;
+    pausedUntil = performance.now() + pauseMs;
+    await task();
+    pausedUntil = 0;
+  };
 }
 
 /** Returns a job that verifies one page of cards per call, store by store, and then starts over. */
@@ -131,21 +261,21 @@ function createAudit({
   logger,
 }: Parameters<typeof startBackground>[0]): () => Promise<void> {
   const { ctx, storage } = database;
-  let stores: { readonly id: number; readonly domain: string }[] = [];
-  let after = 0;
+  let stores: Store[] = [];
+  let after: ScannedInteger = 0;
   let found = 0;
   let foundLast = 0;
   return async () => {
     const store = stores[0];
     if (!store) {
-      stores = (await storage.read(listStores)).map(({ store: { id, domain } }) => ({ id, domain }));
+      stores = (await storage.read(listStores)).map(({ store: listed }) => listed);
       foundLast = found;
       found = 0;
       metrics.setMismatches(foundLast);
       return;
     }
-    const page = await storage.read(() => verifyPage(store.id, after));
-    metrics.audited(page.cards.length);
+    const page = await storage.read(() => verifyPage(store, after));
+    metrics.audited(page.cards);
     for (const { cardId, problem } of page.mismatches) {
       found += 1;
       const card = cardId === null ? null : shownId(ctx.keys.publicIds, cardId);
@@ -185,4 +315,46 @@ function createReminders({
       done.set(storeId, plan.name);
     }
   };
+}
+
+/**
+ * Closes all days that ended more than ten minutes ago, in small transactions. Several processes can do it at the same
+ * time: each transaction locks the day and continues where the last one ended.
+ */
+export async function closeDays(database: Pick<Database, 'ctx' | 'storage'>, rowsMax: number): Promise<void> {
+  const { storage } = database;
+  for (const { store } of await storage.read(listStores)) while (await closeDay(database, store, rowsMax));
+}
+
+/** Closes one day of a store. @returns whether it was closed; if not, there is none or a transaction is still open. */
+async function closeDay(
+  { ctx, storage }: Pick<Database, 'ctx' | 'storage'>,
+  store: Store,
+  rowsMax: number,
+): Promise<boolean> {
+  // Reads first, because most calls find no day to close.
+  if (!(await storage.read(() => beginClosing(ctx, store, { isDryRun: true })))) return false;
+  const begun = await storage.write(() => beginClosing(ctx, store, { isDryRun: false }));
+  if (!begun) return false;
+  // Transactions that could not see the closing are either committed before the sums, or rolled back.
+  const newest = await storage.read(findNewestTransaction);
+  if (!(await storage.read(() => haveEnded(newest)))) return false;
+  const books = await storage.read(() => loadClosing(store, begun.day));
+  if (!books) return true;
+  const candidates = await listAllCandidates(storage, books, rowsMax);
+  for (;;) {
+    const { part } = await storage.write(() => closeStep(ctx, books, { candidates, limit: rowsMax }));
+    if (part === 'closed') return true;
+  }
+}
+
+async function listAllCandidates(storage: Storage, books: Books, limit: number): Promise<readonly number[]> {
+  const found = new Set<number>();
+  for (let page: CandidatePage | undefined = firstCandidates(books.period); page;) {
+    const at: CandidatePage = page;
+    const { cards, next }: Candidates = await storage.read(() => listCandidates(books, at, limit));
+    for (const id of cards) found.add(id);
+    page = next;
+  }
+  return [...found].toSorted((left, right) => left - right);
 }

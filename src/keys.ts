@@ -4,7 +4,18 @@
  * an attacker needs both.
  */
 
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  hkdfSync,
+  sign,
+  timingSafeEqual,
+  verify,
+  type KeyObject,
+} from 'node:crypto';
 import assert from 'node:assert/strict';
 import { publicIdsOf, type PublicIds } from './domain/public-id.ts';
 
@@ -24,12 +35,25 @@ export type Purpose =
   | 'store-secret'
   | 'webhook-secret'
   | 'mail'
+  | 'erasure'
   | 'key-check'
   | 'public-id'
+  | 'list-cursor'
+  | 'checkpoint'
   | 'sign-in'
   | 'known-browser'
   | 'staff-pin'
   | 'setup-link';
+
+/** An Ed25519 key, derived from a master key. */
+export type Signer = {
+  /** The id of the master key. */
+  readonly keyId: string;
+  /** 32 bytes. */
+  publicKey(): Uint8Array;
+  /** Returns a signature of 64 bytes. */
+  sign(text: string): Uint8Array;
+};
 
 export type Keys = {
   readonly publicIds: PublicIds;
@@ -43,6 +67,8 @@ export type Keys = {
   seal(purpose: Purpose, plain: Uint8Array, boundTo: string, nonce: Uint8Array): Uint8Array;
   /** Decrypts the result of `seal`. @throws Error if it was changed or moved to another row, or its key is missing. */
   open(purpose: Purpose, sealed: Uint8Array, boundTo: string): Uint8Array;
+  /** The signer of checkpoints of every key, the one in use first. */
+  readonly signers: readonly Signer[];
 };
 
 export const sealNonceLength = 12;
@@ -59,19 +85,23 @@ export function keysOf(masterKeys: readonly MasterKey[], publicIdKey?: string): 
   assert.equal(new Set(rings.map(({ id }) => id)).size, rings.length, 'key ids must differ');
   const [current] = rings;
   assert(current, 'there must be a key');
+  const currentHead = sealHead(current.id);
   const ofPublicIds = publicIdKey === undefined ? rings.at(-1) : rings.find(({ id }) => id === publicIdKey);
   assert(ofPublicIds, 'the key of the public ids must be in the key file');
   return {
     ids: rings.map(({ id }) => id),
     publicIds: publicIdsOf(wordsOf(ofPublicIds.deriveKey('public-id'))),
+    signers: rings.map(({ id, deriveKey }) => signerOf(id, () => deriveKey('checkpoint'))),
     digest: (purpose, text) => current.digest(purpose, text),
     digests: (purpose, text) => rings.map((ring) => ring.digest(purpose, text)),
     seal(purpose, plain, boundTo, nonce) {
       assert.equal(nonce.length, sealNonceLength);
       const cipher = createCipheriv('aes-256-gcm', current.deriveKey(purpose), nonce);
       cipher.setAAD(Buffer.from(boundTo));
-      const body = Buffer.concat([cipher.update(plain), cipher.final()]);
-      return Buffer.concat([sealHead(current.id), nonce, cipher.getAuthTag(), body]);
+      const body = cipher.update(plain);
+      // GCM keeps no bytes for the end.
+      cipher.final();
+      return Buffer.concat([currentHead, nonce, cipher.getAuthTag(), body]);
     },
     open(purpose, sealed, boundTo) {
       const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
@@ -128,6 +158,36 @@ function ringOf({ id, secret }: MasterKey) {
     digest: (purpose: Purpose, text: string): Uint8Array =>
       createHmac('sha256', deriveKey(purpose)).update(text).digest(),
   };
+}
+
+/** PKCS #8 of an Ed25519 key, before the 32 bytes of its seed (RFC 8410). */
+const ed25519Head = Buffer.from('302e020100300506032b657004220420', 'hex');
+const publicKeyLength = 32;
+
+/** Derives the key at its first use, because most processes sign nothing. */
+function signerOf(keyId: string, seed: () => Uint8Array): Signer {
+  let derived: KeyObject | undefined;
+  const key = (): KeyObject =>
+    (derived ??= createPrivateKey({
+      key: Buffer.concat([ed25519Head, seed()]),
+      format: 'der',
+      type: 'pkcs8',
+    }));
+  return {
+    keyId,
+    publicKey: () =>
+      createPublicKey(key()).export({ format: 'der', type: 'spki' }).subarray(-publicKeyLength),
+    sign: (text) => sign(null, Buffer.from(text), key()),
+  };
+}
+
+/** SubjectPublicKeyInfo of an Ed25519 key, before the 32 bytes of the public key (RFC 8410). */
+const ed25519PublicHead = Buffer.from('302a300506032b6570032100', 'hex');
+
+/** Whether a signature of a text was made with the private key of a public key. */
+export function verifySignature(publicKey: Uint8Array, text: string, signature: Uint8Array): boolean {
+  const key = Buffer.concat([ed25519PublicHead, publicKey]);
+  return verify(null, Buffer.from(text), createPublicKey({ key, format: 'der', type: 'spki' }), signature);
 }
 
 function wordsOf(key: Buffer) {

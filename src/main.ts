@@ -124,6 +124,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
     const background = startBackground({
       database,
       limits: config.limits,
+      retention: config.retention,
       guard,
       metrics,
       tokenUses: uses,

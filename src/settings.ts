@@ -240,8 +240,55 @@ const emailSettings = {
   }),
 };
 
+const retentionSettings = {
+  eventsDays: setting<number | null>({
+    variable: 'EVENT_RETENTION_DAYS',
+    description:
+      'How long events are stored, and how long a subscriber that reads `GET /events` can be offline. Events that a webhook still has to deliver stay.',
+    accepts: 'a number of days from 7 to 36500, or `forever`',
+    default: 400,
+    shownDefault: '`400`',
+    parse: parseDays(7),
+  }),
+  emailsDays: setting<number | null>({
+    variable: 'EMAIL_RETENTION_DAYS',
+    description: 'How long sent, failed and cancelled emails are listed.',
+    accepts: 'a number of days from 7 to 36500, or `forever`',
+    default: 400,
+    shownDefault: '`400`',
+    parse: parseDays(7),
+  }),
+  deliveriesDays: setting({
+    variable: 'DELIVERY_RETENTION_DAYS',
+    description: 'How long ended webhook deliveries and the responses of receivers are stored.',
+    accepts: 'a number of days from 1 to 3650',
+    default: 30,
+    shownDefault: '`30`',
+    parse: parseCount(3_650),
+  }),
+  idempotencyHours: setting({
+    variable: 'IDEMPOTENCY_RETENTION_HOURS',
+    description:
+      'How long the response to a request with an `Idempotency-Key` is stored, and returned to a repeated request.',
+    accepts: 'a number of hours from 24 to 720',
+    default: 24,
+    shownDefault: '`24`',
+    parse: parseHours(24),
+  }),
+  lookupsHours: setting({
+    variable: 'LOOKUP_RETENTION_HOURS',
+    description:
+      'How long the counter of a caller’s failed searches and lookups is stored after its budget is full again.',
+    accepts: 'a number of hours from 0 to 720',
+    default: 0,
+    shownDefault: '`0`',
+    parse: parseHours(0),
+  }),
+};
+
 export const settings = {
   service: serviceSettings,
+  retention: retentionSettings,
   database: databaseSettings,
   email: emailSettings,
 } as const;
@@ -299,6 +346,22 @@ function parseCount(most: number): (text: string) => number | undefined {
   return (text) => {
     const count = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
     return count >= 1 && count <= most ? count : undefined;
+  };
+}
+
+/** Null: forever. */
+function parseDays(least: number): (text: string) => number | null | undefined {
+  return (text) => {
+    if (text === 'forever') return null;
+    const days = parseCount(36_500)(text);
+    return days !== undefined && days >= least ? days : undefined;
+  };
+}
+
+function parseHours(least: number): (text: string) => number | undefined {
+  return (text) => {
+    const hours = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
+    return hours >= least && hours <= 720 ? hours : undefined;
   };
 }
 

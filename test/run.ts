@@ -47,13 +47,14 @@ const longer: readonly { readonly files: RegExp; readonly rounds: Readonly<Recor
   { files: /^test\/e2e\/copy\./, rounds: { COPY_KILLS: '8' } },
   { files: /^test\/race\/creation\./, rounds: { RACE_CALLERS: '400' } },
   { files: /^test\/interleaving\/interleaving\./, rounds: { SCHEDULES: '30000' } },
+  { files: /^test\/interleaving\/interleaving-cases\./, rounds: { ORDERS: '600' } },
   { files: /^test\/conformance\/(sqlite|postgres)\./, rounds: { SERIES_RUNS: '100' } },
   { files: /^test\/failover\/primary\./, rounds: { FAILOVER_ROUNDS: '10' } },
 ];
 /** The files of one folder share processes: their tests use separate stores, services and databases. */
 const sharing = /^test\/(unit|http|delivery)\//;
 /** These files measure processor time or change the environment: each has its own process. */
-const alone = /\/(worst-strings|expressions|smtp)\.test\.ts$/;
+const alone = /\/(worst-strings\.sqlite|expressions|smtp)\.test\.ts$/;
 /** With more files, one process would run long after the others have ended. */
 const filesInProcessMax = 8;
 const sharedMain = 'test/support/run-files.ts';
@@ -63,7 +64,7 @@ const slowestShown = 10;
 
 /** The programs that a file runs and npm does not install, each with its Debian package. */
 const programs: readonly { readonly files: RegExp; readonly program: string; readonly package: string }[] = [
-  { files: /^test\/(faults|soak)\/.*\.sqlite\./, program: 'gcc', package: 'gcc libc6-dev' },
+  { files: /^test\/(faults\/.*\.sqlite|soak\/power-cuts)\./, program: 'gcc', package: 'gcc libc6-dev' },
   { files: /^test\/faults\/clock/, program: 'faketime', package: 'faketime' },
   { files: /^test\/faults\/pgbouncer/, program: 'pgbouncer', package: 'pgbouncer' },
 ];

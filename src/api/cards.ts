@@ -1,15 +1,16 @@
 /** Issue, find and change gift cards. */
 
-import type { Card } from '../domain/card.ts';
+import type { Card, CardDetails } from '../domain/card.ts';
 import { Fault, FieldErrors } from '../domain/fault.ts';
 import type { PublicIds } from '../domain/public-id.ts';
 import { recordOf, type ReadOnlyField } from '../domain/record.ts';
 import {
+  detailGiftCardSchema,
   giftCardSchema,
   issuedGiftCardSchema,
-  spendableGiftCardSchema,
   type GiftCardRecord,
 } from '../domain/schemas.ts';
+import type { Vat } from '../domain/vat.ts';
 import { cardEtagOf } from '../http/etag.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { issue, rejectIssue, retrieve, search, reenableCard, update } from '../service/card.ts';
@@ -23,19 +24,35 @@ import * as fields from './fields.ts';
 import { read, write, type WriteRequest } from './operation.ts';
 
 /** All fields of a card in any response. */
-const recordFields = [...Object.keys(spendableGiftCardSchema.properties), 'state'];
+const recordFields = Object.keys(detailGiftCardSchema.properties);
 
-/** Details of a card that creations and updates set, under the same name in the request and in the card. */
-const detailFields = { note: fields.note };
+/** Details of a card that creations and updates set. */
+const detailFields = {
+  note: fields.note,
+  sender_name: fields.senderName,
+  recipient_name: fields.recipientName,
+  tags: fields.cardTags,
+};
 
-type Details = { readonly [K in keyof typeof detailFields]: string | null };
+/** The names of details in a card, by their names in requests. */
+const detailNames = {
+  note: 'note',
+  sender_name: 'senderName',
+  recipient_name: 'recipientName',
+  tags: 'tags',
+} as const satisfies Record<keyof typeof detailFields, keyof CardDetails>;
+
+type SentDetails = { readonly [K in keyof typeof detailFields]?: string | null };
+type Details = Pick<CardDetails, (typeof detailNames)[keyof typeof detailNames]>;
 
 /** The details that a request sets. @param absent the value of the others; undefined: they are left out. */
-function detailsIn(body: Partial<Details>): Partial<Details>;
-function detailsIn(body: Partial<Details>, absent: null): Details;
-function detailsIn(body: Partial<Details>, absent?: null): Partial<Details> {
-  const names = Object.keys(detailFields) as (keyof Details)[];
-  const entries = names.map((name) => [name, body[name] === undefined ? absent : body[name]] as const);
+function detailsIn(body: SentDetails): Partial<Details>;
+function detailsIn(body: SentDetails, absent: null): Details;
+function detailsIn(body: SentDetails, absent?: null): Partial<Details> {
+  const names = Object.keys(detailFields) as (keyof typeof detailFields)[];
+  const entries = names.map(
+    (name) => [detailNames[name], body[name] === undefined ? absent : body[name]] as const,
+  );
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
@@ -50,6 +67,8 @@ const creationFields = {
   notify: fields.notify,
   code: fields.code,
   storefront_customer_id: fields.storefrontCustomerId,
+  vat_kind: fields.vatKind,
+  vat_rate: fields.vatRate,
   currency: fields.currency,
 };
 
@@ -120,6 +139,9 @@ export const createGiftCard = write({
     const { email, storefront_customer_id: storefrontId } = values;
     const message = sendOnMessage(values, requestContext);
     if (message !== null) errors.add('send_on', message);
+    const vatError = vatRateError(values);
+    if (vatError !== null && !errors.has('vat_kind') && !errors.has('vat_rate'))
+      errors.add('vat_rate', vatError);
     if ((storefrontId ?? null) !== null && !email && !errors.has('email'))
       errors.add('storefront_customer_id', 'cannot be set without email');
   },
@@ -148,6 +170,7 @@ export const createGiftCard = write({
           ...detailsIn(body, null),
         },
         code: body.code ?? null,
+        ...vatIn(body),
         ...(isEmailed && { emails: { sendAt: body.send_on?.at ?? null } }),
       }),
     );
@@ -177,6 +200,18 @@ export const createGiftCard = write({
 });
 
 type Creation = Partial<Values<typeof creationFields>>;
+
+/** The VAT that a creation sets; nothing: the store's default applies. */
+function vatIn({ vat_kind: kind, vat_rate: rate }: Creation): { readonly vat?: Vat | null } {
+  if (kind === undefined) return {};
+  if (kind !== 'single_purpose') return { vat: kind && { kind } };
+  return { vat: { kind, rate: rate ?? '0' } };
+}
+
+function vatRateError({ vat_kind: kind, vat_rate: rate = null }: Creation): string | null {
+  if (kind === 'single_purpose') return rate === null ? 'is required with vat_kind single_purpose' : null;
+  return rate === null ? null : 'cannot be set without vat_kind single_purpose';
+}
 
 function isEmailWanted({ notify }: Creation): boolean {
   return notify ?? true;
@@ -261,11 +296,11 @@ export const updateGiftCard = write({
   tag: 'Gift cards',
   summary: 'Update a gift card',
   description:
-    'Changes the fields that are sent, all of them or none; an update that changes nothing succeeds. Disabling is permanent, except within the store’s undo window; the balance and expiry date of a disabled card cannot change, its note can. Every change of the balance is one entry in the ledger.',
+    'Changes the fields that are sent, all of them or none; an update that changes nothing succeeds. Disabling is permanent, except within the store’s undo window; the balance and expiry date of a disabled card cannot change; its note, names and tags can. Every change of the balance is one entry in the ledger.',
   body: {
     name: 'UpdateGiftCard',
     description:
-      'Absent fields keep their values. The other fields of the record, and `held`, `available` and `state`, are accepted with their current values, so that a client can send back the record that it read; other values are rejected.',
+      'Absent fields keep their values. The other fields of the record, and `held`, `available`, `state` and `email_status`, are accepted with their current values, so that a client can send back the record that it read; other values are rejected.',
     wrapper: 'gift_card',
     fields: updateFields,
     example: exampleChanges,
@@ -323,8 +358,9 @@ export const reenableGiftCard = write({
   body: noFields('gift_card'),
   response: { ...oneCard, status: 200 },
   errors: ['not-found', 'precondition-failed', 'undo-window-closed'],
-  *run({ ctx, store, ids: { gift_card_id: cardId }, ifMatch }) {
+  *run({ ctx, caller, store, ids: { gift_card_id: cardId }, ifMatch }) {
     const versions = ifMatch(ctx.keys.publicIds.of(cardId));
-    return cardResult(ctx.keys.publicIds, yield* reenableCard(ctx, { store, cardId, versions }));
+    const { actor } = caller;
+    return cardResult(ctx.keys.publicIds, yield* reenableCard(ctx, { store, cardId, actor, versions }));
   },
 });

@@ -1,13 +1,16 @@
 /** Customers and their ids on the storefront. */
 
+import Type from 'typebox';
 import { customerRecordOf, type CustomerAccount } from '../domain/customer.ts';
 import { FieldErrors } from '../domain/fault.ts';
 import type { PublicIds } from '../domain/public-id.ts';
 import { customerSchema } from '../domain/schemas.ts';
-import { linkCustomer, showCustomer } from '../service/customer.ts';
+import { linkCustomer, pageOfCustomers, showCustomer } from '../service/customer.ts';
+import { cursor, cursorOf, nextLink, nextCursorSchema, readCursor, type CursorScope } from './cursor.ts';
 import * as examples from './examples.ts';
 import { echoed } from './field.ts';
 import * as fields from './fields.ts';
+import { limit, limitDefault } from './list.ts';
 import { read, write } from './operation.ts';
 
 const oneCustomer = {
@@ -19,6 +22,44 @@ const oneCustomer = {
 function customerResult(publicIds: PublicIds, customer: CustomerAccount) {
   return { body: { customer: customerRecordOf(publicIds, customer) } };
 }
+
+export const listCustomers = read({
+  id: 'listCustomers',
+  path: '/customers',
+  scopes: ['read_gift_cards'],
+  tag: 'Customers',
+  summary: 'List customers',
+  description:
+    'Returns the store’s customers, newest first. Continue with `next_cursor` until it is null. Customers who are created between two pages do not shift the others.',
+  query: { email: fields.customersEmail, limit, cursor },
+  response: {
+    description: 'A page of customers.',
+    members: { customers: Type.Array(customerSchema), next_cursor: nextCursorSchema },
+    example: { customers: [examples.customer], next_cursor: null },
+    headers: ['Link'],
+  },
+  errors: [],
+  sample: { query: 'email=ada@example.com' },
+  *run({ ctx, store, query, requestContext }) {
+    const { publicIds } = ctx.keys;
+    const scope: CursorScope = ['customers', store.id, query.email?.key ?? null];
+    const [sent] = query.cursor === undefined ? [null] : readCursor(ctx, scope, query.cursor);
+    const { customers, hasMore } = yield* pageOfCustomers(store.id, {
+      address: query.email ?? null,
+      before: typeof sent === 'number' ? (publicIds.read(sent) ?? null) : null,
+      limit: query.limit ?? limitDefault,
+    });
+    const last = customers.at(-1);
+    const nextCursor = last && hasMore ? cursorOf(ctx, scope, [publicIds.of(last.id)]) : null;
+    return {
+      body: {
+        customers: customers.map((customer) => customerRecordOf(publicIds, customer)),
+        next_cursor: nextCursor,
+      },
+      headers: nextLink(requestContext, nextCursor),
+    };
+  },
+});
 
 export const retrieveCustomer = read({
   id: 'retrieveCustomer',

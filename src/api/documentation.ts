@@ -5,7 +5,16 @@ import type { Fields } from './field.ts';
 import type { HeaderName, Members } from './response.ts';
 
 export type Tag =
-  'Gift cards' | 'Money' | 'Holds' | 'History' | 'Customers' | 'Emails' | 'Events' | 'Webhooks';
+  | 'Gift cards'
+  | 'Money'
+  | 'Holds'
+  | 'History'
+  | 'Customers'
+  | 'Emails'
+  | 'Verification'
+  | 'Events'
+  | 'Reports'
+  | 'Webhooks';
 
 /** The values of the sample request that differ from the documented example. */
 export type Sample = {
@@ -16,7 +25,7 @@ export type Sample = {
 };
 
 /** The name that a body can be wrapped in. */
-type Wrapper = 'gift_card' | 'transaction' | 'hold' | 'webhook' | 'event' | 'customer';
+type Wrapper = 'gift_card' | 'transaction' | 'hold' | 'webhook' | 'event' | 'customer' | 'checkpoint';
 
 export type BodyDefinition<F extends Fields> = {
   /** The name of its schema in the documentation. */
@@ -61,6 +70,8 @@ export type Documentation = {
     readonly content:
       | { readonly members: Members; readonly example: object }
       | { readonly type: string; readonly example: string };
+    /** Another form of the same content. */
+    readonly alternative?: { readonly type: string; readonly example: string };
   };
   readonly errors: readonly FaultCode[];
   readonly sample: Sample;

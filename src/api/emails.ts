@@ -57,12 +57,13 @@ export const notifyGiftCardHolder = write({
   errors: ['not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'no-address', 'no-mail'],
   sample: { idempotencyKey: 'notify-1' },
   *run(request) {
-    const { ctx, store, ids, ifMatch, requestContext } = request;
+    const { ctx, caller, store, ids, ifMatch, requestContext } = request;
     const cardId = ids.gift_card_id;
     const versions = ifMatch(ctx.keys.publicIds.of(cardId));
     const { card, delivery } = yield* sendGiftCard(ctx, {
       store,
       cardId,
+      actor: caller.actor,
       versions,
       canSend: requestContext.canSend,
     });
@@ -90,9 +91,10 @@ export const rotateGiftCardCode = write({
   },
   errors: ['not-found', 'precondition-failed', 'card-disabled', 'card-expired'],
   sample: { idempotencyKey: 'rotate-1' },
-  *run({ ctx, store, ids: { gift_card_id: cardId }, ifMatch }) {
+  *run({ ctx, caller, store, ids: { gift_card_id: cardId }, ifMatch }) {
     const versions = ifMatch(ctx.keys.publicIds.of(cardId));
-    const { card, code } = yield* rotateCode(ctx, { store, cardId, versions });
+    const { actor } = caller;
+    const { card, code } = yield* rotateCode(ctx, { store, cardId, actor, versions });
     const { body, headers } = cardResult(ctx.keys.publicIds, card);
     return { body: { gift_card: { ...body.gift_card, code: code.reveal() } }, headers };
   },

@@ -38,7 +38,7 @@ export const listEvents = read({
   tag: 'Events',
   summary: 'List events',
   description:
-    'Returns events in the order in which they were committed, oldest first. `Link` has the page after the last event, including events that are committed later: a client that follows it receives every event once, in order. `after=latest` returns no events and a `Link` to the events committed from now on, also for a store without events. An event can appear shortly after the response to its change, while an earlier change is being committed.',
+    'Returns events in the order in which they were committed, oldest first. `Link` has the page after the last event, including events that are committed later: a client that follows it receives every event once, in order. `after=latest` returns no events and a `Link` to the events committed from now on, also for a store without events. An event can appear shortly after the response to its change, while an earlier change is being committed. Events are stored for a time that the operator sets, 400 days by default. If the event in `after` has been erased, the response is 410 `events-erased`, so that a client notices that it has missed events: it reads the present state, and continues with `after=latest`.',
   query: { limit, after },
   response: {
     description: 'A page of events.',
@@ -46,7 +46,7 @@ export const listEvents = read({
     example: { events: [examples.event] },
     headers: ['Link'],
   },
-  errors: [],
+  errors: ['events-erased'],
   sample: { query: `after=${examples.event.id}&limit=100` },
   *run({ store, query: { limit: size = limitDefault, after: start = null }, requestContext }) {
     const isLatest = start === 'latest';
@@ -68,12 +68,13 @@ export const streamEvents = stream({
   description:
     'Server-sent events: `id` is the event’s id, `event` its type, `data` the event as JSON. A client that reconnects with `Last-Event-ID` continues after that event and receives every later one; without it, the stream starts with the next event. A comment every 15 seconds keeps the connection open. The stream ends when the service stops, and about a second after the token is revoked: it returns no event that was written after that. The server closes it if the client reads nothing for half a minute. A store can have 16 streams at once per process, and a token 8 of them; at the limit, a stream whose client reads nothing is closed for a new one.',
   query: { after },
+  takesLastEventId: true,
   response: {
     description: 'The stream.',
     type: 'text/event-stream',
     example: `id: ${examples.event.id}\nevent: gift_card.redeemed\ndata: {"id":${examples.event.id},"type":"gift_card.redeemed",…}\n\n`,
   },
-  errors: [],
+  errors: ['events-erased'],
   async open(requestContext, query) {
     const { storage, caller, request, streams } = requestContext;
     const headers = {

@@ -3,13 +3,22 @@
 import type { Static, TObject } from 'typebox';
 import type { PublicId } from '../domain/public-id.ts';
 import {
+  detailGiftCardSchema,
   giftCardSchema,
   type BalanceRecord,
+  type ChainEntryRecord,
+  type CheckpointKeyRecord,
+  type CheckpointRecord,
   type CustomerRecord,
+  type DetailRecord,
   type DeliveryRecord,
+  type ErasureRecord,
   type GiftCardRecord,
+  type HistoryRecord,
   type HoldRecord,
   type EmailRecord,
+  type GiftCardProofRecord,
+  type LogRecord,
   type SpendableRecord,
   type TransactionRecord,
   type WebhookRecord,
@@ -36,6 +45,15 @@ export const exampleCode = 'q2m8xk4w9c0d7f3k';
 
 export const spendable: SpendableRecord = { ...card, held: '0.00', available: '15.00' };
 
+export const detailedCard: DetailRecord = {
+  ...exampleOf(detailGiftCardSchema),
+  balance: '15.00',
+  held: '0.00',
+  available: '15.00',
+};
+
+export const exampleCursor = 'WzU5NjY5Mjc4NjcwMDAxNzMsIjE1MDAiLG51bGxd.kM0vWn1pSZ5m7yqg0Y3r1A';
+
 export const exampleBalance: BalanceRecord = {
   balance: '15.00',
   held: '0.00',
@@ -52,6 +70,21 @@ export const customer: CustomerRecord = {
   created_at: '2026-08-15T12:37:38Z',
 };
 
+export const erasure: ErasureRecord = {
+  customer_id: publicId(pathIds.customer_id.example),
+  status: 'running',
+  erase_notes: true,
+  requested_at: '2026-08-15T12:37:38Z',
+  completed_at: null,
+  gift_cards: 0,
+  emails: 0,
+  events: 0,
+  texts_erased: 0,
+  texts_left: 0,
+  unsent_gift_cards: 0,
+  unsent_gift_card_ids: [],
+};
+
 export const transaction: TransactionRecord = {
   id: publicId(pathIds.transaction_id.example),
   gift_card_id: card.id,
@@ -66,6 +99,15 @@ export const transaction: TransactionRecord = {
   hold_id: null,
   reverses: null,
   created_at: '2026-08-15T12:40:00Z',
+};
+
+export const historyEntry: HistoryRecord = {
+  id: publicId(pathIds.transaction_id.example),
+  kind: 'changed',
+  created_at: '2026-08-15T12:40:00Z',
+  actor: 'api_client:7103421182',
+  state: 'active',
+  changes: [{ field: 'expires_on', old: null, new: '2027-12-31', is_erased: false }],
 };
 
 export const hold: HoldRecord = {
@@ -102,6 +144,42 @@ export const exampleEmail: EmailRecord = {
   },
   cancel_reason: null,
   ended_at: '2026-08-15T12:37:39Z',
+};
+
+const logName = 'flowers.example/largesse/1f6c2a90';
+
+export const checkpoint: CheckpointRecord = {
+  id: 244212390001,
+  size: 7,
+  root: 'acuKcZf1YLkc3wKWdE5Afuqt/OV/oSKLVM5Qvjj1jhI=',
+  created_at: '2026-08-16T04:00:09Z',
+  day: '2026-08-15',
+  note: `${logName}\n7\nacuKcZf1YLkc3wKWdE5Afuqt/OV/oSKLVM5Qvjj1jhI=\n\n— ${logName} 5TzDZ7p1…\n`,
+};
+
+const checkpointKey: CheckpointKeyRecord = {
+  key: `${logName}+e53cc367+AQhl6l8vkG0/2Rh3mnY7bXkJXl1Zcz1oeYlN3xQmT2bP`,
+  created_at: '2026-08-16T04:00:09Z',
+  is_current: true,
+};
+
+export const log: LogRecord = { name: logName, size: 9, keys: [checkpointKey] };
+
+const chainEntry: ChainEntryRecord = {
+  content:
+    '["transfer/2",244200000001,244212358001,1,244212358002,"issue","25.00","USD","sales","card","25.00","api_client:7103421182",null,null,null,null,1786797458000,"q83vEjRWeJCrze8SNFZ4kA==",["2031-12-31",null]]',
+  hash: 'TiTmKtiByMLMIEgRDM3LFaAhSjAbLA7RP6vfZFYRXl8=',
+};
+
+export const giftCardProof: GiftCardProofRecord = {
+  entries: [chainEntry],
+  length: 1,
+  proven: 1,
+  proof: `c2sp.org/tlog-proof@v1\nindex 6\nuc3ZWkJU2tz5qX9Rz7Q6mJQ3bWgYf3mTq0zq1Zz3dYo=\n\n${checkpoint.note}`,
+  changes: [],
+  changes_length: 0,
+  changes_proven: 0,
+  changes_proof: null,
 };
 
 export const event = {

@@ -10,10 +10,12 @@ import { holdSecondsDefault, holdSecondsMax } from '../domain/hold.ts';
 import { decimalPattern, parseAmount, type Money } from '../domain/money.ts';
 import { accepted, rejected, type Parsed } from '../domain/parsed.ts';
 import type { Secret } from '../domain/secret.ts';
-import { parseSendOn, sendOnPattern, type SendOn } from '../domain/send-on.ts';
+import { parseSendOn, instantOrDayPattern, type SendOn } from '../domain/send-on.ts';
 import { aboveLimit, isAbove } from '../domain/store.ts';
-import { parseText, referenceLengthMax, textLengthMax } from '../domain/text.ts';
+import { parseTags, tagLengthMax, tagsMax } from '../domain/tags.ts';
+import { nameLengthMax, parseLine, parseText, referenceLengthMax, textLengthMax } from '../domain/text.ts';
 import { eventPatterns, parsePatterns } from '../domain/webhook.ts';
+import { parseVatRate, vatKinds, vatRatePattern, type VatKind } from '../domain/vat.ts';
 import { field, integerFromForm, required, type Read } from './field.ts';
 
 /** Accepts null, and parses any other value with the given parser. */
@@ -122,6 +124,43 @@ export const message = field(
   (value) => parseText(value),
 );
 
+const name = Type.Union([Type.String({ maxLength: nameLengthMax }), Type.Null()]);
+
+const nameText =
+  'at most 100 characters on one line, normalized to NFC, without control, invisible or bidirectional characters. "" and null clear it.';
+
+export const senderName = field(
+  Type.Union(name.anyOf, {
+    description: `The name of the person who gives the card, for emails: ${nameText}`,
+    examples: ['Ada'],
+  }),
+  (value) => parseLine(value, nameLengthMax),
+);
+
+export const recipientName = field(
+  Type.Union(name.anyOf, {
+    description: `The name of the person who receives the card, for emails: ${nameText}`,
+    examples: ['Grace'],
+  }),
+  (value) => parseLine(value, nameLengthMax),
+);
+
+/** Longer texts in a form are not split into tags. */
+const tagListLengthMax = 4 * tagsMax * (tagLengthMax + 1);
+
+export const cardTags = field(
+  Type.Union(
+    [Type.Array(Type.String({ minLength: 1, maxLength: tagLengthMax }), { maxItems: tagsMax }), Type.Null()],
+    {
+      description:
+        'The store’s own tags: at most 20, each with at most 40 characters on one line, without commas. A tag that occurs again is left out; the letters A to Z are compared without regard to case. Replaces all tags of the card; [] and null clear them. In a form, separated by commas.',
+      examples: [['VIP', 'Spring 2026']],
+    },
+  ),
+  parseTags,
+  (list) => (list.length > tagListLengthMax ? list : list.split(',').map((tag) => tag.trim())),
+);
+
 const flags: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['1', true],
@@ -142,7 +181,7 @@ function flag(description: string, example = true) {
 }
 
 export const sendOn = field<SendOn | null>(
-  Type.Union([Type.String({ pattern: sendOnPattern }), Type.Null()], {
+  Type.Union([Type.String({ pattern: instantOrDayPattern }), Type.Null()], {
     description:
       'When the card is emailed: a date in the store’s time zone (sent at 9 o’clock, or immediately if it is later than that today), or a date and time with `Z` or an offset. Not in the past, at most a year ahead, and not after `expires_on`. null: immediately.',
     examples: ['2026-12-24', '2026-12-24T18:00:00+01:00'],
@@ -170,6 +209,10 @@ export const code = field<Secret | null>(
 );
 
 export const disable = flag('true disables the card permanently.');
+
+export const eraseNotes = flag(
+  'Also erases every note and reference of the customer’s gift cards, and those of other gift cards that contain the address. A note for the store can name a person in words that the service does not recognize.',
+);
 
 export const releaseHolds = flag(
   'With `disable`: releases the card’s open holds. Without it, a card with open holds cannot be disabled.',
@@ -341,6 +384,16 @@ export const searchedCharacters = required(
   ),
 );
 
+/** Of a customer in the list of customers. */
+export const customersEmail = field<EmailAddress>(
+  Type.String({
+    minLength: 1,
+    description: 'Only the customer with this email address.',
+    examples: ['ada@example.com'],
+  }),
+  parseEmail,
+);
+
 export const searchedEmail = required(
   field<EmailAddress>(
     Type.String({
@@ -350,4 +403,25 @@ export const searchedEmail = required(
     }),
     parseEmail,
   ),
+);
+
+export const vatKind = field<VatKind | null>(
+  Type.Union([Type.String({ enum: [...vatKinds] }), Type.Null()], {
+    description:
+      'When VAT is due. `single_purpose`: at the sale of the card, at the rate `vat_rate`. `multi_purpose`: when the card is redeemed. Absent: the store’s default. null: none is recorded.',
+    examples: ['single_purpose'],
+  }),
+  orNull((value) => {
+    const kind = vatKinds.find((known) => known === value);
+    return kind ? accepted(kind) : rejected(`must be ${vatKinds.join(' or ')}`);
+  }),
+);
+
+export const vatRate = field<string | null>(
+  Type.Union([Type.String({ pattern: vatRatePattern }), Type.Null()], {
+    description:
+      'The rate in percent of a `single_purpose` card, with at most 3 decimals: required with that kind, and not allowed without it.',
+    examples: ['19'],
+  }),
+  orNull(parseVatRate),
 );

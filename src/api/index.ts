@@ -7,9 +7,23 @@ import {
   searchGiftCard,
   updateGiftCard,
 } from './cards.ts';
-import { retrieveCustomer, updateCustomer } from './customers.ts';
+import {
+  countGiftCards,
+  listCustomerGiftCards,
+  listGiftCards,
+  retrieveGiftCardDetails,
+} from './card-list.ts';
+import {
+  createCheckpoint,
+  listCheckpointKeys,
+  listCheckpoints,
+  proveConsistency,
+  proveGiftCard,
+} from './checkpoints.ts';
+import { listCustomers, retrieveCustomer, updateCustomer } from './customers.ts';
 import { listGiftCardEmails, notifyGiftCardHolder, rotateGiftCardCode } from './emails.ts';
 import { listEvents, redeliverEvent, retrieveEvent, streamEvents } from './events.ts';
+import { listHistory } from './history.ts';
 import { captureHold, createHold, listHolds, retrieveHold, voidHold } from './holds.ts';
 import {
   creditGiftCard,
@@ -19,6 +33,8 @@ import {
   retrieveBalance,
   reverseTransaction,
 } from './money.ts';
+import { eraseCustomer, exportCustomer, retrieveErasure } from './privacy.ts';
+import { reportActivity, reportAging, reportBreakage, reportJournal, reportLiability } from './reports.ts';
 import { listTransactions, retrieveTransaction } from './transactions.ts';
 import * as webhooks from './webhooks.ts';
 
@@ -27,6 +43,10 @@ export const operations = [
   searchGiftCard, // GET /gift_card
   retrieveGiftCard, // GET /gift_card/:gift_card_id
   updateGiftCard, // PUT /gift_card/:gift_card_id
+
+  listGiftCards, // GET /gift_cards
+  countGiftCards, // GET /gift_cards/count
+  retrieveGiftCardDetails, // GET /gift_cards/:gift_card_id
 
   lookUpGiftCard, // POST /gift_card/lookup
   retrieveBalance, // GET /gift_card/:gift_card_id/balance
@@ -42,17 +62,35 @@ export const operations = [
   listTransactions, // GET /gift_card/:gift_card_id/transactions
   retrieveTransaction, // GET /transactions/:transaction_id
   reverseTransaction, // POST /transactions/:transaction_id/reverse
+  listHistory, // GET /gift_card/:gift_card_id/history
   listGiftCardEmails, // GET /gift_card/:gift_card_id/deliveries
   notifyGiftCardHolder, // POST /gift_card/:gift_card_id/notify
   rotateGiftCardCode, // POST /gift_card/:gift_card_id/rotate_code
 
+  listCustomers, // GET /customers
   retrieveCustomer, // GET /customers/:customer_id
   updateCustomer, // PUT /customers/:customer_id
+  exportCustomer, // GET /customers/:customer_id/export
+  eraseCustomer, // POST /customers/:customer_id/erase
+  retrieveErasure, // GET /customers/:customer_id/erasure
+  listCustomerGiftCards, // GET /customers/:customer_id/gift_cards
+
+  listCheckpoints, // GET /checkpoints
+  createCheckpoint, // POST /checkpoints
+  proveConsistency, // GET /checkpoints/consistency
+  listCheckpointKeys, // GET /checkpoints/key
+  proveGiftCard, // GET /gift_card/:gift_card_id/proof
 
   listEvents, // GET /events
   streamEvents, // GET /events/stream
   retrieveEvent, // GET /events/:event_id
   redeliverEvent, // POST /events/:event_id/redeliver
+
+  reportLiability, // GET /reports/liability
+  reportJournal, // GET /reports/journal
+  reportAging, // GET /reports/aging
+  reportActivity, // GET /reports/activity
+  reportBreakage, // GET /reports/breakage
 
   webhooks.createWebhook, // POST /webhooks
   webhooks.listWebhooks, // GET /webhooks

@@ -16,9 +16,16 @@ import type { WriteScope } from '../storage/storage.ts';
 import type { BodyDefinition, Documentation, NoFields, Sample, Tag } from './documentation.ts';
 import { fieldReader, type FieldContext, type Fields, type Values } from './field.ts';
 import { idNamesIn, idReader, pathIds, type Ids } from './path.ts';
-import { responseOf, type HeaderName, type Members, type ResponseOf, type Result } from './response.ts';
+import {
+  canHoldSecret,
+  responseOf,
+  type HeaderName,
+  type Members,
+  type ResponseOf,
+  type Result,
+} from './response.ts';
 
-type Common<Id extends string, P extends string> = {
+export type Common<Id extends string, P extends string> = {
   readonly id: Id;
   /** Below the base path, in the router's notation. */
   readonly path: P;
@@ -137,7 +144,7 @@ export function read<
       return responseOf(200, result);
     },
     documentation: {
-      ...documentationOf(definition),
+      ...commonDocumentation(definition),
       query: query ?? {},
       isConditional,
       body: body ?? null,
@@ -184,9 +191,21 @@ export function write<
   },
 ): Operation<Id> {
   const { path, body, writeScope, prepare, check, guesses, run, reject } = definition;
-  const { status } = definition.response;
+  const { status, members } = definition.response;
+  const isPublic = !canHoldSecret(members);
   const readIds = idReader(path);
   const readBody = fieldReader(body.fields, body.wrapper);
+  // One function for all requests: V8 gives the generators of each function a hidden class of their own.
+  function* respond(
+    input: WriteRequest<P, Partial<Values<F>>> | null,
+    errors: FieldErrors,
+  ): Script<HttpResponse> {
+    if (!input) throw new Fault('not-found');
+    if (errors.any && reject) yield* reject(input, errors);
+    errors.throwIfAny();
+    // Without an error every required field is present.
+    return responseOf(status, yield* run(input as WriteRequest<P, Values<F>>));
+  }
   return {
     ...routeOf(definition, definition.method),
     query: ['dry_run'],
@@ -209,17 +228,14 @@ export function write<
         ctx, caller, store, ids, requestContext, body: values, after: (last: Effect) => void (effect = last),
         ifMatch: (id: number) => matchedVersions(request.headers['if-match'], id),
       }; // prettier-ignore
-      const script = function* (): Script<HttpResponse> {
+      const script = (): Script<HttpResponse> => {
         effect = undefined;
-        if (!input) throw new Fault('not-found');
-        if (errors.any && reject) yield* reject(input, errors);
-        errors.throwIfAny();
-        // Without an error every required field is present.
-        return responseOf(status, yield* run(input as WriteRequest<P, Values<F>>));
+        return respond(input, errors);
       };
       let response;
       try {
-        response = await requestContext.write(sent, script, input ? writeScope?.(input) : undefined);
+        const scope = input ? writeScope?.(input) : undefined;
+        response = await requestContext.write(sent, script, { scope, isPublic });
         if (isReplayed(response)) effect = undefined;
         return response;
       } finally {
@@ -227,7 +243,7 @@ export function write<
       }
     },
     documentation: {
-      ...documentationOf(definition),
+      ...commonDocumentation(definition),
       isWrite: true,
       isThrottled: isThrottled(definition) || guesses !== undefined,
       body,
@@ -245,29 +261,35 @@ export function write<
 export function stream<const Id extends string, const P extends string, Q extends Fields>(
   definition: Common<Id, P> & {
     readonly query: Q;
+    readonly takesLastEventId?: boolean;
     readonly response: { readonly description: string; readonly type: string; readonly example: string };
-    readonly open: (requestContext: RequestContext, query: Values<Q>) => Promise<Streamed>;
+    readonly open: (requestContext: RequestContext, query: Values<Q>, ids: Ids<P>) => Promise<Streamed>;
   },
 ): Operation<Id> {
-  const { query, open, response } = definition;
+  const { query, open, response, takesLastEventId = false } = definition;
+  const readIds = idReader(definition.path);
   const readQuery = queryReader(query, 'invalid-query');
   return {
     ...routeOf(definition, 'GET'),
     query: Object.keys(query),
-    handle(requestContext) {
+    async handle(requestContext) {
       const { ctx, caller } = requestContext;
-      return open(requestContext, readQuery(requestContext, { store: caller.store, now: ctx.clock.now() }));
+      const { ids, isGuess } = readIds(requestContext);
+      if (isGuess) await requestContext.lookup.reserve(isNotFound);
+      if (!ids) throw new Fault('not-found');
+      const queried = readQuery(requestContext, { store: caller.store, now: ctx.clock.now() });
+      return open(requestContext, queried, ids);
     },
     documentation: {
-      ...documentationOf(definition),
+      ...commonDocumentation(definition),
       query,
-      takesLastEventId: true,
+      takesLastEventId,
       response: { status: 200, description: response.description, headers: [], content: response },
     },
   };
 }
 
-function routeOf<Id extends string>(
+export function routeOf<Id extends string>(
   {
     id,
     path,
@@ -279,7 +301,7 @@ function routeOf<Id extends string>(
   return { id, method, path, scopes, customerMaySearch };
 }
 
-function documentationOf(definition: Common<string, string>): Omit<Documentation, 'response'> {
+export function commonDocumentation(definition: Common<string, string>): Omit<Documentation, 'response'> {
   const { tag, summary, description, errors, sample = {} } = definition;
   return {
     tag, summary, description, errors, sample, query: {}, body: null, isWrite: false, isConditional: false,
@@ -291,7 +313,7 @@ function isThrottled({ path, isSearch = false }: Common<string, string>): boolea
   return isSearch || idNamesIn(path).some((name) => pathIds[name].isPublic);
 }
 
-function queryReader<Q extends Fields>(query: Q, code: 'invalid-query' | 'invalid-parameter') {
+export function queryReader<Q extends Fields>(query: Q, code: 'invalid-query' | 'invalid-parameter') {
   const readFields = fieldReader(query);
   return (requestContext: RequestContext, context: Omit<FieldContext, 'isForm'>): Values<Q> => {
     // A required parameter without a value is missing.

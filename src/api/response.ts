@@ -17,7 +17,7 @@ export class StoredJson {
 /** The headers of a successful response, in addition to those of every response. */
 export type HeaderName = 'ETag' | 'Location' | OptionalHeader;
 
-type OptionalHeader = 'Link' | 'Email-Status';
+type OptionalHeader = 'Link' | 'Email-Status' | 'Recorded-From';
 
 type HeadersOf<H extends readonly HeaderName[]> = {
   readonly [K in Exclude<H[number], OptionalHeader> as Lowercase<K>]: string;
@@ -38,6 +38,17 @@ export type ResponseOf<M extends Members, H extends readonly HeaderName[]> = {
   readonly example: NoInfer<BodyOf<M>>;
   readonly headers?: H;
 };
+
+/** Fields that a response returns only once. */
+const secretFields: ReadonlySet<string> = new Set(['code', 'secret']);
+
+/** Whether a response, or a part of its schema, has a field with a card's code or a secret. */
+export function canHoldSecret(schema: object): boolean {
+  return Object.entries(schema).some(
+    ([name, part]: [string, unknown]) =>
+      typeof part === 'object' && part !== null && (secretFields.has(name) || canHoldSecret(part)),
+  );
+}
 
 const jsonHeaders = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 

@@ -2,6 +2,7 @@
 
 import Type, { type TSchema } from 'typebox';
 import * as records from '../domain/schemas.ts';
+import * as reports from './report-schemas.ts';
 
 export const problemSchema = Type.Object(
   {
@@ -37,17 +38,30 @@ export const components: Readonly<Record<string, TSchema>> = {
   GiftCard: records.giftCardSchema,
   IssuedGiftCard: records.issuedGiftCardSchema,
   SpendableGiftCard: records.spendableGiftCardSchema,
+  DetailedGiftCard: records.detailGiftCardSchema,
+  ListedGiftCard: records.listedGiftCardSchema,
   TillGiftCard: records.tillGiftCardSchema,
   GiftCardBalance: records.balanceSchema,
   Transaction: records.transactionSchema,
+  HistoryEntry: records.historySchema,
   Hold: records.holdSchema,
   Customer: records.customerSchema,
+  Erasure: records.erasureSchema,
   EmailDelivery: records.emailDeliverySchema,
+  Checkpoint: records.checkpointSchema,
+  Log: records.logSchema,
+  Consistency: records.consistencySchema,
+  GiftCardProof: records.giftCardProofSchema,
   Event: records.eventSchema,
   Webhook: records.webhookSchema,
   WebhookWithSecret: records.webhookWithSecretSchema,
   Delivery: records.deliverySchema,
   LoggedDelivery: records.loggedDeliverySchema,
+  Liability: reports.liabilitySchema,
+  Journal: reports.journalSchema,
+  Aging: reports.agingSchema,
+  Activity: reports.activitySchema,
+  Breakage: reports.breakageSchema,
 };
 
 /**

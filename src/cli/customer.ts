@@ -1,4 +1,4 @@
-/** `largesse customer show|link|unlink` */
+/** `largesse customer show|link|unlink|export|erase` */
 
 import { InvalidArgumentError, type Command } from 'commander';
 import { readDatabaseConfig } from '../config.ts';
@@ -9,6 +9,7 @@ import { parseEmail, type EmailAddress } from '../domain/email-address.ts';
 import { linkCustomer, showCustomerByEmail } from '../service/customer.ts';
 import type { Script } from '../storage/sql.ts';
 import { chooseStore, storeOption } from './choose-store.ts';
+import { addPrivacyCommands } from './customer-privacy.ts';
 import { printFields, printJson } from './output.ts';
 
 type Options = { readonly store?: string; readonly json?: boolean };
@@ -57,6 +58,7 @@ export function addCustomerCommands(root: Command): void {
       show(await link(options, address, null), options);
     },
   );
+  addPrivacyCommands(customer, readEmail);
 }
 
 function* findOf(domain: string | undefined, address: EmailAddress): Script<CustomerAccount> {

@@ -1,4 +1,4 @@
-/** `largesse migrate`, `verify`, `backup` */
+/** `largesse migrate`, `verify`, `backup`, `vacuum` */
 
 import { existsSync, rmSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
@@ -11,6 +11,8 @@ import { formatMoney } from '../domain/money.ts';
 import type { Mismatch } from '../service/verify.ts';
 import { CommandError } from './failure.ts';
 import { print, printJson, printTable } from './output.ts';
+import { vacuum } from '../storage/sqlite/vacuum.ts';
+import { showProgress } from './progress.ts';
 import { describeMismatch, verifyDatabase } from './verifying.ts';
 
 export function addDatabaseCommands(root: Command): void {
@@ -33,7 +35,8 @@ export function addDatabaseCommands(root: Command): void {
     )
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
-      const { stores, mismatches } = await verifyDatabase(readDatabaseConfig(), { prepare: false });
+      const progress = showProgress(process.stderr, { isSilent: json === true });
+      const { stores, mismatches } = await verifyDatabase(readDatabaseConfig(), { prepare: false, progress });
       const totals = stores.map(({ store, currency, cards, transfers, outstanding, accounts }) => ({
         store,
         cards,
@@ -104,6 +107,24 @@ export function addDatabaseCommands(root: Command): void {
         print(
           `Copied to ${target} and verified. The copy can be opened only with the key file, which it does not contain.`,
         );
+    });
+
+  root
+    .command('vacuum')
+    .description(
+      'rewrite the database file, so that it contains no remains of deleted rows; a running service cannot write until it ends',
+    )
+    .option('--json', 'print JSON')
+    .action(async ({ json }: { json?: boolean }) => {
+      const config = readDatabaseConfig();
+      const { database: location } = config;
+      if (location.kind !== 'file')
+        throw new CommandError('a server removes deleted rows with its own tools, such as VACUUM FULL');
+      // Opens the database first, which checks its version.
+      await using database = await openDatabase(config, { prepare: false });
+      vacuum(location.file, database.ctx.clock.now());
+      if (json) printJson({ database: location.file });
+      else print(`${location.file} contains only its rows.`);
     });
 }
 

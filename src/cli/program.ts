@@ -2,11 +2,13 @@
 
 import { Command } from 'commander';
 import { addAppProxyCommand } from './app-proxy.ts';
+import { addCheckpointCommands } from './checkpoint.ts';
 import { addCopyCommand } from './copy.ts';
 import { addCustomerCommands } from './customer.ts';
 import { addDatabaseCommands } from './database.ts';
 import { addDemoCommands } from './demo.ts';
 import { addEmailCommands } from './email.ts';
+import { addReportsCommands } from './reports.ts';
 import { addRestoreCommand } from './restore.ts';
 import { addServeCommand } from './serve.ts';
 import { addSettingsPageCommand } from './settings.ts';
@@ -38,8 +40,10 @@ export function program(): Command {
   addStoreCommands(root);
   addStaffCommands(root);
   addTokenCommands(root);
+  addReportsCommands(root);
   addCustomerCommands(root);
   addWebhookCommands(root);
+  addCheckpointCommands(root);
   addEmailCommands(root);
   addAppProxyCommand(root);
   addDemoCommands(root);

@@ -26,7 +26,9 @@ export function showProgress(
     const seconds = Math.max((performance.now() - since) / 1_000, 0.001);
     const part = total === 0 ? 1 : Math.min(done / total, 1);
     const rate = Math.round((done - doneBefore) / seconds).toLocaleString('en');
-    const text = `${what}: ${done.toLocaleString('en')} of ${total.toLocaleString('en')} rows, ${rate} rows/s`;
+    // Rows can be added after they were counted.
+    const all = Math.max(done, total).toLocaleString('en');
+    const text = `${what}: ${done.toLocaleString('en')} of ${all} rows, ${rate} rows/s`;
     const bar = '#'.repeat(Math.round(part * barWidth)).padEnd(barWidth, '.');
     // Returns to the first column, and erases the rest of a longer previous text.
     if (isTerminal) stream.write(`\r[${bar}] ${text}\u001B[K`);

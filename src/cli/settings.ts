@@ -8,6 +8,7 @@ const groups: readonly { readonly title: string; readonly rows: readonly Setting
   { title: 'Service', rows: Object.values(settings.service) },
   { title: 'Database', rows: Object.values(settings.database) },
   { title: 'Email', rows: Object.values(settings.email) },
+  { title: 'Retention', rows: Object.values(settings.retention) },
 ];
 
 /** Writes docs/settings.md: `npm run docs:settings`. */

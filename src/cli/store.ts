@@ -1,4 +1,4 @@
-/** `largesse store create|list|show|update` */
+/** `largesse store create|list|show|update|status` */
 
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { readDatabaseConfig } from '../config.ts';
@@ -8,6 +8,8 @@ import { isTimeZone } from '../domain/day.ts';
 import type { EmailSettings } from '../domain/email.ts';
 import { formatMoney, parseAmount, type Money } from '../domain/money.ts';
 import { Secret } from '../domain/secret.ts';
+import { formatVat, type Vat } from '../domain/vat.ts';
+import type { AccountNames } from '../domain/store.ts';
 import { changeEmailSettings } from '../service/email.ts';
 import { changeStore, createStore, requireStore, type StoreChanges } from '../service/store.ts';
 import { findEmailSettings } from '../storage/email.ts';
@@ -17,6 +19,8 @@ import { CommandError } from './failure.ts';
 import { addEmailSettings, emailChangesOf, emailRowOf, type EmailOptions } from './email-settings.ts';
 import { printFields, printJson, printTable, type OutputRow } from './output.ts';
 import { readDomain, readName } from './read.ts';
+import { addBooksOptions, withAccountNames } from './books-settings.ts';
+import { addStoreStatusCommand } from './store-status.ts';
 
 type Options = EmailOptions & {
   readonly currency?: Currency;
@@ -29,6 +33,8 @@ type Options = EmailOptions & {
   readonly undoWindow?: number;
   readonly expiringSoon?: number;
   readonly lookupFailuresPerHour?: number | 'default';
+  readonly vat?: Vat | null;
+  readonly account?: AccountNames;
   readonly json?: boolean;
 };
 
@@ -88,7 +94,7 @@ function readLimit(text: string, currency: Currency): Money | null {
 }
 
 function addSettings(command: Command, limitDefault = ''): Command {
-  return addEmailSettings(command)
+  return addBooksOptions(addEmailSettings(command))
     .addOption(new Option('--name <name>', "the store's name").argParser(readName))
     .addOption(
       new Option('--time-zone <zone>', 'the time zone of its days, such as Europe/Paris').argParser(
@@ -162,6 +168,8 @@ export function addStoreCommands(root: Command): void {
         undoWindowMinutes: options.undoWindow ?? 0,
         expiringSoonDays: options.expiringSoon ?? 0,
         lookupFailuresPerHour: failuresOf(options) ?? null,
+        vat: options.vat ?? null,
+        accountNames: withAccountNames({}, options.account),
       });
       yield* changeEmailSettings(ctx, made.id, emailChangesOf(options));
     });
@@ -192,6 +200,8 @@ export function addStoreCommands(root: Command): void {
       ...(undoWindow !== undefined && { undoWindowMinutes: undoWindow }),
       ...(expiringSoon !== undefined && { expiringSoonDays: expiringSoon }),
       ...(lookupFailuresPerHour !== undefined && { lookupFailuresPerHour }),
+      ...(options.vat !== undefined && { vat: options.vat }),
+      ...(options.account && { accountNames: withAccountNames(present.accountNames, options.account) }),
     };
     await storage.write(function* () {
       const { store: changed } = yield* changeStore(ctx, domain, changes);
@@ -220,6 +230,8 @@ export function addStoreCommands(root: Command): void {
       if (json) printJson(rows);
       else printTable(rows, { none: 'There are no stores.' });
     });
+
+  addStoreStatusCommand(store);
 }
 
 type Shown = StoreRecord & { readonly email: EmailSettings };
@@ -248,6 +260,10 @@ function rowOf({ store, sealedSecret }: StoreRecord): OutputRow {
     undo_window_minutes: store.undoWindowMinutes,
     expiring_soon_days: store.expiringSoonDays,
     lookup_failures_per_hour: store.lookupFailuresPerHour,
+    vat: store.vat && formatVat(store.vat),
+    ...Object.fromEntries(
+      Object.entries(store.accountNames).map(([account, name]) => [`account_${account}`, name]),
+    ),
     demonstration: store.demonstration,
   };
 }

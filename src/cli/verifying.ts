@@ -3,8 +3,9 @@
 import type { DatabaseConfig } from '../config.ts';
 import { openDatabase } from '../database.ts';
 import { shownId } from '../domain/public-id.ts';
-import { verify, type Mismatch, type Verification } from '../service/verify.ts';
+import { countVerifiedRows, verify, type Mismatch, type Verification } from '../service/verify.ts';
 import { inspectFile } from '../storage/sqlite/inspection.ts';
+import type { Progress } from './progress.ts';
 
 const mismatchesMax = 1_000;
 
@@ -20,21 +21,27 @@ export type VerifiedDatabase = {
  * Verifies the configured database, which services can use at the same time. If its file is too damaged to be opened or
  * read to the end, only the damage is reported.
  * @param options.prepare whether a database of an earlier version is migrated first, and a missing one is created.
+ * @param options.progress shows the rows that were read.
  * @throws the error of a file that is not damaged and cannot be opened or read.
  */
 export async function verifyDatabase(
   config: DatabaseConfig,
-  { prepare = false }: { readonly prepare?: boolean } = {},
+  { prepare = false, progress }: { readonly prepare?: boolean; readonly progress?: Progress } = {},
 ): Promise<VerifiedDatabase> {
   let damage: readonly ShownMismatch[] | undefined;
   try {
     await using database = await openDatabase(config, { prepare, withoutTimeLimit: true });
     damage = damageOf(config);
-    const { stores, mismatches } = await database.storage.read(() => verify(mismatchesMax));
-    const { publicIds } = database.ctx.keys;
+    const { keys } = database.ctx;
+    if (progress)
+      progress.begin('verified', { total: await database.storage.read(countVerifiedRows), done: 0 });
+    const { stores, mismatches } = await database.storage.read(() =>
+      verify(mismatchesMax, { keys, reached: (rows) => progress?.reach(rows) }),
+    );
+    progress?.end();
     const ofRows = mismatches.map((mismatch) => ({
       ...mismatch,
-      gift_card_id: mismatch.cardId === null ? null : shownId(publicIds, mismatch.cardId),
+      gift_card_id: mismatch.cardId === null ? null : shownId(keys.publicIds, mismatch.cardId),
     }));
     return { stores, mismatches: [...damage, ...ofRows].slice(0, mismatchesMax) };
   } catch (error) {

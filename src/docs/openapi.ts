@@ -162,14 +162,16 @@ function closedObject(properties: Readonly<Record<string, object>>): object {
 
 function successOf(documentation: Documentation): Responses {
   const { response, isConditional } = documentation;
-  const { status, description, content } = response;
+  const { status, description, content, alternative } = response;
   const success = {
     description,
     headers: headerReferences(headersOf(documentation)),
-    content:
-      'members' in content
+    content: {
+      ...('members' in content
         ? { 'application/json': { schema: membersSchema(content.members), example: content.example } }
-        : { [content.type]: { schema: { type: 'string' }, example: content.example } },
+        : textContent(content)),
+      ...(alternative && textContent(alternative)),
+    },
   };
   const unchanged = {
     description: 'The client has the current version: `If-None-Match` names it.',
@@ -178,20 +180,40 @@ function successOf(documentation: Documentation): Responses {
   return { [status]: success, ...(isConditional && { 304: unchanged }) };
 }
 
+function textContent({ type, example }: { readonly type: string; readonly example: string }): object {
+  return { [type]: { schema: { type: 'string' }, example } };
+}
+
 function membersSchema(members: Readonly<Record<string, TSchema>>): object {
   return closedObject(
     Object.fromEntries(Object.entries(members).map(([name, schema]) => [name, referenced(schema)])),
   );
 }
 
-/** A schema of components: a reference, a union of references, or a list of them. */
+/** A schema of components: a reference, a union of references, or a list of them. A value has its own schema. */
 function referenced(schema: TSchema): object {
   const name = objectNameOf(schema);
   if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
+  if (isValue(schema)) return schema;
   const { anyOf, items } = schema as { readonly anyOf?: readonly TSchema[]; readonly items?: TSchema };
   if (anyOf) return { anyOf: anyOf.map(referenced) };
   if (items) return { type: 'array', items: referenced(items) };
   throw new Error('a response has a schema that is not in components');
+}
+
+/** Whether a schema is that of a text, a number or null. */
+function isValue(schema: TSchema): boolean {
+  const {
+    type,
+    anyOf,
+    enum: choices,
+  } = schema as {
+    readonly type?: string;
+    readonly anyOf?: readonly TSchema[];
+    readonly enum?: readonly unknown[];
+  };
+  if (anyOf) return anyOf.every(isValue);
+  return choices !== undefined || (type !== undefined && type !== 'object' && type !== 'array');
 }
 
 function pagePathItems(): Paths {

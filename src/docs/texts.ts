@@ -20,9 +20,13 @@ const tagTexts: Readonly<Record<Tag | 'Service', string>> = {
     'Spend and top up gift cards, safely from several tills concurrently. These operations return `held` and `available` in addition to the balance. A caller without `read_gift_cards` receives only what a till needs: `id`, `balance`, `held`, `available`, `currency`, `expires_on`, `last_characters` and `state`.',
   Holds: 'Amounts that are reserved for a checkout.',
   History: 'The ledger of a gift card.',
-  Customers: 'The customers of a store and their ids on the storefront.',
+  Customers: 'The customers of a store, their ids on the storefront, and their personal data.',
   Emails: 'The emails about a gift card, and their delivery.',
+  Verification:
+    'Signed checkpoints of the store’s log, and proofs that the log contains an entry of a gift card and that an earlier checkpoint is still valid. docs/verification.md describes what they prove.',
   Events: 'Changes in the store, for systems that poll or follow the stream.',
+  Reports:
+    'The books of a store: what it owes to the holders of its cards, and how that changed. Each report is JSON, or CSV with `format=csv` or `Accept: text/csv`. Days are those of the store’s time zone. A closed day does not change: an entry that was committed after its day was closed counts on the first open day.',
   Webhooks: 'URLs that receive events, and the log of their deliveries.',
   Service:
     'The state of the service. These paths also work at the root of the service, outside the base path.',
@@ -36,7 +40,9 @@ export const scopeTexts: Readonly<Record<Scope, string>> = {
   write_gift_cards: 'Issue and change gift cards.',
   redeem_gift_cards: 'Look up and spend gift cards: for tills, which cannot issue them.',
   read_events: 'Read events.',
+  read_reports: 'Read the reports of the store; read and create checkpoints.',
   manage_webhooks: 'Create and change webhooks.',
+  manage_customers: 'Export and erase the personal data of customers.',
 };
 
 const scopeNames = Object.keys(scopeTexts)
@@ -81,6 +87,11 @@ export const headers = {
     description:
       '`not-configured`: the card would have been emailed, but the service has no mail server (`SMTP_URL`). Absent otherwise.',
     schema: { ...text, const: 'not-configured' },
+  },
+  'Recorded-From': {
+    description:
+      'The time from which all changes of cards are recorded. Present if `as_of` is before it and a card in the response is older: its balance and held amount are exact, but its other fields are those of this time, except a later `disabled_at`.',
+    schema: { ...text, format: 'date-time' },
   },
   Location: { description: 'The path of the new record.', schema: { ...text, format: 'uri-reference' } },
   'Cache-Control': { description: 'Always `no-store`.', schema: { ...text, const: 'no-store' } },

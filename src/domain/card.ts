@@ -3,6 +3,7 @@
 import type { ErrorsByField } from './fault.ts';
 import { FieldErrors } from './fault.ts';
 import { equal, exceeds, formatMoney, subtract, type Money } from './money.ts';
+import type { Vat } from './vat.ts';
 
 export type Customer = {
   readonly id: number;
@@ -10,8 +11,17 @@ export type Customer = {
   readonly email: string;
 };
 
-/** Optional fields that the issuer sets and an update can change. `expiresOn` is the last valid day, `YYYY-MM-DD`. */
-const noChangeableDetails = Object.freeze({ expiresOn: null, note: null });
+/**
+ * Optional fields that the issuer sets and an update can change. `expiresOn` is the last valid day, `YYYY-MM-DD`; `tags`
+ * is a text of tags (`tags.ts`).
+ */
+const noChangeableDetails = Object.freeze({
+  expiresOn: null,
+  note: null,
+  senderName: null,
+  recipientName: null,
+  tags: null,
+});
 
 export const noDetails = Object.freeze({ ...noChangeableDetails, message: null });
 
@@ -42,6 +52,8 @@ export type Card = CardDetails & {
   readonly orderId: number | null;
   readonly userId: number | null;
   readonly apiClientId: number | null;
+  /** Null: none is recorded. */
+  readonly vat: Vat | null;
 };
 
 /** The changes in an update. Absent fields keep their values. */

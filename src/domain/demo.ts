@@ -8,6 +8,9 @@ import { addDays, dayOf, startOfDay } from './day.ts';
 /** A number from 0 (inclusive) to 1 (exclusive). */
 export type RandomNumber = () => number;
 
+/** A customer or recipient. */
+export type DemoPerson = { readonly name: string; readonly email: string };
+
 /** Where a step was taken. */
 export type DemoPlace = 'Till 1' | 'Till 2' | 'Online shop';
 
@@ -29,8 +32,9 @@ export type DemoStep =
       {
         readonly value: number;
         readonly expiresOn: string | null;
-        readonly customer: string | null;
-        readonly recipient: string | null;
+        readonly customer: DemoPerson | null;
+        readonly recipient: DemoPerson | null;
+        readonly tags: readonly string[];
         readonly note: string | null;
         readonly message: string | null;
       }
@@ -168,6 +172,7 @@ class CardLife {
       expiresOn: this.#expiresOn,
       customer: isOnline || random() < 0.35 ? personOf(random) : null,
       recipient: isOnline && random() < 0.6 ? personOf(random) : null,
+      tags: tagsOf(random, { day: dayOf(this.#at, timeZone), isPromotion }),
       note: isPromotion ? 'Promotion' : note,
       message: isOnline && random() < 0.6 ? pick(random, messages) : null,
     });
@@ -327,9 +332,22 @@ function amountOf(random: RandomNumber, balance: number): number {
   return price < 50 ? balance : price - (random() < 0.5 ? 5 : 0);
 }
 
-/** The address of one of about a thousand people. This domain receives no emails. */
-function personOf(random: RandomNumber): string {
-  return `${pick(random, firstNames)}.${pick(random, lastNames)}@example.com`.toLowerCase();
+/** One of about a thousand people. This domain receives no emails. */
+function personOf(random: RandomNumber): DemoPerson {
+  const name = `${pick(random, firstNames)} ${pick(random, lastNames)}`;
+  return { name, email: `${name.replace(' ', '.').toLowerCase()}@example.com` };
+}
+
+function tagsOf(
+  random: RandomNumber,
+  { day, isPromotion }: { readonly day: string; readonly isPromotion: boolean },
+): readonly string[] {
+  const tags: string[] = [];
+  if (isPromotion) tags.push('promotion');
+  if (day.slice(5, 7) === '12') tags.push('christmas');
+  else if (random() < 0.3) tags.push('birthday');
+  if (random() < 0.05) tags.push('corporate');
+  return tags;
 }
 
 function pick<T>(random: RandomNumber, from: readonly T[]): T {

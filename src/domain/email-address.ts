@@ -68,7 +68,7 @@ const dottedI = '\u0130';
  * The lower case of an address in form C. U+0130 is kept, because no other letter can have the key of an ASCII letter.
  * Lower case can leave form C: j and U+030C have a composed form, J and U+030C do not.
  */
-function emailKey(address: string): string {
+export function emailKey(address: string): string {
   const words = address.split(dottedI).map((word) => word.toLowerCase());
   return words.join(dottedI).normalize('NFC');
 }

@@ -15,7 +15,8 @@ export function emailRecordOf(
     id: delivery.id,
     gift_card_id: ids.of(delivery.cardId),
     kind: delivery.kind,
-    recipient: delivery.address,
+    // The address of an erased person is empty.
+    recipient: delivery.address || null,
     status: stateAt(delivery, now),
     message_id: `<${messageName(delivery)}@${domain}>`,
     send_at: formatInstant(delivery.sendAt),

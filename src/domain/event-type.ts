@@ -15,6 +15,8 @@ export const eventTypes = [
   'gift_card.retired_code_used',
   'gift_card.delivery_failed',
   'customer.created',
+  'checkpoint.created',
+  'customer.erased',
   // About a webhook itself.
   'webhook.test',
   'webhook.paused',

@@ -4,6 +4,7 @@
  */
 
 import type { Card, CardChanges } from './card.ts';
+import { checkpointRecordOf, type Checkpoint } from './checkpoint.ts';
 import type { CustomerAccount } from './customer.ts';
 import { formatInstant } from './day.ts';
 import type { PublicIds } from './public-id.ts';
@@ -35,7 +36,9 @@ export function cardCreatedEvent(ids: PublicIds, card: Card): Event {
 /** The events of an update. Disabling has its own event, in addition to the event of the other changes. */
 export function cardUpdateEvents(ids: PublicIds, card: Card, effective: CardChanges): readonly Event[] {
   const { disable, ...others } = effective;
-  const changed = Object.keys(others).map((name) => (name === 'expiresOn' ? 'expires_on' : name));
+  const changed = Object.keys(others).map((name) =>
+    name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  );
   const gift_card = recordOf(ids, card);
   return [
     ...(changed.length > 0 ? [cardEvent('gift_card.updated', card, { gift_card, changed })] : []),
@@ -93,6 +96,28 @@ export function customerCreatedEvent(
 ): Event {
   const customer = { id: ids.of(id), email, storefront_customer_id: storefrontCustomerId };
   return { type: 'customer.created', storeId, subjectId: id, subjectVersion: 0, data: { customer } };
+}
+
+/** The event of a new checkpoint. It does not have a sequence. */
+export function checkpointCreatedEvent(storeId: number, checkpoint: Checkpoint): Event {
+  return {
+    type: 'checkpoint.created',
+    storeId,
+    subjectId: checkpoint.id,
+    subjectVersion: 0,
+    data: { checkpoint: checkpointRecordOf(checkpoint) },
+  };
+}
+
+/** The event of a customer whose personal data was erased. Cards have events of their own. */
+export function customerErasedEvent(ids: PublicIds, storeId: number, customerId: number): Event {
+  const customer = { id: ids.of(customerId), email: null, storefront_customer_id: null };
+  return { type: 'customer.erased', storeId, subjectId: customerId, subjectVersion: 0, data: { customer } };
+}
+
+/** The event of a card whose customer or recipient was erased. */
+export function cardPersonErasedEvent(ids: PublicIds, card: Card, changed: readonly string[]): Event {
+  return cardEvent('gift_card.updated', card, { gift_card: recordOf(ids, card), changed });
 }
 
 /** An event about a webhook. It does not have a sequence. */

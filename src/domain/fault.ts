@@ -24,6 +24,7 @@ export type FaultCode =
   | 'too-many-misses'
   // The request is readable, but rejected.
   | 'not-found'
+  | 'events-erased'
   | 'precondition-failed'
   | 'invalid-parameter'
   | 'insufficient-balance'

@@ -3,7 +3,8 @@
  * contains both accounts and one positive amount, so unbalanced entries cannot be written.
  */
 
-import { formatMoney, subtract, type Money } from './money.ts';
+import type { Currency } from './currency.ts';
+import { formatMinor, subtract, type Money } from './money.ts';
 
 /** The accounts that a card's money comes from or goes to, one of each per store and currency. */
 export const systemAccounts = ['sales', 'promotions', 'redemptions', 'adjustments', 'breakage'] as const;
@@ -89,9 +90,14 @@ export function reversalOf({ debit, credit }: Pick<Movement, 'debit' | 'credit'>
   return { kind: 'reversal', amount, debit: credit, credit: debit };
 }
 
+/** Whether a movement increases the card's balance. */
+export function increases(credit: string): boolean {
+  return credit === 'card';
+}
+
 /** The change of the card's balance in minor units: positive if it increases. */
 export function effectOf({ amount, credit }: Pick<Movement, 'amount' | 'credit'>): bigint {
-  return credit === 'card' ? amount.minor : -amount.minor;
+  return increases(credit) ? amount.minor : -amount.minor;
 }
 
 /**
@@ -106,6 +112,8 @@ export type Opening = {
   readonly salt: Uint8Array;
   /** The last day of validity with which the card was issued; null: none. */
   readonly expiresOn: string | null;
+  /** The VAT with which the card was issued, as `formatVat` writes it; null: none is recorded. */
+  readonly vat: string | null;
 };
 
 /** A transfer's entry in its card's chain, beyond the transfer's own fields. */
@@ -129,31 +137,71 @@ export function committedText({ reference, note }: Pick<Transfer, 'reference' | 
   return JSON.stringify([reference, note]);
 }
 
-/**
- * The content of an entry that its hash covers: a JSON array in a fixed order without spaces, different for any two
- * transfers. A change of this format needs another name than `transfer/2`, and breaks every existing chain.
- */
+/** The content of a transfer's entry that its hash covers. */
 export function entryContent(transfer: Transfer, { opening, textDigest }: EntryDetails): string {
-  return JSON.stringify([
-    'transfer/2',
-    transfer.storeId,
-    transfer.cardId,
-    transfer.sequence,
-    transfer.id,
-    transfer.kind,
-    formatMoney(transfer.amount),
-    transfer.amount.currency.code,
-    transfer.debit,
-    transfer.credit,
-    formatMoney(transfer.balanceAfter),
-    transfer.actor,
-    textDigest && textDigest.toBase64(),
-    transfer.orderId,
-    transfer.holdId,
-    transfer.reverses,
-    transfer.createdAt,
-    opening && opening.salt.toBase64(),
-    // The second term is reserved for the card's VAT.
-    opening && [opening.expiresOn, null],
-  ]);
+  const { amount, balanceAfter } = transfer;
+  return entryText({
+    ...transfer,
+    amount: amount.minor,
+    balanceAfter: balanceAfter.minor,
+    currency: amount.currency,
+    textDigest,
+    salt: opening && opening.salt,
+    issuedExpiresOn: opening && opening.expiresOn,
+    issuedVat: opening && opening.vat,
+  });
+}
+
+/** The fields of an entry that its hash covers. Amounts are in minor units. Integers above 2^53 are bigints. */
+export type EntryFields = {
+  readonly storeId: number | bigint;
+  readonly cardId: number | bigint;
+  readonly sequence: number | bigint;
+  readonly id: number | bigint;
+  readonly kind: string;
+  readonly amount: number | bigint;
+  readonly currency: Currency;
+  readonly debit: string;
+  readonly credit: string;
+  readonly balanceAfter: number | bigint;
+  readonly actor: string;
+  readonly textDigest: Uint8Array | null;
+  readonly orderId: number | bigint | null;
+  readonly holdId: number | bigint | null;
+  readonly reverses: number | bigint | null;
+  readonly createdAt: number | bigint;
+  /** Null in all entries but the first. */
+  readonly salt: Uint8Array | null;
+  readonly issuedExpiresOn: string | null;
+  /** Of the card, as text; null in all entries but the first. */
+  readonly issuedVat: string | null;
+};
+
+/**
+ * The content of an entry: a JSON array in a fixed order without spaces, different for any two transfers. It equals
+ * `JSON.stringify` of the array, and takes half the time. A change of this format needs another name than `transfer/2`,
+ * and breaks every existing chain.
+ */
+export function entryText(entry: EntryFields): string {
+  const { decimals, code } = entry.currency;
+  const amount = formatMinor(entry.amount, decimals);
+  const balanceAfter = formatMinor(entry.balanceAfter, decimals);
+  const terms = entry.salt && `[${quotedOrNull(entry.issuedExpiresOn)},${quotedOrNull(entry.issuedVat)}]`;
+  return `["transfer/2",${entry.storeId},${entry.cardId},${entry.sequence},${entry.id},${quoted(entry.kind)},"${amount}",${quoted(code)},${quoted(entry.debit)},${quoted(entry.credit)},"${balanceAfter}",${quoted(entry.actor)},${base64OrNull(entry.textDigest)},${entry.orderId},${entry.holdId},${entry.reverses},${entry.createdAt},${base64OrNull(entry.salt)},${terms}]`;
+}
+
+/** Characters that JSON escapes, and those outside of ASCII. */
+const notPlain = /[^ !#-[\]-~]/;
+
+/** A text as `JSON.stringify` writes it. */
+function quoted(text: string): string {
+  return notPlain.test(text) ? JSON.stringify(text) : `"${text}"`;
+}
+
+function quotedOrNull(text: string | null): string {
+  return text === null ? 'null' : quoted(text);
+}
+
+function base64OrNull(bytes: Uint8Array | null): string {
+  return bytes === null ? 'null' : `"${bytes.toBase64()}"`;
 }

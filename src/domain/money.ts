@@ -72,10 +72,16 @@ function decimalText(value: unknown): string | undefined {
 
 /** Formats an amount with exactly the currency's decimals: `"15.00"` USD, `"15"` JPY. */
 export function formatMoney({ minor, currency: { decimals } }: Money): string {
-  const sign = minor < 0n ? '-' : '';
-  const digits = (minor < 0n ? -minor : minor).toString().padStart(decimals + 1, '0');
+  return formatMinor(minor, decimals);
+}
+
+/** As `formatMoney`, of an integer number of minor units. */
+export function formatMinor(minor: number | bigint, decimals: number): string {
+  const sign = minor < 0 ? '-' : '';
+  const digits = String(minor < 0 ? -minor : minor);
   if (decimals === 0) return sign + digits;
-  return `${sign}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
+  const padded = digits.padStart(decimals + 1, '0');
+  return `${sign}${padded.slice(0, -decimals)}.${padded.slice(-decimals)}`;
 }
 
 /** The difference of two amounts, which can be negative. @throws RangeError if their currencies differ. */

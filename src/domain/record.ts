@@ -3,15 +3,18 @@
  * a read-only field in an update, from a client that sends back the record that it read.
  */
 
-import { availableOf, stateOf, type Card, type CardState } from './card.ts';
+import { availableOf, stateOf, type Card } from './card.ts';
+import { detailStateOf, type CardMoment } from './card-detail.ts';
 import { formatInstant, formatInstantOrNull } from './day.ts';
 import { parseEmail } from './email-address.ts';
 import { isHoldExpired, type Hold } from './hold.ts';
 import { effectOf, type Transfer } from './ledger.ts';
 import { formatMoney, parseAmount } from './money.ts';
 import { publicIdOrNull, type PublicIds } from './public-id.ts';
+import { tagsIn } from './tags.ts';
 import type {
   BalanceRecord,
+  DetailRecord,
   GiftCardRecord,
   HoldRecord,
   SpendableRecord,
@@ -45,6 +48,18 @@ export function recordOf(ids: PublicIds, card: Card): GiftCardRecord {
 
 export function spendableRecordOf(ids: PublicIds, card: Card): SpendableRecord {
   return { ...recordOf(ids, card), held: formatMoney(card.held), available: formatMoney(availableOf(card)) };
+}
+
+/** The record of a card with what lists and the detail resource add. */
+export function detailRecordOf(ids: PublicIds, card: Card, moment: CardMoment): DetailRecord {
+  return {
+    ...spendableRecordOf(ids, card),
+    state: detailStateOf(card, moment),
+    email_status: moment.emailStatus,
+    sender_name: card.senderName,
+    recipient_name: card.recipientName,
+    tags: tagsIn(card.tags),
+  };
 }
 
 /** @param today the present day in the store's time zone. */
@@ -105,22 +120,22 @@ export function holdRecordOf(ids: PublicIds, hold: Hold, now: number): HoldRecor
   };
 }
 
-/** All fields of a card in any response. */
-type ReadOnlyRecord = SpendableRecord & { readonly state: CardState };
+/** A field that updates cannot set. A card's details have all fields of a card in any response. */
+export type ReadOnlyField = Exclude<
+  keyof DetailRecord,
+  'balance' | 'expires_on' | 'note' | 'sender_name' | 'recipient_name' | 'tags'
+>;
 
-/** A field that updates cannot set. */
-export type ReadOnlyField = Exclude<keyof ReadOnlyRecord, 'balance' | 'expires_on' | 'note'>;
-
-/** Whether an echoed value equals the card's current value, in any accepted notation. @param today a day of the store. */
+/** Whether an echoed value equals the card's current value, in any accepted notation. */
 export function matchesRecord(
   ids: PublicIds,
   value: unknown,
   field: ReadOnlyField,
-  { card, today }: { readonly card: Card; readonly today: string },
+  { card, ...moment }: CardMoment & { readonly card: Card },
 ): boolean {
-  const record: ReadOnlyRecord = { ...spendableRecordOf(ids, card), state: stateOf(card, today) };
-  const recorded = record[field];
-  if (value === recorded) return true;
+  const recorded = detailRecordOf(ids, card, moment)[field];
+  // A till reads another state of the same name, which does not distinguish empty and scheduled cards.
+  if (value === recorded || (field === 'state' && value === stateOf(card, moment.today))) return true;
   if (typeof recorded === 'number') return false;
   if (recorded === null) return value === '';
   switch (field) {

@@ -5,6 +5,9 @@
 
 import Type, { type Static, type TSchema } from 'typebox';
 import { cardStates } from './card.ts';
+import { trackedFields, type FieldName } from './card-change.ts';
+import { historyKinds } from './card-history.ts';
+import { detailStates, emailStatuses } from './card-detail.ts';
 import { eventTypes } from './event-type.ts';
 import { holdStatuses } from './hold.ts';
 import { transferKinds } from './ledger.ts';
@@ -119,6 +122,35 @@ export const spendableGiftCardSchema = closedObject(
 /** A card in the responses of operations that are not in the specification. */
 export type SpendableRecord = Readonly<Static<typeof spendableGiftCardSchema>>;
 
+export const detailGiftCardSchema = closedObject(
+  {
+    ...spendableGiftCardSchema.properties,
+    state: Type.Enum([...detailStates], {
+      description:
+        'The first that applies of `disabled`, `expired` (`expires_on` has passed), `empty` (the balance is 0), `scheduled` (the card is emailed at a later time), and `active`. A `scheduled` card can be spent like an `active` one.',
+      examples: ['active'],
+    }),
+    email_status: Type.Enum([...emailStatuses], {
+      description:
+        'The status of the newest email with the card’s code. `none`: there is no such email. `scheduled` until it is due, `queued` until the first attempt, `deferred` until the next one. `sent`: a mail server accepted it. `bounced`: rejected permanently. `dead`: not delivered in 72 hours. `cancelled`: obsolete.',
+      examples: ['sent'],
+    }),
+    sender_name: nullable(Type.String(), 'The name of the person who gives the card.', 'Ada'),
+    recipient_name: nullable(Type.String(), 'The name of the person who receives the card.', 'Grace'),
+    tags: Type.Array(Type.String(), {
+      description: 'The store’s own tags, in the order in which they were sent.',
+      examples: [['VIP', 'Spring 2026']],
+    }),
+  },
+  'A gift card with everything that the store can read, except its code.',
+);
+export type DetailRecord = Readonly<Static<typeof detailGiftCardSchema>>;
+
+export const listedGiftCardSchema = Type.Partial(detailGiftCardSchema, {
+  additionalProperties: false,
+  description: 'A gift card in a list: all fields, or those that `fields` lists.',
+});
+
 const balance = {
   balance: record.balance,
   held: decimal({ description: 'The part of the balance that open holds reserve.' }),
@@ -166,6 +198,42 @@ export const transactionSchema = closedObject(
 );
 export type TransactionRecord = Readonly<Static<typeof transactionSchema>>;
 
+/** A list of texts for `tags`. */
+const trackedValue = Type.Union([Type.String(), Type.Array(Type.String()), Type.Null()]);
+
+export const historySchema = closedObject(
+  {
+    id: publicId({ description: 'Of the change; of the first transaction for `created`.' }),
+    kind: Type.Enum([...historyKinds], {
+      description:
+        '`expired`: the last valid day has passed. `recording_began`: the card is older than the record of changes, so changes between its creation and this entry are unknown.',
+    }),
+    created_at: timestamp(),
+    actor: nullable(
+      Type.String(),
+      'The caller: `api_client:<id>`, or `development`; null if it was not a request.',
+    ),
+    state: Type.Enum([...cardStates], { description: 'The state of the card after the entry.' }),
+    changes: Type.Array(
+      closedObject(
+        {
+          field: Type.Enum(Object.keys(trackedFields) as FieldName[], {
+            description: '`code`: the card has another code. The values are the last characters of both.',
+          }),
+          old: trackedValue,
+          new: trackedValue,
+          is_erased: Type.Boolean({
+            description: 'Whether the values were erased for privacy, and are null for that reason.',
+          }),
+        },
+        'A changed field.',
+      ),
+    ),
+  },
+  'An entry of a gift card’s history.',
+);
+export type HistoryRecord = Readonly<Static<typeof historySchema>>;
+
 export const holdSchema = closedObject(
   {
     id: publicId(),
@@ -197,6 +265,34 @@ export const customerSchema = closedObject(
 );
 export type CustomerRecord = Readonly<Static<typeof customerSchema>>;
 
+export const erasureSchema = closedObject(
+  {
+    customer_id: publicId(),
+    status: Type.Enum(['running', 'complete'], {
+      description: '`running`: the personal data is being erased, in small steps.',
+    }),
+    erase_notes: Type.Boolean({ description: 'Whether notes and references are erased.' }),
+    requested_at: timestamp(),
+    completed_at: nullable(timestamp()),
+    gift_cards: Type.Integer({ minimum: 0, description: 'Gift cards from which the customer was removed.' }),
+    emails: Type.Integer({ minimum: 0, description: 'Emails from which the address was removed.' }),
+    events: Type.Integer({ minimum: 0, description: 'Events that were redacted.' }),
+    texts_erased: Type.Integer({ minimum: 0, description: 'Notes and references that were erased.' }),
+    texts_left: Type.Integer({
+      minimum: 0,
+      description:
+        'Without `erase_notes`: records with a note or reference that contains the address, which was not erased.',
+    }),
+    unsent_gift_cards: Type.Integer({
+      minimum: 0,
+      description: 'Gift cards whose email with the code was cancelled: their codes were not sent.',
+    }),
+    unsent_gift_card_ids: Type.Array(publicId(), { description: 'The first 100 of them.' }),
+  },
+  'The erasure of a customer.',
+);
+export type ErasureRecord = Readonly<Static<typeof erasureSchema>>;
+
 const emailAttempt = closedObject(
   {
     attempted_at: timestamp(),
@@ -220,7 +316,10 @@ export const emailDeliverySchema = closedObject(
       description:
         '`gift_card`: the card itself. `receipt`: for a customer who bought the card for another recipient. `expiry_reminder`, `balance_reminder`: reminders. `delivery_failed`: a notice to the customer that the email to the recipient did not arrive.',
     }),
-    recipient: Type.String({ description: 'The email address that it is sent to.' }),
+    recipient: nullable(
+      Type.String(),
+      'The email address that it is sent to; null if the person was erased.',
+    ),
     status: Type.Enum([...deliveryStates]),
     message_id: Type.String({ description: 'Its Message-ID, the same on every attempt.' }),
     send_at: timestamp({ description: 'When it is or was due.' }),
@@ -317,6 +416,107 @@ export const loggedDeliverySchema = closedObject(
   'A delivery with all its attempts.',
 );
 
+const base64Hash = '^[A-Za-z0-9+/]{43}=$';
+
+export const checkpointSchema = closedObject(
+  {
+    id,
+    size: Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'The number of entries in the log.',
+    }),
+    root: Type.String({ pattern: base64Hash, description: 'The root of the log’s tree, base64.' }),
+    created_at: timestamp(),
+    day: nullable(
+      Type.String({ format: 'date' }),
+      'The day that ended before a daily checkpoint, in the store’s time zone; null: created on demand.',
+    ),
+    note: Type.String({
+      description:
+        'The checkpoint as a signed note (c2sp.org/tlog-checkpoint): name of the log, size, root, and signatures.',
+    }),
+  },
+  'A signed statement of the size and the root of the store’s log. A client that keeps it detects a later change of an entry that it covers.',
+);
+export type CheckpointRecord = Readonly<Static<typeof checkpointSchema>>;
+
+const checkpointKey = closedObject(
+  {
+    key: Type.String({
+      description: 'The verifier key (c2sp.org/signed-note): name of the log, key id and public key.',
+    }),
+    created_at: nullable(timestamp(), 'When it first signed a checkpoint; null: it has signed none yet.'),
+    is_current: Type.Boolean({ description: 'Whether new checkpoints are signed with it.' }),
+  },
+  'A public key of the store’s checkpoints.',
+);
+export type CheckpointKeyRecord = Readonly<Static<typeof checkpointKey>>;
+
+export const logSchema = closedObject(
+  {
+    name: Type.String({ description: 'The first line of each checkpoint.' }),
+    size: Type.Integer({ minimum: 0, description: 'The number of entries at present.' }),
+    keys: Type.Array(checkpointKey, { description: 'The current key, and then those before it.' }),
+  },
+  'The store’s log and its public keys.',
+);
+export type LogRecord = Readonly<Static<typeof logSchema>>;
+
+const treeSize = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+
+export const consistencySchema = closedObject(
+  {
+    from: treeSize,
+    to: treeSize,
+    hashes: Type.Array(Type.String({ pattern: base64Hash }), {
+      description: 'The hashes of the proof, base64.',
+    }),
+  },
+  'A proof that the log with `to` entries begins with the log with `from` entries (RFC 9162, section 2.1.4).',
+);
+
+const chainEntry = closedObject(
+  {
+    content: Type.String({ description: 'The text that was hashed.' }),
+    hash: Type.String({
+      pattern: base64Hash,
+      description:
+        'SHA-256 of the hash of the entry before (32 zero bytes before the first) and the content, base64.',
+    }),
+  },
+  'An entry of a card’s chain.',
+);
+export type ChainEntryRecord = Readonly<Static<typeof chainEntry>>;
+
+const chainLength = Type.Integer({
+  minimum: 0,
+  description: 'The number of entries of the whole chain.',
+});
+const proven = Type.Integer({
+  minimum: 0,
+  description: 'The number of the proven entry in the chain, from 1; 0: none.',
+});
+const inclusionProof = nullable(
+  Type.String(),
+  'Proves that the log contains the entry that `proven` counts (c2sp.org/tlog-proof@v1), with a checkpoint of the log as it is now. The leaf is SHA-256 of a zero byte and the hash of the entry. null: the log contains none of the newest entries yet, or there are none.',
+);
+
+export const giftCardProofSchema = closedObject(
+  {
+    entries: Type.Array(chainEntry, { description: 'The card’s transactions, oldest first.' }),
+    length: chainLength,
+    proven,
+    proof: inclusionProof,
+    changes: Type.Array(chainEntry, { description: 'The card’s other changes, oldest first.' }),
+    changes_length: chainLength,
+    changes_proven: proven,
+    changes_proof: inclusionProof,
+  },
+  'The two chains of a gift card, and proofs that the log contains them.',
+);
+export type GiftCardProofRecord = Readonly<Static<typeof giftCardProofSchema>>;
+
 export const eventSchema = closedObject(
   {
     id,
@@ -340,14 +540,15 @@ export const eventSchema = closedObject(
           closedObject(
             {
               id: publicId(),
-              email: Type.String(),
+              email: nullable(Type.String()),
               storefront_customer_id: nullable(id),
             },
-            'A customer, with the email address as first received.',
+            'A customer, with the email address as first received; null if the customer was erased.',
           ),
         ),
         webhook: Type.Optional(webhookSchema),
         delivery: Type.Optional(emailDeliverySchema),
+        checkpoint: Type.Optional(checkpointSchema),
       },
       'The records concerned, as they were at that time.',
     ),

@@ -4,10 +4,10 @@ import { dayOf, parseDay } from './day.ts';
 import { accepted, rejected, type Parsed } from './parsed.ts';
 
 /** A day, or a date and time with `Z` or an offset (RFC 3339). */
-export const sendOnPattern =
+export const instantOrDayPattern =
   '^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\\.[0-9]{1,9})?)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2}))?$';
 
-const form = new RegExp(sendOnPattern);
+const form = new RegExp(instantOrDayPattern);
 const dayLength = 'YYYY-MM-DD'.length;
 
 /** Local time at which emails for a day are sent. */

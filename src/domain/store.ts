@@ -6,6 +6,23 @@
 import type { Currency } from './currency.ts';
 import { exceeds, formatMoney, type Money } from './money.ts';
 import { accepted, rejected, type Parsed } from './parsed.ts';
+import type { Vat } from './vat.ts';
+
+/** An account in the journal: of the card's money by the state of the card, or of its counterpart. */
+export const journalAccounts = [
+  'liability_active',
+  'liability_expired',
+  'liability_disabled',
+  'sales',
+  'promotions',
+  'redemptions',
+  'adjustments',
+  'breakage',
+] as const;
+
+export type JournalAccount = (typeof journalAccounts)[number];
+
+export type AccountNames = Readonly<Partial<Record<JournalAccount, string>>>;
 
 export type Store = {
   readonly id: number;
@@ -28,6 +45,10 @@ export type Store = {
   /** Failed searches and lookups of one caller per hour; null: the default of the service. */
   readonly lookupFailuresPerHour: number | null;
   readonly demonstration: boolean;
+  /** The VAT of new cards; null: none is recorded. */
+  readonly vat: Vat | null;
+  /** The names of accounts in the journal that differ from the default. */
+  readonly accountNames: AccountNames;
 };
 
 /** Whether an amount exceeds a limit; null: there is no limit. */
@@ -54,7 +75,9 @@ export const scopes = [
   'write_gift_cards',
   'redeem_gift_cards',
   'read_events',
+  'read_reports',
   'manage_webhooks',
+  'manage_customers',
 ] as const;
 
 /** A permission of an access token. */

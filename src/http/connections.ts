@@ -19,8 +19,8 @@ export type OpenConnections = {
 };
 
 type Connection = {
-  /** Responses that are due or in progress. */
-  readonly responses: Set<ServerResponse>;
+  /** Responses that are due or in progress. A set would allocate a table for each of them, and few are there at once. */
+  readonly responses: ServerResponse[];
   /** The latest request; only this one can be incomplete. */
   request: IncomingMessage | undefined;
 };
@@ -72,8 +72,7 @@ export function guardConnections(
     connections
       .entries()
       .find(
-        ([, { responses }]) =>
-          responses.size > 0 && responses.values().every(({ writableEnded }) => writableEnded),
+        ([, { responses }]) => responses.length > 0 && responses.every(({ writableEnded }) => writableEnded),
       )?.[0];
 
   const forget = (socket: Socket): void => {
@@ -92,7 +91,7 @@ export function guardConnections(
       }
       count(peer, 1);
     }
-    const connection: Connection = { responses: new Set(), request: undefined };
+    const connection: Connection = { responses: [], request: undefined };
     connections.set(socket, connection);
     idle.add(socket);
     socket.once('close', () => {
@@ -114,12 +113,12 @@ export function guardConnections(
     const connection = connections.get(socket);
     if (!connection) return;
     connection.request = request;
-    connection.responses.add(response);
+    connection.responses.push(response);
     idle.delete(socket);
     response.once('close', () => {
-      connection.responses.delete(response);
+      connection.responses.splice(connection.responses.indexOf(response), 1);
       if (!isReceived(request)) drain(socket, limits, request);
-      if (connection.responses.size === 0 && !socket.destroyed) idle.add(socket);
+      if (connection.responses.length === 0 && !socket.destroyed) idle.add(socket);
     });
   };
   server.prependListener('request', follow);
@@ -128,9 +127,9 @@ export function guardConnections(
     follow,
     canRespond(socket) {
       const { responses, request } = connections.get(socket) ?? {};
-      if (!responses || responses.size === 0) return true;
+      if (!responses || responses.length === 0) return true;
       const [response] = responses;
-      const isOwn = request !== undefined && responses.size === 1 && !isReceived(request);
+      const isOwn = request !== undefined && responses.length === 1 && !isReceived(request);
       return isOwn && response?.headersSent === false;
     },
     destroyUnfinished() {

@@ -68,6 +68,12 @@ export const problems = {
     title: 'Conflict',
     detail: 'Another request with this Idempotency-Key is in progress.',
   },
+  'events-erased': {
+    status: 410,
+    title: 'Gone',
+    detail:
+      'Events after this one were erased, because they were older than the retention period. Read the present state of the gift cards, and continue with `after=latest`.',
+  },
   'precondition-failed': {
     status: 412,
     title: 'Precondition Failed',

@@ -7,13 +7,7 @@ import type { QueryParameter } from '../domain/app-proxy.ts';
 import { Fault, type FaultCode, type FieldErrors } from '../domain/fault.ts';
 import { InexactNumber } from '../domain/money.ts';
 import type { Store } from '../domain/store.ts';
-import {
-  AlreadyProcessed,
-  confirmStored,
-  fingerprintsOf,
-  withIdempotencyKey,
-  type KeyUse,
-} from '../service/idempotency.ts';
+import { AlreadyProcessed, confirmStored, withIdempotencyKey, type KeyUse } from '../service/idempotency.ts';
 import type { HttpResponse } from '../service/http-response.ts';
 import { resolved, type Script } from '../storage/sql.ts';
 import type { Storage, WriteScope } from '../storage/storage.ts';
@@ -48,10 +42,18 @@ export type RequestContext = {
   readBody(wrapper: string, errors: FieldErrors): Body;
   /**
    * Runs the script of a write. With an idempotency key, it runs only once; a dry run is rolled back.
-   * @param subject the records that the script can change; absent: any. It does not include the idempotency key,
-   * because only one request uses a key at a time.
    */
-  write(body: Body, script: () => Script<HttpResponse>, scope?: WriteScope): Promise<HttpResponse>;
+  write(body: Body, script: () => Script<HttpResponse>, options?: WriteOptions): Promise<HttpResponse>;
+};
+
+type WriteOptions = {
+  /**
+   * The records that the script can change; absent: any. It does not include the idempotency key, because only one
+   * request uses a key at a time.
+   */
+  readonly scope?: WriteScope | undefined;
+  /** Whether the response cannot contain a code or a secret. */
+  readonly isPublic?: boolean;
 };
 
 /** A response whose body is a stream. */
@@ -69,6 +71,7 @@ export function requestContextOf(
   options: Omit<RequestContext, 'readBody' | 'write'> & {
     readonly keysInFlight: KeysInFlight;
     readonly keysInFlightMax: number;
+    readonly idempotencyMs: number;
   },
 ): RequestContext {
   const { request, ctx, storage, caller, basePath, isDryRun, keysInFlight, keysInFlightMax } = options;
@@ -76,7 +79,7 @@ export function requestContextOf(
     ...options,
     readBody: (wrapper, errors) =>
       parseBody((request.body as RawBody | undefined) ?? noBody, { wrapper, errors }),
-    async write(body, script, scope) {
+    async write(body, script, { scope, isPublic = false } = {}) {
       const key = idempotencyKeyOf(request);
       if (isDryRun) return storage.dryRun(script);
       if (key === undefined) return storage.write(script, scope);
@@ -86,15 +89,15 @@ export function requestContextOf(
       if (keysInFlight.size >= keysInFlightMax) throw new Fault('overloaded', { retryAfterSeconds: 1 });
       keysInFlight.add(name);
       try {
-        const fingerprints = fingerprintsOf(ctx, [
+        const parts = [
           request.method,
           pathOf(request),
           request.headers['if-match'] ?? null,
           sortedParameters(body),
-        ]);
+        ];
         const { response, replayed } = await writeOnce(
           { ctx, storage, basePath, requestId: request.id },
-          { owner, fingerprints },
+          { owner, request: JSON.stringify(parts), isPublic, periodMs: options.idempotencyMs },
           { script, scope },
         );
         return replayed

@@ -275,61 +275,84 @@ function addOperations(app: FastifyInstance, services: Services): void {
     streams.close();
     done();
   });
+  /** Authenticates a request, without a promise if its token is cached. @throws or rejects with a Fault. */
+  const authenticated = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    credentials: Parameters<typeof authenticate>[2],
+  ): Caller | Promise<Caller> => {
+    const fail = (error: unknown): never =>
+      limitFailedAuthentication(error, request, reply, { ctx, limiters });
+    try {
+      const caller = authenticate(authentication, request, credentials);
+      return caller instanceof Promise ? caller.catch(fail) : caller;
+    } catch (error) {
+      return fail(error);
+    }
+  };
   for (const operation of services.operations) {
+    const admit = (request: FastifyRequest, reply: FastifyReply, caller: Caller): void => {
+      if (limiters)
+        limit(limiters.callers, reply, { key: rateLimitKeyOf(caller), now: ctx.clock.monotonic() });
+      if (caller.tokenId !== null) {
+        services.tokenUses.note({
+          storeId: caller.store.id,
+          id: caller.tokenId,
+          usedAt: ctx.clock.earliest(),
+        });
+      }
+      assertScopes(caller, operation);
+      const { operationQuery: query = [] } = request;
+      request.isDryRun = isDryRun(query);
+      if (request.isDryRun) reply.header('dry-run', 'true');
+      request.caller = caller;
+      askForBody(request, reply, limits.bodyBytesMax);
+    };
+    const handle = (request: FastifyRequest): Promise<HttpResponse | Streamed> => {
+      const { caller, operationQuery: query = [] } = request;
+      if (!caller) throw new Error('an operation without a caller');
+      return throttle.run(caller, (lookup) => {
+        const requestContext = requestContextOf({
+          request,
+          ctx,
+          storage,
+          caller,
+          query,
+          basePath,
+          lookup,
+          recordRetiredCode: (cardId) => services.retiredCodeUses.note({ storeId: caller.store.id, cardId }),
+          canSend: services.email.transportKind !== 'none',
+          logUnsent: services.email.logUnsent,
+          webhookUrls: services.webhookUrls,
+          streams,
+          isDryRun: request.isDryRun,
+          keysInFlight,
+          keysInFlightMax: limits.idempotencyKeysInFlightMax,
+          idempotencyMs: config.retention.idempotencyMs,
+        });
+        return operation.handle(requestContext);
+      });
+    };
     app.route({
       method: operation.method,
       url: `${basePath}${operation.path}`,
-      onRequest: async (request, reply) => {
+      // Neither returns a promise, because Fastify would wrap it in others (docs/decisions/performance.md).
+      onRequest: (request, reply, done) => {
         const query = parseQuery(request, operation);
-        const { customerMaySearch } = operation;
-        let caller: Caller;
-        try {
-          const authenticated = authenticate(authentication, request, { query, customerMaySearch });
-          caller = authenticated instanceof Promise ? await authenticated : authenticated;
-        } catch (error) {
-          limitFailedAuthentication(error, request, reply, { ctx, limiters });
-        }
-        if (limiters)
-          limit(limiters.callers, reply, { key: rateLimitKeyOf(caller), now: ctx.clock.monotonic() });
-        if (caller.tokenId !== null) {
-          services.tokenUses.note({
-            storeId: caller.store.id,
-            id: caller.tokenId,
-            usedAt: ctx.clock.earliest(),
-          });
-        }
-        assertScopes(caller, operation);
-        request.isDryRun = isDryRun(query);
-        if (request.isDryRun) reply.header('dry-run', 'true');
-        request.caller = caller;
         request.operationQuery = query.filter(([name]) => operation.query.includes(name));
-        askForBody(request, reply, limits.bodyBytesMax);
+        const { customerMaySearch } = operation;
+        const caller = authenticated(request, reply, { query, customerMaySearch });
+        if (caller instanceof Promise) {
+          void caller.then((found) => admit(request, reply, found)).then(() => done(), done);
+          return;
+        }
+        admit(request, reply, caller);
+        done();
       },
-      handler: async (request, reply) => {
-        const { caller, operationQuery: query = [] } = request;
-        if (!caller) throw new Error('an operation without a caller');
-        const response = await throttle.run(caller, async (lookup) => {
-          const requestContext = requestContextOf({
-            request,
-            ctx,
-            storage,
-            caller,
-            query,
-            basePath,
-            lookup,
-            recordRetiredCode: (cardId) =>
-              services.retiredCodeUses.note({ storeId: caller.store.id, cardId }),
-            canSend: services.email.transportKind !== 'none',
-            logUnsent: services.email.logUnsent,
-            webhookUrls: services.webhookUrls,
-            streams,
-            isDryRun: request.isDryRun,
-            keysInFlight,
-            keysInFlightMax: limits.idempotencyKeysInFlightMax,
-          });
-          return operation.handle(requestContext);
-        });
-        return send(reply, response);
+      handler(request, reply) {
+        void handle(request)
+          .then((response) => send(reply, response))
+          .catch((error: unknown) => reply.send(error));
       },
     });
   }

@@ -5,30 +5,41 @@
 
 import { eventTypes } from '../domain/event-type.ts';
 import type { Currency } from '../domain/currency.ts';
+import type { PublicIds } from '../domain/public-id.ts';
 import type { AuditedCode, AuditedEvent } from '../storage/audit.ts';
-import type { CachedBalance } from '../storage/ledger.ts';
-
-/** A problem of a card or, if `cardId` is null, of other rows of a store. */
-export type Finding = { readonly cardId: number | null; readonly problem: string };
+import type { ScannedCard, ScannedHold } from '../storage/ledger-scan.ts';
+import type { Finding } from './check.ts';
+import { Repeated, type ParsedRecord } from './repeated.ts';
 
 /** Maximum number of events that precede the event of the previous version. Only concurrent transactions cause them. */
 const earlyEventsMax = 100_000;
 
 const knownTypes: ReadonlySet<string> = new Set(eventTypes);
 
+/** Types of events about a card that has not changed. */
+const keepingVersion: ReadonlySet<string> = new Set([
+  'gift_card.expired',
+  'gift_card.expiring_soon',
+  'gift_card.retired_code_used',
+  'gift_card.delivery_failed',
+]);
+
 /** In `seen`: an event of the card is wrong. Consequential problems are not reported. */
 const broken = -1;
 
 /**
  * An event contains the version and the balance of its card. The versions of a card's events must not have a gap, and
- * their balances, without repetitions, must be the balances after its transfers.
+ * their balances, without repetitions, must be the balances after its transfers. After the retention of events, the
+ * first ones of a card are missing: then only the balance in the last one is compared.
  */
 export class CardTrails {
   readonly #currency: Currency;
   // One array per number, because one object per card uses several times as much memory.
   readonly #ids: number[] = [];
   readonly #versions: number[] = [];
-  readonly #initialValues: number[] = [];
+  /** Digests of the record: of what never changes, and of the rest. */
+  readonly #issued: number[] = [];
+  readonly #changing: number[] = [];
   /** Digests of the balances after the transfers, and of the balances in the events so far. */
   readonly #balances: number[] = [];
   readonly #balancesInEvents: number[] = [];
@@ -36,64 +47,101 @@ export class CardTrails {
   readonly #seen: number[] = [];
   readonly #lastBalances: number[] = [];
   readonly #codes: number[] = [];
+  /** How many codes the events so far say that the card has had. */
+  readonly #codesInEvents: number[] = [];
+  /** The cards that refer to a code, by their index. */
+  readonly #renamed = new Set<number>();
+  /** Sums of the digests of the holds, minus those in the events so far. */
+  readonly #holds: number[] = [];
+  /** The days of the expiry events: of the cards, and of the last events so far, by the index of the card. */
+  readonly #expiryDays = { 'gift_card.expired': new Days(), 'gift_card.expiring_soon': new Days() };
   /** The codes that cards refer to and that were not read yet, by the index of the card. */
   readonly #namedCodes = new Map<number, bigint>();
   /** Balances by version, by the index of the card. */
   readonly #early = new Map<number, Map<number, number>>();
   #earlyCount = 0;
 
-  constructor(currency: Currency) {
+  /** The last version whose event was erased, and the present balance, by the index of the card. */
+  readonly #erased = new Map<number, { readonly version: number; readonly balance: number }>();
+
+  readonly #repeated: Repeated;
+
+  /** @param ids undefined: encrypted ids in events are not compared. */
+  constructor(currency: Currency, ids?: PublicIds) {
     this.#currency = currency;
+    this.#repeated = new Repeated(currency, ids);
   }
 
-  get size(): number {
-    return this.#ids.length;
-  }
-
-  /** Adds a card with the highest id so far. @param balancesAfter the balances after its transfers, in minor units. */
-  add({ cardId, version, initialValue, codeLookup }: CachedBalance, balancesAfter: Iterable<bigint>): void {
-    const place = this.#ids.push(cardId) - 1;
-    this.#versions.push(version);
-    this.#initialValues.push(Number(initialValue.minor));
-    let digest = 0;
-    for (const balance of balancesAfter) digest = digestWith(digest, Number(balance));
-    this.#balances.push(digest);
+  /** Adds a card with the highest id so far. @param balances the digest of the balances after its transfers. */
+  add(card: ScannedCard, balances: number): void {
+    const place = this.#ids.push(Number(card.id)) - 1;
+    this.#versions.push(Number(card.version));
+    const { issued, changing } = this.#repeated.ofCard(card);
+    this.#issued.push(issued);
+    this.#changing.push(changing);
+    this.#codesInEvents.push(0);
+    this.#holds.push(0);
+    this.#expiryDays['gift_card.expired'].ofCards.set(place, card.expired_event_day);
+    this.#expiryDays['gift_card.expiring_soon'].ofCards.set(place, card.expiring_soon_event_day);
+    this.#balances.push(balances);
     this.#balancesInEvents.push(0);
-    this.#seen.push(0);
+    const erasedVersion = Number(card.erased_event_version ?? 0);
+    if (erasedVersion > 0) this.#erased.set(place, { version: erasedVersion, balance: Number(card.balance) });
+    this.#seen.push(erasedVersion);
     this.#lastBalances.push(Number.NaN);
     this.#codes.push(0);
-    if (codeLookup !== null) this.#namedCodes.set(place, codeLookup);
+    if (card.code_lookup === null) return;
+    this.#namedCodes.set(place, BigInt(card.code_lookup));
+    this.#renamed.add(place);
+  }
+
+  /** @returns the problem of the row; undefined if there is none. */
+  compareHold(hold: ScannedHold): Finding | undefined {
+    const cardId = Number(hold.card_id);
+    const place = this.#placeOf(cardId);
+    if (place < 0) return { cardId, problem: 'has holds, but there is no such card' };
+    this.#addToHolds(place, this.#repeated.ofHold(hold));
+    return undefined;
   }
 
   /** @returns the problem of the event; undefined if there is none. */
   compareEvent(event: AuditedEvent): Finding | undefined {
-    const { id, type, subjectId, version } = event;
+    const { id, type } = event;
+    const [subjectId, version] = [Number(event.subjectId), Number(event.version)];
     const isAboutCard = type.startsWith('gift_card.');
     const data = parseObject(event.data);
-    if (!knownTypes.has(type) || !data)
-      return this.#wrongEvent(isAboutCard ? subjectId : null, `event ${id} cannot be read`);
-    if (!isAboutCard) return undefined;
     const place = this.#placeOf(subjectId);
+    if (!knownTypes.has(type) || !data || !hasDetails(type, data))
+      return this.#wrongEvent(isAboutCard || place >= 0 ? subjectId : null, `event ${id} cannot be read`);
+    if (!isAboutCard) return undefined;
     if (place < 0) return { cardId: subjectId, problem: 'has events, but the card does not exist' };
     if (this.#seen[place] === broken) return undefined;
-    const balance = this.#balanceIn(data, place);
-    if (balance === undefined)
+    const { gift_card: record } = data;
+    const balance = this.#balanceIn(record, { place, version });
+    if (balance === undefined || !isObject(record))
       return this.#wrongEvent(subjectId, `event ${id} has a record that differs from the card's`);
     if (version < 1 || version > (this.#versions[place] ?? 0))
       return this.#wrongEvent(subjectId, `event ${id} has version ${version}, which the card never had`);
+    // An event that a webhook still has to deliver is not erased.
+    if (version <= (this.#erased.get(place)?.version ?? 0)) return undefined;
     const seen = this.#seen[place] ?? 0;
     if (version === seen && balance !== this.#lastBalances[place])
       return this.#wrongEvent(
         subjectId,
         `event ${id} has another balance than an earlier event of the same version`,
       );
-    if (version > seen + 1) this.#keepEarly(place, version, balance);
+    if (keepingVersion.has(type)) this.#keepExpiryDay(place, type, record);
+    else if (version > seen + 1) this.#keepEarly(place, version, balance);
     else if (version === seen + 1) this.#advance(place, version, balance);
+    if (type === 'gift_card.created' || type === 'gift_card.code_rotated')
+      this.#codesInEvents[place] = (this.#codesInEvents[place] ?? 0) + 1;
+    this.#compareHoldOf(place, type, data);
     return undefined;
   }
 
   /** @returns the problem of the row; undefined if there is none. */
-  compareCode({ cardId, lookup, digest }: AuditedCode): Finding | undefined {
+  compareCode({ cardId: ofCard, lookup, digest }: AuditedCode): Finding | undefined {
+    const cardId = Number(ofCard);
     const place = this.#placeOf(cardId);
     if (place < 0) return { cardId, problem: 'has codes, but the card does not exist' };
     this.#codes[place] = (this.#codes[place] ?? 0) + 1;
@@ -112,12 +160,56 @@ export class CardTrails {
         this.#versions[place],
         this.#codes[place],
       ];
-      if (seen !== broken && seen < version) yield { cardId, problem: `has no event of version ${seen + 1}` };
-      else if (seen !== broken && this.#balances[place] !== this.#balancesInEvents[place])
+      const ofCodes = this.#problemOfCodes(place, codes);
+      if (ofCodes !== undefined) yield { cardId, problem: ofCodes };
+      if (seen === broken) continue;
+      const erased = this.#erased.get(place);
+      if (seen > version)
+        yield { cardId, problem: `has erased events up to version ${seen}, which it never had` };
+      else if (seen < version) yield { cardId, problem: `has no event of version ${seen + 1}` };
+      else if (erased) {
+        const last = this.#lastBalances[place] ?? Number.NaN;
+        if (!Number.isNaN(last) && last !== erased.balance)
+          yield { cardId, problem: 'has another balance than its last event' };
+      } else if (this.#balances[place] !== this.#balancesInEvents[place])
         yield { cardId, problem: 'has events whose balances differ from its transfers' };
-      if (codes === 0) yield { cardId, problem: 'has no code' };
-      else if (this.#namedCodes.has(place)) yield { cardId, problem: 'refers to a code that does not exist' };
+      else {
+        if (ofCodes === undefined && codes !== this.#codesInEvents[place])
+          yield { cardId, problem: 'has another number of codes than its events' };
+        yield* this.#concludeEvents(place, cardId);
+      }
     }
+  }
+
+  #problemOfCodes(place: number, codes: number): string | undefined {
+    if (codes === 0) return 'has no code';
+    if (this.#namedCodes.has(place)) return 'refers to a code that does not exist';
+    return codes > 1 && !this.#renamed.has(place) ? 'has several codes and refers to none' : undefined;
+  }
+
+  *#concludeEvents(place: number, cardId: number): Generator<Finding> {
+    if (this.#holds[place] !== 0) yield { cardId, problem: 'has holds that differ from their events' };
+    for (const [type, days] of Object.entries(this.#expiryDays))
+      if (!days.areEqual(place)) yield { cardId, problem: `has another day than its last event ${type}` };
+  }
+
+  #keepExpiryDay(place: number, type: string, record: ParsedRecord): void {
+    if (type === 'gift_card.expired' || type === 'gift_card.expiring_soon')
+      this.#expiryDays[type].ofEvents.set(place, record['expires_on']);
+  }
+
+  /** Subtracts the digests of the hold in an event from those of the card's holds. */
+  #compareHoldOf(place: number, type: string, { hold }: ParsedRecord): void {
+    if (!isObject(hold)) return;
+    const isPlaced = type === 'gift_card.held';
+    this.#addToHolds(
+      place,
+      -(isPlaced ? this.#repeated.ofPlacedHold(hold) : this.#repeated.ofEndedHold(hold)),
+    );
+  }
+
+  #addToHolds(place: number, digest: number): void {
+    this.#holds[place] = ((this.#holds[place] ?? 0) + digest) | 0;
   }
 
   #wrongEvent(cardId: number | null, problem: string): Finding {
@@ -133,9 +225,13 @@ export class CardTrails {
   }
 
   /** The balance in an event's record; undefined if the record does not match the card. */
-  #balanceIn({ gift_card: record }: Readonly<Record<string, unknown>>, place: number): number | undefined {
-    if (!isObject(record) || record['currency'] !== this.#currency.code) return undefined;
-    if (this.#minorOf(record['initial_value']) !== this.#initialValues[place]) return undefined;
+  #balanceIn(
+    record: unknown,
+    { place, version }: { readonly place: number; readonly version: number },
+  ): number | undefined {
+    if (!isObject(record) || this.#repeated.ofIssued(record) !== this.#issued[place]) return undefined;
+    const isCurrent = version === this.#versions[place];
+    if (isCurrent && this.#repeated.ofChanging(record) !== this.#changing[place]) return undefined;
     return this.#minorOf(record['balance']);
   }
 
@@ -190,8 +286,56 @@ export class CardTrails {
   }
 }
 
+/** The days of one kind of expiry event, by the index of the card. */
+class Days {
+  readonly ofCards = new SparseMap<string | null>();
+  readonly ofEvents = new SparseMap<unknown>();
+
+  areEqual(place: number): boolean {
+    return (this.ofCards.get(place) ?? null) === (this.ofEvents.get(place) ?? null);
+  }
+}
+
+/** A map that stores no nulls. */
+class SparseMap<T> extends Map<number, T> {
+  override set(place: number, value: T): this {
+    return value === null ? this : super.set(place, value);
+  }
+}
+
+/** What the data of an event contains in addition to the record of the card. */
+const detailsOf: Readonly<Record<string, readonly string[]>> = {
+  'gift_card.updated': ['changed'],
+  'gift_card.disabled': ['changed'],
+  'gift_card.redeemed': ['transaction'],
+  'gift_card.credited': ['transaction'],
+  'gift_card.reversed': ['transaction'],
+  'gift_card.held': ['hold'],
+  'gift_card.hold_released': ['hold'],
+  'gift_card.delivery_failed': ['delivery'],
+};
+
+const kindsOf: Readonly<Record<string, readonly unknown[]>> = {
+  'gift_card.redeemed': ['debit', 'capture'],
+  'gift_card.credited': ['credit'],
+  'gift_card.reversed': ['reversal'],
+};
+
+/** Whether the data of an event is that of its type. */
+function hasDetails(type: string, data: ParsedRecord): boolean {
+  if (!type.startsWith('gift_card.')) return true;
+  const { gift_card: _, ...details } = data;
+  const expected = detailsOf[type] ?? [];
+  const kinds = kindsOf[type];
+  if (!expected.every((name) => name in details)) return false;
+  const isCapture = type === 'gift_card.redeemed' && 'hold' in details;
+  if (Object.keys(details).length !== expected.length + (isCapture ? 1 : 0)) return false;
+  const { transaction } = details;
+  return !kinds || (isObject(transaction) && kinds.includes(transaction['kind']));
+}
+
 /** Adds a number below 2^53 to a digest of 32 bits, which detects accidental errors only. */
-function digestWith(digest: number, value: number): number {
+export function digestWith(digest: number, value: number): number {
   const low = Math.imul(digest ^ (value | 0), 0x9e37_79b1);
   return Math.imul((low ^ (low >>> 15)) + Math.floor(value / 2 ** 32) + 1, 0x85eb_ca6b) | 0;
 }

@@ -16,9 +16,11 @@ import { Fault, FieldErrors } from '../domain/fault.ts';
 import { isHoldExpired, type Hold } from '../domain/hold.ts';
 import { adjustmentOf, issueOf } from '../domain/ledger.ts';
 import type { Money } from '../domain/money.ts';
+import type { EmailStatus } from '../domain/card-detail.ts';
 import { matchesRecord, type ReadOnlyField } from '../domain/record.ts';
 import type { Secret } from '../domain/secret.ts';
 import { aboveLimit, isAbove, type Store } from '../domain/store.ts';
+import { formatVat, type Vat } from '../domain/vat.ts';
 import {
   findCardsOf,
   insertCard,
@@ -27,6 +29,8 @@ import {
   type CurrentCard,
   type LoadedCard,
 } from '../storage/card.ts';
+import { findChangeEnd, recordChange } from '../storage/card-change.ts';
+import { findDetailedCards } from '../storage/card-list.ts';
 import { findByCode, findCardIdByCode, insertChosenCode, insertCode } from '../storage/code.ts';
 import { findOrInsertCustomer } from '../storage/customer.ts';
 import { recordEvent } from '../storage/event.ts';
@@ -59,6 +63,8 @@ export type IssueCommand = {
   readonly recipient: EmailAddress | null;
   /** The code that the store chose; null: a random one. */
   readonly code: Secret | null;
+  /** The card's VAT; absent: the store's. */
+  readonly vat?: Vat | null;
   /** The emails of the new card; absent: none. */
   readonly emails?: CardEmails;
 };
@@ -99,9 +105,13 @@ export function* issue(
     orderId: null,
     userId: null,
     apiClientId: command.apiClientId,
+    vat: command.vat === undefined ? store.vat : command.vat,
   };
   const issued = transferOf(ctx, card, { movement: issueOf(value), why: detailsOf(command, now) });
-  const first = openChain(ctx, issued, { issuedExpiresOn: card.expiresOn });
+  const first = openChain(ctx, issued, {
+    issuedExpiresOn: card.expiresOn,
+    issuedVat: card.vat && formatVat(card.vat),
+  });
   yield* insertCard(card, endAt(first));
   const keyedCode = { storeId: store.id, cardId: card.id, code };
   if (!command.code) yield* insertCode(ctx, keyedCode);
@@ -220,12 +230,14 @@ export type UpdateCommand = {
  */
 export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
   const { store, cardId, changes, echoedCode } = command;
-  const [state, echoedId] = yield* parallel(
+  const [state, changeEnd, echoedId, emailStatus] = yield* parallel(
     requireVersion(ctx, command),
+    findChangeEnd({ storeId: store.id, cardId }),
     echoedCode ? findHolderOf(ctx, store, echoedCode) : resolved(cardId),
+    findEchoedStatus(ctx, command),
   );
   const { card } = state;
-  assertUpdatable(ctx, card, echoedId, command);
+  assertUpdatable(ctx, { card, emailStatus }, echoedId, command);
 
   const effective = effectiveChanges(card, changes);
   if (Object.keys(effective).length === 0) return card;
@@ -248,9 +260,21 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
     const movement = adjustmentOf(card.balance, effective.balance);
     yield* record(ctx, { card: changed, end: state.chainEnd }, movement, detailsOf(command, now));
   }
+  const { actor } = command;
+  yield* recordChange(ctx, { before: card, after: changed, end: changeEnd, actor, createdAt: now });
   for (const event of cardUpdateEvents(ctx.keys.publicIds, changed, effective))
     yield* recordEvent(ctx, event);
   return changed;
+}
+
+/** The status of the card's email, if the request has a field that depends on it. */
+function* findEchoedStatus(
+  ctx: Context,
+  { store, cardId, echoed }: Pick<UpdateCommand, 'store' | 'cardId' | 'echoed'>,
+): Script<EmailStatus> {
+  if (!echoed.has('state') && !echoed.has('email_status')) return 'none';
+  const [found] = yield* findDetailedCards(store.id, [cardId], ctx.clock.earliest());
+  return found?.emailStatus ?? 'none';
 }
 
 /** Locks and reads a card. @throws Fault `not-found`, or `precondition-failed` if the request excludes its version. */
@@ -303,14 +327,19 @@ function applyReleases(card: Card, releases: readonly Release[]): Card {
  */
 export function* reenableCard(
   ctx: Context,
-  command: Pick<UpdateCommand, 'store' | 'cardId' | 'versions'>,
+  command: Pick<UpdateCommand, 'store' | 'cardId' | 'actor' | 'versions'>,
 ): Script<Card> {
-  const { card } = yield* requireVersion(ctx, command);
-  const windowMs = command.store.undoWindowMinutes * 60_000;
+  const { store, cardId, actor } = command;
+  const [{ card }, end] = yield* parallel(
+    requireVersion(ctx, command),
+    findChangeEnd({ storeId: store.id, cardId }),
+  );
+  const windowMs = store.undoWindowMinutes * 60_000;
   if (card.disabledAt === null || ctx.clock.earliest() >= card.disabledAt + windowMs)
     throw new Fault('undo-window-closed');
   const enabled: Card = { ...card, disabledAt: null, version: card.version + 1 };
   yield* replaceCard(card, enabled);
+  yield* recordChange(ctx, { before: card, after: enabled, end, actor });
   yield* recordEvent(ctx, cardReenabledEvent(ctx.keys.publicIds, enabled));
   return enabled;
 }
@@ -355,7 +384,7 @@ function* findHolderOf(ctx: Context, store: Store, code: Secret): Script<number 
  */
 function assertUpdatable(
   ctx: Context,
-  card: Card,
+  { card, emailStatus }: { readonly card: Card; readonly emailStatus: EmailStatus },
   echoedId: number | undefined,
   command: UpdateCommand,
 ): void {
@@ -364,7 +393,7 @@ function assertUpdatable(
   // A script can be retried, and its first run must not add errors to the command.
   const errors = command.errors.copy();
   for (const [field, value] of echoed) {
-    if (!matchesRecord(ctx.keys.publicIds, value, field, { card, today: day }))
+    if (!matchesRecord(ctx.keys.publicIds, value, field, { card, today: day, emailStatus }))
       errors.add(field, cannotBeChanged);
   }
   if (echoedId !== card.id) errors.add('code', cannotBeChanged);

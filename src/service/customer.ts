@@ -7,6 +7,7 @@ import {
   findCustomer,
   findCustomerByEmail,
   findLinkedCustomerId,
+  listCustomersBefore,
   setStorefrontCustomerId,
 } from '../storage/customer.ts';
 import { parallel, type Script } from '../storage/sql.ts';
@@ -19,6 +20,30 @@ export function* showCustomer(storeId: number, id: number): Script<CustomerAccou
   const customer = yield* findCustomer(storeId, id);
   if (!customer) throw new Fault('not-found');
   return customer;
+}
+
+/**
+ * The store's customers, newest first; with an address, only its customer.
+ * @param before the id before which the page begins; null: the first page.
+ * @returns at most `limit` customers, and whether there are more.
+ */
+export function* pageOfCustomers(
+  storeId: number,
+  {
+    address,
+    before,
+    limit,
+  }: { readonly address: EmailAddress | null; readonly before: number | null; readonly limit: number },
+): Script<{ readonly customers: readonly CustomerAccount[]; readonly hasMore: boolean }> {
+  if (address) {
+    const found = yield* findCustomerByEmail(storeId, address);
+    return { customers: found && (before === null || found.id < before) ? [found] : [], hasMore: false };
+  }
+  const found = yield* listCustomersBefore(storeId, {
+    before: before ?? Number.MAX_SAFE_INTEGER,
+    limit: limit + 1,
+  });
+  return { customers: found.slice(0, limit), hasMore: found.length > limit };
 }
 
 /** @throws Fault `not-found`. */

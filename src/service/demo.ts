@@ -5,12 +5,14 @@ import { plainClock } from '../clock.ts';
 import type { Context } from '../context.ts';
 import { noDetails, type CardChanges } from '../domain/card.ts';
 import { addDays, dayOf, startOfDay } from '../domain/day.ts';
-import { demoPlaces, planDemo, type DemoStep } from '../domain/demo.ts';
+import { demoPlaces, planDemo, type DemoPerson, type DemoStep } from '../domain/demo.ts';
 import { parseEmail, type EmailAddress } from '../domain/email-address.ts';
 import { Fault, FieldErrors } from '../domain/fault.ts';
+import type { Parsed } from '../domain/parsed.ts';
 import { scopes, type Store } from '../domain/store.ts';
+import { parseTags } from '../domain/tags.ts';
 import { systemRandom } from '../random.ts';
-import { listBalances } from '../storage/ledger.ts';
+import { hasCards } from '../storage/card.ts';
 import type { Script } from '../storage/sql.ts';
 import { findDemonstrationStore } from '../storage/store.ts';
 import { issue, update } from './card.ts';
@@ -41,7 +43,7 @@ export function* loadDemo(ctx: Context, { cards }: { readonly cards: number }): 
   if (!record)
     throw rejected('the database contains a real store: use another database for the demonstration');
   const { store } = record;
-  if ((yield* listBalances(store.id, { after: 0, limit: 1 })).length > 0)
+  if (yield* hasCards(store.id))
     throw rejected('the demonstration store already has cards: use a new database for the demonstration');
   const now = ctx.clock.now();
   const steps = planDemo(() => fractionOf(ctx.random.bytes(4)), { cards, now });
@@ -111,14 +113,17 @@ class Player {
     assert(by, `${step.place} has no token`);
     const { actor } = by;
     if (step.kind === 'issue') {
-      const { expiresOn, note, message } = step;
+      const { expiresOn, note, message, customer, recipient } = step;
+      const names = recipient
+        ? { senderName: customer?.name ?? null, recipientName: recipient.name }
+        : { senderName: null, recipientName: customer?.name ?? null };
       const { card } = yield* issue(ctx, {
         store,
         ...by,
         value: this.#money(step.value),
-        details: { ...noDetails, expiresOn, note, message },
-        customer: addressOf(step.customer),
-        recipient: addressOf(step.recipient),
+        details: { ...noDetails, ...names, expiresOn, note, message, tags: tagTextOf(step.tags) },
+        customer: addressOf(customer),
+        recipient: addressOf(recipient),
         code: null,
       });
       this.#cardIds[step.card] = card.id;
@@ -199,9 +204,15 @@ class Player {
   }
 }
 
-function addressOf(email: string | null): EmailAddress | null {
-  if (email === null) return null;
-  const address = parseEmail(email);
-  assert(address.ok, `${email} is not an address`);
-  return address.value;
+function addressOf(person: DemoPerson | null): EmailAddress | null {
+  return person && valueOf(parseEmail(person.email));
+}
+
+function tagTextOf(tags: readonly string[]): string | null {
+  return valueOf(parseTags(tags));
+}
+
+function valueOf<T>(parsed: Parsed<T>): T {
+  assert(parsed.ok, 'the plan has an invalid value');
+  return parsed.value;
 }

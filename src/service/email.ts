@@ -9,6 +9,7 @@ import { buyerOf, holderOf, type EmailDelivery, type EmailSettings } from '../do
 import type { Secret } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
 import { lockCard, replaceCode } from '../storage/card.ts';
+import { findChangeEnd, recordChange, type ChangeEnd } from '../storage/card-change.ts';
 import { codeLookup, insertCode } from '../storage/code.ts';
 import { recordEvent } from '../storage/event.ts';
 import {
@@ -59,6 +60,7 @@ const noEmails = 'cannot be set because the store does not send emails';
 export type RotateCommand = {
   readonly store: Store;
   readonly cardId: number;
+  readonly actor: string;
   /** The versions that the request accepts (`If-Match`); null: any. */
   readonly versions: readonly number[] | null;
 };
@@ -73,7 +75,7 @@ export function* rotateCode(
   command: RotateCommand,
 ): Script<{ readonly card: Card; readonly code: Secret }> {
   const read = yield* requireUsable(ctx, command);
-  return yield* rotateCardCode(ctx, read);
+  return yield* rotateCardCode(ctx, read, command);
 }
 
 /** The shortest interval between repeated emails to one address, and the most per card and day. */
@@ -96,11 +98,11 @@ export function* sendGiftCard(
     findEmailSettings(store.id),
     listRepeatedEmails({ storeId: store.id, cardId }, repeatLimits.perDayMax),
   );
-  const holder = holderOf(read);
+  const holder = holderOf(read.card);
   if (!holder) throw new Fault('no-address');
   if (!enabled || !command.canSend) throw new Fault('no-mail');
   assertNotRepeatedSend(recent, { address: holder.email, now: ctx.clock.now() });
-  const { card, code } = yield* rotateCardCode(ctx, read);
+  const { card, code } = yield* rotateCardCode(ctx, read, command);
   const delivery = yield* enqueueEmail(ctx, {
     storeId: card.storeId,
     cardId: card.id,
@@ -140,23 +142,33 @@ function assertNotRepeatedSend(
   });
 }
 
-function* requireUsable(ctx: Context, command: RotateCommand): Script<Card> {
+type ReadCard = { readonly card: Card; readonly changeEnd: ChangeEnd };
+
+function* requireUsable(ctx: Context, command: RotateCommand): Script<ReadCard> {
   const { store, cardId, versions } = command;
   // The lock keeps the card unchanged until the transaction ends.
   yield* lockCard({ storeId: store.id, cardId });
-  const card = yield* requireCard(store.id, cardId);
+  const [card, changeEnd] = yield* parallel(
+    requireCard(store.id, cardId),
+    findChangeEnd({ storeId: store.id, cardId }),
+  );
   assertVersion(versions, card.version);
   if (isDisabled(card)) throw new Fault('card-disabled');
   if (isExpired(card, today(ctx, store))) throw new Fault('card-expired');
-  return card;
+  return { card, changeEnd };
 }
 
-function* rotateCardCode(ctx: Context, read: Card): Script<{ readonly card: Card; readonly code: Secret }> {
+function* rotateCardCode(
+  ctx: Context,
+  { card: read, changeEnd: end }: ReadCard,
+  { actor }: Pick<RotateCommand, 'actor'>,
+): Script<{ readonly card: Card; readonly code: Secret }> {
   const { storeId, id: cardId } = read;
   const code = ctx.codeCohorts.generate(storeId, ctx);
   const card: Card = { ...read, version: read.version + 1, lastCharacters: lastCharactersOf(code) };
   yield* replaceCode(read, card, codeLookup(ctx, storeId, code));
   yield* insertCode(ctx, { storeId, cardId, code });
+  yield* recordChange(ctx, { before: read, after: card, end, actor, isCodeReplaced: true });
   yield* cancelCodeEmails(
     { storeId, cardId },
     { now: ctx.clock.now(), response: 'the card has another code' },

@@ -5,6 +5,7 @@ import type { WrittenEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import type { Delivery } from '../domain/webhook.ts';
 import { findEvent, findLastEventId, listEventsAfter, listFirstEvents } from '../storage/event.ts';
+import { findErasedThrough } from '../storage/event-retention.ts';
 import type { Script } from '../storage/sql.ts';
 import { findDelivery, requeueDelivery } from '../storage/webhook-delivery.ts';
 import { findWebhooks } from '../storage/webhook.ts';
@@ -19,7 +20,8 @@ export function* showEvent(storeId: number, id: number): Script<WrittenEvent> {
 /**
  * The events after the one with the id `after`, in the order of their commits; null: from the first one. A later commit
  * always comes later, so a caller that pages through the events does not miss any.
- * @throws Fault `invalid-query` if the store has no such event.
+ * @throws Fault `events-erased` if the event is older than all that are stored; `invalid-query` if the store has no such
+ * event.
  */
 export function* listPublishedEvents(
   storeId: number,
@@ -27,8 +29,10 @@ export function* listPublishedEvents(
 ): Script<readonly WrittenEvent[]> {
   if (after === null) return yield* listFirstEvents(storeId, limit);
   const events = yield* listEventsAfter(storeId, { after, limit });
-  if (events.length === 0 && !(yield* findEvent(storeId, after)))
+  if (events.length === 0 && !(yield* findEvent(storeId, after))) {
+    if (after <= (yield* findErasedThrough(storeId))) throw new Fault('events-erased');
     throw new Fault('invalid-query', { errors: { after: ['must be the id of an event'] } });
+  }
   return events;
 }
 

@@ -1,9 +1,10 @@
 /**
  * Idempotency: a write with a key is executed only once, and later requests with the key get the same response. The
- * response is stored for 24 hours, in the transaction of the change. It is encrypted, because it can contain a code.
+ * response is stored for 24 hours, in the transaction of the change. It is encrypted if it can contain a code or a secret.
  */
 
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import type { Context } from '../context.ts';
 import { Fault } from '../domain/fault.ts';
 import { sameBytes, sealNonceLength } from '../keys.ts';
@@ -11,10 +12,13 @@ import {
   eraseIdempotencyRecordsOf,
   findIdempotencyRecords,
   insertIdempotencyRecord,
+  keyDigestLength,
   lockIdempotencyRecords,
+  plainKeyOf,
+  responseInClear,
   type StoredKey,
 } from '../storage/idempotency.ts';
-import { parallel, type Script } from '../storage/sql.ts';
+import { withFirstStep, type Script } from '../storage/sql.ts';
 import type { HttpResponse } from './http-response.ts';
 import { packResponse, unpackResponse } from './response-packing.ts';
 
@@ -32,8 +36,12 @@ type KeyOwner = {
 /** The use of a key for a request. */
 export type KeyUse = {
   readonly owner: KeyOwner;
-  /** Digests that identify the request, under every key of the key file, the one in use first. */
-  readonly fingerprints: readonly Uint8Array[];
+  /** JSON of all that makes it another request under the same key. */
+  readonly request: string;
+  /** Whether the response cannot contain a code or a secret, so that it is not sealed. */
+  readonly isPublic?: boolean;
+  /** How long the response is stored and returned again (ms). Default: 24 hours. */
+  readonly periodMs?: number;
 };
 
 /** A response is stored for the key. Rolls back the script that started together with the lookup. */
@@ -47,11 +55,6 @@ export class AlreadyProcessed extends Error {
   }
 }
 
-/** The fingerprints of a request, under every key, because a record can be older than the key in use. */
-export function fingerprintsOf({ keys }: Context, parts: readonly unknown[]): readonly Uint8Array[] {
-  return keys.digests('idempotency', JSON.stringify(parts));
-}
-
 /**
  * Runs the script and stores its response. A stored response is looked up together with the script's first step; if
  * there is one, the result or the error of the script is discarded.
@@ -63,20 +66,14 @@ export function* withIdempotencyKey(
   use: KeyUse,
   script: () => Script<HttpResponse>,
 ): Script<HttpResponse> {
-  const { owner, fingerprints } = use;
-  const stored = storedKeyOf(ctx, owner);
-  const since = ctx.clock.retainFrom(idempotencyPeriodMs);
-  const [hasExpiredRecord, finish] = yield* parallel(
-    throwIfStored(ctx, { use, stored }, since),
-    captureResult(script),
-  );
-  const response = finish();
-  const [fingerprint] = fingerprints;
-  assert(fingerprint, 'the request does not have a fingerprint');
-  if (hasExpiredRecord) yield* eraseIdempotencyRecordsOf(stored, since);
-  yield* insertIdempotencyRecord(stored, {
-    fingerprint,
-    response: sealResponse(ctx, owner, response),
+  const { key, salts } = hashed(ctx, use.owner);
+  const since = ctx.clock.retainFrom(use.periodMs ?? idempotencyPeriodMs);
+  const lookup = throwIfStored(ctx, { use, key, salts }, since);
+  const [hasExpiredRecord, response] = yield* withFirstStep(lookup, script);
+  if (hasExpiredRecord) yield* eraseIdempotencyRecordsOf(key, since);
+  yield* insertIdempotencyRecord(key, {
+    fingerprint: fingerprintOf(salts[0], use),
+    response: recordedResponse(ctx, use, response),
     createdAt: ctx.clock.latest(),
   });
   return response;
@@ -87,14 +84,43 @@ export function* withIdempotencyKey(
  * synchronous standby. If the standby does not confirm, this request fails, as the first one can have failed.
  */
 export function* confirmStored(ctx: Context, { owner }: KeyUse): Script<void> {
-  yield* lockIdempotencyRecords(storedKeyOf(ctx, owner));
+  yield* lockIdempotencyRecords(hashed(ctx, owner).key);
 }
 
-/** A key can be an order number or an email address, so only a digest of the key and its owner is stored. */
-function storedKeyOf({ keys }: Context, { storeId, apiClientId, key }: KeyOwner): StoredKey {
+type Salts = readonly [Uint8Array, ...Uint8Array[]];
+
+/**
+ * A key can be an order number or an email address, so only half of a keyed digest of the key and its owner is stored.
+ * The other half is the salt of the request's fingerprint.
+ */
+function hashed(
+  { keys }: Context,
+  { storeId, apiClientId, key }: KeyOwner,
+): { readonly key: StoredKey; readonly salts: Salts } {
   const [inUse, ...older] = keys.digests('idempotency-key', `${storeId} ${apiClientId} ${key}`);
   assert(inUse, 'there is no digest under the key in use');
-  return { storeId, apiClientId, digests: [inUse, ...older], plain: Buffer.from(key) };
+  return {
+    key: {
+      storeId,
+      digests: [storedHalf(inUse), ...older.map(storedHalf)],
+      plain: plainKeyOf(apiClientId, key),
+    },
+    salts: [otherHalf(inUse), ...older.map(otherHalf)],
+  };
+}
+
+function storedHalf(digest: Uint8Array): Uint8Array {
+  return digest.subarray(0, keyDigestLength);
+}
+
+function otherHalf(digest: Uint8Array): Uint8Array {
+  return digest.subarray(keyDigestLength);
+}
+
+/** SHA-256 of the salt and the request. The salt is secret, so a request with few possible values cannot be guessed. */
+function fingerprintOf(salt: Uint8Array, { request }: KeyUse): Uint8Array {
+  const text = Buffer.from(salt.buffer, salt.byteOffset, salt.byteLength).toString('base64');
+  return hash('sha256', text + request, 'buffer');
 }
 
 /**
@@ -103,36 +129,34 @@ function storedKeyOf({ keys }: Context, { storeId, apiClientId, key }: KeyOwner)
  */
 function* throwIfStored(
   ctx: Context,
-  { use: { owner, fingerprints }, stored }: { readonly use: KeyUse; readonly stored: StoredKey },
+  { use, key, salts }: { readonly use: KeyUse; readonly key: StoredKey; readonly salts: Salts },
   since: number,
 ): Script<boolean> {
-  const records = yield* findIdempotencyRecords(stored);
+  const records = yield* findIdempotencyRecords(key);
   const current = records.find(({ createdAt }) => createdAt >= since);
   if (!current) return records.length > 0;
+  const fingerprints = [
+    fingerprintOf(salts[current.digestPlace] ?? salts[0], use),
+    // Records from before migration 8.
+    ...ctx.keys.digests('idempotency', use.request),
+  ];
   const isSame = fingerprints.some((fingerprint) => sameBytes(fingerprint, current.fingerprint));
   if (!isSame) throw new Fault('idempotency-key-reused');
-  throw new AlreadyProcessed(openResponse(ctx, owner, current.response));
+  throw new AlreadyProcessed(openResponse(ctx, use.owner, current.response));
 }
 
-/** Runs a script, and returns a function that returns its result or throws its error. */
-function* captureResult<T>(script: () => Script<T>): Script<() => T> {
-  try {
-    const result = yield* script();
-    return () => result;
-  } catch (error) {
-    return () => {
-      throw error;
-    };
-  }
+function recordedResponse({ keys, random }: Context, use: KeyUse, response: HttpResponse): Uint8Array {
+  const packed = packResponse(response);
+  // An address is sealed as well: a customer can be erased before the record is, and it cannot be found by address.
+  if (use.isPublic && !response.body.includes('@'))
+    return Buffer.concat([Buffer.of(responseInClear), packed]);
+  return keys.seal('idempotency', packed, rowOf(use.owner), random.bytes(sealNonceLength));
 }
 
-function sealResponse({ keys, random }: Context, owner: KeyOwner, response: HttpResponse): Uint8Array {
-  return keys.seal('idempotency', packResponse(response), rowOf(owner), random.bytes(sealNonceLength));
-}
-
-function openResponse({ keys }: Context, owner: KeyOwner, sealed: Uint8Array): HttpResponse {
-  // The content is authenticated, so it comes from `sealResponse`.
-  return unpackResponse(keys.open('idempotency', sealed, rowOf(owner)));
+function openResponse({ keys }: Context, owner: KeyOwner, recorded: Uint8Array): HttpResponse {
+  if (recorded[0] === responseInClear) return unpackResponse(recorded.subarray(1));
+  // The content is authenticated, so it comes from `recordedResponse`.
+  return unpackResponse(keys.open('idempotency', recorded, rowOf(owner)));
 }
 
 function rowOf({ storeId, apiClientId, key }: KeyOwner): string {

@@ -6,7 +6,7 @@
 import type { Context } from '../context.ts';
 import { retiredCodeUsedEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
-import { findCard, type CardKey } from '../storage/card.ts';
+import { findCard, lockCard, type CardKey } from '../storage/card.ts';
 import { recordEvent } from '../storage/event.ts';
 import { insertFailedLookup, type LookupCaller } from '../storage/lookup-throttle.ts';
 import type { Script } from '../storage/sql.ts';
@@ -59,6 +59,7 @@ export function* recordFailedLookup(
 /** Publishes one `gift_card.retired_code_used` per card in the list. */
 export function* recordRetiredCodeUses(ctx: Context, uses: readonly CardKey[]): Script<void> {
   for (const { storeId, cardId } of uses) {
+    yield* lockCard({ storeId, cardId });
     const card = yield* findCard(storeId, cardId);
     if (card) yield* recordEvent(ctx, retiredCodeUsedEvent(ctx.keys.publicIds, card));
   }

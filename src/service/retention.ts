@@ -1,7 +1,22 @@
-/** Erases expired data in small transactions. While the clock is not trusted, nothing is erased. */
+/**
+ * Erases old data in small transactions, each kind after its own period. While the clock is not trusted, nothing is
+ * erased. Gift cards, codes, transfers, holds and customers are never erased by age.
+ */
 
 import { idsAt } from '../random.ts';
+import type { Retention } from '../retention.ts';
 import type { Context } from '../context.ts';
+import { dayOf } from '../domain/day.ts';
+import { eraseEmail, listEmailsFrom, type EmailPlace } from '../storage/email-retention.ts';
+import {
+  eraseDeliveriesIn,
+  eraseEvent,
+  eraseEventsIn,
+  listOldEvents,
+  listUndelivered,
+  recordErasedThrough,
+  recordErasedVersion,
+} from '../storage/event-retention.ts';
 import { eraseIdempotencyRecords } from '../storage/idempotency.ts';
 import { eraseRefilled } from '../storage/lookup-throttle.ts';
 import { parallel, type Script } from '../storage/sql.ts';
@@ -13,26 +28,98 @@ import { idempotencyPeriodMs } from './idempotency.ts';
  * Erases up to `limit` expired idempotency records, and up to `limit` refilled lookup budgets.
  * @returns whether there can be more.
  */
-export function* eraseOutdated(ctx: Context, limit: number): Script<boolean> {
+export function* eraseOutdated(
+  ctx: Context,
+  limit: number,
+  {
+    idempotencyMs = idempotencyPeriodMs,
+    lookupsMs = 0,
+  }: Partial<Pick<Retention, 'idempotencyMs' | 'lookupsMs'>> = {},
+): Script<boolean> {
   const [records, budgets] = yield* parallel(
-    eraseIdempotencyRecords(ctx.clock.retainFrom(idempotencyPeriodMs), limit),
-    eraseRefilled(ctx.clock.earliest(), limit),
+    eraseIdempotencyRecords(ctx.clock.retainFrom(idempotencyMs), limit),
+    eraseRefilled(ctx.clock.earliest() - lookupsMs, limit),
   );
   return records === limit || budgets === limit;
 }
 
-/** How long the deliveries of an event are stored. */
-const deliveryPeriodMs = 30 * 24 * 60 * 60 * 1_000;
-
 /**
- * Erases up to `limit` ended deliveries to a webhook, of events from more than 30 days ago.
+ * Erases up to `limit` ended deliveries to a webhook, of events from before the period.
  * @returns whether there can be more.
  */
 export function* eraseDeliveriesOf(
   ctx: Context,
   { storeId, id }: WebhookPlace,
-  limit: number,
+  { deliveriesMs, limit }: Pick<Retention, 'deliveriesMs'> & { readonly limit: number },
 ): Script<boolean> {
-  const before = idsAt(ctx.clock.retainFrom(deliveryPeriodMs));
+  const before = idsAt(ctx.clock.retainFrom(deliveriesMs));
   return (yield* eraseDeliveries({ storeId, webhookId: id }, { before, limit })) === limit;
+}
+
+/** Whether a store has events after one that are older than the period. */
+export function* hasOldEvents(
+  ctx: Context,
+  { storeId, after }: { readonly storeId: number; readonly after: number },
+  eventsMs: number,
+): Script<boolean> {
+  const before = idsAt(ctx.clock.retainFrom(eventsMs));
+  return (yield* listOldEvents({ storeId, after, before }, 1)).length > 0;
+}
+
+/**
+ * Erases up to `limit` events of a store that are older than the period, and their deliveries. Events that a webhook
+ * still has to deliver stay.
+ * @param after the last event that an earlier call has seen.
+ * @returns where the next call continues; undefined after the last event.
+ */
+export function* eraseEvents(
+  ctx: Context,
+  { storeId, after }: { readonly storeId: number; readonly after: number },
+  { eventsMs, limit }: { readonly eventsMs: number; readonly limit: number },
+): Script<number | undefined> {
+  const before = idsAt(ctx.clock.retainFrom(eventsMs));
+  const events = yield* listOldEvents({ storeId, after, before }, limit);
+  const last = events.at(-1);
+  if (!last) return undefined;
+  const range = { storeId, after, upTo: last.id };
+  const undelivered = yield* listUndelivered(range);
+  const erased = events.filter(({ id }) => !undelivered.has(id));
+  const newest = erased.at(-1);
+  if (newest) {
+    yield* eraseDeliveriesIn(range);
+    if (undelivered.size === 0) yield* eraseEventsIn(range);
+    else for (const { id } of erased) yield* eraseEvent(storeId, id);
+    const versions = new Map<number, number>();
+    for (const { isAboutCard, subjectId, version } of erased)
+      if (isAboutCard) versions.set(subjectId, Math.max(version, versions.get(subjectId) ?? 0));
+    for (const [cardId, version] of versions) yield* recordErasedVersion(storeId, { cardId, version });
+    yield* recordErasedThrough(storeId, newest.id);
+  }
+  return events.length === limit ? last.id : undefined;
+}
+
+/** The day in an occasion `expiry 2031-12-31 30`. */
+const expiryOccasion = /^expiry (\d{4}-\d\d-\d\d) /;
+const dayMs = 24 * 60 * 60 * 1_000;
+
+/**
+ * Erases those of the next `limit` emails of all stores that ended before the period. A reminder of an expiry that has
+ * not passed stays, because it would be sent again.
+ * @returns where the next call continues; undefined after the last email.
+ */
+export function* eraseEmails(
+  ctx: Context,
+  after: EmailPlace,
+  { emailsMs, limit }: { readonly emailsMs: number; readonly limit: number },
+): Script<EmailPlace | undefined> {
+  const before = ctx.clock.retainFrom(emailsMs);
+  // The day has passed in every time zone.
+  const passed = dayOf(ctx.clock.earliest() - 2 * dayMs, 'UTC');
+  const emails = yield* listEmailsFrom(after, limit);
+  for (const email of emails) {
+    if (email.endedAt === null || email.endedAt >= before) continue;
+    const [, day] = expiryOccasion.exec(email.occasion ?? '') ?? [];
+    if (day === undefined || day < passed) yield* eraseEmail(email);
+  }
+  return emails.length === limit ? emails.at(-1) : undefined;
 }

@@ -5,7 +5,8 @@ import { currencyOf, type Currency } from '../domain/currency.ts';
 import { Fault } from '../domain/fault.ts';
 import type { Money } from '../domain/money.ts';
 import type { Secret } from '../domain/secret.ts';
-import type { Store } from '../domain/store.ts';
+import type { AccountNames, Store } from '../domain/store.ts';
+import type { Vat } from '../domain/vat.ts';
 import { parallel, type Script } from '../storage/sql.ts';
 import {
   claimStore,
@@ -17,6 +18,7 @@ import {
   updateStore,
   type StoreRecord,
 } from '../storage/store.ts';
+import { recordStoreChange } from '../storage/store-change.ts';
 
 export type NewStore = {
   readonly domain: string;
@@ -32,6 +34,10 @@ export type NewStore = {
   readonly expiringSoonDays?: number;
   /** Default: null, the limit of the service. */
   readonly lookupFailuresPerHour?: number | null;
+  /** Default: null. */
+  readonly vat?: Vat | null;
+  /** Default: the default names. */
+  readonly accountNames?: AccountNames;
 };
 
 /** @throws Fault `invalid-parameter` if the domain is taken. */
@@ -51,6 +57,8 @@ function recordOf(
   const store: Store = {
     expiringSoonDays: 0,
     lookupFailuresPerHour: null,
+    vat: null,
+    accountNames: {},
     ...settings,
     id: ctx.random.id(),
     demonstration,
@@ -70,6 +78,8 @@ export type StoreChanges = Partial<
     | 'undoWindowMinutes'
     | 'expiringSoonDays'
     | 'lookupFailuresPerHour'
+    | 'vat'
+    | 'accountNames'
   >
 > & { readonly proxySecret?: Secret | null };
 
@@ -88,6 +98,14 @@ export function* changeStore(ctx: Context, domain: string, changes: StoreChanges
     });
   }
   yield* updateStore(ctx, { store, sealedSecret });
+  if (store.timeZone !== record.store.timeZone)
+    yield* recordStoreChange(ctx, {
+      storeId: store.id,
+      field: 'time_zone',
+      old: record.store.timeZone,
+      new: store.timeZone,
+      actor: 'command_line',
+    });
   return { store, sealedSecret };
 }
 

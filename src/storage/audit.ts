@@ -1,61 +1,47 @@
 /** Queries of the audit: events and codes in key order, and broken references. */
 
 import { sealedLengthMin, sealHead } from '../keys.ts';
-import { all, one, sql, parallel, toNumber, type Script } from './sql.ts';
-
-/** Card ids above `after` up to `upTo`. */
-export type CardIdRange = { readonly after: number; readonly upTo: number };
+import { keyDigestLength, responseInClear } from './idempotency.ts';
+import type { CardIdRange } from './ledger-scan.ts';
+import { all, exactOf, one, parallel, scan, sql, toNumber, type ScannedInteger, type Script } from './sql.ts';
 
 export type AuditedEvent = {
-  readonly id: number;
+  readonly id: ScannedInteger;
   readonly type: string;
-  readonly subjectId: number;
-  readonly version: number;
+  readonly subjectId: ScannedInteger;
+  readonly version: ScannedInteger;
   readonly data: string;
 };
 
-/** Returns the store's events about cards in the range, with ids above `after`, ordered by id. */
+/** Returns the page after the id `after` of the store's events about cards in the range, ordered by id. */
 export function* listEventsOf(
   storeId: number,
   range: CardIdRange,
-  { after, limit }: { readonly after: number; readonly limit: number },
+  after: ScannedInteger,
 ): Script<readonly AuditedEvent[]> {
-  const rows = yield* all(sql<{
-    id: bigint;
-    type: string;
-    subject_id: bigint;
-    subject_version: bigint;
-    data: string;
-  }>`
-    select id, type, subject_id, subject_version, data from events
+  return yield* all(scan<AuditedEvent>`
+    select id, type, subject_id as "subjectId", subject_version as version, data from events
     where store_id = ${storeId} and id > ${after} and subject_id > ${range.after} and subject_id <= ${range.upTo}
-    order by id limit ${limit}`);
-  return rows.map((row) => ({
-    id: Number(row.id),
-    type: row.type,
-    subjectId: Number(row.subject_id),
-    version: Number(row.subject_version),
-    data: row.data,
-  }));
+    order by id limit 2000`);
 }
 
 export type AuditedCode = {
-  readonly cardId: number;
+  readonly cardId: ScannedInteger;
   readonly lookup: bigint;
   readonly digest: Uint8Array;
 };
 
-/** Returns current and former codes of the cards in the range, with lookups from `from` on, ordered by lookup. */
+/** Returns the page from the lookup `from` on of the codes of the cards in the range, ordered by lookup. */
 export function* listCodesOf(
   storeId: number,
   range: CardIdRange,
-  { from, limit }: { readonly from: bigint; readonly limit: number },
+  from: bigint,
 ): Script<readonly AuditedCode[]> {
   const rows = yield* all(sql<{ lookup: bigint; digest: Uint8Array; card_id: bigint }>`
     select lookup, digest, card_id from gift_card_codes
     where store_id = ${storeId} and lookup >= ${from} and card_id > ${range.after} and card_id <= ${range.upTo}
-    order by lookup limit ${limit}`);
-  return rows.map(({ lookup, digest, card_id: cardId }) => ({ lookup, digest, cardId: Number(cardId) }));
+    order by lookup limit 2000`);
+  return rows.map(({ lookup, digest, card_id: cardId }) => ({ lookup, digest, cardId: exactOf(cardId) }));
 }
 
 /** One or more rows that refer to a row that does not exist. */
@@ -80,9 +66,6 @@ export function* listBrokenReferences(limit: number): Script<readonly BrokenRefe
     select store_id, id, 'names a recipient that does not exist' from gift_cards g
     where recipient_id is not null
       and not exists (select 1 from customers c where c.store_id = g.store_id and c.id = g.recipient_id)
-    union all
-    select store_id, card_id, 'has holds, but there is no such card' from holds h
-    where not exists (select 1 from gift_cards g where g.store_id = h.store_id and g.id = h.card_id)
     union all
     select store_id, card_id, 'has emails, but there is no such card' from email_deliveries m
     where not exists (select 1 from gift_cards g where g.store_id = m.store_id and g.id = m.card_id)
@@ -115,20 +98,26 @@ export function* listBrokenReferences(limit: number): Script<readonly BrokenRefe
   }));
 }
 
-/** Counts idempotency records that are too short or were not sealed with one of these keys. */
+/** Counts idempotency records that are too short, or neither in clear nor sealed with one of these keys. */
 export function* countUnreadableRecords(keyIds: readonly string[]): Script<number> {
   const [{ records }, ...readable] = yield* parallel(
     one(sql<{ records: bigint }>`select count(*) as records from idempotency_records`),
-    ...keyIds.map(countSealedWith),
+    countReadable({ head: Uint8Array.of(responseInClear), lengthMin: 2 }),
+    ...keyIds.map((keyId) => countReadable({ head: sealHead(keyId), lengthMin: sealedLengthMin(keyId) })),
   );
   return readable.reduce((rest, count) => rest - count, toNumber(records));
 }
 
-function* countSealedWith(keyId: string): Script<number> {
-  const head = sealHead(keyId);
+function* countReadable({
+  head,
+  lengthMin,
+}: {
+  readonly head: Uint8Array;
+  readonly lengthMin: number;
+}): Script<number> {
   const { records } = yield* one(sql<{ records: bigint }>`
     select count(*) as records from idempotency_records
-    where substr(response, 1, ${head.length}) = ${head} and length(response) >= ${sealedLengthMin(keyId)}
-      and length(fingerprint) = 32 and length(key_digest) between 1 and 255`);
+    where substr(response, 1, ${head.length}) = ${head} and length(response) >= ${lengthMin}
+      and length(fingerprint) = 32 and length(key_digest) >= ${keyDigestLength}`);
   return toNumber(records);
 }

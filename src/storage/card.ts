@@ -2,6 +2,7 @@
 
 import type { Card } from '../domain/card.ts';
 import type { EmailAddress } from '../domain/email-address.ts';
+import { formatVat, readVat } from '../domain/vat.ts';
 import {
   money,
   columns,
@@ -20,6 +21,7 @@ import {
   lock,
   RetryTransaction,
   execute,
+  type Fragment,
   sql,
   toNumber,
   type Script,
@@ -31,6 +33,9 @@ const changeable = {
   balance: money('balance'),
   expires_on: textOrNull('expiresOn'),
   note: textOrNull('note'),
+  sender_name: textOrNull('senderName'),
+  recipient_name: textOrNull('recipientName'),
+  tags: textOrNull('tags'),
   disabled_at: integerOrNull('disabledAt'),
 } as const;
 
@@ -60,6 +65,11 @@ const cards = columns({
   order_id: integerOrNull('orderId'),
   user_id: integerOrNull('userId'),
   api_client_id: integerOrNull('apiClientId'),
+  vat: {
+    field: 'vat',
+    read: (stored: string | null) => (stored === null ? null : readVat(stored)),
+    write: ({ vat }: Card) => vat && formatVat(vat),
+  },
   ...changeable,
 });
 
@@ -71,8 +81,11 @@ export type CardRow = RowOf<typeof cards>;
 
 export const toCard: (row: CardRow) => Card = cards.read;
 
-/** `select ${cardColumns} from gift_cards g ${withCustomers}`: the columns of `CardRow`. */
-export const cardColumns = fragment`${cards.of('g')}, c.email as customer_email, r.email as recipient_email`;
+/** The columns of a card without the addresses of its customers. */
+export const ownColumnsOf: (alias: string) => Fragment = cards.of;
+
+/** `select ${cardColumns} from gift_cards g ${withCustomers}`: the columns of `CardRow`. An erased customer has no email. */
+export const cardColumns = fragment`${cards.of('g')}, nullif(c.email, '') as customer_email, nullif(r.email, '') as recipient_email`;
 export const withCustomers = fragment`
     left join customers c on c.store_id = g.store_id and c.id = g.customer_id
     left join customers r on r.store_id = g.store_id and r.id = g.recipient_id`;
@@ -173,19 +186,17 @@ export function* findCardsOf(
   const [isAny, only] = [Number(onlyStorefrontCustomerId === null), onlyStorefrontCustomerId ?? 0];
   const rows = yield* all(sql<CardRow>`
     select ${cardColumns}
-    from (
-      select own.store_id, own.id from customers searched
-      join gift_cards own on own.store_id = searched.store_id and own.customer_id = searched.id
-      where searched.store_id = ${storeId} and searched.email_key = ${address.key}
-        and (${isAny} = 1 or searched.storefront_customer_id = ${only}) and own.last_characters = ${lastCharacters}
-      union all
-      select given.store_id, given.id from customers searched
-      join gift_cards given on given.store_id = searched.store_id and given.recipient_id = searched.id
-      where searched.store_id = ${storeId} and searched.email_key = ${address.key}
-        and (${isAny} = 1 or searched.storefront_customer_id = ${only}) and given.last_characters = ${lastCharacters}
-        and (given.customer_id is null or given.customer_id <> given.recipient_id)
-    ) found
-    join gift_cards g on g.store_id = found.store_id and g.id = found.id ${withCustomers}`);
+    from customers searched
+    join gift_cards g on g.store_id = searched.store_id and g.customer_id = searched.id ${withCustomers}
+    where searched.store_id = ${storeId} and searched.email_key = ${address.key}
+      and (${isAny} = 1 or searched.storefront_customer_id = ${only}) and g.last_characters = ${lastCharacters}
+    union all
+    select ${cardColumns}
+    from customers searched
+    join gift_cards g on g.store_id = searched.store_id and g.recipient_id = searched.id ${withCustomers}
+    where searched.store_id = ${storeId} and searched.email_key = ${address.key}
+      and (${isAny} = 1 or searched.storefront_customer_id = ${only}) and g.last_characters = ${lastCharacters}
+      and (g.customer_id is null or g.customer_id <> g.recipient_id)`);
   return rows.map(toCard);
 }
 
@@ -258,5 +269,13 @@ export function* updateBalance(
       and version between ${version ?? 0} and ${version ?? Number.MAX_SAFE_INTEGER}
       and (code_lookup is null or ${Number(codeLookup === undefined)} = 1 or code_lookup = ${codeLookup ?? 0n})
     returning version`);
+  return row !== undefined;
+}
+
+/** Returns whether a store has a card. */
+export function* hasCards(storeId: number): Script<boolean> {
+  const row = yield* first(
+    sql<{ id: bigint }>`select id from gift_cards where store_id = ${storeId} limit 1`,
+  );
   return row !== undefined;
 }

@@ -9,7 +9,7 @@
  * Columns that a record does not contain, such as a token's hash, are written in the statements that use them.
  */
 
-import { currencyOf, type Currency } from '../domain/currency.ts';
+import { currencyOf } from '../domain/currency.ts';
 import type { Money } from '../domain/money.ts';
 import { compileLiteral } from './rows.ts';
 import { Fragment, toNumber, toNumberOrNull, ValueList, type SqlValue } from './sql.ts';
@@ -136,11 +136,10 @@ export function flag<Field extends string>(field: Field): Column<bigint, Field, 
 /** An amount in minor units. The row also has its currency. */
 export function money<Field extends string>(
   field: Field,
-  toCurrency: (code: string) => Currency = currencyOf,
 ): Column<bigint, Field, Money, { readonly currency: string }> {
   return {
     field,
-    read: (minor, row) => ({ minor, currency: toCurrency(row.currency) }),
+    read: (minor, row) => ({ minor, currency: currencyOf(row.currency) }),
     write: (record) => record[field].minor,
   };
 }

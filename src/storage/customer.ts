@@ -1,11 +1,10 @@
 /** Customers, unique by email address within a store. */
 
-import assert from 'node:assert/strict';
 import type { Context } from '../context.ts';
 import type { CustomerAccount } from '../domain/customer.ts';
 import type { EmailAddress } from '../domain/email-address.ts';
 import { columns, integer, integerOrNull, text, type RowOf } from './columns.ts';
-import { first, sql, parallel, toNumber, type Script } from './sql.ts';
+import { all, first, forKeyShare, sql, parallel, RetryTransaction, toNumber, type Script } from './sql.ts';
 
 const customers = columns({
   id: integer('id'),
@@ -18,10 +17,11 @@ type CustomerRow = RowOf<typeof customers>;
 
 const toCustomer: (row: CustomerRow) => CustomerAccount = customers.read;
 
+/** Returns undefined also for an erased customer. */
 export function* findCustomer(storeId: number, id: number): Script<CustomerAccount | undefined> {
   const row = yield* first(sql<CustomerRow>`
     select ${customers.names} from customers
-    where store_id = ${storeId} and id = ${id}`);
+    where store_id = ${storeId} and id = ${id} and erased_at is null`);
   return row && toCustomer(row);
 }
 
@@ -33,6 +33,17 @@ export function* findCustomerByEmail(
     select ${customers.names} from customers
     where store_id = ${storeId} and email_key = ${key}`);
   return row && toCustomer(row);
+}
+
+/** Returns the customers with ids below `before`, newest first. */
+export function* listCustomersBefore(
+  storeId: number,
+  { before, limit }: { readonly before: number; readonly limit: number },
+): Script<readonly CustomerAccount[]> {
+  const rows = yield* all(sql<CustomerRow>`
+    select ${customers.names} from customers
+    where store_id = ${storeId} and id < ${before} and erased_at is null order by id desc limit ${limit}`);
+  return rows.map(toCustomer);
 }
 
 /** Returns the id of the customer with this storefront customer id. */
@@ -64,6 +75,14 @@ export function* setStorefrontCustomerId(
   return row !== undefined;
 }
 
+/** As `findCustomerByEmail`. The customer is not erased until the transaction ends. */
+function* lockCustomerByEmail(storeId: number, { key }: EmailAddress): Script<CustomerAccount | undefined> {
+  const row = yield* first(sql<CustomerRow>`
+    select ${customers.names} from customers
+    where store_id = ${storeId} and email_key = ${key} ${forKeyShare}`);
+  return row && toCustomer(row);
+}
+
 /**
  * Returns the customer with an address, and creates it if it does not exist. Concurrent transactions create one
  * customer: the insert waits for a concurrent insert of the same address, and the select runs after the insert.
@@ -85,8 +104,8 @@ export function* findOrInsertCustomer(
       values (${storeId}, ${customers.values(account)}, ${address.key})
       on conflict (store_id, email_key) do nothing
       returning id`),
-    findCustomerByEmail(storeId, address),
+    lockCustomerByEmail(storeId, address),
   );
-  assert(customer, 'the customer was neither found nor inserted');
+  if (!customer) throw new RetryTransaction('the customer was erased');
   return { customer, isNew: inserted !== undefined };
 }

@@ -5,7 +5,7 @@
 
 import type { Card } from '../domain/card.ts';
 import { cardColumns, toCard, withCustomers, type CardRow } from './card.ts';
-import { all, first, sql, type Script } from './sql.ts';
+import { all, first, indexedBy, sql, type Script } from './sql.ts';
 
 /** Returns cards that expired before `today` and have no expiry event for that day. */
 export function* listExpired(
@@ -13,7 +13,7 @@ export function* listExpired(
   { today, limit }: { readonly today: string; readonly limit: number },
 ): Script<readonly Card[]> {
   const rows = yield* all(sql<CardRow>`
-    select ${cardColumns} from gift_cards g ${withCustomers}
+    select ${cardColumns} from gift_cards g ${indexedBy('gift_cards_expiring')} ${withCustomers}
     where g.store_id = ${storeId} and g.expires_on < ${today}
       and g.expires_on is not null and (g.expired_event_day is null or g.expired_event_day <> g.expires_on)
     order by g.expires_on limit ${limit}`);
@@ -26,7 +26,7 @@ export function* listExpiring(
   { today, until, limit }: { readonly today: string; readonly until: string; readonly limit: number },
 ): Script<readonly Card[]> {
   const rows = yield* all(sql<CardRow>`
-    select ${cardColumns} from gift_cards g ${withCustomers}
+    select ${cardColumns} from gift_cards g ${indexedBy('gift_cards_expiring')} ${withCustomers}
     where g.store_id = ${storeId} and g.expires_on between ${today} and ${until}
       and g.expires_on is not null and (g.expired_event_day is null or g.expired_event_day <> g.expires_on)
       and (g.expiring_soon_event_day is null or g.expiring_soon_event_day <> g.expires_on)

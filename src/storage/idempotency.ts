@@ -1,25 +1,41 @@
-/** Idempotency records: the sealed responses to requests with an idempotency key. */
+/** Idempotency records: the responses to requests with an idempotency key. */
 
 import { bytes, columns, integer, type RowOf } from './columns.ts';
 import { all, forUpdate, forUpdateSkipLocked, lock, execute, sql, parallel, type Script } from './sql.ts';
 
-/** The caller and the stored form of an idempotency key. Callers do not share keys. */
+/** The stored form of an idempotency key and its caller. */
 export type StoredKey = {
   readonly storeId: number;
-  /** 0: no API client. */
-  readonly apiClientId: number;
-  /** Keyed digests under every key of the key file, the current key first. */
+  /**
+   * Keyed digests under every key of the key file, the current key first, of `keyDigestLength` bytes. They include the
+   * API client, because callers do not share keys.
+   */
   readonly digests: readonly [Uint8Array, ...Uint8Array[]];
   /** The unhashed key, as rows from before migration 5 contain it. */
   readonly plain: Uint8Array;
 };
 
+/** Bytes of a stored digest. Two keys of a store have the same with a probability of 2^-128. */
+export const keyDigestLength = 16;
+
+/** What rows from before migration 5 contain. It is never as long as a digest. */
+export function plainKeyOf(apiClientId: number, key: string): Uint8Array {
+  return Buffer.from(`before migration 5: ${apiClientId} ${key}`);
+}
+
+/** The first byte of a response in clear. A sealed one starts with the length of its key's id, which is not zero. */
+export const responseInClear = 0;
+
 export type IdempotencyRecord = {
   readonly fingerprint: Uint8Array;
+  /** In clear, or sealed. */
   readonly response: Uint8Array;
   /** ms since 1970 UTC. */
   readonly createdAt: number;
 };
+
+/** A record, and the place of the digest under which it was found: 0 is the current key of the key file. */
+export type FoundRecord = IdempotencyRecord & { readonly digestPlace: number };
 
 const records = columns({
   fingerprint: bytes('fingerprint'),
@@ -28,23 +44,27 @@ const records = columns({
 });
 
 /** Returns all records of a key, including expired ones. At most one has not expired. */
-export function* findIdempotencyRecords(key: StoredKey): Script<readonly IdempotencyRecord[]> {
+export function* findIdempotencyRecords(key: StoredKey): Script<readonly FoundRecord[]> {
+  const { digests } = key;
+  if (digests.length === 1) return read(yield* all(selection(key, digests[0])), 0);
   // The unique index contains one digest per record. The lock serializes processes that use different keys of
   // the file.
-  if (key.digests.length > 1) yield* execute(lock`select pg_advisory_xact_lock(1, ${lockOf(key)})`);
-  const found = yield* parallel(
-    ...key.digests.map((digest) =>
-      // With `in (…)`, PostgreSQL uses only the prefix of the index if it planned the statement on an empty
-      // table.
-      all(sql<RowOf<typeof records>>`
-        select ${records.names} from idempotency_records
-        where store_id = ${key.storeId} and api_client_id = ${key.apiClientId} and key_digest = ${digest}
-        union all
-        select ${records.names} from idempotency_records
-        where store_id = ${key.storeId} and api_client_id = ${key.apiClientId} and key_digest = ${key.plain}`),
-    ),
-  );
-  return found.flat().map(records.read);
+  yield* execute(lock`select pg_advisory_xact_lock(1, ${lockOf(key)})`);
+  const found = yield* parallel(...digests.map((digest) => all(selection(key, digest))));
+  return found.flatMap(read);
+}
+
+// With `in (…)`, PostgreSQL uses only the prefix of the index if it planned the statement on an empty table.
+function selection({ storeId, plain }: StoredKey, digest: Uint8Array) {
+  return sql<RowOf<typeof records>>`
+    select ${records.names} from idempotency_records where store_id = ${storeId} and key_digest = ${digest}
+    union all
+    select ${records.names} from idempotency_records
+    where store_id = ${storeId} and key_digest = ${plain} and length(key_digest) <> 16`;
+}
+
+function read(rows: readonly RowOf<typeof records>[], digestPlace: number): readonly FoundRecord[] {
+  return rows.map((row) => ({ ...records.read(row), digestPlace }));
 }
 
 /** Does not depend on the order of the keys in the key file. */
@@ -60,12 +80,11 @@ function lockOf({ digests }: StoredKey): number {
  * Locks the records of a key. The transaction then counts as a write, and its commit waits until the
  * synchronous standby has everything that was committed before.
  */
-export function* lockIdempotencyRecords({ storeId, apiClientId, digests, plain }: StoredKey): Script<void> {
+export function* lockIdempotencyRecords({ storeId, digests, plain }: StoredKey): Script<void> {
   for (const digest of [...digests, plain]) {
     yield* execute(lock`
       select key_digest from idempotency_records
-      where store_id = ${storeId} and api_client_id = ${apiClientId} and key_digest = ${digest}
-      ${forUpdate}`);
+      where store_id = ${storeId} and key_digest = ${digest} ${forUpdate}`);
   }
 }
 
@@ -74,32 +93,31 @@ export function* lockIdempotencyRecords({ storeId, apiClientId, digests, plain }
  * key.
  */
 export function* insertIdempotencyRecord(
-  { storeId, apiClientId, digests: [digest] }: StoredKey,
+  { storeId, digests: [digest] }: StoredKey,
   record: IdempotencyRecord,
 ): Script<void> {
   yield* execute(sql`
-    insert into idempotency_records (store_id, api_client_id, key_digest, ${records.names})
-    values (${storeId}, ${apiClientId}, ${digest}, ${records.values(record)})`);
+    insert into idempotency_records (store_id, key_digest, ${records.names})
+    values (${storeId}, ${digest}, ${records.values(record)})`);
 }
 
 /** Deletes a key's records from before `since` (ms). */
 export function* eraseIdempotencyRecordsOf(
-  { storeId, apiClientId, digests, plain }: StoredKey,
+  { storeId, digests, plain }: StoredKey,
   since: number,
 ): Script<void> {
   for (const digest of [...digests, plain]) {
     yield* execute(sql`
       delete from idempotency_records
-      where store_id = ${storeId} and api_client_id = ${apiClientId} and key_digest = ${digest}
-        and created_at < ${since}`);
+      where store_id = ${storeId} and key_digest = ${digest} and created_at < ${since}`);
   }
 }
 
 /** Deletes up to `limit` records from before `since` (ms). Returns the number of deleted records. */
 export function* eraseIdempotencyRecords(since: number, limit: number): Script<number> {
   const erased = yield* all(sql`
-    delete from idempotency_records where (store_id, api_client_id, key_digest) in (
-      select store_id, api_client_id, key_digest from idempotency_records
+    delete from idempotency_records where (store_id, key_digest) in (
+      select store_id, key_digest from idempotency_records
       where created_at < ${since} order by created_at limit ${limit} ${forUpdateSkipLocked})
     returning created_at`);
   return erased.length;

@@ -5,7 +5,7 @@ import type { Card } from '../domain/card.ts';
 import { addDays, dayOf, startOfDay } from '../domain/day.ts';
 import type { Store } from '../domain/store.ts';
 import { cardColumns, toCard, withCustomers, type CardRow } from './card.ts';
-import { all, sql, type Script } from './sql.ts';
+import { all, indexedBy, sql, type Script } from './sql.ts';
 
 /** Position of a card in the order of days and ids. */
 export type CardPlace = { readonly day: string; readonly id: number };
@@ -37,7 +37,7 @@ export function* listCardsExpiring(
 ): Script<CardPage> {
   const start = after.day > from ? after.day : from;
   const rows = yield* all(sql<CardRow>`
-    select ${cardColumns} from gift_cards g ${withCustomers}
+    select ${cardColumns} from gift_cards g ${indexedBy('gift_cards_expiring')} ${withCustomers}
     where g.store_id = ${storeId} and g.expires_on between ${start} and ${to}
       and (g.expires_on > ${after.day} or g.id > ${after.id})
       and g.expires_on is not null and (g.expired_event_day is null or g.expired_event_day <> g.expires_on)

@@ -36,16 +36,46 @@ export class ValueList {
   }
 }
 
-type Written = SqlValue | Fragment | ValueList;
+/** A piece of SQL with values. A call site always uses one of the same text. */
+export class Part {
+  readonly strings: readonly string[];
+  readonly written: readonly Written[];
+
+  constructor(strings: readonly string[], written: readonly Written[]) {
+    this.strings = strings;
+    this.written = written;
+  }
+}
+
+/** A part of statements that several of them share. */
+export function part(strings: TemplateStringsArray, ...written: Written[]): Part {
+  return new Part(strings, written);
+}
+
+type Written = SqlValue | Fragment | ValueList | Part;
 
 type FragmentName =
   | 'for update'
   | 'for update skip locked'
+  | 'for key share'
   | 'commit order'
   | 'last committed first'
   | 'final order'
+  | 'newest transaction'
+  | 'oldest transaction'
   | 'catalog columns'
-  | 'catalog references';
+  | 'catalog references'
+  | 'position'
+  | 'one of'
+  | 'end of one of'
+  | 'entry place'
+  | 'cursor owners'
+  | `${EntryTable} to append`
+  | `start of ${EntryTable}`
+  | `stale cursor of ${EntryTable}`;
+
+/** The tables whose rows are entries of the stores' logs. */
+export type EntryTable = 'transfers' | 'card_changes';
 
 /** A piece of SQL with a different text for each engine. */
 function ofEngine(name: FragmentName): Fragment {
@@ -58,6 +88,9 @@ export const forUpdate = ofEngine('for update');
 /** As `forUpdate`, but skips rows that another transaction has locked: for work that any process can do. */
 export const forUpdateSkipLocked = ofEngine('for update skip locked');
 
+/** At the end of a select: until the transaction ends, the keys of its rows do not change. */
+export const forKeyShare = ofEngine('for key share');
+
 /** Columns that sort events in commit order: `(${commitOrder}) > (…)`, `order by ${commitOrder}`. */
 export const commitOrder = ofEngine('commit order');
 
@@ -67,16 +100,61 @@ export const lastCommittedFirst = ofEngine('last committed first');
 /** A condition on events: later commits cannot insert an event before this one in commit order. */
 export const hasFinalOrder = ofEngine('final order');
 
+/** A number that all transactions that are open when the statement begins are below. */
+export const newestTransaction = ofEngine('newest transaction');
+
+/** The lowest number of an open transaction. */
+export const oldestTransaction = ofEngine('oldest transaction');
+
 /** In `from`: the columns of all tables, with `table_name`, `column_name` and `key_place` (from 1; 0: not in the key). */
 export const catalogColumns = ofEngine('catalog columns');
 
 /** In `from`: the foreign keys of all tables, with `table_name` and `referenced_name`. */
 export const catalogReferences = ofEngine('catalog references');
 
+/** A column of entries that rises with their commits: equal for entries of one transaction at most. */
+export const entryPlace = ofEngine('entry place');
+
+/** In `from`: the `id` of each store that has a cursor; 0: one for all stores. */
+export const cursorOwners = ofEngine('cursor owners');
+
+/** The cursors of a log's entries. */
+export type EntryOrder = {
+  /** In `from`: the next entries in commit order, at most 500 for each cursor: `store_id`, `id`, `hash`, `place`, `owner`. */
+  readonly toAppend: Fragment;
+  /** In `from`: `place` and `last_id` of the last entry that a new cursor does not read. */
+  readonly start: Fragment;
+  /** A condition on `log_cursors c`: its place is not one of this database, so that it has to begin again. */
+  readonly isStale: Fragment;
+};
+
+export function entryOrderOf(table: EntryTable): EntryOrder {
+  return {
+    toAppend: ofEngine(`${table} to append`),
+    start: ofEngine(`start of ${table}`),
+    isStale: ofEngine(`stale cursor of ${table}`),
+  };
+}
+
+/** A function of a text and another one: where the second begins in the first, from 1; 0: nowhere. */
+export const position = ofEngine('position');
+
+/**
+ * `id ${oneOf} select … ${endOfOneOf}`: a condition that is checked by an index on `id` for each row of the select,
+ * whatever number of them the planner expects.
+ */
+export const oneOf = ofEngine('one of');
+export const endOfOneOf = ofEngine('end of one of');
+
+/** Names the index that SQLite uses for a table. On PostgreSQL the condition has to leave no other choice. */
+export function indexedBy(index: string): Fragment {
+  return new Fragment(({ hasIndexHints }) => (hasIndexHints ? `indexed by ${index}` : ''));
+}
+
 /** A piece of SQL that is the same on every engine, without values. */
 export function fragment(strings: TemplateStringsArray, ...written: readonly Fragment[]): Fragment {
   return new Fragment((dialect) =>
-    String.raw({ raw: strings }, ...written.map((part) => part.text(dialect))),
+    String.raw({ raw: strings }, ...written.map((piece) => piece.text(dialect))),
   );
 }
 
@@ -85,6 +163,8 @@ export type Dialect = {
   /** Text of the n-th parameter, from 1: `?` or `$n`. */
   readonly placeholder: (position: number) => string;
   readonly fragments: Readonly<Record<FragmentName, string>>;
+  /** Whether `indexed by` exists. */
+  readonly hasIndexHints: boolean;
 };
 
 /** One SQL statement with rows of type `Row`. The `sql` tag and `table.ts` create statements. */
@@ -103,29 +183,45 @@ export class Statement<Row = unknown> {
   }
 
   text(dialect: Dialect): string {
-    let position = 0;
-    const placeholder = (): string => dialect.placeholder((position += 1));
-    return this.strings.reduce((text, part, index) => {
-      const written = this.#written[index - 1];
-      if (written instanceof Fragment) return text + written.text(dialect) + part;
-      const placeholders =
-        written instanceof ValueList ? written.values.map(placeholder).join(', ') : placeholder();
-      return text + placeholders + part;
-    });
+    let place = 0;
+    const placeholder = (): string => dialect.placeholder((place += 1));
+    const textOf = ({ strings, written: pieces }: Pick<Part, 'strings' | 'written'>): string =>
+      strings.reduce((text, next, index) => {
+        const written = pieces[index - 1];
+        if (written instanceof Fragment) return text + written.text(dialect) + next;
+        if (written instanceof Part) return text + textOf(written) + next;
+        const placeholders =
+          written instanceof ValueList ? written.values.map(placeholder).join(', ') : placeholder();
+        return text + placeholders + next;
+      });
+    return textOf({ strings: this.strings, written: this.#written });
   }
 }
 
 /** A statement that only locks rows. An engine that does not interleave scripts omits it. */
 export class Lock extends Statement<never> {}
 
+/** A select of many rows, for audits. Its integers are numbers, except that those above 2^53 are bigints. */
+export class Scan<Row> extends Statement<Row> {}
+
+/** An integer in a row of a `Scan`. */
+export type ScannedInteger = number | bigint;
+
+/** The number of an integer; the bigint itself above 2^53. */
+export function exactOf(value: bigint): ScannedInteger {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value;
+}
+
 function isValue(written: Written): written is SqlValue {
-  return !(written instanceof Fragment) && !(written instanceof ValueList);
+  return !(written instanceof Fragment) && !(written instanceof ValueList) && !(written instanceof Part);
 }
 
 function valuesOf(written: readonly Written[]): readonly SqlValue[] {
   const values: SqlValue[] = [];
   for (const value of written) {
     if (value instanceof ValueList) values.push(...value.values);
+    else if (value instanceof Part) values.push(...valuesOf(value.written));
     else if (!(value instanceof Fragment)) values.push(value);
   }
   return values;
@@ -138,6 +234,11 @@ export function sql<Row = never>(strings: TemplateStringsArray, ...written: Writ
 /** As `sql`, for a select that ends with `forUpdate` and whose rows are not read. */
 export function lock(strings: TemplateStringsArray, ...written: Written[]): Lock {
   return new Lock(strings, written);
+}
+
+/** As `sql`, for a `Scan`. */
+export function scan<Row>(strings: TemplateStringsArray, ...written: Written[]): Scan<Row> {
+  return new Scan<Row>(strings, written);
 }
 
 /** Statements that are sent to the database together, in order. */
@@ -235,6 +336,54 @@ export function* parallel<const Scripts extends readonly Script<unknown>[]>(
   }
   // Results have the positions of their scripts.
   return results as Results<Scripts>;
+}
+
+/**
+ * Runs a lookup together with the first awaited step of a script, and then the rest of the script. An error of the
+ * lookup is thrown instead of one that the script throws by then.
+ */
+export function* withFirstStep<L, T>(
+  lookup: Script<L>,
+  script: () => Script<T>,
+): Script<readonly [looked: L, result: T]> {
+  const statements: Statement[] = [];
+  const lookedUp = start(() => lookup, statements);
+  const started = start(script, statements);
+  const rows = statements.length > 0 ? yield { statements, isAwaited: true } : [];
+  const looked = yield* finish(lookedUp, rows);
+  return [looked, yield* finish(started, rows)];
+}
+
+/** A script at its first awaited step or its end, with the places of the rows that it waits for. */
+type Started<T> =
+  | { readonly script: Script<T>; readonly from: number; readonly to: number }
+  | { readonly result: T }
+  | { readonly error: unknown };
+
+/** Adds the statements of a script up to its first awaited step. */
+function start<T>(begin: () => Script<T>, statements: Statement[]): Started<T> {
+  try {
+    const script = begin();
+    let step = script.next([]);
+    while (step.done !== true) {
+      const from = statements.length;
+      statements.push(...step.value.statements);
+      if (step.value.isAwaited) return { script, from, to: statements.length };
+      step = script.next(step.value.statements.map(() => []));
+    }
+    return { result: step.value };
+  } catch (error) {
+    return { error };
+  }
+}
+
+function* finish<T>(started: Started<T>, rows: readonly (readonly unknown[])[]): Script<T> {
+  if ('error' in started) throw started.error;
+  if ('result' in started) return started.result;
+  const { script, from, to } = started;
+  let step = script.next(rows.slice(from, to));
+  while (step.done !== true) step = script.next(yield step.value);
+  return step.value;
 }
 
 /** Converts a stored integer. @throws AssertionError if the number is not exact. */

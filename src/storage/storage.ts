@@ -42,6 +42,16 @@ export type Storage = AsyncDisposable & {
    */
   readonly backup: ((file: string) => Promise<void>) | null;
 
+  /**
+   * Moves the log into the file, empties it, and clears what SQLite does not overwrite, so that neither contains deleted
+   * data. A server has its own tools.
+   * @returns false if another process uses the log: a retry can succeed.
+   */
+  clearDeleted(): Promise<boolean>;
+
+  /** Returns whether the file can contain remains of rows that an earlier version deleted. */
+  hasRemains(): Promise<boolean>;
+
   /** Number of scripts that wait to be run. */
   readonly queueDepth: number;
 };

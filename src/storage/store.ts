@@ -3,7 +3,8 @@
 import type { Context } from '../context.ts';
 import { currencyOf } from '../domain/currency.ts';
 import { Secret } from '../domain/secret.ts';
-import type { Store } from '../domain/store.ts';
+import type { AccountNames, Store } from '../domain/store.ts';
+import { formatVat, readVat } from '../domain/vat.ts';
 import { sealNonceLength } from '../keys.ts';
 import { columns, flag, integer, integerOrNull, text, type RowOf } from './columns.ts';
 import { all, first, forUpdate, fragment, execute, sql, type Script } from './sql.ts';
@@ -25,6 +26,17 @@ const changeable = {
   undo_window_minutes: integer('undoWindowMinutes'),
   expiring_soon_days: integer('expiringSoonDays'),
   lookup_failures_per_hour: integerOrNull('lookupFailuresPerHour'),
+  vat: {
+    field: 'vat',
+    read: (stored: string | null) => (stored === null ? null : readVat(stored)),
+    write: ({ vat }: Store) => vat && formatVat(vat),
+  },
+  account_names: {
+    field: 'accountNames',
+    read: (stored: string | null) => (stored === null ? {} : (JSON.parse(stored) as AccountNames)),
+    write: ({ accountNames }: Store) =>
+      Object.keys(accountNames).length === 0 ? null : JSON.stringify(accountNames),
+  },
 } as const;
 
 const changes = columns(changeable);

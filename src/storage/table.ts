@@ -36,6 +36,11 @@ const ownTables: ReadonlySet<string> = new Set([
   'schema_migrations',
   'heartbeat',
   'copies',
+  // Places of rows in this database.
+  'log_cursors',
+  'log_backfills',
+  'log_turn',
+  'file_remains',
   '_litestream_seq',
   '_litestream_lock',
 ]);
@@ -44,6 +49,8 @@ const ownTables: ReadonlySet<string> = new Set([
 const ownColumns: Readonly<Record<string, readonly string[]>> = {
   // The commit order on this server. Copied rows are committed in key order.
   events: ['transaction_id'],
+  transfers: ['transaction_id'],
+  card_changes: ['transaction_id'],
 };
 
 /** Tables that are copied before a table without being referenced by it. */

@@ -2,7 +2,6 @@
 
 import { hash as digest } from 'node:crypto';
 import type { Context } from '../context.ts';
-import { currencyOf, findCurrency, type Currency } from '../domain/currency.ts';
 import {
   chainStart,
   committedText,
@@ -29,52 +28,34 @@ import {
 } from './columns.ts';
 import { all, first, execute, sql, toNumber, type Script } from './sql.ts';
 
-type Reading = {
-  readonly toInteger: (value: bigint) => number;
-  readonly toCurrency: (code: string) => Currency;
-};
-
-/** A value that cannot be converted exactly changes the content, so its hash does not match. */
-export const auditing: Reading = {
-  toInteger: Number,
-  toCurrency: (code) => findCurrency(code) ?? { code, decimals: 0 },
-};
-
-function columnsOfTransfers({ toInteger, toCurrency }: Reading) {
-  const nullable = (value: bigint | null): number | null => (value === null ? null : toInteger(value));
-  return columns({
-    store_id: integer('storeId', toInteger),
-    card_id: integer('cardId', toInteger),
-    sequence: integer('sequence', toInteger),
-    id: integer('id', toInteger),
-    kind: unchanged<TransferKind>()('kind'),
-    amount: money('amount', toCurrency),
-    currency: writeOnly<string>()((transfer: Transfer) => transfer.amount.currency.code),
-    debit_account: unchanged<Account>()('debit'),
-    credit_account: unchanged<Account>()('credit'),
-    balance_after: money('balanceAfter', toCurrency),
-    actor: text('actor'),
-    reference: textOrNull('reference'),
-    note: textOrNull('note'),
-    order_id: integerOrNull('orderId', nullable),
-    hold_id: integerOrNull('holdId', nullable),
-    reverses: integerOrNull('reverses', nullable),
-    created_at: integer('createdAt', toInteger),
-  });
-}
-
-const transfers = columnsOfTransfers({ toInteger: toNumber, toCurrency: currencyOf });
-
-/** An audit also accepts values that this program does not write. */
-const auditedTransfers = columnsOfTransfers(auditing);
+const transfers = columns({
+  store_id: integer('storeId'),
+  card_id: integer('cardId'),
+  sequence: integer('sequence'),
+  id: integer('id'),
+  kind: unchanged<TransferKind>()('kind'),
+  amount: money('amount'),
+  currency: writeOnly<string>()((transfer: Transfer) => transfer.amount.currency.code),
+  debit_account: unchanged<Account>()('debit'),
+  credit_account: unchanged<Account>()('credit'),
+  balance_after: money('balanceAfter'),
+  actor: text('actor'),
+  reference: textOrNull('reference'),
+  note: textOrNull('note'),
+  order_id: integerOrNull('orderId'),
+  hold_id: integerOrNull('holdId'),
+  reverses: integerOrNull('reverses'),
+  created_at: integer('createdAt'),
+});
 
 type TransferRow = RowOf<typeof transfers>;
 
 /** The columns of a transfer's entry in its card's chain. */
 const entries = columns({
-  previous_id: integerOrNull('previousId', (id) => (id === null ? null : Number(id))),
+  previous_id: integerOrNull('previousId'),
   salt: bytesOrNull('salt'),
   issued_expires_on: textOrNull('issuedExpiresOn'),
+  issued_vat: textOrNull('issuedVat'),
   text_salt: bytesOrNull('textSalt'),
   text_digest: bytesOrNull('textDigest'),
   hash: bytes('hash'),
@@ -93,6 +74,8 @@ export type Entry = {
   readonly salt: Uint8Array | null;
   /** The day until which the card was valid when it was issued; null also in all entries but the first. */
   readonly issuedExpiresOn: string | null;
+  /** The VAT with which the card was issued; null also in all entries but the first. */
+  readonly issuedVat: string | null;
   /** 16 random bytes; null if there is no reference or note, or if they were erased. */
   readonly textSalt: Uint8Array | null;
   /** What the hash covers of the reference and note; null if there never was one. */
@@ -108,11 +91,31 @@ const saltLength = 16;
 export function chainHash(
   previous: Uint8Array,
   transfer: Transfer,
-  { salt, issuedExpiresOn, textDigest }: Pick<Entry, 'salt' | 'issuedExpiresOn' | 'textDigest'>,
+  {
+    salt,
+    issuedExpiresOn,
+    issuedVat,
+    textDigest,
+  }: Pick<Entry, 'salt' | 'issuedExpiresOn' | 'issuedVat' | 'textDigest'>,
 ): Uint8Array {
-  const opening: Opening | null = salt && { salt, expiresOn: issuedExpiresOn };
-  const content = Buffer.from(entryContent(transfer, { opening, textDigest }));
-  return digest('sha256', Buffer.concat([previous, content]), 'buffer');
+  const opening: Opening | null = salt && { salt, expiresOn: issuedExpiresOn, vat: issuedVat };
+  return Buffer.from(entryHash(previous, entryContent(transfer, { opening, textDigest })), 'latin1');
+}
+
+/** Longer contents, which this program does not write, have a buffer of their own. */
+const hashedMax = 4_096;
+const hashed = Buffer.allocUnsafe(hashedMax);
+
+/**
+ * Returns the hash of an entry's content after one with the hash `previous`, one character per byte: as bytes, it would
+ * take twice the time.
+ */
+export function entryHash(previous: Uint8Array, content: string): string {
+  const length = previous.length + content.length * 3;
+  const buffer = length <= hashedMax ? hashed : Buffer.allocUnsafe(length);
+  buffer.set(previous);
+  const written = buffer.write(content, previous.length);
+  return digest('sha256', buffer.subarray(0, previous.length + written), 'latin1');
 }
 
 /** Returns the digest that commits to a transfer's reference and note. */
@@ -129,9 +132,9 @@ export function endAt({ transfer, hash }: ChainedTransfer): ChainEnd {
 export function openChain(
   ctx: Context,
   written: NewTransfer,
-  { issuedExpiresOn }: Pick<Entry, 'issuedExpiresOn'>,
+  terms: Pick<Entry, 'issuedExpiresOn' | 'issuedVat'>,
 ): ChainedTransfer {
-  const opening = { salt: ctx.random.bytes(saltLength), issuedExpiresOn };
+  const opening = { salt: ctx.random.bytes(saltLength), ...terms };
   return chained(ctx, written, { end: null, opening });
 }
 
@@ -153,7 +156,7 @@ function chained(
     opening,
   }: {
     readonly end: ChainEnd | null;
-    readonly opening: Pick<Entry, 'salt' | 'issuedExpiresOn'> | null;
+    readonly opening: Pick<Entry, 'salt' | 'issuedExpiresOn' | 'issuedVat'> | null;
   },
 ): ChainedTransfer {
   const transfer: Transfer = { ...written, id: ctx.random.id(), sequence: (end?.sequence ?? 0) + 1 };
@@ -161,6 +164,7 @@ function chained(
   const details = {
     salt: opening?.salt ?? null,
     issuedExpiresOn: opening?.issuedExpiresOn ?? null,
+    issuedVat: opening?.issuedVat ?? null,
     textDigest: textSalt && textDigestOf(textSalt, transfer),
   };
   const hash = chainHash(end?.hash ?? chainStart, transfer, details);
@@ -178,7 +182,7 @@ export function* insertTransfer(added: ChainedTransfer): Script<void> {
 export type WalkedTransfer = ChainedTransfer & { readonly chainOf: number };
 
 /**
- * Returns the chains of the cards with ids above `after` and at most `upTo`, each from its first entry, for an audit. A
+ * Returns the chains of the cards with ids above `after` and at most `upTo`, each from its first entry. A
  * chain begins behind a missing entry, or one with an unexpected place.
  */
 export function* listTransfers(
@@ -196,12 +200,12 @@ export function* listTransfers(
       -- Ends even if rows that were tampered with refer to each other.
       where t.sequence < l.sequence
     )
-    select l.chain_of, ${auditedTransfers.of('t')}, ${entries.of('t')} from chain l
+    select l.chain_of, ${transfers.of('t')}, ${entries.of('t')} from chain l
     join transfers t on t.store_id = ${storeId} and t.id = l.id
     order by l.chain_of, t.sequence`);
   return rows.map((row) => ({
     chainOf: Number(row.chain_of),
-    transfer: auditedTransfers.read(row),
+    transfer: transfers.read(row),
     ...entries.read(row),
   }));
 }
@@ -281,10 +285,18 @@ export function* listTransfersBefore(
  * entry of the index that contains every 32nd transfer of a card, or from the end.
  */
 export function* listTransfersAfter(
+  key: CardKey,
+  page: { readonly after: number; readonly limit: number },
+): Script<readonly Transfer[]> {
+  return (yield* listChainAfter(key, page)).map(({ transfer }) => transfer);
+}
+
+/** As `listTransfersAfter`, with the columns of the chain. */
+export function* listChainAfter(
   { storeId, cardId }: CardKey,
   { after, limit }: { readonly after: number; readonly limit: number },
-): Script<readonly Transfer[]> {
-  const rows = yield* all(sql<TransferRow>`
+): Script<readonly ChainedTransfer[]> {
+  const rows = yield* all(sql<TransferRow & EntryRow>`
     with recursive listed (id, previous_id, sequence) as (
       select s.id, s.previous_id, s.sequence from transfers s
       where s.store_id = ${storeId} and s.sequence > ${after} and s.id = coalesce((
@@ -298,7 +310,8 @@ export function* listTransfersAfter(
       join transfers t on t.store_id = ${storeId} and t.id = l.previous_id
       where t.sequence > ${after}
     )
-    select ${transfers.of('t')} from listed l join transfers t on t.store_id = ${storeId} and t.id = l.id
+    select ${transfers.of('t')}, ${entries.of('t')} from listed l
+    join transfers t on t.store_id = ${storeId} and t.id = l.id
     order by t.sequence limit ${limit}`);
-  return rows.map(transfers.read);
+  return rows.map((row) => ({ transfer: transfers.read(row), ...entries.read(row) }));
 }

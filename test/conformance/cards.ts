@@ -27,6 +27,9 @@ export function testCards(factory: StorageFactory): void {
       customer: email('Ann@Example.com'),
       recipient: email('bea@example.com'),
       note: 'a note',
+      senderName: 'Ann',
+      recipientName: 'Bea 🎁',
+      tags: '\nVIP\nä\n',
       message: 'Alles Gute 🎂',
     });
     assert.deepEqual(await storage.read(() => retrieve(store.id, card.id)), card);
@@ -43,6 +46,9 @@ export function testCards(factory: StorageFactory): void {
         customer: 'Ann@Example.com',
         recipient: 'bea@example.com',
         note: 'a note',
+        senderName: 'Ann',
+        recipientName: 'Bea 🎁',
+        tags: '\nVIP\nä\n',
         message: 'Alles Gute 🎂',
         expiresOn: '2027-01-31',
         disabledAt: null,
@@ -51,6 +57,7 @@ export function testCards(factory: StorageFactory): void {
         orderId: null,
         userId: null,
         apiClientId: 7,
+        vat: null,
       },
     );
     const transfers = await storage.read(() =>

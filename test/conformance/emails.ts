@@ -355,7 +355,7 @@ function testCodes(factory: StorageFactory): void {
     const { ctx, storage, store } = opened;
     const chosen = codeOf('SPRING-2031-0001');
     const { card } = await opened.issue({ ...mailed, code: chosen });
-    const command = { store, cardId: card.id, versions: null };
+    const command = { store, cardId: card.id, actor: 'test', versions: null };
     const notified = await storage.write(() => sendGiftCard(ctx, { ...command, canSend: true }));
     assert.equal(notified.card.version, card.version + 1);
     const found = await storage.read(() => lookUp(ctx, { store, code: chosen, usableOnly: false }));
@@ -384,7 +384,7 @@ function testCodes(factory: StorageFactory): void {
     await using opened = await open(factory);
     const { ctx, storage, store } = opened;
     const { card } = await opened.issue(mailed);
-    const command = { store, cardId: card.id, versions: null, canSend: true };
+    const command = { store, cardId: card.id, actor: 'test', versions: null, canSend: true };
     const sendAgain = () => storage.write(() => sendGiftCard(ctx, command));
     const secondsToWait = async (): Promise<number | undefined> => {
       const before = await opened.emails(card.id);
@@ -427,7 +427,7 @@ function testCodes(factory: StorageFactory): void {
     const { ctx, storage, store } = opened;
     for (const recipient of [mailed, { recipient: grace }]) {
       const { card } = await opened.issue(recipient);
-      const command = { store, cardId: card.id, versions: null, canSend: true };
+      const command = { store, cardId: card.id, actor: 'test', versions: null, canSend: true };
       const results = await Promise.allSettled(
         Array.from({ length: 8 }, () => storage.write(() => sendGiftCard(ctx, command))),
       );
@@ -444,7 +444,7 @@ function testCodes(factory: StorageFactory): void {
     await using opened = await open(factory);
     const { ctx, storage, store } = opened;
     const { card, code } = await opened.issue();
-    const command = { store, cardId: card.id, versions: null };
+    const command = { store, cardId: card.id, actor: 'test', versions: null };
     const rotated = await Promise.all(
       Array.from({ length: 4 }, () => storage.write(() => rotateCode(ctx, command))),
     );
@@ -469,7 +469,7 @@ function testCodes(factory: StorageFactory): void {
     await using opened = await open(factory);
     const { ctx, storage, store } = opened;
     const { card, code } = await opened.issue();
-    const rotation = { store, cardId: card.id, versions: null };
+    const rotation = { store, cardId: card.id, actor: 'test', versions: null };
     const debitOf = (codeLookup?: bigint) => ({
       store,
       cardId: card.id,
@@ -512,7 +512,7 @@ function testCodes(factory: StorageFactory): void {
         messageId.startsWith(`<${card.id}.`) && to === 'grace@example.com' ? held : accepts,
       );
       await until(() => mailer.emails.length === 1);
-      await storage.write(() => rotateCode(ctx, { store, cardId: card.id, versions: null }));
+      await storage.write(() => rotateCode(ctx, { store, cardId: card.id, actor: 'test', versions: null }));
       respond(outcome);
       await until(async () => mailer.outcomes.length > 0);
       await mailer.stop();
@@ -526,7 +526,9 @@ function testCodes(factory: StorageFactory): void {
     await using opened = await open(factory);
     const { ctx, storage, store } = opened;
     const attempt = (cardId: number, canSend = true) =>
-      faultOf(storage.write(() => sendGiftCard(ctx, { store, cardId, versions: null, canSend })));
+      faultOf(
+        storage.write(() => sendGiftCard(ctx, { store, cardId, actor: 'test', versions: null, canSend })),
+      );
     const unaddressed = await opened.issue();
     const addressed = await opened.issue(mailed);
     const dead = await opened.issue(mailed);

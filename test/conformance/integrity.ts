@@ -209,8 +209,8 @@ export function testIntegrity(factory: StorageFactory): void {
           values (${nowhere}, 1, 1, 'till', ${digest}, '', 0)`,
       sql`insert into events (store_id, id, type, subject_id, subject_version, created_at, data)
           values (${nowhere}, 1, 'customer.created', 1, 0, 0, '{}')`,
-      sql`insert into idempotency_records (store_id, api_client_id, key_digest, fingerprint, created_at, response)
-          values (${nowhere}, 0, ${digest}, ${digest}, 0, ${digest})`,
+      sql`insert into idempotency_records (store_id, key_digest, fingerprint, created_at, response)
+          values (${nowhere}, ${digest}, ${digest}, 0, ${digest})`,
       sql`insert into lookup_throttle (store_id, caller, refilled_at)
           values (${nowhere}, 'token:1', 0)`,
     ];

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { issue, retrieve, update } from '../../src/service/card.ts';
-import { fingerprintsOf, withIdempotencyKey } from '../../src/service/idempotency.ts';
+import { withIdempotencyKey } from '../../src/service/idempotency.ts';
 import type { HttpResponse } from '../../src/service/http-response.ts';
 import { recordFailedLookup } from '../../src/service/lookup-throttle.ts';
 import { createToken, rotateToken } from '../../src/service/token.ts';
@@ -99,7 +99,7 @@ export function testInterleaving(factory: StorageFactory): void {
     const { storage, ctx, store } = opened;
     const use = {
       owner: { storeId: store.id, apiClientId: 1, key: 'key' },
-      fingerprints: fingerprintsOf(ctx, ['a request']),
+      request: JSON.stringify(['a request']),
     };
     const work = function* (): Script<HttpResponse> {
       yield* issue(ctx, issueCommand(store, { customer: ann }));

@@ -99,7 +99,6 @@ export function testMigrations(factory: StorageFactory): void {
     const records = await storage.read(() =>
       findIdempotencyRecords({
         storeId: 17,
-        apiClientId: 3,
         digests: [new Uint8Array(32)],
         plain: Uint8Array.of(1),
       }),

@@ -1,13 +1,20 @@
-/** Runs the suites on tables that are partitioned by store. */
+/**
+ * Runs the suites whose triggers, unique keys and statements depend on partitions. `test/soak/` runs all suites on
+ * partitioned tables.
+ */
 
 import assert from 'node:assert/strict';
-import test from 'node:test';
+import test, { suite } from 'node:test';
 import { all, sql } from '../../src/storage/sql.ts';
 import { openMigrated } from '../support/database.ts';
 import { postgresFactory } from '../support/postgres.ts';
-import { serviceConformance } from './services.ts';
+import { testEvents } from './events.ts';
+import { testWebhooks } from './webhooks.ts';
 
-serviceConformance('PostgreSQL in 4 partitions', postgresFactory(4));
+const inPartitions = postgresFactory(4);
+
+suite('PostgreSQL in 4 partitions: events', () => testEvents(inPartitions));
+suite('PostgreSQL in 4 partitions: webhooks', () => testWebhooks(inPartitions));
 
 for (const partitions of [null, 16]) {
   test(`migration 6 renames the indexes, constraints and partitions of emails (${partitions ?? 'no'} partitions)`, async () => {

@@ -14,9 +14,11 @@ import {
   findSignedStore,
   recordTokenUses,
 } from '../../src/service/caller.ts';
+import { listCardHistory } from '../../src/service/card-history.ts';
+import { cardAt } from '../../src/service/past-card.ts';
 import { listCardHolds, listCardTransfers, showTransfer } from '../../src/service/history.ts';
 import { capture, expireHolds, placeHold, showHold, voidOpenHold } from '../../src/service/hold.ts';
-import { fingerprintsOf, withIdempotencyKey } from '../../src/service/idempotency.ts';
+import { withIdempotencyKey } from '../../src/service/idempotency.ts';
 import type { HttpResponse } from '../../src/service/http-response.ts';
 import { recordFailedLookup, recordRetiredCodeUses } from '../../src/service/lookup-throttle.ts';
 import { listCardEmails, sendGiftCard, rotateCode } from '../../src/service/email.ts';
@@ -24,7 +26,7 @@ import type { MoneyCommand } from '../../src/service/money.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
 import { accessTokens, createToken, revoke, rotateToken } from '../../src/service/token.ts';
 import { eraseOutdated } from '../../src/service/retention.ts';
-import { verifyPage } from '../../src/service/verify.ts';
+import { verifyPage } from '../../src/service/ledger-check.ts';
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
 import { all, sql, type Script } from '../../src/storage/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
@@ -209,7 +211,18 @@ const operations: readonly Operation[] = [
     name: 'undo a disabling',
     awaited: [2, 2],
     prepare: (shop) => disabling(shop, true),
-    script: ({ ctx, store, card }) => reenableCard(ctx, { store, cardId: card.id, versions: null }),
+    script: ({ ctx, store, card }) => reenableCard(ctx, { store, cardId: card.id, actor: 'test', versions: null }),
+  },
+
+  {
+    name: 'first page of the history of changes',
+    awaited: [3],
+    script: ({ ctx, store, card }) => listCardHistory(ctx, { store, cardId: card.id }, page),
+  },
+  {
+    name: 'card at an instant',
+    awaited: [2],
+    script: ({ ctx, store, card }) => cardAt(store, card.id, ctx.clock.now()),
   },
 
   { name: 'debit', awaited: [1, 1], script: ({ ctx, movement }) => debit(ctx, { ...movement, amount, partial: false }) },
@@ -252,7 +265,7 @@ const operations: readonly Operation[] = [
   {
     name: 'give another code',
     awaited: [2, 2],
-    script: ({ ctx, store, card }) => rotateCode(ctx, { store, cardId: card.id, versions: null }),
+    script: ({ ctx, store, card }) => rotateCode(ctx, { store, cardId: card.id, actor: 'test', versions: null }),
   },
   {
     name: 'email again, of one version',
@@ -261,6 +274,7 @@ const operations: readonly Operation[] = [
       sendGiftCard(shop.ctx, {
         store: shop.store,
         cardId: shop.card.id,
+        actor: 'test',
         versions: currentVersion(shop),
         canSend: true,
       }),
@@ -366,7 +380,7 @@ const operations: readonly Operation[] = [
     script: ({ ctx }) => expireHolds(ctx, 10),
   },
   { name: 'delete outdated rows', awaited: [1], script: ({ ctx }) => eraseOutdated(ctx, 10) },
-  { name: 'verify a page of cards', awaited: [2], script: ({ store }) => verifyPage(store.id, 0) },
+  { name: 'verify a page of cards', awaited: [2], script: ({ store }) => verifyPage(store, 0) },
 ]; // prettier-ignore
 
 /** Counts the steps of a script that must be rejected. */
@@ -383,7 +397,7 @@ function* expectFault(script: Script<unknown>): Script<void> {
 function* underKey({ ctx, store }: Shop, script: Script<unknown>): Script<unknown> {
   const use = {
     owner: { storeId: store.id, apiClientId: 1, key: 'key' },
-    fingerprints: fingerprintsOf(ctx, ['a request']),
+    request: JSON.stringify(['a request']),
   };
   return yield* withIdempotencyKey(ctx, use, function* (): Script<HttpResponse> {
     yield* script;

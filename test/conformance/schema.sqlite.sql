@@ -17,6 +17,53 @@ CREATE TABLE access_tokens (
   unique (store_id, hash)
 ) strict, without rowid;
 
+CREATE TABLE card_changes (
+  store_id integer not null,
+  id integer not null check (id > 0),
+  card_id integer not null,
+  sequence integer not null check (sequence >= 1),
+  -- The card's change before this one; null: this is the first.
+  previous_id integer,
+  created_at integer not null,
+  actor text not null,
+  -- JSON: [[field, old, new], …]. Instead of a personal text it has SHA-256 of a salt and the text.
+  fields text not null,
+  -- JSON: {field: [salt, old, new], …} of the personal texts; null: there are none, or they were erased.
+  texts text,
+  -- Of the chain, in its first entry.
+  salt blob check (length(salt) = 16),
+  -- SHA-256 of the previous hash in the card's chain, and the content of the entry.
+  hash blob not null check (length(hash) = 32),
+  primary key (store_id, id),
+  foreign key (store_id, card_id) references gift_cards (store_id, id),
+  check ((sequence = 1) = (previous_id is null)),
+  check ((sequence = 1) = (salt is not null)),
+  check (json_type(fields) = 'array'),
+  check (texts is null or json_type(texts) = 'object')
+) strict;
+
+CREATE TABLE checkpoint_keys (
+  store_id integer not null references logs (store_id),
+  -- Of the master key that it is derived from.
+  key_id text not null,
+  public_key blob not null check (length(public_key) = 32),
+  created_at integer not null,
+  primary key (store_id, key_id)
+) strict;
+
+CREATE TABLE checkpoints (
+  store_id integer not null references logs (store_id),
+  id integer not null check (id > 0),
+  size integer not null check (size >= 0),
+  root blob not null check (length(root) = 32),
+  -- The day in the store's time zone that it concludes; null: made on demand.
+  day text check (length(day) = 10),
+  -- A signed note: the text that was signed, and the signatures.
+  note text not null,
+  created_at integer not null,
+  primary key (store_id, id)
+) strict;
+
 CREATE TABLE copies (
   id bigint primary key check (id = 1),
   -- Stands for the database that is copied: hex.
@@ -31,6 +78,42 @@ CREATE TABLE copies (
   check ((state = 'copying') = (ended_at is null))
 );
 
+CREATE TABLE customer_erasure_cards (
+  store_id integer not null,
+  customer_id integer not null,
+  card_id integer not null,
+  primary key (store_id, customer_id, card_id)
+) strict, without rowid;
+
+CREATE TABLE customer_erasures (
+  store_id integer not null,
+  customer_id integer not null,
+  -- Whether notes and references that mention the customer are erased.
+  erase_notes integer not null check (erase_notes in (0, 1)),
+  -- Sealed, until the erasure is complete: texts are searched for the address.
+  address blob,
+  step text not null,
+  -- The last row that the step has processed, and the last row of the table when the step began.
+  position integer not null check (position >= 0),
+  position_end integer not null check (position_end >= 0),
+  cards integer not null check (cards >= 0),
+  emails integer not null check (emails >= 0),
+  events integer not null check (events >= 0),
+  -- Notes and references that were erased, and those that mention the customer and were not.
+  texts integer not null check (texts >= 0),
+  texts_left integer not null check (texts_left >= 0),
+  -- Cards whose code was not sent, and the first of them: ids between commas.
+  unsent integer not null check (unsent >= 0),
+  unsent_cards text not null,
+  -- The caller who requested it.
+  actor text not null,
+  requested_at integer not null,
+  completed_at integer,
+  primary key (store_id, customer_id),
+  foreign key (store_id, customer_id) references customers (store_id, id),
+  check ((address is null) = (completed_at is not null))
+) strict, without rowid;
+
 CREATE TABLE customers (
   store_id integer not null references stores (id),
   id integer not null check (id > 0),
@@ -39,7 +122,7 @@ CREATE TABLE customers (
   -- Lower case and NFC: equal for two spellings of one address.
   email_key text not null,
   created_at integer not null, storefront_customer_id integer
-  check (storefront_customer_id between 1 and 9007199254740991),
+  check (storefront_customer_id between 1 and 9007199254740991), erased_at integer,
   primary key (store_id, id),
   unique (store_id, email_key)
 ) strict, without rowid;
@@ -96,6 +179,12 @@ CREATE TABLE "email_settings" (
   primary key (store_id)
 ) strict, without rowid;
 
+CREATE TABLE erased_events (
+  store_id integer not null references stores (id),
+  last_id integer not null check (last_id > 0),
+  primary key (store_id)
+) strict, without rowid;
+
 CREATE TABLE "events" (
   store_id integer not null references stores (id),
   id integer not null check (id > 0),
@@ -107,6 +196,11 @@ CREATE TABLE "events" (
   -- JSON: the record as it was then, and the names of the fields that changed.
   data text not null,
   primary key (store_id, id)
+) strict;
+
+CREATE TABLE file_remains (
+  id integer primary key check (id = 1),
+  absent_since integer
 ) strict;
 
 CREATE TABLE "gift_card_codes" (
@@ -149,7 +243,9 @@ CREATE TABLE "gift_cards" (
   chain_hash blob not null check (length(chain_hash) = 32),
   -- The last days of validity whose end, and whose approach, were published.
   expired_event_day text,
-  expiring_soon_event_day text,
+  expiring_soon_event_day text, sender_name text, recipient_name text, tags text, last_change_id integer, change_count integer not null default 0
+  check ((change_count = 0) = (last_change_id is null) and change_count >= 0), change_hash blob
+  check ((change_hash is null) = (last_change_id is null) and (change_hash is null or length(change_hash) = 32)), vat text, erased_event_version integer check (erased_event_version >= 1),
   primary key (store_id, id),
   check (held <= balance),
   foreign key (store_id, customer_id) references customers (store_id, id),
@@ -183,17 +279,15 @@ CREATE TABLE holds (
   check ((status = 'captured') = (captured > 0))
 ) strict, without rowid;
 
-CREATE TABLE idempotency_records (
+CREATE TABLE "idempotency_records" (
   store_id integer not null references stores (id),
-  -- 0: development mode, which has no API client.
-  api_client_id integer not null,
-  key_digest blob not null check (length(key_digest) between 1 and 255),
-  -- Keyed digest of the request.
+  key_digest blob not null check (length(key_digest) between 1 and 512),
+  -- Salted digest of the request. Before migration 8: keyed digest.
   fingerprint blob not null check (length(fingerprint) = 32),
   created_at integer not null,
-  -- The sealed response: it may hold a card's code.
+  -- The response: packed after a zero byte, or sealed if it can contain a secret.
   response blob not null,
-  primary key (store_id, api_client_id, key_digest)
+  primary key (store_id, key_digest)
 ) strict;
 
 CREATE TABLE key_checks (
@@ -201,6 +295,65 @@ CREATE TABLE key_checks (
   digest blob not null check (length(digest) = 32),
   created_at integer not null
 ) strict, without rowid;
+
+CREATE TABLE late_entries (
+  store_id integer not null,
+  -- Of a transfer, or of a change of a card.
+  id integer not null check (id > 0),
+  card_id integer not null,
+  created_at integer not null,
+  -- The day in whose sums it is; null: not yet in any.
+  day text check (length(day) = 10),
+  primary key (store_id, id),
+  foreign key (store_id, card_id) references gift_cards (store_id, id)
+) strict, without rowid;
+
+CREATE TABLE log_backfills (
+  store_id integer not null,
+  source text not null check (source = 'transfers' or source = 'card_changes'),
+  after_id integer not null,
+  until_place integer not null,
+  primary key (store_id, source)
+) strict;
+
+CREATE TABLE log_cursors (
+  store_id integer not null,
+  source text not null check (source = 'transfers' or source = 'card_changes'),
+  place integer not null,
+  last_id integer not null,
+  primary key (store_id, source)
+) strict;
+
+CREATE TABLE log_pages (
+  store_id integer not null references logs (store_id),
+  -- From 0.
+  place integer not null check (place >= 0),
+  lowest_id integer not null,
+  highest_id integer not null,
+  -- 8 bytes for each entry, big-endian: its id times 2, plus 1 if it is a change.
+  entries blob not null check (length(entries) between 8 and 2048 and length(entries) % 8 = 0),
+  primary key (store_id, place)
+) strict;
+
+CREATE TABLE log_subtrees (
+  store_id integer not null references logs (store_id),
+  level integer not null check (level >= 1),
+  -- From 0.
+  place integer not null check (place >= 0),
+  hash blob not null check (length(hash) = 32),
+  primary key (store_id, level, place)
+) strict;
+
+CREATE TABLE log_turn (id integer primary key check (id = 1)) strict;
+
+CREATE TABLE logs (
+  store_id integer primary key references stores (id),
+  -- The origin of the store's checkpoints. Its last part is random.
+  name text not null,
+  -- The number of entries.
+  size integer not null check (size >= 0),
+  created_at integer not null
+) strict;
 
 CREATE TABLE lookup_throttle (
   store_id integer not null references stores (id),
@@ -220,6 +373,67 @@ CREATE TABLE schema_migrations (
 
 CREATE TABLE sqlite_stat1(tbl,idx,stat);
 
+CREATE TABLE store_ages (
+  store_id integer not null references stores (id),
+  currency text not null check (length(currency) = 3),
+  issued text not null check (length(issued) = 7),
+  -- A month, or the day that is being closed.
+  month text not null check (length(month) = 7 or length(month) = 10),
+  bucket text not null check (bucket = 'active' or bucket = 'expired' or bucket = 'disabled'),
+  raised integer not null,
+  lowered integer not null,
+  cards integer not null,
+  primary key (store_id, currency, issued, month, bucket)
+) strict, without rowid;
+
+CREATE TABLE store_changes (
+  store_id integer not null references stores (id),
+  id integer not null check (id > 0),
+  field text not null,
+  old_value text,
+  new_value text,
+  actor text not null,
+  created_at integer not null,
+  primary key (store_id, id)
+) strict;
+
+CREATE TABLE store_closings (
+  store_id integer not null references stores (id),
+  day text not null check (length(day) = 10),
+  -- Instants, because days have 23 to 25 hours, and a change of the time zone makes one longer or shorter.
+  from_at integer not null,
+  until_at integer not null check (until_at > from_at),
+  -- What is summed next: a part, and the last entry or card of it that is done.
+  part text not null check (part in ('late', 'late_transfers', 'transfers', 'cards', 'closed')),
+  done_id integer not null,
+  closed_at integer check ((closed_at is not null) = (part = 'closed')),
+  -- The size of the store's log when the day was closed.
+  log_size integer,
+  primary key (store_id, day),
+  unique (store_id, from_at)
+) strict, without rowid;
+
+CREATE TABLE store_days (
+  store_id integer not null references stores (id),
+  currency text not null check (length(currency) = 3),
+  day text not null check (length(day) = 10),
+  -- The kind of the transfers, or expire, unexpire, disable or enable.
+  kind text not null,
+  -- What the card was then: active, expired or disabled.
+  bucket text not null check (bucket = 'active' or bucket = 'expired' or bucket = 'disabled'),
+  -- The other account of the transfers; empty for a move between buckets.
+  account text not null,
+  actor text not null,
+  vat text not null,
+  -- The number of transfers, or of cards that move.
+  entries integer not null,
+  raised integer not null,
+  lowered integer not null,
+  -- The change of the number of cards in the bucket.
+  cards integer not null,
+  primary key (store_id, currency, day, kind, bucket, account, actor, vat)
+) strict, without rowid;
+
 CREATE TABLE stores (
   id integer primary key check (id > 0),
   domain text not null unique check (domain = lower(domain)),
@@ -238,7 +452,7 @@ CREATE TABLE stores (
   demonstration integer not null check (demonstration in (0, 1)),
   created_at integer not null,
   updated_at integer not null, lookup_failures_per_hour integer
-  check (lookup_failures_per_hour between 1 and 100000),
+  check (lookup_failures_per_hour between 1 and 100000), changes_from integer, vat text, account_names text check (account_names is null or json_type(account_names) = 'object'),
   check (require_signature = 0 or proxy_secret is not null)
 ) strict;
 
@@ -282,7 +496,7 @@ CREATE TABLE "transfers" (
   -- SHA-256 of text_salt, reference and note.
   text_digest blob check (length(text_digest) = 32),
   -- SHA-256 of the previous hash in the card's chain, and the content of the entry.
-  hash blob not null check (length(hash) = 32),
+  hash blob not null check (length(hash) = 32), issued_vat text check (sequence = 1 or issued_vat is null),
   primary key (store_id, id),
   foreign key (store_id, card_id) references gift_cards (store_id, id),
   -- Each transfer moves money between the card and one system account.
@@ -367,6 +581,12 @@ CREATE TABLE webhooks (
   check ((failing_since is null) = (failure is null))
 ) strict, without rowid;
 
+CREATE INDEX card_changes_by_place on card_changes (store_id, card_id, sequence) where sequence % 32 = 0;
+
+CREATE UNIQUE INDEX checkpoints_by_day on checkpoints (store_id, day) where day is not null;
+
+CREATE INDEX customer_erasures_unfinished on customer_erasures (requested_at) where completed_at is null;
+
 CREATE UNIQUE INDEX customers_by_storefront_id on customers (store_id, storefront_customer_id)
   where storefront_customer_id is not null;
 
@@ -375,8 +595,20 @@ CREATE UNIQUE INDEX email_deliveries_by_occasion on email_deliveries (store_id, 
 
 CREATE INDEX email_deliveries_due on email_deliveries (next_at) where next_at is not null;
 
+CREATE INDEX email_deliveries_failed on email_deliveries (store_id, state, card_id, id)
+  where kind = 'gift_card' and (state = 'bounced' or state = 'dead');
+
+CREATE INDEX email_deliveries_scheduled on email_deliveries (store_id, card_id, id)
+  where kind = 'gift_card' and state = 'scheduled';
+
 CREATE INDEX gift_cards_by_customer on gift_cards (store_id, customer_id, last_characters)
   where customer_id is not null;
+
+CREATE INDEX gift_cards_by_disabling on gift_cards (store_id, disabled_at, id) where disabled_at is not null;
+
+CREATE INDEX gift_cards_by_expiry on gift_cards (store_id, expires_on, id) where expires_on is not null;
+
+CREATE INDEX gift_cards_by_order on gift_cards (store_id, order_id, id) where order_id is not null;
 
 CREATE INDEX gift_cards_by_recipient on gift_cards (store_id, recipient_id, last_characters)
   where recipient_id is not null;
@@ -390,6 +622,15 @@ CREATE INDEX holds_open_by_expiry on holds (expires_at) where status = 'open';
 
 CREATE INDEX idempotency_records_by_age on idempotency_records (created_at);
 
+CREATE INDEX idempotency_records_in_clear on idempotency_records (store_id, key_digest)
+  where length(key_digest) <> 16;
+
+CREATE INDEX late_entries_by_card on late_entries (store_id, card_id);
+
+CREATE INDEX late_entries_by_day on late_entries (store_id, day);
+
+CREATE INDEX log_pages_by_id on log_pages (store_id, highest_id, place, lowest_id);
+
 CREATE INDEX lookup_throttle_by_refill on lookup_throttle (refilled_at);
 
 CREATE INDEX transfers_by_place on transfers (store_id, card_id, sequence) where sequence % 32 = 0;
@@ -398,6 +639,52 @@ CREATE INDEX transfers_by_reversed on transfers (store_id, reverses) where rever
 
 CREATE INDEX webhook_deliveries_due on webhook_deliveries (store_id, webhook_id, next_at)
   where next_at is not null;
+
+CREATE TRIGGER card_changes_are_late after insert on card_changes
+when new.id / 4096 + 1735689600000 not between new.created_at - 300000 and new.created_at + 300000
+  or new.created_at < (
+    select until_at from store_closings where store_id = new.store_id order by day desc limit 1
+  )
+begin
+  insert into late_entries (store_id, id, card_id, created_at)
+  select new.store_id, new.id, new.card_id, new.created_at
+  where not exists (select 1 from copies where state = 'copying');
+end;
+
+CREATE TRIGGER card_changes_are_not_deleted before delete on card_changes
+begin select raise(abort, 'changes of gift cards are append-only'); end;
+
+CREATE TRIGGER card_changes_are_not_updated before update on card_changes
+when old.texts is null or new.texts is old.texts
+  or exists (
+    select 1 from json_each(new.texts) n
+    where not exists (select 1 from json_each(old.texts) o where o.key = n.key and o.value is n.value)
+  )
+  or old.store_id <> new.store_id or old.id <> new.id or old.card_id <> new.card_id or old.sequence <> new.sequence
+  or old.previous_id is not new.previous_id or old.created_at <> new.created_at or old.actor <> new.actor
+  or old.fields <> new.fields or old.salt is not new.salt or old.hash <> new.hash
+begin select raise(abort, 'changes of gift cards are append-only'); end;
+
+CREATE TRIGGER card_changes_extend_chains after insert on card_changes
+begin
+  update gift_cards set last_change_id = new.id, change_count = new.sequence, change_hash = new.hash
+  where store_id = new.store_id and id = new.card_id
+    and last_change_id is new.previous_id and change_count = new.sequence - 1;
+  select raise(abort, 'a change must follow the last change of its gift card')
+  where changes() = 0 and not exists (select 1 from copies where state = 'copying');
+end;
+
+CREATE TRIGGER checkpoint_keys_are_not_deleted before delete on checkpoint_keys
+begin select raise(abort, 'public keys are kept'); end;
+
+CREATE TRIGGER checkpoint_keys_are_not_updated before update on checkpoint_keys
+begin select raise(abort, 'public keys are kept'); end;
+
+CREATE TRIGGER checkpoints_are_not_deleted before delete on checkpoints
+begin select raise(abort, 'checkpoints are never deleted'); end;
+
+CREATE TRIGGER checkpoints_are_not_updated before update on checkpoints
+begin select raise(abort, 'checkpoints are never changed'); end;
 
 CREATE TRIGGER events_are_enqueued after insert on events
 when exists (select 1 from webhooks where store_id = new.store_id)
@@ -418,8 +705,28 @@ begin
 end;
 
 CREATE TRIGGER events_are_not_updated before update on events
-when new.id <= old.id or new.store_id <> old.store_id or new.type <> old.type or new.data <> old.data
-  or new.subject_id <> old.subject_id or new.subject_version <> old.subject_version or new.created_at <> old.created_at
+when new.store_id <> old.store_id or new.type <> old.type or new.subject_id <> old.subject_id
+  or new.subject_version <> old.subject_version or new.created_at <> old.created_at or new.id < old.id
+  or (new.id > old.id) = (new.data <> old.data)
+  or (new.data <> old.data and (
+    json_remove(new.data, '$.gift_card.customer_id', '$.gift_card.customer_email', '$.gift_card.recipient_id',
+      '$.gift_card.recipient_email', '$.gift_card.note', '$.gift_card.message', '$.gift_card.sender_name',
+      '$.gift_card.recipient_name', '$.transaction.reference', '$.transaction.note', '$.hold.reference', '$.hold.note',
+      '$.customer.email', '$.customer.storefront_customer_id', '$.delivery.recipient', '$.delivery.last_attempt',
+      '$.delivery.cancel_reason')
+    <> json_remove(old.data, '$.gift_card.customer_id', '$.gift_card.customer_email', '$.gift_card.recipient_id',
+      '$.gift_card.recipient_email', '$.gift_card.note', '$.gift_card.message', '$.gift_card.sender_name',
+      '$.gift_card.recipient_name', '$.transaction.reference', '$.transaction.note', '$.hold.reference', '$.hold.note',
+      '$.customer.email', '$.customer.storefront_customer_id', '$.delivery.recipient', '$.delivery.last_attempt',
+      '$.delivery.cancel_reason')
+    or exists (
+      select 1 from json_each(json_array('$.gift_card.customer_id', '$.gift_card.customer_email',
+        '$.gift_card.recipient_id', '$.gift_card.recipient_email', '$.gift_card.note', '$.gift_card.message',
+        '$.gift_card.sender_name', '$.gift_card.recipient_name', '$.transaction.reference', '$.transaction.note',
+        '$.hold.reference', '$.hold.note', '$.customer.email', '$.customer.storefront_customer_id',
+        '$.delivery.recipient', '$.delivery.last_attempt', '$.delivery.cancel_reason')) p
+      where json_extract(new.data, p.value) is not null
+        and json_extract(new.data, p.value) is not json_extract(old.data, p.value))))
 begin select raise(abort, 'events are append-only'); end;
 
 CREATE TRIGGER codes_are_not_deleted before delete on gift_card_codes
@@ -428,6 +735,9 @@ begin select raise(abort, 'a used code stays used'); end;
 CREATE TRIGGER cards_are_not_deleted before delete on gift_cards
 begin select raise(abort, 'gift cards are never deleted'); end;
 
+CREATE TRIGGER cards_keep_their_vat before update of vat on gift_cards when old.vat is not new.vat
+begin select raise(abort, 'what a gift card was issued with does not change'); end;
+
 CREATE TRIGGER cards_keep_what_was_issued
 before update of store_id, id, currency, initial_value, created_at, api_client_id on gift_cards
 when old.store_id <> new.store_id or old.id <> new.id or old.currency <> new.currency
@@ -435,11 +745,69 @@ when old.store_id <> new.store_id or old.id <> new.id or old.currency <> new.cur
   or old.api_client_id is not new.api_client_id
 begin select raise(abort, 'what a gift card was issued with does not change'); end;
 
-CREATE TRIGGER closed_holds_stay_closed before update on holds when old.status <> 'open'
+CREATE TRIGGER closed_holds_stay_closed before update on holds
+when old.status <> 'open' and (
+  (new.reference is old.reference and new.note is old.note)
+  or (new.reference is not null and new.reference is not old.reference)
+  or (new.note is not null and new.note is not old.note)
+  or new.store_id <> old.store_id or new.id <> old.id or new.card_id <> old.card_id or new.status <> old.status
+  or new.amount <> old.amount or new.captured <> old.captured or new.actor <> old.actor
+  or new.order_id is not old.order_id or new.created_at <> old.created_at or new.expires_at <> old.expires_at
+  or new.closed_at is not old.closed_at
+)
 begin select raise(abort, 'a closed hold stays closed'); end;
 
 CREATE TRIGGER holds_are_not_deleted before delete on holds
 begin select raise(abort, 'holds are never deleted'); end;
+
+CREATE TRIGGER late_entries_are_not_deleted before delete on late_entries
+begin select raise(abort, 'a closed day does not change'); end;
+
+CREATE TRIGGER late_entries_keep_their_day before update on late_entries
+when old.day is not null or old.id <> new.id or old.card_id <> new.card_id or old.created_at <> new.created_at
+begin select raise(abort, 'a closed day does not change'); end;
+
+CREATE TRIGGER log_pages_are_not_deleted before delete on log_pages
+begin select raise(abort, 'a log only grows'); end;
+
+CREATE TRIGGER log_pages_only_grow before update on log_pages
+when new.store_id <> old.store_id or new.place <> old.place
+  or substr(new.entries, 1, length(old.entries)) <> old.entries
+begin select raise(abort, 'a log only grows'); end;
+
+CREATE TRIGGER log_subtrees_are_not_deleted before delete on log_subtrees
+begin select raise(abort, 'a log only grows'); end;
+
+CREATE TRIGGER log_subtrees_are_not_updated before update on log_subtrees
+begin select raise(abort, 'a log only grows'); end;
+
+CREATE TRIGGER logs_are_not_deleted before delete on logs
+begin select raise(abort, 'a log only grows'); end;
+
+CREATE TRIGGER logs_only_grow before update on logs
+when new.store_id <> old.store_id or new.name <> old.name or new.created_at <> old.created_at or new.size < old.size
+begin select raise(abort, 'a log only grows'); end;
+
+CREATE TRIGGER store_changes_are_not_deleted before delete on store_changes
+begin select raise(abort, 'changes of stores are append-only'); end;
+
+CREATE TRIGGER store_changes_are_not_updated before update on store_changes
+begin select raise(abort, 'changes of stores are append-only'); end;
+
+CREATE TRIGGER closed_days_keep_their_time before update on store_closings
+when old.part = 'closed' or old.from_at <> new.from_at or old.until_at <> new.until_at or old.day <> new.day
+begin select raise(abort, 'a closed day does not change'); end;
+
+CREATE TRIGGER transfers_are_late after insert on transfers
+when new.id / 4096 + 1735689600000 not between new.created_at - 300000 and new.created_at + 300000
+  or new.created_at < (
+    select until_at from store_closings where store_id = new.store_id order by day desc limit 1
+  )
+begin
+  insert into late_entries (store_id, id, card_id, created_at)
+  select new.store_id, new.id, new.card_id, new.created_at
+  where not exists (select 1 from copies where state = 'copying');
+end;
 
 CREATE TRIGGER transfers_are_not_deleted before delete on transfers
 begin select raise(abort, 'transfers are append-only'); end;
@@ -475,3 +843,7 @@ begin
   select raise(abort, 'a transfer must follow the last transfer of its card')
   where changes() = 0 and not exists (select 1 from copies where state = 'copying');
 end;
+
+CREATE TRIGGER transfers_keep_their_vat before update of issued_vat on transfers
+when old.issued_vat is not new.issued_vat
+begin select raise(abort, 'transfers are append-only'); end;

@@ -5,40 +5,54 @@
 
 import { suite } from 'node:test';
 import type { StorageFactory } from '../support/database.ts';
+import { testBooks } from './books.ts';
 import { testAccess } from './access.ts';
 import { testStaff } from './staff.ts';
 import { testCards } from './cards.ts';
+import { testCardChanges } from './card-changes.ts';
+import { testCardLists } from './card-lists.ts';
 import { testEvents } from './events.ts';
 import { testIdempotency } from './idempotency.ts';
 import { testInterleaving } from './interleaving.ts';
+import { testChangeMigration } from './change-migration.ts';
 import { testChainMigration } from './chain-migration.ts';
 import { testCodes } from './codes.ts';
 import { testKeys } from './keys.ts';
+import { testLog } from './log.ts';
 import { testLookupThrottle } from './lookup-throttle.ts';
 import { testEmails } from './emails.ts';
+import { testPastCards } from './past-cards.ts';
 import { testRoundTrips } from './round-trips.ts';
 import { testSearch } from './search.ts';
 import { testUpdates } from './updates.ts';
 import { testVerification } from './verification.ts';
+import { testVerifiedChanges } from './verified-changes.ts';
 import { testVerifiedRows } from './verified-rows.ts';
 import { testWebhooks } from './webhooks.ts';
 
 export function serviceConformance(name: string, factory: StorageFactory): void {
   suite(`${name}: issue and retrieve`, () => testCards(factory));
+  suite(`${name}: lists of cards`, () => testCardLists(factory));
   suite(`${name}: search and its budget`, () => testSearch(factory));
   suite(`${name}: the limit on failed lookups`, () => testLookupThrottle(factory));
   suite(`${name}: update`, () => testUpdates(factory));
   suite(`${name}: idempotency and upkeep`, () => testIdempotency(factory));
+  suite(`${name}: changes of cards`, () => testCardChanges(factory));
+  suite(`${name}: cards at past instants`, () => testPastCards(factory));
   suite(`${name}: interrupted scripts`, () => testInterleaving(factory));
   suite(`${name}: stores and tokens`, () => testAccess(factory));
   suite(`${name}: staff`, () => testStaff(factory));
   suite(`${name}: round trips`, () => testRoundTrips(factory));
   suite(`${name}: migration of the chains`, () => testChainMigration(factory));
+  suite(`${name}: migration of changes`, () => testChangeMigration(factory));
   suite(`${name}: codes`, () => testCodes(factory));
   suite(`${name}: keys`, () => testKeys(factory));
   suite(`${name}: verify`, () => testVerification(factory));
   suite(`${name}: verify, other tables`, () => testVerifiedRows(factory));
+  suite(`${name}: verify, changes`, () => testVerifiedChanges(factory));
+  suite(`${name}: logs and checkpoints`, () => testLog(factory));
   suite(`${name}: events`, () => testEvents(factory));
+  suite(`${name}: books`, () => testBooks(factory));
   suite(`${name}: emails`, () => testEmails(factory));
   suite(`${name}: webhooks`, () => testWebhooks(factory));
 }

@@ -8,7 +8,7 @@ import test from 'node:test';
 import { generateSigningSecret } from '../../src/delivery/webhooks/signature.ts';
 import { issue, update } from '../../src/service/card.ts';
 import { placeHold } from '../../src/service/hold.ts';
-import { fingerprintsOf, withIdempotencyKey } from '../../src/service/idempotency.ts';
+import { withIdempotencyKey } from '../../src/service/idempotency.ts';
 import { checkKeys } from '../../src/service/key-check.ts';
 import { createStore } from '../../src/service/store.ts';
 import { createToken } from '../../src/service/token.ts';
@@ -36,7 +36,7 @@ async function fill(file: string): Promise<void> {
   await storage.write(() => addWebhook(ctx, webhook));
   const issueAndHold = async (number: number): Promise<void> => {
     const owner = { storeId: store.id, apiClientId: 3, key: `key-${number}` };
-    const use = { owner, fingerprints: fingerprintsOf(ctx, [number]) };
+    const use = { owner, request: JSON.stringify([number]) };
     await storage.write(() =>
       withIdempotencyKey(ctx, use, function* () {
         const { card } = yield* issue(ctx, {

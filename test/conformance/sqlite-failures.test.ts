@@ -40,7 +40,7 @@ test('an I/O error stops the engine, and everything acknowledged is found at the
   await using database = createSqliteDatabase();
   // No file of this process can grow past this limit: a larger write fails with EFBIG, an I/O error to
   // SQLite.
-  const findings = await fill('ulimit -f 1000', [database.file]);
+  const findings = await fill('ulimit -f 3000', [database.file]);
   assert.ok(findings.acknowledged.length > 0);
   assert.deepEqual(new Set(findings.rejected.map(({ code }) => code)), new Set(['unavailable']));
   assert.equal(findings.rejected.length, 20, 'the whole group was rejected');

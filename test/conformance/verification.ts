@@ -6,8 +6,9 @@ import type { Card } from '../../src/domain/card.ts';
 import { issue, update } from '../../src/service/card.ts';
 import { debit } from '../../src/service/spend.ts';
 import { createStore } from '../../src/service/store.ts';
-import { verify, verifyPage } from '../../src/service/verify.ts';
-import { execute, sql, type Statement } from '../../src/storage/sql.ts';
+import { verifyPage, type VerifiedPage } from '../../src/service/ledger-check.ts';
+import { verify } from '../../src/service/verify.ts';
+import { execute, sql, type ScannedInteger, type Statement } from '../../src/storage/sql.ts';
 import { chainHash, listTransfers, textDigestOf } from '../../src/storage/transfer.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { issueCommand, money, newStore, testContext, updateCommand } from '../support/fixtures.ts';
@@ -494,10 +495,10 @@ export function testVerification(factory: StorageFactory): void {
 
     let seen = 0;
     let pages = 0;
-    for (let after: number | undefined = 0; after !== undefined; pages += 1) {
-      const from: number = after;
-      const page = await storage.read(() => verifyPage(store.id, from));
-      seen += page.cards.length;
+    for (let after: ScannedInteger | undefined = 0; after !== undefined; pages += 1) {
+      const from: ScannedInteger = after;
+      const page: VerifiedPage = await storage.read(() => verifyPage(store, from));
+      seen += page.cards;
       after = page.next;
     }
     assert.deepEqual([seen, pages], [1_003, 3]);
@@ -515,7 +516,7 @@ export function testVerification(factory: StorageFactory): void {
     const cards = (await Promise.all(issued))
       .map(({ card }) => card.id)
       .toSorted((one, other) => one - other);
-    assert.deepEqual((await storage.read(() => verify(10, 1))).mismatches, []);
+    assert.deepEqual((await storage.read(() => verify(10, { cardsInPass: 400 }))).mismatches, []);
 
     const [first = 0, beforeEnd = 0, behindEnd = 0, last = 0] = [0, 499, 500, 1_002].map(
       (place) => cards[place],
@@ -525,15 +526,17 @@ export function testVerification(factory: StorageFactory): void {
       sql`delete from events where subject_id in (${first}, ${beforeEnd}, ${behindEnd})`,
       sql`update gift_card_codes set card_id = ${missing} where card_id = ${last}`,
     );
-    const { mismatches } = await storage.read(() => verify(10, 1));
+    const { mismatches } = await storage.read(() => verify(10, { cardsInPass: 400 }));
     assert.deepEqual(
-      mismatches.map(({ cardId, problem }) => [cardId, problem]),
+      mismatches
+        .toSorted((one, other) => Number(one.cardId) - Number(other.cardId))
+        .map(({ cardId, problem }) => [cardId, problem]),
       [
         [first, 'has no event of version 1'],
         [beforeEnd, 'has no event of version 1'],
         [behindEnd, 'has no event of version 1'],
-        [missing, 'has codes, but the card does not exist'],
         [last, 'has no code'],
+        [missing, 'has codes, but the card does not exist'],
       ],
     );
   });

@@ -6,7 +6,7 @@ import { generateSigningSecret } from '../../src/delivery/webhooks/signature.ts'
 import type { Card } from '../../src/domain/card.ts';
 import { update } from '../../src/service/card.ts';
 import { capture, placeHold } from '../../src/service/hold.ts';
-import { fingerprintsOf, withIdempotencyKey } from '../../src/service/idempotency.ts';
+import { withIdempotencyKey } from '../../src/service/idempotency.ts';
 import { checkKeys } from '../../src/service/key-check.ts';
 import { rotateCode } from '../../src/service/email.ts';
 import { debit } from '../../src/service/spend.ts';
@@ -60,12 +60,12 @@ async function openRows(factory: StorageFactory): Promise<OpenStore & { readonly
   };
   await storage.write(() => capture(ctx, captured));
   await storage.write(() => placeHold(ctx, { ...movement, amount: money('3'), seconds: 600 }));
-  await storage.write(() => rotateCode(ctx, { store, cardId, versions: null }));
+  await storage.write(() => rotateCode(ctx, { store, cardId, actor: 'test', versions: null }));
   await storage.write(() => update(ctx, updateCommand(store, cardId, { balance: money('10') })));
   const card = await storage.write(() => update(ctx, updateCommand(store, cardId, { note: 'kept' })));
   const use = {
     owner: { storeId: store.id, apiClientId: 3, key: 'key' },
-    fingerprints: fingerprintsOf(ctx, ['a']),
+    request: JSON.stringify(['a']),
   };
   await storage.write(() =>
     withIdempotencyKey(ctx, use, () => resolved({ status: 200, headers: {}, body: '{}' })),
@@ -80,6 +80,8 @@ type Damage = {
   readonly what: string;
   readonly statements: (rows: Rows) => readonly Statement[];
   readonly found: RegExp;
+  /** Another card that is wrong as well. */
+  readonly alsoFound?: RegExp;
   /** Whether the mismatch names the middle card. If false, it names no card. */
   readonly isOfCard?: false;
 };
@@ -103,6 +105,7 @@ const damages: readonly Damage[] = [
   },
   {
     what: 'a code that belongs to another card',
+    alsoFound: /^has several codes and refers to none$/,
     statements: ({ card }) => [
       sql`update gift_card_codes set card_id = (select min(id) from gift_cards)
           where lookup = (select code_lookup from gift_cards where id = ${card.id})`,
@@ -188,7 +191,7 @@ const damages: readonly Damage[] = [
     statements: ({ card }) => [
       sql`update events set data = '{}' where subject_id = ${card.id} and subject_version = 2`,
     ],
-    found: /^event \d+ has a record that differs from the card's$/,
+    found: /^event \d+ cannot be read$/,
   },
   {
     what: 'an event with another initial value',
@@ -280,19 +283,19 @@ const damages: readonly Damage[] = [
   {
     what: 'a truncated idempotency record',
     statements: () => [sql`update idempotency_records set response = substr(response, 1, 20)`],
-    found: /^idempotency_records: 1 were not sealed with a key of this database$/,
+    found: /^idempotency_records: 1 cannot be read with a key of this database$/,
     isOfCard: false,
   },
   {
     what: 'an idempotency record under an unknown key',
     statements: () => [sql`update idempotency_records set response = ${Buffer.alloc(200, 3)}`],
-    found: /^idempotency_records: 1 were not sealed with a key of this database$/,
+    found: /^idempotency_records: 1 cannot be read with a key of this database$/,
     isOfCard: false,
   },
   {
     what: 'an idempotency record with half a fingerprint',
     statements: () => [sql`update idempotency_records set fingerprint = substr(fingerprint, 1, 16)`],
-    found: /^idempotency_records: 1 were not sealed with a key of this database$/,
+    found: /^idempotency_records: 1 cannot be read with a key of this database$/,
     isOfCard: false,
   },
   {
@@ -316,7 +319,7 @@ export function testVerifiedRows(factory: StorageFactory): void {
     assert.deepEqual(counted, { holds: 2n, emails: 2n, deliveries: 12n, records: 1n });
   });
 
-  for (const { what, statements, found, isOfCard = true } of damages) {
+  for (const { what, statements, found, alsoFound, isOfCard = true } of damages) {
     test(`${what}: verify finds it and names ${isOfCard ? 'the card' : 'the table'}`, async () => {
       await using rows = await openRows(factory);
       const { storage, database, card, store } = rows;
@@ -329,7 +332,8 @@ export function testVerifiedRows(factory: StorageFactory): void {
         JSON.stringify(mismatches),
       );
       const others = mismatches.filter(
-        ({ cardId }) => cardId !== null && cardId !== card.id && cardId !== card.id + 1,
+        ({ cardId, problem }) =>
+          cardId !== null && cardId !== card.id && cardId !== card.id + 1 && !alsoFound?.test(problem),
       );
       assert.deepEqual(others, [], 'cards without errors are named');
       assert.ok(

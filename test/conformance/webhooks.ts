@@ -364,11 +364,18 @@ function testSending(factory: StorageFactory): void {
     await until(async () => (await opened.deliveries(webhook))[0]?.status === 'delivered');
     await worker.stop();
     const place = { storeId: store.id, id: webhook.id };
-    assert.equal(await storage.write(() => eraseDeliveriesOf(ctx, place, 10)), false);
+    assert.equal(
+      await storage.write(() =>
+        eraseDeliveriesOf(ctx, place, { deliveriesMs: 30 * 24 * 60 * 60_000, limit: 10 }),
+      ),
+      false,
+    );
     assert.equal((await opened.deliveries(webhook)).length, 1);
     await opened.issue();
     ctx.clock.advance(31 * 24 * hour);
-    await storage.write(() => eraseDeliveriesOf(ctx, place, 10));
+    await storage.write(() =>
+      eraseDeliveriesOf(ctx, place, { deliveriesMs: 30 * 24 * 60 * 60_000, limit: 10 }),
+    );
     assert.deepEqual(
       (await opened.deliveries(webhook)).map(({ status }) => status),
       ['queued'],

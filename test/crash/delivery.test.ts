@@ -13,7 +13,7 @@ import type { EngineDatabase } from '../support/engine-database.ts';
 import { command, databaseToServe, serve } from '../support/served.ts';
 import { receiveWebhooks } from '../support/webhook-receiver.ts';
 
-const rounds = Number(process.env['CRASH_ROUNDS'] ?? 3);
+const rounds = Number(process.env['CRASH_ROUNDS'] ?? 2);
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 const connections = 16;
 /** The demonstration store, whose webhooks can use this machine. */

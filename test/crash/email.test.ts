@@ -16,7 +16,7 @@ import type { EngineDatabase } from '../support/engine-database.ts';
 import { seeded } from '../support/seeded.ts';
 import { databaseToServe, openShop, serve } from '../support/served.ts';
 
-const rounds = Math.min(10, Number(process.env['CRASH_ROUNDS'] ?? 3));
+const rounds = Math.min(10, Number(process.env['CRASH_ROUNDS'] ?? 2));
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 const random = seeded(seed);
 const clients = 3;

@@ -14,7 +14,7 @@ import { assertVerified, killUnderLoad } from '../support/kills.ts';
 import { seeded } from '../support/seeded.ts';
 import { databaseToServe, serve, startServing } from '../support/served.ts';
 
-const rounds = Number(process.env['CRASH_ROUNDS'] ?? engine.rounds(5));
+const rounds = Number(process.env['CRASH_ROUNDS'] ?? engine.rounds(4));
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 const random = seeded(seed);
 

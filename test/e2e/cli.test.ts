@@ -29,6 +29,7 @@ const printing = [
   'store update',
   'store show',
   'store list',
+  'store status',
   'token create',
   'token rotate',
   'token revoke',
@@ -36,6 +37,9 @@ const printing = [
   'customer show',
   'customer link',
   'customer unlink',
+  'customer erase',
+  'reports rebuild',
+  'vacuum',
   'webhook create',
   'webhook list',
   'webhook update',
@@ -43,6 +47,9 @@ const printing = [
   'webhook rotate-secret',
   'webhook test',
   'webhook deliveries',
+  'checkpoint create',
+  'checkpoint list',
+  'checkpoint keys',
   'mail preview',
   'mail test',
   'mail list',
@@ -83,7 +90,10 @@ function readHelp(...path: readonly string[]): readonly (readonly [command: stri
 test('every command has help, and commands that print data accept --json', async () => {
   await using home = await makeHome();
   const helps = new Map(readHelp());
-  assert.deepEqual(new Set(helps.keys()), new Set([...printing, 'serve', 'app-proxy']));
+  assert.deepEqual(
+    new Set(helps.keys()),
+    new Set([...printing, 'serve', 'app-proxy', 'checkpoint export', 'customer export']),
+  );
   for (const [command, help] of helps) {
     assert.equal(help.includes('--json'), printing.includes(command), command);
   }
@@ -297,6 +307,7 @@ test('stores and tokens are created, changed and listed, as JSON and as text', a
     undo_window_minutes: 0,
     expiring_soon_days: 0,
     lookup_failures_per_hour: null,
+    vat: null,
     demonstration: false,
   };
   const emailSettings = {

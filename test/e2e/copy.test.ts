@@ -67,6 +67,9 @@ function rowsOf({ tables: totals }: Copied): number {
   return totals.reduce((sum, { rows }) => sum + rows, 0);
 }
 
+/** Tables that have rows only while a customer is erased, or after the retention of events. */
+const transient = new Set(['customer_erasure_cards', 'erased_events']);
+
 test('a database of every kind of content is copied to servers and files and back, and is served the same', async () => {
   await using home = await makeFileHome();
   await using server = await emptyServer();
@@ -75,7 +78,8 @@ test('a database of every kind of content is copied to servers and files and bac
   const sample = await makeSampleDatabase(home);
 
   const toServer = await copy(home, source, server.url);
-  for (const { table, rows } of toServer.tables) assert.ok(rows > 0, `the test has no rows in ${table}`);
+  for (const { table, rows } of toServer.tables)
+    assert.ok(rows > 0 || transient.has(table), `the test has no rows in ${table}`);
   assert.deepEqual(toServer.tables.map(({ table }) => table), tables.map(({ name }) => name));
   assert.deepEqual(new Set(toServer.stores.map(({ currency }) => currency)), new Set(['EUR', 'JPY']));
   const kinds = await server.query('select distinct kind from transfers order by 1');

@@ -1,8 +1,11 @@
 /** Databases to copy: one with many cards, whose copy takes some time, and one with content of every kind. */
 
 import assert from 'node:assert/strict';
+import { verifyLedger } from '../../examples/verify-ledger.ts';
+import { setTimeout as wait } from 'node:timers/promises';
 import { readDatabaseConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
+import { closeDays } from '../../src/jobs.ts';
 import { scopes } from '../../src/domain/store.ts';
 import { issue } from '../../src/service/card.ts';
 import { debit } from '../../src/service/spend.ts';
@@ -58,6 +61,21 @@ type SampleDatabase = {
   readonly creation: { readonly json: unknown; readonly response: unknown };
 };
 
+/** The records in responses. */
+type Received = {
+  readonly gift_card: GiftCard & { readonly code: string };
+  readonly transaction: { readonly id: number };
+  readonly hold: { readonly id: number };
+  readonly erasure: { readonly completed_at: string | null };
+};
+
+type Send = (
+  line: string,
+  json?: unknown,
+  headers?: Readonly<Record<string, string>>,
+  as?: string,
+) => Promise<Received>;
+
 const idempotent = { 'idempotency-key': 'order-1017 ✓' };
 
 /**
@@ -72,15 +90,11 @@ export async function makeSampleDatabase(home: Home): Promise<SampleDatabase> {
   const [{ token }, old, { token: other }] = [await tokenFor(domain), await tokenFor(domain), await tokenFor('tea.example')];
   await home.json('token', 'revoke', '--store', domain, String(old.id));
   const service = await home.serve();
-  const send = async (line: string, json?: unknown, headers: Readonly<Record<string, string>> = {}, as = token) => {
+  const send: Send = async (line, json, headers = {}, as = token) => {
     const [method = '', path = ''] = line.split(' ');
     const response = await exchange(service, { method, path, json, headers, token: as });
     assert.ok(response.status < 300, `${line}: ${JSON.stringify(response)}`);
-    return response.json as {
-      readonly gift_card: GiftCard & { readonly code: string };
-      readonly transaction: { readonly id: number };
-      readonly hold: { readonly id: number };
-    };
+    return response.json as Received;
   };
   const json = {
     initial_value: '125.50', email: 'Käthe@exämple.com', recipient_email: 'grace@example.com', expires_on: '2099-12-31',
@@ -101,11 +115,17 @@ export async function makeSampleDatabase(home: Home): Promise<SampleDatabase> {
   const holds = [await hold('10'), await hold('20'), await hold('30')];
   await send(`POST /holds/${holds[1]}/capture`, { amount: '15.00' });
   await send(`POST /holds/${holds[2]}/void`);
+  await send('POST /checkpoints');
+  for (let count = 0; count < 260; count += 1) await send(`POST /gift_card/${bare.id}/debit`, { amount: '0.01' });
+  await send('POST /checkpoints');
   const missed = await ask(`${service.url}/gift_card?last_characters=zzzz&email=unknown@example.com`, { token });
   assert.equal(missed.status, 404);
+  await eraseCustomer(send);
   await service.stop();
   const [expired, hold4] = await expireThings(home);
+  await closePastDays(home, expired);
   await home.json('store', 'update', domain, '--mail-name', 'Blüten & Co.', '--mail-language', 'de');
+  await home.json('store', 'update', 'tea.example', '--time-zone', 'Asia/Seoul');
   await deliverThings(home, id);
   return {
     token, other, revoked: old.token,
@@ -114,6 +134,32 @@ export async function makeSampleDatabase(home: Home): Promise<SampleDatabase> {
     creation: { json, response: creation },
   };
 } // prettier-ignore
+
+/** A customer whose personal data was erased. */
+async function eraseCustomer(send: Send): Promise<void> {
+  const { gift_card: card } = await send('POST /gift_card', { initial_value: 5, email: 'left@example.com' });
+  const path = `/customers/${String(card['customer_id'])}`;
+  await send(`POST ${path}/erase`);
+  const deadline = performance.now() + 30_000;
+  while ((await send(`GET ${path}/erasure`)).erasure.completed_at === null) {
+    assert.ok(performance.now() < deadline, 'the customer was not erased');
+    await wait(50);
+  }
+}
+
+/** Four closed days of the past, and a debit that was committed after its day was closed. */
+async function closePastDays(home: Home, publicId: number): Promise<void> {
+  const cardId = internalIdOf(home.keysFile, publicId);
+  const config = readDatabaseConfig({ DATABASE_URL: `file:${fileOf(home)}` });
+  const clock = manualClock(Date.UTC(2026, 0, 5, 12));
+  await using database = await openDatabase(config, { prepare: false, clock });
+  const { ctx, storage } = database;
+  await closeDays(database, 100);
+  clock.advance(-3 * 24 * 60 * 60 * 1_000);
+  const { store } = await storage.read(() => requireStore(domain));
+  const spent = { store, cardId, actor: 'test', reference: null, note: null, orderId: null, versions: null };
+  await storage.write(() => debit(ctx, { ...spent, amount: money('1', 'EUR'), partial: false }));
+}
 
 /** An expired card of the past, with an expired hold. */
 async function expireThings(home: Home): Promise<readonly [card: number, hold: number]> {
@@ -190,8 +236,10 @@ export async function readSampleDatabase(service: Served, sample: SampleDatabase
     ...(await Promise.all(cards.map((id) => get(`/gift_card/${id}/holds`)))),
     ...(await Promise.all(holds.map((id) => get(`/holds/${id}`)))),
     await get('/gift_card?last_characters=abcd&email=GRACE@example.com'),
+    await get('/checkpoints'),
   ];
   for (const { status } of responses) assert.equal(status, 200);
+  await verifyCheckpoints((path) => get(path), cards[0]);
   const [, , , ...foreign] = await Promise.all(
     [token, token, token, other].map((as, place) =>
       exchange(service, { method: 'POST', path: '/gift_card/lookup', json: { code: codes[place] }, token: as }),
@@ -203,6 +251,25 @@ export async function readSampleDatabase(service: Served, sample: SampleDatabase
   assert.equal((await get(`/gift_card/${cards[0]}`, revoked)).status, 401);
   return [...responses, ...foreign, replay];
 } // prettier-ignore
+
+/** Asserts that the log continues the oldest checkpoint, and contains a card. */
+async function verifyCheckpoints(
+  get: (path: string) => Promise<{ readonly status: number; readonly json: unknown }>,
+  card: number | undefined,
+): Promise<void> {
+  const fetched = async <T>(path: string): Promise<T> => {
+    const { status, json } = await get(path);
+    assert.equal(status, 200, path);
+    return json as T;
+  };
+  const { checkpoints } = await fetched<{ checkpoints: { note: string; size: number }[] }>('/checkpoints');
+  const { log } = await fetched<{ log: { keys: { key: string }[] } }>('/checkpoints/key');
+  const [newest, oldest] = [checkpoints.at(0), checkpoints.at(-1)];
+  assert.ok(newest && oldest && newest.size >= oldest.size + 260);
+  const kept = { note: oldest.note, keys: log.keys.map(({ key }) => key), proven: {} };
+  const { lines } = await verifyLedger(fetched, { kept, cards: [String(card)] });
+  assert.match(lines.join(' '), /continues the kept one.* the log contains its \d+ transactions/);
+}
 
 /** Sends one request and returns the parts of its response that do not depend on the database. */
 async function exchange(

@@ -88,7 +88,7 @@ test('a valid request id of the client is used, another one is replaced', async 
 
 test('an unknown path is a 404 for every method', async (t) => {
   const paths = [
-    '/gift_cards', '/gift_card.json', '/Gift_Card', `/gift_card/${id}/`, `/gift_card/${id}/balances`, '//gift_card',
+    '/giftcards', '/gift_card.json', '/Gift_Card', `/gift_card/${id}/`, `/gift_card/${id}/balances`, '//gift_card',
     `//gift_card/${id}`, '/admin', '/api/gift_card', '/docs/', '/docs/nowhere', '/docs/problems/Not%20Found', '/docs/problems/', '/docs/problems/a/b',
     '/healthz/', '/.env', '/apps/gcf/api/gift_card', '/gift_card;x', '/constructor', '/__proto__',
   ]; // prettier-ignore

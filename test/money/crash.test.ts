@@ -11,7 +11,7 @@ import { engine } from '../support/engine.ts';
 import { seeded } from '../support/seeded.ts';
 import { crash } from './crash.ts';
 
-const rounds = Number(process.env['CRASH_ROUNDS'] ?? engine.rounds(4));
+const rounds = Number(process.env['CRASH_ROUNDS'] ?? engine.rounds(3));
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 
 test(`the service loses and repeats no movement of money when killed ${rounds} times`, async (t) => {

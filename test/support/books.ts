@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { readDatabaseConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
-import { verify, type StoreTotals } from '../../src/service/verify.ts';
+import type { StoreTotals } from '../../src/service/ledger-check.ts';
+import { verify } from '../../src/service/verify.ts';
 
 /** Asserts that the ledger agrees with every balance. Returns the totals of the store. */
 export async function assertBooksAgree(

@@ -67,6 +67,12 @@ export type Engine = {
 
 /** Tables that do not describe cards, and that background work changes. */
 const notState: ReadonlySet<string> = new Set([
+  'logs',
+  'log_pages',
+  'log_subtrees',
+  'log_cursors',
+  'log_backfills',
+  'log_turn',
   'heartbeat',
   'lookup_throttle',
   'schema_migrations',

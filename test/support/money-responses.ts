@@ -96,6 +96,14 @@ const shapes: readonly (readonly [line: RegExp, isShape: (value: unknown) => boo
   [/^POST \/gift_card$/, closed({ gift_card: issuedGiftCardSchema })],
   [/^(GET|PUT) \/gift_card(\/\d+)?$/, record],
   [/^POST \/gift_card\/\d+\/undo$/, record],
+  [/^GET \/gift_cards\/\d+$/, closed({ gift_card: schemas.detailGiftCardSchema })],
+  [
+    /^GET \/(gift_cards|customers\/\d+\/gift_cards)$/,
+    closed({
+      gift_cards: Type.Array(schemas.listedGiftCardSchema),
+      next_cursor: Type.Union([Type.String(), Type.Null()]),
+    }),
+  ],
   [/^POST \/gift_card\/lookup$/, closed(spendable)],
   [/^POST \/(gift_card\/(redeem|\d+\/(debit|credit))|transactions\/\d+\/reverse)$/, moved],
   [/^(POST \/(gift_card\/\d+\/holds|holds\/\d+\/void)|GET \/holds\/\d+)$/, held],
@@ -105,6 +113,7 @@ const shapes: readonly (readonly [line: RegExp, isShape: (value: unknown) => boo
   ],
   [/^GET \/gift_card\/\d+\/balance$/, closed({ gift_card: schemas.balanceSchema })],
   [/^GET \/gift_card\/\d+\/holds$/, closed({ holds: Type.Array(holdSchema) })],
+  [/^GET \/gift_card\/\d+\/history$/, closed({ history: Type.Array(schemas.historySchema) })],
   [/^GET \/gift_card\/\d+\/transactions$/, closed({ transactions: Type.Array(transactionSchema) })],
   [/^GET \/transactions\/\d+$/, closed({ transaction: transactionSchema })],
 ];

@@ -32,6 +32,8 @@ function respondingEarly(storage: Storage): Storage {
     migrate: (migrations) => storage.migrate(migrations),
     applied: () => storage.applied(),
     backup: storage.backup,
+    clearDeleted: () => storage.clearDeleted(),
+    hasRemains: () => storage.hasRemains(),
     get queueDepth() {
       return storage.queueDepth;
     },

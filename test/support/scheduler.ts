@@ -55,7 +55,7 @@ const lockedKeys: Readonly<Record<string, readonly (readonly string[])[]>> = {
   events: [['id']],
   gift_card_codes: [['lookup']],
   customers: [['email_key']],
-  idempotency_records: [['api_client_id', 'key_digest']],
+  idempotency_records: [['key_digest']],
 };
 
 let schema: string | undefined;

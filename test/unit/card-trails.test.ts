@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { currencyOf } from '../../src/domain/currency.ts';
-import { CardTrails, type Finding } from '../../src/service/card-trails.ts';
+import { CardTrails, digestWith } from '../../src/service/card-trails.ts';
+import type { Finding } from '../../src/service/check.ts';
 
 const currency = currencyOf('USD');
 const cardId = 17;
@@ -10,19 +11,39 @@ const lookup = 5n;
 /** The trail of one card of 15.00 with the balances after its transfers. */
 function trailsOf(version: number, balances: readonly bigint[]): CardTrails {
   const trails = new CardTrails(currency);
-  const balance = { minor: balances.at(-1) ?? 0n, currency };
-  const initialValue = { minor: 1_500n, currency };
+  const card = {
+    id: cardId,
+    version,
+    currency: 'USD',
+    initial_value: 1_500,
+    balance: Number(balances.at(-1)),
+    held: 0,
+    code_lookup: null,
+    last_characters: 'abcd',
+    vat: null,
+    customer_id: null,
+    customer_email: null,
+    recipient_id: null,
+    recipient_email: null,
+    note: null,
+    message: null,
+    expires_on: null,
+    disabled_at: null,
+    created_at: 0,
+    line_item_id: null,
+    order_id: null,
+    user_id: null,
+    api_client_id: null,
+    expired_event_day: null,
+    expiring_soon_event_day: null,
+    erased_event_version: null,
+    last_transfer_id: 1,
+    chain_length: balances.length,
+    chain_hash: new Uint8Array(32),
+  };
   trails.add(
-    {
-      cardId,
-      version,
-      initialValue,
-      balance,
-      held: { minor: 0n, currency },
-      codeLookup: null,
-      chainEnd: { transferId: 1, sequence: balances.length, hash: new Uint8Array(32) },
-    },
-    balances,
+    card,
+    balances.reduce((before, balance) => digestWith(before, Number(balance)), 0),
   );
   const digest = Buffer.alloc(32);
   digest.writeBigInt64BE(lookup);
@@ -36,14 +57,36 @@ function findingsOf(
   events: readonly (readonly [version: number, balance: string])[],
 ): readonly Finding[] {
   const wrong = events.flatMap(([version, balance], place) => {
-    const data = JSON.stringify({ gift_card: { balance, currency: 'USD', initial_value: '15.00' } });
-    return (
-      trails.compareEvent({ id: place + 1, type: 'gift_card.updated', subjectId: cardId, version, data }) ??
-      []
-    );
+    const isFirst = version === 1;
+    const gift_card = {
+      ...noFields,
+      balance,
+      currency: 'USD',
+      initial_value: '15.00',
+      created_at: '1970-01-01T00:00:00Z',
+      last_characters: 'abcd',
+    };
+    const data = JSON.stringify({ gift_card, ...(!isFirst && { changed: ['balance'] }) });
+    const type = isFirst ? 'gift_card.created' : 'gift_card.updated';
+    return trails.compareEvent({ id: place + 1, type, subjectId: cardId, version, data }) ?? [];
   });
   return [...wrong, ...trails.conclude()];
 }
+
+const noFields = Object.fromEntries(
+  [
+    'disabled_at',
+    'line_item_id',
+    'api_client_id',
+    'user_id',
+    'customer_email',
+    'recipient_email',
+    'note',
+    'expires_on',
+    'message',
+    'order_id',
+  ].map((field) => [field, null]),
+);
 
 const balances = [1_500n, 1_000n, 1_500n, 200n];
 const events = [[1, '15.00'], [2, '10.00'], [3, '10.00'], [4, '15.00'], [5, '2.00']] as const; // prettier-ignore

@@ -48,6 +48,7 @@ type Case = {
 
 const revealed = (secret: Secret | null | undefined): string | null => secret?.reveal() ?? null;
 const sender = 'cards@flowers.example';
+const day = 24 * 60 * 60_000;
 
 /** The compiler requires an entry here for each setting. */
 const cases: {
@@ -133,6 +134,38 @@ const cases: {
       default: null,
       accepted: [['0123456789abcdef', '0123456789abcdef'], ['a much longer hush', 'a much longer hush']],
       rejected: ['hush', 'hush-hush-hush-'],
+    },
+  },
+  retention: {
+    eventsDays: {
+      read: (environment) => readConfig(environment).retention.eventsMs,
+      default: 400 * day,
+      accepted: [['7', 7 * day], ['365', 365 * day], ['36500', 36_500 * day], ['forever', null]],
+      rejected: ['0', '6', '-7', '36501', '7.5', '7d', 'never', 'Forever', ' 7', '1e3'],
+    },
+    emailsDays: {
+      read: (environment) => readConfig(environment).retention.emailsMs,
+      default: 400 * day,
+      accepted: [['7', 7 * day], ['90', 90 * day], ['forever', null]],
+      rejected: ['0', '6', '-7', '36501', '7.5', 'none'],
+    },
+    deliveriesDays: {
+      read: (environment) => readConfig(environment).retention.deliveriesMs,
+      default: 30 * day,
+      accepted: [['1', day], ['3650', 3_650 * day]],
+      rejected: ['0', '3651', 'forever', '1.5', '-1'],
+    },
+    idempotencyHours: {
+      read: (environment) => readConfig(environment).retention.idempotencyMs,
+      default: day,
+      accepted: [['24', day], ['72', 3 * day], ['720', 30 * day]],
+      rejected: ['0', '23', '721', 'forever', '1d', '24.0'],
+    },
+    lookupsHours: {
+      read: (environment) => readConfig(environment).retention.lookupsMs,
+      default: 0,
+      accepted: [['0', 0], ['24', day], ['720', 30 * day]],
+      rejected: ['-1', '721', 'forever', '1.5'],
     },
   },
   database: {
@@ -251,6 +284,13 @@ test('without configuration, the service listens on this machine only, on port 3
     ...of(cases.service),
     ...of(cases.database),
     database: { kind: 'file', file: resolve('data/largesse.db') },
+    retention: {
+      eventsMs: 400 * day,
+      emailsMs: 400 * day,
+      deliveriesMs: 30 * day,
+      idempotencyMs: day,
+      lookupsMs: 0,
+    },
     email: null,
     emailFolder: resolve('data/mails'),
     isLoopback: true,

@@ -28,7 +28,7 @@ test('the list for Citus distributes every table with the data of stores, and dr
   const renamed = new Map(
     renames.flatMap(([, from = '', to = '']) => (droppedLater.has(to) ? [] : [[from, to]])),
   );
-  const divided = found(schema, /^create table (\w+) \((?:(?!\n\);)[\s\S])*\n\); -- by store$/gm)
+  const divided = found(schema, /^create table (\w+) \(\n(?:(?!\n\);)[\s\S])*\n\); -- by store$/gm)
     .filter((name) => !dropped.has(name))
     .map((name) => renamed.get(name) ?? name);
   assert.ok(divided.length > 5);

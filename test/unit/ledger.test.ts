@@ -167,13 +167,20 @@ test('the content of an entry has the bytes that existing hash chains contain', 
         holdId: 7,
         reverses: 9,
       },
-      { opening: { salt, expiresOn: '2027-12-31' }, textDigest },
+      { opening: { salt, expiresOn: '2027-12-31', vat: null }, textDigest },
     ),
     '["transfer/2",17,244212357349,1,244212357350,"issue","5","JPY","sales","card","5","é\\n\\"","//////////////////////////////////////////8=",1001,7,9,1755261458999,"AAECAwQFBgcICQoLDA0ODw==",["2027-12-31",null]]',
   );
   assert.match(
-    entryContent(transfer, { opening: { salt, expiresOn: null }, textDigest: null }),
+    entryContent(transfer, { opening: { salt, expiresOn: null, vat: null }, textDigest: null }),
     /,"AAECAwQFBgcICQoLDA0ODw==",\[null,null\]\]$/,
+  );
+  assert.match(
+    entryContent(transfer, {
+      opening: { salt, expiresOn: null, vat: 'single_purpose 19' },
+      textDigest: null,
+    }),
+    /,"AAECAwQFBgcICQoLDA0ODw==",\[null,"single_purpose 19"\]\]$/,
   );
 });
 
@@ -236,6 +243,7 @@ test('two different entries have different content', () => {
       fc.record({
         salt: small8.map((fill) => new Uint8Array(16).fill(fill)),
         expiresOn: fc.constantFrom(null, '2027-12-31', '2028-01-01'),
+        vat: fc.constantFrom(null, 'multi_purpose', 'single_purpose 19'),
       }),
       { nil: null },
     ),

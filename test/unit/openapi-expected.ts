@@ -26,9 +26,16 @@ const cardId = 'path gift_card_id required';
 const holdId = 'path hold_id required';
 const events = 'read_events';
 const webhooks = 'manage_webhooks';
+const reports = 'read_reports';
 const transactionId = 'path transaction_id required';
 const customerId = 'path customer_id required';
 const webhookId = 'path webhook_id required';
+/** The fields of a page of cards and its filters. */
+const cardFilters = [
+  'state', 'email_status', 'created_at_min', 'created_at_max', 'disabled_at_min', 'disabled_at_max', 'expires_on_min',
+  'expires_on_max', 'balance_min', 'balance_max', 'order_id', 'last_characters', 'note', 'tag',
+].map((name) => `query ${name}`); // prettier-ignore
+const cardPage = ['query sort', 'query limit', 'query cursor', 'query fields'];
 const eventId = 'path event_id required';
 const page = ['query limit', 'query before', 'query after'];
 const ifMatch = 'header If-Match';
@@ -51,7 +58,7 @@ export type Expected = {
   readonly parameters: readonly string[];
   readonly body?: {
     readonly schema: string;
-    readonly wrapper: 'gift_card' | 'transaction' | 'hold' | 'webhook' | 'event' | 'customer';
+    readonly wrapper: 'gift_card' | 'transaction' | 'hold' | 'webhook' | 'event' | 'customer' | 'checkpoint';
     readonly required: boolean;
   };
   readonly response: Readonly<Record<string, string>>;
@@ -99,6 +106,30 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     body: { schema: 'UpdateGiftCard', wrapper: 'gift_card', required: false },
     response: retrieved,
     headers: ['ETag'],
+  },
+  listGiftCards: {
+    scopes: [read],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: [...cardFilters, 'query email', ...cardPage, 'query as_of'],
+    response: { gift_cards: 'ListedGiftCard', next_cursor: 'Cursor' },
+    headers: ['Link', 'Recorded-From'],
+  },
+  countGiftCards: {
+    scopes: [read],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: [...cardFilters, 'query email'],
+    response: { count: 'Count', precision: 'Precision' },
+    headers: [],
+  },
+  retrieveGiftCardDetails: {
+    scopes: [read],
+    statuses: ['200', '304', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [cardId, 'query as_of', ifNoneMatch],
+    response: { gift_card: 'DetailedGiftCard' },
+    headers: ['ETag', 'Recorded-From'],
   },
   lookUpGiftCard: {
     scopes: [read, redeem],
@@ -223,6 +254,14 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     response: moved,
     headers: ['ETag'],
   },
+  listHistory: {
+    scopes: [read],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [cardId, ...page],
+    response: { history: 'HistoryEntry' },
+    headers: ['Link'],
+  },
   listGiftCardEmails: {
     scopes: [read],
     statuses: ['200', ...anywhere, '404'],
@@ -249,6 +288,14 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     response: issued,
     headers: ['ETag'],
   },
+  listCustomers: {
+    scopes: [read],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: ['query email', 'query limit', 'query cursor'],
+    response: { customers: 'Customer', next_cursor: 'Cursor' },
+    headers: ['Link'],
+  },
   retrieveCustomer: {
     scopes: [read],
     statuses: ['200', ...anywhere, '404'],
@@ -266,18 +313,92 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     response: { customer: 'Customer' },
     headers: [],
   },
-  listEvents: {
-    scopes: [events],
+  exportCustomer: {
+    scopes: ['manage_customers'],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [customerId],
+    response: {},
+    headers: [],
+  },
+  eraseCustomer: {
+    scopes: ['manage_customers'],
+    statuses: ['202', ...anywhere, '404', ...ofWrites],
+    codes: ['not-found'],
+    parameters: [customerId, ...inWrites],
+    body: { schema: 'EraseCustomer', wrapper: 'customer', required: false },
+    response: { erasure: 'Erasure' },
+    headers: [],
+  },
+  retrieveErasure: {
+    scopes: ['manage_customers'],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [customerId],
+    response: { erasure: 'Erasure' },
+    headers: [],
+  },
+  listCustomerGiftCards: {
+    scopes: [read],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [customerId, ...cardFilters, ...cardPage, 'query as_of'],
+    response: { gift_cards: 'ListedGiftCard', next_cursor: 'Cursor' },
+    headers: ['Link', 'Recorded-From'],
+  },
+  listCheckpoints: {
+    scopes: [reports],
     statuses: ['200', ...anywhere],
     codes: [],
+    parameters: [...page],
+    response: { checkpoints: 'Checkpoint' },
+    headers: ['Link'],
+  },
+  createCheckpoint: {
+    scopes: [reports],
+    statuses: ['201', ...anywhere, ...ofWrites],
+    codes: [],
+    parameters: [...inWrites],
+    body: { schema: 'Nothing', wrapper: 'checkpoint', required: false },
+    response: { checkpoint: 'Checkpoint' },
+    headers: [],
+  },
+  proveConsistency: {
+    scopes: [reports],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: ['query from required', 'query to required'],
+    response: { consistency: 'Consistency' },
+    headers: [],
+  },
+  listCheckpointKeys: {
+    scopes: [reports],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [],
+    response: { log: 'Log' },
+    headers: [],
+  },
+  proveGiftCard: {
+    scopes: [read],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [cardId, 'query limit', 'query after', 'query changes_after'],
+    response: { gift_card_proof: 'GiftCardProof' },
+    headers: [],
+  },
+  listEvents: {
+    scopes: [events],
+    statuses: ['200', ...anywhere, '410'],
+    codes: ['events-erased'],
     parameters: ['query limit', 'query after'],
     response: { events: 'Event' },
     headers: ['Link'],
   },
   streamEvents: {
     scopes: [events],
-    statuses: ['200', ...anywhere],
-    codes: [],
+    statuses: ['200', ...anywhere, '410'],
+    codes: ['events-erased'],
     parameters: ['query after', 'header Last-Event-ID'],
     response: {},
     headers: [],
@@ -297,6 +418,46 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     parameters: [eventId, ...inWrites],
     body: { schema: 'Redeliver', wrapper: 'event', required: false },
     response: { deliveries: 'Delivery' },
+    headers: [],
+  },
+  reportLiability: {
+    scopes: ['read_reports'],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: ['query as_of', 'query format'],
+    response: { liability: 'Liability' },
+    headers: [],
+  },
+  reportJournal: {
+    scopes: ['read_reports'],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: ['query from required', 'query to required', 'query format'],
+    response: { journal: 'Journal' },
+    headers: [],
+  },
+  reportAging: {
+    scopes: ['read_reports'],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: ['query as_of', 'query format'],
+    response: { aging: 'Aging' },
+    headers: [],
+  },
+  reportActivity: {
+    scopes: ['read_reports'],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: ['query by required', 'query from required', 'query to required', 'query format'],
+    response: { activity: 'Activity' },
+    headers: [],
+  },
+  reportBreakage: {
+    scopes: ['read_reports'],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: ['query from required', 'query to required', 'query format'],
+    response: { breakage: 'Breakage' },
     headers: [],
   },
   createWebhook: {

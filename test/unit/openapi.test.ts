@@ -106,16 +106,26 @@ test('the operations and four pages are documented with unique names', () => {
     described.map(({ path, method, operation }) => `${operation.operationId} ${method} ${path}`).toSorted(),
     [
       'captureHold post /holds/{hold_id}/capture',
+      'countGiftCards get /gift_cards/count',
+      'createCheckpoint post /checkpoints',
       'createGiftCard post /gift_card',
       'createHold post /gift_card/{gift_card_id}/holds',
       'createWebhook post /webhooks',
       'creditGiftCard post /gift_card/{gift_card_id}/credit',
       'debitGiftCard post /gift_card/{gift_card_id}/debit',
       'deleteWebhook delete /webhooks/{webhook_id}',
+      'eraseCustomer post /customers/{customer_id}/erase',
+      'exportCustomer get /customers/{customer_id}/export',
       'health get /healthz',
+      'listCheckpointKeys get /checkpoints/key',
+      'listCheckpoints get /checkpoints',
+      'listCustomerGiftCards get /customers/{customer_id}/gift_cards',
+      'listCustomers get /customers',
       'listDeliveries get /webhooks/{webhook_id}/deliveries',
       'listEvents get /events',
       'listGiftCardEmails get /gift_card/{gift_card_id}/deliveries',
+      'listGiftCards get /gift_cards',
+      'listHistory get /gift_card/{gift_card_id}/history',
       'listHolds get /gift_card/{gift_card_id}/holds',
       'listTransactions get /gift_card/{gift_card_id}/transactions',
       'listWebhooks get /webhooks',
@@ -123,15 +133,24 @@ test('the operations and four pages are documented with unique names', () => {
       'metrics get /metrics',
       'notifyGiftCardHolder post /gift_card/{gift_card_id}/notify',
       'openapi get /openapi.json',
+      'proveConsistency get /checkpoints/consistency',
+      'proveGiftCard get /gift_card/{gift_card_id}/proof',
       'readiness get /readyz',
       'redeemGiftCard post /gift_card/redeem',
       'redeliverEvent post /events/{event_id}/redeliver',
       'reenableGiftCard post /gift_card/{gift_card_id}/undo',
+      'reportActivity get /reports/activity',
+      'reportAging get /reports/aging',
+      'reportBreakage get /reports/breakage',
+      'reportJournal get /reports/journal',
+      'reportLiability get /reports/liability',
       'retrieveBalance get /gift_card/{gift_card_id}/balance',
       'retrieveCustomer get /customers/{customer_id}',
       'retrieveDelivery get /webhooks/{webhook_id}/deliveries/{event_id}',
+      'retrieveErasure get /customers/{customer_id}/erasure',
       'retrieveEvent get /events/{event_id}',
       'retrieveGiftCard get /gift_card/{gift_card_id}',
+      'retrieveGiftCardDetails get /gift_cards/{gift_card_id}',
       'retrieveHold get /holds/{hold_id}',
       'retrieveTransaction get /transactions/{transaction_id}',
       'retrieveWebhook get /webhooks/{webhook_id}',
@@ -181,7 +200,7 @@ test('every operation has a case here, and writes support dry runs', () => {
     Object.keys(expectations),
     operations.map(({ id }) => id),
   );
-  assert.equal(operations.length, 36);
+  assert.equal(operations.length, 55);
   for (const { id, query, method } of operations) {
     const isReading = method === 'GET' || id === 'lookUpGiftCard';
     assert.equal(query.includes('dry_run'), !isReading, id);
@@ -254,7 +273,7 @@ test('an error response is defined once, however many operations have it', () =>
     for (const [status, response] of Object.entries(document.paths?.[path]?.[method]?.responses ?? {}))
       assert.equal('$ref' in response, status >= '400', `${method} ${path} ${status}`);
   }
-  assert.ok(JSON.stringify(document).length < 300_000);
+  assert.ok(JSON.stringify(document).length < 400_000);
 }); // prettier-ignore
 
 for (const { id, codes, body, ...rest } of expectedOperations) {

@@ -98,6 +98,10 @@ const anySent = fc.oneof(
       'USD',
       'usd',
       'JPY',
+      'single_purpose',
+      'multi_purpose',
+      '19',
+      '8.10',
       undefined,
     ),
     weight: 2,
@@ -106,10 +110,10 @@ const anySent = fc.oneof(
 
 test('the test covers every parameter', () => {
   assert.deepEqual(Object.keys(all).toSorted(), [
-    'amount', 'balance', 'code', 'currency', 'disable', 'email', 'expectedCurrency', 'expiresIn', 'expiresOn', 'expiresOnOrLater',
+    'amount', 'balance', 'cardTags', 'code', 'currency', 'customersEmail', 'disable', 'email', 'eraseNotes', 'expectedCurrency', 'expiresIn', 'expiresOn', 'expiresOnOrLater',
     'initialValue', 'message', 'note', 'notify', 'optionalAmount', 'orderId', 'partial', 'paused',
-    'recipientEmail', 'reference', 'releaseHolds', 'requiredCode', 'searchedCharacters', 'searchedEmail', 'sendOn', 'storefrontCustomerId',
-    'webhookEvents',
+    'recipientEmail', 'recipientName', 'reference', 'releaseHolds', 'requiredCode', 'searchedCharacters', 'searchedEmail', 'sendOn', 'senderName', 'storefrontCustomerId',
+    'vatKind', 'vatRate', 'webhookEvents',
     'webhookId', 'webhookUrl',
   ]); // prettier-ignore
 });
@@ -317,9 +321,9 @@ test('a search accepts neither null nor an empty value', () => {
   assert.equal(valueOf(parameters.searchedEmail.read('ADA@example.com', reading())).key, 'ada@example.com');
 });
 
-const { disable, releaseHolds, partial } = parameters;
+const { disable, eraseNotes, releaseHolds, partial } = parameters;
 
-for (const [name, flag] of Object.entries({ disable, releaseHolds, partial })) {
+for (const [name, flag] of Object.entries({ disable, eraseNotes, releaseHolds, partial })) {
   test(`${name} is a boolean in JSON, and true, false, 1 or 0 as text in a form`, async (t) => {
     const isAccepted = (value: unknown, isForm: boolean): Parsed<boolean> =>
       flag.read(value, reading({ isForm }));

@@ -35,7 +35,7 @@ const bare = cardWith({
 
 const today = '2026-06-15';
 const matchesRecord = (ids: PublicIds, claim: unknown, field: ReadOnlyField, card: Card): boolean =>
-  isTrueOn(ids, claim, field, { card, today });
+  isTrueOn(ids, claim, field, { card, today, emailStatus: 'none' });
 
 test('a record has every field of the specification, in its order', () => {
   assert.deepEqual(Object.keys(recordOf(sameIds, cardWith())), specified);
@@ -205,11 +205,11 @@ test('a closed hold keeps its status at any later time', () => {
   }
 });
 
-test('the read-only fields are those of the records except balance, note and expires_on', () => {
+test('the read-only fields are those of the records except balance, expires_on, note, names and tags', () => {
   const settable = new Set(['balance', 'note', 'expires_on']);
   assert.deepEqual(
     [...claimableFields],
-    [...specified.filter((name) => !settable.has(name)), 'held', 'available', 'state'],
+    [...specified.filter((name) => !settable.has(name)), 'held', 'available', 'state', 'email_status'],
   );
 });
 
@@ -223,7 +223,7 @@ test('every field of a retrieved record matches the card', async (t) => {
   };
   for (const [name, card] of Object.entries(cards)) {
     const state = card.disabledAt === null ? 'active' : 'disabled';
-    const read = { ...spendableRecordOf(sameIds, card), state };
+    const read = { ...spendableRecordOf(sameIds, card), state, email_status: 'none' };
     const sent = JSON.parse(JSON.stringify(read)) as Readonly<Record<string, unknown>>;
     for (const field of claimableFields) {
       await t.test(`${name}: ${field}`, () => {
@@ -290,7 +290,8 @@ test('a value that differs from the card does not match', async (t) => {
     ['order_id', [61, '61', null]],
     ['held', ['0.01', 1, null, '', '-0', 'none', false, '0.000']],
     ['available', ['25.00', 10, '10.51', null, '', '1050', true]],
-    ['state', ['disabled', 'expired', 'Active', null, '', true]],
+    ['state', ['disabled', 'expired', 'empty', 'scheduled', 'Active', null, '', true]],
+    ['email_status', ['sent', 'scheduled', 'None', null, '', true]],
   ];
   assert.deepEqual(
     cases.map(([field]) => field),

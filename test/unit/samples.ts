@@ -32,6 +32,8 @@ export function storeWith(given: Partial<Store> = {}): Store {
     expiringSoonDays: 0,
     lookupFailuresPerHour: null,
     demonstration: false,
+    vat: null,
+    accountNames: {},
     ...given,
   };
 }
@@ -57,6 +59,7 @@ export function cardWith(given: Partial<Card> = {}): Card {
     orderId: 62,
     userId: 63,
     apiClientId: 64,
+    vat: null,
     ...given,
   };
 }

@@ -19,6 +19,9 @@ export type EmailContent =
 export type GiftCardContent = {
   readonly kind: 'gift_card';
   readonly code: Secret;
+  /** The names of the people who give and receive the card, of any form; null: none. */
+  readonly senderName: string | null;
+  readonly recipientName: string | null;
   readonly amount: Money;
   /** Text of the buyer, of any form; null: none. */
   readonly message: string | null;
@@ -32,6 +35,8 @@ export type ReceiptContent = {
   readonly kind: 'receipt';
   readonly amount: Money;
   readonly lastCharacters: string;
+  readonly senderName: string | null;
+  readonly recipientName: string | null;
   /** The recipient's address; null: none. */
   readonly recipient: string | null;
   readonly message: string | null;
@@ -43,6 +48,7 @@ export type ReceiptContent = {
 };
 
 type ReminderContent = {
+  readonly recipientName: string | null;
   /** The card's balance. */
   readonly amount: Money;
   readonly lastCharacters: string;
@@ -66,6 +72,7 @@ export type BalanceReminderContent = ReminderContent & {
 /** To the buyer: the recipient's email could not be delivered. */
 export type DeliveryFailedContent = {
   readonly kind: 'delivery_failed';
+  readonly senderName: string | null;
   readonly amount: Money;
   readonly lastCharacters: string;
   /** The address that rejected the email. */
@@ -101,11 +108,11 @@ export function contentOf(
   card: Card,
   { timeZone, pageUrl, code, cardSentAt }: ContentOptions,
 ): EmailContent {
-  const { balance, initialValue, message, expiresOn, lastCharacters } = card;
+  const { balance, initialValue, message, expiresOn, lastCharacters, senderName, recipientName } = card;
   switch (kind) {
     case 'gift_card':
       if (!code) throw new Error('a gift card email needs the code');
-      return { kind, code, amount: balance, message, expiresOn, pageUrl };
+      return { kind, code, senderName, recipientName, amount: balance, message, expiresOn, pageUrl };
     case 'receipt': {
       const issuedOn = dayOf(card.createdAt, timeZone);
       const sentOn = dayOf(cardSentAt, timeZone);
@@ -116,6 +123,8 @@ export function contentOf(
         kind,
         amount: initialValue,
         lastCharacters,
+        senderName,
+        recipientName,
         recipient,
         message,
         issuedOn,
@@ -126,12 +135,28 @@ export function contentOf(
     }
     case 'expiry_reminder':
       if (expiresOn === null) throw new Error('an expiry reminder needs a card that expires');
-      return { kind, amount: balance, lastCharacters, expiresOn, pageUrl, unsubscribeUrl: null };
+      return {
+        kind,
+        recipientName,
+        amount: balance,
+        lastCharacters,
+        expiresOn,
+        pageUrl,
+        unsubscribeUrl: null,
+      };
     case 'balance_reminder':
-      return { kind, amount: balance, lastCharacters, expiresOn, pageUrl, unsubscribeUrl: null };
+      return {
+        kind,
+        recipientName,
+        amount: balance,
+        lastCharacters,
+        expiresOn,
+        pageUrl,
+        unsubscribeUrl: null,
+      };
     case 'delivery_failed':
       if (!card.recipient || !buyerOf(card))
         throw new Error('a failed delivery needs a recipient and a buyer');
-      return { kind, amount: initialValue, lastCharacters, recipient: card.recipient.email };
+      return { kind, senderName, amount: initialValue, lastCharacters, recipient: card.recipient.email };
   }
 }

@@ -4,7 +4,7 @@
  * A *language* has texts (`locales/`). A *locale* is a BCP 47 tag such as `de-AT`, which decides the format of amounts
  * and dates. Without texts for a locale's language, the whole email is in English, so that it never mixes two.
  *
- * A word in braces in a text is replaced by a value: {store}, {amount}, {date} or {address}. Values do not inflect:
+ * A word in braces in a text is replaced by a value: {store}, {amount}, {date}, {address} or {name}. Values do not inflect:
  * a translation puts a noun before them where its grammar needs one ("the shop {store}"). To add a language, add its
  * file here; the compiler lists missing texts, and a test compares the placeholders.
  */

@@ -70,22 +70,34 @@ function sampleContent(
   const unsubscribeUrl = `${pageUrl}/unsubscribe`;
   const message = languageOf(locale).texts.sampleMessage;
   const recipient = 'grace@example.com';
+  const senderName = 'Ada';
+  const recipientName = 'Grace';
   const value = units(currency, 50n);
   const balance = units(currency, 15n);
   switch (kind) {
     case 'gift_card': {
       const code = new Secret('qyw7j8tjrj3pvkhh');
-      return { kind, code, amount: value, message, expiresOn, pageUrl };
+      return { kind, code, senderName, recipientName, amount: value, message, expiresOn, pageUrl };
     }
     case 'receipt': {
       const order = { issuedOn: '2026-01-15', sendOn: '2026-02-14', orderId: 1017 };
-      return { kind, lastCharacters, expiresOn, ...order, amount: value, recipient, message };
+      return {
+        kind,
+        lastCharacters,
+        expiresOn,
+        ...order,
+        amount: value,
+        senderName,
+        recipientName,
+        recipient,
+        message,
+      };
     }
     case 'expiry_reminder':
     case 'balance_reminder':
-      return { kind, amount: balance, lastCharacters, expiresOn, pageUrl, unsubscribeUrl };
+      return { kind, recipientName, amount: balance, lastCharacters, expiresOn, pageUrl, unsubscribeUrl };
     case 'delivery_failed':
-      return { kind, amount: value, lastCharacters, recipient };
+      return { kind, senderName, amount: value, lastCharacters, recipient };
   }
 }
 

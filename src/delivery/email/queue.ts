@@ -9,7 +9,7 @@ import type { Context } from '../../context.ts';
 import { deliveryFailedEvent } from '../../domain/event.ts';
 import { buyerOf, messageName } from '../../domain/email.ts';
 import { emailRecordOf } from '../../domain/email-record.ts';
-import { findCard } from '../../storage/card.ts';
+import { findCard, lockCard } from '../../storage/card.ts';
 import { recordEvent } from '../../storage/event.ts';
 import {
   claimEmails,
@@ -277,6 +277,7 @@ function* settle(ctx: Context, claimed: ClaimedEmail, settlement: EmailSettlemen
   const { state, response } = settlement;
   if (!isRecorded || (state !== 'bounced' && state !== 'dead')) return;
   const { storeId, cardId } = claimed;
+  yield* lockCard(claimed);
   const [card, record] = yield* parallel(findCard(storeId, cardId), findStore(storeId));
   if (!card || !record) return;
   const delivery = emailRecordOf(

@@ -69,7 +69,7 @@ export function templateOf(content: EmailContent, translate: Translate, locale: 
 }
 
 function giftCard(
-  { code, message, expiresOn, pageUrl, ...content }: GiftCardContent,
+  { code, senderName, recipientName, message, expiresOn, pageUrl, ...content }: GiftCardContent,
   translate: Translate,
   locale: string,
 ): Template {
@@ -79,6 +79,7 @@ function giftCard(
     preheader: translate('giftCardPreheader', { amount }),
     blocks: [
       { block: 'heading', text: translate('giftCardHeading') },
+      ...greeting(recipientName, translate),
       { block: 'paragraph', text: translate('giftCardIntro') },
       {
         block: 'card',
@@ -88,6 +89,7 @@ function giftCard(
         amount,
         caption: expiryOf(expiresOn, translate, locale),
       },
+      ...senderBlock(senderName, translate),
       ...messageBlock(message, translate),
       {
         block: 'code',
@@ -103,7 +105,17 @@ function giftCard(
 }
 
 function receipt(content: ReceiptContent, translate: Translate, locale: string): Template {
-  const { lastCharacters, recipient, message, issuedOn, sendOn, expiresOn, orderId } = content;
+  const {
+    lastCharacters,
+    senderName,
+    recipientName,
+    recipient,
+    message,
+    issuedOn,
+    sendOn,
+    expiresOn,
+    orderId,
+  } = content;
   const day = (value: string): Isolated => formatDay(value, locale);
   const amount = formatAmount(content.amount, locale);
   return {
@@ -111,6 +123,7 @@ function receipt(content: ReceiptContent, translate: Translate, locale: string):
     preheader: translate('receiptPreheader', { amount }),
     blocks: [
       { block: 'heading', text: translate('receiptHeading') },
+      ...greeting(senderName, translate),
       { block: 'paragraph', text: translate('receiptIntro') },
       {
         block: 'card',
@@ -125,7 +138,7 @@ function receipt(content: ReceiptContent, translate: Translate, locale: string):
         facts: [
           { label: translate('issuedLabel'), value: day(issuedOn) },
           ...fact(translate('orderLabel'), orderId, (id) => isolate(String(id), 'ltr')),
-          ...fact(translate('recipientLabel'), recipient, addressOf),
+          ...fact(translate('recipientLabel'), recipientOf(recipientName, recipient), (value) => value),
           ...fact(translate('sendOnLabel'), sendOn, day),
           ...fact(translate('expiryLabel'), expiresOn, day),
         ],
@@ -143,6 +156,7 @@ function expiryReminder(content: ExpiryReminderContent, translate: Translate, lo
     preheader: translate('expiryPreheader', { date, amount: formatAmount(content.amount, locale) }),
     blocks: [
       { block: 'heading', text: translate('expiryHeading') },
+      ...greeting(content.recipientName, translate),
       { block: 'paragraph', text: translate('expiryIntro', { date }) },
       ...reminder(content, translate, locale),
     ],
@@ -155,6 +169,7 @@ function balanceReminder(content: BalanceReminderContent, translate: Translate, 
     preheader: translate('balancePreheader', { amount: formatAmount(content.amount, locale) }),
     blocks: [
       { block: 'heading', text: translate('balanceHeading') },
+      ...greeting(content.recipientName, translate),
       { block: 'paragraph', text: translate('balanceIntro') },
       ...reminder(content, translate, locale),
     ],
@@ -181,7 +196,7 @@ function reminder(
 }
 
 function deliveryFailed(
-  { lastCharacters, recipient, amount }: DeliveryFailedContent,
+  { lastCharacters, senderName, recipient, amount }: DeliveryFailedContent,
   translate: Translate,
   locale: string,
 ): Template {
@@ -191,6 +206,7 @@ function deliveryFailed(
     preheader: translate('failedPreheader'),
     blocks: [
       { block: 'heading', text: translate('failedHeading') },
+      ...greeting(senderName, translate),
       { block: 'paragraph', text: translate('failedIntro', { address }) },
       { block: 'paragraph', text: `${translate('failedSafe')} ${translate('failedNext')}` },
       {
@@ -216,6 +232,29 @@ function expiryOf(expiresOn: string | null, translate: Translate, locale: string
 
 function addressOf(address: string): Isolated {
   return isolate(cleanLine(address), 'ltr');
+}
+
+/** The cleaned name of a person; null if nothing is left of it. */
+function nameOf(name: string | null): Isolated | null {
+  const cleaned = cleanLine(name ?? '');
+  return cleaned === '' ? null : isolate(cleaned);
+}
+
+function greeting(name: string | null, translate: Translate): readonly Block[] {
+  const greeted = nameOf(name);
+  return greeted === null ? [] : [{ block: 'paragraph', text: translate('greeting', { name: greeted }) }];
+}
+
+function senderBlock(name: string | null, translate: Translate): readonly Block[] {
+  const facts = fact(translate('senderLabel'), nameOf(name), (value) => value);
+  return facts.length === 0 ? [] : [{ block: 'facts', facts }];
+}
+
+/** The recipient's name and address; null if neither is known. */
+function recipientOf(name: string | null, address: string | null): Isolated | null {
+  const cleaned = cleanLine(name ?? '');
+  if (cleaned === '') return address === null ? null : addressOf(address);
+  return isolate(address === null ? cleaned : `${cleaned} (${cleanLine(address)})`);
 }
 
 function fact<T>(label: string, value: T | null, format: (value: T) => Isolated): readonly Fact[] {

@@ -67,6 +67,12 @@ export type Batches = {
   isAloneNext(storeId: number): boolean;
 };
 
+/** Runs a script, and returns a function that resolves with its result. */
+function* settling<T>(script: () => Script<T>, resolve: (value: T) => void): Script<() => void> {
+  const value = yield* script();
+  return () => resolve(value);
+}
+
 export function openBatches({ pool, alone, commitBatch, mayRunAgain, publicError }: Engine): Batches {
   /** Number of running scripts per card. */
   const underWay = new Map<string, number>();
@@ -75,11 +81,13 @@ export function openBatches({ pool, alone, commitBatch, mayRunAgain, publicError
 
   const share: Share = (script, scope, until) =>
     new Promise((resolve, reject) => {
-      const settling = function* (): Script<() => void> {
-        const value = yield* script();
-        return () => resolve(value);
+      const job: BatchedScript = {
+        lane: 'writes',
+        scope,
+        until,
+        script: () => settling(script, resolve),
+        reject,
       };
-      const job: BatchedScript = { lane: 'writes', scope, until, script: settling, reject };
       pool
         .share(until, job)
         .then((session) => session && lead(session, job))

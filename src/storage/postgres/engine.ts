@@ -157,6 +157,8 @@ export function openPostgres(options: PostgresOptions): Storage {
     applied: () => onConnection(appliedTo),
     // The server's own tools make backups.
     backup: null,
+    clearDeleted: async () => true,
+    hasRemains: async () => false,
     async [Symbol.asyncDispose]() {
       isDisposed = true;
       while (active > 0) await wait(1);

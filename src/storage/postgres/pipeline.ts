@@ -17,6 +17,8 @@ export type Query = {
   readonly name: string;
   readonly text: string;
   readonly values: readonly SqlValue[];
+  /** Whether its integers are numbers, as those of a `Scan`. */
+  readonly isScan: boolean;
 };
 
 /** Rows and command tag of a statement, such as `COMMIT` or `INSERT 0 1`. */
@@ -35,6 +37,11 @@ const readers: Readonly<Record<number, (text: string) => unknown>> = {
   23: BigInt,
   17: (text) => Buffer.from(text.slice(2), 'hex'),
 };
+const toScanned = (text: string): unknown => {
+  const number = Number(text);
+  return Number.isSafeInteger(number) ? number : BigInt(text);
+};
+const scanReaders: typeof readers = { ...readers, 20: toScanned, 21: Number, 23: Number };
 const asText = (text: string): unknown => text;
 const noRow: RowReader = () => ({});
 
@@ -80,7 +87,7 @@ export class Exchange extends pg.Query {
   };
 
   handleRowDescription({ fields }: { readonly fields: readonly FieldDef[] }): void {
-    this.#readRow = rowReader(fields);
+    this.#readRow = rowReader(fields, this.#queries[this.#results.length]?.isScan ? scanReaders : readers);
   }
 
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
@@ -128,8 +135,8 @@ function toWire(value: SqlValue): string | Buffer | null {
   return value.toString();
 }
 
-function rowReader(columns: readonly FieldDef[]): RowReader {
-  const reads = columns.map(({ dataTypeID }) => readers[dataTypeID] ?? asText);
+function rowReader(columns: readonly FieldDef[], readersOfTypes: typeof readers): RowReader {
+  const reads = columns.map(({ dataTypeID }) => readersOfTypes[dataTypeID] ?? asText);
   const toRow = rowMaker(columns.map(({ name }) => name));
   return (fields) =>
     toRow(

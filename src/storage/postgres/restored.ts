@@ -1,9 +1,10 @@
 /**
- * SQL for events that were restored from a dump into another cluster.
+ * SQL for events and entries of the ledger that were restored from a dump into another cluster.
  *
  * Transaction numbers restart in the new cluster. Events with a number that it has not reached would be listed
  * late and among newer events. A committed event cannot have such a number, so the number reveals a restored
- * database. All its events are then listed first, ordered by id.
+ * database. All its events are then listed first, ordered by id. Entries get the number 0 as well, and the cursors of
+ * the logs begin again: they append what the logs do not contain.
  */
 export const restoredFirst = `
 do $$ begin
@@ -13,5 +14,20 @@ do $$ begin
       <= (select max(transaction_id) from events where store_id = s.id)
   ) then
     update events set transaction_id = 0 where transaction_id <> 0;
+  end if;
+  if to_regclass('log_cursors') is null then return; end if;
+  if exists (
+    select from stores s where pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+      <= greatest((select max(transaction_id) from transfers where store_id = s.id),
+        (select max(transaction_id) from card_changes where store_id = s.id))
+  ) then
+    alter table transfers disable trigger transfers_are_not_updated;
+    update transfers set transaction_id = 0 where transaction_id <> 0;
+    alter table transfers enable trigger transfers_are_not_updated;
+    alter table card_changes disable trigger card_changes_are_not_updated;
+    update card_changes set transaction_id = 0 where transaction_id <> 0;
+    alter table card_changes enable trigger card_changes_are_not_updated;
+    delete from log_cursors;
+    delete from log_backfills;
   end if;
 end $$`;

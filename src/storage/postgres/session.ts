@@ -11,6 +11,7 @@ import {
   type Query,
   type StatementResult,
 } from './pipeline.ts';
+import { postgresEntryOrder } from './entry-order.ts';
 import { ConnectionLost, failureOf, mayNotAsk } from './errors.ts';
 import {
   assertPrimary,
@@ -22,7 +23,7 @@ import {
   type StandbyRow,
 } from './primary.ts';
 import { keepsSessions, SessionNotKept, type ServerProcess } from './pooler.ts';
-import type { Dialect, Statement } from '../sql.ts';
+import { Scan, type Dialect, type Statement } from '../sql.ts';
 
 export type SessionOptions = {
   /** URL of one host. */
@@ -73,10 +74,13 @@ export const postgresDialect: Dialect = {
   fragments: {
     'for update': 'for update',
     'for update skip locked': 'for update skip locked',
+    'for key share': 'for key share',
     'commit order': 'transaction_id, id',
     'last committed first': 'transaction_id desc, id desc',
     // An open transaction can still commit an event with a lower number than existing events.
     'final order': 'transaction_id < pg_snapshot_xmin(pg_current_snapshot())::text::bigint',
+    'newest transaction': 'pg_snapshot_xmax(pg_current_snapshot())::text::bigint',
+    'oldest transaction': 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint',
     'catalog columns': `(
       select t.relname::text as table_name, a.attname::text as column_name,
         coalesce(array_position(k.conkey, a.attnum), 0)::bigint as key_place
@@ -90,7 +94,12 @@ export const postgresDialect: Dialect = {
       from pg_constraint f join pg_class t on t.oid = f.conrelid join pg_class r on r.oid = f.confrelid
       where f.contype = 'f' and not t.relispartition and not r.relispartition
         and t.relnamespace = current_schema()::regnamespace) f`,
+    position: 'strpos',
+    'one of': '= any (array(',
+    'end of one of': '))',
+    ...postgresEntryOrder,
   },
+  hasIndexHints: false,
 };
 
 /** The operating system sends keep-alive probes after this idle time. */
@@ -127,8 +136,9 @@ const nameLength = 22;
 const nameLengthMax = 63;
 
 function toQuery(query: Statement | Command): Query {
-  if (typeof query !== 'string') return { ...namedOf(query), values: query.values };
-  return { name: query.length <= nameLengthMax ? query : '', text: query, values: [] };
+  if (typeof query !== 'string')
+    return { ...namedOf(query), values: query.values, isScan: query instanceof Scan };
+  return { name: query.length <= nameLengthMax ? query : '', text: query, values: [], isScan: false };
 }
 
 /** Connects to one host. @throws NotPrimary, SessionNotKept, or the error of the connection. */

@@ -4,15 +4,17 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { WalState, Checkpointer } from './checkpoints.ts';
 
-/** A message to the thread: run a checkpoint, or close the connection and exit. */
-export type Order = 'checkpoint' | 'end';
+/** A message to the thread: run a checkpoint, also empty the log, or close the connection and exit. */
+export type Order = 'checkpoint' | 'truncate' | 'end';
 
 /** The state of the log after a checkpoint, or the error of SQLite. */
 export type CheckpointResult =
   { readonly log: WalState } | { readonly message: string; readonly errcode: number | undefined };
 
 /** Starts a checkpoint thread for a database. The thread does not keep the process running. */
-export function startCheckpointThread(file: string): Checkpointer {
+export function startCheckpointThread(file: string): Checkpointer & {
+  /** @returns the state of the log, which is empty unless it is in use. */ truncate(): Promise<WalState>;
+} {
   const worker = new Worker(new URL('checkpoint-worker.ts', import.meta.url), {
     name: 'checkpoints',
     workerData: { file },
@@ -34,13 +36,15 @@ export function startCheckpointThread(file: string): Checkpointer {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, and not a window
     worker.postMessage(order);
   };
+  const request = async (order: Order): Promise<WalState> => {
+    if (hasEnded) throw new Error('the thread for checkpoints has ended');
+    underWay = Promise.withResolvers();
+    post(order);
+    return underWay.promise;
+  };
   return {
-    async checkpoint() {
-      if (hasEnded) throw new Error('the thread for checkpoints has ended');
-      underWay = Promise.withResolvers();
-      post('checkpoint');
-      return underWay.promise;
-    },
+    checkpoint: () => request('checkpoint'),
+    truncate: () => request('truncate'),
     get hasEnded() {
       return hasEnded;
     },

@@ -9,23 +9,32 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { CheckpointResult, Order } from './checkpoint-thread.ts';
-import { checkpointing } from './checkpoints.ts';
+import { checkpointing, type WalState } from './checkpoints.ts';
 
 assert(parentPort, 'this module runs in a worker thread only');
 const port = parentPort;
 const { file } = workerData as { readonly file: string };
-const database = new DatabaseSync(file);
+/** How long emptying the log waits for transactions that use it. */
+const busyMs = 500;
+const database = new DatabaseSync(file, { timeout: busyMs });
 const checkpoint = checkpointing(database, 'passive');
 
 port.on('message', (order: Order) => {
-  if (order === 'checkpoint') return port.postMessage(attempt());
+  if (order === 'checkpoint') return port.postMessage(attempt(checkpoint));
+  if (order === 'truncate') return port.postMessage(attempt(truncate));
   database.close();
   port.close();
 });
 
-function attempt(): CheckpointResult {
+/** Most pages are moved before the log is locked, so that writes wait only for the rest. */
+function truncate(): WalState {
+  checkpoint();
+  return checkpointing(database, 'truncate')();
+}
+
+function attempt(run: () => WalState): CheckpointResult {
   try {
-    return { log: checkpoint() };
+    return { log: run() };
   } catch (error) {
     // Only the message of an error can be sent to another thread.
     return { message: String(error), errcode: (error as { readonly errcode?: number }).errcode };

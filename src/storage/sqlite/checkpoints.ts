@@ -17,10 +17,10 @@ import { isFatal } from './connection.ts';
 export type WalState = { readonly frames: number; readonly moved: number };
 
 /**
- * Returns a function that runs a checkpoint without waiting for other connections (`passive`), or none
- * (`noop`), and returns the state of the log.
+ * Returns a function that runs a checkpoint without waiting for other connections (`passive`), one that also empties
+ * the log (`truncate`), or none (`noop`), and returns the state of the log.
  */
-export function checkpointing(database: DatabaseSync, mode: 'passive' | 'noop'): () => WalState {
+export function checkpointing(database: DatabaseSync, mode: 'passive' | 'truncate' | 'noop'): () => WalState {
   const statement = database.prepare(`pragma wal_checkpoint(${mode})`);
   return () => {
     const row = statement.get();

@@ -1,8 +1,9 @@
 /** One connection to an SQLite file: pragmas, prepared statements, transactions and error classification. */
 
-import { constants, DatabaseSync } from 'node:sqlite';
+import { constants, DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Tables } from './cache.ts';
-import { Lock, type Dialect, type Script, type SqlValue, type Statement } from '../sql.ts';
+import { exactOf, Lock, Scan, type Dialect, type Script, type SqlValue, type Statement } from '../sql.ts';
+import { sqliteEntryOrder } from './entry-order.ts';
 import { namesItsColumns, rowMaker } from '../rows.ts';
 
 /** How long to wait for another process that is creating the file. */
@@ -148,9 +149,12 @@ export const sqliteDialect: Dialect = {
   fragments: {
     'for update': '',
     'for update skip locked': '',
+    'for key share': '',
     'commit order': 'id',
     'last committed first': 'id desc',
     'final order': 'true',
+    'newest transaction': '0',
+    'oldest transaction': '0',
     'catalog columns': `(
       select t.name as table_name, c.name as column_name, c.pk as key_place
       from sqlite_schema t, pragma_table_info(t.name) c
@@ -158,7 +162,12 @@ export const sqliteDialect: Dialect = {
     'catalog references': `(
       select t.name as table_name, f."table" as referenced_name
       from sqlite_schema t, pragma_foreign_key_list(t.name) f where t.type = 'table')`,
+    position: 'instr',
+    'one of': 'in (',
+    'end of one of': ')',
+    ...sqliteEntryOrder,
   },
+  hasIndexHints: true,
 };
 
 /** Authorizer actions that write (https://www.sqlite.org/c3ref/c_alter_table.html). */
@@ -182,6 +191,7 @@ export function connect(
     pragma cache_size = ${readOnly ? -16_384 : -writingCacheKiB};
     pragma temp_store = memory;
     pragma trusted_schema = off;
+    pragma secure_delete = on;
     pragma busy_timeout = ${lockAttemptMs};`);
 
   const preparedStatements = new WeakMap<readonly string[], Prepared>();
@@ -196,7 +206,7 @@ export function connect(
     let prepared = preparedStatements.get(statement.strings);
     if (!prepared) {
       preparing = { reads: new Set(), writes: new Set() };
-      prepared = { ...preparing, ...queryOf(database, statement.text(sqliteDialect)) };
+      prepared = { ...preparing, ...queryOf(database, statement) };
       preparedStatements.set(statement.strings, prepared);
     }
     return prepared;
@@ -272,8 +282,9 @@ export function connect(
   };
 }
 
-/** Prepares a text. The returned function runs it and returns all rows. */
-function queryOf(database: DatabaseSync, text: string): Pick<Prepared, 'returnsRows' | 'query'> {
+/** Prepares a statement. The returned function runs it and returns all rows. */
+function queryOf(database: DatabaseSync, written: Statement): Pick<Prepared, 'returnsRows' | 'query'> {
+  const text = written.text(sqliteDialect);
   const statement = database.prepare(text);
   const columns = statement.columns().map(({ name }) => name);
   const returnsRows = columns.length > 0;
@@ -284,5 +295,29 @@ function queryOf(database: DatabaseSync, text: string): Pick<Prepared, 'returnsR
   // The rows are arrays, contrary to their declared type.
   const query: Prepared['query'] = (values) =>
     (statement.all(...values) as unknown as (readonly unknown[])[]).map(rowOf);
-  return { returnsRows, query };
+  return { returnsRows, query: written instanceof Scan ? scanOf(statement, query) : query };
+}
+
+/** Runs a query with numbers, and again with bigints if an integer exceeds 2^53. */
+function scanOf(statement: StatementSync, query: Prepared['query']): Prepared['query'] {
+  statement.setReadBigInts(false);
+  return (values) => {
+    try {
+      return query(values);
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'ERR_OUT_OF_RANGE')) throw error;
+    }
+    statement.setReadBigInts(true);
+    try {
+      return query(values).map((row) => withNumbers(row as Readonly<Record<string, unknown>>));
+    } finally {
+      statement.setReadBigInts(false);
+    }
+  };
+}
+
+function withNumbers(row: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [name, typeof value === 'bigint' ? exactOf(value) : value]),
+  );
 }

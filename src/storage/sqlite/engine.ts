@@ -11,9 +11,10 @@
  * process exits and recovers at the next start.
  */
 
-import { existsSync } from 'node:fs';
+import { existsSync, fsync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { backup } from 'node:sqlite';
 import type { Clock } from '../../clock.ts';
 import type { Random } from '../../random.ts';
@@ -36,6 +37,8 @@ import { checkpointsOf, type Checkpointer } from './checkpoints.ts';
 import { durabilityBy, syncOfLog, type Callbacks, type Sync } from './durability.ts';
 import { appliedTo, migrateDatabase } from './migrate.ts';
 import { canBeWritten, openFile, writeNothing } from './open-file.ts';
+import { clearGaps, type ClearedPages } from './gaps.ts';
+import { hasRemains } from './vacuum.ts';
 import { requireSoundSqlite } from './version.ts';
 import type { ReadCache, Storage, StorageObserver } from '../storage.ts';
 
@@ -61,6 +64,11 @@ export type SqliteOptions = {
 };
 
 const lockRetryMs = 10;
+
+/** Writes wait for a checkpoint and so many calls of `clearGaps`: about 30 ms. */
+const chunksInPause = 16;
+
+const syncFile = promisify(fsync);
 
 /**
  * From this number of writes on, a group runs during a sync. A smaller group is not durable earlier if it runs
@@ -107,10 +115,14 @@ export function openSqlite(options: SqliteOptions): Storage {
   });
   /** `data_version` at the last check; undefined: not checked, so the first read waits for a sync. */
   let foreignVersion: unknown;
+  /** The turn of the event loop in which `isUnchanged` last found no other version. */
+  let unchangedInTurn = -1;
 
   const reads: GroupedScript[] = [];
   const writes: GroupedScript[] = [];
   let scheduled = false;
+  /** Whether writes wait while pages are cleared. */
+  let isPaused = false;
   let lockWaitSince: number | undefined;
   /** Time of the last check of the log's length. */
   let consideredAt = 0;
@@ -158,7 +170,10 @@ export function openSqlite(options: SqliteOptions): Storage {
 
   /** Whether the next group runs now, or after the current sync or checkpoint. */
   const mayWrite = (): boolean =>
-    writes.length > 0 && !checkpoints.isHolding && (!durability.isSyncing || writes.length >= gatheredMax);
+    writes.length > 0 &&
+    !checkpoints.isHolding &&
+    !isPaused &&
+    (!durability.isSyncing || writes.length >= gatheredMax);
 
   const runReads = (): void => {
     const group = reads.splice(0);
@@ -194,10 +209,18 @@ export function openSqlite(options: SqliteOptions): Storage {
     return true;
   };
 
-  /** Whether no other process has committed since the last group of reads. */
+  /**
+   * Whether no other process had committed since the last group of reads when this turn began. A turn first asks the
+   * kernel which sockets have data, so one check, which takes 1 µs, covers all requests that it then reads.
+   */
   const isUnchanged = (): boolean => {
+    if (ended) return false;
+    const turn = performance.nodeTiming.uvMetricsInfo.loopCount;
+    if (turn === unchangedInTurn) return true;
     try {
-      return !ended && writer.foreignVersion() === foreignVersion;
+      if (writer.foreignVersion() !== foreignVersion) return false;
+      unchangedInTurn = turn;
+      return true;
     } catch {
       // The next read fails with the same error, and reports it.
       return false;
@@ -334,6 +357,21 @@ export function openSqlite(options: SqliteOptions): Storage {
       cause: cause instanceof NotWritable ? cause : new NotWritable(file, cause),
     });
 
+  /** Clears pages while no one writes; undefined if the log is not empty. @throws an error that `isBusy` recognizes. */
+  const clearPages = (page: number): ClearedPages | undefined => {
+    writer.beginImmediate();
+    try {
+      const status = statSync(`${file}-wal`, { throwIfNoEntry: false });
+      if ((status?.size ?? 0) > 0) return undefined;
+      const cleared = clearGaps(file, page);
+      // A page in the cache still has what was cleared, and would be written with it after its next change.
+      writer.database.exec('pragma shrink_memory');
+      return cleared;
+    } finally {
+      writer.abandon();
+    }
+  };
+
   const synced = (): Promise<void> =>
     new Promise((resolve, reject) => {
       const rejectOne = (cause: unknown): void => reject(unavailable(cause));
@@ -392,6 +430,36 @@ export function openSqlite(options: SqliteOptions): Storage {
       // All pages in one step: with several steps, a write in between would restart the backup.
       await backup(reader.database, target, { rate: 2 ** 31 - 1 });
     },
+    async clearDeleted() {
+      if (unwritable) return false;
+      await using thread = startCheckpointThread(file);
+      let descriptor: number | undefined;
+      try {
+        for (let page: number | undefined = 0; page !== undefined;) {
+          // Writes of this process wait; those of others can put pages into the log.
+          isPaused = true;
+          if (ended || (await thread.truncate()).frames !== 0) return false;
+          for (let chunk = 0; chunk < chunksInPause && page !== undefined; chunk += 1) {
+            const cleared = clearPages(page);
+            if (!cleared) return false;
+            ({ descriptor, next: page } = cleared);
+            await nextTurn();
+          }
+          isPaused = false;
+          schedule();
+          await wait(1);
+        }
+        if (descriptor !== undefined) await syncFile(descriptor);
+        return true;
+      } catch (error) {
+        if (isBusy(error)) return false;
+        throw error;
+      } finally {
+        isPaused = false;
+        schedule();
+      }
+    },
+    hasRemains: async () => hasRemains(reader.database),
     async [Symbol.asyncDispose]() {
       while (!ended && reads.length + writes.length + durability.waiting > 0) await wait(1);
       const failed = ended !== undefined;

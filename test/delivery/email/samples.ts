@@ -34,6 +34,8 @@ export type Details = {
   readonly message?: string | null;
   readonly recipient?: string;
   readonly pageUrl?: string | null;
+  readonly senderName?: string | null;
+  readonly recipientName?: string | null;
 };
 
 export function contentWith(kind: EmailKind, details: Details = {}): EmailContent {
@@ -42,22 +44,34 @@ export function contentWith(kind: EmailKind, details: Details = {}): EmailConten
     message = 'Happy birthday!',
     recipient = 'grace@example.com',
     pageUrl = 'https://flowers.example/gift-card',
+    senderName = 'Ada',
+    recipientName = 'Grace',
   } = details;
   const lastCharacters = 'vkhh';
   const expiresOn = '2031-12-31';
   const unsubscribeUrl = 'https://flowers.example/unsubscribe?token=abc';
   switch (kind) {
     case 'gift_card':
-      return { kind, code, amount, message, expiresOn, pageUrl };
+      return { kind, code, senderName, recipientName, amount, message, expiresOn, pageUrl };
     case 'receipt': {
       const order = { issuedOn: '2026-01-15', sendOn: '2026-02-14', orderId: 1017 };
-      return { kind, amount, lastCharacters, recipient, message, ...order, expiresOn };
+      return {
+        kind,
+        amount,
+        lastCharacters,
+        senderName,
+        recipientName,
+        recipient,
+        message,
+        ...order,
+        expiresOn,
+      };
     }
     case 'expiry_reminder':
     case 'balance_reminder':
-      return { kind, amount, lastCharacters, expiresOn, pageUrl, unsubscribeUrl };
+      return { kind, recipientName, amount, lastCharacters, expiresOn, pageUrl, unsubscribeUrl };
     case 'delivery_failed':
-      return { kind, amount, lastCharacters, recipient };
+      return { kind, senderName, amount, lastCharacters, recipient };
   }
 }
 

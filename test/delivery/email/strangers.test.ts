@@ -37,10 +37,11 @@ test('an untrusted text remains text in any form', () => {
       fc.constantFrom(...emailKinds),
       (message, name, locale, kind) => {
         const sender = senderWith({ name, locale });
-        const content = contentWith(kind, { message, recipient: message });
+        const names = { senderName: message, recipientName: message };
+        const content = contentWith(kind, { message, recipient: message, ...names });
         const { subject, html, text } = renderEmail(content, sender);
         const calm = renderEmail(
-          contentWith(kind, { message: 'x', recipient: 'x' }),
+          contentWith(kind, { message: 'x', recipient: 'x', senderName: 'x', recipientName: 'x' }),
           senderWith({ name: 'x', locale }),
         );
         // The tags are those of harmless texts, except line breaks and an empty block.
@@ -64,6 +65,30 @@ test('an untrusted text remains text in any form', () => {
     ),
     { numRuns: 600 },
   );
+});
+
+test('an email greets its reader by name, and a gift card names its sender, in every language', () => {
+  for (const locale of languages) {
+    for (const kind of emailKinds) {
+      const names = { senderName: 'Ada <b>', recipientName: 'Grace\u202E & {amount}' };
+      const { html, text } = renderEmail(contentWith(kind, names), senderWith({ locale }));
+      const isToBuyer = kind === 'receipt' || kind === 'delivery_failed';
+      const plain = text.replaceAll(/[\u2066-\u2069]/g, '');
+      const first = plain.split('\n').find((line) => /Ada|Grace/.test(line)) ?? '';
+      assert.ok(first.includes(isToBuyer ? 'Ada <b>' : 'Grace & {amount}'), `${locale} ${kind}: ${first}`);
+      assert.equal(html.includes('Ada &lt;b&gt;'), isToBuyer || kind === 'gift_card', `${locale} ${kind}`);
+      if (kind === 'receipt') assert.ok(plain.includes('Grace & {amount} (grace@example.com)'), plain);
+    }
+  }
+});
+
+test('names that are empty after cleaning are omitted', () => {
+  for (const kind of emailKinds) {
+    const without = renderEmail(contentWith(kind, { senderName: null, recipientName: null }), senderWith());
+    const names = { senderName: '\u202E', recipientName: ' \n ' };
+    assert.deepEqual(renderEmail(contentWith(kind, names), senderWith()), without);
+    assert.doesNotMatch(without.text, /Hello|From/);
+  }
 });
 
 test('a message keeps its line breaks, and each of its lines is quoted', () => {

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { unguardedDebit } from '../support/planted-debit.ts';
 import { seeded } from '../support/seeded.ts';
-import { crash } from './crash.ts';
-import { planted, real } from './debits.ts';
-import { raceDebits } from './race-debits.ts';
+import { crash } from '../money/crash.ts';
+import { planted, real } from '../money/debits.ts';
+import { raceDebits } from '../money/race-debits.ts';
 
 test('racing real debits succeed as often as the card can afford it', async () => {
   assert.deepEqual(await raceDebits(real), []);

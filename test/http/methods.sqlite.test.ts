@@ -62,7 +62,12 @@ test('a static path is never the path of a record, in any encoding', async (t) =
           new RegExp(`^${other.replaceAll(/:\w+/g, '[^/]+').replaceAll('/', '\\/')}$`).test(path),
       ),
   );
-  assert.deepEqual(statics.toSorted(), ['/events/stream', '/gift_card/lookup', '/gift_card/redeem']);
+  assert.deepEqual(statics.toSorted(), [
+    '/events/stream',
+    '/gift_card/lookup',
+    '/gift_card/redeem',
+    '/gift_cards/count',
+  ]);
   for (const path of statics) {
     const encoded = `${path.slice(0, -1)}%${path.charCodeAt(path.length - 1).toString(16)}`;
     for (const written of [path, encoded]) {

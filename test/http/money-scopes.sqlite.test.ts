@@ -56,6 +56,9 @@ const cases: readonly Case[] = [
   { operation: 'createGiftCard', line: () => 'POST /gift_card', json: () => ({ initial_value: 5 }), by: [write] },
   { operation: 'searchGiftCard', line: ({ last }) => `GET /gift_card?last_characters=${last}&email=ada@example.com`, by: [read] },
   { operation: 'retrieveGiftCard', line: ({ id }) => `GET /gift_card/${id}`, by: [read] },
+  { operation: 'listGiftCards', line: () => 'GET /gift_cards', by: [read] },
+  { operation: 'countGiftCards', line: () => 'GET /gift_cards/count', by: [read] },
+  { operation: 'retrieveGiftCardDetails', line: ({ id }) => `GET /gift_cards/${id}`, by: [read] },
   { operation: 'updateGiftCard', line: ({ id }) => `PUT /gift_card/${id}`, json: () => ({ note: 'x' }), by: [write] },
   { operation: 'reenableGiftCard', line: ({ disabledId }) => `POST /gift_card/${disabledId}/undo`, by: [write] },
   { operation: 'lookUpGiftCard', line: () => 'POST /gift_card/lookup', json: ({ code }) => ({ code }), by: [read, redeem] },
@@ -68,8 +71,10 @@ const cases: readonly Case[] = [
   { operation: 'retrieveHold', line: ({ holdId }) => `GET /holds/${holdId}`, by: [read, redeem] },
   { operation: 'captureHold', line: ({ holdId }) => `POST /holds/${holdId}/capture`, by: [redeem] },
   { operation: 'voidHold', line: ({ holdId }) => `POST /holds/${holdId}/void`, by: [redeem] },
+  { operation: 'listHistory', line: ({ id }) => `GET /gift_card/${id}/history`, by: [read] },
   { operation: 'listTransactions', line: ({ id }) => `GET /gift_card/${id}/transactions`, by: [read] },
   { operation: 'retrieveTransaction', line: ({ debitId }) => `GET /transactions/${debitId}`, by: [read] },
+  { operation: 'proveGiftCard', line: ({ id }) => `GET /gift_card/${id}/proof`, by: [read] },
   { operation: 'reverseTransaction', line: ({ debitId }) => `POST /transactions/${debitId}/reverse`, by: [redeem] },
   { operation: 'reverseTransaction', line: ({ creditId }) => `POST /transactions/${creditId}/reverse`, by: [write] },
 ]; // prettier-ignore
@@ -129,7 +134,10 @@ const unknown: Scene = {
   disabledId: 9_007_199_254_740_991,
 };
 
-for (const one of cases.filter(({ operation }) => operation !== 'createGiftCard')) {
+/** Operations that do not name a record. */
+const ofNoRecord: ReadonlySet<string> = new Set(['createGiftCard', 'listGiftCards', 'countGiftCards']);
+
+for (const one of cases.filter(({ operation }) => !ofNoRecord.has(operation))) {
   const { operation, line } = one;
   test(`${operation}: a record of another store gets the same bytes as an unknown one`, async () => {
     const theirs = await scene(books);

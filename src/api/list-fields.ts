@@ -1,0 +1,170 @@
+/** The query fields of lists of cards: filters, sort and fields. */
+
+import Type from 'typebox';
+import { detailStates, type DetailState } from '../domain/card-detail.ts';
+import { lastCharactersPattern, parseLastCharacters } from '../domain/code.ts';
+import { dayPattern, parseDay } from '../domain/day.ts';
+import { parseEmail, type EmailAddress } from '../domain/email-address.ts';
+import { decimalPattern, parseAmount, type Money } from '../domain/money.ts';
+import { accepted, rejected, type Parsed } from '../domain/parsed.ts';
+import { detailGiftCardSchema, type DetailRecord } from '../domain/schemas.ts';
+import { instantOrDayPattern } from '../domain/send-on.ts';
+import { parseTag, tagLengthMax } from '../domain/tags.ts';
+import { parseText } from '../domain/text.ts';
+import { parseTimeBound } from '../domain/time-bound.ts';
+import type { CardSort } from '../storage/card-list.ts';
+import { cursor } from './cursor.ts';
+import { field, integerFromForm } from './field.ts';
+import { limit } from './list.ts';
+
+function choice<const T extends string>(values: readonly T[], description: string, example: T) {
+  return field<T>(Type.Enum([...values], { description, examples: [example] }), (value): Parsed<T> => {
+    const found = values.find((each) => each === value);
+    return found === undefined ? rejected(`must be one of: ${values.join(', ')}`) : accepted(found);
+  });
+}
+
+const timeText =
+  'a date in the store’s time zone, or a date and time with `Z` or an offset, in whole seconds. Included.';
+
+function timeBound(what: string, isMax: boolean) {
+  return field<number>(
+    Type.String({
+      pattern: instantOrDayPattern,
+      description: `Only cards that were ${what} at this time or ${isMax ? 'earlier' : 'later'}: ${timeText}${isMax ? ' A date includes the whole day.' : ''}`,
+      examples: ['2026-08-15'],
+    }),
+    (value, { store }) => parseTimeBound(value, { timeZone: store.timeZone, isMax }),
+  );
+}
+
+function dayBound(description: string) {
+  return field<string>(Type.String({ pattern: dayPattern, description, examples: ['2031-12-31'] }), parseDay);
+}
+
+function amountBound(description: string) {
+  return field<Money>(
+    Type.String({ pattern: decimalPattern, description, examples: ['10.00'] }),
+    (value, { store }) => parseAmount(value, { currency: store.currency, zeroAllowed: true }),
+  );
+}
+
+/** Maximum length of the searched part of a note, in Unicode code points. */
+const searchedNoteMax = 100;
+
+const searchedNote = field<string>(
+  Type.String({
+    minLength: 1,
+    maxLength: searchedNoteMax,
+    description:
+      'Only cards whose note contains this text. The letters A to Z are compared without regard to case.',
+    examples: ['counter'],
+  }),
+  (value): Parsed<string> => {
+    const parsed = parseText(value, searchedNoteMax);
+    if (!parsed.ok) return parsed;
+    return parsed.value === null ? rejected('must not be empty') : accepted(parsed.value);
+  },
+);
+
+export const sorts = {
+  '-created_at': { by: 'created_at', isDescending: true },
+  created_at: { by: 'created_at', isDescending: false },
+  '-balance': { by: 'balance', isDescending: true },
+  balance: { by: 'balance', isDescending: false },
+  '-expires_on': { by: 'expires_on', isDescending: true },
+  expires_on: { by: 'expires_on', isDescending: false },
+} as const satisfies Readonly<Record<string, CardSort>>;
+
+export type SortName = keyof typeof sorts;
+
+const recordFields = Object.keys(detailGiftCardSchema.properties) as (keyof DetailRecord)[];
+/** Longer texts are not split into names. */
+const fieldsLengthMax = 2 * recordFields.join(',').length;
+
+const namedFields = field<readonly (keyof DetailRecord)[]>(
+  Type.String({
+    pattern: '^[a-z_]+(?:,[a-z_]+)*$',
+    description:
+      'Only these fields of each card, separated by commas, in the order of the record. By default all fields.',
+    examples: ['id,balance,state'],
+  }),
+  (value) => {
+    const isShort = typeof value === 'string' && value.length <= fieldsLengthMax;
+    const names: readonly string[] = isShort ? value.split(',') : [''];
+    const found = recordFields.filter((name) => names.includes(name));
+    return names.every((name) => found.some((known) => known === name))
+      ? accepted(found)
+      : rejected(`must be names of fields, separated by commas: ${recordFields.join(', ')}`);
+  },
+);
+
+/** The filters of cards, without the customer. */
+export const cardFilters = {
+  state: choice<DetailState>(detailStates, 'Only cards in this state.', 'active'),
+  email_status: choice(
+    ['bounced', 'dead'],
+    'Only cards whose newest email with the code was not delivered: `bounced` (rejected permanently), or `dead` (not accepted in 72 hours).',
+    'bounced',
+  ),
+  created_at_min: timeBound('issued', false),
+  created_at_max: timeBound('issued', true),
+  disabled_at_min: timeBound('disabled', false),
+  disabled_at_max: timeBound('disabled', true),
+  expires_on_min: dayBound('Only cards whose last valid day is this day or later.'),
+  expires_on_max: dayBound('Only cards whose last valid day is this day or earlier.'),
+  balance_min: amountBound('Only cards with this balance or more.'),
+  balance_max: amountBound('Only cards with this balance or less.'),
+  order_id: field<number>(
+    Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Only cards that were sold with this order.',
+      examples: [1001],
+    }),
+    (value) =>
+      typeof value === 'number' && Number.isSafeInteger(value)
+        ? accepted(value)
+        : rejected('must be an integer from 1 to 2^53 - 1'),
+    integerFromForm,
+  ),
+  last_characters: field<string>(
+    Type.String({
+      pattern: lastCharactersPattern,
+      description: 'Only cards whose code ends with these 4 characters, case-insensitive.',
+      examples: ['7f3k'],
+    }),
+    parseLastCharacters,
+  ),
+  note: searchedNote,
+  tag: field<string>(
+    Type.String({
+      minLength: 1,
+      maxLength: tagLengthMax,
+      description: 'Only cards with this tag. The letters A to Z are compared without regard to case.',
+      examples: ['VIP'],
+    }),
+    parseTag,
+  ),
+};
+
+export const customerEmail = field<EmailAddress>(
+  Type.String({
+    minLength: 1,
+    description: 'Only cards whose customer or recipient has this email address.',
+    examples: ['grace@example.com'],
+  }),
+  parseEmail,
+);
+
+/** The order, size and content of a page of cards. */
+export const cardPage = {
+  sort: choice(
+    Object.keys(sorts) as SortName[],
+    'The order of the cards; with `-`, descending. `-created_at` by default: newest first. `expires_on`: cards that never expire are last in both directions. `balance`: only if the filters `email`, `order_id`, `email_status`, `disabled_at_…`, `expires_on_…` or `state=scheduled` leave at most 2,000 cards, or `created_at_…` at most 10,000, before the other filters apply: the service has no index of balances, because it would make every movement slower. Every store with at most 10,000 cards can sort by it.',
+    '-created_at',
+  ),
+  limit,
+  cursor,
+  fields: namedFields,
+};

@@ -1,0 +1,181 @@
+/** An operation that returns a report: an object with rows as JSON, or the rows as CSV. */
+
+import Type, { type Static, type TObject } from 'typebox';
+import { csvOf, type CsvRow } from '../domain/csv.ts';
+import { addDays, dayOf, dayPattern, parseDay, startOfDay } from '../domain/day.ts';
+import { Fault } from '../domain/fault.ts';
+import { accepted, rejected, type Parsed } from '../domain/parsed.ts';
+import { field, required, type Fields, type Values } from './field.ts';
+import { commonDocumentation, queryReader, routeOf, type Common, type Operation } from './operation.ts';
+import type { SumsSource } from './report-sums.ts';
+import { responseOf } from './response.ts';
+
+const formats = ['json', 'csv'] as const;
+
+const format = field(
+  Type.Enum([...formats], { description: 'The form of the response; absent: as `Accept` says, or JSON.' }),
+  (value): Parsed<(typeof formats)[number]> => {
+    const known = formats.find((one) => one === value);
+    return known ? accepted(known) : rejected(`must be ${formats.join(' or ')}`);
+  },
+);
+
+/** The moment of a report, before it is known how late it is. */
+export type ReportMoment = {
+  /** The instant (ms) at which it ends, which it does not include. */
+  readonly until: number;
+  /** The last instant that the caller wrote, or the day. */
+  readonly shown: string;
+};
+
+const asOfPattern =
+  '^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.][0-9]{1,9})?(?:Z|[+-][0-9]{2}:[0-9]{2}))?$';
+const instantForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
+
+function parseInstant(value: string): number | undefined {
+  try {
+    return Temporal.Instant.from(value).epochMilliseconds;
+  } catch {
+    return undefined;
+  }
+}
+
+export const reportMoment = field<ReportMoment>(
+  Type.String({
+    pattern: asOfPattern,
+    description:
+      'The moment of the report: a date and time with `Z` or an offset, or a date, which means the end of that day in the store’s time zone. A time in whole seconds includes the whole second. Not in the future. Default: now.',
+    examples: ['2026-06-30', '2026-06-30T12:00:00Z'],
+  }),
+  (value, { store, now }) => {
+    const error = 'must be a date, or a date and time with Z or an offset';
+    if (typeof value !== 'string' || value.length > 40) return rejected(error);
+    if (instantForm.test(value)) {
+      const instant = parseInstant(value);
+      if (instant === undefined) return rejected(error);
+      if (instant > now) return rejected('must not be in the future');
+      const until = value.includes('.') ? instant + 1 : instant + 1_000;
+      return accepted({ until: Math.min(until, now + 1), shown: value });
+    }
+    const day = parseDay(value);
+    if (!day.ok) return rejected(error);
+    if (day.value > dayOf(now, store.timeZone)) return rejected('must not be in the future');
+    const until = startOfDay(addDays(day.value, 1), store.timeZone);
+    return accepted({ until: Math.min(until, now + 1), shown: value });
+  },
+);
+
+function dayField(description: string) {
+  return required(
+    field<string>(
+      Type.String({ pattern: dayPattern, description, examples: ['2026-06-30'] }),
+      (value, { store, now }) => {
+        const day = parseDay(value);
+        return day.ok && day.value > dayOf(now, store.timeZone) ? rejected('must not be in the future') : day;
+      },
+    ),
+  );
+}
+
+export const daysOfReport = {
+  from: dayField('The first day, in the store’s time zone.'),
+  to: dayField('The last day, today at the latest. A report has at most 366 days.'),
+};
+
+const daysMax = 366;
+
+function wrongRange(message: string): Fault {
+  return new Fault('invalid-query', { errors: { to: [message] } });
+}
+
+/** @throws Fault `invalid-query` if the days are in the wrong order, or too many. */
+export function assertRange({ from, to }: { readonly from: string; readonly to: string }): void {
+  if (to < from) throw wrongRange('must not be before from');
+  if (to > addDays(from, daysMax - 1))
+    throw wrongRange(`must be at most ${daysMax} days from the first day on`);
+}
+
+/** What a report consists of: the members of its object, and its rows. */
+export type ReportResult<S extends TObject> = {
+  readonly report: Static<S>;
+  /** The rows of the CSV. */
+  readonly rows: readonly CsvRow[];
+  /** The name of the CSV file, without its ending. */
+  readonly name: string;
+};
+
+export function report<const Id extends string, const P extends string, S extends TObject, Q extends Fields>(
+  definition: Omit<Common<Id, P>, 'scopes' | 'tag' | 'errors'> & {
+    readonly query: Q;
+    /** The name of the report in the response. */
+    readonly member: string;
+    readonly schema: S;
+    readonly example: NoInfer<Static<S>>;
+    readonly responseDescription: string;
+    /** The columns of the CSV, in their order. */
+    readonly columns: readonly string[];
+    readonly exampleRow: CsvRow;
+    readonly run: (source: SumsSource, query: Values<Q>) => Promise<ReportResult<S>>;
+  },
+): Operation<Id> {
+  const { member, schema, example, columns, exampleRow, run, responseDescription } = definition;
+  const common = { ...definition, scopes: ['read_reports'], tag: 'Reports', errors: [] } as const;
+  const query = { ...definition.query, format };
+  const readQuery = queryReader(query, 'invalid-query');
+  return {
+    ...routeOf(common, 'GET'),
+    query: Object.keys(query),
+    async handle(requestContext) {
+      const { ctx, storage, caller, request } = requestContext;
+      const { store } = caller;
+      const now = ctx.clock.now();
+      const queried = readQuery(requestContext, { store, now });
+      // The type of the fields without `format`, which no report has.
+      const values = queried as unknown as Values<Q> & { readonly format?: (typeof formats)[number] };
+      const made = await run({ storage, store, now }, values);
+      const isCsv = values.format ? values.format === 'csv' : prefersCsv(request.headers.accept);
+      if (!isCsv) return responseOf(200, { body: { [member]: made.report }, headers: { vary: 'Accept' } });
+      return {
+        status: 200,
+        headers: {
+          'content-type': 'text/csv; charset=utf-8; header=present',
+          'content-disposition': `attachment; filename="${made.name}.csv"`,
+          'cache-control': 'no-store',
+          vary: 'Accept',
+        },
+        body: csvOf(columns, made.rows),
+      };
+    },
+    documentation: {
+      ...commonDocumentation(common),
+      query,
+      response: {
+        status: 200,
+        description: responseDescription,
+        headers: [],
+        content: { members: { [member]: schema }, example: { [member]: example } },
+        alternative: { type: 'text/csv', example: csvOf(columns, [exampleRow]) },
+      },
+    },
+  };
+}
+
+/** Whether `Accept` prefers CSV to JSON (RFC 9110, 12.5.1). */
+export function prefersCsv(accept: string | undefined): boolean {
+  if (accept === undefined || accept.length > 1_000) return false;
+  const ranges = accept.split(',').map((range) => {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    const quality = parameters.find((parameter) => parameter.startsWith('q='));
+    const value = quality === undefined ? 1 : Number(quality.slice(2));
+    return { type, quality: Number.isNaN(value) ? 0 : value };
+  });
+  const qualityOf = (type: string): number => {
+    const names = [type, `${type.split('/', 1)[0]}/*`, '*/*'];
+    for (const name of names) {
+      const range = ranges.find((one) => one.type === name);
+      if (range) return range.quality;
+    }
+    return 0;
+  };
+  return qualityOf('text/csv') > qualityOf('application/json');
+}

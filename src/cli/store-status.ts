@@ -1,0 +1,76 @@
+/** `largesse store status` */
+
+import type { Command } from 'commander';
+import { readConfig } from '../config.ts';
+import { openDatabase } from '../database.ts';
+import { formatInstantOrNull } from '../domain/day.ts';
+import type { Retention } from '../retention.ts';
+import { requireStore } from '../service/store.ts';
+import { listStoredKinds, type StoredKindName } from '../storage/store-size.ts';
+import { printJson, printTable } from './output.ts';
+import { readDomain } from './read.ts';
+
+const hourMs = 60 * 60 * 1_000;
+
+export function addStoreStatusCommand(store: Command): void {
+  store
+    .command('status')
+    .description('show how many rows of each kind a store has, their size, and how long they are kept')
+    .argument('<domain>', 'such as flowers.example', readDomain)
+    .option('--json', 'print JSON')
+    .action(async (domain: string, { json }: { readonly json?: boolean }) => {
+      const config = readConfig();
+      await using database = await openDatabase(config, { prepare: false });
+      const kinds = await database.storage.read(function* () {
+        const { store: found } = yield* requireStore(domain);
+        return yield* listStoredKinds(found.id);
+      });
+      const rows = kinds.map(({ kind, rows: count, isMinimum, bytes, oldestAt }) => ({
+        kind,
+        rows: count,
+        at_least: isMinimum,
+        bytes,
+        oldest: formatInstantOrNull(oldestAt),
+        retention: retentionOf(kind, config.retention),
+      }));
+      if (json) printJson(rows);
+      else
+        printTable(
+          rows.map(({ kind, at_least: isMinimum, rows: count, ...others }) => ({
+            kind,
+            rows: isMinimum ? `${count} or more` : String(count),
+            ...others,
+          })),
+          { none: '' },
+        );
+    });
+}
+
+/** How long rows of a kind are kept, as a text. */
+function retentionOf(kind: StoredKindName, retention: Retention): string {
+  switch (kind) {
+    case 'events':
+      return shown(retention.eventsMs);
+    case 'emails':
+      return shown(retention.emailsMs);
+    case 'webhook_deliveries':
+      return shown(retention.deliveriesMs);
+    case 'idempotency_records':
+      return shown(retention.idempotencyMs);
+    case 'failed_lookups':
+      return shown(retention.lookupsMs);
+    case 'gift_cards':
+    case 'codes':
+    case 'transfers':
+    case 'changes':
+    case 'holds':
+    case 'customers':
+      return shown(null);
+  }
+}
+
+function shown(periodMs: number | null): string {
+  if (periodMs === null) return 'forever';
+  const hours = periodMs / hourMs;
+  return hours >= 48 && hours % 24 === 0 ? `${hours / 24} days` : `${hours} hours`;
+}

@@ -1,0 +1,10 @@
+/** How long old rows are stored. */
+
+/** How long rows are stored after they are no longer needed (ms); null: forever. */
+export type Retention = {
+  readonly eventsMs: number | null;
+  readonly emailsMs: number | null;
+  readonly deliveriesMs: number;
+  readonly idempotencyMs: number;
+  readonly lookupsMs: number;
+};

@@ -1,0 +1,417 @@
+/**
+ * Sums the books of a store: closed days in small transactions, and the days after them for a report.
+ *
+ * A transfer belongs to the day of its `created_at`, unless it was committed after the closing of that day began. Then
+ * it belongs to the first day whose closing had not begun. A trigger records such *late* entries.
+ */
+
+import type { Context } from '../context.ts';
+import {
+  dayAfter,
+  firstDay,
+  placeWhere,
+  Sums,
+  transitionsOf,
+  type SummedCard,
+  type SummedTransfer,
+  type BooksDay,
+  type Terms,
+} from '../domain/books.ts';
+import { dayOf } from '../domain/day.ts';
+import type { Store } from '../domain/store.ts';
+import {
+  addSums,
+  advanceClosing,
+  assignLateEntries,
+  claimClosing,
+  findCardTerms,
+  findFirstInstant,
+  findLastClosings,
+  insertClosing,
+  listCardsDisabled,
+  listCardsWithExpiry,
+  listCardEntries,
+  listClosedDays,
+  listLateEntries,
+  listMonths,
+  listTransfersBetween,
+  mergeAges,
+  idSkewMaxMs,
+  type CardTerms,
+  type ClosingDay,
+  type LateEntry,
+  type ReadTransfer,
+} from '../storage/books.ts';
+import { listCardsWithChanges, listTermsChanges, type TermsChange } from '../storage/card-terms.ts';
+import { idsAt } from '../random.ts';
+import type { Script } from '../storage/sql.ts';
+
+/** How long after its end a day is closed. */
+const closingDelayMs = 10 * 60_000;
+
+/** Consecutive days that are summed. */
+export type Period = {
+  readonly days: readonly BooksDay[];
+  /** The day before them; null: they are the first days of the books. */
+  readonly before: BooksDay | null;
+  /** The place of the first day to which late entries are added that no day contains yet; none if it is not a place. */
+  readonly openFrom: number;
+};
+
+type Months = readonly { readonly month: string; readonly fromAt: number }[];
+
+/** What the sums of a period depend on. */
+export type Books = { readonly store: Store; readonly period: Period; readonly months: Months };
+
+/** The place of an entry in the days of a period and when it counts; place -1: before them; null: after them. */
+function placeOf(
+  { days, before, openFrom }: Period,
+  { createdAt, late }: { readonly createdAt: number; readonly late: { readonly day: string | null } | null },
+): { readonly place: number; readonly at: number } | null {
+  let place: number;
+  if (late === null) {
+    if (before && createdAt < before.untilAt) return { place: -1, at: createdAt };
+    place = placeWhere(days, ({ untilAt }) => untilAt > createdAt);
+  } else if (late.day === null) {
+    place = Math.max(
+      openFrom,
+      placeWhere(days, ({ untilAt }) => untilAt > createdAt),
+    );
+  } else {
+    const { day } = late;
+    if (before && day <= before.day) return { place: -1, at: createdAt };
+    place = placeWhere(days, (one) => one.day >= day);
+    if (days[place]?.day !== day) return null;
+  }
+  const found = days[place];
+  return found ? { place, at: Math.max(createdAt, found.fromAt) } : null;
+}
+
+function monthOf({ store, months }: Pick<Books, 'store' | 'months'>, instant: number): string {
+  const found = months.findLast(({ fromAt }) => fromAt <= instant) ?? months[0];
+  return found?.month ?? dayOf(instant, store.timeZone).slice(0, 7);
+}
+
+/** @param changes the latest first. */
+function summedCardOf(books: Books, card: CardTerms, changes: readonly TermsChange[]): SummedCard {
+  const terms: Terms[] = [];
+  let { expiresOn, disabledAt } = card;
+  for (const change of changes) {
+    const placed = placeOf(books.period, change);
+    const since = placed?.at ?? Number.POSITIVE_INFINITY;
+    // A change before the period is in effect during all of it.
+    if (placed && placed.place < 0) break;
+    terms.unshift({ since, expiresOn, disabledAt });
+    if (change.expiresOn !== undefined) ({ expiresOn } = change);
+    if (change.disabledAt !== undefined) ({ disabledAt } = change);
+  }
+  terms.unshift({ since: Number.NEGATIVE_INFINITY, expiresOn, disabledAt });
+  return { terms, vat: card.vat, issued: monthOf(books, card.issuedAt) };
+}
+
+function* withChanges(books: Books, cardId: number, card: CardTerms): Script<SummedCard> {
+  const changes = card.isChanged ? yield* listTermsChanges({ storeId: books.store.id, cardId }) : [];
+  return summedCardOf(books, card, changes);
+}
+
+/** The card; undefined if there is none. */
+export function* loadSummedCard(books: Books, cardId: number): Script<SummedCard | undefined> {
+  const found = yield* findCardTerms({ storeId: books.store.id, cardId });
+  return found && (yield* withChanges(books, cardId, found));
+}
+
+type Late = { readonly day: string | null } | null;
+
+function summedTransferOf(
+  period: Period,
+  transfer: Omit<ReadTransfer, 'card'>,
+  late: Late,
+): SummedTransfer | undefined {
+  const placed = placeOf(period, { createdAt: transfer.createdAt, late });
+  return placed ? { ...transfer, ...placed } : undefined;
+}
+
+function* addTransfer(books: Books, sums: Sums, transfer: ReadTransfer, late: Late): Script<void> {
+  const summed = summedTransferOf(books.period, transfer, late);
+  if (!summed || summed.place < 0) return;
+  sums.addTransfer(yield* withChanges(books, transfer.cardId, transfer.card), summed);
+}
+
+/** Adds the transfers of the period that are not late, after an id. @returns the last id; undefined if there are no more. */
+export function* sumTransfers(
+  books: Books,
+  sums: Sums,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Script<number | undefined> {
+  const { store, period } = books;
+  const [fromAt, untilAt] = [period.days.at(0)?.fromAt ?? 0, period.days.at(-1)?.untilAt ?? 0];
+  const transfers = yield* listTransfersBetween(store, { after, fromAt, untilAt, limit });
+  for (const transfer of transfers) yield* addTransfer(books, sums, transfer, null);
+  return transfers.length < limit ? undefined : transfers.at(-1)?.id;
+}
+
+/** Adds the late transfers of a day, or those that no day contains. @returns as `sumTransfers`. */
+export function* sumLateTransfers(
+  books: Books,
+  sums: Sums,
+  { day, after, limit }: { readonly day: string | null; readonly after: number; readonly limit: number },
+): Script<number | undefined> {
+  const entries = yield* listLateEntries(books.store, { day, after, limit });
+  for (const late of entries) if (late.transfer) yield* addTransfer(books, sums, late.transfer, late);
+  return entries.length < limit ? undefined : entries.at(-1)?.id;
+}
+
+/** Adds the moves between buckets of cards. */
+export function* sumMoves(books: Books, sums: Sums, cardIds: readonly number[]): Script<void> {
+  const { store, period } = books;
+  for (const cardId of cardIds) {
+    const card = yield* loadSummedCard(books, cardId);
+    if (!card) continue;
+    const chain = yield* listCardEntries(store, cardId);
+    const transfers = chain.flatMap((transfer) => summedTransferOf(period, transfer, transfer.late) ?? []);
+    sums.addMoves(card, transfers, transitionsOf(card, period.days, period.before));
+  }
+}
+
+/** One page of the cards that can move between buckets in a period. */
+export type CandidatePage =
+  | { readonly source: 'expiring'; readonly at: string; readonly id: number }
+  | { readonly source: 'disabled'; readonly at: number; readonly id: number }
+  | { readonly source: 'changed'; readonly id: number }
+  | { readonly source: 'late'; readonly place: number; readonly id: number };
+
+/** Cards, of which some can be in another page too, and the next page. */
+export type Candidates = {
+  readonly cards: readonly number[];
+  readonly next: CandidatePage | undefined;
+};
+
+export function firstCandidates({ days, before }: Period): CandidatePage {
+  return { source: 'expiring', at: before?.day ?? days[0]?.day ?? '', id: 0 };
+}
+
+/** Returns a page of the cards that can move between buckets in a period. */
+export function* listCandidates(
+  { store, period }: Books,
+  page: CandidatePage,
+  limit: number,
+): Script<Candidates> {
+  const { id: storeId } = store;
+  const [first, last] = [period.days.at(0), period.days.at(-1)];
+  if (!first || !last) return { cards: [], next: undefined };
+  switch (page.source) {
+    case 'expiring': {
+      const found = yield* listCardsWithExpiry(storeId, { after: page, until: last.day, limit });
+      const [end] = found.length < limit ? [] : found.slice(-1);
+      const next: CandidatePage = end
+        ? { source: 'expiring', ...end }
+        : { source: 'disabled', at: first.fromAt, id: 0 };
+      return { cards: found.map(({ id }) => id), next };
+    }
+    case 'disabled': {
+      const found = yield* listCardsDisabled(storeId, { after: page, until: last.untilAt, limit });
+      const [end] = found.length < limit ? [] : found.slice(-1);
+      const next: CandidatePage = end
+        ? { source: 'disabled', ...end }
+        : { source: 'changed', id: Math.max(0, idsAt(first.fromAt - idSkewMaxMs) - 1) };
+      return { cards: found.map(({ id }) => id), next };
+    }
+    case 'changed': {
+      const { cards, next } = yield* listCardsWithChanges(storeId, { after: page.id, limit });
+      return {
+        cards,
+        next: next === undefined ? { source: 'late', place: 0, id: 0 } : { source: 'changed', id: next },
+      };
+    }
+    case 'late': {
+      // Behind the days are the late entries that no day contains.
+      const day = period.days[page.place]?.day ?? null;
+      const found = yield* listLateEntries(store, { day, after: page.id, limit });
+      const [end] = found.length < limit ? [] : found.slice(-1);
+      const place = end ? page.place : page.place + 1;
+      const next: CandidatePage | undefined =
+        place > period.days.length ? undefined : { source: 'late', place, id: end?.id ?? 0 };
+      return { cards: found.map(({ cardId }) => cardId), next };
+    }
+  }
+}
+
+/** The last closed day, the day that is being closed, if there is one, and the start of the books. */
+export type BooksState = {
+  readonly closed: ClosingDay | null;
+  readonly closing: ClosingDay | null;
+  /** The days after the last closed one, up to the one that contains the present. */
+  readonly open: readonly BooksDay[];
+};
+
+/** @param now the end of the last open day that is needed. Undefined result: the store has no entry. */
+export function* findBooksState(store: Store, now: number): Script<BooksState | undefined> {
+  const [last, previous] = yield* findLastClosings(store.id);
+  const isClosed = last?.part === 'closed';
+  const closed = (isClosed ? last : previous) ?? null;
+  const closing = (isClosed ? null : last) ?? null;
+  const open: BooksDay[] = closing ? [closing] : [];
+  for (;;) {
+    const end = open.at(-1) ?? closed;
+    if (end && end.untilAt > now) break;
+    if (end) open.push(dayAfter(end, store.timeZone));
+    else {
+      const from = yield* findFirstInstant(store.id);
+      if (from === undefined) return undefined;
+      open.push(firstDay(from, store.timeZone));
+    }
+  }
+  return { closed, closing, open };
+}
+
+/**
+ * Begins to close the first open day, if it ended more than ten minutes ago.
+ * @returns the day that is to be summed; undefined if there is none.
+ */
+export function* beginClosing(
+  ctx: Context,
+  store: Store,
+  { isDryRun }: { readonly isDryRun: boolean },
+): Script<ClosingDay | undefined> {
+  const now = ctx.clock.earliest() - closingDelayMs;
+  const [last] = yield* findLastClosings(store.id);
+  if (last && last.part !== 'closed') return last;
+  const from = last ? undefined : yield* findFirstInstant(store.id);
+  if (!last && from === undefined) return undefined;
+  const day = last ? dayAfter(last, store.timeZone) : firstDay(from ?? 0, store.timeZone);
+  if (day.untilAt > now) return undefined;
+  if (!isDryRun) yield* insertClosing(store.id, day);
+  return { ...day, part: 'late', doneId: 0 };
+}
+
+/** The books of a day that is being closed. */
+export function* loadClosing(store: Store, day: string): Script<Books | undefined> {
+  const [closing, before] = yield* findLastClosings(store.id);
+  if (closing?.day !== day || closing.part === 'closed') return undefined;
+  const period: Period = { days: [closing], before: before ?? null, openFrom: 1 };
+  return { store, period, months: yield* listMonths(store.id) };
+}
+
+/**
+ * Sums the next rows of a day that is being closed, in one transaction with its progress.
+ * @param candidates the cards that can move between buckets in the day, in order.
+ * @returns what is summed next.
+ */
+export function* closeStep(
+  ctx: Context,
+  books: Books,
+  { candidates, limit }: { readonly candidates: readonly number[]; readonly limit: number },
+): Script<Pick<ClosingDay, 'day' | 'part' | 'doneId'>> {
+  const { store, period } = books;
+  const [{ day } = { day: '' }] = period.days;
+  const closing = yield* claimClosing(store.id, day);
+  if (!closing) return { day, part: 'closed', doneId: 0 };
+  const sums = new Sums(period.days);
+  let state: Pick<ClosingDay, 'part' | 'doneId'> = closing;
+  // A day with few entries is summed at once.
+  for (let part: ClosingDay['part'] | undefined; state.part !== part && state.part !== 'closed';) {
+    ({ part } = state);
+    state = yield* sumPart(books, sums, { closing: { ...closing, ...state }, candidates, limit });
+  }
+  yield* addSums(store, { day, days: sums.days, ages: sums.ages });
+  if (state.part === 'closed') yield* mergeAges(store, { day, month: day.slice(0, 7) });
+  const closedAt = state.part === 'closed' ? ctx.clock.now() : null;
+  yield* advanceClosing(store.id, { ...state, day }, closedAt);
+  return { ...state, day };
+}
+
+/** Sums the next rows of the part that a closing has reached. @returns what is summed next. */
+function* sumPart(
+  books: Books,
+  sums: Sums,
+  {
+    closing,
+    candidates,
+    limit,
+  }: { readonly closing: ClosingDay; readonly candidates: readonly number[]; readonly limit: number },
+): Script<Pick<ClosingDay, 'part' | 'doneId'>> {
+  const { day, part, doneId, untilAt } = closing;
+  switch (part) {
+    case 'late': {
+      // All of them, before any is summed: a change of a card decides the buckets of its transfers.
+      const hasMore = yield* assignLateEntries(books.store.id, { day, untilAt, limit });
+      return { part: hasMore ? 'late' : 'late_transfers', doneId: 0 };
+    }
+    case 'late_transfers': {
+      const last = yield* sumLateTransfers(books, sums, { day, after: doneId, limit });
+      return last === undefined ? { part: 'transfers', doneId: 0 } : { part, doneId: last };
+    }
+    case 'transfers': {
+      const last = yield* sumTransfers(books, sums, { after: doneId, limit });
+      return last === undefined ? { part: 'cards', doneId: 0 } : { part, doneId: last };
+    }
+    case 'cards': {
+      const from = candidates.findIndex((id) => id > doneId);
+      const count = Math.ceil(limit / 10);
+      const cards = from < 0 ? [] : candidates.slice(from, from + count);
+      yield* sumMoves(books, sums, cards);
+      const last = cards.at(-1);
+      return last === undefined || cards.length < count
+        ? { part: 'closed', doneId: 0 }
+        : { part, doneId: last };
+    }
+    case 'closed':
+      return closing;
+  }
+}
+
+const daysInPage = 1_000;
+
+/** All closed days of a store. */
+export function* listAllClosedDays(storeId: number): Script<readonly BooksDay[]> {
+  const days: BooksDay[] = [];
+  for (let from = ''; ;) {
+    const page = yield* listClosedDays(storeId, { from, limit: daysInPage });
+    days.push(...page.filter(({ day }) => day !== from));
+    const last = page.at(-1);
+    if (!last || page.length < daysInPage) return days;
+    from = last.day;
+  }
+}
+
+/** The closed days of a month up to an instant, the last of which ends there. */
+export function* listClosedMonth(
+  storeId: number,
+  { month, until }: { readonly month: string; readonly until: number },
+): Script<readonly BooksDay[]> {
+  const days = yield* listClosedDays(storeId, { from: month, limit: 32 });
+  return days
+    .filter(({ day, fromAt }) => day.startsWith(month) && fromAt < until)
+    .map((day) => ({ ...day, untilAt: Math.min(day.untilAt, until) }));
+}
+
+/** Computes the sums of all closed days from all transfers, in one transaction. */
+export function* recompute(store: Store): Script<Sums> {
+  const days = yield* listAllClosedDays(store.id);
+  const period: Period = { days, before: null, openFrom: days.length };
+  const books: Books = { store, period, months: yield* listMonths(store.id) };
+  const sums = new Sums(days);
+  const add = function* (transfer: ReadTransfer, late: Late): Script<void> {
+    const summed = summedTransferOf(period, transfer, late);
+    if (!summed) return;
+    const card = yield* withChanges(books, transfer.cardId, transfer.card);
+    sums.addTransfer(card, summed);
+    sums.addMoves(card, [summed], transitionsOf(card, days, null));
+  };
+  const [fromAt, untilAt] = [days.at(0)?.fromAt ?? 0, days.at(-1)?.untilAt ?? 0];
+  const limit = 1_000;
+  for (let after = 0; ;) {
+    const transfers = yield* listTransfersBetween(store, { after, fromAt, untilAt, limit });
+    for (const transfer of transfers) yield* add(transfer, null);
+    if (transfers.length < limit) break;
+    after = transfers.at(-1)?.id ?? 0;
+  }
+  for (const { day } of days) {
+    for (let after: number | undefined = 0; after !== undefined;) {
+      const entries: readonly LateEntry[] = yield* listLateEntries(store, { day, after, limit });
+      for (const late of entries) if (late.transfer) yield* add(late.transfer, late);
+      after = entries.length < limit ? undefined : entries.at(-1)?.id;
+    }
+  }
+  return sums;
+}

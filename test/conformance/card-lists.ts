@@ -1,0 +1,346 @@
+/** Lists of cards: their pages under random filters and orders, compared to all cards, while cards are issued and change. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import fc from 'fast-check';
+import { detailStateOf, type DetailState } from '../../src/domain/card-detail.ts';
+import { currencyOf } from '../../src/domain/currency.ts';
+import { addDays } from '../../src/domain/day.ts';
+import { Fault } from '../../src/domain/fault.ts';
+import { lowerLetters, searchedTag } from '../../src/domain/tags.ts';
+import type { Store } from '../../src/domain/store.ts';
+import { issue, update } from '../../src/service/card.ts';
+import {
+  countCards,
+  listCards,
+  showCardDetails,
+  type CardListPage,
+  type RowsMax,
+} from '../../src/service/card-list.ts';
+import { createStore } from '../../src/service/store.ts';
+import type { CardFilter, CardPosition, CardSort, DetailedCard } from '../../src/storage/card-list.ts';
+import { findCustomerByEmail } from '../../src/storage/customer.ts';
+import { listStores } from '../../src/storage/store.ts';
+import { execute, sql } from '../../src/storage/sql.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import type { StorageFactory } from '../support/database.ts';
+import { fillOldDatabase } from '../support/before-chains.ts';
+import {
+  email,
+  issueCommand,
+  manualClock,
+  money,
+  newStore,
+  testContext,
+  updateCommand,
+  type TestContext,
+} from '../support/fixtures.ts';
+import { anyCard } from '../support/list-statements.ts';
+import { openStore } from '../support/open-store.ts';
+import { seeded } from '../support/seeded.ts';
+
+const seed = Number(process.env['LIST_SEED'] ?? Date.now() % 2 ** 31);
+
+const today = '2026-03-15';
+const people = ['ann@example.com', 'bea@example.com', 'cem@example.com'] as const;
+const notes = [null, 'Sold at the COUNTER', 'counter 2', '100 % off_', 'Größe'] as const;
+const tagLists = [null, '\nVIP\n', '\nspring\nvip 2\n', '\nÄ\nVip\n'] as const;
+
+type Books = { readonly storage: Storage; readonly ctx: TestContext; readonly store: Store };
+
+/** All cards of the store, each read alone. */
+async function readAll(
+  { storage, ctx, store }: Books,
+  ids: readonly number[],
+): Promise<readonly DetailedCard[]> {
+  const cards: DetailedCard[] = [];
+  for (const cardId of ids)
+    cards.push(await storage.read(() => showCardDetails(ctx, { storeId: store.id, cardId })));
+  return cards;
+}
+
+/** What the filter says, without SQL. */
+function meets({ card, emailStatus }: DetailedCard, filter: CardFilter): boolean {
+  const within = <T extends string | number | bigint>(
+    value: T | null,
+    range: { readonly min: T; readonly max: T } | null,
+  ): boolean => range === null || (value !== null && value >= range.min && value <= range.max);
+  return (
+    (filter.state === null || detailStateOf(card, { today, emailStatus }) === filter.state) &&
+    (filter.emailStatus === null || emailStatus === filter.emailStatus) &&
+    (filter.customerId === null ||
+      card.customer?.id === filter.customerId ||
+      card.recipient?.id === filter.customerId) &&
+    within(card.createdAt, filter.createdAt) &&
+    within(card.disabledAt, filter.disabledAt) &&
+    within(card.expiresOn, filter.expiresOn) &&
+    within(card.balance.minor, filter.balance) &&
+    (filter.orderId === null || card.orderId === filter.orderId) &&
+    (filter.lastCharacters === null || card.lastCharacters === filter.lastCharacters) &&
+    (filter.note === null || lowerLetters(card.note ?? '').includes(filter.note)) &&
+    (filter.tag === null || lowerLetters(card.tags ?? '').includes(filter.tag))
+  );
+}
+
+function compare<T>(left: T, right: T): number {
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+}
+
+/** The ids of the cards in the order of the sort. */
+function sortedIds(cards: readonly DetailedCard[], { by, isDescending }: CardSort): readonly number[] {
+  const direction = isDescending ? -1 : 1;
+  return cards
+    .map(({ card }) => card)
+    .toSorted((left, right) => {
+      const key = (): number => {
+        if (by === 'balance') return compare(left.balance.minor, right.balance.minor);
+        if (by === 'created_at') return 0;
+        const never = compare(left.expiresOn === null, right.expiresOn === null) * direction;
+        return never === 0 ? compare(left.expiresOn ?? '', right.expiresOn ?? '') : never;
+      };
+      const compared = key();
+      return direction * (compared === 0 ? compare(left.id, right.id) : compared);
+    })
+    .map(({ id }) => id);
+}
+
+/** All pages of a list. @param between runs after each page. */
+async function listAll(
+  { storage, ctx, store }: Books,
+  { filter, sort, limit }: { readonly filter: CardFilter; readonly sort: CardSort; readonly limit: number },
+  rowsMax: RowsMax,
+  between: () => Promise<void>,
+): Promise<readonly DetailedCard[]> {
+  const cards: DetailedCard[] = [];
+  let after: CardPosition | null = null;
+  for (let pages = 0; pages < 2_000; pages += 1) {
+    const position: CardPosition | null = after;
+    const page: CardListPage = await storage.read(() =>
+      listCards(ctx, { store, filter, sort, after: position, limit }, rowsMax),
+    );
+    assert.ok(page.cards.length <= limit);
+    cards.push(...page.cards);
+    if (page.next === null) return cards;
+    after = page.next;
+    await between();
+  }
+  return assert.fail('the list does not end');
+}
+
+/** Cards of all kinds, two thirds of them with emails. */
+async function fill(books: Books, count: number, random: () => number): Promise<number[]> {
+  const { storage, ctx, store } = books;
+  const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
+  const ids: number[] = [];
+  for (let at = 0; at < count; at += 1) {
+    const person = pick([null, ...people]);
+    const recipient = pick([null, ...people]);
+    const isEmailed = random() < 0.6 && (person !== null || recipient !== null);
+    const { card } = await storage.write(() =>
+      issue(ctx, {
+        ...issueCommand(store, {
+          value: money(pick(['1', '5', '10', '10.01', '25'])),
+          customer: person && email(person),
+          recipient: recipient && email(recipient),
+          note: pick(notes),
+          tags: pick(tagLists),
+          expiresOn: pick([null, today, addDays(today, 1), addDays(today, 400)]),
+          senderName: pick([null, 'Ada']),
+        }),
+        ...(isEmailed && { emails: { sendAt: pick([null, ctx.clock.now() + 3_600_000]) } }),
+      }),
+    );
+    ids.push(card.id);
+    const change = Math.floor(random() * 8);
+    if (change === 0)
+      await storage.write(() => update(ctx, updateCommand(store, card.id, { disable: true })));
+    if (change === 1)
+      await storage.write(() => update(ctx, updateCommand(store, card.id, { balance: money('0') })));
+    if (change === 2)
+      await storage.write(() =>
+        update(ctx, updateCommand(store, card.id, { expiresOn: addDays(today, -1) })),
+      );
+    if (change === 3)
+      await storage.write(() =>
+        execute(sql`update gift_cards set order_id = 77 where store_id = ${store.id} and id = ${card.id}`),
+      );
+    if (isEmailed && change >= 5) {
+      const state = pick(['bounced', 'dead', 'sent']);
+      await storage.write(() =>
+        execute(sql`
+          update email_deliveries set state = ${state}, next_at = null, code = null, ended_at = ${ctx.clock.now()}
+          where store_id = ${store.id} and card_id = ${card.id} and kind = 'gift_card'`),
+      );
+    }
+    if (random() < 0.2) ctx.clock.advance(1_000);
+  }
+  return ids;
+}
+
+export function testCardLists(factory: StorageFactory): void {
+  test('lists under random filters and orders have exactly the cards that meet the filters', async (t) => {
+    t.diagnostic(`seed ${seed} (LIST_SEED)`);
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const random = seeded(seed);
+    const other = await storage.write(() =>
+      createStore(ctx, newStore({ domain: 'books.example', currency: currencyOf('USD') })),
+    );
+    const startedAt = ctx.clock.now();
+    await fill({ storage, ctx, store: other }, 20, random);
+    const ids = await fill(opened, 80, random);
+    const lastCharacters = (await readAll(opened, ids))[7]?.card.lastCharacters ?? '';
+    const customers = await Promise.all(
+      people.map(async (person) => {
+        const found = await storage.read(() => findCustomerByEmail(store.id, email(person)));
+        return found?.id ?? 0;
+      }),
+    );
+    const range = <T>(values: fc.Arbitrary<T>) =>
+      fc
+        .tuple(values, values)
+        .map(([one, two]) => (one <= two ? { min: one, max: two } : { min: two, max: one }));
+    const instants = range(fc.integer({ min: -1, max: 40 }).map((minutes) => startedAt + minutes * 60_000));
+    const rarely = <T>(values: fc.Arbitrary<T>) => fc.option(values, { freq: 2, nil: null });
+    const filters: fc.Arbitrary<CardFilter> = fc.record({
+      state: rarely(fc.constantFrom<DetailState>('active', 'scheduled', 'empty', 'expired', 'disabled')),
+      emailStatus: rarely(fc.constantFrom<'bounced' | 'dead'>('bounced', 'dead')),
+      customerId: rarely(fc.constantFrom(...customers, 0)),
+      createdAt: rarely(instants),
+      disabledAt: rarely(instants),
+      expiresOn: rarely(range(fc.integer({ min: -2, max: 401 }).map((days) => addDays(today, days)))),
+      balance: rarely(range(fc.constantFrom(0n, 100n, 1_000n, 1_001n, 9_999n))),
+      orderId: rarely(fc.constantFrom(77, 78)),
+      lastCharacters: rarely(fc.constantFrom(lastCharacters)),
+      note: rarely(fc.constantFrom('counter', '%', '_', 'Größe', 'größe')),
+      tag: rarely(fc.constantFrom('vip', 'VIP 2', 'ä', 'Ä').map(searchedTag)),
+    });
+    const few = filters.map((filter) => {
+      // Most conditions are left out, so that some cards meet the others.
+      const names = Object.keys(filter) as (keyof CardFilter)[];
+      const kept = names.filter(() => random() < 0.3);
+      return { ...anyCard, ...Object.fromEntries(kept.map((name) => [name, filter[name]])) };
+    });
+    const sorts = fc.record({
+      by: fc.constantFrom<CardSort['by']>('created_at', 'balance', 'expires_on'),
+      isDescending: fc.boolean(),
+    });
+    const large = { found: 2_000, walk: 10_000, slowWalk: 2_500 };
+    // Every path is bounded by the number of rows that it reads; small numbers give short and empty pages.
+    const limits = fc.constantFrom<RowsMax>(
+      large,
+      { found: 6, walk: 7, slowWalk: 3 },
+      { found: 0, walk: 9, slowWalk: 4 },
+    );
+    const known = [...(await readAll(opened, ids))];
+    let matched = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        few, sorts, fc.integer({ min: 1, max: 50 }), limits, fc.boolean(),
+        async (filter, sort, limit, small, areIssued) => {
+          const before = known.map(({ card }) => card.id);
+          let issuedNow = 0;
+          const rowsMax = sort.by === 'balance' ? { ...small, walk: large.walk } : small;
+          const listed = await listAll(opened, { filter, sort, limit }, rowsMax, async () => {
+            if (!areIssued || issuedNow === 3) return;
+            issuedNow += 1;
+            const issued = await fill(opened, 1, random);
+            known.push(...(await readAll(opened, issued)));
+            await fill({ storage, ctx, store: other }, 1, random);
+          });
+          const listedIds = listed.map(({ card }) => card.id);
+          const expected = known.filter((card) => meets(card, filter));
+          assert.equal(new Set(listedIds).size, listedIds.length, 'a card is on two pages');
+          assert.ok(listed.every((card) => card.card.storeId === store.id && meets(card, filter)));
+          const present = areIssued ? before : known.map(({ card }) => card.id);
+          const sorted = sortedIds(expected, sort);
+          assert.deepEqual(
+            listedIds.filter((id) => present.includes(id)),
+            sorted.filter((id) => present.includes(id)),
+          );
+          assert.deepEqual(listedIds, sorted.filter((id) => listedIds.includes(id)));
+          matched += listed.length;
+          const count = await storage.read(() => countCards(ctx, { store, filter }, small));
+          if (count.isExact) assert.equal(count.count, expected.length);
+          else assert.ok(count.count <= expected.length && known.length > small.slowWalk);
+        },
+      ),
+      { seed, numRuns: 80 },
+    ); // prettier-ignore
+    assert.ok(matched > 100, `the filters found only ${matched} cards`);
+  });
+
+  test('the cards of a database of an earlier version are listed, without names and tags', async () => {
+    await using database = await factory.createDatabase();
+    const old = await fillOldDatabase(factory, database);
+    const storage = database.open();
+    await storage.migrate(factory.migrations);
+    const ctx = testContext({ masters: old.masters, clock: manualClock(Date.UTC(2026, 10, 22, 14)) });
+    const [first] = await storage.read(listStores);
+    assert.ok(first);
+    const { store } = first;
+    const rows = old.rows('gift_cards').filter((row) => row['store_id'] === store.id);
+    assert.ok(rows.length > 2);
+    for (const by of ['created_at', 'expires_on', 'balance'] as const) {
+      const sort = { by, isDescending: false };
+      const rowsMax = { found: 0, walk: 10_000, slowWalk: 2 };
+      const cards = await listAll(
+        { storage, ctx, store },
+        { filter: anyCard, sort, limit: 2 },
+        rowsMax,
+        async () => {},
+      );
+      assert.deepEqual(
+        cards.map(({ card }) => card.id).toSorted((left, right) => left - right),
+        rows.map((row) => Number(row['id'])).toSorted((left, right) => left - right),
+      );
+      for (const { card } of cards)
+        assert.deepEqual([card.senderName, card.recipientName, card.tags], [null, null, null]);
+    }
+  });
+
+  test('a sort by balance is rejected if too many cards would have to be sorted', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const at = ctx.clock.now();
+    for (let count = 0; count < 4; count += 1) await opened.issue();
+    ctx.clock.advance(3 * 3_600_000);
+    for (let count = 0; count < 3; count += 1) await opened.issue();
+    const rowsMax = { found: 2, walk: 4, slowWalk: 4 };
+    const list = (filter: CardFilter) =>
+      storage.read(() =>
+        listCards(
+          ctx,
+          { store, filter, sort: { by: 'balance', isDescending: true }, after: null, limit: 9 },
+          rowsMax,
+        ),
+      );
+    await assert.rejects(list(anyCard), (error) => error instanceof Fault && error.code === 'invalid-query');
+    const first = await list({ ...anyCard, createdAt: { min: at, max: at } });
+    assert.equal(first.cards.length, 4);
+  });
+
+  test('a page has an end and a next page, even if none of its cards meet the filter', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const { card } = await opened.issue({ note: 'found' });
+    for (let count = 0; count < 9; count += 1) await opened.issue();
+    const rowsMax = { found: 0, walk: 4, slowWalk: 4 };
+    const sort = { by: 'created_at', isDescending: true } as const;
+    const filter = { ...anyCard, note: 'found' };
+    const pages: number[][] = [];
+    let after: CardPosition | null = null;
+    do {
+      const position: CardPosition | null = after;
+      const page: CardListPage = await storage.read(() =>
+        listCards(ctx, { store, filter, sort, after: position, limit: 9 }, rowsMax),
+      );
+      pages.push(page.cards.map((found) => found.card.id));
+      after = page.next;
+    } while (after !== null);
+    assert.deepEqual(pages, [[], [], [card.id]]);
+    const count = await storage.read(() => countCards(ctx, { store, filter }, rowsMax));
+    assert.deepEqual(count, { count: 0, isExact: false });
+  });
+}

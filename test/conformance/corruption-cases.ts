@@ -1,0 +1,255 @@
+/** What `verify` must report for each column of each table, or why it cannot. A new column needs a line here. */
+
+/** How a changed value of a column is found. */
+export type Decision =
+  | {
+      /** A problem that `verify` reports. */
+      readonly finds: RegExp;
+      /** False: the problem names the store or no store, but not the card. */
+      readonly namesCard?: false;
+      /** Whether null is an erased text, which is accepted. */
+      readonly isErasable?: true;
+      /** The value instead of null. Default: a null is not replaced. */
+      readonly insteadOfNull?: string | bigint | Uint8Array;
+      /** The value instead of another one. Default: the next integer, or another first letter or byte. */
+      readonly changed?: string | bigint | Uint8Array;
+    }
+  /** Only someone who kept a checkpoint of an earlier time notices it. */
+  | { readonly checkpoint: string }
+  /** It is not verified, for this reason. */
+  | { readonly unverified: string };
+
+export type TableCase = {
+  /** The column with the id of the card. */
+  readonly card: string;
+  /** The columns that a duplicate of a row must change. */
+  readonly key: readonly string[];
+  /** The problem of a deleted row. */
+  readonly deleted: RegExp;
+  /** The problem of a duplicated row, or why it is not a problem. */
+  readonly duplicated: RegExp | { readonly unverified: string };
+  readonly columns: Readonly<Record<string, Decision>>;
+};
+
+const bytes = (length: number, fill = 7): Uint8Array => new Uint8Array(length).fill(fill);
+const hash = /^the hash of transfer \d+ does not match its content$/;
+const ofRecord = /^event \d+ has a record that differs from the card's$/;
+const noStore = /: has rows of this store, but there is no such store$/;
+const ofChange = /^the hash of change \d+ does not match its content$/;
+const lastChange = /^has another last change than the end of its chain$/;
+const unchangedName =
+  'The change of a name or tag is compared with the card. One that never changed is not repeated anywhere.';
+const orderOfCommits = 'It is the order of the commits on this server, and is not copied.';
+const ofHold = /^has holds that differ from their events$/;
+
+export const tables: Readonly<Record<string, TableCase>> = {
+  transfers: {
+    card: 'card_id',
+    key: ['id'],
+    deleted: /^has another last transfer than|^transfer \d+ has the sequence number/,
+    duplicated: /^transfer \d+ is not part of its chain$/,
+    columns: {
+      store_id: { finds: /^transfers: has rows of this store/, namesCard: false },
+      id: { finds: /^has another last transfer than the end of its chain$/ },
+      card_id: { finds: /^transfer \d+ is a transfer of another card$|is not part of its chain$/ },
+      sequence: { finds: /^transfer \d+ has the sequence number/ },
+      previous_id: { finds: hash, insteadOfNull: 1n },
+      kind: { finds: hash, changed: 'credit' },
+      amount: { finds: /^transfer \d+ has a balance that is not the sum up to it$/ },
+      currency: { finds: /^transfer \d+ is in another currency$/, changed: 'EUR' },
+      debit_account: { finds: hash, changed: 'promotions' },
+      credit_account: { finds: hash, changed: 'breakage' },
+      balance_after: { finds: /^transfer \d+ has a balance that is not the sum up to it$/ },
+      actor: { finds: hash },
+      reference: { finds: /^the reference or note of transfer \d+ was changed$/, insteadOfNull: 'x' },
+      note: { finds: /^the reference or note of transfer \d+ was changed$/, insteadOfNull: 'x' },
+      order_id: { finds: hash, insteadOfNull: 7n },
+      hold_id: { finds: hash, insteadOfNull: 7n },
+      reverses: { finds: hash, insteadOfNull: 7n },
+      created_at: { finds: hash },
+      salt: { finds: hash, insteadOfNull: bytes(16) },
+      issued_expires_on: { finds: hash, insteadOfNull: '2030-01-01' },
+      issued_vat: { finds: hash, insteadOfNull: 'multi_purpose' },
+      text_salt: { finds: /^the reference or note of transfer \d+ was changed$/, insteadOfNull: bytes(16) },
+      text_digest: { finds: hash, insteadOfNull: bytes(32) },
+      hash: { finds: hash },
+      transaction_id: { unverified: orderOfCommits },
+    },
+  },
+  gift_cards: {
+    card: 'id',
+    key: ['id'],
+    deleted: /^has (?:transfers|events), but the card does not exist$/,
+    duplicated: /^transfer \d+ is a transfer of another card$/,
+    columns: {
+      store_id: { finds: /^gift_cards: has rows of this store/, namesCard: false },
+      id: { finds: /^has events, but the card does not exist$/ },
+      version: { finds: /^has no event of version \d+$/ },
+      currency: { finds: /^is in another currency$/, changed: 'EUR' },
+      initial_value: { finds: /^was not issued for its initial value$/ },
+      balance: { finds: /^has a balance that is not the sum of its transfers$/ },
+      held: { finds: /^has a held amount that is not the sum of its open holds$/ },
+      last_characters: { finds: ofRecord },
+      code_lookup: {
+        finds: /^refers to a code that does not exist$|^has several codes and refers to none$/,
+        insteadOfNull: 7n,
+      },
+      customer_id: { finds: /^names a customer that does not exist$|record that differs/, insteadOfNull: 7n },
+      recipient_id: {
+        finds: /^names a recipient that does not exist$|record that differs/,
+        insteadOfNull: 7n,
+      },
+      note: { finds: ofRecord, insteadOfNull: 'x' },
+      message: { finds: ofRecord, insteadOfNull: 'x' },
+      expires_on: { finds: ofRecord, insteadOfNull: '2030-01-01' },
+      disabled_at: { finds: ofRecord, insteadOfNull: 1_800_000_000_000n, changed: 1_800_000_000_000n },
+      created_at: { finds: /^was not created at the time of its first transfer$/ },
+      line_item_id: { finds: ofRecord, insteadOfNull: 7n },
+      order_id: { finds: ofRecord, insteadOfNull: 7n },
+      user_id: { finds: ofRecord, insteadOfNull: 7n },
+      api_client_id: { finds: ofRecord, insteadOfNull: 7n },
+      vat: { finds: /^was not issued with its VAT$/, insteadOfNull: 'multi_purpose' },
+      last_transfer_id: { finds: /^has another last transfer than the end of its chain$/ },
+      chain_length: { finds: /^has another last transfer than the end of its chain$/ },
+      chain_hash: { finds: /^has another last transfer than the end of its chain$/ },
+      sender_name: { unverified: unchangedName },
+      recipient_name: { unverified: unchangedName },
+      tags: { unverified: unchangedName },
+      last_change_id: { finds: lastChange, insteadOfNull: 7n },
+      change_count: { finds: lastChange },
+      change_hash: { finds: lastChange, insteadOfNull: bytes(32) },
+      expired_event_day: {
+        finds: /^has another day than its last event gift_card.expired$/,
+        insteadOfNull: '2030-01-01',
+      },
+      expiring_soon_event_day: {
+        finds: /^has another day than its last event gift_card.expiring_soon$/,
+        insteadOfNull: '2030-01-01',
+      },
+      erased_event_version: {
+        finds: /^has erased events up to version 1000, which it never had$/,
+        insteadOfNull: 1_000n,
+      },
+    },
+  },
+  card_changes: {
+    card: 'card_id',
+    key: ['id'],
+    deleted: lastChange,
+    duplicated: /^change \d+ is not part of its chain$/,
+    columns: {
+      store_id: { finds: /^card_changes: has rows of this store/, namesCard: false },
+      id: { finds: lastChange },
+      card_id: { finds: /^change \d+ is a change of another card$/ },
+      sequence: { finds: /^change \d+ has the sequence number/ },
+      previous_id: { finds: ofChange, insteadOfNull: 7n },
+      created_at: { finds: ofChange },
+      actor: { finds: ofChange },
+      fields: { finds: ofChange },
+      texts: {
+        finds: /^the note of change \d+ was changed$|^change \d+ cannot be read$/,
+        isErasable: true,
+        changed: '{"note":["AAAA","x","y"]}',
+        insteadOfNull: '{"note":["AAAA","x","y"]}',
+      },
+      salt: { finds: ofChange, insteadOfNull: bytes(16) },
+      hash: { finds: ofChange },
+      transaction_id: { unverified: orderOfCommits },
+    },
+  },
+  holds: {
+    card: 'card_id',
+    key: ['id'],
+    deleted: ofHold,
+    duplicated: ofHold,
+    columns: {
+      store_id: { finds: noStore, namesCard: false },
+      id: { finds: ofHold },
+      card_id: { finds: ofHold },
+      status: { finds: ofHold, changed: 'captured' },
+      amount: { finds: ofHold },
+      captured: { finds: ofHold },
+      actor: { finds: ofHold },
+      reference: { finds: ofHold, insteadOfNull: 'x' },
+      note: { finds: ofHold, insteadOfNull: 'x' },
+      order_id: { finds: ofHold, insteadOfNull: 7n },
+      created_at: { finds: ofHold, changed: 1_700_000_000_000n },
+      expires_at: { finds: ofHold, changed: 1_900_000_000_000n },
+      closed_at: { finds: ofHold, changed: 1_900_000_000_000n, insteadOfNull: 1_900_000_000_000n },
+    },
+  },
+  gift_card_codes: {
+    card: 'card_id',
+    key: ['lookup'],
+    deleted: /^has no code$|^refers to a code|^has another number of codes/,
+    duplicated: /^has a code that is stored with a wrong digest$/,
+    columns: {
+      store_id: { finds: noStore, namesCard: false },
+      lookup: { finds: /^has a code that is stored with a wrong digest$/ },
+      digest: { finds: /^has a code that is stored with a wrong digest$/ },
+      card_id: {
+        finds: /^has no code$|^refers to a code that|^has another number of codes than its events$/,
+      },
+    },
+  },
+  events: {
+    card: 'subject_id',
+    key: ['id'],
+    deleted:
+      /^has no event of version|^has another number of codes|^has holds that differ|^has another day than/,
+    duplicated: {
+      unverified: 'Receivers accept an event twice, and events of one version repeat the record.',
+    },
+    columns: {
+      store_id: { finds: noStore, namesCard: false },
+      id: {
+        unverified:
+          'An id is random and only gives the order. Deliveries that refer to it are verified as references.',
+      },
+      type: { finds: /^event \d+ cannot be read$/ },
+      subject_id: { finds: /^has no event of version|^has another day than its last event/ },
+      subject_version: { finds: /^has no event of version \d+$|^event \d+ has version/ },
+      created_at: {
+        unverified: 'It is the time of a message to receivers. The time of an entry is in its chain.',
+      },
+      data: { finds: /^event \d+ cannot be read$/ },
+      transaction_id: { unverified: orderOfCommits },
+    },
+  },
+};
+
+/** Tables that are not the books: what is verified of them, and why not more. */
+export const otherTables: Readonly<Record<string, string>> = {
+  access_tokens: 'Credentials and the time of their last use. A changed hash only makes a token invalid.',
+  customers: 'An address of a card is compared with the events of the card. Missing customers are found.',
+  email_deliveries: 'A queue. Its cards must exist.',
+  email_settings: 'Settings of a store.',
+  idempotency_records:
+    'Stored responses, which expire. Each must have been sealed with a key of this database.',
+  key_checks: 'Each command compares it with the key file before it reads anything else.',
+  lookup_throttle: 'Counters of failed lookups, which expire.',
+  customer_erasures: 'The progress of erasures. Its customers must exist.',
+  customer_erasure_cards: 'Cards of unfinished erasures.',
+  erased_events: 'How far a subscriber has missed events. The cards have the versions of erased events.',
+  file_remains: 'Whether the file has to be rewritten once.',
+  store_changes: 'Settings of a store at past times, which its checks compare with the settings.',
+  stores: 'Settings of a store. Every row of another table must belong to one.',
+  webhook_attempts: 'A log of deliveries, which expires. Its deliveries must exist.',
+  webhook_deliveries: 'A queue. Its webhooks and events must exist.',
+  webhooks: 'Settings of a store.',
+  store_closings: 'Its days are compared with the sums of the transfers. `conformance/books.ts` changes it.',
+  store_days: 'Compared with the sums of the transfers. `conformance/books.ts` changes it.',
+  store_ages: 'Compared with the sums of the transfers. `conformance/books.ts` changes it.',
+  late_entries: 'The day of a late transfer changes the sums of two days, which are compared.',
+  logs: 'Compared with the entries. `conformance/log.ts` changes it.',
+  log_pages: 'Compared with the entries. `conformance/log.ts` changes it.',
+  log_subtrees: 'Compared with the entries. `conformance/log.ts` changes it.',
+  checkpoints: 'Compared with the log. `conformance/log.ts` changes it.',
+  checkpoint_keys: 'Compared with the signatures of checkpoints. `conformance/log.ts` changes it.',
+  log_cursors: 'How far entries were appended on this server. A wrong one appends what is missing.',
+  log_backfills: 'How far entries were appended again on this server.',
+  log_turn: 'A lock.',
+  heartbeat: 'The time of the last start.',
+  copies: 'The state of a copy.',
+  schema_migrations: 'Each command compares it with its migrations.',
+};
