@@ -7,7 +7,8 @@ import { recordAction, setPassword, setPin } from '../service/staff.ts';
 import { pinText } from '../service/pin.ts';
 import { endSession, listOpenSessions } from '../storage/staff-session.ts';
 import { actingAs } from './staff-pages.ts';
-import { field, shellPage } from './page.ts';
+import { field } from './form.ts';
+import { shellPage } from './page.ts';
 import {
   seeOther,
   type ConsoleResponse,
@@ -19,10 +20,12 @@ import {
 type Errors = { readonly password?: string; readonly pin?: string };
 
 async function accountPage(
-  { ctx, storage, frame }: ConsoleServices,
-  { signedIn }: StaffRequest,
+  services: ConsoleServices,
+  request: StaffRequest,
   errors: Errors,
 ): Promise<ConsoleResponse> {
+  const { ctx, storage, frame } = services;
+  const { signedIn } = request;
   const { store, member, session } = signedIn;
   const open = await storage.read(() =>
     listOpenSessions(store.id, { staffId: member.id, now: ctx.clock.latest() }),
@@ -51,7 +54,7 @@ ${field({ name: 'pin', label: 'New PIN', type: 'password', autocomplete: 'off', 
 <section class="panel flush" aria-label="Sessions"><h2>Where you are signed in</h2><table class="table"><thead><tr><th scope="col">Browser</th><th scope="col">Since</th><th scope="col"><span class="sr">Action</span></th></tr></thead><tbody>
 ${rows}</tbody></table></section>`;
   const status = errors.password === undefined && errors.pin === undefined ? 200 : 422;
-  return { status, body: shellPage(frame, signedIn, { title: 'Your account', path: '/account', body }) };
+  return { status, body: shellPage(services, request, { title: 'Your account', path: '/account', body }) };
 }
 
 export const accountRoutes: readonly StaffRoute[] = [

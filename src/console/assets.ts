@@ -1,16 +1,16 @@
 /** The files of the pages: style, fonts and icons. Their URLs contain a hash of all of them, so browsers keep them. */
 
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname } from 'node:path';
 
-const types = {
-  'largesse.css': 'text/css; charset=utf-8',
-  'fraunces.woff2': 'font/woff2',
-  'instrument-sans.woff2': 'font/woff2',
-  'mark.svg': 'image/svg+xml',
-} as const;
-
-export type AssetName = keyof typeof types;
+const types: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.woff2': 'font/woff2',
+  '.svg': 'image/svg+xml',
+  '.wasm': 'application/wasm',
+};
 
 export type Asset = { readonly type: string; readonly bytes: Buffer };
 
@@ -20,14 +20,15 @@ export type Assets = {
   readonly find: (name: string) => Asset | undefined;
 };
 
+const folder = new URL('assets/', import.meta.url);
+
 export function loadAssets(): Assets {
-  const names = Object.keys(types) as AssetName[];
-  const assets = new Map<string, Asset>(
-    names.map((name) => [
-      name,
-      { type: types[name], bytes: readFileSync(new URL(`assets/${name}`, import.meta.url)) },
-    ]),
-  );
+  const assets = new Map<string, Asset>();
+  for (const name of readdirSync(folder).toSorted()) {
+    const type = types[extname(name)];
+    // Licences are not served.
+    if (type !== undefined) assets.set(name, { type, bytes: readFileSync(new URL(name, folder)) });
+  }
   const digest = createHash('sha256');
   for (const { bytes } of assets.values()) digest.update(bytes);
   return { version: digest.digest('base64url').slice(0, 12), find: (name) => assets.get(name) };

@@ -48,7 +48,9 @@ export const auditRoutes: readonly StaffRoute[] = [
     method: 'GET',
     path: '/audit',
     access: 'readAuditLog',
-    async handle({ storage, frame }, { signedIn, query }) {
+    async handle(services, request) {
+      const { storage, frame } = services;
+      const { signedIn, query } = request;
       const { store } = signedIn;
       const asked = Number(query.get('before') ?? Number.MAX_SAFE_INTEGER);
       const before = Number.isSafeInteger(asked) && asked > 0 ? asked : Number.MAX_SAFE_INTEGER;
@@ -73,7 +75,10 @@ export const auditRoutes: readonly StaffRoute[] = [
       const body = markup`<section class="panel flush" aria-label="Audit log"><table class="table"><thead><tr><th scope="col">Time (UTC)</th><th scope="col">Who</th><th scope="col">What</th><th scope="col">Details</th></tr></thead><tbody>
 ${rows}</tbody></table></section>
 ${older}`;
-      return { status: 200, body: shellPage(frame, signedIn, { title: 'Audit log', path: '/audit', body }) };
+      return {
+        status: 200,
+        body: shellPage(services, request, { title: 'Audit log', path: '/audit', body }),
+      };
     },
   },
 ];

@@ -3,7 +3,8 @@
 import { parseNewPassword } from '../domain/staff.ts';
 import { markup } from '../markup.ts';
 import { linkTokens, openLink, useLink, type OpenLink } from '../service/staff.ts';
-import { field, gatePage } from './page.ts';
+import { field } from './form.ts';
+import { gatePage } from './page.ts';
 import type { ConsoleRequest } from './request.ts';
 import type { ConsoleResponse, ConsoleRoute, ConsoleServices } from './route.ts';
 import { startSession } from './sign-in.ts';
@@ -16,17 +17,23 @@ async function findLink(
   return token && (await storage.read(() => openLink(ctx, token)));
 }
 
-function endedPage({ frame }: ConsoleServices): ConsoleResponse {
+function endedPage(services: ConsoleServices, request: ConsoleRequest): ConsoleResponse {
+  const { frame } = services;
   const body = markup`<section class="panel stack"><p>A link works once and for seven days. An owner can send you a new one.</p>
 <p><a class="button" href="${frame.basePath}/sign-in">Sign in</a></p></section>`;
-  return { status: 404, body: gatePage(frame, { title: 'This link has ended', place: 'Largesse', body }) };
+  return {
+    status: 404,
+    body: gatePage(services, request, { title: 'This link has ended', place: 'Largesse', body }),
+  };
 }
 
 function joinPage(
-  { frame }: ConsoleServices,
+  services: ConsoleServices,
+  request: ConsoleRequest,
   { member, store }: OpenLink,
   { token, error }: { readonly token: string; readonly error?: string },
 ): ConsoleResponse {
+  const { frame } = services;
   const isNew = member.joinedAt === null;
   const body = markup`<section class="panel stack" aria-label="Password">
 <form class="stack" method="post" action="${frame.basePath}/join/${token}">
@@ -39,7 +46,7 @@ ${field({ name: 'password', label: 'New password', type: 'password', autocomplet
   const title = isNew ? `Welcome, ${member.name}` : 'New password';
   return {
     status: error === undefined ? 200 : 422,
-    body: gatePage(frame, { title, place: store.name, body }),
+    body: gatePage(services, request, { title, place: store.name, body }),
   };
 }
 
@@ -50,7 +57,9 @@ export const joinRoutes: readonly ConsoleRoute[] = [
     access: 'anyone',
     async handle(services, request) {
       const open = await findLink(services, request);
-      return open ? joinPage(services, open, { token: request.params['token'] ?? '' }) : endedPage(services);
+      return open
+        ? joinPage(services, request, open, { token: request.params['token'] ?? '' })
+        : endedPage(services, request);
     },
   },
   {
@@ -61,12 +70,12 @@ export const joinRoutes: readonly ConsoleRoute[] = [
       const { ctx, storage, passwords } = services;
       const open = await findLink(services, request);
       const token = linkTokens.parse(request.params['token'] ?? '');
-      if (!open || !token) return endedPage(services);
+      if (!open || !token) return endedPage(services, request);
       const { member, store } = open;
       const own = [member.name, member.email, store.name, store.domain];
       const password = parseNewPassword(request.form.get('password') ?? '', own);
       if (!password.ok)
-        return joinPage(services, open, {
+        return joinPage(services, request, open, {
           token: token.secret.reveal(),
           error: `The password ${password.error}.`,
         });

@@ -1,29 +1,73 @@
 /** What every page has: the head, the navigation and its landmarks. */
 
-import type { Permission } from '../domain/staff.ts';
-import { isPermitted } from '../domain/staff.ts';
+import { isPermitted, type Permission } from '../domain/staff.ts';
 import { markup, type Markup, type MarkupPart } from '../markup.ts';
-import type { SignedIn } from '../service/staff-session.ts';
+import de from './locales/de/frame.json' with { type: 'json' };
+import en from './locales/en/frame.json' with { type: 'json' };
+import es from './locales/es/frame.json' with { type: 'json' };
+import fr from './locales/fr/frame.json' with { type: 'json' };
+import type { ConsoleRequest } from './request.ts';
+import type { StaffRequest } from './route.ts';
+import type { Catalogue } from './texts.ts';
 
-/** The URL prefix of pages and the URLs of their files. */
-export type PageFrame = { readonly basePath: string; readonly styleUrl: string; readonly iconUrl: string };
+const texts: Catalogue<typeof en> = { en, de, fr, es };
 
-const mark = markup`<svg viewBox="0 0 32 32" aria-hidden="true"><rect x="2" y="5" width="28" height="22" rx="5" fill="#1f4d3f"/><path d="M19 5h4.5v22H19zM2 16.2h28v4.3H2z" fill="#fff" opacity=".22"/><path d="M21.2 18c-5-7-9-3.6-6.3-1.2 1.8 1.5 4.5 1.2 6.3 1.2 1.8 0 5 .3 6.3-1.4 2-2.6-2-6-6.3 1.4z" fill="none" stroke="#d9b061" stroke-width="1.6" stroke-linejoin="round"/></svg>`;
+/** The URL prefix of pages, and the folder of their files. */
+export type PageFrame = {
+  readonly basePath: string;
+  /** The path of a file of the pages, such as `largesse.css`. */
+  readonly assetUrl: (name: string) => string;
+};
 
-export type PageContent = { readonly title: string; readonly language: string; readonly body: MarkupPart };
+type Framed = { readonly frame: PageFrame };
 
-function document({ styleUrl, iconUrl }: PageFrame, { title, language, body }: PageContent): Markup {
+export const mark: Markup = markup`<svg viewBox="0 0 32 32" aria-hidden="true"><rect x="2" y="5" width="28" height="22" rx="5" fill="#1f4d3f"/><path d="M19 5h4.5v22H19zM2 16.2h28v4.3H2z" fill="#fff" opacity=".22"/><path d="M21.2 18c-5-7-9-3.6-6.3-1.2 1.8 1.5 4.5 1.2 6.3 1.2 1.8 0 5 .3 6.3-1.4 2-2.6-2-6-6.3 1.4z" fill="none" stroke="#d9b061" stroke-width="1.6" stroke-linejoin="round"/></svg>`;
+
+const icons = {
+  today: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M3 10.5 12 3l9 7.5V21h-6v-6H9v6H3z"/></svg>`,
+  cards: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><rect x="2.5" y="5" width="19" height="14" rx="2.5"/><path d="M15 5v14M2.5 13.5h19"/></svg>`,
+  till: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 8V4h4M16 4h4v4M20 16v4h-4M8 20H4v-4M7 12h10"/></svg>`,
+  staff: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="8" r="4"/><path d="M4 21c0-5 4-7 8-7s8 2 8 7"/></svg>`,
+  tills: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><rect x="4" y="3" width="16" height="12" rx="2"/><path d="M3 20h18M8 15v5M16 15v5"/></svg>`,
+  audit: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M6 3h9l4 4v14H6zM9 11h7M9 15h7"/></svg>`,
+  more: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 7h16M4 12h16M4 17h16"/></svg>`,
+} as const;
+
+type Document = {
+  readonly title: string;
+  readonly body: MarkupPart;
+  /** Scripts of the page, besides that of all pages. */
+  readonly scripts?: readonly string[];
+  /** Reloads the page after this many seconds: for a state that changes by itself. */
+  readonly refreshSeconds?: number;
+};
+
+/** A whole document. Pages use the functions below, which add their landmarks. */
+export function documentOf(
+  { frame: { assetUrl } }: Framed,
+  { language }: Pick<ConsoleRequest, 'language'>,
+  { title, body, scripts = [], refreshSeconds }: Document,
+): Markup {
+  const modules = ['console.js', ...scripts].map(
+    (name) => markup`<script type="module" src="${assetUrl(name)}"></script>
+`,
+  );
+  const refresh =
+    refreshSeconds === undefined
+      ? undefined
+      : markup`<meta http-equiv="refresh" content="${refreshSeconds}">
+`;
   return markup`<!doctype html>
 <html lang="${language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
-<title>${title}</title>
-<link rel="icon" href="${iconUrl}">
-<link rel="stylesheet" href="${styleUrl}">
-</head>
+${refresh}<title>${title}</title>
+<link rel="icon" href="${assetUrl('mark.svg')}">
+<link rel="stylesheet" href="${assetUrl('largesse.css')}">
+${modules}</head>
 <body>
-<a class="skip" href="#content">Skip to the content</a>
+<a class="skip" href="#content">${texts[language].skip}</a>
 ${body}
 </body>
 </html>
@@ -32,12 +76,14 @@ ${body}
 
 /** A page for people who are not signed in: one narrow column. */
 export function gatePage(
-  frame: PageFrame,
-  { title, place, body }: { readonly title: string; readonly place: string; readonly body: MarkupPart },
+  services: Framed,
+  request: Pick<ConsoleRequest, 'language'>,
+  { place, ...page }: Document & { readonly place: string },
 ): Markup {
-  return document(frame, {
+  const { title, body } = page;
+  return documentOf(services, request, {
+    ...page,
     title: `${title} · ${place}`,
-    language: 'en',
     body: markup`<main class="gate stack" id="content">
 <p class="mark">${mark}Largesse</p>
 <div class="center"><h1>${title}</h1><p class="soft">${place}</p></div>
@@ -47,72 +93,126 @@ ${body}
 }
 
 /** An entry of the navigation. */
-type Entry = { readonly path: string; readonly text: string; readonly permission: Permission | null };
+type Entry = {
+  readonly path: string;
+  readonly name: keyof typeof icons;
+  readonly permission: Permission | null;
+  /** The browser's access key of the page. */
+  readonly accessKey?: string;
+};
 
 const entries: readonly Entry[] = [
-  { path: '/staff', text: 'Staff', permission: 'manageStaff' },
-  { path: '/audit', text: 'Audit log', permission: 'readAuditLog' },
-  { path: '/account', text: 'Your account', permission: null },
+  { path: '/today', name: 'today', permission: 'readCards' },
+  { path: '/cards', name: 'cards', permission: 'readCards', accessKey: 'g' },
+  { path: '/till', name: 'till', permission: 'useTill', accessKey: 't' },
+  { path: '/tills', name: 'tills', permission: 'enrollTills' },
+  { path: '/staff', name: 'staff', permission: 'manageStaff' },
+  { path: '/audit', name: 'audit', permission: 'readAuditLog' },
 ];
+
+function entriesOf({ signedIn: { member } }: Pick<StaffRequest, 'signedIn'>): readonly Entry[] {
+  return entries.filter(({ permission }) => permission === null || isPermitted(member.role, permission));
+}
 
 /** A page for a member of staff: the navigation, and the content with its heading. */
 export function shellPage(
-  frame: PageFrame,
-  { store, member }: SignedIn,
-  { title, path, body }: { readonly title: string; readonly path: string; readonly body: MarkupPart },
+  services: Framed,
+  request: Pick<StaffRequest, 'language' | 'signedIn'>,
+  {
+    path,
+    actions,
+    heading,
+    ...page
+  }: Document & {
+    /** The page of the navigation that contains this one. */
+    readonly path: string;
+    /** Instead of the title as the heading. */
+    readonly heading?: MarkupPart;
+    /** Links and buttons after the heading. */
+    readonly actions?: MarkupPart;
+  },
 ): Markup {
-  const links = entries
-    .filter(({ permission }) => permission === null || isPermitted(member.role, permission))
-    .map((entry) => {
-      const href = `${frame.basePath}${entry.path}`;
-      return entry.path === path
-        ? markup`<a href="${href}" aria-current="page">${entry.text}</a>`
-        : markup`<a href="${href}">${entry.text}</a>`;
-    });
-  return document(frame, {
-    title: `${title} · ${store.name}`,
-    language: 'en',
+  const { basePath } = services.frame;
+  const { language, signedIn } = request;
+  const { store, member } = signedIn;
+  const { pages, roles, ...text } = texts[language];
+  const link = (entry: Entry, isShort: boolean): Markup => {
+    const current = entry.path === path ? markup` aria-current="page"` : undefined;
+    const key = entry.accessKey && markup` accesskey="${entry.accessKey}"`;
+    return markup`<a href="${basePath}${entry.path}"${current}${isShort ? undefined : key}>${icons[entry.name]}${pages[entry.name]}</a>`;
+  };
+  const all = entriesOf(request);
+  const main = all.slice(0, 3);
+  const [daily, setup] = [
+    all.filter(({ name }) => ['today', 'cards', 'till'].includes(name)),
+    all.filter(({ name }) => !['today', 'cards', 'till'].includes(name)),
+  ];
+  const setupLinks =
+    setup.length === 0
+      ? undefined
+      : markup`<h2>${text.setUp}</h2>${setup.map((entry) => link(entry, false))}`;
+  const moreCurrent = main.some((entry) => entry.path === path) ? undefined : markup` aria-current="page"`;
+  const demonstration = store.demonstration
+    ? markup`<p class="notice" role="note">${text.demonstration}</p>`
+    : undefined;
+  return documentOf(services, request, {
+    ...page,
+    title: `${page.title} · ${store.name}`,
     body: markup`<div class="shell">
-<aside class="side">
-<a class="mark" href="${frame.basePath}/">${mark}Largesse</a>
-<nav aria-label="Pages">${links}</nav>
-<div class="who"><strong>${member.name}</strong><p class="soft">${store.name}</p>
-<form method="post" action="${frame.basePath}/sign-out"><button class="button quiet">Sign out</button></form></div>
-</aside>
+<header class="side">
+<a class="mark" href="${basePath}/">${mark}Largesse</a>
+<nav aria-label="${text.main}">${daily.map((entry) => link(entry, false))}${setupLinks}</nav>
+<div class="who"><a href="${basePath}/account"><strong>${member.name}</strong></a> · ${roles[member.role]}<br><span class="soft">${store.name}</span>
+<form method="post" action="${basePath}/sign-out"><button class="button quiet">${text.signOut}</button></form></div>
+</header>
 <main class="main" id="content">
-<div class="top"><h1>${title}</h1></div>
-${body}
+<header class="top"><h1>${heading ?? page.title}</h1>${actions}</header>
+${demonstration}${page.body}
 </main>
+<nav class="tabbar" aria-label="${text.main}">${main.map((entry) => link(entry, true))}<a href="${basePath}/more"${moreCurrent}>${icons.more}${pages.more}</a></nav>
 </div>`,
   });
 }
 
-/** A labeled field of a form, with its error. */
-export function field({
-  name,
-  label,
-  type = 'text',
-  value = '',
-  autocomplete,
-  hint,
-  error,
-  isOptional = false,
-}: {
-  readonly name: string;
-  readonly label: string;
-  readonly type?: 'text' | 'email' | 'password';
-  readonly value?: string;
-  readonly autocomplete: string;
-  readonly hint?: string;
-  readonly error?: string | undefined;
-  readonly isOptional?: boolean;
-}): Markup {
-  const required = isOptional ? undefined : markup` required`;
-  const invalid = error === undefined ? undefined : markup` aria-invalid="true"`;
-  const described = [hint && `${name}-hint`, error && `${name}-error`].filter(Boolean).join(' ');
-  const describedBy = described === '' ? undefined : markup` aria-describedby="${described}"`;
-  return markup`<div><label for="${name}">${label}</label>
-<input class="field" id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}"${describedBy}${invalid}${required}>
-${error === undefined ? undefined : markup`<p class="error" id="${name}-error">${error}</p>`}
-${hint === undefined ? undefined : markup`<p class="hint" id="${name}-hint">${hint}</p>`}</div>`;
+/** The entries of the navigation that a phone does not show below the page, and the person's own account. */
+export function morePage(services: Framed, request: Pick<StaffRequest, 'language' | 'signedIn'>): Markup {
+  const { basePath } = services.frame;
+  const { pages, roles, ...text } = texts[request.language];
+  const { member, store } = request.signedIn;
+  const links = entriesOf(request)
+    .slice(3)
+    .map(
+      ({
+        path,
+        name,
+      }) => markup`<p><a class="button" href="${basePath}${path}">${icons[name]}${pages[name]}</a></p>
+`,
+    );
+  const body = markup`<section class="panel stack" aria-label="${pages.more}">
+<p><strong>${member.name}</strong> · ${roles[member.role]}<br><span class="soft">${store.name}</span></p>
+${links}<p><a class="button" href="${basePath}/account">${text.account}</a></p>
+<form method="post" action="${basePath}/sign-out"><button class="button">${text.signOut}</button></form></section>`;
+  return shellPage(services, request, { title: pages.more, path: '/more', body });
+}
+
+/** A page of the till: one column for a thumb, without the navigation. */
+export function tillPage(
+  services: Framed,
+  request: Pick<StaffRequest, 'language' | 'signedIn'>,
+  {
+    lock,
+    ...page
+  }: Document & { /** Ends the work of the person, such as the form of "Lock". */ readonly lock: MarkupPart },
+): Markup {
+  const { store, member } = request.signedIn;
+  const { basePath } = services.frame;
+  return documentOf(services, request, {
+    ...page,
+    title: `${page.title} · ${store.name}`,
+    body: markup`<main class="till" id="content">
+<h1 class="sr">${page.title}</h1>
+<div class="row apart"><a class="mark" href="${basePath}/till">${mark}${texts[request.language].pages.till}</a><span class="small soft">${member.name} · ${lock}</span></div>
+${page.body}
+</main>`,
+  });
 }

@@ -3,9 +3,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Fault } from '../domain/fault.ts';
 import type { SignedIn } from '../service/staff-session.ts';
+import type { Language } from './texts.ts';
 
 export type ConsoleRequest = {
   readonly method: string;
+  readonly language: Language;
+  readonly requestId: string;
   /** Values of the path's parameters. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: ReadonlyMap<string, string>;

@@ -5,34 +5,23 @@ import { Fault } from '../domain/fault.ts';
 import { isPermitted } from '../domain/staff.ts';
 import type { RawBody } from '../http/body.ts';
 import { clientKey } from '../http/client-address.ts';
+import { problemHeaders, problems } from '../http/problem.ts';
+import { loggedFault } from '../http/logged-fault.ts';
 import { parseUrlEncoded, queryOf } from '../http/query.ts';
-import { markup } from '../markup.ts';
 import {
   extend,
   findSignedIn,
   isExtensionDue,
   isRecentlyAuthenticated,
   sessionTokens,
-  type SignedIn,
 } from '../service/staff-session.ts';
-import { accountRoutes } from './account.ts';
-import { auditRoutes } from './audit.ts';
 import { loadAssets } from './assets.ts';
+import { consoleRoutes } from './routes.ts';
 import { cookieNameOf } from './cookie.ts';
-import { joinRoutes } from './join.ts';
-import { gatePage } from './page.ts';
+import { errorPage, forbiddenPage } from './error-page.ts';
 import { assertHost, assertSameOrigin, cookiesOf, type ConsoleRequest } from './request.ts';
 import { seeOther, type ConsoleResponse, type ConsoleRoute, type ConsoleServices } from './route.ts';
-import { signInRoutes } from './sign-in.ts';
-import { staffRoutes } from './staff-pages.ts';
-
-export const consoleRoutes: readonly ConsoleRoute[] = [
-  ...signInRoutes,
-  ...joinRoutes,
-  ...staffRoutes,
-  ...accountRoutes,
-  ...auditRoutes,
-];
+import { languageOf } from './texts.ts';
 
 const policy =
   "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -51,7 +40,7 @@ export function addConsole(app: FastifyInstance, services: Omit<ConsoleServices,
   const { basePath } = services.origin;
   const assets = loadAssets();
   const folder = `${basePath}/assets/${assets.version}`;
-  const frame = { basePath, styleUrl: `${folder}/largesse.css`, iconUrl: `${folder}/mark.svg` };
+  const frame = { basePath, assetUrl: (name: string) => `${folder}/${name}` };
   const all: ConsoleServices = { ...services, frame };
 
   app.get(`${folder}/:name`, (request, reply) => {
@@ -76,6 +65,7 @@ export function addConsole(app: FastifyInstance, services: Omit<ConsoleServices,
         done();
       },
       handler: async (request, reply) => send(reply, await handle(all, route, request), all),
+      errorHandler: (error, request, reply) => void sendErrorPage(reply, request, { error, services: all }),
     });
   }
 }
@@ -91,6 +81,8 @@ async function handle(
   const signedIn = token ? ((await storage.read(() => findSignedIn(ctx, token))) ?? null) : null;
   const request: ConsoleRequest = {
     method: raw.method,
+    language: languageOf(raw.headers['accept-language']),
+    requestId: raw.id,
     params: raw.params as Readonly<Record<string, string>>,
     query: fieldsOf(queryOf(raw.url)),
     form: formOf(raw),
@@ -103,16 +95,13 @@ async function handle(
   if (!signedIn) return seeOther(`/sign-in?next=${encodeURIComponent(pathOf(raw, origin.basePath))}`);
   if (isExtensionDue(ctx, signedIn.session)) await storage.write(() => extend(ctx, signedIn.session));
   if (route.access !== 'staff' && !isPermitted(signedIn.member.role, route.access))
-    return forbidden(services, signedIn);
+    return {
+      status: 403,
+      body: forbiddenPage(services, request, { role: signedIn.member.role, place: signedIn.store.name }),
+    };
   if (route.isSensitive === true && !isRecentlyAuthenticated(ctx, signedIn.session))
     return seeOther(`/confirm?next=${encodeURIComponent(pathOf(raw, origin.basePath))}`);
   return await route.handle(services, { ...request, signedIn });
-}
-
-function forbidden({ frame }: ConsoleServices, { member, store }: SignedIn): ConsoleResponse {
-  const body = markup`<section class="panel stack"><p>Your role, ${member.role}, does not include this page. An owner can change it.</p>
-<p><a class="button" href="${frame.basePath}/">Back</a></p></section>`;
-  return { status: 403, body: gatePage(frame, { title: 'Not for your role', place: store.name, body }) };
 }
 
 /** The path of a request without the base path and the query. */
@@ -149,4 +138,18 @@ function send(
   if (response.cookies) reply.header('set-cookie', [...response.cookies]);
   if (response.status === 303) return reply.header('location', `${origin.basePath}${response.path}`).send();
   return reply.type('text/html; charset=utf-8').send(String(response.body));
+}
+
+/** Sends a page instead of a problem document. Changes nothing but the form of the response. */
+function sendErrorPage(
+  reply: FastifyReply,
+  request: FastifyRequest,
+  { error, services }: { readonly error: unknown; readonly services: ConsoleServices },
+): FastifyReply {
+  const fault = loggedFault(request, error);
+  const language = languageOf(request.headers['accept-language']);
+  reply.headers({ ...problemHeaders(fault), ...pageHeaders }).code(problems[fault.code].status);
+  return reply
+    .type('text/html; charset=utf-8')
+    .send(String(errorPage(services, { language, requestId: request.id }, fault.code)));
 }

@@ -16,7 +16,8 @@ import {
 import { findAccountByEmail } from '../storage/staff.ts';
 import { listStores } from '../storage/store.ts';
 import { cookieNameOf, setCookie } from './cookie.ts';
-import { field, gatePage } from './page.ts';
+import { field } from './form.ts';
+import { gatePage } from './page.ts';
 import { textOf, type ConsoleRequest } from './request.ts';
 import { seeOther, type ConsoleResponse, type ConsoleRoute, type ConsoleServices } from './route.ts';
 
@@ -32,10 +33,12 @@ type SignInForm = {
 };
 
 async function signInPage(
-  { storage, frame }: ConsoleServices,
+  services: ConsoleServices,
+  request: ConsoleRequest,
   status: 200 | 401 | 422 | 429,
   { email, store, next, error }: SignInForm,
 ): Promise<ConsoleResponse> {
+  const { storage, frame } = services;
   const stores = await storesOf(storage);
   const body = markup`<section class="panel stack" aria-label="Sign in">
 <form class="stack" method="post" action="${frame.basePath}/sign-in">
@@ -49,7 +52,7 @@ ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: '
 </section>
 <p class="soft small center">No password any more? An owner can send you a new link, and so can <code>npx largesse staff invite</code> on the server.</p>`;
   const place = stores.length === 1 && stores[0] ? stores[0].name : 'Largesse';
-  return { status, body: gatePage(frame, { title: 'Sign in', place, body }) };
+  return { status, body: gatePage(services, request, { title: 'Sign in', place, body }) };
 }
 
 function storeField(stores: readonly Store[], chosen: string): Markup {
@@ -76,17 +79,17 @@ async function signIn(services: ConsoleServices, request: ConsoleRequest): Promi
   const password = request.form.get('password') ?? '';
   const form = { email, store: domain, next };
   if (email.length + password.length > inputLengthMax)
-    return signInPage(services, 422, { ...form, error: 'The address or the password is too long.' });
+    return signInPage(services, request, 422, { ...form, error: 'The address or the password is too long.' });
   const address = parseEmail(email);
   const stores = await storesOf(storage);
   const store = stores.length === 1 ? stores[0] : stores.find((each) => each.domain === domain);
-  if (!store) return signInPage(services, 422, { ...form, error: 'Choose a store.' });
+  if (!store) return signInPage(services, request, 422, { ...form, error: 'Choose a store.' });
   const key = signInKey(services, request, { storeId: store.id, email: address.ok ? address.value.key : '' });
   const attempt = await storage.write(() => reserveSignIn(ctx, key));
   if (!attempt.isAllowed) {
     const minutes = Math.ceil(attempt.waitMs / 60_000);
     const error = `Too many attempts. Try again in ${minutes === 1 ? 'a minute' : `${minutes} minutes`}.`;
-    return signInPage(services, 429, { ...form, error });
+    return signInPage(services, request, 429, { ...form, error });
   }
   const account = address.ok ? await storage.read(() => findAccountByEmail(store, address.value)) : undefined;
   const isRight = await passwords.verify(password.normalize('NFC'), account?.password ?? null);
@@ -100,7 +103,7 @@ async function signIn(services: ConsoleServices, request: ConsoleRequest): Promi
       details,
     } as const;
     await storage.write(() => recordAction(ctx, null, entry));
-    return signInPage(services, 401, { ...form, error: 'The address or the password is wrong.' });
+    return signInPage(services, request, 401, { ...form, error: 'The address or the password is wrong.' });
   }
   await storage.write(() => releaseSignIn(ctx, key));
   const opened = { member: account.member, method: 'password', next } as const;
@@ -148,8 +151,12 @@ export const signInRoutes: readonly ConsoleRoute[] = [
     method: 'GET',
     path: '/sign-in',
     access: 'anyone',
-    handle: (services, { query }) =>
-      signInPage(services, 200, { email: '', store: '', next: localPath(query.get('next') ?? '/') }),
+    handle: (services, request) =>
+      signInPage(services, request, 200, {
+        email: '',
+        store: '',
+        next: localPath(request.query.get('next') ?? '/'),
+      }),
   },
   { method: 'POST', path: '/sign-in', access: 'anyone', handle: signIn },
   {
@@ -165,8 +172,8 @@ export const signInRoutes: readonly ConsoleRoute[] = [
     method: 'GET',
     path: '/confirm',
     access: 'staff',
-    handle: (services, { query }) =>
-      confirmPage(services, 200, { next: localPath(query.get('next') ?? '/') }),
+    handle: (services, request) =>
+      confirmPage(services, request, 200, { next: localPath(request.query.get('next') ?? '/') }),
   },
   {
     method: 'POST',
@@ -182,12 +189,12 @@ export const signInRoutes: readonly ConsoleRoute[] = [
       const key = signInKey(services, request, { storeId: store.id, email });
       const attempt = await storage.write(() => reserveSignIn(ctx, key));
       if (!attempt.isAllowed || password.length > inputLengthMax)
-        return confirmPage(services, 429, { next, error: 'Too many attempts. Try again later.' });
+        return confirmPage(services, request, 429, { next, error: 'Too many attempts. Try again later.' });
       const account = address.ok
         ? await storage.read(() => findAccountByEmail(store, address.value))
         : undefined;
       if (!(await passwords.verify(password.normalize('NFC'), account?.password ?? null)))
-        return confirmPage(services, 401, { next, error: 'The password is wrong.' });
+        return confirmPage(services, request, 401, { next, error: 'The password is wrong.' });
       await storage.write(function* confirm() {
         yield* releaseSignIn(ctx, key);
         yield* reauthenticate(ctx, session);
@@ -198,17 +205,21 @@ export const signInRoutes: readonly ConsoleRoute[] = [
 ];
 
 async function confirmPage(
-  { frame }: ConsoleServices,
+  services: ConsoleServices,
+  request: ConsoleRequest,
   status: 200 | 401 | 429,
   { next, error }: { readonly next: string; readonly error?: string },
 ): Promise<ConsoleResponse> {
   const body = markup`<section class="panel stack" aria-label="Confirm">
-<form class="stack" method="post" action="${frame.basePath}/confirm">
+<form class="stack" method="post" action="${services.frame.basePath}/confirm">
 ${error === undefined ? undefined : markup`<p class="notice" role="alert">${error}</p>`}
 <input type="hidden" name="next" value="${next}">
 ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' })}
 <button class="button first big">Continue</button>
 </form>
 </section>`;
-  return { status, body: gatePage(frame, { title: 'Confirm that it is you', place: 'Largesse', body }) };
+  return {
+    status,
+    body: gatePage(services, request, { title: 'Confirm that it is you', place: 'Largesse', body }),
+  };
 }

@@ -8,7 +8,8 @@ import type { Store } from '../domain/store.ts';
 import { markup, type Markup } from '../markup.ts';
 import { changeStaff, createLink, inviteStaff, recordAction, type Acting } from '../service/staff.ts';
 import { findStaffMember, listStaff } from '../storage/staff.ts';
-import { field, shellPage } from './page.ts';
+import { field } from './form.ts';
+import { shellPage } from './page.ts';
 import { textOf } from './request.ts';
 import {
   seeOther,
@@ -50,7 +51,7 @@ async function listPage(services: ConsoleServices, request: StaffRequest): Promi
   const body = markup`<section class="panel flush" aria-label="Staff"><table class="table"><thead><tr><th scope="col">Name</th><th scope="col">Email</th><th scope="col">Role</th><th scope="col">State</th></tr></thead><tbody>
 ${rows}</tbody></table></section>
 <p class="row"><a class="button first" href="${frame.basePath}/staff/new">Invite a person</a></p>`;
-  return { status: 200, body: shellPage(frame, request.signedIn, { title: 'Staff', path: '/staff', body }) };
+  return { status: 200, body: shellPage(services, request, { title: 'Staff', path: '/staff', body }) };
 }
 
 type FormValues = {
@@ -86,10 +87,11 @@ ${field({ ...limit, name: 'refund_limit', label: 'Highest refund', value: values
 }
 
 function invitePage(
-  { frame }: ConsoleServices,
+  services: ConsoleServices,
   request: StaffRequest,
   { values, errors }: { readonly values: FormValues; readonly errors: Errors },
 ): ConsoleResponse {
+  const { frame } = services;
   const body = markup`<section class="panel stack" aria-label="Invitation"><form class="stack" method="post" action="${frame.basePath}/staff/new">
 ${field({ name: 'email', label: 'Email', type: 'email', value: values.email, autocomplete: 'off', error: errors['email']?.[0] })}
 ${fieldsOf(values, errors)}
@@ -97,21 +99,22 @@ ${fieldsOf(values, errors)}
   const status = Object.keys(errors).length > 0 ? 422 : 200;
   return {
     status,
-    body: shellPage(frame, request.signedIn, { title: 'Invite a person', path: '/staff', body }),
+    body: shellPage(services, request, { title: 'Invite a person', path: '/staff', body }),
   };
 }
 
 /** Shows a link, which cannot be shown again. */
 function linkPage(
-  { frame, origin }: ConsoleServices,
+  services: ConsoleServices,
   request: StaffRequest,
   { member, token }: { readonly member: StaffMember; readonly token: string },
 ): ConsoleResponse {
+  const { frame, origin } = services;
   const host = origin.url?.origin ?? '';
   const body = markup`<section class="panel stack" aria-label="Link"><p>Send this link to ${member.name}. It works once, for seven days, and is not shown again.</p>
 <p><code class="mono">${host}${frame.basePath}/join/${token}</code></p>
 <p><a class="button" href="${frame.basePath}/staff">Done</a></p></section>`;
-  return { status: 200, body: shellPage(frame, request.signedIn, { title: 'Link', path: '/staff', body }) };
+  return { status: 200, body: shellPage(services, request, { title: 'Link', path: '/staff', body }) };
 }
 
 type Limits = { readonly saleLimit: Money | null; readonly refundLimit: Money | null };
@@ -173,7 +176,7 @@ async function requireMember({ storage }: ConsoleServices, request: StaffRequest
 }
 
 function memberPage(
-  { frame }: ConsoleServices,
+  services: ConsoleServices,
   request: StaffRequest,
   {
     member,
@@ -181,6 +184,7 @@ function memberPage(
     errors,
   }: { readonly member: StaffMember; readonly values: FormValues; readonly errors: Errors },
 ): ConsoleResponse {
+  const { frame } = services;
   const path = `${frame.basePath}/staff/${String(member.id)}`;
   const disable = member.disabledAt === null;
   const body = markup`<section class="panel stack" aria-label="Person"><p class="row apart"><span>${member.email}</span>${stateOf(member)}</p>
@@ -192,7 +196,7 @@ ${errors['disabled'] && markup`<p class="notice" role="alert">${errors['disabled
 <form method="post" action="${path}/link"><button class="button">Create a link for a new password</button></form>
 <form method="post" action="${path}/${disable ? 'disable' : 'enable'}"><button class="button${disable ? ' bad' : ''}">${disable ? 'Disable, and sign out everywhere' : 'Enable'}</button></form></section>`;
   const status = Object.keys(errors).length > 0 ? 422 : 200;
-  return { status, body: shellPage(frame, request.signedIn, { title: member.name, path: '/staff', body }) };
+  return { status, body: shellPage(services, request, { title: member.name, path: '/staff', body }) };
 }
 
 function shownLimit(limit: Money | null): string {

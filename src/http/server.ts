@@ -25,6 +25,7 @@ import { isDraining, isReceived } from './drain.ts';
 import { lookupThrottle } from './lookup-throttle.ts';
 import { addOtherMethods, collectMethods } from './methods.ts';
 import { addPages } from './system.ts';
+import { loggedFault } from './logged-fault.ts';
 import { commonHeaders, problemBody, problemHeaders, problems, sendProblem } from './problem.ts';
 import { findRepeated, MalformedError, parseUrlEncoded, queryOf } from './query.ts';
 import { rateLimiter, type RateLimiter } from './rate-limit.ts';
@@ -446,31 +447,13 @@ function rateLimitKeyOf({ store, tokenId, actor }: Caller): string {
   return `${store.id} ${tokenId ?? actor}`;
 }
 
-/** The fault codes of Fastify's errors; its other 4xx errors are malformed requests. */
-const frameworkFaults: Readonly<Record<string, FaultCode>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: 'body-too-large',
-};
-
 function sendError(
   basePath: string,
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  const fault = faultOf(error);
-  // The cause is logged in full, and is not part of the response.
-  if (fault.cause !== undefined) request.log.error({ request_id: request.id, err: fault.cause }, fault.code);
-  return sendProblem(reply, fault, { basePath, requestId: request.id });
-}
-
-function faultOf(error: unknown): Fault {
-  if (error instanceof Fault) return error;
-  if (error instanceof Error && 'code' in error && 'statusCode' in error) {
-    const code = frameworkFaults[String(error.code)];
-    if (code) return new Fault(code);
-    if (Number(error.statusCode) < 500) return new Fault('invalid-request');
-  }
-  return new Fault('internal-error', { cause: error });
+  return sendProblem(reply, loggedFault(request, error), { basePath, requestId: request.id });
 }
 
 function report({ metrics, log }: Services, request: FastifyRequest, reply: FastifyReply): void {

@@ -87,6 +87,15 @@ export function* confirmStored(ctx: Context, { owner }: KeyUse): Script<void> {
   yield* lockIdempotencyRecords(hashed(ctx, owner).key);
 }
 
+/** The response that is stored for a key, whatever its request was; undefined: there is none. */
+export function* findStoredResponse(ctx: Context, owner: KeyOwner): Script<HttpResponse | undefined> {
+  const { key } = hashed(ctx, owner);
+  const since = ctx.clock.retainFrom(idempotencyPeriodMs);
+  const records = yield* findIdempotencyRecords(key);
+  const current = records.find(({ createdAt }) => createdAt >= since);
+  return current && openResponse(ctx, owner, current.response);
+}
+
 type Salts = readonly [Uint8Array, ...Uint8Array[]];
 
 /**

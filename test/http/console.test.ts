@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { consoleRoutes } from '../../src/console/server.ts';
+import { consoleRoutes } from '../../src/console/routes.ts';
 import { isPermitted, roles, type Role } from '../../src/domain/staff.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { command } from '../support/served.ts';
@@ -50,8 +50,8 @@ test('each role gets exactly the pages that its permissions include', async () =
     if (route.access === 'anyone' || ['/sign-out', '/confirm'].includes(route.path)) continue;
     const path = route.path.replace(/:\w+/g, '1');
     for (const [name, browser] of visitors) {
-      const { status, headers } = await visit(browser, route.method, path);
-      const what = `${route.method} ${route.path} as ${name}: ${status}`;
+      const { status, headers }: TestResponse = await visit(browser, route.method, path);
+      const what: string = `${route.method} ${route.path} as ${name}: ${status}`;
       if (name === 'nobody') {
         assert.equal(status, 303, what);
         assert.match(headers.get('location') ?? '', /^\/sign-in\?next=/, what);

@@ -19,9 +19,9 @@ export const sees: Readonly<Record<string, readonly string[]>> = {
   http: [...service, 'http'],
   api: [...service, 'http', 'api'],
   docs: [...service, 'http', 'api', 'docs'],
-  web: [...service, 'web'],
+  console: [...service, 'http', 'console'],
   cli: [...service, 'delivery', 'main', 'cli'],
-  main: [...service, 'delivery', 'http', 'api', 'docs', 'web', 'cli', 'main'],
+  main: [...service, 'delivery', 'http', 'api', 'docs', 'console', 'cli', 'main'],
 };
 
 /** The part of a file by its path in `src/`: `storage/card.ts` is in storage, `keys.ts` in ground. */

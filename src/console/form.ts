@@ -1,0 +1,88 @@
+/** Fields of forms, with their labels, hints and errors. */
+
+import { markup, type Markup, type MarkupPart } from '../markup.ts';
+
+type FieldText = {
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: MarkupPart;
+  readonly error?: string | undefined;
+};
+
+/** The attributes that tell assistive technology of the hint and the error. */
+function described({ name, hint, error }: FieldText): Markup {
+  const ids = [error !== undefined && `${name}-error`, hint !== undefined && `${name}-hint`].filter(Boolean);
+  const describedBy = ids.length === 0 ? undefined : markup` aria-describedby="${ids.join(' ')}"`;
+  return markup`${describedBy}${error === undefined ? undefined : markup` aria-invalid="true"`}`;
+}
+
+function labeled(text: FieldText, control: Markup): Markup {
+  const { name, label, hint, error } = text;
+  return markup`<div><label for="${name}">${label}</label>
+${control}
+${error === undefined ? undefined : markup`<p class="error" id="${name}-error">${error}</p>`}${hint === undefined ? undefined : markup`<p class="hint" id="${name}-hint">${hint}</p>`}</div>`;
+}
+
+/** A labeled input. */
+export function field({
+  type = 'text',
+  value = '',
+  autocomplete = 'off',
+  inputMode,
+  kind = '',
+  isOptional = false,
+  ...text
+}: FieldText & {
+  readonly type?: 'text' | 'email' | 'password' | 'date' | 'search';
+  readonly value?: string;
+  readonly autocomplete?: string;
+  readonly inputMode?: 'decimal' | 'numeric';
+  /** Classes of the style sheet, such as `amount` or `code`. */
+  readonly kind?: string;
+  readonly isOptional?: boolean;
+}): Markup {
+  const { name } = text;
+  const mode = inputMode && markup` inputmode="${inputMode}"`;
+  const required = isOptional ? undefined : markup` required`;
+  return labeled(
+    text,
+    markup`<input class="field ${kind}" id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}"${mode}${described(text)}${required}>`,
+  );
+}
+
+/** A labeled field of several lines. */
+export function textArea({ value = '', ...text }: FieldText & { readonly value?: string }): Markup {
+  const { name } = text;
+  return labeled(
+    text,
+    markup`<textarea class="field" id="${name}" name="${name}" rows="3"${described(text)}>${value}</textarea>`,
+  );
+}
+
+export type Option = { readonly value: string; readonly text: string };
+
+/** A labeled choice of one option. */
+export function select({
+  options,
+  value = '',
+  ...text
+}: FieldText & { readonly options: readonly Option[]; readonly value?: string }): Markup {
+  const { name } = text;
+  const shown = options.map((option) => {
+    const selected = option.value === value ? markup` selected` : undefined;
+    return markup`<option value="${option.value}"${selected}>${option.text}</option>`;
+  });
+  return labeled(
+    text,
+    markup`<select class="field" id="${name}" name="${name}"${described(text)}>${shown}</select>`,
+  );
+}
+
+export function hidden(name: string, value: string): Markup {
+  return markup`<input type="hidden" name="${name}" value="${value}">`;
+}
+
+/** What went wrong, above a form. */
+export function alert(text: MarkupPart): Markup {
+  return markup`<p class="notice" role="alert">${text}</p>`;
+}

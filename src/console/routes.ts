@@ -1,0 +1,49 @@
+/** Every page and form, by area. */
+
+import { accountRoutes } from './account.ts';
+import { auditRoutes } from './audit.ts';
+import { cardActionRoutes } from './card-actions.ts';
+import { cardRoutes } from './card.ts';
+import { cardsRoutes } from './cards.ts';
+import { homeRoutes } from './home.ts';
+import { issueRoutes } from './issue.ts';
+import { joinRoutes } from './join.ts';
+import { liveRoutes } from './live.ts';
+import { morePage } from './page.ts';
+import { passkeyRoutes } from './passkeys.ts';
+import type { ConsoleRoute } from './route.ts';
+import { setupRoutes } from './setup.ts';
+import { signInRoutes } from './sign-in.ts';
+import { staffRoutes } from './staff-pages.ts';
+import { tillDayRoutes } from './till-day.ts';
+import { tillDeviceRoutes } from './till-devices.ts';
+import { tillSaleRoutes } from './till-sales.ts';
+import { tillRoutes } from './till.ts';
+import { todayRoutes } from './today.ts';
+
+export const consoleRoutes: readonly ConsoleRoute[] = [
+  ...homeRoutes,
+  ...setupRoutes,
+  ...signInRoutes,
+  ...passkeyRoutes,
+  ...joinRoutes,
+  ...todayRoutes,
+  ...liveRoutes,
+  ...cardsRoutes,
+  ...cardRoutes,
+  ...cardActionRoutes,
+  ...issueRoutes,
+  ...tillRoutes,
+  ...tillSaleRoutes,
+  ...tillDeviceRoutes,
+  ...tillDayRoutes,
+  ...staffRoutes,
+  ...accountRoutes,
+  ...auditRoutes,
+  {
+    method: 'GET',
+    path: '/more',
+    access: 'staff',
+    handle: (services, request) => Promise.resolve({ status: 200, body: morePage(services, request) }),
+  },
+];

@@ -1,0 +1,5 @@
+/** The first run: the shop and its owner. */
+
+import type { ConsoleRoute } from './route.ts';
+
+export const setupRoutes: readonly ConsoleRoute[] = [];

@@ -1,0 +1,77 @@
+/**
+ * The languages of the pages, and their texts: `locales/<language>/<area>.json`, one area for each group of pages. English
+ * decides which texts there are; the compiler rejects a language that lacks one, and a test compares the placeholders.
+ */
+
+import { markup, type Markup, type MarkupPart } from '../markup.ts';
+
+export const languages = ['en', 'de', 'fr', 'es'] as const;
+
+export type Language = (typeof languages)[number];
+
+/** The texts of an area in every language. */
+export type Catalogue<Texts> = Readonly<Record<Language, Texts>>;
+
+const headerLengthMax = 500;
+
+/** The language that a browser prefers, by its Accept-Language header (RFC 9110, 12.5.4). Default: English. */
+export function languageOf(acceptLanguage: string | undefined): Language {
+  const ranges = (acceptLanguage ?? '').slice(0, headerLengthMax).toLowerCase().split(',');
+  const preferred = ranges
+    .map((range) => {
+      const [tag = '', ...parameters] = range.split(';').map((part) => part.trim());
+      const weight = parameters.find((parameter) => parameter.startsWith('q='));
+      const quality = weight === undefined ? 1 : Number(weight.slice(2));
+      const [primary] = tag.split('-', 1);
+      return { language: languages.find((each) => each === primary), quality };
+    })
+    .filter(({ language, quality }) => language !== undefined && quality > 0 && quality <= 1)
+    .toSorted((left, right) => right.quality - left.quality);
+  return preferred[0]?.language ?? 'en';
+}
+
+export type TextValues = Readonly<Record<string, MarkupPart>>;
+
+const placeholder = /\{([a-z]+)\}/;
+
+/** A text with its values in place of `{name}`, escaped. @throws RangeError if a placeholder has no value. */
+export function fill(text: string, values: TextValues): Markup {
+  const parts = text
+    .split(placeholder)
+    .map((part, index) => (index % 2 === 0 ? part : requireValue(values, part)));
+  return markup`${parts}`;
+}
+
+/** As `fill`, as plain text: for titles and attributes. */
+export function fillPlain(text: string, values: Readonly<Record<string, string | number>>): string {
+  return text
+    .split(placeholder)
+    .map((part, index) => (index % 2 === 0 ? part : String(requireValue(values, part))))
+    .join('');
+}
+
+function requireValue<Value>(values: Readonly<Record<string, Value>>, name: string): Value {
+  if (!Object.hasOwn(values, name)) throw new RangeError(`{${name}} has no value`);
+  return values[name] as Value;
+}
+
+/** The two plural forms of the four languages. */
+export type Plural = { readonly one: string; readonly other: string };
+
+const pluralRules: Readonly<Record<Language, Intl.PluralRules>> = {
+  en: new Intl.PluralRules('en'),
+  de: new Intl.PluralRules('de'),
+  fr: new Intl.PluralRules('fr'),
+  es: new Intl.PluralRules('es'),
+};
+
+/** The form for a number, with `{count}` as one of its values. */
+export function plural(
+  language: Language,
+  { one, other }: Plural,
+  count: number,
+  values: Readonly<Record<string, string | number>> = {},
+): string {
+  const text = pluralRules[language].select(count) === 'one' ? one : other;
+  return fillPlain(text, { ...values, count: new Intl.NumberFormat(language).format(count) });
+}
