@@ -22,8 +22,11 @@ export function createTurns(waitingMax: number): Turns {
   };
   return async (run) => {
     if (waiting.length >= waitingMax) throw new Fault('overloaded', { retryAfterSeconds: 1 });
-    if (isTaken) await new Promise<void>((resolve) => void waiting.push(resolve));
-    else {
+    if (isTaken) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting.push(resolve);
+      await promise;
+    } else {
       isTaken = true;
       setImmediate(release);
     }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import test from 'node:test';
+import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../src/domain/fault.ts';
 import { createTurns } from '../../src/turns.ts';
 
@@ -19,11 +20,11 @@ test('the first read starts at once, and each other one in a later turn of the e
   assert.deepEqual(started, [1]);
   for (const expected of [[1], [1, 2], [1, 2, 3], [1, 2, 3, 4]]) {
     assert.deepEqual(started, expected);
-    await new Promise((resolve) => void setImmediate(resolve));
+    await turn();
   }
   assert.deepEqual(await Promise.all(reads), [1, 2, 3, 4]);
   let isStarted = false;
-  await new Promise((resolve) => void setImmediate(resolve));
+  await turn();
   const last = turns(async () => void (isStarted = true));
   assert.ok(isStarted);
   await last;
@@ -39,7 +40,7 @@ test('what arrives on a socket is received between two reads', async () => {
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect');
   // The server has accepted the connection.
-  await new Promise((resolve) => void setTimeout(resolve, 20));
+  await wait(20);
   socket.write('x');
   const reads = Array.from({ length: 200 }, (_, index) =>
     turns(async () => {
