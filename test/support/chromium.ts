@@ -5,6 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
+import { afterEach } from 'node:test';
 import type { Browser as Puppeteer, HTTPRequest, Page, Viewport } from 'puppeteer-core';
 import type { Role } from '../../src/domain/staff.ts';
 import type { Browser } from './browser.ts';
@@ -30,7 +31,7 @@ export type WindowOptions = {
   readonly expected?: readonly RegExp[];
 };
 
-/** A window with its own cookies. Disposing it throws if there were complaints. */
+/** A window with its own cookies. */
 export type Window = AsyncDisposable & {
   /** Its first tab. */
   readonly page: Page;
@@ -47,6 +48,8 @@ export type Window = AsyncDisposable & {
 
 export type Chromium = AsyncDisposable & {
   readonly version: string;
+  /** What was wrong in all windows since the last call. */
+  readonly takeComplaints: () => readonly string[];
   readonly window: (service: Pick<TestService, 'url'>, options?: WindowOptions) => Promise<Window>;
 };
 
@@ -75,9 +78,19 @@ async function launch({ path, environment }: ChromiumProgram): Promise<Chromium>
       args: process.getuid?.() === 0 ? [...args, '--no-sandbox'] : args,
       env: { PATH: process.env['PATH'], HOME: folder, LANG: 'C.UTF-8', ...environment },
     });
+    const windows = new Set<Window>();
     return {
       version: await browser.version(),
-      window: (service, options) => openWindow(browser, service, options),
+      takeComplaints() {
+        const complaints = [...windows].flatMap((window) => window.complaints());
+        windows.clear();
+        return complaints;
+      },
+      async window(service, options) {
+        const window = await openWindow(browser, service, options);
+        windows.add(window);
+        return window;
+      },
       async [Symbol.asyncDispose]() {
         await browser.close();
         removeFolder();
@@ -101,11 +114,14 @@ export async function findChromium(): Promise<Chromium | null> {
   return null;
 }
 
-/** Starts a browser, for all tests of a file. @throws Error if none is found. */
+/** Starts a browser for all tests of a file. A test fails if its windows had complaints. @throws Error if no browser runs. */
 export async function openChromium(): Promise<Chromium> {
-  const found = await findChromium();
-  if (!found) throw new Error('no Chrome or Chromium runs on this machine: install one, or set CHROME_PATH');
-  return found;
+  const chromium = await findChromium();
+  if (!chromium)
+    throw new Error('no Chrome or Chromium runs on this machine: install one, or set CHROME_PATH');
+  // A window that threw when it is disposed would hide the failure of its test.
+  afterEach(() => assert.deepEqual(chromium.takeComplaints(), [], 'the browser complains'));
+  return chromium;
 }
 
 async function openWindow(
@@ -168,10 +184,7 @@ async function openWindow(
     },
     complaints: unexpected,
     requests: () => requests,
-    async [Symbol.asyncDispose]() {
-      await context.close();
-      assert.deepEqual(unexpected(), [], 'the browser complains');
-    },
+    [Symbol.asyncDispose]: () => context.close(),
   };
 }
 
