@@ -61,7 +61,12 @@ const alone = /\/(worst-strings\.sqlite|expressions|smtp)\.test\.ts$/;
 const filesInProcessMax = 8;
 const sharedMain = 'test/support/run-files.ts';
 /** The longest files start first, which keeps them from running alone at the end. */
-const order = [heavy, /^test\/(e2e|browser)\//, /^test\/(money|race)\//, /^test\/(conformance|interleaving)\//];
+const order = [
+  heavy,
+  /^test\/(e2e|browser)\//,
+  /^test\/(money|race)\//,
+  /^test\/(conformance|interleaving)\//,
+];
 const slowestShown = 10;
 
 /** The programs that a file runs and npm does not install, each with its Debian package. */
