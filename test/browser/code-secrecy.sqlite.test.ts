@@ -112,6 +112,7 @@ test('a code of a new card is on its page only', async () => {
   await open('/cards/new');
   await page.click('input[name="amount"][value="other"]');
   await type('#other', '30');
+  await page.click('input[name="how"][value="print"]');
   await press('form.issue button.first');
   await assertAt(/^\/cards\/issued\//);
   await shownCode(page);

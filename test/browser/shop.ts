@@ -118,13 +118,6 @@ async function passkeyPath({ service }: ConsoleShop, visitor: Visitor): Promise<
   return `/account/passkeys/${staffId}`;
 }
 
-/** The path of the receipt of a redemption at the till. */
-async function receiptPath(shop: ConsoleShop, visitor: Visitor): Promise<string> {
-  const result = await redeemedAtTill(shop, visitor);
-  const { text } = await staffOf(shop, visitor).get(result);
-  return /"(\/till\/receipts\/\d+)"/.exec(text)?.[1] ?? assert.fail(text);
-}
-
 async function issuedPath(shop: ConsoleShop, visitor: Visitor): Promise<string> {
   const fields = { amount: 'other', other: '30', how: 'print', recipient_name: 'Grace' };
   return await resultOf(shop, visitor, '/cards/new', { fields });
@@ -156,6 +149,10 @@ const paths: Readonly<Record<string, Path>> = {
       : new URL((JSON.parse(output) as { readonly link: string }).link).pathname;
   },
   '/account/passkeys/:id': passkeyPath,
+  '/staff/links/:key': (shop, visitor) =>
+    resultOf(shop, visitor, '/staff/new', {
+      fields: { email: 'later@flowers.example', name: 'Later', role: 'cashier' },
+    }),
   '/staff/:id': memberPath,
   '/cards/:id': ofCard(''),
   '/cards/:id/redeem': ofCard('/redeem'),
@@ -177,8 +174,12 @@ const paths: Readonly<Record<string, Path>> = {
     resultOf(shop, visitor, '/till/sell?amount=20', { fields: { how: 'new' } }),
   '/till/card/:id': amountPath,
   '/till/redeemed/:key': redeemedAtTill,
-  '/till/receipts/:entry': receiptPath,
-  '/till/receipts/:id': receiptPath,
+  '/till/receipts/:id': ({ redemption }) => `/till/receipts/${redemption}`,
+  '/till/refund/card/:id': ({ cards }) => `/till/refund/card/${cards.used}`,
+  '/till/refund/card/:id/add': ({ cards }) => `/till/refund/card/${cards.used}/add`,
+  '/till/refund/entry/:id': ({ redemption }) => `/till/refund/entry/${redemption}`,
+  '/till/refund/done/:key': (shop, visitor) =>
+    resultOf(shop, visitor, `/till/refund/entry/${shop.redemption}`, { fields: { amount: '0.50' } }),
 };
 
 /** Routes that lead on. */
