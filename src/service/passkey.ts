@@ -287,7 +287,8 @@ export async function verifyAuthentication(
     credential: {
       id: response.id,
       publicKey: new Uint8Array(passkey.publicKey),
-      counter: passkey.signCount,
+      // `usePasskey` compares it with the stored one, in the transaction.
+      counter: 0,
       transports: [...passkey.transports],
     },
   }).catch(() => undefined);
@@ -295,16 +296,17 @@ export async function verifyAuthentication(
   return { passkey, signCount: verified.authenticationInfo.newCounter, challenge: used };
 }
 
-/**
- * Records the use of a passkey.
- * @returns whether the response counts: neither was its challenge used, nor was a later response accepted.
- */
+/** `replayed`: the challenge was used. `copied`: the counter is not above that of an earlier response. */
+export type PasskeyUse = 'accepted' | 'replayed' | 'copied';
+
+/** Records the use of a passkey. */
 export function* usePasskey(
   ctx: Context,
   { passkey, signCount, challenge }: VerifiedPasskey,
-): Script<boolean> {
-  if (!(yield* useChallenge(ctx, passkey.storeId, challenge))) return false;
-  return yield* updatePasskeyUse(passkey, { signCount, now: ctx.clock.now() });
+): Script<PasskeyUse> {
+  if (!(yield* useChallenge(ctx, passkey.storeId, challenge))) return 'replayed';
+  const isLater = yield* updatePasskeyUse(passkey, { signCount, now: ctx.clock.now() });
+  return isLater ? 'accepted' : 'copied';
 }
 
 export const passkeysMax = 20;

@@ -9,6 +9,7 @@ export const staffActionNames = [
   'sign-in-failed',
   'signed-out',
   'pin-locked',
+  'pin-unlocked',
   'session-ended',
   'password-changed',
   'pin-changed',
