@@ -40,7 +40,9 @@ export type PasskeySite = {
 /** Undefined if browsers have no passkeys there, because the host is an IP address. */
 export function passkeySiteOf(origin: URL): PasskeySite | undefined {
   const { hostname } = origin;
-  return isIP(hostname) !== 0 || hostname.startsWith('[') ? undefined : { id: hostname, origin: origin.origin };
+  return isIP(hostname) !== 0 || hostname.startsWith('[')
+    ? undefined
+    : { id: hostname, origin: origin.origin };
 }
 
 /** What a challenge is for. A response to it is accepted for nothing else. */
@@ -73,7 +75,10 @@ function challengeText({ site, browser, purpose }: Ceremony, head: Buffer): stri
 export function isOpenChallenge(ctx: Context, ceremony: Ceremony, challenge: string): boolean {
   const bytes = Buffer.from(challenge, 'base64url');
   // Another text for the same bytes would be another challenge in `useChallenge`.
-  if (bytes.length !== randomLength + expiryLength + digestLength || bytes.toString('base64url') !== challenge)
+  if (
+    bytes.length !== randomLength + expiryLength + digestLength ||
+    bytes.toString('base64url') !== challenge
+  )
     return false;
   const head = bytes.subarray(0, randomLength + expiryLength);
   const leftMs = head.readUIntBE(randomLength, expiryLength) - ctx.clock.latest();
@@ -87,7 +92,11 @@ export function isOpenChallenge(ctx: Context, ceremony: Ceremony, challenge: str
 /** Marks a challenge as used. @returns whether it was not. */
 export function* useChallenge(ctx: Context, storeId: number, challenge: string): Script<boolean> {
   const caller = { storeId, caller: `passkey:${challenge.slice(0, 22)}` };
-  const budget = { shareMs: challengePeriodMs, periodMs: challengePeriodMs, aheadMaxMs: 2 * challengePeriodMs };
+  const budget = {
+    shareMs: challengePeriodMs,
+    periodMs: challengePeriodMs,
+    aheadMaxMs: 2 * challengePeriodMs,
+  };
   return (yield* insertFailedLookup(caller, { now: ctx.clock.latest(), ...budget })) !== undefined;
 }
 
@@ -126,7 +135,11 @@ export function registrationOptions(
     pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
     timeout: challengePeriodMs,
     attestation: 'none',
-    authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
+    authenticatorSelection: {
+      residentKey: 'required',
+      requireResidentKey: true,
+      userVerification: 'required',
+    },
     excludeCredentials: existing.map(descriptorOf),
   } as const;
 }
@@ -255,7 +268,10 @@ export type FoundPasskey = {
 };
 
 /** Undefined if the passkey was removed, or its member is disabled. */
-export function* findPresented({ account, credentialId }: PresentedPasskey): Script<FoundPasskey | undefined> {
+export function* findPresented({
+  account,
+  credentialId,
+}: PresentedPasskey): Script<FoundPasskey | undefined> {
   const record = yield* findStore(account.storeId);
   const passkey = record && (yield* findPasskey(account.storeId, credentialId));
   if (!passkey || passkey.staffId !== account.staffId) return undefined;
@@ -331,7 +347,14 @@ export function* addPasskey(
   const existing = yield* listPasskeys(owner);
   if (existing.length >= passkeysMax) throw invalid(`cannot be added: a person has at most ${passkeysMax}`);
   const now = ctx.clock.now();
-  const stored: Passkey = { ...owner, ...created, id: ctx.random.id(), name, createdAt: now, lastUsedAt: null };
+  const stored: Passkey = {
+    ...owner,
+    ...created,
+    id: ctx.random.id(),
+    name,
+    createdAt: now,
+    lastUsedAt: null,
+  };
   if (!(yield* insertPasskey(stored))) throw invalid('is already in use');
   yield* markJoined({ storeId, id: staffId }, now);
   const entry = { storeId, action: 'passkey-added', subjectId: staffId, details: { name } } as const;
@@ -353,7 +376,12 @@ export function* renamePasskey(
 /** Removes a passkey. @throws Fault `not-found`, or `invalid-parameter` if the member could not sign in any more. */
 export function* removePasskey(
   ctx: Context,
-  { store, member, id, by }: {
+  {
+    store,
+    member,
+    id,
+    by,
+  }: {
     readonly store: Store;
     readonly member: StaffMember;
     readonly id: number;
@@ -364,9 +392,15 @@ export function* removePasskey(
   yield* lockPasskeysOf(owner);
   const [account, all] = [yield* findAccount(store, member.id), yield* listPasskeys(owner)];
   if (!account || !all.some((each) => each.id === id)) throw new Fault('not-found');
-  if (account.password === null && all.length === 1) throw invalid('cannot be removed: it is the only way to sign in');
+  if (account.password === null && all.length === 1)
+    throw invalid('cannot be removed: it is the only way to sign in');
   const name = yield* deletePasskey(owner, id);
   if (name === undefined) throw new Fault('not-found');
-  const entry = { storeId: store.id, action: 'passkey-removed', subjectId: member.id, details: { name } } as const;
+  const entry = {
+    storeId: store.id,
+    action: 'passkey-removed',
+    subjectId: member.id,
+    details: { name },
+  } as const;
   yield* recordAction(ctx, by, entry);
 }

@@ -63,7 +63,11 @@ function budgetsOf(ctx: Context, { storeId, email, client, browser }: SignInKey)
     return { caller, shareMs: Math.floor(lookupPeriodMs / perHour) };
   };
   if (browser !== null) return [budget('browser', `${email} ${browser}`, perClient)];
-  return [budget('client', `${email} ${client}`, perClient), budget('account', email, perAccount), budget('source', client, perClientInAll)];
+  return [
+    budget('client', `${email} ${client}`, perClient),
+    budget('account', email, perAccount),
+    budget('source', client, perClientInAll),
+  ];
 }
 
 function digestOf({ keys }: Context, text: string): string {

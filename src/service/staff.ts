@@ -16,6 +16,7 @@ import {
   findStaffMember,
   insertStaffMember,
   lockOwners,
+  resetPinFailures,
   updatePassword,
   updatePin,
   updateStaffMember,
@@ -131,8 +132,7 @@ export function* useLink(
     token,
     ...credential
   }: { readonly token: PresentedToken } & (
-    | { readonly password: string }
-    | { readonly addPasskey: (member: StaffMember, by: Acting) => Script<void> }
+    { readonly password: string } | { readonly addPasskey: (member: StaffMember, by: Acting) => Script<void> }
   ),
 ): Script<OpenLink> {
   const open = yield* openLink(ctx, token);
@@ -176,6 +176,12 @@ export function* setPin(ctx: Context, member: StaffMember, pin: string | null, b
   yield* updatePin(member, pin);
   const details = { removed: pin === null };
   yield* recordAction(ctx, by, { storeId, action: 'pin-changed', subjectId: id, details });
+}
+
+/** Unlocks a PIN after too many wrong ones. */
+export function* unlockPin(ctx: Context, { storeId, id }: StaffMember, by: Acting): Script<void> {
+  yield* resetPinFailures({ storeId, id });
+  yield* recordAction(ctx, by, { storeId, action: 'pin-unlocked', subjectId: id, details: {} });
 }
 
 export type StaffChanges = Partial<Pick<StaffMember, 'name' | 'role' | 'saleLimit' | 'refundLimit'>> & {

@@ -156,10 +156,7 @@ export function* updatePassword(
 }
 
 /** Records that a person has a way to sign in, the first time. */
-export function* markJoined(
-  { storeId, id }: Pick<StaffMember, 'storeId' | 'id'>,
-  now: number,
-): Script<void> {
+export function* markJoined({ storeId, id }: Pick<StaffMember, 'storeId' | 'id'>, now: number): Script<void> {
   yield* execute(sql`
     update staff set joined_at = ${now} where store_id = ${storeId} and id = ${id} and joined_at is null`);
 }
