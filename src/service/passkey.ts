@@ -232,8 +232,8 @@ export async function verifyRegistration(
 }
 
 /**
- * Whether a response has no certificates. Browsers remove them, because the options ask for no attestation. For those of
- * another client the library would request the lists of revoked certificates that they name.
+ * Whether a response has no certificates. The options ask for no attestation, so browsers remove them. For those of another
+ * client the library would validate chains, and request the issuers' lists of revoked certificates.
  */
 async function isPlainAttestation({ response }: RegistrationResponseJSON): Promise<boolean> {
   const { decodeAttestationObject, isoBase64URL } = await import('@simplewebauthn/server/helpers');

@@ -1,7 +1,14 @@
 /** A software authenticator with one passkey (ES256), which also makes responses that a browser would not make. */
 
 import assert from 'node:assert/strict';
-import { createHash, generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
+import {
+  createHash,
+  createPrivateKey,
+  generateKeyPairSync,
+  randomBytes,
+  sign,
+  type KeyObject,
+} from 'node:crypto';
 
 export type CreationOptions = {
   readonly challenge: string;
@@ -13,12 +20,41 @@ export type RequestOptions = { readonly challenge: string; readonly rpId: string
 
 type Attestation = { readonly fmt: string; readonly attStmt: ReadonlyMap<string, unknown> };
 
+/** An attestation of the authenticator's data and the hash of the client's data. */
+type Attest = (signed: Uint8Array) => Attestation;
+
+/** The certificate and key of a manufacturer of authenticators: `C=US, O=Test, OU=Authenticator Attestation, CN=Test`. */
+const certificate =
+  'MIIB8zCCAZigAwIBAgIUGlfJn+7wH2UyWgUec5bZmXT3Be0wCgYIKoZIzj0EAwIwTzELMAkGA1UEBhMCVVMxDTALBgNVBAoMBFRlc3QxIjAgBgNVBAsMGUF1dGhlbnRpY2F0b3IgQXR0ZXN0YXRpb24xDTALBgNVBAMMBFRlc3QwIBcNMjYxMTIyMjAzODIyWhgPMjEyNjEwMjkyMDM4MjJaME8xCzAJBgNVBAYTAlVTMQ0wCwYDVQQKDARUZXN0MSIwIAYDVQQLDBlBdXRoZW50aWNhdG9yIEF0dGVzdGF0aW9uMQ0wCwYDVQQDDARUZXN0MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE70KLGdRzLKItuOYldOPv3IsH2b8NoM2/yttCRUtm4MPazyz2frJ1AiNdtdWclDjWjPUAZgROZpPWChi9vAZ+j6NQME4wHQYDVR0OBBYEFBJOFObavTTYYh4bx/My1AAPPuN7MB8GA1UdIwQYMBaAFBJOFObavTTYYh4bx/My1AAPPuN7MAwGA1UdEwEB/wQCMAAwCgYIKoZIzj0EAwIDSQAwRgIhAM8uRg40n2OK2ZlzpNNn95wPCK349CVD4Et7Kjm2191GAiEAtyTufczICh1W0rsQcNJs0UODfL/Nu/K/xfmTeoh+dQA=';
+const manufacturerKey = createPrivateKey({
+  format: 'jwk',
+  key: {
+    kty: 'EC',
+    crv: 'P-256',
+    x: '70KLGdRzLKItuOYldOPv3IsH2b8NoM2_yttCRUtm4MM',
+    y: '2s8s9n6ydQIjXbXVnJQ41oz1AGYETmaT1goYvbwGfo8',
+    d: '0cZ7y00-IufX5DXTpwCx_PxkG-iYGXSNc4HNnMVEc5k',
+  },
+});
+
+export const withoutAttestation: Attest = () => ({ fmt: 'none', attStmt: new Map() });
+
+/** A valid attestation with the certificate of a manufacturer. */
+export const withCertificate: Attest = (signed) => ({
+  fmt: 'packed',
+  attStmt: new Map<string, unknown>([
+    ['alg', -7],
+    ['sig', sign('sha256', signed, manufacturerKey)],
+    ['x5c', [Buffer.from(certificate, 'base64')]],
+  ]),
+});
+
 export type Authenticator = {
   readonly credentialId: string;
   /** The counter of the next response. */
   signCount: number;
   isVerifying: boolean;
-  attestation: Attestation;
+  attest: Attest;
   /** The JSON of the response to `create`. */
   create(options: CreationOptions, origin: string): string;
   /** The JSON of the response to `get`. */
@@ -87,19 +123,20 @@ export function openAuthenticator(): Authenticator {
     credentialId: id.toString('base64url'),
     signCount: 0,
     isVerifying: true,
-    attestation: { fmt: 'none', attStmt: new Map() },
+    attest: withoutAttestation,
     create({ challenge, rp, user }, origin) {
       userHandle = user.id;
       const length = Buffer.of(0, id.length);
       const extra = Buffer.concat([Buffer.alloc(16), length, id, coseKey(publicKey)]);
-      const { fmt, attStmt } = own.attestation;
+      const [client, data] = [clientDataOf('webauthn.create', challenge, origin), dataOf(rp.id, extra)];
+      const { fmt, attStmt } = own.attest(Buffer.concat([data, sha256(client)]));
       const attestation = new Map<string, unknown>([
         ['fmt', fmt],
         ['attStmt', attStmt],
-        ['authData', dataOf(rp.id, extra)],
+        ['authData', data],
       ]);
       return credentialOf({
-        clientDataJSON: clientDataOf('webauthn.create', challenge, origin).toString('base64url'),
+        clientDataJSON: client.toString('base64url'),
         attestationObject: cbor(attestation).toString('base64url'),
         transports: ['internal', 'hybrid'],
       });
