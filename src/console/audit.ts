@@ -203,7 +203,7 @@ ${rows}</tbody></table></section>`;
 /** Who did what no member did: a person who did not sign in, or the command line. */
 function withoutMember({ action }: StaffAction, language: Language): string {
   const text = texts[language];
-  return failures.includes(action) ? text.nobody : text.command;
+  return failures.includes(action) ? text.notSignedIn : text.command;
 }
 
 function subjectOf(

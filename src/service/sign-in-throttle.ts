@@ -1,7 +1,7 @@
 /**
  * The limit on attempts to sign in. A wrong password uses a share of budgets that refill continuously: one of the client
  * for this account, one of all clients for this account, and one of the client for all accounts. A browser in which the person has signed in before has a
- * budget of its own instead, so that nobody can lock the person out from elsewhere.
+ * budget of its own instead, so that other clients cannot lock the person out.
  */
 
 import type { Context } from '../context.ts';
@@ -22,7 +22,7 @@ const perAccount = 100;
 /** Wrong passwords per hour of one client for all accounts. Each adds an entry to the audit log. */
 const perClientInAll = 100;
 
-/** An account that somebody wants to sign in to. It need not exist. */
+/** An account that a client wants to sign in to. It need not exist. */
 export type SignInAccount = {
   readonly storeId: number;
   /** The compared form of the address. */

@@ -14,7 +14,7 @@ export type Passkey = {
   readonly signCount: number;
   /** How browsers reach the authenticator, such as `internal` and `hybrid`. */
   readonly transports: readonly string[];
-  /** Given by the person. */
+  /** Chosen by the person. */
   readonly name: string;
   /** Instants in ms. */
   readonly createdAt: number;

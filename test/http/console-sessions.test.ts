@@ -1,4 +1,4 @@
-/** Sessions of members of staff: how they end, and what somebody with a cookie of another browser can do. */
+/** Sessions of members of staff: how they end, and what a stolen cookie is good for. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

@@ -144,7 +144,7 @@ test('the command line disables and enables a person, but not the only owner', a
   const only = await run('disable', 'owner@flowers.example');
   assert.equal(only.code, 1);
   assert.match(only.errors, /the only owner who can sign in/);
-  assert.equal((await run('disable', 'nobody@flowers.example')).code, 1);
+  assert.equal((await run('disable', 'unknown@flowers.example')).code, 1);
   assert.match((await owner.get('/audit')).text, /<strong>Command line<\/strong>.*Disabled a person/);
 });
 
