@@ -382,7 +382,7 @@ export function* renamePasskey(
   if (!(yield* updatePasskeyName({ storeId, staffId }, { id, name }))) throw new Fault('not-found');
 }
 
-/** Removes a passkey. @throws Fault `not-found`, or `invalid-parameter` if the member could not sign in any more. */
+/** Removes a passkey. @throws Fault `not-found`, or `invalid-parameter` if it is the only way to sign in. */
 export function* removePasskey(
   ctx: Context,
   {

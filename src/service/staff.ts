@@ -124,7 +124,7 @@ export function* openLink(ctx: Context, token: PresentedToken): Script<OpenLink 
 /**
  * Uses a link: sets the password of its member or adds a passkey, and ends the member's sessions.
  * @param password Argon2id in PHC format; or a script that adds a passkey.
- * @throws Fault `not-found` if the link cannot be used any more; the errors of the script.
+ * @throws Fault `not-found` if the link was used, replaced or has expired; the errors of the script.
  */
 export function* useLink(
   ctx: Context,
