@@ -9,6 +9,8 @@ export type ConsoleRequest = {
   readonly method: string;
   readonly language: Language;
   readonly requestId: string;
+  /** The scheme, host and port in the browser's address bar. */
+  readonly pageOrigin: URL;
   /** Values of the path's parameters. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: ReadonlyMap<string, string>;
