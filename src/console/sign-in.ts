@@ -2,6 +2,7 @@
 
 import type { StaffMember } from '../domain/staff.ts';
 import { parseEmail } from '../domain/email-address.ts';
+import type { Secret } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
 import { markup, type Markup } from '../markup.ts';
 import { openSession, reauthenticate, signOut, type SignInMethod } from '../service/staff-session.ts';
@@ -137,8 +138,12 @@ export async function startSession(
   const address = parseEmail(member.email);
   const account = { storeId: member.storeId, email: address.ok ? address.value.key : '' };
   const known = { value: knownBrowserToken(ctx, account), maxAgeSeconds: knownCookieSeconds };
+  return seeOther(next, [sessionCookie(token, origin), setCookie('known', known, origin)]);
+}
+
+export function sessionCookie(token: Secret, origin: ConsoleServices['origin']): string {
   const session = { value: token.reveal(), maxAgeSeconds: sessionCookieSeconds };
-  return seeOther(next, [setCookie('session', session, origin), setCookie('known', known, origin)]);
+  return setCookie('session', session, origin);
 }
 
 /** A path of these pages, to continue at after signing in; `/` for anything else. */

@@ -239,6 +239,16 @@ export function requireLocalRequest({ raw, headers }: Pick<FastifyRequest, 'raw'
     throw new Fault('cross-site-request');
 }
 
+/** Whether a program on this machine sent the request directly. */
+export function isLocalRequest(request: Pick<FastifyRequest, 'raw' | 'headers'>): boolean {
+  try {
+    requireLocalRequest(request);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * In development mode, accepts a local request without a credential until the database has a real store.
  * @throws Fault `cross-site-request`, `unauthenticated`.

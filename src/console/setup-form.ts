@@ -1,0 +1,129 @@
+/** The two forms of the first run: what was typed, and its errors, each at its field. */
+
+import type { Currency } from '../domain/currency.ts';
+import { parseEmail, type EmailAddress } from '../domain/email-address.ts';
+import type { Money } from '../domain/money.ts';
+import { parseNewPassword, parseStaffName, passwordLengthMin } from '../domain/staff.ts';
+import { domainOfName, parseDomain, parseStoreName } from '../domain/store.ts';
+import type { SetupShop } from '../service/setup.ts';
+import { amountText, parseTypedAmount } from './format.ts';
+import { textOf, type ConsoleRequest } from './request.ts';
+import type { ConsoleServices } from './route.ts';
+import { parseCurrency, parseTimeZone, suggestedLimit } from './setup-choices.ts';
+import { fillPlain, type Language } from './texts.ts';
+import { setupTexts } from './welcome.ts';
+
+/** The fields of the shop, in their order. */
+export const shopFields = ['shop', 'currency', 'time_zone', 'locale', 'limit', 'domain'] as const;
+
+export type ShopField = (typeof shopFields)[number];
+export type ShopValues = Readonly<Record<ShopField, string>>;
+
+type Form = Pick<ConsoleRequest, 'form' | 'language'>;
+
+export function shopValuesOf(request: Form): ShopValues {
+  const values = shopFields.map((name) => [name, textOf(request, name)] as const);
+  return Object.fromEntries(values) as ShopValues;
+}
+
+export type OwnerValues = { readonly name: string; readonly email: string; readonly store: string };
+export type OwnerField = keyof OwnerValues | 'password';
+
+export function ownerValuesOf(request: Form): OwnerValues {
+  return { name: textOf(request, 'name'), email: textOf(request, 'email'), store: textOf(request, 'store') };
+}
+
+export type ErrorsOf<Field extends string> = Readonly<Partial<Record<Field, string>>>;
+
+export type Read<Value, Field extends string> =
+  { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly errors: ErrorsOf<Field> };
+
+export type NewShop = {
+  readonly shop: Extract<SetupShop, { readonly locale: string }>;
+  readonly name: string;
+  readonly currency: Currency;
+};
+
+/** Parses the fields of the shop. */
+export function readShop(
+  values: ShopValues,
+  { emailLocales }: Pick<ConsoleServices, 'emailLocales'>,
+  language: Language,
+): Read<NewShop, ShopField> {
+  const text = setupTexts[language];
+  const errors: Partial<Record<ShopField, string>> = {};
+  const name = parseStoreName(values.shop);
+  if (!name.ok) errors.shop = values.shop === '' ? text.nameMissing : text.nameInvalid;
+  const currency = parseCurrency(values.currency, language);
+  if (!currency) errors.currency = text.currencyInvalid;
+  const timeZone = parseTimeZone(values.time_zone);
+  if (timeZone === undefined) errors.time_zone = text.timeZoneInvalid;
+  const locale = emailLocales.find((tag) => tag === values.locale);
+  if (locale === undefined) errors.locale = text.localeInvalid;
+  let issueLimit: Money | null = null;
+  if (currency && values.limit !== '') {
+    const limit = parseTypedAmount(values.limit, { currency });
+    if (limit.ok) issueLimit = limit.value;
+    else {
+      const example = amountText(suggestedLimit(currency), language);
+      errors.limit = fillPlain(text.limitInvalid, { currency: currency.code, example });
+    }
+  }
+  const domain = parseDomain(
+    values.domain === '' && name.ok ? domainOfName(name.value) : hostOf(values.domain),
+  );
+  if (!domain.ok && values.domain !== '') errors.domain = text.domainInvalid;
+  if (!name.ok || !currency || timeZone === undefined || locale === undefined || !domain.ok)
+    return { ok: false, errors };
+  if (Object.keys(errors).length > 0) return { ok: false, errors };
+  const settings = {
+    domain: domain.value,
+    name: name.value,
+    currency,
+    timeZone,
+    issueLimit,
+    proxySecret: null,
+    requireSignature: false,
+    customerSearch: false,
+    undoWindowMinutes: 0,
+  };
+  return { ok: true, value: { shop: { settings, locale }, name: name.value, currency } };
+}
+
+/** The host of a website as people type it: with a scheme, a path or neither. */
+function hostOf(text: string): string {
+  return text
+    .slice(0, 300)
+    .replace(/^https?:\/\//i, '')
+    .replace(/[/?#:].*$/, '');
+}
+
+export type Owner = { readonly name: string; readonly email: EmailAddress; readonly password: string };
+
+const passwordLengthMax = 200;
+
+/** Parses the fields of the owner. @param shop the names of the shop, which the password must not be made of. */
+export function readOwner(
+  { form, language }: Form,
+  values: OwnerValues,
+  shop: readonly string[],
+): Read<Owner, OwnerField> {
+  const text = setupTexts[language];
+  const errors: Partial<Record<OwnerField, string>> = {};
+  const [name, email] = [parseStaffName(values.name), parseEmail(values.email)];
+  if (!name.ok) errors.name = values.name === '' ? text.yourNameMissing : text.yourNameInvalid;
+  if (!email.ok) errors.email = text.emailInvalid;
+  const typed = form.get('password') ?? '';
+  const password = parseNewPassword(typed, [values.name, values.email, ...shop]);
+  if (!password.ok) errors.password = passwordError(typed, language);
+  return name.ok && email.ok && password.ok
+    ? { ok: true, value: { name: name.value, email: email.value, password: password.value } }
+    : { ok: false, errors };
+}
+
+function passwordError(typed: string, language: Language): string {
+  const text = setupTexts[language];
+  if (typed.length > passwordLengthMax) return text.passwordLong;
+  const isShort = Array.from(typed.normalize('NFC')).length < passwordLengthMin;
+  return isShort ? fillPlain(text.passwordShort, { count: passwordLengthMin }) : text.passwordWeak;
+}
