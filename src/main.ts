@@ -58,6 +58,9 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
     terminal,
   } = options ?? { clock: systemClock, log: await createLog(config), terminal: terminalOf(process.stdout) };
   const { logger } = log;
+  const { level } = logger;
+  // Only warnings come before the start message.
+  if (terminal && ['trace', 'debug', 'info'].includes(level)) logger.level = 'warn';
   assertInRange(source.now());
   const guard = guardClock(source, config.limits, clockLog(config, logger));
   const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
@@ -168,6 +171,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
     const link = pages && (await storage.read(() => createSetupLink(ctx)));
     const setupToken = link ? link.token.reveal() : null;
     const port = Number(new URL(url).port);
+    logger.level = level;
     if (terminal) terminal(startMessage(config, { port, developmentMode, setupToken }));
     else logStart(config, { url, developmentMode, email, hasSetup: setupToken !== null, logger });
     if (isExposed(config.keysFile))

@@ -31,7 +31,7 @@ export function startMessage(config: Config, { port, developmentMode, setupToken
   const open =
     setupToken === null
       ? `${home}/`
-      : `${setupUrl(config, port, setupToken)} (set up your shop: once, in the next 24 hours)`;
+      : `${setupUrl(config, port, setupToken)} (sets up your shop, once, in the next 24 hours)`;
   const lines = [
     `Largesse ${version}`,
     `  Open  ${open}`,
@@ -45,7 +45,7 @@ export function startMessage(config: Config, { port, developmentMode, setupToken
 
 function modeOf(config: Config, developmentMode: boolean): string {
   if (developmentMode)
-    return 'development: until there is a shop, programs on this machine use the demonstration store without a token';
+    return 'development, with a demonstration store for programs on this machine until there is a shop';
   return isDevelopment(config) ? 'development' : 'production';
 }
 

@@ -35,7 +35,7 @@ export function ownerValuesOf(request: Form): OwnerValues {
 
 export type ErrorsOf<Field extends string> = Readonly<Partial<Record<Field, string>>>;
 
-export type Read<Value, Field extends string> =
+type Read<Value, Field extends string> =
   { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly errors: ErrorsOf<Field> };
 
 export type NewShop = {
@@ -98,7 +98,7 @@ function hostOf(text: string): string {
     .replace(/[/?#:].*$/, '');
 }
 
-export type Owner = { readonly name: string; readonly email: EmailAddress; readonly password: string };
+type Owner = { readonly name: string; readonly email: EmailAddress; readonly password: string };
 
 const passwordLengthMax = 200;
 
