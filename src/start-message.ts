@@ -4,7 +4,7 @@ import { emailTransportOf, isDevelopment, shownLocation, type Config } from './c
 import { version } from './version.ts';
 
 /** Where a browser reaches the service: `https://cards.flowers.example`, or this machine. */
-export function browserOrigin({ publicUrl }: Pick<Config, 'publicUrl'>, port: number): string {
+function browserOrigin({ publicUrl }: Pick<Config, 'publicUrl'>, port: number): string {
   return publicUrl?.origin ?? `http://localhost:${port}`;
 }
 

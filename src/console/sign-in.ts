@@ -15,12 +15,13 @@ import {
   type SignInAccount,
 } from '../service/sign-in-throttle.ts';
 import { findAccountByEmail } from '../storage/staff.ts';
-import { listStores } from '../storage/store.ts';
+import { hasRealStores, listStores } from '../storage/store.ts';
 import { cookieNameOf, setCookie } from './cookie.ts';
 import { field } from './form.ts';
 import { gatePage } from './page.ts';
 import { textOf, type ConsoleRequest } from './request.ts';
 import { seeOther, type ConsoleResponse, type ConsoleRoute, type ConsoleServices } from './route.ts';
+import { developerLinks } from './welcome.ts';
 
 const sessionCookieSeconds = 12 * 60 * 60;
 const knownCookieSeconds = 365 * 24 * 60 * 60;
@@ -51,7 +52,8 @@ ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: '
 <button class="button first big">Sign in</button>
 </form>
 </section>
-<p class="soft small center">No password any more? An owner can send you a new link, and so can <code>npx largesse staff invite</code> on the server.</p>`;
+<p class="soft small center">No password any more? An owner can send you a new link, and so can <code>npx largesse staff invite</code> on the server.</p>
+${request.isLocal ? markup`<p class="row center">${developerLinks(services, request)}</p>` : undefined}`;
   const place = stores.length === 1 && stores[0] ? stores[0].name : 'Largesse';
   return { status, body: gatePage(services, request, { title: 'Sign in', place, body }) };
 }
@@ -156,12 +158,12 @@ export const signInRoutes: readonly ConsoleRoute[] = [
     method: 'GET',
     path: '/sign-in',
     access: 'anyone',
-    handle: (services, request) =>
-      signInPage(services, request, 200, {
-        email: '',
-        store: '',
-        next: localPath(request.query.get('next') ?? '/'),
-      }),
+    async handle(services, request) {
+      // Nobody can have an account yet.
+      if (!(await services.storage.read(hasRealStores))) return seeOther('/setup');
+      const next = localPath(request.query.get('next') ?? '/');
+      return await signInPage(services, request, 200, { email: '', store: '', next });
+    },
   },
   { method: 'POST', path: '/sign-in', access: 'anyone', handle: signIn },
   {

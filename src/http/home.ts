@@ -31,8 +31,8 @@ export function addHome(app: FastifyInstance, services: Services, prefix: string
       reply.header('vary', 'accept');
       if (!prefersHtml(request.headers.accept)) throw new Fault('not-found');
       reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
-      const { isReady, path } = await stateOf(services, request);
-      if (path !== undefined) return reply.code(303).header('location', path).send();
+      const { isReady, first } = await stateOf(services, request);
+      if (first !== undefined) return reply.code(303).header('location', first).send();
       const shown = { isReady, prefix, isLocal: isLocalRequest(request) };
       return reply
         .header('content-security-policy', policy)
@@ -45,14 +45,14 @@ export function addHome(app: FastifyInstance, services: Services, prefix: string
 type State = {
   readonly isReady: boolean;
   /** Where the pages for staff begin for this request; undefined: there are none. */
-  readonly path?: string | undefined;
+  readonly first?: string;
 };
 
 /** If the database cannot be read, the page of the root shows that the service is not ready. */
 async function stateOf({ homePath, isReady }: Services, request: FastifyRequest): Promise<State> {
   try {
-    const path = await homePath?.(request);
-    return path === undefined ? { isReady: await isReady() } : { isReady: true, path };
+    const first = await homePath?.(request);
+    return first === undefined ? { isReady: await isReady() } : { isReady: true, first };
   } catch (error) {
     if (await isReady()) throw error;
     return { isReady: false };

@@ -100,9 +100,10 @@ test('at a terminal, six lines lead to a shop with an owner who is signed in', a
 
 test('a log does not contain the link, and says which command prints it', async () => {
   await using home = await makeHome();
-  const { program, stop: end } = await home.serve();
+  const served = await home.serve();
+  const { program } = served;
   await program.written(/"message":"there is no owner yet: [^"\\]*\\"largesse setup link\\"/);
-  await end();
+  await served.stop();
   assert.doesNotMatch(program.output() + program.errors(), /lgf_|Open {2}/);
   const { code, output } = await home.run(['setup', 'link'], { BASE_PATH: '/cards', PORT: '3000' });
   assert.equal(code, 0);

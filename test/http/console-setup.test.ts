@@ -48,6 +48,7 @@ test('a shop is set up once: link, shop, owner, first card', async () => {
   await using service = await startService();
   const browser = openBrowser(service);
   assert.equal(await home(browser), '/setup');
+  assert.equal((await browser.get('/sign-in')).headers.get('location'), '/setup');
   const path = await link(service);
   const first = await browser.get(path);
   assert.equal(first.status, 200);
@@ -81,6 +82,7 @@ test('a shop is set up once: link, shop, owner, first card', async () => {
   assert.equal(email?.['locale'], 'fr');
   const other = openBrowser(service);
   assert.equal(await home(other), '/sign-in');
+  assert.match((await other.get('/sign-in')).text, /href="\/docs".*href="\/dev\/mails"/);
   const signedIn = await other.post('/sign-in', { email: ada.email, password });
   assert.equal(signedIn.headers.get('location'), '/');
 });
@@ -160,7 +162,7 @@ for (const processes of [1, 2] as const) {
         });
       }),
     );
-    const locations = responses.map(({ headers }) => headers.get('location')).toSorted();
+    const locations = responses.map(({ headers }) => headers.get('location') ?? '').toSorted();
     assert.deepEqual(locations, [...Array<string>(9).fill('/'), '/cards/new']);
     assert.equal((await service.query('select id from staff')).length, 1);
     assert.equal((await service.query('select id from stores where demonstration = 0')).length, 1);
@@ -394,7 +396,7 @@ test('a person on this machine looks around the demonstration until there is a s
   for (const path of ['/staff', '/account', '/audit']) {
     const { status, text } = await browser.get(path);
     assert.equal(status, 200, path);
-    assert.match(text, /This is the demonstration/, path);
+    assert.match(text, /This is the demonstration.*<a href="\/setup">/, path);
   }
   service.clock.advance(hourMs);
   assert.equal((await browser.get('/staff/new')).status, 200, 'there is no password to confirm with');

@@ -16,5 +16,3 @@ if (shop instanceof HTMLInputElement && shown) {
     shown.textContent = shop.value.trim() || example;
   });
 }
-
-export {};
