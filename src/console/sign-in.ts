@@ -159,7 +159,7 @@ export const signInRoutes: readonly ConsoleRoute[] = [
     path: '/sign-in',
     access: 'anyone',
     async handle(services, request) {
-      // Nobody can have an account yet.
+      // Without a store there are no accounts.
       if (!(await services.storage.read(hasRealStores))) return seeOther('/setup');
       const next = localPath(request.query.get('next') ?? '/');
       return await signInPage(services, request, 200, { email: '', store: '', next });

@@ -20,7 +20,7 @@ export async function visitorOf(
   const isLocal = isLocalRequest(raw);
   const token = sessionTokens.parse(cookies.get(cookieNameOf('session', origin)) ?? '');
   const found = token && (await storage.read(() => findSignedIn(ctx, token)));
-  // The demonstration is open to everybody on this machine, and to nobody else.
+  // The demonstration is open only to programs on this machine.
   const isAdmitted = found && (!found.store.demonstration || (developmentMode && isLocal));
   return { cookies, isLocal, signedIn: isAdmitted ? found : null };
 }
