@@ -11,6 +11,8 @@ export type ConsoleRequest = {
   /** The header, which also has regions and languages that the pages do not have. */
   readonly acceptLanguage: string;
   readonly requestId: string;
+  /** The scheme, host and port in the browser's address bar. */
+  readonly pageOrigin: URL;
   /** Values of the path's parameters. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: ReadonlyMap<string, string>;

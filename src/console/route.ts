@@ -30,6 +30,8 @@ export type ConsoleResponse =
       readonly body: Markup;
       readonly cookies?: readonly string[];
     }
+  /** For a script of a page. */
+  | { readonly status: 200; readonly json: object; readonly cookies?: readonly string[] }
   /** After a form: the browser requests a page, so that reloading does not submit the form again. */
   | { readonly status: 303; readonly path: string; readonly cookies?: readonly string[] };
 

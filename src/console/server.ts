@@ -76,6 +76,8 @@ async function handle(
     language: languageOf(raw.headers['accept-language']),
     acceptLanguage: raw.headers['accept-language'] ?? '',
     requestId: raw.id,
+    // `assertHost` has accepted the host.
+    pageOrigin: origin.url ?? new URL(`http://${raw.headers.host ?? 'localhost'}`),
     params: raw.params as Readonly<Record<string, string>>,
     query: fieldsOf(queryOf(raw.url)),
     form: formOf(raw),
@@ -86,7 +88,8 @@ async function handle(
     cookies,
   };
   if (route.access === 'anyone') return await route.handle(services, request);
-  if (!signedIn) return seeOther(`/sign-in?next=${encodeURIComponent(pathOf(raw, origin.basePath))}`);
+  const next = encodeURIComponent(pageOf(route, pathOf(raw, origin.basePath)));
+  if (!signedIn) return seeOther(`/sign-in?next=${next}`);
   if (isExtensionDue(ctx, signedIn.session)) await storage.write(() => extend(ctx, signedIn.session));
   if (route.access !== 'staff' && !isPermitted(signedIn.member.role, route.access))
     return {
@@ -96,7 +99,7 @@ async function handle(
   // The owner of the demonstration has no password.
   const { demonstration } = signedIn.store;
   if (route.isSensitive === true && !demonstration && !isRecentlyAuthenticated(ctx, signedIn.session))
-    return seeOther(`/confirm?next=${encodeURIComponent(pathOf(raw, origin.basePath))}`);
+    return seeOther(`/confirm?next=${next}`);
   return await route.handle(services, { ...request, signedIn });
 }
 
@@ -104,6 +107,18 @@ async function handle(
 function pathOf({ url }: FastifyRequest, basePath: string): string {
   const [path = ''] = url.split('?', 1);
   return path.slice(basePath.length) || '/';
+}
+
+const pages = new Set(consoleRoutes.filter(({ method }) => method === 'GET').map(({ path }) => path));
+
+/** The page at which a person continues after signing in: that of the form, for a path that only accepts forms. */
+function pageOf({ method, path: pattern }: ConsoleRoute, path: string): string {
+  if (method === 'GET') return path;
+  const [patterns, parts] = [pattern.split('/'), path.split('/')];
+  for (let length = patterns.length; length > 1; length -= 1) {
+    if (pages.has(patterns.slice(0, length).join('/'))) return parts.slice(0, length).join('/');
+  }
+  return '/';
 }
 
 /** @throws Fault `unsupported-media-type` or `invalid-body`. */
@@ -133,6 +148,7 @@ function send(
   reply.headers(pageHeaders).code(response.status);
   if (response.cookies) reply.header('set-cookie', [...response.cookies]);
   if (response.status === 303) return reply.header('location', `${origin.basePath}${response.path}`).send();
+  if ('json' in response) return reply.type('application/json').send(JSON.stringify(response.json));
   return reply.type('text/html; charset=utf-8').send(String(response.body));
 }
 

@@ -3,15 +3,22 @@
 import type { Currency } from '../domain/currency.ts';
 import { parseEmail, type EmailAddress } from '../domain/email-address.ts';
 import type { Money } from '../domain/money.ts';
-import { parseNewPassword, parseStaffName, passwordLengthMin } from '../domain/staff.ts';
+import { parseStaffName, passwordProblem } from '../domain/staff.ts';
 import { domainOfName, parseDomain, parseStoreName } from '../domain/store.ts';
 import type { SetupShop } from '../service/setup.ts';
 import { amountText, parseTypedAmount } from './format.ts';
+import de from './locales/de/gate.json' with { type: 'json' };
+import en from './locales/en/gate.json' with { type: 'json' };
+import es from './locales/es/gate.json' with { type: 'json' };
+import fr from './locales/fr/gate.json' with { type: 'json' };
 import { textOf, type ConsoleRequest } from './request.ts';
 import type { ConsoleServices } from './route.ts';
 import { parseCurrency, parseTimeZone, suggestedLimit } from './setup-choices.ts';
-import { fillPlain, type Language } from './texts.ts';
+import { fillPlain, type Catalogue, type Language } from './texts.ts';
 import { setupTexts } from './welcome.ts';
+
+/** The texts of passwords. */
+export const gate: Catalogue<typeof en> = { en, de, fr, es };
 
 /** The fields of the shop, in their order. */
 export const shopFields = ['shop', 'currency', 'time_zone', 'locale', 'limit', 'domain'] as const;
@@ -26,11 +33,23 @@ export function shopValuesOf(request: Form): ShopValues {
   return Object.fromEntries(values) as ShopValues;
 }
 
-export type OwnerValues = { readonly name: string; readonly email: string; readonly store: string };
+export type OwnerValues = {
+  readonly name: string;
+  readonly email: string;
+  readonly store: string;
+  /** How the owner signs in. */
+  readonly how: 'passkey' | 'password';
+};
+
 export type OwnerField = keyof OwnerValues | 'password';
 
 export function ownerValuesOf(request: Form): OwnerValues {
-  return { name: textOf(request, 'name'), email: textOf(request, 'email'), store: textOf(request, 'store') };
+  return {
+    name: textOf(request, 'name'),
+    email: textOf(request, 'email'),
+    store: textOf(request, 'store'),
+    how: textOf(request, 'how') === 'passkey' ? 'passkey' : 'password',
+  };
 }
 
 export type ErrorsOf<Field extends string> = Readonly<Partial<Record<Field, string>>>;
@@ -98,9 +117,12 @@ function hostOf(text: string): string {
     .replace(/[/?#:].*$/, '');
 }
 
-type Owner = { readonly name: string; readonly email: EmailAddress; readonly password: string };
-
-const passwordLengthMax = 200;
+type Owner = {
+  readonly name: string;
+  readonly email: EmailAddress;
+  /** In Unicode normalization form C; null: the owner joins with a passkey. */
+  readonly password: string | null;
+};
 
 /** Parses the fields of the owner. @param shop the names of the shop, which the password must not be made of. */
 export function readOwner(
@@ -114,16 +136,10 @@ export function readOwner(
   if (!name.ok) errors.name = values.name === '' ? text.yourNameMissing : text.yourNameInvalid;
   if (!email.ok) errors.email = text.emailInvalid;
   const typed = form.get('password') ?? '';
-  const password = parseNewPassword(typed, [values.name, values.email, ...shop]);
-  if (!password.ok) errors.password = passwordError(typed, language);
-  return name.ok && email.ok && password.ok
-    ? { ok: true, value: { name: name.value, email: email.value, password: password.value } }
-    : { ok: false, errors };
-}
-
-function passwordError(typed: string, language: Language): string {
-  const text = setupTexts[language];
-  if (typed.length > passwordLengthMax) return text.passwordLong;
-  const isShort = Array.from(typed.normalize('NFC')).length < passwordLengthMin;
-  return isShort ? fillPlain(text.passwordShort, { count: passwordLengthMin }) : text.passwordWeak;
+  const own = [values.name, values.email, ...shop];
+  const problem = values.how === 'passkey' ? undefined : passwordProblem(typed, own);
+  if (problem !== undefined) errors.password = gate[language].passwordProblems[problem];
+  if (!name.ok || !email.ok || problem !== undefined) return { ok: false, errors };
+  const password = values.how === 'passkey' ? null : typed.normalize('NFC');
+  return { ok: true, value: { name: name.value, email: email.value, password } };
 }

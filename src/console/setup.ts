@@ -1,10 +1,10 @@
 /** The first run: the shop and its owner, with a link; and the demonstration, for people on this machine. */
 
 import { Fault } from '../domain/fault.ts';
-import { passwordLengthMin } from '../domain/staff.ts';
 import type { Store } from '../domain/store.ts';
-import { markup, type Markup, type MarkupPart } from '../markup.ts';
+import { markup, type Markup } from '../markup.ts';
 import { findDemonstration, openDemonstration } from '../service/demonstration.ts';
+import { passkeySiteOf } from '../service/passkey.ts';
 import { isOpenSetupLink, setUp, type SetupShop } from '../service/setup.ts';
 import { parallel } from '../storage/sql.ts';
 import { hasOwner } from '../storage/staff.ts';
@@ -29,6 +29,7 @@ import {
   timeZoneOptions,
 } from './setup-choices.ts';
 import {
+  gate,
   ownerValuesOf,
   readOwner,
   readShop,
@@ -42,7 +43,7 @@ import {
   type ShopValues,
 } from './setup-form.ts';
 import { sessionCookie, startSession } from './sign-in.ts';
-import { fill, fillPlain } from './texts.ts';
+import { fillPlain } from './texts.ts';
 import { developerLinks, purposes, setupTexts, trail, welcomePage } from './welcome.ts';
 
 /** The state of the first run that decides what a page shows. */
@@ -166,7 +167,7 @@ type OwnerForm = {
 };
 
 const noOwner: Pick<OwnerForm, 'values' | 'errors'> = {
-  values: { name: '', email: '', store: '' },
+  values: { name: '', email: '', store: '', how: 'passkey' },
   errors: {},
 };
 
@@ -195,7 +196,7 @@ ${hasErrors ? alert(text.errors) : undefined}
 ${kept ?? undefined}${choice}
 <div class="fields">${field({ name: 'name', label: text.yourName, value: values.name, autocomplete: 'name', error: errors.name, hasFocus: !hasErrors })}
 ${field({ name: 'email', label: text.yourEmail, type: 'email', value: values.email, autocomplete: 'username', error: errors.email })}</div>
-${signInFields(request, errors)}
+${signInFields(request, values, errors)}
 <div class="row"><button class="button first">${text.create}</button>${back ?? undefined}</div></form>`;
   const name = shop ? shop.made.name : only?.name;
   const currency = shop ? shop.made.currency : only?.currency;
@@ -213,18 +214,30 @@ ${signInFields(request, errors)}
   };
 }
 
-/** How the owner signs in from now on. */
-function signInFields({ language }: ConsoleRequest, errors: ErrorsOf<OwnerField>): MarkupPart {
+/** How the owner signs in from now on. A passkey is created on the next page, with the link to join. */
+function signInFields(
+  { language, pageOrigin }: ConsoleRequest,
+  { how }: OwnerValues,
+  errors: ErrorsOf<OwnerField>,
+): Markup {
   const text = setupTexts[language];
-  const hint = fill(text.passwordHint, { count: passwordLengthMin });
-  return field({
+  const hasPasskeys = passkeySiteOf(pageOrigin) !== undefined;
+  const password = field({
     name: 'password',
     label: text.password,
     type: 'password',
     autocomplete: 'new-password',
-    hint,
+    hint: gate[language].newPasswordHint,
     error: errors.password,
+    isOptional: hasPasskeys,
   });
+  if (!hasPasskeys) return password;
+  const checked = (each: OwnerValues['how']): Markup | undefined =>
+    each === how ? markup` checked` : undefined;
+  return markup`<fieldset><legend>${text.how}</legend><div class="choices down">
+<label class="choice rows"><input type="radio" name="how" value="passkey"${checked('passkey')}><span>${text.withPasskey}</span><span class="soft">${text.withPasskeyHint}</span></label>
+<label class="choice rows opens"><input type="radio" name="how" value="password"${checked('password')}><span>${text.withPassword}</span><span class="soft">${text.withPasswordHint}</span></label>
+<div class="shown-if-chosen">${password}</div></div></fieldset>`;
 }
 
 function lostPanel({ language }: ConsoleRequest): Markup {
@@ -267,7 +280,6 @@ const createOwner: Step = async (services, request, { stores, token }) => {
   const { ctx, storage, passwords } = services;
   const text = setupTexts[request.language];
   const values = ownerValuesOf(request);
-  // A form with a shop creates it, even if a store was created since the form was shown.
   const typed = request.form.has('shop') ? await readTypedShop(services, request) : null;
   if (typed && 'status' in typed) return typed;
   const [only, ...others] = stores;
@@ -282,12 +294,24 @@ const createOwner: Step = async (services, request, { stores, token }) => {
   const read = readOwner(request, values, [chosen.name, chosen.domain]);
   if (!read.ok) return ownerPage(services, request, { ...shown, errors: read.errors });
   const { name, email, password: plain } = read.value;
-  const password = await passwords.hash(plain);
+  const password = plain === null ? null : await passwords.hash(plain);
   const shop: SetupShop = typed ? typed.made.shop : { domain: chosen.domain };
   try {
-    const owner = await storage.write(() => setUp(ctx, { token, shop, name, email, password }));
-    if (!owner) return seeOther('/');
-    return await startSession(services, request, { member: owner, method: 'link', next: '/cards/new' });
+    const done = await storage.write(() => setUp(ctx, { token, shop, name, email, password }));
+    switch (done.result) {
+      case 'joined':
+        return await startSession(services, request, {
+          member: done.owner,
+          method: 'link',
+          next: '/cards/new',
+        });
+      case 'invited':
+        return seeOther(`/join/${done.link.reveal()}`);
+      case 'link-ended':
+        return seeOther('/');
+      case 'store-exists':
+        return seeOther(`/setup/${token}`);
+    }
   } catch (error) {
     if (!(error instanceof Fault) || !error.errors) throw error;
     if (typed && error.errors['domain'])
@@ -323,7 +347,8 @@ export const setupRoutes: readonly ConsoleRoute[] = [
     method: 'POST',
     path: '/setup/:token',
     access: 'anyone',
-    handle: withLink(async (services, request, { stores }) => {
+    handle: withLink(async (services, request, { stores, token }) => {
+      if (stores.length > 0) return seeOther(`/setup/${token}`);
       const shop = await readTypedShop(services, request);
       return 'status' in shop ? shop : ownerPage(services, request, { shop, stores, ...noOwner });
     }),
@@ -332,8 +357,10 @@ export const setupRoutes: readonly ConsoleRoute[] = [
     method: 'POST',
     path: '/setup/:token/back',
     access: 'anyone',
-    handle: withLink((services, request) =>
-      shopPage(services, request, { values: shopValuesOf(request), errors: {} }),
+    handle: withLink((services, request, { stores, token }) =>
+      stores.length > 0
+        ? seeOther(`/setup/${token}`)
+        : shopPage(services, request, { values: shopValuesOf(request), errors: {} }),
     ),
   },
   { method: 'POST', path: '/setup/:token/owner', access: 'anyone', handle: withLink(createOwner) },

@@ -14,7 +14,7 @@ import { beat } from '../storage/heartbeat.ts';
 import { listKeyChecks } from '../storage/key-check.ts';
 import type { Script } from '../storage/sql.ts';
 import { hasOwner } from '../storage/staff.ts';
-import { findStoreByDomain } from '../storage/store.ts';
+import { findStoreByDomain, hasRealStores } from '../storage/store.ts';
 import { changeEmailSettings } from './email.ts';
 import { inviteStaff, linkTokens, useLink } from './staff.ts';
 import { createStore, type NewStore } from './store.ts';
@@ -64,28 +64,36 @@ export type Setup = {
   readonly shop: SetupShop;
   readonly name: string;
   readonly email: EmailAddress;
-  /** Argon2id in PHC format. */
-  readonly password: string;
+  /** Argon2id in PHC format; null: the owner joins with a passkey. */
+  readonly password: string | null;
 };
 
+export type SetupResult =
+  /** The owner can sign in. */
+  | { readonly result: 'joined'; readonly owner: StaffMember }
+  /** The owner joins with the token of a link. Until then, setup links can be used. */
+  | { readonly result: 'invited'; readonly link: Secret }
+  | { readonly result: 'link-ended' }
+  /** A store was created since the form was shown. */
+  | { readonly result: 'store-exists' };
+
 /**
- * Creates the first owner and, unless it exists, the store. It happens once: of two at the same time, one gets undefined.
- * @returns the owner; undefined if the link cannot be used.
+ * Creates the first owner and, unless one exists, the store. Of several at the same time, one creates them.
  * @throws Fault `invalid-parameter` with the errors of `domain` or `email`; `not-found` if the store does not exist.
  */
-export function* setUp(
-  ctx: Context,
-  { token, shop, name, email, password }: Setup,
-): Script<StaffMember | undefined> {
-  // Locks a row that always exists, so that only one of two can create the first owner.
+export function* setUp(ctx: Context, { token, shop, name, email, password }: Setup): Script<SetupResult> {
+  // Locks a row that always exists, so that only one of several can create the store and the owner.
   yield* beat(null);
-  if (!(yield* isOpenSetupLink(ctx, token))) return undefined;
+  if (!(yield* isOpenSetupLink(ctx, token))) return { result: 'link-ended' };
+  if ('settings' in shop && (yield* hasRealStores())) return { result: 'store-exists' };
   const store = yield* storeOf(ctx, shop);
   const limits = { saleLimit: null, refundLimit: null };
   const invited = yield* inviteStaff(ctx, { store, by: null, name, email, role: 'owner', ...limits });
+  if (password === null) return { result: 'invited', link: invited.token };
   const link = linkTokens.parse(invited.token.reveal());
   if (!link) throw new Error('a new link does not have the form of one');
-  return (yield* useLink(ctx, { token: link, password })).member;
+  const { member: owner } = yield* useLink(ctx, { token: link, password });
+  return { result: 'joined', owner };
 }
 
 function* storeOf(ctx: Context, shop: SetupShop): Script<Store> {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { findCurrency } from '../../src/domain/currency.ts';
+import { openAuthenticator, type CreationOptions } from '../support/authenticator.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { createStoreElsewhere } from '../support/second-process.ts';
 import { command } from '../support/served.ts';
@@ -170,6 +171,60 @@ for (const processes of [1, 2] as const) {
   });
 }
 
+test('an owner with a passkey joins with it on the next page, and the link ends then', async () => {
+  await using service = await startService();
+  const path = await link(service);
+  const browser = openBrowser(service);
+  const form = await browser.post(path, shop);
+  assert.match(form.text, /name="how" value="passkey" checked/);
+  const invited = await setUp(browser, path, { how: 'passkey', password: '' });
+  const join = invited.headers.get('location') ?? '';
+  assert.match(join, /^\/join\/lgi_/, invited.text);
+  assert.equal((await service.query('select id from staff where joined_at is not null')).length, 0);
+  const again = await openBrowser(service).get(path);
+  assert.equal(again.status, 200, 'a person who did not finish can begin again');
+  assert.doesNotMatch(again.text, /name="shop"/);
+
+  const { text: options } = await browser.post(`${join}/passkey/options`);
+  const origin = new URL(service.url.replace('127.0.0.1', 'localhost')).origin;
+  const credential = openAuthenticator().create(JSON.parse(options) as CreationOptions, origin);
+  const joined = await browser.post(`${join}/passkey`, { credential });
+  assert.equal(joined.headers.get('location'), '/cards/new', joined.text);
+  assert.equal(await home(browser), '/today');
+  assert.equal((await openBrowser(service).get(path)).headers.get('location'), '/');
+  assert.equal((await service.query('select id from stores where demonstration = 0')).length, 1);
+});
+
+test('at an address without passkeys, the owner sets a password', async () => {
+  await using service = await startService();
+  const path = await link(service);
+  const { host } = new URL(service.url);
+  const { text } = await openBrowser(service).request(path, {
+    method: 'POST',
+    headers: {
+      host,
+      'sec-fetch-site': 'same-origin',
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+    body: new URLSearchParams(shop).toString(),
+  });
+  assert.doesNotMatch(text, /value="passkey"/);
+  assert.match(text, /name="password"[^>]* required/);
+});
+
+test('a store that was created since the form was shown is not created twice', async () => {
+  await using service = await startService();
+  const path = await link(service);
+  const browser = openBrowser(service);
+  assert.equal((await browser.post(path, shop)).status, 200);
+  await createStoreElsewhere(service, 'flowers.example');
+  assert.equal((await setUp(browser, path)).headers.get('location'), path);
+  assert.equal((await service.query('select id from stores where demonstration = 0')).length, 1);
+  assert.match((await browser.get(path)).text, /You are the owner of flowers\.example/);
+  const stale = await browser.post(path, shop);
+  assert.equal(stale.headers.get('location'), path);
+});
+
 test('a rejected owner leaves no store behind', async () => {
   await using service = await startService();
   const path = await link(service);
@@ -233,10 +288,10 @@ test('each wrong field of the owner has its message', async () => {
     ['name', '', /Enter your name/],
     ['name', 'A\u202eda', /invisible characters/],
     ['email', 'ada', /Enter an email address/],
-    ['password', 'short', /at least 10 characters/],
+    ['password', 'short', /at least ten characters/],
     ['password', 'x'.repeat(201), /at most 200/],
-    ['password', 'ada moreauada moreau', /easy to guess/],
-    ['password', 'flowers-of-example-street', /easy to guess/],
+    ['password', 'ada moreauada moreau', /Do not use your name/],
+    ['password', 'flowers-of-example-street', /Do not use your name/],
   ] as const) {
     const response = await setUp(browser, path, { [name]: value });
     assert.equal(response.status, 422, name);
