@@ -276,7 +276,11 @@ async function invite(services: ConsoleServices, request: StaffRequest): Promise
       });
       return seeOther(`/staff/links/${key}`);
     },
-    () => invitePage(services, request, { values, errors: { email: text.emailTaken } }),
+    async () => {
+      // A second submission at the same time finds the person of the first one.
+      if (await findResult(services, request, key)) return seeOther(`/staff/links/${key}`);
+      return invitePage(services, request, { values, errors: { email: text.emailTaken } });
+    },
   );
 }
 

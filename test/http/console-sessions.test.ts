@@ -187,8 +187,8 @@ test('one client cannot fill the audit log with wrong passwords for many address
   const attempt = async (number: number): Promise<number> =>
     (await attacker.post('/sign-in', { email: `${number}@flowers.example`, password: 'wrong' })).status;
   const statuses: number[] = [];
-  for (let count = 0; count < 205; count += 1) statuses.push(await attempt(count));
-  assert.equal(statuses.filter((status) => status === 401).length, 200);
+  for (let count = 0; count < 103; count += 1) statuses.push(await attempt(count));
+  assert.equal(statuses.filter((status) => status === 401).length, 100);
   assert.equal(statuses.at(-1), 429);
   await signIn(service, 'owner', owner);
 });
@@ -242,7 +242,7 @@ test('a weak password is rejected with its reason, and the link remains', async 
   const textOf = async (weak: string): Promise<string> => {
     const { status, text } = await browser.post(path, { password: weak });
     assert.equal(status, 422, weak);
-    assert.doesNotMatch(text, new RegExp(`value="${weak}"`));
+    assert.doesNotMatch(text, new RegExp(`name="password"[^>]* value="${weak}"`));
     return text;
   };
   assert.match(await textOf('short'), /id="password-error">Use at least ten characters/);

@@ -2,9 +2,24 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { readDatabaseConfig } from '../../src/config.ts';
+import { openDatabase } from '../../src/database.ts';
+import { execute, sql, type Statement } from '../../src/storage/sql.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { command } from '../support/served.ts';
-import { invite, join, openStoreWithStaff } from '../support/console.ts';
+import { consoleDomain, invite, join, openStoreWithStaff } from '../support/console.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+/** Changes the database in another process than the service. */
+async function change(
+  { environment }: TestService,
+  ...statements: readonly Statement<never>[]
+): Promise<void> {
+  await using database = await openDatabase(readDatabaseConfig(environment), { prepare: false });
+  await database.storage.write(function* write() {
+    for (const statement of statements) yield* execute(statement);
+  });
+}
 
 /** The key in the form of a page. */
 async function keyOf(browser: Browser, page: string): Promise<string> {
@@ -89,7 +104,7 @@ test('an owner unlocks a PIN', async () => {
   assert.equal((await person.post('/account/pin', { pin: '2580' })).status, 303);
   const path = await pathOfPerson(owner, 'cashier');
   assert.doesNotMatch((await owner.get(path)).text, /Unlock the PIN/);
-  await service.query("update staff set pin_failures = 5 where role = 'cashier'");
+  await change(service, sql`update staff set pin_failures = 5 where role = 'cashier'`);
   assert.match((await owner.get('/staff')).text, /PIN locked after 5 wrong tries/);
   assert.match((await owner.get(path)).text, /Unlock the PIN/);
   assert.equal((await owner.post(`${path}/unlock`)).status, 303);
@@ -180,15 +195,14 @@ test('a filter reads a limited number of entries, and continues after them', asy
   const [row] = await service.query('select store_id, max(id) as id from staff_actions group by store_id');
   assert.ok(row);
   const [storeId, last] = [Number(row['store_id']), Number(row['id'])];
-  for (let start = 0; start < 2_500; start += 250) {
-    const values = Array.from(
-      { length: 250 },
-      (_, place) => `(${storeId}, ${last + 1 + start + place}, 0, 'code-sent', '{}')`,
-    );
-    await service.query(
-      `insert into staff_actions (store_id, id, at, action, details) values ${values.join(', ')}`,
-    );
-  }
+  await change(
+    service,
+    ...Array.from(
+      { length: 2_500 },
+      (_, place) => sql`insert into staff_actions (store_id, id, at, action, details)
+        values (${storeId}, ${last + 1 + place}, 0, 'code-sent', '{}')`,
+    ),
+  );
   const first = await owner.get('/audit?kind=signIn');
   assert.match(first.text, /None of these entries matches/);
   const [older = ''] = /\/audit\?kind=signIn&amp;before=\d+/.exec(first.text) ?? [];
@@ -197,9 +211,8 @@ test('a filter reads a limited number of entries, and continues after them', asy
 });
 
 test('times in the audit log are those of the store, and its subjects are links', async () => {
-  await using service = await openStoreWithStaff();
+  await using service = await startService({ stores: [{ domain: consoleDomain, timeZone: 'Asia/Tokyo' }] });
   const owner = await join(service, 'owner');
-  await service.query("update stores set time_zone = 'Asia/Tokyo'");
   await invite(service, 'lea@flowers.example', 'cashier');
   const { text } = await owner.get('/audit');
   assert.match(text, /Times are in Asia\/Tokyo/);
