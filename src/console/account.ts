@@ -91,7 +91,7 @@ function passkeyPanel(
 ${elsewhere ?? markup`<p>${add}</p>`}</section>`;
   const rows = passkeys.map(({ id, name, createdAt, lastUsedAt }) => {
     const label = fillPlain(text.changeOf, { name });
-    return markup`<tr role="row"><td role="cell"><strong>${name}</strong></td><td role="cell" class="soft small wide">${time(createdAt)}</td><td role="cell" class="soft small whole-line">${text.lastUsed}: ${time(lastUsedAt)}</td><td role="cell" class="aside end"><a class="button quiet" href="${basePath}/account/passkeys/${String(id)}" aria-label="${label}">${text.change}</a></td></tr>
+    return markup`<tr role="row"><td role="cell"><strong>${name}</strong></td><td role="cell" class="soft small wide">${time(createdAt)}</td><td role="cell" class="soft small whole-line">${time(lastUsedAt)}</td><td role="cell" class="aside end"><a class="button quiet" href="${basePath}/account/passkeys/${String(id)}" aria-label="${label}">${text.change}</a></td></tr>
 `;
   });
   return markup`<section class="panel flush"><div class="head row apart"><h2>${text.passkeys}</h2>${add}</div>

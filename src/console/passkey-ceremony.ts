@@ -84,9 +84,9 @@ export function passkeyForm(
   const path = `${frame.basePath}${action}`;
   const offered = isOffered ? markup` data-offered` : undefined;
   return markup`<form class="stack" method="post" action="${path}" data-passkey="${kind}" data-options="${path}/options"${offered}>
+${content}
 <p class="notice" role="alert" hidden>${failed}</p>
-${hidden('credential', '')}${content}
-</form>`;
+${hidden('credential', '')}</form>`;
 }
 
 export const passkeyIcon: Markup = markup`<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="8" cy="15" r="4.5"/><path d="m11.5 11.5 8-8M16 7l3 3M13.5 9.5l2 2"/></svg>`;

@@ -169,7 +169,7 @@ function fieldsOf(language: Language, values: FormValues, errors: Errors): Marku
   const text = texts[language];
   const options = roles.map((role) => ({
     value: role,
-    text: `${frames[language].roles[role]}: ${text.roleTexts[role]}`,
+    text: `${frames[language].roles[role]} · ${text.roleTexts[role]}`,
   }));
   const limit = { kind: 'limit', inputMode: 'decimal', isOptional: true } as const;
   return markup`${field({ name: 'name', label: text.name, value: values.name, error: errors.name })}
@@ -276,7 +276,11 @@ async function invite(services: ConsoleServices, request: StaffRequest): Promise
       });
       return seeOther(`/staff/links/${key}`);
     },
-    () => invitePage(services, request, { values, errors: { email: text.emailTaken } }),
+    async () => {
+      // A second submission at the same time finds the person of the first one.
+      if (await findResult(services, request, key)) return seeOther(`/staff/links/${key}`);
+      return invitePage(services, request, { values, errors: { email: text.emailTaken } });
+    },
   );
 }
 
@@ -367,10 +371,10 @@ function accessPanel(
       ? markup`<form class="row apart" method="post" action="${path}/unlock"><span class="tag bad">${text.pinLocked}</span><button class="button">${text.unlock}</button></form>`
       : undefined,
     member.disabledAt === null
-      ? markup`<form method="post" action="${path}/link">${keyInput(ctx)}<p class="soft">${text.newLinkHelp}</p><button class="button">${text.newLink}</button></form>`
+      ? markup`<form class="stack" method="post" action="${path}/link">${keyInput(ctx)}<p class="soft">${text.newLinkHelp}</p><button class="button">${text.newLink}</button></form>`
       : undefined,
     member.disabledAt === null
-      ? markup`<form method="post" action="${path}/disable"><p class="soft">${text.disableHelp}</p><button class="button bad">${text.disable}</button></form>`
+      ? markup`<form class="stack" method="post" action="${path}/disable"><p class="soft">${text.disableHelp}</p><button class="button bad">${text.disable}</button></form>`
       : markup`<form method="post" action="${path}/enable"><button class="button">${text.enable}</button></form>`,
   ];
   return markup`<section class="panel stack"><h2>${text.access}</h2>

@@ -20,7 +20,7 @@ const perClient = 10;
 /** Wrong passwords per hour for one account in browsers that are not known. */
 const perAccount = 100;
 /** Wrong passwords per hour of one client for all accounts. Each adds an entry to the audit log. */
-const perClientInAll = 200;
+const perClientInAll = 100;
 
 /** An account that somebody wants to sign in to. It need not exist. */
 export type SignInAccount = {

@@ -96,7 +96,7 @@ export function* listStaffActions(
 
 /** Which actions to list. */
 export type ActionFilter = {
-  /** Of this member, or without a member about this one. */
+  /** What this member did, and failed attempts to sign in as this member. */
   readonly staffId?: number;
   readonly actions?: readonly StaffActionName[];
 };
@@ -127,7 +127,9 @@ export function* searchStaffActions(
       select ${actions.names} from (
         select ${actions.names} from staff_actions where store_id = ${storeId} and id < ${before}
         order by id desc limit ${scanned}) recent
-      where (${anyone} = 1 or staff_id = ${staffId ?? 0} or (staff_id is null and subject_id = ${staffId ?? 0}))
+      where (${anyone} = 1 or staff_id = ${staffId ?? 0} 
+          or (staff_id is null and subject_id = ${staffId ?? 0}
+            and (action = 'sign-in-failed' or action = 'pin-locked')))
         and (${anything} = 1 or action in (${kinds}))
       order by id desc limit ${limit}`),
     first(sql<{ id: bigint }>`
