@@ -6,7 +6,6 @@ import { markup, type Markup } from '../markup.ts';
 import { findDemonstration, openDemonstration } from '../service/demonstration.ts';
 import { passkeySiteOf } from '../service/passkey.ts';
 import { isOpenSetupLink, setUp, type SetupShop } from '../service/setup.ts';
-import { parallel } from '../storage/sql.ts';
 import { hasOwner } from '../storage/staff.ts';
 import { listStores } from '../storage/store.ts';
 import { alert, field, hidden, select } from './form.ts';
@@ -49,15 +48,16 @@ import { developerLinks, purposes, setupTexts, trail, welcomePage } from './welc
 /** The state of the first run that decides what a page shows. */
 type Progress = {
   readonly hasOwner: boolean;
-  /** The real stores. */
+  /** The real stores, if there is no owner. */
   readonly stores: readonly Store[];
 };
 
 function progressOf({ storage }: ConsoleServices): Promise<Progress> {
   return storage.read(function* progress() {
-    const [owned, records] = yield* parallel(hasOwner(), listStores());
+    if (yield* hasOwner()) return { hasOwner: true, stores: [] };
+    const records = yield* listStores();
     const stores = records.map(({ store }) => store).filter(({ demonstration }) => !demonstration);
-    return { hasOwner: owned, stores };
+    return { hasOwner: false, stores };
   });
 }
 
