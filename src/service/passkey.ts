@@ -64,7 +64,7 @@ const randomLength = 16;
 const expiryLength = 6;
 const digestLength = 32;
 
-export function createChallenge(ctx: Context, ceremony: Ceremony): string {
+function createChallenge(ctx: Context, ceremony: Ceremony): string {
   const head = Buffer.alloc(randomLength + expiryLength);
   head.set(ctx.random.bytes(randomLength));
   head.writeUIntBE(ctx.clock.latest() + challengePeriodMs, randomLength, expiryLength);
@@ -77,7 +77,7 @@ function challengeText({ site, browser, purpose }: Ceremony, head: Buffer): stri
 }
 
 /** Whether this service created the challenge for the ceremony, at most five minutes ago. */
-export function isOpenChallenge(ctx: Context, ceremony: Ceremony, challenge: string): boolean {
+function isOpenChallenge(ctx: Context, ceremony: Ceremony, challenge: string): boolean {
   const bytes = Buffer.from(challenge, 'base64url');
   // Another text for the same bytes would be another challenge in `useChallenge`.
   if (
@@ -95,7 +95,7 @@ export function isOpenChallenge(ctx: Context, ceremony: Ceremony, challenge: str
 }
 
 /** Marks a challenge as used. @returns whether it was not. */
-export function* useChallenge(ctx: Context, storeId: number, challenge: string): Script<boolean> {
+function* useChallenge(ctx: Context, storeId: number, challenge: string): Script<boolean> {
   const caller = { storeId, caller: `passkey:${challenge.slice(0, 22)}` };
   const budget = {
     shareMs: challengePeriodMs,
@@ -334,7 +334,7 @@ export function* usePasskey(
   return isLater ? 'accepted' : 'copied';
 }
 
-export const passkeysMax = 20;
+const passkeysMax = 20;
 
 /** Parses the name of a passkey, which has the same form as that of a person. */
 export const parsePasskeyName = parseStaffName;
