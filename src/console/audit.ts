@@ -127,11 +127,9 @@ async function auditPage(services: ConsoleServices, request: StaffRequest): Prom
   const cards = await storage.read(() => listLastCharacters(store.id, [...new Set(cardIds)]));
   const names: Names = { store, members: new Map(people.map((each) => [each.id, each])), tills, cards };
   const hasMore = listed.actions.length > pageSize;
-  const before = hasMore
-    ? (shown.at(-1)?.id ?? null)
-    : filter.staffId !== null || filter.kind !== null
-      ? listed.scannedTo
-      : null;
+  const isFiltered = filter.staffId !== null || filter.kind !== null;
+  const scannedTo = isFiltered ? listed.scannedTo : null;
+  const before = hasMore ? (shown.at(-1)?.id ?? null) : scannedTo;
   const path = (from: number | null): string => {
     const parameters = new URLSearchParams({
       ...(filter.staffId !== null && { staff: String(filter.staffId) }),

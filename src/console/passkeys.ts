@@ -92,7 +92,7 @@ async function checkPasskey(
   const attempt = await storage.write(() => reserveSignIn(ctx, key));
   if (!attempt.isAllowed) return { result: 'throttled', waitMs: attempt.waitMs };
   const verified = await verifyAuthentication(ctx, ceremony, { passkey, response: presented.response });
-  const isAccepted = await storage.write(function* use() {
+  const isAccepted = await storage.write(function* recordUse() {
     const use = verified ? yield* usePasskey(ctx, verified) : 'replayed';
     if (use === 'accepted') {
       yield* releaseSignIn(ctx, key);

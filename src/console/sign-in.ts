@@ -269,7 +269,7 @@ export async function confirmPage(
     await storage.read(function* ways() {
       return [yield* findAccount(store, member.id), yield* listPasskeys(owner)] as const;
     });
-  const hasPassword = account?.password != null;
+  const hasPassword = typeof account?.password === 'string';
   const passkey = passkeyForm(services, {
     action: '/confirm/passkey',
     kind: 'get',

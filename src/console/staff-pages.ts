@@ -117,13 +117,9 @@ async function listPage(services: ConsoleServices, request: StaffRequest): Promi
     const access = accesses.get(id);
     const limit =
       saleLimit && markup`<br>${fillPlain(text.sellsUpTo, { amount: amountText(saleLimit, language) })}`;
-    const seen = access?.sessionExpiresAt ?? null;
-    const lastSeen =
-      id === signedIn.member.id
-        ? text.now
-        : seen === null
-          ? undefined
-          : timeElement(lastUsedAt(seen), store, language);
+    const expiresAt = access?.sessionExpiresAt ?? null;
+    const seen = expiresAt === null ? undefined : timeElement(lastUsedAt(expiresAt), store, language);
+    const lastSeen = id === signedIn.member.id ? text.now : seen;
     const ways = waysOf(member, { access, passkeys: passkeys.get(id) ?? 0, language });
     const label = fillPlain(text.changeOf, { name });
     return markup`<tr role="row"><td role="cell"><strong>${name}</strong><br><span class="small soft">${email}${limit ?? undefined}</span></td><td role="cell" class="aside">${roleNames[role]}</td><td role="cell" class="soft small">${ways}</td><td role="cell" class="soft small wide">${lastSeen}</td><td role="cell" class="aside"><a class="button quiet" href="${frame.basePath}/staff/${String(id)}" aria-label="${label}">${text.changeColumn}</a></td></tr>
@@ -278,7 +274,7 @@ async function invite(services: ConsoleServices, request: StaffRequest): Promise
     },
     async () => {
       // A second submission at the same time finds the person of the first one.
-      if (await findResult(services, request, key)) return seeOther(`/staff/links/${key}`);
+      if ((await findResult(services, request, key)) !== undefined) return seeOther(`/staff/links/${key}`);
       return invitePage(services, request, { values, errors: { email: text.emailTaken } });
     },
   );

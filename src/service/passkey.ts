@@ -7,7 +7,12 @@
  * budgets of failed lookups, with a budget of one use, which the job that erases full budgets deletes later.
  */
 
-import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
+import type {
+  AuthenticationResponseJSON,
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+  RegistrationResponseJSON,
+} from '@simplewebauthn/server';
 import { isIP } from 'node:net';
 import type { Context } from '../context.ts';
 import { Fault } from '../domain/fault.ts';
@@ -59,7 +64,7 @@ const randomLength = 16;
 const expiryLength = 6;
 const digestLength = 32;
 
-export function createChallenge(ctx: Context, ceremony: Ceremony): string {
+function createChallenge(ctx: Context, ceremony: Ceremony): string {
   const head = Buffer.alloc(randomLength + expiryLength);
   head.set(ctx.random.bytes(randomLength));
   head.writeUIntBE(ctx.clock.latest() + challengePeriodMs, randomLength, expiryLength);
@@ -72,7 +77,7 @@ function challengeText({ site, browser, purpose }: Ceremony, head: Buffer): stri
 }
 
 /** Whether this service created the challenge for the ceremony, at most five minutes ago. */
-export function isOpenChallenge(ctx: Context, ceremony: Ceremony, challenge: string): boolean {
+function isOpenChallenge(ctx: Context, ceremony: Ceremony, challenge: string): boolean {
   const bytes = Buffer.from(challenge, 'base64url');
   // Another text for the same bytes would be another challenge in `useChallenge`.
   if (
@@ -90,7 +95,7 @@ export function isOpenChallenge(ctx: Context, ceremony: Ceremony, challenge: str
 }
 
 /** Marks a challenge as used. @returns whether it was not. */
-export function* useChallenge(ctx: Context, storeId: number, challenge: string): Script<boolean> {
+function* useChallenge(ctx: Context, storeId: number, challenge: string): Script<boolean> {
   const caller = { storeId, caller: `passkey:${challenge.slice(0, 22)}` };
   const budget = {
     shareMs: challengePeriodMs,
@@ -127,12 +132,12 @@ export function registrationOptions(
   ctx: Context,
   ceremony: Ceremony,
   { owner, existing }: { readonly owner: PasskeyOwner; readonly existing: readonly Passkey[] },
-) {
+): PublicKeyCredentialCreationOptionsJSON {
   return {
     challenge: createChallenge(ctx, ceremony),
     rp: { id: ceremony.site.id, name: owner.storeName },
     user: { id: handleOf(ctx, owner), name: owner.email, displayName: owner.name },
-    pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
+    pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key' as const, alg })),
     timeout: challengePeriodMs,
     attestation: 'none',
     authenticatorSelection: {
@@ -141,7 +146,7 @@ export function registrationOptions(
       userVerification: 'required',
     },
     excludeCredentials: existing.map(descriptorOf),
-  } as const;
+  };
 }
 
 /** The options of `navigator.credentials.get`, in JSON. @param allowed empty: any passkey of the site. */
@@ -149,18 +154,22 @@ export function authenticationOptions(
   ctx: Context,
   ceremony: Ceremony,
   { allowed }: { readonly allowed: readonly Passkey[] },
-) {
+): PublicKeyCredentialRequestOptionsJSON {
   return {
     challenge: createChallenge(ctx, ceremony),
     rpId: ceremony.site.id,
     timeout: challengePeriodMs,
     userVerification: 'required',
     allowCredentials: allowed.map(descriptorOf),
-  } as const;
+  };
 }
 
 function descriptorOf({ credentialId, transports }: Passkey) {
-  return { type: 'public-key', id: Buffer.from(credentialId).toString('base64url'), transports } as const;
+  return {
+    type: 'public-key' as const,
+    id: Buffer.from(credentialId).toString('base64url'),
+    transports: [...transports],
+  };
 }
 
 /** A passkey that a browser has created, before it is stored. */
@@ -325,7 +334,7 @@ export function* usePasskey(
   return isLater ? 'accepted' : 'copied';
 }
 
-export const passkeysMax = 20;
+const passkeysMax = 20;
 
 /** Parses the name of a passkey, which has the same form as that of a person. */
 export const parsePasskeyName = parseStaffName;

@@ -114,7 +114,11 @@ test('a response is accepted once, in five minutes, in the same browser, and for
   const twice = await Promise.all(
     [1, 2].map(async () => (await browser.post('/sign-in/passkey', { credential })).status),
   );
-  assert.deepEqual(twice.toSorted(), [303, 401], 'of two concurrent responses, one is accepted');
+  assert.deepEqual(
+    twice.toSorted((one, other) => one - other),
+    [303, 401],
+    'of two concurrent responses, one is accepted',
+  );
   assert.equal(await post(browser, used), 401, 'a challenge is not used again with another signature');
 
   const stolen = await optionsOf<RequestOptions>(browser, '/sign-in/passkey');
@@ -198,7 +202,11 @@ test('the last way to sign in is not removed', async () => {
   const both = await pages();
   assert.equal(both.length, 2);
   const results = await Promise.all(both.map(async (page) => (await browser.post(`${page}/remove`)).status));
-  assert.deepEqual(results.toSorted(), [303, 422], 'of two concurrent removals, one is rejected');
+  assert.deepEqual(
+    results.toSorted((one, other) => one - other),
+    [303, 422],
+    'of two concurrent removals, one is rejected',
+  );
   const [left = ''] = await pages();
   assert.equal((await browser.post('/account/password', { password: staffPassword })).status, 303);
   assert.equal((await browser.post(`${left}/remove`)).status, 303);

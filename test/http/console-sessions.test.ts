@@ -75,7 +75,7 @@ test('an owner ends the sessions of a person, and a person ends only own ones', 
   const [end = ''] = new RegExp(`${path}/sessions/\\d+/end`).exec((await owner.get(path)).text) ?? [];
   assert.equal((await owner.post(end)).status, 303);
   const signedIn = await Promise.all([manager, other].map(isSignedIn));
-  assert.deepEqual(signedIn.toSorted(), [false, true]);
+  assert.equal(signedIn.filter(Boolean).length, 1);
   const left = signedIn[0] === true ? manager : other;
   const own = /\/sessions\/(\d+)\/end/.exec(
     (await (await signIn(service, 'owner')).get('/account')).text,
@@ -219,7 +219,11 @@ test('the command line is the way back in for an owner, whose sessions and old l
   const link = async (...args: readonly string[]): Promise<string> => {
     const { code, output, errors } = await command(
       service.environment,
-      ...['staff', 'invite', 'Owner@Flowers.example', '--json', ...args],
+      'staff',
+      'invite',
+      'Owner@Flowers.example',
+      '--json',
+      ...args,
     );
     assert.equal(code, 0, errors);
     return new URL((JSON.parse(output) as { readonly link: string }).link).pathname;

@@ -63,12 +63,11 @@ export type Authenticator = {
 
 /** CBOR (RFC 8949) of the values that attestations have. */
 function cbor(value: unknown): Buffer {
-  const head = (major: number, count: number): Buffer =>
-    count < 24
-      ? Buffer.of((major << 5) | count)
-      : count < 256
-        ? Buffer.of((major << 5) | 24, count)
-        : Buffer.of((major << 5) | 25, count >> 8, count & 255);
+  const head = (major: number, count: number): Buffer => {
+    if (count < 24) return Buffer.of((major << 5) | count);
+    if (count < 256) return Buffer.of((major << 5) | 24, count);
+    return Buffer.of((major << 5) | 25, count >> 8, count & 255);
+  };
   if (typeof value === 'number') return value < 0 ? head(1, -1 - value) : head(0, value);
   if (typeof value === 'string')
     return Buffer.concat([head(3, Buffer.byteLength(value)), Buffer.from(value)]);

@@ -21,12 +21,15 @@ async function obtain(form, signal, mediation) {
     return null;
   }
   if (!response.ok) throw new Error(`The options have the status ${response.status}.`);
+  /** @type {unknown} */
   const options = await response.json();
   if (form.dataset['passkey'] === 'create') {
-    const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
+    const json = /** @type {PublicKeyCredentialCreationOptionsJSON} */ (options);
+    const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(json);
     return await navigator.credentials.create({ publicKey, signal });
   }
-  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
+  const json = /** @type {PublicKeyCredentialRequestOptionsJSON} */ (options);
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(json);
   return await navigator.credentials.get({ publicKey, signal, ...(mediation && { mediation }) });
 }
 
