@@ -6,6 +6,7 @@ import { markup } from '../markup.ts';
 import { addPasskey, registrationOptions, verifyRegistration } from '../service/passkey.ts';
 import type { PresentedToken } from '../service/secret-token.ts';
 import { linkTokens, openLink, useLink, type OpenLink } from '../service/staff.ts';
+import { hasCards } from '../storage/card.ts';
 import { listPasskeys } from '../storage/passkey.ts';
 import { alert, field } from './form.ts';
 import de from './locales/de/gate.json' with { type: 'json' };
@@ -105,8 +106,14 @@ async function used(
   use: () => Promise<OpenLink>,
 ): Promise<ConsoleResponse> {
   try {
-    const { member } = await use();
-    return await startSession(services, request, { member, method: 'link', next: '/' });
+    const { member, link, store } = await use();
+    // The first owner continues with the first card.
+    const isFirst =
+      link.createdBy === null &&
+      member.role === 'owner' &&
+      !(await services.storage.read(() => hasCards(store.id)));
+    const next = isFirst ? '/cards/new' : '/';
+    return await startSession(services, request, { member, method: 'link', next });
   } catch (error) {
     if (error instanceof Fault && error.code === 'not-found') return endedPage(services, request);
     throw error;

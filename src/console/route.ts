@@ -16,6 +16,12 @@ export type ConsoleServices = {
   readonly passwords: Passwords;
   readonly origin: ConsoleOrigin;
   readonly frame: PageFrame;
+  /** The tags of the languages of emails. */
+  readonly emailLocales: readonly string[];
+  /** Whether requests from this machine can open the demonstration until there is a real store. */
+  readonly developmentMode: boolean;
+  /** Whether a page for this machine shows the emails that are kept instead of sent. */
+  readonly hasKeptEmails: boolean;
 };
 
 export type ConsoleResponse =

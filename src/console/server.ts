@@ -8,20 +8,14 @@ import { clientKey } from '../http/client-address.ts';
 import { problemHeaders, problems } from '../http/problem.ts';
 import { loggedFault } from '../http/logged-fault.ts';
 import { parseUrlEncoded, queryOf } from '../http/query.ts';
-import {
-  extend,
-  findSignedIn,
-  isExtensionDue,
-  isRecentlyAuthenticated,
-  sessionTokens,
-} from '../service/staff-session.ts';
+import { extend, isExtensionDue, isRecentlyAuthenticated } from '../service/staff-session.ts';
 import { loadAssets } from './assets.ts';
 import { consoleRoutes } from './routes.ts';
-import { cookieNameOf } from './cookie.ts';
 import { errorPage, forbiddenPage } from './error-page.ts';
-import { assertHost, assertSameOrigin, cookiesOf, type ConsoleRequest } from './request.ts';
+import { assertHost, assertSameOrigin, type ConsoleRequest } from './request.ts';
 import { seeOther, type ConsoleResponse, type ConsoleRoute, type ConsoleServices } from './route.ts';
 import { languageOf } from './texts.ts';
+import { visitorOf } from './visitor.ts';
 
 const policy =
   "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -76,12 +70,11 @@ async function handle(
   raw: FastifyRequest,
 ): Promise<ConsoleResponse> {
   const { ctx, storage, origin } = services;
-  const cookies = cookiesOf(raw.headers);
-  const token = sessionTokens.parse(cookies.get(cookieNameOf('session', origin)) ?? '');
-  const signedIn = token ? ((await storage.read(() => findSignedIn(ctx, token))) ?? null) : null;
+  const { cookies, isLocal, signedIn } = await visitorOf(services, raw);
   const request: ConsoleRequest = {
     method: raw.method,
     language: languageOf(raw.headers['accept-language']),
+    acceptLanguage: raw.headers['accept-language'] ?? '',
     requestId: raw.id,
     // `assertHost` has accepted the host.
     pageOrigin: origin.url ?? new URL(`http://${raw.headers.host ?? 'localhost'}`),
@@ -89,6 +82,7 @@ async function handle(
     query: fieldsOf(queryOf(raw.url)),
     form: formOf(raw),
     signedIn,
+    isLocal,
     client: clientKey(raw),
     userAgent: raw.headers['user-agent'] ?? '',
     cookies,
@@ -102,7 +96,9 @@ async function handle(
       status: 403,
       body: forbiddenPage(services, request, { role: signedIn.member.role, place: signedIn.store.name }),
     };
-  if (route.isSensitive === true && !isRecentlyAuthenticated(ctx, signedIn.session))
+  // The owner of the demonstration has no password.
+  const { demonstration } = signedIn.store;
+  if (route.isSensitive === true && !demonstration && !isRecentlyAuthenticated(ctx, signedIn.session))
     return seeOther(`/confirm?next=${next}`);
   return await route.handle(services, { ...request, signedIn });
 }

@@ -2,6 +2,7 @@
 
 import type { StaffMember } from '../domain/staff.ts';
 import { parseEmail } from '../domain/email-address.ts';
+import type { Secret } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
 import { markup, type Markup, type MarkupPart } from '../markup.ts';
 import { openSession, reauthenticate, signOut, type SignInMethod } from '../service/staff-session.ts';
@@ -16,7 +17,7 @@ import {
 } from '../service/sign-in-throttle.ts';
 import { listPasskeys } from '../storage/passkey.ts';
 import { findAccount, findAccountByEmail, type StaffAccount } from '../storage/staff.ts';
-import { listStores } from '../storage/store.ts';
+import { hasRealStores, listStores } from '../storage/store.ts';
 import { cookieNameOf, setCookie } from './cookie.ts';
 import { alert, field, hidden, select } from './form.ts';
 import de from './locales/de/gate.json' with { type: 'json' };
@@ -34,6 +35,7 @@ import {
   type StaffRequest,
 } from './route.ts';
 import { fill, plural, type Catalogue, type Language } from './texts.ts';
+import { developerLinks } from './welcome.ts';
 
 const texts: Catalogue<typeof en> = { en, de, fr, es };
 
@@ -83,7 +85,8 @@ ${
   request.cookies.has(cookieNameOf('till', origin))
     ? markup`<p class="center"><a class="button quiet" href="${frame.basePath}/till/pin">${text.pinOnTill}</a></p>`
     : undefined
-}`;
+}
+${request.isLocal ? markup`<p class="row center">${developerLinks(services, request)}</p>` : undefined}`;
   const place = stores.length === 1 && stores[0] ? stores[0].name : 'Largesse';
   const page = { title: text.signIn, place, body, scripts: ['passkey.js'] };
   return { status, body: gatePage(services, request, page) };
@@ -171,8 +174,12 @@ export async function startSession(
     return yield* openSession(ctx, member, { method, tillId: null, userAgent });
   });
   const known = { value: knownBrowserToken(ctx, accountOf(member)), maxAgeSeconds: knownCookieSeconds };
+  return seeOther(next, [sessionCookie(token, origin), setCookie('known', known, origin)]);
+}
+
+export function sessionCookie(token: Secret, origin: ConsoleServices['origin']): string {
   const session = { value: token.reveal(), maxAgeSeconds: sessionCookieSeconds };
-  return seeOther(next, [setCookie('session', session, origin), setCookie('known', known, origin)]);
+  return setCookie('session', session, origin);
 }
 
 /** The account of a member, as attempts to sign in are counted. */
@@ -191,12 +198,12 @@ export const signInRoutes: readonly ConsoleRoute[] = [
     method: 'GET',
     path: '/sign-in',
     access: 'anyone',
-    handle: (services, request) =>
-      signInPage(services, request, 200, {
-        email: '',
-        store: '',
-        next: localPath(request.query.get('next') ?? '/'),
-      }),
+    async handle(services, request) {
+      // Without a store there are no accounts.
+      if (!(await services.storage.read(hasRealStores))) return seeOther('/setup');
+      const next = localPath(request.query.get('next') ?? '/');
+      return await signInPage(services, request, 200, { email: '', store: '', next });
+    },
   },
   { method: 'POST', path: '/sign-in', access: 'anyone', handle: signIn },
   {

@@ -18,7 +18,7 @@ import {
 } from '../storage/staff-session.ts';
 import { findAccount, resetPinFailures } from '../storage/staff.ts';
 import type { Script } from '../storage/sql.ts';
-import { findStore } from '../storage/store.ts';
+import { findStore, hasRealStores } from '../storage/store.ts';
 import { tokenHash, tokenKind, type PresentedToken } from './secret-token.ts';
 import { recordAction, type Acting } from './staff.ts';
 
@@ -33,7 +33,7 @@ const reauthenticationPeriodMs = 10 * 60 * 1_000;
 const userAgentLengthMax = 200;
 
 /** How the person signed in. */
-export type SignInMethod = 'password' | 'passkey' | 'pin' | 'link';
+export type SignInMethod = 'password' | 'passkey' | 'pin' | 'link' | 'demonstration';
 
 export type OpenedSession = { readonly session: StaffSession; readonly token: Secret };
 
@@ -83,11 +83,15 @@ export type SignedIn = {
   readonly store: Store;
 };
 
-/** Undefined if the session has ended or expired, or its member is disabled. */
+/**
+ * Undefined if the session has ended or expired, or its member is disabled. Sessions of the demonstration end with the
+ * first real store.
+ */
 export function* findSignedIn(ctx: Context, token: PresentedToken): Script<SignedIn | undefined> {
   const record = yield* findStore(token.storeId);
   if (!record) return undefined;
   const { store } = record;
+  if (store.demonstration && (yield* hasRealStores())) return undefined;
   const session = yield* findOpenSession(store.id, { hash: tokenHash(token), now: ctx.clock.latest() });
   const account = session && (yield* findAccount(store, session.staffId));
   return account && { session, member: account.member, store };
