@@ -116,7 +116,11 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       ),
       email,
       addConsole: config.hasConsole
-        ? (server) => addConsole(server, consoleServicesOf(config, database))
+        ? (server) =>
+            addConsole(server, {
+              ...consoleServicesOf(config, database),
+              canSend: email.transportKind !== 'none',
+            })
         : null,
     });
     await listen(app, config);

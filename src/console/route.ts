@@ -15,12 +15,14 @@ export type ConsoleServices = {
   readonly storage: Storage;
   readonly passwords: Passwords;
   readonly origin: ConsoleOrigin;
+  /** Whether the service can send emails. */
+  readonly canSend: boolean;
   readonly frame: PageFrame;
 };
 
 export type ConsoleResponse =
   | {
-      readonly status: 200 | 401 | 403 | 404 | 422 | 429;
+      readonly status: 200 | 401 | 403 | 404 | 409 | 422 | 429;
       readonly body: Markup;
       readonly cookies?: readonly string[];
     }
