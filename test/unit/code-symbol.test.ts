@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { barcodeOf, type Barcode } from '../../src/domain/code-symbol.ts';
+import { barcodeOf, type Barcode } from '../../src/code-symbol.ts';
 import { codeAlphabet } from '../../src/domain/code.ts';
 import { Secret } from '../../src/domain/secret.ts';
 

@@ -8,7 +8,7 @@
  */
 
 import { crc32, deflateSync } from 'node:zlib';
-import { qrModules } from '../../domain/code-symbol.ts';
+import { qrModules } from '../../code-symbol.ts';
 import type { Secret } from '../../domain/secret.ts';
 
 /** Pixels per module: sharp on screens with three pixels per point. */

@@ -3,7 +3,7 @@ import test from 'node:test';
 import { inflateSync } from 'node:zlib';
 import jsQr from 'jsqr';
 import { qrImage } from '../../../src/delivery/email/qr.ts';
-import { qrModules } from '../../../src/domain/code-symbol.ts';
+import { qrModules } from '../../../src/code-symbol.ts';
 import { Secret } from '../../../src/domain/secret.ts';
 import { code } from './samples.ts';
 

@@ -1,7 +1,7 @@
 /** The symbols with which scanners read a gift card's code: a QR code, and a Code 128 barcode for scanners without a camera. */
 
 import { encode } from 'uqr';
-import type { Secret } from './secret.ts';
+import type { Secret } from './domain/secret.ts';
 
 /** White modules around a QR code (ISO/IEC 18004). */
 const quietModules = 4;
