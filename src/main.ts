@@ -22,6 +22,7 @@ import { retiredCodeUses } from './http/retired-codes.ts';
 import { tokenUses } from './http/token-last-used.ts';
 import { isExposed } from './key-file.ts';
 import { addConsole } from './console/server.ts';
+import { languageOf } from './delivery/email/language.ts';
 import { passwordsOf } from './service/password.ts';
 import { createLog, type Log } from './log.ts';
 import { readiness, watchPrimaries } from './readiness.ts';
@@ -120,6 +121,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
             addConsole(server, {
               ...consoleServicesOf(config, database),
               canSend: email.transportKind !== 'none',
+              customerLanguage: languageOf,
             })
         : null,
     });

@@ -18,6 +18,18 @@ export type ConsoleServices = {
   /** Whether the service can send emails. */
   readonly canSend: boolean;
   readonly frame: PageFrame;
+  /** The language of what customers read, by the locale of the store's emails. */
+  readonly customerLanguage: (locale: string) => CustomerLanguage;
+};
+
+/** A language of emails, with the texts that a printed card has as well. */
+export type CustomerLanguage = {
+  /** For `lang` attributes and Intl. */
+  readonly locale: string;
+  readonly direction: 'ltr' | 'rtl';
+  readonly texts: Readonly<
+    Record<'cardTitle' | 'codeHint' | 'expiryLabel' | 'senderLabel' | 'recipientLabel' | 'qrAlt', string>
+  >;
 };
 
 export type ConsoleResponse =
