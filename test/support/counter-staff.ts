@@ -22,7 +22,7 @@ export type StaffedShop = AsyncDisposable & {
   /** The signed-in browser of a person with this role. The person is `<role>@flowers.example`. */
   as(role: Role): Promise<Browser>;
   /** A request to the API, such as `POST /gift_card`. */
-  ask(line: string, request?: Omit<TestRequest, 'method'>): Promise<TestResponse>;
+  readonly ask: (line: string, request?: Omit<TestRequest, 'method'>) => Promise<TestResponse>;
   issue(parameters?: object): Promise<IssuedCard>;
 };
 
