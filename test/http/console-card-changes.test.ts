@@ -3,13 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Browser } from '../support/browser.ts';
-import {
-  formOf,
-  openStaffedShop,
-  submitForm,
-  textOfPage,
-  type StaffedShop,
-} from '../support/counter-staff.ts';
+import { formOf, openStaffedShop, sendForm, textOfPage, type StaffedShop } from '../support/counter-staff.ts';
 
 type Entry = {
   readonly id: number;
@@ -58,7 +52,7 @@ test('a redemption is in the ledger and the audit log, once, however often the f
   const cashier = await shop.as('cashier');
   const { id } = await shop.issue();
   const path = `/cards/${id}/redeem`;
-  const done = await submitForm(cashier, path, {
+  const done = await sendForm(cashier, path, {
     amount: '12,50',
     reference: 'receipt 1017',
     note: 'lilies',
@@ -127,12 +121,12 @@ test('an amount that cannot be redeemed is rejected at its field, and keeps what
   const cashier = await shop.as('cashier');
   const { id } = await shop.issue();
   for (const amount of ['', '0', '-1', '1.234', 'abc', '50.01', '9'.repeat(60)]) {
-    const { status, text } = await submitForm(cashier, `/cards/${id}/redeem`, { amount, reference: '<b>&"' });
+    const { status, text } = await sendForm(cashier, `/cards/${id}/redeem`, { amount, reference: '<b>&"' });
     assert.equal(status, 422, amount);
     assert.match(text, /<p class="error" id="amount-error">/, amount);
     assert.match(text, /value="&lt;b&gt;&amp;&quot;"/, amount);
   }
-  const long = await submitForm(cashier, `/cards/${id}/redeem`, { amount: '1', reference: 'x'.repeat(256) });
+  const long = await sendForm(cashier, `/cards/${id}/redeem`, { amount: '1', reference: 'x'.repeat(256) });
   assert.match(long.text, /id="reference-error"/);
   const bare = await cashier.post(`/cards/${id}/redeem`, { amount: '1' });
   assert.equal(bare.status, 422, 'a form without a key');
@@ -149,14 +143,14 @@ test('an entry is refunded in part and then in full, and no further', async () =
   const { id: entry } = (debit.json as { readonly transaction: { readonly id: number } }).transaction;
   const path = `/cards/${id}/entries/${entry}/refund`;
   assert.equal(formOf(await manager.get(path), path)['amount'], '20.00');
-  const part = await submitForm(manager, path, { amount: '5', note: 'wilted' });
+  const part = await sendForm(manager, path, { amount: '5', note: 'wilted' });
   assert.equal(part.status, 303);
   assert.match(textOfPage(await manager.get(locationOf(part))), /€5\.00 refunded\. €35\.00 is left/);
-  const much = await submitForm(manager, path, { amount: '15.01' });
+  const much = await sendForm(manager, path, { amount: '15.01' });
   assert.equal(much.status, 422);
   assert.match(textOfPage(much), /Only €15\.00 can still be refunded/);
   assert.equal((await manager.post(path, part.form)).status, 303, 'sent again');
-  assert.equal((await submitForm(manager, path)).status, 303, 'the rest is the default');
+  assert.equal((await sendForm(manager, path)).status, 303, 'the rest is the default');
   assert.match(textOfPage(await manager.get(path)), /already been refunded in full/);
   const late = await manager.post(path, { key: 'A'.repeat(22), amount: '1' });
   assert.equal(late.status, 422);
@@ -185,7 +179,7 @@ test('a hold is released once, and a hold that has ended says so', async () => {
   const { id } = await shop.issue();
   const path = `/cards/${id}/holds/${await hold(shop, id)}/release`;
   assert.match(textOfPage(await manager.get(path)), /€ 3\.00 on hold for .*checkout 77/);
-  const released = await submitForm(manager, path);
+  const released = await sendForm(manager, path);
   assert.equal(locationOf(released), `/cards/${id}`);
   assert.match(locationOf(await manager.post(path, released.form)), /\/done\/.*\?again=1$/);
   assert.match(textOfPage(await manager.get(path)), /already ended/);
@@ -204,12 +198,12 @@ test('an adjustment needs a reason, shows the difference, and is rejected if the
   const manager = await shop.as('manager');
   const { id } = await shop.issue();
   const path = `/cards/${id}/adjust`;
-  const without = await submitForm(manager, path, { balance: '45' });
+  const without = await sendForm(manager, path, { balance: '45' });
   assert.equal(without.status, 422);
   assert.match(without.text, /id="reason-error"/);
-  const same = await submitForm(manager, path, { balance: '50', reason: 'none' });
+  const same = await sendForm(manager, path, { balance: '50', reason: 'none' });
   assert.match(textOfPage(same), /This is the balance already/);
-  const review = await submitForm(manager, path, { balance: '45,5', reason: 'wrong price' });
+  const review = await sendForm(manager, path, { balance: '45,5', reason: 'wrong price' });
   assert.equal(review.status, 200, review.text);
   assert.match(textOfPage(review), /€ 45\.50 new balance instead of €50\.00: −€4\.50/);
   assert.equal((await entriesOf(shop, id)).length, 1, 'nothing has changed yet');
@@ -237,7 +231,7 @@ test('an adjustment stays within the limits of the store, the holds and the pers
   const path = `/cards/${id}/adjust`;
   await hold(shop, id, '10.00');
   const adjust = async (balance: string) => {
-    const review = await submitForm(manager, path, { balance, reason: 'a reason' });
+    const review = await sendForm(manager, path, { balance, reason: 'a reason' });
     return await manager.post(path, formOf(review, path));
   };
   assert.match(textOfPage(await adjust('9.99')), /must be at least €10\.00, which is on hold/);
@@ -278,7 +272,7 @@ test('an edit changes only what was changed, and shows what changed at the same 
     ['tags', Array.from({ length: 21 }, (_, index) => `t${index}`).join(',')],
     ['recipient_name', 'two\nlines'],
   ] as const) {
-    const rejected = await submitForm(manager, path, { [name]: value });
+    const rejected = await sendForm(manager, path, { [name]: value });
     assert.equal(rejected.status, 422, name);
     assert.match(rejected.text, new RegExp(`id="${name}-error"`), name);
   }
@@ -291,10 +285,10 @@ test('a disabled card says what is possible, and can be enabled again within the
   await hold(shop, id);
   const path = `/cards/${id}/disable`;
   assert.match(textOfPage(await manager.get(path)), /enable it again within 60 minutes.*€3\.00 is on hold/);
-  const held = await submitForm(manager, path);
+  const held = await sendForm(manager, path);
   assert.equal(held.status, 422);
   assert.match(held.text, /id="holds-error"/);
-  const disabled = await submitForm(manager, path, { release_holds: '1' });
+  const disabled = await sendForm(manager, path, { release_holds: '1' });
   assert.equal(locationOf(disabled), `/cards/${id}`, disabled.text);
   assert.notEqual((await cardOf(shop, id))['disabled_at'], null);
   assert.match(locationOf(await manager.post(path, disabled.form)), /again=1$/);
@@ -308,11 +302,11 @@ test('a disabled card says what is possible, and can be enabled again within the
     assert.match(textOfPage(posted), /disabled|has changed/, name);
   }
   assert.doesNotMatch((await manager.get(`/cards/${id}/edit`)).text, /name="expires_on"/);
-  const enable = await submitForm(manager, `/cards/${id}/enable`);
+  const enable = await sendForm(manager, `/cards/${id}/enable`);
   assert.equal(locationOf(enable), `/cards/${id}`);
   assert.equal((await cardOf(shop, id))['disabled_at'], null);
   assert.match(textOfPage(await manager.get(`/cards/${id}/enable`)), /not disabled/);
-  assert.equal((await submitForm(manager, path)).status, 303);
+  assert.equal((await sendForm(manager, path)).status, 303);
   const late = formOf(await manager.get(`/cards/${id}/enable`), `/cards/${id}/enable`);
   shop.service.clock.advance(61 * 60_000);
   const over = await manager.post(`/cards/${id}/enable`, late);
@@ -326,7 +320,7 @@ test('an expired card says when it expired and what to do', async () => {
   await using shop = await openStaffedShop();
   const manager = await shop.as('manager');
   const { id } = await shop.issue();
-  await submitForm(manager, `/cards/${id}/edit`, { expires_on: '2020-01-31' });
+  await sendForm(manager, `/cards/${id}/edit`, { expires_on: '2020-01-31' });
   for (const name of ['redeem', 'resend'])
     assert.match(textOfPage(await manager.get(`/cards/${id}/${name}`)), /expired on Jan 31, 2020/, name);
   const posted = await manager.post(`/cards/${id}/redeem`, { key: 'D'.repeat(22), amount: '1' });

@@ -7,13 +7,8 @@ import test from 'node:test';
 import { smtpServer } from '../delivery/email/smtp-server.ts';
 import { receivedEmails } from '../delivery/email/received.ts';
 import type { Browser } from '../support/browser.ts';
-import {
-  formOf,
-  openStaffedShop,
-  submitForm,
-  textOfPage,
-  type StaffedShop,
-} from '../support/counter-staff.ts';
+import { formOf, openStaffedShop, sendForm, textOfPage, type StaffedShop } from '../support/counter-staff.ts';
+import { staffPassword } from '../support/console.ts';
 import { until } from '../support/delivering.ts';
 
 function locationOf({ headers }: { readonly headers: Headers }): string {
@@ -36,7 +31,7 @@ const sale = { amount: 'other', other: '42,50', how: 'print' };
 test('a cashier issues a card, and only the page of the result shows its code', async () => {
   await using shop = await openStaffedShop();
   const cashier = await shop.as('cashier');
-  const issued = await submitForm(cashier, '/cards/new', {
+  const issued = await sendForm(cashier, '/cards/new', {
     ...sale,
     recipient_name: 'Emma',
     recipient_email: 'emma@example.com',
@@ -76,7 +71,7 @@ test('a cashier issues a card, and only the page of the result shows its code', 
   }
   shop.service.clock.advance(24 * 60 * 60_000 + 60_000);
   const later = await shop.as('cashier');
-  await later.post('/sign-in', { email: 'cashier@flowers.example', password: 'correct horse battery' });
+  await later.post('/sign-in', { email: 'cashier@flowers.example', password: staffPassword });
   const over = await later.get(path);
   assert.equal(over.status, 404);
   assert.equal(codeOn(over), '');
@@ -85,16 +80,16 @@ test('a cashier issues a card, and only the page of the result shows its code', 
 test('a code is in no log, header, event, audit entry, file or other page', async () => {
   await using shop = await openStaffedShop();
   const manager = await shop.as('manager');
-  const issued = await submitForm(manager, '/cards/new', sale);
+  const issued = await sendForm(manager, '/cards/new', sale);
   const code = codeOn(await manager.get(locationOf(issued)));
   const printed = await manager.get(`${locationOf(issued)}/print`);
   assert.equal(codeOn(printed), code);
   const id = String((await lookUp(shop, code))['id']);
-  const resent = await submitForm(manager, `/cards/${id}/resend?how=print`, { how: 'print' });
+  const resent = await sendForm(manager, `/cards/${id}/resend?how=print`, { how: 'print' });
   assert.equal(resent.status, 303, resent.text);
   const second = codeOn(await manager.get(locationOf(resent)));
   assert.notEqual(second, code);
-  const redeemed = await submitForm(manager, `/cards/${id}/redeem`, { amount: '1' });
+  const redeemed = await sendForm(manager, `/cards/${id}/redeem`, { amount: '1' });
   const owner = await shop.as('owner');
   const pages = [
     issued,
@@ -131,7 +126,7 @@ test('an emailed card arrives, with a receipt for the buyer, and the page says w
   await using shop = await openStaffedShop({ environment, store: { timeZone: 'Europe/Paris' } });
   const cashier = await shop.as('cashier');
   const people = { recipient_email: 'emma@example.com', email: 'paul@example.com' };
-  const now = await submitForm(cashier, '/cards/new', { ...sale, how: 'email', when: 'now', ...people });
+  const now = await sendForm(cashier, '/cards/new', { ...sale, how: 'email', when: 'now', ...people });
   const page = await cashier.get(locationOf(now));
   assert.match(
     textOfPage(page),
@@ -143,7 +138,7 @@ test('an emailed card arrives, with a receipt for the buyer, and the page says w
   assert.equal(emails.find(({ to }) => to[0] === 'paul@example.com')?.code, '');
   const day = Temporal.Instant.fromEpochMilliseconds(shop.service.clock.now()).toZonedDateTimeISO('Europe/Paris').add({ days: 30 }).toPlainDate(); // prettier-ignore
   const later = { ...people, how: 'email', when: 'later', date: day.toString(), time: '18:30' };
-  const scheduled = await submitForm(cashier, '/cards/new', { ...sale, ...later });
+  const scheduled = await sendForm(cashier, '/cards/new', { ...sale, ...later });
   assert.match(
     textOfPage(await cashier.get(locationOf(scheduled))),
     /to emma@example\.com goes out on .*6:30/,
@@ -162,7 +157,7 @@ test('an emailed card arrives, with a receipt for the buyer, and the page says w
     [{ how: 'email', recipient_email: 'emma@' }, 'recipient_email'],
   ] as const;
   for (const [fields, name] of rejected) {
-    const response = await submitForm(cashier, '/cards/new', { ...sale, ...fields });
+    const response = await sendForm(cashier, '/cards/new', { ...sale, ...fields });
     assert.equal(response.status, 422, JSON.stringify(fields));
     assert.match(response.text, new RegExp(`id="${name}-error"`), JSON.stringify(fields));
   }
@@ -178,10 +173,10 @@ test('a new code is emailed to a corrected address, and the old code stops worki
   const page = await manager.get(path);
   assert.match(textOfPage(page), /grace@exmaple\.com gets a new code and the old one stops working/);
   assert.equal(formOf(page, path)['address'], 'grace@exmaple.com');
-  const wrong = await submitForm(manager, path, { address: 'grace@' });
+  const wrong = await sendForm(manager, path, { address: 'grace@' });
   assert.equal(wrong.status, 422);
   assert.match(wrong.text, /id="address-error"/);
-  const sent = await submitForm(manager, path, { address: 'grace@example.com' });
+  const sent = await sendForm(manager, path, { address: 'grace@example.com' });
   assert.match(textOfPage(await manager.get(locationOf(sent))), /on its way to grace@example\.com/);
   await until(async () => Promise.resolve(receivedEmails(server).length === 1));
   const [email] = receivedEmails(server);
@@ -190,7 +185,7 @@ test('a new code is emailed to a corrected address, and the old code stops worki
   assert.deepEqual(await lookUp(shop, card.code), {});
   const again = await manager.post(path, sent.form);
   assert.match(textOfPage(await manager.get(locationOf(again))), /nothing was done a second time/);
-  const soon = await submitForm(manager, path, { address: 'grace@example.com' });
+  const soon = await sendForm(manager, path, { address: 'grace@example.com' });
   assert.equal(soon.status, 429);
   assert.match(textOfPage(soon), /emailed to this address only a moment ago.*in 1 min/);
   assert.equal((await lookUp(shop, email?.code ?? ''))['id'], card.id, 'the code has not changed');
@@ -231,7 +226,7 @@ test('the form offers the amounts that the store sells most', async () => {
   for (const value of [1_500, 1_500, 1_500, 800, 800, 800, 800, 7_777])
     await shop.issue({ initial_value: value });
   assert.deepEqual(await offered(owner), ['800', '1500']);
-  const issued = await submitForm(owner, '/cards/new', { amount: '800', how: 'print' });
+  const issued = await sendForm(owner, '/cards/new', { amount: '800', how: 'print' });
   assert.match(textOfPage(await owner.get(locationOf(issued))), /Card issued for ¥800/);
 });
 
@@ -251,7 +246,7 @@ test('what cannot be issued is rejected at its field, and keeps what was typed',
     [{ note: 'x'.repeat(5_001) }, 'note'],
   ] as const;
   for (const [fields, name] of rejected) {
-    const response = await submitForm(cashier, '/cards/new', { ...sale, sender_name: '"<Paul>"', ...fields });
+    const response = await sendForm(cashier, '/cards/new', { ...sale, sender_name: '"<Paul>"', ...fields });
     assert.equal(response.status, 422, JSON.stringify(fields).slice(0, 80));
     assert.match(response.text, new RegExp(`id="${name}-error"`), name);
     assert.match(response.text, /value="&quot;&lt;Paul&gt;&quot;"/);
@@ -260,7 +255,7 @@ test('what cannot be issued is rejected at its field, and keeps what was typed',
   assert.equal(bare.status, 422, 'a form without a key');
   assert.match(bare.text, /role="alert"/);
   assert.deepEqual(await shop.service.query('select id from gift_cards'), []);
-  const years = await submitForm(cashier, '/cards/new', { ...sale, expires: '2' });
+  const years = await sendForm(cashier, '/cards/new', { ...sale, expires: '2' });
   const [card] = await shop.service.query('select expires_on from gift_cards');
   const today = Temporal.Instant.fromEpochMilliseconds(shop.service.clock.now()).toZonedDateTimeISO(
     'Asia/Tokyo',
@@ -271,7 +266,7 @@ test('what cannot be issued is rejected at its field, and keeps what was typed',
 test('the form, the result and the sheet render in four languages', async () => {
   await using shop = await openStaffedShop();
   const manager = await shop.as('manager');
-  const issued = await submitForm(manager, '/cards/new', { ...sale, recipient_name: 'Emma' });
+  const issued = await sendForm(manager, '/cards/new', { ...sale, recipient_name: 'Emma' });
   const words = {
     en: 'Print the card',
     de: 'Karte drucken',

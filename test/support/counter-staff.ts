@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import type { Role } from '../../src/domain/staff.ts';
-import { openBrowser, type Browser } from './browser.ts';
-import { command } from './served.ts';
+import type { Browser } from './browser.ts';
+import { consoleDomain as domain, join } from './console.ts';
 import {
   startService,
   type TestRequest,
@@ -12,14 +12,11 @@ import {
   type TestStore,
 } from './service.ts';
 
-export const password = 'correct horse battery';
-const domain = 'flowers.example';
-
 type IssuedCard = { readonly id: number; readonly code: string; readonly last_characters: string };
 
 export type StaffedShop = AsyncDisposable & {
   readonly service: TestService;
-  /** The signed-in browser of a person with this role. The person is `<role>@flowers.example`. */
+  /** The signed-in browser of a person with this role. */
   as(role: Role): Promise<Browser>;
   /** A request to the API, such as `POST /gift_card`. */
   readonly ask: (line: string, request?: Omit<TestRequest, 'method'>) => Promise<TestResponse>;
@@ -49,13 +46,7 @@ export async function openStaffedShop({
     async as(role) {
       const known = browsers.get(role);
       if (known) return known;
-      const email = `${role}@${domain}`;
-      const invited = await command(service.environment, 'staff', 'invite', email, '--role', role, '--json');
-      assert.equal(invited.code, 0, invited.errors);
-      const browser = openBrowser(service);
-      const { link } = JSON.parse(invited.output) as { readonly link: string };
-      const joined = await browser.post(new URL(link).pathname, { password });
-      assert.equal(joined.status, 303, joined.text);
+      const browser = await join(service, role);
       browsers.set(role, browser);
       return browser;
     },
@@ -104,7 +95,7 @@ export function formOf({ text }: Pick<TestResponse, 'text'>, action: string): Re
 }
 
 /** Opens a form, changes fields, and submits it. */
-export async function submitForm(
+export async function sendForm(
   browser: Browser,
   path: string,
   changes: Readonly<Record<string, string>> = {},
