@@ -213,7 +213,7 @@ export type Done = {
 const shownOnTheirOwn: ReadonlySet<Done['done']> = new Set(['redeemed', 'refunded', 'sent']);
 
 /** The page after a change. @param isRepeated whether the form was submitted before. */
-export function afterChange(
+function afterChange(
   { path }: OpenedCard,
   { key, result, isRepeated }: { readonly key: string; readonly result: Done; readonly isRepeated: boolean },
 ): ConsoleResponse {

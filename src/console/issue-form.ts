@@ -1,7 +1,7 @@
 /** The form of a new card: what was typed, and what it means. */
 
 import type { CardDetails } from '../domain/card.ts';
-import { addDays, dayOf, parseDay } from '../domain/day.ts';
+import { dayOf, parseDay } from '../domain/day.ts';
 import { parseEmail, type EmailAddress } from '../domain/email-address.ts';
 import type { Money } from '../domain/money.ts';
 import { parseSendOn } from '../domain/send-on.ts';
@@ -173,13 +173,4 @@ function parseSending({ date, time }: Values, { store, now }: Pick<Place, 'store
     return day.ok ? parseSendOn('', { now, timeZone }) : day;
   const instant = Temporal.PlainDateTime.from(`${day.value}T${time}`).toZonedDateTime(timeZone).toInstant();
   return parseSendOn(instant.toString(), { now, timeZone });
-}
-
-/** The first day that a date field allows, and the last one for an email. */
-export function dayBounds({ store, now }: Pick<Place, 'store' | 'now'>): {
-  readonly today: string;
-  readonly yearAhead: string;
-} {
-  const today = dayOf(now, store.timeZone);
-  return { today, yearAhead: addDays(today, 365) };
 }

@@ -23,7 +23,7 @@ export type ConsoleServices = {
 };
 
 /** A language of emails, with the texts that a printed card has as well. */
-export type CustomerLanguage = {
+type CustomerLanguage = {
   /** For `lang` attributes and Intl. */
   readonly locale: string;
   readonly direction: 'ltr' | 'rtl';
