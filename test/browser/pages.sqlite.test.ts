@@ -77,7 +77,9 @@ async function linkFaults(window: Window, browser: Browser, visitor: Visitor): P
     // Streams do not end.
     if (path === '/live' || checkedLinks.has(`${visitor} ${path}`)) continue;
     checkedLinks.add(`${visitor} ${path}`);
-    const { status } = await browser.get(path);
+    const { status } = await browser.request(path, {
+      headers: { accept: 'text/html', 'sec-fetch-site': 'same-origin' },
+    });
     if (status !== 200 && status !== 303) faults.push(`the link to ${path} returns ${status}`);
   }
   return faults;

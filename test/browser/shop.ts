@@ -4,13 +4,20 @@ import assert from 'node:assert/strict';
 import { consoleRoutes } from '../../src/console/routes.ts';
 import { isPermitted, roles, type Role } from '../../src/domain/staff.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
-import { consoleDomain, invite, join, openStoreWithStaff, submitForm } from '../support/console.ts';
+import {
+  consoleDomain,
+  invite,
+  join,
+  openStoreWithStaff,
+  staffPassword,
+  submitForm,
+} from '../support/console.ts';
 import { command } from '../support/served.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { shopOf, type Shop } from '../support/shop.ts';
 
-/** A role, a visitor who is not signed in, or the first visitor of a service without a store. */
-export type Visitor = Role | 'visitor' | 'newcomer';
+/** A role, a visitor who is not signed in, an enrolled till, or the first visitor of a service without a store. */
+export type Visitor = Role | 'visitor' | 'till' | 'newcomer';
 
 export type ConsoleShop = {
   readonly service: TestService;
@@ -18,6 +25,8 @@ export type ConsoleShop = {
   readonly unused: TestService;
   readonly shop: Shop;
   readonly staff: ReadonlyMap<Role, Browser>;
+  /** A device of the counter, without a session. */
+  readonly till: Browser | null;
   /** Public ids. `used` has a redemption, a hold and a recipient. */
   readonly cards: { readonly used: number; readonly disabled: number };
   /** The code of the used card. */
@@ -51,6 +60,7 @@ export async function openConsoleShop(): Promise<AsyncDisposable & ConsoleShop> 
     unused,
     shop,
     staff,
+    till: await enrollTill(service, staff.get('cashier') ?? assert.fail()),
     cards: { used: used.id, disabled: disabled.id },
     code: used.code,
     redemption,
@@ -60,6 +70,19 @@ export async function openConsoleShop(): Promise<AsyncDisposable & ConsoleShop> 
       await service[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Enrolls a till, at which the cashier has a PIN. Null: this service has no page for it. */
+async function enrollTill(service: TestService, cashier: Browser): Promise<Browser | null> {
+  if (!consoleRoutes.some(({ path }) => path === '/tills')) return null;
+  await cashier.post('/account/pin', { pin: '2580' });
+  const browser = openBrowser(service);
+  await browser.post('/sign-in', { email: `owner@${consoleDomain}`, password: staffPassword });
+  const { status, text } = await browser.post('/tills', { name: 'Counter' });
+  assert.equal(status, 303, text);
+  const till = openBrowser(service);
+  till.cookies.set('largesse-till', browser.cookies.get('largesse-till') ?? assert.fail(text));
+  return till;
 }
 
 function staffOf({ staff }: ConsoleShop, visitor: Visitor): Browser {
@@ -99,11 +122,6 @@ async function redeemedAtTill(shop: ConsoleShop, visitor: Visitor): Promise<stri
   return await resultOf(shop, visitor, await amountPath(shop, visitor), { fields: { amount: '1.00' } });
 }
 
-/** The path of the page with the code of a new card. */
-async function issuedAt(shop: ConsoleShop, visitor: Visitor): Promise<string> {
-  return await resultOf(shop, visitor, '/cards/new', { fields: { amount: '50.00', how: 'print' } });
-}
-
 type Path = (shop: ConsoleShop, visitor: Visitor) => Promise<string> | string;
 
 const ofCard =
@@ -126,6 +144,7 @@ const paths: Readonly<Record<string, Path>> = {
   '/cards/:id/adjust': ofCard('/adjust'),
   '/cards/:id/edit': ofCard('/edit'),
   '/cards/:id/resend': ofCard('/resend'),
+  '/cards/:id/print': ofCard('/print'),
   '/cards/:id/verify': ofCard('/verify'),
   '/cards/:id/disable': ofCard('/disable'),
   '/cards/:id/enable': ({ cards }) => `/cards/${cards.disabled}/enable`,
@@ -134,8 +153,6 @@ const paths: Readonly<Record<string, Path>> = {
   '/cards/:id/holds/:hold/release': ({ cards, hold }) => `/cards/${cards.used}/holds/${hold}/release`,
   '/cards/:id/done/:key': (shop, visitor) =>
     resultOf(shop, visitor, `/cards/${shop.cards.used}/redeem`, { fields: { amount: '1.00' } }),
-  '/cards/issued/:key': (shop, visitor) => issuedAt(shop, visitor),
-  '/cards/issued/:key/print': async (shop, visitor) => `${await issuedAt(shop, visitor)}/print`,
   '/till/card/:id': amountPath,
   '/till/redeemed/:key': redeemedAtTill,
   '/till/receipts/:entry': receiptPath,
@@ -144,8 +161,14 @@ const paths: Readonly<Record<string, Path>> = {
 
 /** Routes that lead on. */
 const redirects = new Set(['/', '/till/find', '/cards/:id/print']);
-/** Routes whose response is no page. */
+/** Routes that send something else than a page. */
 const streams = new Set(['/live', '/cards/export']);
+
+/** Who sees pages that need no session. */
+const strangers = [
+  ['/setup', 'newcomer'],
+  ['/till/pin', 'till'],
+] as const;
 
 export type Page = {
   readonly route: string;
@@ -164,13 +187,14 @@ export function consolePages(): readonly Page[] {
       (role) => access === 'staff' || (access !== 'anyone' && isPermitted(role, access)),
     );
     const [first, ...others] = members;
-    const stranger = route.startsWith('/setup') ? 'newcomer' : 'visitor';
+    const stranger = strangers.find(([start]) => route.startsWith(start))?.[1] ?? 'visitor';
     return [{ route, path, visitors: first ? [first, ...others] : ([stranger] as const) }];
   });
 }
 
 /** The cookies of a visitor. */
 export function browserOf(shop: ConsoleShop, visitor: Visitor): Browser {
+  if (visitor === 'till') return shop.till ?? assert.fail('no till is enrolled');
   if (visitor === 'visitor' || visitor === 'newcomer') return openBrowser(serviceOf(shop, visitor));
   return staffOf(shop, visitor);
 }
