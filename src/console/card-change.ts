@@ -222,9 +222,11 @@ function afterChange(
   return seeOther(shownOnTheirOwn.has(result.done) ? `${path}/done/${key}` : path);
 }
 
-/** The result of a form of the changes of a card. */
+/** Whether a result is that of a change of a card. Other forms have results of other kinds. */
 export function isDone(result: Json | undefined): result is Done {
-  return typeof result === 'object' && result !== null && 'done' in result && 'card' in result;
+  if (typeof result !== 'object' || result === null || !('done' in result) || !('card' in result))
+    return false;
+  return typeof result.done === 'string' && Object.hasOwn(en.done.what, result.done);
 }
 
 /** Where an earlier submission of the form leads; undefined: there was none. Its fields can have been others. */

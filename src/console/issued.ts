@@ -30,7 +30,11 @@ export type ShownCode = {
 };
 
 function isShownCode(result: Json | undefined): result is ShownCode {
-  return typeof result === 'object' && result !== null && 'code' in result && 'card' in result;
+  if (typeof result !== 'object' || result === null || !('code' in result) || !('card' in result))
+    return false;
+  // Other forms have results of other kinds.
+  const isOwn = 'done' in result && (result.done === 'issued' || result.done === 'rotated');
+  return isOwn && typeof result.card === 'number' && typeof result.code === 'string';
 }
 
 type Found = { readonly shown: ShownCode; readonly card: Card; readonly code: Secret };

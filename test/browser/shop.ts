@@ -122,6 +122,11 @@ async function redeemedAtTill(shop: ConsoleShop, visitor: Visitor): Promise<stri
   return await resultOf(shop, visitor, await amountPath(shop, visitor), { fields: { amount: '1.00' } });
 }
 
+/** The path of the page with the code of a new card. */
+async function issuedAt(shop: ConsoleShop, visitor: Visitor): Promise<string> {
+  return await resultOf(shop, visitor, '/cards/new', { fields: { amount: '50.00', how: 'print' } });
+}
+
 type Path = (shop: ConsoleShop, visitor: Visitor) => Promise<string> | string;
 
 const ofCard =
@@ -144,7 +149,6 @@ const paths: Readonly<Record<string, Path>> = {
   '/cards/:id/adjust': ofCard('/adjust'),
   '/cards/:id/edit': ofCard('/edit'),
   '/cards/:id/resend': ofCard('/resend'),
-  '/cards/:id/print': ofCard('/print'),
   '/cards/:id/verify': ofCard('/verify'),
   '/cards/:id/disable': ofCard('/disable'),
   '/cards/:id/enable': ({ cards }) => `/cards/${cards.disabled}/enable`,
@@ -153,6 +157,8 @@ const paths: Readonly<Record<string, Path>> = {
   '/cards/:id/holds/:hold/release': ({ cards, hold }) => `/cards/${cards.used}/holds/${hold}/release`,
   '/cards/:id/done/:key': (shop, visitor) =>
     resultOf(shop, visitor, `/cards/${shop.cards.used}/redeem`, { fields: { amount: '1.00' } }),
+  '/cards/issued/:key': (shop, visitor) => issuedAt(shop, visitor),
+  '/cards/issued/:key/print': async (shop, visitor) => `${await issuedAt(shop, visitor)}/print`,
   '/till/card/:id': amountPath,
   '/till/redeemed/:key': redeemedAtTill,
   '/till/receipts/:entry': receiptPath,
