@@ -17,10 +17,10 @@ import {
   change,
   changePage,
   earlierResult,
-  linesOf,
+  multilineOf,
   openCard,
   reasonOf,
-  texts,
+  cardTexts,
   unavailablePage,
   unreadableAmount,
   type Done,
@@ -48,7 +48,7 @@ function adjustPage(
 ): ConsoleResponse {
   const { ctx, frame } = services;
   const { language } = request;
-  const { adjust, cancel } = texts[language];
+  const { adjust, cancel } = cardTexts[language];
   const { card, path } = opened;
   const title = adjust.title;
   const isRejected = Object.keys(errors).length > 0;
@@ -69,7 +69,7 @@ ${field({ name: 'reason', label: adjust.reason, value: reason, hint: adjust.reas
 
 function heldNote({ language }: StaffRequest, { card: { held } }: OpenedCard): Markup | undefined {
   if (held.minor === 0n) return undefined;
-  return markup`<p class="soft">${fillPlain(texts[language].adjust.held, { amount: amountText(held, language) })}</p>`;
+  return markup`<p class="soft">${fillPlain(cardTexts[language].adjust.held, { amount: amountText(held, language) })}</p>`;
 }
 
 /** A difference with its sign. */
@@ -91,7 +91,7 @@ function reviewPage(
 ): ConsoleResponse {
   const { ctx, frame } = services;
   const { language } = request;
-  const { adjust, cancel } = texts[language];
+  const { adjust, cancel } = cardTexts[language];
   const { card, path } = opened;
   const difference = subtract(balance, card.balance);
   const warning = notice === undefined ? undefined : markup`<p class="notice" role="alert">${notice}</p>`;
@@ -116,7 +116,7 @@ function balanceError(
   const message = amountError(fault, { currency: store.currency, language });
   if (message !== undefined || fault.code !== 'invalid-parameter' || !fault.errors?.['balance'])
     return message;
-  const { errors } = texts[language];
+  const { errors } = cardTexts[language];
   // `update` rejects a balance of a card that is not disabled for one of two reasons.
   if (isAbove(store.issueLimit, balance))
     return fillPlain(errors.storeLimit, { amount: amountText(store.issueLimit, language) });
@@ -127,12 +127,12 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
   const { ctx } = services;
   const { language, signedIn } = request;
   const { store, member } = signedIn;
-  const { adjust, errors: messages } = texts[language];
+  const { adjust, errors: messages } = cardTexts[language];
   const opened = await openCard(services, request);
   const earlier = await earlierResult(services, request, opened);
   if (earlier) return earlier;
   const { card } = opened;
-  const form = { balance: textOf(request, 'balance'), reason: linesOf(request, 'reason') };
+  const form = { balance: textOf(request, 'balance'), reason: multilineOf(request, 'reason') };
   const balance = parseTypedAmount(form.balance, store, { zeroAllowed: true });
   const reason = parseText(form.reason);
   const again = (errors: Form['errors'], current = opened): ConsoleResponse =>

@@ -21,7 +21,7 @@ import { textOf } from './request.ts';
 import { seeOther, type ConsoleResponse, type ConsoleServices, type StaffRequest } from './route.ts';
 import { fillPlain, type Catalogue, type Language } from './texts.ts';
 
-export const texts: Catalogue<typeof en> = { en, de, fr, es };
+export const cardTexts: Catalogue<typeof en> = { en, de, fr, es };
 
 /** The card of a page, and the path of its page. */
 export type OpenedCard = { readonly card: Card; readonly path: string };
@@ -62,7 +62,7 @@ export function backLink(
   request: StaffRequest,
   { path, text, kind = '' }: { readonly path: string; readonly text?: string; readonly kind?: string },
 ): Markup {
-  const { back, backToTill } = texts[request.language];
+  const { back, backToTill } = cardTexts[request.language];
   const shown = mayRead(request) ? (text ?? back) : backToTill;
   return markup`<a class="button ${kind}" href="${frame.basePath}${mayRead(request) ? path : '/till'}">${shown}</a>`;
 }
@@ -135,7 +135,7 @@ export function reasonOf(
   if (name === undefined) return undefined;
   const date = expiresOn === null ? '' : dayText(expiresOn, language);
   const minutes = new Intl.NumberFormat(language).format(Math.max(1, Math.ceil(retryAfterSeconds / 60)));
-  return fillPlain(texts[language].reasons[name], { date, minutes });
+  return fillPlain(cardTexts[language].reasons[name], { date, minutes });
 }
 
 /** Why a card cannot be spent now; undefined: it can. */
@@ -163,7 +163,7 @@ type AmountPlace = { readonly currency: Currency; readonly language: Language };
 
 /** The message at an amount that a fault rejects; undefined: the fault is not about the amount. */
 export function amountError(fault: Fault, place: AmountPlace): string | undefined {
-  const { errors } = texts[place.language];
+  const { errors } = cardTexts[place.language];
   const messages = [
     ['available', errors.available],
     ['reversible', errors.refundable],
@@ -183,7 +183,7 @@ export function unreadableAmount(
   { currency }: Pick<Store, 'currency'>,
   { language, zeroAllowed = false }: { readonly language: Language; readonly zeroAllowed?: boolean },
 ): string {
-  const { errors } = texts[language];
+  const { errors } = cardTexts[language];
   const sample = amountValue({ minor: 1_250n, currency }, language);
   if (typed === '') return errors.noAmount;
   return fillPlain(zeroAllowed ? errors.badBalance : errors.badAmount, { sample });
@@ -226,7 +226,7 @@ function afterChange(
 export function isDone(result: Json | undefined): result is Done {
   if (typeof result !== 'object' || result === null || !('done' in result) || !('card' in result))
     return false;
-  return typeof result.done === 'string' && Object.hasOwn(en.done.what, result.done);
+  return typeof result['done'] === 'string' && Object.hasOwn(en.done.what, result['done']);
 }
 
 /** Where an earlier submission of the form leads; undefined: there was none. Its fields can have been others. */
@@ -292,7 +292,7 @@ export function withoutAccess(
 }
 
 /** A text of several lines. Browsers end the lines of a form with CR and LF. */
-export function linesOf(request: Pick<StaffRequest, 'form'>, name: string): string {
+export function multilineOf(request: Pick<StaffRequest, 'form'>, name: string): string {
   return textOf(request, name).replaceAll('\r\n', '\n');
 }
 

@@ -16,7 +16,7 @@ import {
   earlierResult,
   openCard,
   reasonOf,
-  texts,
+  cardTexts,
   unavailablePage,
   type Done,
   type OpenedCard,
@@ -30,7 +30,7 @@ import { fill, fillPlain, plural } from './texts.ts';
 
 type Form = { readonly isReleasing: boolean; readonly error?: string };
 
-/** Until when (ms) a disabled card can be enabled again; undefined: not any more. */
+/** Until when (ms) a disabled card can be enabled again; undefined: it cannot. */
 function enableUntil(
   { ctx }: Pick<ConsoleServices, 'ctx'>,
   { undoWindowMinutes }: Store,
@@ -47,7 +47,7 @@ function enableLink(
   opened: OpenedCard,
 ): ReturnType<typeof markup> | undefined {
   if (enableUntil(services, request.signedIn.store, opened) === undefined) return undefined;
-  const { title } = texts[request.language].enable;
+  const { title } = cardTexts[request.language].enable;
   return markup`<a class="button first" href="${services.frame.basePath}${opened.path}/enable">${title}</a>`;
 }
 
@@ -59,7 +59,7 @@ function disablePage(
 ): ConsoleResponse {
   const { ctx, frame } = services;
   const { language, signedIn } = request;
-  const { disable, cancel } = texts[language];
+  const { disable, cancel } = cardTexts[language];
   const { card, path } = opened;
   const title = disable.title;
   const status = error === undefined ? 200 : 422;
@@ -91,13 +91,13 @@ ${holds}
 async function submitDisable(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx } = services;
   const { store, member } = request.signedIn;
-  const { disable, errors: messages } = texts[request.language];
+  const { disable, errors: messages } = cardTexts[request.language];
   const opened = await openCard(services, request);
   const earlier = await earlierResult(services, request, opened);
   if (earlier) return earlier;
   const { card } = opened;
   const isReleasing = request.form.get('release_holds') === '1';
-  // A card that somebody else has disabled: the page says so.
+  // Another person has disabled the card: the page says so.
   if (card.disabledAt !== null) return disablePage(services, request, opened, { isReleasing, error: '' });
   return await change(services, request, opened, {
     title: disable.title,
@@ -135,7 +135,7 @@ function enablePage(
 ): ConsoleResponse {
   const { ctx, frame } = services;
   const { language, signedIn } = request;
-  const { enable, cancel } = texts[language];
+  const { enable, cancel } = cardTexts[language];
   const { card, path } = opened;
   const title = enable.title;
   const until = enableUntil(services, signedIn.store, opened);
@@ -157,7 +157,7 @@ function enablePage(
 async function submitEnable(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx } = services;
   const { store, member } = request.signedIn;
-  const { enable, errors: messages } = texts[request.language];
+  const { enable, errors: messages } = cardTexts[request.language];
   const opened = await openCard(services, request);
   const earlier = await earlierResult(services, request, opened);
   if (earlier) return earlier;

@@ -8,7 +8,7 @@ import {
   isDone,
   openCard,
   storedAmount,
-  texts,
+  cardTexts,
   unavailablePage,
   type Done,
 } from './card-change.ts';
@@ -26,12 +26,12 @@ function undoLink(
   if (done !== 'redeemed' || entry === undefined || !isPermitted(member.role, 'changeCards'))
     return undefined;
   const href = `${frame.basePath}${path}/entries/${String(ctx.keys.publicIds.of(entry))}/refund`;
-  return markup`<a class="button" href="${href}">${texts[language].done.undo}</a>`;
+  return markup`<a class="button" href="${href}">${cardTexts[language].done.undo}</a>`;
 }
 
 async function donePage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { language, signedIn } = request;
-  const { done: text } = texts[language];
+  const { done: text } = cardTexts[language];
   const opened = await openCard(services, request);
   const found = await findResult<Json>(services, request, request.params['key'] ?? '');
   if (!isDone(found) || found.card !== opened.card.id)

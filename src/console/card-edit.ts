@@ -17,9 +17,9 @@ import {
   change,
   changePage,
   earlierResult,
-  linesOf,
+  multilineOf,
   openCard,
-  texts,
+  cardTexts,
   type Done,
   type OpenedCard,
 } from './card-change.ts';
@@ -90,7 +90,7 @@ function editPage(
 ): ConsoleResponse {
   const { ctx, frame } = services;
   const { language } = request;
-  const { edit, ...text } = texts[language];
+  const { edit, ...text } = cardTexts[language];
   const { card, path } = opened;
   const current = valuesOf(card);
   const isRejected = Object.keys(errors).length > 0 || notice !== undefined;
@@ -136,7 +136,7 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
   const { ctx } = services;
   const { language, signedIn } = request;
   const { store, member } = signedIn;
-  const { edit, errors: messages } = texts[language];
+  const { edit, errors: messages } = cardTexts[language];
   const opened = await openCard(services, request);
   const earlier = await earlierResult(services, request, opened);
   if (earlier) return earlier;
@@ -148,7 +148,7 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
   const values = Object.fromEntries(
     details.map((detail) => [
       detail,
-      request.form.has(names[detail]) ? linesOf(request, names[detail]) : current[detail],
+      request.form.has(names[detail]) ? multilineOf(request, names[detail]) : current[detail],
     ]),
   ) as Values;
   for (const detail of details) {

@@ -16,7 +16,7 @@ import {
   changePage,
   earlierResult,
   openCard,
-  texts,
+  cardTexts,
   unavailablePage,
   unreadableAmount,
   unusableReason,
@@ -48,7 +48,7 @@ function redeemPage(
 ): ConsoleResponse {
   const { ctx, frame } = services;
   const { language } = request;
-  const { redeem, ...text } = texts[language];
+  const { redeem, ...text } = cardTexts[language];
   const { card, path } = opened;
   const available = availableOf(card);
   const title = redeem.title;
@@ -79,7 +79,7 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
   const { ctx } = services;
   const { language, signedIn } = request;
   const { store, member } = signedIn;
-  const { redeem, errors: messages } = texts[language];
+  const { redeem, errors: messages } = cardTexts[language];
   const opened = await openCard(services, request);
   const earlier = await earlierResult(services, request, opened);
   if (earlier) return earlier;

@@ -20,7 +20,7 @@ import {
   idIn,
   openCard,
   reasonOf,
-  texts,
+  cardTexts,
   unavailablePage,
   unreadableAmount,
   type Done,
@@ -64,7 +64,7 @@ type Form = {
 function obstacle({ language }: StaffRequest, { card, entry, rest }: OpenedEntry): string | undefined {
   if (!isReversible(entry.kind)) return reasonOf(new Fault('not-reversible'), card, language);
   if (card.disabledAt !== null) return reasonOf(new Fault('card-disabled'), card, language);
-  return rest.minor === 0n ? texts[language].refund.done : undefined;
+  return rest.minor === 0n ? cardTexts[language].refund.done : undefined;
 }
 
 function refundPage(
@@ -75,7 +75,7 @@ function refundPage(
 ): ConsoleResponse {
   const { ctx, frame } = services;
   const { language, signedIn } = request;
-  const { refund, ...text } = texts[language];
+  const { refund, ...text } = cardTexts[language];
   const { entry, rest, path } = opened;
   const title = refund.title;
   const isRejected = Object.keys(errors).length > 0;
@@ -107,7 +107,7 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
   const { ctx } = services;
   const { language, signedIn } = request;
   const { store, member } = signedIn;
-  const { refund, errors: messages } = texts[language];
+  const { refund, errors: messages } = cardTexts[language];
   const opened = await openEntry(services, request);
   const earlier = await earlierResult(services, request, opened);
   if (earlier) return earlier;

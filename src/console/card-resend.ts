@@ -15,7 +15,7 @@ import {
   changePage,
   earlierResult,
   openCard,
-  texts,
+  cardTexts,
   unavailablePage,
   unusableReason,
   type Done,
@@ -71,7 +71,7 @@ function resendPage(
   { how, address, error, notice }: Form,
 ): ConsoleResponse {
   const { ctx, frame } = services;
-  const { resend, cancel } = texts[request.language];
+  const { resend, cancel } = cardTexts[request.language];
   const { card, path, canSend } = opened;
   const title = resend.title;
   const isRejected = error !== undefined || notice !== undefined;
@@ -98,7 +98,7 @@ ${email}</fieldset>
 async function submit(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx } = services;
   const { store, member } = request.signedIn;
-  const { resend, errors: messages } = texts[request.language];
+  const { resend, errors: messages } = cardTexts[request.language];
   const opened = await openToSend(services, request);
   const earlier = await earlierResult(services, request, opened);
   if (earlier) return earlier;

@@ -7,7 +7,7 @@ import type { Money } from '../domain/money.ts';
 import { parseSendOn } from '../domain/send-on.ts';
 import { isAbove, type Store } from '../domain/store.ts';
 import { nameLengthMax, parseLine, parseText } from '../domain/text.ts';
-import { linesOf, unreadableAmount } from './card-change.ts';
+import { multilineOf, unreadableAmount } from './card-change.ts';
 import { amountText, parseTypedAmount } from './format.ts';
 import de from './locales/de/issue.json' with { type: 'json' };
 import en from './locales/en/issue.json' with { type: 'json' };
@@ -17,7 +17,7 @@ import { textOf } from './request.ts';
 import type { StaffRequest } from './route.ts';
 import { fillPlain, type Catalogue } from './texts.ts';
 
-export const texts: Catalogue<typeof en> = { en, de, fr, es };
+export const issueTexts: Catalogue<typeof en> = { en, de, fr, es };
 
 /** The names of the fields, and what is typed in a new form. */
 const newValues = {
@@ -41,27 +41,27 @@ const newValues = {
   time: '',
 };
 
-export type FieldName = keyof typeof newValues;
-export type Values = Readonly<Record<FieldName, string>>;
-export type Errors = Readonly<Partial<Record<FieldName, string>>>;
+export type IssueField = keyof typeof newValues;
+export type IssueValues = Readonly<Record<IssueField, string>>;
+export type Errors = Readonly<Partial<Record<IssueField, string>>>;
 
 export const expiryYears: readonly number[] = [1, 2, 3, 5];
 
 /** A message on a printed card has room for this many characters. */
 export const messageLengthMax = 500;
 
-export function emptyForm({ canSend }: { readonly canSend: boolean }): Values {
+export function emptyForm({ canSend }: { readonly canSend: boolean }): IssueValues {
   return { ...newValues, how: canSend ? 'email' : 'print', time: '09:00' };
 }
 
-export function typedValues(request: StaffRequest): Values {
-  const names = Object.keys(newValues) as FieldName[];
+export function typedValues(request: StaffRequest): IssueValues {
+  const names = Object.keys(newValues) as IssueField[];
   return Object.fromEntries(
     names.map((name) => [
       name,
-      name === 'message' || name === 'note' ? linesOf(request, name) : textOf(request, name),
+      name === 'message' || name === 'note' ? multilineOf(request, name) : textOf(request, name),
     ]),
-  ) as Values;
+  ) as IssueValues;
 }
 
 /** A card to issue. */
@@ -86,12 +86,12 @@ type Place = {
 
 /** What was typed as a card, or the messages at the fields. */
 export function parseForm(
-  values: Values,
+  values: IssueValues,
   place: Place,
 ): { readonly card: NewCard } | { readonly errors: Errors } {
   const { store, language, now, canSend } = place;
-  const { errors: messages } = texts[language];
-  const errors: Partial<Record<FieldName, string>> = {};
+  const { errors: messages } = issueTexts[language];
+  const errors: Partial<Record<IssueField, string>> = {};
   const line = (name: 'recipient_name' | 'sender_name'): string | null => {
     const parsed = parseLine(values[name], nameLengthMax);
     if (!parsed.ok) errors[name] = messages.name;
@@ -131,9 +131,9 @@ export function parseForm(
 }
 
 function parseValue(
-  { amount, other }: Values,
+  { amount, other }: IssueValues,
   { store, language }: Place,
-  errors: Partial<Record<FieldName, string>>,
+  errors: Partial<Record<IssueField, string>>,
 ): Money | undefined {
   const isOther = amount === 'other';
   const typed = isOther ? other : amount;
@@ -144,16 +144,16 @@ function parseValue(
     return undefined;
   }
   if (isAbove(store.issueLimit, parsed.value))
-    errors[field] = fillPlain(texts[language].errors.storeLimit, {
+    errors[field] = fillPlain(issueTexts[language].errors.storeLimit, {
       amount: amountText(store.issueLimit, language),
     });
   return parsed.value;
 }
 
 function parseExpiry(
-  { expires, expires_on: typed }: Values,
+  { expires, expires_on: typed }: IssueValues,
   { store, language, now }: Place,
-  errors: Partial<Record<FieldName, string>>,
+  errors: Partial<Record<IssueField, string>>,
 ): string | null {
   const today = dayOf(now, store.timeZone);
   const years = Number(expires);
@@ -161,12 +161,12 @@ function parseExpiry(
   if (expires !== 'date') return null;
   const day = parseDay(typed);
   if (day.ok && day.value >= today) return day.value;
-  errors.expires_on = texts[language].errors.expiry;
+  errors.expires_on = issueTexts[language].errors.expiry;
   return null;
 }
 
 /** The time of the email: a local time of the store. A time that a clock change skips is later by the gap. */
-function parseSending({ date, time }: Values, { store, now }: Pick<Place, 'store' | 'now'>) {
+function parseSending({ date, time }: IssueValues, { store, now }: Pick<Place, 'store' | 'now'>) {
   const { timeZone } = store;
   const day = parseDay(date);
   if (!day.ok || !/^(?:[01]\d|2[0-3]):[0-5]\d$/.test(time))

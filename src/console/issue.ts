@@ -19,12 +19,12 @@ import {
   expiryYears,
   messageLengthMax,
   parseForm,
-  texts,
+  issueTexts,
   typedValues,
   type Errors,
-  type FieldName,
+  type IssueField,
   type NewCard,
-  type Values,
+  type IssueValues,
 } from './issue-form.ts';
 import { findResult, keyInput, keyOf, runOnce, type Json } from './once.ts';
 import { shellPage } from './page.ts';
@@ -55,7 +55,7 @@ async function offerOf(
 }
 
 type Choice = {
-  readonly name: FieldName;
+  readonly name: IssueField;
   readonly value: string;
   readonly text: string;
   readonly chosen: string;
@@ -68,25 +68,25 @@ function choice({ name, value, text, chosen, opens = false }: Choice): Markup {
   return markup`<label class="choice${opens ? ' opens' : ''}"><input type="radio" name="${name}" value="${value}"${checked}>${text}</label>`;
 }
 
-function groupError(name: FieldName, error: string | undefined): Markup | undefined {
+function groupError(name: IssueField, error: string | undefined): Markup | undefined {
   return error === undefined ? undefined : markup`<p class="error" id="${name}-error">${error}</p>`;
 }
 
 /** The error of a group of choices, for assistive technology. */
-function describedGroup(name: FieldName, error: string | undefined): Markup | undefined {
+function describedGroup(name: IssueField, error: string | undefined): Markup | undefined {
   return error === undefined ? undefined : markup` aria-describedby="${name}-error"`;
 }
 
 type Form = {
   readonly offer: Offer;
-  readonly values: Values;
+  readonly values: IssueValues;
   readonly errors: Errors;
   /** Above the form. */
   readonly notice?: string;
 };
 
 function amountFields({ language }: StaffRequest, { offer, values, errors }: Form): Markup {
-  const text = texts[language];
+  const text = issueTexts[language];
   const { usual } = offer;
   const [middle] = usual.slice(Math.floor(usual.length / 2));
   const first = middle ? formatMoney(middle) : 'other';
@@ -102,7 +102,7 @@ function amountFields({ language }: StaffRequest, { offer, values, errors }: For
 }
 
 function expiryFields({ language }: StaffRequest, { values, errors }: Form): Markup {
-  const text = texts[language];
+  const text = issueTexts[language];
   const chosen = values.expires === '' ? 'never' : values.expires;
   const years = expiryYears.map((count) =>
     choice({ name: 'expires', value: String(count), text: plural(language, text.inYears, count), chosen }),
@@ -112,8 +112,8 @@ function expiryFields({ language }: StaffRequest, { values, errors }: Form): Mar
 }
 
 function personFields({ language }: StaffRequest, { offer, values, errors }: Form): Markup {
-  const text = texts[language];
-  const optional = (name: FieldName, label: string) => ({
+  const text = issueTexts[language];
+  const optional = (name: IssueField, label: string) => ({
     name,
     label,
     value: values[name],
@@ -131,7 +131,7 @@ ${field({ ...optional('note', text.note), hint: text.noteHint })}</section>`;
 }
 
 function deliveryFields(request: StaffRequest, { offer, values, errors }: Form): Markup {
-  const text = texts[request.language];
+  const text = issueTexts[request.language];
   if (!offer.canSend)
     return markup`<section class="panel stack" aria-labelledby="delivery"><h2 id="delivery">${text.delivery}</h2><p>${text.noEmails}</p></section>`;
   const chosen = values.how === 'print' ? 'print' : 'email';
@@ -147,7 +147,7 @@ ${field({ name: 'time', label: zone, type: 'time', value: values.time, isOptiona
 function formPage(services: ConsoleServices, request: StaffRequest, form: Form): ConsoleResponse {
   const { ctx, frame } = services;
   const { language, signedIn } = request;
-  const text = texts[language];
+  const text = issueTexts[language];
   const { errors, notice } = form;
   const isRejected = Object.keys(errors).length > 0 || notice !== undefined;
   const { saleLimit } = signedIn.member;
@@ -222,7 +222,7 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
   const { canSend } = offer;
   const parsed = parseForm(values, { store, language, now: ctx.clock.now(), canSend });
   if ('errors' in parsed) return again(parsed.errors);
-  if (key === undefined) return again({}, texts[language].errors.incomplete);
+  if (key === undefined) return again({}, issueTexts[language].errors.incomplete);
   try {
     await runOnce(services, request, key, () => sell(services, request, parsed.card));
     return seeOther(`/cards/issued/${key}`);
@@ -233,7 +233,7 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
     const message = amountError(error, { currency: store.currency, language });
     if (message !== undefined) return again({ [values.amount === 'other' ? 'other' : 'amount']: message });
     // The store has stopped sending emails since the form was shown.
-    if (error.errors?.['send_on']) return again({ date: texts[language].noEmails });
+    if (error.errors?.['send_on']) return again({ date: issueTexts[language].noEmails });
     throw error;
   }
 }

@@ -10,7 +10,7 @@ import { findEmailSettings } from '../storage/email.ts';
 import { endingOf, pathOfCard } from './card-change.ts';
 import { barcodeSvg, giftDrawing, groupedCode, qrSvg } from './code-view.ts';
 import { amountText, dayText, figure, timeElement } from './format.ts';
-import { texts } from './issue-form.ts';
+import { issueTexts } from './issue-form.ts';
 import { findResult, type Json } from './once.ts';
 import { documentOf, shellPage } from './page.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
@@ -33,8 +33,8 @@ function isShownCode(result: Json | undefined): result is ShownCode {
   if (typeof result !== 'object' || result === null || !('code' in result) || !('card' in result))
     return false;
   // Other forms have results of other kinds.
-  const isOwn = 'done' in result && (result.done === 'issued' || result.done === 'rotated');
-  return isOwn && typeof result.card === 'number' && typeof result.code === 'string';
+  const isOwn = 'done' in result && (result['done'] === 'issued' || result['done'] === 'rotated');
+  return isOwn && typeof result['card'] === 'number' && typeof result['code'] === 'string';
 }
 
 type Found = { readonly shown: ShownCode; readonly card: Card; readonly code: Secret };
@@ -57,7 +57,7 @@ function mayRead({ signedIn: { member } }: StaffRequest): boolean {
 /** The page instead of a code that is no longer shown. */
 function overPage(services: ConsoleServices, request: StaffRequest): ConsoleResponse {
   const { basePath } = services.frame;
-  const { over, newCard } = texts[request.language];
+  const { over, newCard } = issueTexts[request.language];
   const [path, name] = mayRead(request) ? ['/cards', over.cards] : ['/till', over.till];
   const body = markup`<section class="panel stack change" aria-label="${over.title}"><p role="status">${over.text}</p>
 <div class="row"><a class="button first" href="${basePath}${path}">${name}</a><a class="button" href="${basePath}/cards/new">${newCard}</a></div></section>`;
@@ -67,7 +67,7 @@ function overPage(services: ConsoleServices, request: StaffRequest): ConsoleResp
 /** What was done, and which emails are sent when. */
 function summary(request: StaffRequest, { shown, card }: Found): Markup {
   const { language, signedIn } = request;
-  const { done } = texts[language];
+  const { done } = issueTexts[language];
   const amount = amountText(card.initialValue, language);
   const what = shown.done === 'issued' ? fillPlain(done.issued, { amount }) : done.rotated;
   const { address = null, sendAt = null } = shown;
@@ -81,7 +81,7 @@ function summary(request: StaffRequest, { shown, card }: Found): Markup {
 
 function facts(services: ConsoleServices, request: StaffRequest, { shown, card }: Found): Markup {
   const { language } = request;
-  const { facts: text, never } = texts[language];
+  const { facts: text, never } = issueTexts[language];
   const ending = markup`<span class="code">${endingOf(card)}</span>`;
   const path = `${services.frame.basePath}${pathOfCard(services, card)}`;
   const rows: readonly (readonly [string, Markup | string | null])[] = [
@@ -102,7 +102,7 @@ async function issuedPage(services: ConsoleServices, request: StaffRequest): Pro
   if (!found) return overPage(services, request);
   const { basePath } = services.frame;
   const { language, signedIn } = request;
-  const text = texts[language];
+  const text = issueTexts[language];
   const { card, code, shown } = found;
   const title = shown.done === 'issued' ? text.done.title : text.done.rotatedTitle;
   const key = request.params['key'] ?? '';
@@ -142,7 +142,7 @@ async function printPage(services: ConsoleServices, request: StaffRequest): Prom
   if (!found) return overPage(services, request);
   const { frame, storage, customerLanguage } = services;
   const { store } = request.signedIn;
-  const text = texts[request.language];
+  const text = issueTexts[request.language];
   const { card, code, shown } = found;
   const { locale: stored } = await storage.read(() => findEmailSettings(store.id));
   const { locale, direction, texts: printed } = customerLanguage(stored);

@@ -75,7 +75,7 @@ function pagesIn(pdf: Uint8Array): number {
 
 test('the printed card is one A4 page, and its QR code is the code', async () => {
   await using shop = await openStaffedShop();
-  const longest = `${'Many happy returns, dear Grace. '.repeat(15)}`.slice(0, 500);
+  const longest = 'Many happy returns, dear Grace. '.repeat(16).slice(0, 500);
   const messages = [
     '',
     'Happy birthday!',
@@ -113,7 +113,10 @@ test('the page of the result shows a QR code of the code, copies it, and has its
   const code = await shownCode(page);
   assert.equal(await scan(page, '.qr svg'), code);
   const origin = new URL(page.url()).origin;
-  await page.browserContext().overridePermissions(origin, ['clipboard-read', 'clipboard-write', 'clipboard-sanitized-write']); // prettier-ignore
+  const permissions = ['clipboard-read', 'clipboard-write'].map(
+    (name) => ({ permission: { name, allowWithoutSanitization: false }, state: 'granted' }) as const,
+  );
+  await page.browserContext().setPermission(origin, ...permissions);
   await page.click('[data-copy]');
   await page.waitForFunction(() => document.querySelector('[data-copy]')?.textContent === 'Copied');
   const copied = await page.evaluate(() => navigator.clipboard.readText());

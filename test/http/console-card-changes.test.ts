@@ -239,7 +239,7 @@ test('an adjustment stays within the limits of the store, the holds and the pers
   assert.equal((await owner.post(`/staff/${await staffIdOf(shop, 'manager')}`, limit)).status, 303);
   assert.match(textOfPage(await adjust('55.01')), /Your limit for one sale is €5\.00/);
   assert.equal((await adjust('55.00')).status, 303);
-  assert.equal((await adjust('10.00')).status, 303, 'a lower balance is no sale');
+  assert.equal((await adjust('10.00')).status, 303, 'a lower balance is not a sale');
 });
 
 test('an edit changes only what was changed, and shows what changed at the same time', async () => {
