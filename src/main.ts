@@ -24,6 +24,7 @@ import { tokenUses } from './http/token-last-used.ts';
 import { isExposed } from './key-file.ts';
 import { homePathOf } from './console/home.ts';
 import { addConsole } from './console/server.ts';
+import { languageOf } from './delivery/email/language.ts';
 import { passwordsOf } from './service/password.ts';
 import { createSetupLink } from './service/setup.ts';
 import { createLog, type Log } from './log.ts';
@@ -220,6 +221,8 @@ function consoleServicesOf(
     emailLocales: languages,
     developmentMode,
     hasKeptEmails: email.kept !== null,
+    canSend: email.transportKind !== 'none',
+    customerLanguage: languageOf,
   };
 }
 

@@ -35,7 +35,7 @@ export function field({
   hasFocus = false,
   ...text
 }: FieldText & {
-  readonly type?: 'text' | 'email' | 'password' | 'date' | 'search';
+  readonly type?: 'text' | 'email' | 'password' | 'date' | 'time' | 'search';
   readonly value?: string;
   readonly autocomplete?: string;
   readonly inputMode?: 'decimal' | 'numeric';

@@ -7,7 +7,7 @@ import type { Store } from '../domain/store.ts';
 import { markup, type Markup } from '../markup.ts';
 import type { Language } from './texts.ts';
 
-function formatterOf({ currency: { code, decimals } }: Money, language: Language): Intl.NumberFormat {
+function formatterOf({ currency: { code, decimals } }: Money, language: string): Intl.NumberFormat {
   return new Intl.NumberFormat(language, {
     style: 'currency',
     currency: code,
@@ -23,7 +23,7 @@ export function amountText(money: Money, language: Language): string {
 }
 
 /** An amount as the largest figure of a page: its currency is small and where the language puts it. */
-export function figure(money: Money, language: Language): Markup {
+export function figure(money: Money, language: string): Markup {
   const parts = formatterOf(money, language).formatToParts(formatMoney(money) as `${number}`);
   const shown = parts
     .filter(({ type, value }) => type !== 'literal' || value.trim() !== '')
@@ -61,7 +61,7 @@ export function amountValue(money: Money, language: Language): string {
 }
 
 /** A day `YYYY-MM-DD`, with the month as a word. */
-export function dayText(day: string, language: Language): string {
+export function dayText(day: string, language: string): string {
   // Noon UTC, formatted in UTC: no time zone moves it to another day.
   const noon = Temporal.PlainDate.from(day).toZonedDateTime({ timeZone: 'UTC', plainTime: '12:00' });
   return new Intl.DateTimeFormat(language, {

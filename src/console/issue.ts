@@ -1,5 +1,253 @@
-/** Issuing a card, and the page that shows its code. */
+/** Issues a card. */
 
-import type { ConsoleRoute } from './route.ts';
+import { Fault } from '../domain/fault.ts';
+import { formatMoney, type Money } from '../domain/money.ts';
+import { actorOf, isPermitted } from '../domain/staff.ts';
+import { markup, type Markup } from '../markup.ts';
+import { issue } from '../service/card.ts';
+import { assertMaySell } from '../service/counter.ts';
+import { recordAction } from '../service/staff.ts';
+import { usualAmounts } from '../service/usual-amounts.ts';
+import { findEmailSettings } from '../storage/email.ts';
+import type { Script } from '../storage/sql.ts';
+import { amountError, withoutAccess } from './card-change.ts';
+import { alert, field, textArea } from './form.ts';
+import { amountText } from './format.ts';
+import { issuedRoutes, type ShownCode } from './issued.ts';
+import {
+  emptyForm,
+  expiryYears,
+  messageLengthMax,
+  parseForm,
+  issueTexts,
+  typedValues,
+  type Errors,
+  type IssueField,
+  type NewCard,
+  type IssueValues,
+} from './issue-form.ts';
+import { findResult, keyInput, keyOf, runOnce, type Json } from './once.ts';
+import { shellPage } from './page.ts';
+import {
+  seeOther,
+  type ConsoleResponse,
+  type ConsoleRoute,
+  type ConsoleServices,
+  type StaffRequest,
+} from './route.ts';
+import { actingAs } from './staff-pages.ts';
+import { fillPlain, plural } from './texts.ts';
 
-export const issueRoutes: readonly ConsoleRoute[] = [];
+type Offer = {
+  readonly usual: readonly Money[];
+  /** Whether the store and the service send emails. */
+  readonly canSend: boolean;
+};
+
+async function offerOf(
+  { storage, canSend }: ConsoleServices,
+  { signedIn: { store, member } }: StaffRequest,
+): Promise<Offer> {
+  return await storage.read(function* read() {
+    const { enabled } = yield* findEmailSettings(store.id);
+    return { usual: yield* usualAmounts(store, member.saleLimit), canSend: canSend && enabled };
+  });
+}
+
+type Choice = {
+  readonly name: IssueField;
+  readonly value: string;
+  readonly text: string;
+  readonly chosen: string;
+  /** Whether fields are shown only with this choice. */
+  readonly opens?: boolean;
+};
+
+function choice({ name, value, text, chosen, opens = false }: Choice): Markup {
+  const checked = value === chosen ? markup` checked` : undefined;
+  return markup`<label class="choice${opens ? ' opens' : ''}"><input type="radio" name="${name}" value="${value}"${checked}>${text}</label>`;
+}
+
+function groupError(name: IssueField, error: string | undefined): Markup | undefined {
+  return error === undefined ? undefined : markup`<p class="error" id="${name}-error">${error}</p>`;
+}
+
+/** The error of a group of choices, for assistive technology. */
+function describedGroup(name: IssueField, error: string | undefined): Markup | undefined {
+  return error === undefined ? undefined : markup` aria-describedby="${name}-error"`;
+}
+
+type Form = {
+  readonly offer: Offer;
+  readonly values: IssueValues;
+  readonly errors: Errors;
+  /** Above the form. */
+  readonly notice?: string;
+};
+
+function amountFields({ language }: StaffRequest, { offer, values, errors }: Form): Markup {
+  const text = issueTexts[language];
+  const { usual } = offer;
+  const [middle] = usual.slice(Math.floor(usual.length / 2));
+  const first = middle ? formatMoney(middle) : 'other';
+  const chosen = values.amount === '' ? first : values.amount;
+  const known = usual.some((amount) => formatMoney(amount) === chosen) ? chosen : 'other';
+  const choices = usual.map((amount) =>
+    choice({ name: 'amount', value: formatMoney(amount), text: amountText(amount, language), chosen: known }),
+  );
+  // An amount that is no longer usual when the form is shown again.
+  const typed = values.amount === known || values.amount === '' ? values.other : values.amount;
+  return markup`<fieldset class="stack"${describedGroup('amount', errors.amount)}><legend><h2>${text.amount}</h2></legend><div class="choices">${choices}${choice({ name: 'amount', value: 'other', text: text.other, chosen: known, opens: true })}</div>${groupError('amount', errors.amount)}
+<div class="shown-if-chosen">${field({ name: 'other', label: text.otherAmount, value: typed, inputMode: 'decimal', kind: 'amount', isOptional: true, error: errors.other })}</div></fieldset>`;
+}
+
+function expiryFields({ language }: StaffRequest, { values, errors }: Form): Markup {
+  const text = issueTexts[language];
+  const chosen = values.expires === '' ? 'never' : values.expires;
+  const years = expiryYears.map((count) =>
+    choice({ name: 'expires', value: String(count), text: plural(language, text.inYears, count), chosen }),
+  );
+  return markup`<fieldset class="stack"><legend>${text.expires}</legend><div class="choices">${choice({ name: 'expires', value: 'never', text: text.never, chosen })}${years}${choice({ name: 'expires', value: 'date', text: text.onDay, chosen, opens: true })}</div>
+<div class="shown-if-chosen">${field({ name: 'expires_on', label: text.expiresOn, type: 'date', value: values.expires_on, isOptional: true, error: errors.expires_on })}</div></fieldset>`;
+}
+
+function personFields({ language }: StaffRequest, { offer, values, errors }: Form): Markup {
+  const text = issueTexts[language];
+  const optional = (name: IssueField, label: string) => ({
+    name,
+    label,
+    value: values[name],
+    error: errors[name],
+    isOptional: true,
+  });
+  const receipt = offer.canSend ? { hint: text.buyerHint } : {};
+  const count = new Intl.NumberFormat(language).format(messageLengthMax);
+  return markup`<section class="panel stack" aria-labelledby="people"><h2 id="people">${text.people}</h2><div class="fields">${field(optional('recipient_name', text.recipientName))}
+${field({ ...optional('recipient_email', text.recipientEmail), type: 'email' })}
+${field(optional('sender_name', text.senderName))}
+${field({ ...optional('email', text.buyerEmail), type: 'email', ...receipt })}</div>
+${textArea({ name: 'message', label: text.message, value: values.message, hint: fillPlain(text.messageHint, { count }), error: errors.message })}
+${field({ ...optional('note', text.note), hint: text.noteHint })}</section>`;
+}
+
+function deliveryFields(request: StaffRequest, { offer, values, errors }: Form): Markup {
+  const text = issueTexts[request.language];
+  if (!offer.canSend)
+    return markup`<section class="panel stack" aria-labelledby="delivery"><h2 id="delivery">${text.delivery}</h2><p>${text.noEmails}</p></section>`;
+  const chosen = values.how === 'print' ? 'print' : 'email';
+  const when = values.when === 'later' ? 'later' : 'now';
+  const zone = fillPlain(text.time, { zone: request.signedIn.store.timeZone });
+  return markup`<section class="panel stack" aria-labelledby="delivery"><h2 id="delivery">${text.delivery}</h2>
+<fieldset class="stack how"><legend>${text.how}</legend><div class="choices">${choice({ name: 'how', value: 'email', text: text.byEmail, chosen, opens: true })}${choice({ name: 'how', value: 'print', text: text.toPrint, chosen })}</div>
+<fieldset class="stack shown-if-chosen"><legend>${text.when}</legend><div class="choices">${choice({ name: 'when', value: 'now', text: text.now, chosen: when })}${choice({ name: 'when', value: 'later', text: text.later, chosen: when, opens: true })}</div>
+<div class="fields shown-if-chosen">${field({ name: 'date', label: text.date, type: 'date', value: values.date, isOptional: true, error: errors.date })}
+${field({ name: 'time', label: zone, type: 'time', value: values.time, isOptional: true, error: errors.time })}</div></fieldset></fieldset></section>`;
+}
+
+function formPage(services: ConsoleServices, request: StaffRequest, form: Form): ConsoleResponse {
+  const { ctx, frame } = services;
+  const { language, signedIn } = request;
+  const text = issueTexts[language];
+  const { errors, notice } = form;
+  const isRejected = Object.keys(errors).length > 0 || notice !== undefined;
+  const { saleLimit } = signedIn.member;
+  const limit =
+    saleLimit === null
+      ? undefined
+      : markup`<p class="hint">${fillPlain(text.limit, { amount: amountText(saleLimit, language) })}</p>`;
+  const back = isPermitted(signedIn.member.role, 'readCards') ? '/cards' : '/till';
+  const body = markup`${notice === undefined ? undefined : alert(notice)}<form class="grid two issue" method="post" action="${frame.basePath}/cards/new">${keyInput(ctx, isRejected ? keyOf(request) : undefined)}
+<div class="stack"><section class="panel stack" aria-label="${text.amount}">${amountFields(request, form)}${limit}
+${expiryFields(request, form)}</section>
+${personFields(request, form)}
+${deliveryFields(request, form)}</div>
+<aside class="stack sticky" aria-label="${text.issue}"><section class="panel stack"><p>${text.consequence}</p>
+<button class="button first big">${text.issue}</button><a class="button quiet" href="${frame.basePath}${back}">${text.cancel}</a></section></aside></form>`;
+  return {
+    status: isRejected ? 422 : 200,
+    body: shellPage(services, request, { title: text.title, path: '/cards', body }),
+  };
+}
+
+/** Issues a card, and returns what the next page shows. */
+function* sell(
+  { ctx }: ConsoleServices,
+  request: StaffRequest,
+  { value, details, customer, recipient, isEmailed, sendAt }: NewCard,
+): Script<ShownCode> {
+  const { store, member } = request.signedIn;
+  yield* assertMaySell(member, value);
+  const { card, code } = yield* issue(ctx, {
+    store,
+    apiClientId: null,
+    actor: actorOf(member),
+    value,
+    details,
+    customer,
+    recipient,
+    code: null,
+    ...(isEmailed && { emails: { sendAt } }),
+  });
+  yield* recordAction(ctx, actingAs(request), {
+    storeId: store.id,
+    action: 'card-issued',
+    subjectId: card.id,
+    details: { amount: formatMoney(value), emailed: isEmailed },
+  });
+  const holder = card.recipient ?? card.customer;
+  const isForOther =
+    card.recipient !== null && card.customer !== null && card.recipient.id !== card.customer.id;
+  return {
+    done: 'issued',
+    card: card.id,
+    code: code.reveal(),
+    address: isEmailed ? (holder?.email ?? null) : null,
+    sendAt,
+    receipt: isEmailed && isForOther ? (card.customer?.email ?? null) : null,
+  };
+}
+
+async function submit(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const { ctx } = services;
+  const { language, signedIn } = request;
+  const { store } = signedIn;
+  const key = keyOf(request);
+  // A form that was sent before leads to its card, whatever its fields are now.
+  if (key !== undefined && (await findResult<Json>(services, request, key)) !== undefined)
+    return seeOther(`/cards/issued/${key}`);
+  const offer = await offerOf(services, request);
+  const values = typedValues(request);
+  const again = (errors: Errors, notice?: string): ConsoleResponse =>
+    formPage(services, request, { offer, values, errors, ...(notice !== undefined && { notice }) });
+  const { canSend } = offer;
+  const parsed = parseForm(values, { store, language, now: ctx.clock.now(), canSend });
+  if ('errors' in parsed) return again(parsed.errors);
+  if (key === undefined) return again({}, issueTexts[language].errors.incomplete);
+  try {
+    await runOnce(services, request, key, () => sell(services, request, parsed.card));
+    return seeOther(`/cards/issued/${key}`);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    const withheld = withoutAccess(services, request, error);
+    if (withheld) return withheld;
+    const message = amountError(error, { currency: store.currency, language });
+    if (message !== undefined) return again({ [values.amount === 'other' ? 'other' : 'amount']: message });
+    // The store has stopped sending emails since the form was shown.
+    if (error.errors?.['send_on']) return again({ date: issueTexts[language].noEmails });
+    throw error;
+  }
+}
+
+export const issueRoutes: readonly ConsoleRoute[] = [
+  {
+    method: 'GET',
+    path: '/cards/new',
+    access: 'useTill',
+    async handle(services, request) {
+      const offer = await offerOf(services, request);
+      return formPage(services, request, { offer, values: emptyForm(offer), errors: {} });
+    },
+  },
+  { method: 'POST', path: '/cards/new', access: 'useTill', handle: submit },
+  ...issuedRoutes,
+];

@@ -15,6 +15,8 @@ export type ConsoleServices = {
   readonly storage: Storage;
   readonly passwords: Passwords;
   readonly origin: ConsoleOrigin;
+  /** Whether the service can send emails. */
+  readonly canSend: boolean;
   readonly frame: PageFrame;
   /** The tags of the languages of emails. */
   readonly emailLocales: readonly string[];
@@ -22,11 +24,23 @@ export type ConsoleServices = {
   readonly developmentMode: boolean;
   /** Whether a page for this machine shows the emails that are kept instead of sent. */
   readonly hasKeptEmails: boolean;
+  /** The language of what customers read, by the locale of the store's emails. */
+  readonly customerLanguage: (locale: string) => CustomerLanguage;
+};
+
+/** A language of emails, with the texts that a printed card has as well. */
+type CustomerLanguage = {
+  /** For `lang` attributes and Intl. */
+  readonly locale: string;
+  readonly direction: 'ltr' | 'rtl';
+  readonly texts: Readonly<
+    Record<'cardTitle' | 'codeHint' | 'expiryLabel' | 'senderLabel' | 'recipientLabel' | 'qrAlt', string>
+  >;
 };
 
 export type ConsoleResponse =
   | {
-      readonly status: 200 | 401 | 403 | 404 | 422 | 429;
+      readonly status: 200 | 401 | 403 | 404 | 409 | 422 | 429;
       readonly body: Markup;
       readonly cookies?: readonly string[];
     }

@@ -214,6 +214,8 @@ export type UpdateCommand = {
   readonly changes: CardChanges;
   /** Whether to release the card's open holds when it is disabled. */
   readonly releaseHolds: boolean;
+  /** The note of the ledger's entry if the balance changes; absent: none. */
+  readonly adjustmentNote?: string | null;
   /** The read-only fields in the request. */
   readonly echoed: ReadonlyMap<ReadOnlyField, unknown>;
   /** The code in the request, if there is one. */
@@ -258,7 +260,8 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
   yield* parallel(parallel(...releasing), replaceCard(released, changed));
   if (effective.balance) {
     const movement = adjustmentOf(card.balance, effective.balance);
-    yield* record(ctx, { card: changed, end: state.chainEnd }, movement, detailsOf(command, now));
+    const why = { ...detailsOf(command, now), note: command.adjustmentNote ?? null };
+    yield* record(ctx, { card: changed, end: state.chainEnd }, movement, why);
   }
   const { actor } = command;
   yield* recordChange(ctx, { before: card, after: changed, end: changeEnd, actor, createdAt: now });

@@ -6,6 +6,7 @@ import { lastCharactersOf } from '../domain/code.ts';
 import { codeRotatedEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import { buyerOf, holderOf, type EmailDelivery, type EmailSettings } from '../domain/email.ts';
+import type { EmailAddress } from '../domain/email-address.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
 import { lockCard, replaceCode } from '../storage/card.ts';
@@ -82,13 +83,16 @@ export function* rotateCode(
 const repeatLimits = { intervalMs: 60_000, dayMs: 86_400_000, perDayMax: 10 } as const;
 
 /**
- * Replaces the code as `rotateCode` does, and sends the new one to the card's holder.
+ * Replaces the code as `rotateCode` does, and sends the new one to the card's holder, or to another address.
  * @throws Fault `no-address`, `no-mail`, `too-many-requests`, and what `rotateCode` does.
  */
 export function* sendGiftCard(
   ctx: Context,
   command: RotateCommand & {
-    /** Whether the service can send emails. */ readonly canSend: boolean;
+    /** Whether the service can send emails. */
+    readonly canSend: boolean;
+    /** Another address than the holder's, such as a corrected one; absent or null: the holder's. */
+    readonly address?: EmailAddress | null;
   },
 ): Script<{ readonly card: Card; readonly delivery: EmailDelivery }> {
   const { store, cardId } = command;
@@ -99,15 +103,16 @@ export function* sendGiftCard(
     listRepeatedEmails({ storeId: store.id, cardId }, repeatLimits.perDayMax),
   );
   const holder = holderOf(read.card);
-  if (!holder) throw new Fault('no-address');
+  const address = command.address?.address ?? holder?.email;
+  if (address === undefined) throw new Fault('no-address');
   if (!enabled || !command.canSend) throw new Fault('no-mail');
-  assertNotRepeatedSend(recent, { address: holder.email, now: ctx.clock.now() });
+  assertNotRepeatedSend(recent, { address, now: ctx.clock.now() });
   const { card, code } = yield* rotateCardCode(ctx, read, command);
   const delivery = yield* enqueueEmail(ctx, {
     storeId: card.storeId,
     cardId: card.id,
     kind: 'gift_card',
-    address: holder.email,
+    address,
     code,
     sendAt: null,
     occasion: null,

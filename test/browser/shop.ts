@@ -132,6 +132,7 @@ async function redeemedAtTill(shop: ConsoleShop, visitor: Visitor): Promise<stri
   return await resultOf(shop, visitor, await amountPath(shop, visitor), { fields: { amount: '1.00' } });
 }
 
+/** The path of the page with the code of a new card. */
 type Path = (shop: ConsoleShop, visitor: Visitor) => Promise<string> | string;
 
 const ofCard =
@@ -159,7 +160,6 @@ const paths: Readonly<Record<string, Path>> = {
   '/cards/:id/adjust': ofCard('/adjust'),
   '/cards/:id/edit': ofCard('/edit'),
   '/cards/:id/resend': ofCard('/resend'),
-  '/cards/:id/print': ofCard('/print'),
   '/cards/:id/verify': ofCard('/verify'),
   '/cards/:id/disable': ofCard('/disable'),
   '/cards/:id/enable': ({ cards }) => `/cards/${cards.disabled}/enable`,

@@ -12,6 +12,7 @@ import { recordFailedLookup, recordRetiredCodeUses } from '../../src/service/loo
 import { verifyPage } from '../../src/service/ledger-check.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
 import { eraseOutdated } from '../../src/service/retention.ts';
+import { usualAmounts } from '../../src/service/usual-amounts.ts';
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
 import { claimEmails } from '../../src/storage/email-queue.ts';
 import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
@@ -115,6 +116,26 @@ test('operations on a card read no more rows of a store than they need', async (
       if (detail.startsWith('SEARCH store_changes ')) continue;
       assert.doesNotMatch(detail, /USING (?:PRIMARY KEY|.*INDEX \w+) \(store_id=\?\)$/, text);
     }
+  }
+});
+
+test('the usual amounts are read from the newest cards, without sorting the others', async () => {
+  await using opened = await openStore(sqliteFactory);
+  const statements = new Set<Statement>();
+  await opened.storage.read(() => collected(usualAmounts(opened.store, null), statements));
+  await using empty = createSqliteDatabase();
+  await using engine = empty.open();
+  await engine.migrate(sqliteFactory.migrations);
+  const connection = empty.connect();
+  assert.equal(statements.size, 1);
+  for (const statement of statements) {
+    const text = statement.text(sqliteDialect);
+    assert.match(text, /limit \?$/);
+    const plan = connection.prepare(`explain query plan ${text}`).all();
+    assert.deepEqual(
+      plan.map(({ detail }) => String(detail).replace(/INDEX \w+/, 'INDEX')),
+      ['SEARCH gift_cards USING INDEX (store_id=?)'],
+    );
   }
 });
 

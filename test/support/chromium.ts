@@ -203,7 +203,8 @@ function watchPage(
     readonly requests: HTTPRequest[];
   },
 ): void {
-  const isOwn = (url: string): boolean => url === 'about:blank' || URL.parse(url)?.origin === origin;
+  const isOwn = (url: string): boolean =>
+    url === 'about:blank' || url.startsWith('data:') || URL.parse(url)?.origin === origin;
   page.on('console', (message) => {
     const [type, text] = [message.type(), message.text()];
     if (type === 'error' && !statusLogged.test(text)) complaints.push(`console: ${text}`);

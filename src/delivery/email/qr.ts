@@ -8,11 +8,8 @@
  */
 
 import { crc32, deflateSync } from 'node:zlib';
-import { encode } from 'uqr';
+import { qrModules } from '../../code-symbol.ts';
 import type { Secret } from '../../domain/secret.ts';
-
-/** White modules around the code (ISO/IEC 18004). */
-const quietModules = 4;
 
 /** Pixels per module: sharp on screens with three pixels per point. */
 const modulePixels = 12;
@@ -23,15 +20,6 @@ export type QrImage = {
   /** Modules per side, with the margin. */
   readonly modules: number;
 };
-
-/**
- * The modules of a code's QR code with their margin; true is dark. The code is in upper case, so that 20 symbols fit
- * into the smallest version: QR codes have a compact alphabet without lower case. Case does not count when a code is
- * entered.
- */
-export function qrModules(code: Secret): readonly (readonly boolean[])[] {
-  return encode(code.reveal().toUpperCase(), { ecc: 'M', boostEcc: true, border: quietModules }).data;
-}
 
 export function qrImage(code: Secret): QrImage {
   const modules = qrModules(code);

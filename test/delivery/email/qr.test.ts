@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { inflateSync } from 'node:zlib';
 import jsQr from 'jsqr';
-import { qrImage, qrModules } from '../../../src/delivery/email/qr.ts';
+import { qrImage } from '../../../src/delivery/email/qr.ts';
+import { qrModules } from '../../../src/code-symbol.ts';
 import { Secret } from '../../../src/domain/secret.ts';
 import { code } from './samples.ts';
 

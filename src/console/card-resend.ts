@@ -1,0 +1,151 @@
+/** Gives a card a new code: in an email, or on a page to print. Codes are not stored, so the old one cannot be sent again. */
+
+import { parseEmail } from '../domain/email-address.ts';
+import { holderOf } from '../domain/email.ts';
+import { actorOf } from '../domain/staff.ts';
+import { markup, type Markup } from '../markup.ts';
+import { assertMay } from '../service/counter.ts';
+import { rotateCode, sendGiftCard } from '../service/email.ts';
+import { recordAction } from '../service/staff.ts';
+import { findEmailSettings } from '../storage/email.ts';
+import type { Script } from '../storage/sql.ts';
+import {
+  backLink,
+  change,
+  changePage,
+  earlierResult,
+  openCard,
+  cardTexts,
+  unavailablePage,
+  unusableReason,
+  type Done,
+  type OpenedCard,
+} from './card-change.ts';
+import { alert, field } from './form.ts';
+import { keyInput, keyOf, type Json } from './once.ts';
+import { textOf } from './request.ts';
+import {
+  seeOther,
+  type ConsoleResponse,
+  type ConsoleServices,
+  type StaffRequest,
+  type StaffRoute,
+} from './route.ts';
+import { actingAs } from './staff-pages.ts';
+import { fillPlain } from './texts.ts';
+
+type How = 'email' | 'print';
+
+type Form = {
+  readonly how: How;
+  readonly address: string;
+  readonly error?: string;
+  /** Above the form. */
+  readonly notice?: string;
+};
+
+type OpenedToSend = OpenedCard & { readonly canSend: boolean };
+
+async function openToSend(services: ConsoleServices, request: StaffRequest): Promise<OpenedToSend> {
+  const opened = await openCard(services, request);
+  const { enabled } = await services.storage.read(() => findEmailSettings(opened.card.storeId));
+  return { ...opened, canSend: services.canSend && enabled };
+}
+
+/** A new form: with the address of the person who has the card, unless a code to print is requested. */
+function newForm({ card, canSend }: OpenedToSend, { query }: StaffRequest): Form {
+  const how = canSend && query.get('how') !== 'print' ? 'email' : 'print';
+  return { how, address: holderOf(card)?.email ?? '' };
+}
+
+function choice(how: How, text: string, isChosen: boolean): Markup {
+  const checked = isChosen ? markup` checked` : undefined;
+  const opens = how === 'email' ? ' opens' : '';
+  return markup`<label class="choice${opens}"><input type="radio" name="how" value="${how}"${checked}>${text}</label>`;
+}
+
+function resendPage(
+  services: ConsoleServices,
+  request: StaffRequest,
+  opened: OpenedToSend,
+  { how, address, error, notice }: Form,
+): ConsoleResponse {
+  const { ctx, frame } = services;
+  const { resend, cancel } = cardTexts[request.language];
+  const { card, path, canSend } = opened;
+  const title = resend.title;
+  const isRejected = error !== undefined || notice !== undefined;
+  const status = isRejected ? 422 : 200;
+  const reason = unusableReason(services, request, card);
+  if (reason !== undefined) return unavailablePage(services, request, opened, { title, reason, status });
+  const name = card.recipientName ?? holderOf(card)?.email;
+  const consequence =
+    name === undefined ? resend.consequenceUnnamed : fillPlain(resend.consequence, { name });
+  const chosen = canSend ? how : 'print';
+  const email = canSend
+    ? markup`<div class="shown-if-chosen">${field({ name: 'address', label: resend.address, type: 'email', value: address, isOptional: true, hint: resend.addressHint, error })}</div>`
+    : markup`<p class="hint">${resend.noEmails}</p>`;
+  const body = markup`<section class="panel stack change" aria-label="${title}">${notice === undefined ? undefined : alert(notice)}
+<p><strong>${consequence}</strong></p>
+<form class="stack" method="post" action="${frame.basePath}${path}/resend">${keyInput(ctx, isRejected ? keyOf(request) : undefined)}
+<fieldset class="stack"><legend>${resend.how}</legend><div class="choices">${canSend ? choice('email', resend.byEmail, chosen === 'email') : undefined}${choice('print', resend.toPrint, chosen === 'print')}</div>
+${email}</fieldset>
+<div class="row"><button class="button first">${resend.action}</button>${backLink(services, request, { path, text: cancel, kind: 'quiet' })}</div>
+</form></section>`;
+  return changePage(services, request, opened, { title, body, status });
+}
+
+async function submit(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const { ctx } = services;
+  const { store, member } = request.signedIn;
+  const { resend, errors: messages } = cardTexts[request.language];
+  const opened = await openToSend(services, request);
+  const earlier = await earlierResult(services, request, opened);
+  if (earlier) return earlier;
+  const { card, canSend } = opened;
+  const chosen = textOf(request, 'how');
+  const form: Form = { how: chosen === 'email' ? 'email' : 'print', address: textOf(request, 'address') };
+  const again = (found: Partial<Form>): ConsoleResponse =>
+    resendPage(services, request, opened, { ...form, ...found });
+  if (chosen !== 'email' && chosen !== 'print') return again({ notice: messages.expiredForm });
+  const address = parseEmail(form.address);
+  if (form.how === 'email' && !address.ok) return again({ error: messages.badEmail });
+  const command = { store, cardId: card.id, actor: actorOf(member), versions: null };
+  return await change(services, request, opened, {
+    title: resend.title,
+    *script(): Script<Done & { readonly [name: string]: Json }> {
+      yield* assertMay(store, member, 'changeCards');
+      const entry = { storeId: store.id, action: 'code-sent', subjectId: card.id } as const;
+      yield* recordAction(ctx, actingAs(request), { ...entry, details: { how: form.how } });
+      if (form.how === 'email' && address.ok) {
+        yield* sendGiftCard(ctx, { ...command, canSend, address: address.value });
+        return { done: 'sent', card: card.id, address: address.value.address };
+      }
+      // The result is sealed; the page of the result shows the code.
+      const { code } = yield* rotateCode(ctx, command);
+      return { done: 'rotated', card: card.id, code: code.reveal() };
+    },
+    rejected: (fault) => (fault ? undefined : again({ notice: messages.expiredForm })),
+  });
+}
+
+export const resendRoutes: readonly StaffRoute[] = [
+  {
+    method: 'GET',
+    path: '/cards/:id/resend',
+    access: 'changeCards',
+    async handle(services, request) {
+      const opened = await openToSend(services, request);
+      return resendPage(services, request, opened, newForm(opened, request));
+    },
+  },
+  { method: 'POST', path: '/cards/:id/resend', access: 'changeCards', handle: submit },
+  {
+    // Printing needs a code, and codes are not stored.
+    method: 'GET',
+    path: '/cards/:id/print',
+    access: 'changeCards',
+    handle: async (services, request) =>
+      seeOther(`${(await openCard(services, request)).path}/resend?how=print`),
+  },
+];

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { barcodeOf, type Barcode } from '../../src/code-symbol.ts';
+import { codeAlphabet } from '../../src/domain/code.ts';
+import { Secret } from '../../src/domain/secret.ts';
+
+/** Widths of bars and spaces, in turn, without the margins. */
+function widthsOf({ width, bars }: Barcode): readonly number[] {
+  return bars.flatMap((bar, index) => {
+    const next = bars[index + 1]?.at ?? width - 10;
+    return index === bars.length - 1 ? [bar.width] : [bar.width, next - bar.at - bar.width];
+  });
+}
+
+test('the barcode of a code has the bars that a decoder has read', () => {
+  const barcode = barcodeOf(new Secret('abcd1234'));
+  assert.equal(barcode.width, 143);
+  assert.equal(barcode.bars[0]?.at, 10);
+  // Start B, A, B, C, D, 1, 2, 3, 4, check symbol, stop; zxing-cpp decodes it as ABCD1234.
+  assert.match(
+    widthsOf(barcode).join(''),
+    /^211214111323131123131321112313123221223211221132221231\d{6}2331112$/,
+  );
+});
+
+test('every symbol of a code has bars and spaces of eleven modules, and the margins stay light', () => {
+  for (const symbol of codeAlphabet) {
+    const barcode = barcodeOf(new Secret(symbol.repeat(20)));
+    const widths = widthsOf(barcode);
+    assert.equal(barcode.width, 11 * 22 + 13 + 20, symbol);
+    for (let at = 0; at + 6 < widths.length; at += 6) {
+      const pattern = widths.slice(at, at + 6);
+      assert.equal(
+        pattern.reduce((sum, width) => sum + width, 0),
+        11,
+        symbol,
+      );
+      // The bars of a symbol of Code 128 are an even number of modules wide.
+      assert.equal(((pattern[0] ?? 0) + (pattern[2] ?? 0) + (pattern[4] ?? 0)) % 2, 0, symbol);
+    }
+  }
+});
