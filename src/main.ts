@@ -178,8 +178,15 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
   }
 }
 
-function consoleServicesOf({ publicUrl, basePath }: Config, { ctx, storage }: Database) {
-  return { ctx, storage, passwords: passwordsOf(ctx.random), origin: { url: publicUrl, basePath } };
+function consoleServicesOf(config: Config, { ctx, storage }: Database) {
+  const { publicUrl: url, basePath, lookupFailuresPerHour } = config;
+  return {
+    ctx,
+    storage,
+    passwords: passwordsOf(ctx.random),
+    origin: { url, basePath },
+    lookupFailuresPerHour,
+  };
 }
 
 /**

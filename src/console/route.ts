@@ -16,12 +16,20 @@ export type ConsoleServices = {
   readonly passwords: Passwords;
   readonly origin: ConsoleOrigin;
   readonly frame: PageFrame;
+  /** How many lookups by code of a member of staff can fail per hour, unless the store has another limit. */
+  readonly lookupFailuresPerHour: number;
 };
 
 export type ConsoleResponse =
   | {
       readonly status: 200 | 401 | 403 | 404 | 422 | 429;
       readonly body: Markup;
+      readonly cookies?: readonly string[];
+    }
+  /** A file that the browser stores. Its parts are read while it is sent. */
+  | {
+      readonly status: 200;
+      readonly file: { readonly name: string; readonly type: string; readonly parts: AsyncIterable<string> };
       readonly cookies?: readonly string[];
     }
   /** After a form: the browser requests a page, so that reloading does not submit the form again. */
