@@ -143,7 +143,7 @@ export async function startSession(
 
 /** A path of these pages, to continue at after signing in; `/` for anything else. */
 function localPath(path: string): string {
-  return /^\/(?![/\\])[\w./-]{0,200}(?:\?[\w.=&%+-]{0,600})?$/.test(path) ? path : '/';
+  return /^\/(?![/\\])[\w./-]{0,200}(?:\?[\w.=&%+*-]{0,600})?$/.test(path) ? path : '/';
 }
 
 export const signInRoutes: readonly ConsoleRoute[] = [
