@@ -120,7 +120,9 @@ async function* partsOf(
   let after: CardPosition | null = null;
   for (;;) {
     const position: CardPosition | null = after;
-    const { cards, next }: CardListPage = await storage.read(() => listCards(ctx, { ...list, after: position }));
+    const { cards, next }: CardListPage = await storage.read(() =>
+      listCards(ctx, { ...list, after: position }),
+    );
     const day = today(ctx, store);
     if (cards.length > 0)
       yield csvRowsOf(
