@@ -24,6 +24,10 @@ const kinds: Readonly<Record<DetailState, 'good' | 'wait' | 'ended'>> = {
 
 const soonDays = 14;
 
+function tag(kind: string, shown: string): Markup {
+  return markup`<span class="tag ${kind}">${shown}</span>`;
+}
+
 /** The state of a card as a dot and a word: what staff should look at comes before "active". */
 export function stateTag(
   { card, emailStatus }: DetailedCard,
@@ -31,7 +35,6 @@ export function stateTag(
 ): Markup {
   const text = cardsTexts[language];
   const state = detailStateOf(card, { today, emailStatus });
-  const tag = (kind: string, shown: string): Markup => markup`<span class="tag ${kind}">${shown}</span>`;
   if (state === 'active' && emailStatus === 'bounced') return tag('bad', text.emailBounced);
   if (state === 'active' && emailStatus === 'dead') return tag('bad', text.emailDead);
   if (state === 'active' && card.expiresOn !== null && card.expiresOn <= addDays(today, soonDays))

@@ -158,6 +158,10 @@ function drawing({ language, signedIn: { store } }: StaffRequest, found: Detaile
   return markup`<div class="gift" aria-hidden="true"><svg class="knot" viewBox="0 0 48 48"><path d="M24 24C12 6 2 13 8 20c4 4 11 4 16 4 5 0 12 0 16-4 6-7-4-14-16 4zM24 24c-3 7-7 11-11 15M24 24c3 7 7 11 11 15"/></svg><span class="shop">${store.name}</span><span class="tail">•••• ${found.card.lastCharacters}</span>${figure(found.card.balance, language)}</div>`;
 }
 
+function given(value: string | null): MarkupPart {
+  return value === null ? undefined : linesOf(value);
+}
+
 function factsPanel(
   { frame }: ConsoleServices,
   { language, signedIn: { store } }: StaffRequest,
@@ -178,7 +182,6 @@ function factsPanel(
     if (!vat) return undefined;
     return vat.kind === 'multi_purpose' ? text.vatMulti : fillPlain(text.vatSingle, { rate: vat.rate });
   };
-  const given = (value: string | null): MarkupPart => (value === null ? undefined : linesOf(value));
   const sold = timeElement(card.createdAt, store, language);
   return markup`<section class="panel" aria-label="${text.facts}"><dl class="facts">${fact(text.for, forWhom.length > 0 ? joinMarkup(forWhom, markup`<br>`) : undefined)}${fact(text.from, given(card.senderName))}${customer ? fact(text.buyer, linked('email', customer.email)) : undefined}${fact(text.message, given(card.message))}${fact(text.sold, sold)}${fact(text.expires, expiresOn === null ? text.never : dayText(expiresOn, language))}${fact(text.note, given(card.note))}${tags.length > 0 ? fact(text.tags, joinMarkup(tags, ', ')) : undefined}${orderId === null ? undefined : fact(text.order, linked('order_id', String(orderId)))}${vat ? fact(text.vat, vatText()) : undefined}${issue ? fact(text.createdBy, actorName(issue.actor, members, language)) : undefined}</dl></section>`;
 }

@@ -107,6 +107,10 @@ export function* readTimeline(
   };
 }
 
+function common({ id, createdAt: at }: { readonly id: number; readonly createdAt: number }) {
+  return { at, id, staffAction: null };
+}
+
 function* findItems(key: CardKey, place: Place, limit: number): Script<Found> {
   const before = (id: number | null) => ({ before: id ?? Number.MAX_SAFE_INTEGER, limit });
   const [transfers, holds, emails, changes] = yield* parallel(
@@ -115,9 +119,6 @@ function* findItems(key: CardKey, place: Place, limit: number): Script<Found> {
     listEmailsBefore(key, before(place.email)),
     listChangesBefore(key, { before: place.change, limit }),
   );
-  const common = (item: { readonly id: number; readonly createdAt: number }) => {
-    return { at: item.createdAt, id: item.id, staffAction: null };
-  };
   // What was added since the first page is not a part of the older ones.
   const isOlder = ({ at }: TimelineItem): boolean => at <= place.at;
   return {

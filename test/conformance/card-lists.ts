@@ -298,8 +298,8 @@ export function testCardLists(factory: StorageFactory): void {
           matched += listed.length;
           const last = listed.at(-1)?.card;
           if (last && !areIssued) {
-            const before = { id: last.id, balance: last.balance.minor, expiresOn: last.expiresOn };
-            const back = await listBack(opened, { filter, sort, limit, before }, rowsMax);
+            const end = { id: last.id, balance: last.balance.minor, expiresOn: last.expiresOn };
+            const back = await listBack(opened, { filter, sort, limit, before: end }, rowsMax);
             assert.deepEqual(back.map(({ card }) => card.id), listedIds.slice(0, -1));
           }
           const count = await storage.read(() => countCards(ctx, { store, filter }, small));
