@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import type { Browser } from '../support/browser.ts';
-import { consoleDomain, join, openStoreWithStaff } from '../support/console.ts';
+import { consoleDomain, join, openStoreWithStaff, staffPassword } from '../support/console.ts';
 import type { TestResponse, TestService } from '../support/service.ts';
+import { command } from '../support/served.ts';
 import { shopOf, type Shop } from '../support/shop.ts';
 
 let service: TestService;
@@ -30,8 +31,14 @@ function linkOf({ text }: TestResponse, rel: 'prev' | 'next'): string | undefine
 }
 
 async function idsOfApi(query: string): Promise<readonly number[]> {
-  const { text } = await shop.ask(`GET /gift_cards?limit=250&${query}`);
-  return (JSON.parse(text) as { gift_cards: { id: number }[] }).gift_cards.map(({ id }) => id);
+  const ids: number[] = [];
+  for (let next = ''; ;) {
+    const { text } = await shop.ask(`GET /gift_cards?limit=250&${query}${next}`);
+    const page = JSON.parse(text) as { gift_cards: { id: number }[]; next_cursor: string | null };
+    ids.push(...page.gift_cards.map(({ id }) => id));
+    if (page.next_cursor === null) return ids;
+    next = `&cursor=${page.next_cursor}`;
+  }
 }
 
 /** The text of a page as a person reads it. */
@@ -86,7 +93,8 @@ test('the list has the same cards in the same order as the API, page by page in 
       back.unshift(idsOn(page));
       path = linkOf(page, 'prev');
     }
-    assert.deepEqual(back, pages, `${query}, backwards`);
+    // The first page can overlap with the next one, because it is read from the beginning.
+    assert.deepEqual([...new Set(back.flat())], expected, `${query}, backwards`);
   }
 });
 
@@ -135,7 +143,7 @@ test('the search field leads to the card with a code, and to the filter of every
 
 test('a replaced code leads to its card, and is told apart from an unknown one', async () => {
   const { id, code } = await shop.issue({ email: 'ann@example.com' });
-  await shop.ask(`POST /gift_card/${id}/resend`);
+  await shop.ask(`POST /gift_card/${id}/notify`);
   const replaced = await find(code);
   assert.equal(replaced.status, 404);
   assert.match(shown(replaced), /This code was replaced/);
@@ -251,7 +259,7 @@ test('the export asks for the password again, and keeps its filters', async () =
   const asked = await browser.get('/cards/export?note=counter&state=active');
   const next = '/cards/export?note=counter&state=active';
   assert.equal(asked.headers.get('location'), `/confirm?next=${encodeURIComponent(next)}`);
-  const confirmed = await browser.post('/confirm', { password: 'correct horse battery', next });
+  const confirmed = await browser.post('/confirm', { password: staffPassword, next });
   assert.equal(confirmed.headers.get('location'), next);
   assert.equal((await browser.get(next)).status, 200);
   service.clock.advance(11 * 60 * 1_000);
@@ -275,7 +283,7 @@ test('the history of a card has its movements, holds, emails and changes, in pag
   await shop.ask(`POST /transactions/${debit.id}/reverse`, { json: { amount: '4.50' } });
   const hold = await shop.holds(id, '3', { reference: 'checkout 77' });
   await shop.ask(`PUT /gift_card/${id}`, { json: { note: 'second', expires_on: '2040-01-02' } });
-  await shop.ask(`POST /gift_card/${id}/resend`);
+  await shop.ask(`POST /gift_card/${id}/notify`);
   const page = await owner.get(`/cards/${id}`);
   const text = shown(page);
   for (const part of [
@@ -317,10 +325,8 @@ test('the history of a card has its movements, holds, emails and changes, in pag
     references.map(Number),
     Array.from({ length: 70 }, (_, count) => 69 - count),
   );
-  const emails = await service
-    .query('select count(*) as n from email_deliveries where card_id = ?', service.internalId(id))
-    .catch(() => []);
-  assert.ok(lines >= 76 + Number(emails[0]?.['n'] ?? 0), String(lines));
+  // The issue, a debit and its reversal, a hold, an update, a new code, two emails, and 70 debits.
+  assert.equal(lines, 78);
 });
 
 test('each role sees the actions that its permissions and the state allow', async () => {
@@ -349,20 +355,22 @@ test('each role sees the actions that its permissions and the state allow', asyn
   assert.deepEqual(await actionsOf(owner), ['adjust', 'disable', 'edit', 'verify']);
   await shop.ask(`PUT /gift_card/${id}`, { json: { disable: true } });
   assert.deepEqual(await actionsOf(owner), ['verify']);
-  await service.query('update stores set undo_window_minutes = 10');
-  service.clock.advance(1_000);
-  const undoable = await actionsOf(owner);
-  assert.ok(undoable.join() === 'enable,verify' || undoable.join() === 'verify', undoable.join());
+  await command(service.environment, 'store', 'update', consoleDomain, '--undo-window', '10');
+  assert.deepEqual(await actionsOf(owner), ['enable', 'verify']);
+  assert.deepEqual(await actionsOf(accountant), ['verify']);
+  service.clock.advance(10 * 60 * 1_000);
+  assert.deepEqual(await actionsOf(owner), ['verify']);
 });
 
 test('texts of a card are escaped in every place', async () => {
+  await owner.post('/confirm', { password: staffPassword, next: '/' });
   const attack = `"><script>alert(1)</script><img src=x onerror='x'>`;
   const { id } = await shop.issue({
     note: attack,
     message: `${attack}\nline`,
     sender_name: attack,
     recipient_name: attack,
-    tags: [attack.replaceAll(',', '')],
+    tags: [`<script>alert(1)</script>`],
   });
   await shop.debits(id, '1', { reference: attack, note: attack });
   await shop.holds(id, '1', { reference: attack, note: attack });
@@ -411,9 +419,10 @@ test('the check recomputes each entry, and finds one that was changed in the dat
   );
   const changed = await shop.issue({ initial_value: '50' });
   await shop.debits(changed.id, '10');
-  await service.query('drop trigger transfers_are_not_updated');
-  await service.query(
-    `update transfers set amount = 900, balance_after = 4100 where card_id = ${service.internalId(changed.id)} and kind = 'debit'`,
+  await service.database.meddle(
+    `drop trigger transfers_are_not_updated;
+    update transfers set amount = 900, balance_after = 4100
+    where card_id = ${service.internalId(changed.id)} and kind = 'debit'`,
   );
   const wrong = await accountant.get(`/cards/${changed.id}/verify`);
   assert.match(wrong.text, /role="alert"/);
