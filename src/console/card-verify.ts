@@ -6,7 +6,7 @@ import { cardTexts, movementName, readCardId, signedAmount } from './card-texts.
 import { amountText, timeElement } from './format.ts';
 import { shellPage } from './page.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest } from './route.ts';
-import { fill, fillPlain } from './texts.ts';
+import { fill, fillPlain, plural } from './texts.ts';
 
 type Checked = CardCheck & { readonly path: string };
 
@@ -61,7 +61,7 @@ function verdict(request: StaffRequest, checked: Checked): Markup {
   const count = number(length, request);
   const sentence =
     before === 0 && isEnd === true
-      ? fillPlain(text.verified, { balance: amountText(card.balance, language), count })
+      ? plural(language, text.verified, length, { balance: amountText(card.balance, language) })
       : fillPlain(text.verifiedPart, {
           from: number(before + 1, request),
           to: number(before + entries.length, request),

@@ -16,7 +16,7 @@ import { leafHash, nodeHash, TreeReader } from './log.ts';
 import { loadCard } from './money.ts';
 
 /** Entries of a part: recomputing one takes about 5 µs. */
-export const checkedMax = 200;
+export const checkedMax = 100;
 
 export type EntryProblem = 'order' | 'hash' | 'balance' | 'text';
 

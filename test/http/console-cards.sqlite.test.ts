@@ -137,7 +137,7 @@ test('the search field leads to the card with a code, and to the filter of every
   const four = await owner.get(`/cards?last_characters=1009&typed=1009`);
   assert.match(shown(four), /Last four characters: 1009/);
   assert.match(four.text, /href="\/cards\?order_id=1009"/);
-  assert.match(shown(await owner.get('/cards?last_characters=7o2p')), /did you mean 702p|Did you mean 702p/);
+  assert.match(shown(await owner.get('/cards?last_characters=7o2p')), /Did you mean 702p/);
   assert.equal((await find('x'.repeat(301))).status, 422);
 });
 
@@ -408,14 +408,14 @@ test('the check recomputes each entry, and finds one that was changed in the dat
   for (let count = 0; count < 210; count += 1) await shop.debits(id, '0.10', { reference: `no ${count}` });
   await shop.ask('POST /checkpoints');
   const newest = await accountant.get(`/cards/${id}/verify`);
-  assert.match(shown(newest), /Entries 12 to 211 of 211 are as they were written/);
+  assert.match(shown(newest), /Entries 112 to 211 of 211 are as they were written/);
   assert.match(shown(newest), /Signed .* Ed25519/);
   assert.match(shown(newest), /from entry 211 of this card/);
-  assert.match(shown(await accountant.get(`/cards/${id}/verify?after=0`)), /Entries 1 to 200 of 211/);
+  assert.match(shown(await accountant.get(`/cards/${id}/verify?after=0`)), /Entries 1 to 100 of 211/);
   const short = await shop.issue({ initial_value: '50' });
   assert.match(
     shown(await accountant.get(`/cards/${short.id}/verify`)),
-    /The balance of \$50\.00 is proved by 1 entries/,
+    /The balance of \$50\.00 is proved by one entry/,
   );
   const changed = await shop.issue({ initial_value: '50' });
   await shop.debits(changed.id, '10');
