@@ -18,7 +18,7 @@ import { loadCard } from './money.ts';
 /** Entries of a part: recomputing one takes about 5 µs. */
 export const checkedMax = 100;
 
-export type EntryProblem = 'order' | 'hash' | 'balance' | 'text';
+type EntryProblem = 'order' | 'hash' | 'balance' | 'text';
 
 export type CheckedEntry = {
   readonly transfer: Transfer;
@@ -27,7 +27,7 @@ export type CheckedEntry = {
   readonly problems: readonly EntryProblem[];
 };
 
-export type ProvenEntry = {
+type ProvenEntry = {
   readonly checkpoint: Checkpoint;
   /** The number of the entry in the card's chain. */
   readonly sequence: number;

@@ -19,7 +19,7 @@ import type { StaffActionName } from '../storage/staff-action.ts';
 import { listTransfersBefore, sumReversals } from '../storage/transfer.ts';
 import { cursorOf, readCursor, type CursorScope } from './cursor.ts';
 
-export type TimelineEvent =
+type TimelineEvent =
   | {
       readonly kind: 'transfer';
       readonly transfer: Transfer;
