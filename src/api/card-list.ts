@@ -92,6 +92,7 @@ const pagesText =
 
 export const listGiftCards = read({
   id: 'listGiftCards',
+  isLong: true,
   path: '/gift_cards',
   scopes: ['read_gift_cards'],
   tag: 'Gift cards',
@@ -108,6 +109,7 @@ export const listGiftCards = read({
 
 export const countGiftCards = read({
   id: 'countGiftCards',
+  isLong: true,
   path: '/gift_cards/count',
   scopes: ['read_gift_cards'],
   tag: 'Gift cards',
@@ -178,6 +180,7 @@ export const retrieveGiftCardDetails = read({
 
 export const listCustomerGiftCards = read({
   id: 'listCustomerGiftCards',
+  isLong: true,
   path: '/customers/:customer_id/gift_cards',
   scopes: ['read_gift_cards'],
   tag: 'Customers',
