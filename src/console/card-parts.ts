@@ -28,7 +28,7 @@ function tag(kind: string, shown: string): Markup {
   return markup`<span class="tag ${kind}">${shown}</span>`;
 }
 
-/** The state of a card as a dot and a word: what staff should look at comes before "active". */
+/** The state of a card as a dot and a word: a problem comes before "active". */
 export function stateTag(
   { card, emailStatus }: DetailedCard,
   { today, language }: { readonly today: string; readonly language: Language },

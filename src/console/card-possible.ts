@@ -13,7 +13,7 @@ import { isSpendable } from './card-parts.ts';
 /** Each is the last part of the path of its page. */
 export type CardAction = 'redeem' | 'adjust' | 'edit' | 'resend' | 'print' | 'disable' | 'enable';
 
-export type CardAt = {
+export type CardView = {
   readonly found: DetailedCard;
   readonly store: Pick<Store, 'undoWindowMinutes'>;
   readonly role: Role;
@@ -24,13 +24,13 @@ export type CardAt = {
 };
 
 /** The end (ms) of the time in which a disabled card can be re-enabled; null: it is not disabled, or never could be. */
-export function reenableUntil({ found: { card }, store }: Pick<CardAt, 'found' | 'store'>): number | null {
+export function reenableUntil({ found: { card }, store }: Pick<CardView, 'found' | 'store'>): number | null {
   return card.disabledAt === null || store.undoWindowMinutes === 0
     ? null
     : card.disabledAt + store.undoWindowMinutes * 60_000;
 }
 
-export function possibleActions(at: CardAt): ReadonlySet<CardAction> {
+export function possibleActions(at: CardView): ReadonlySet<CardAction> {
   const { found, role, today, now } = at;
   const { card } = found;
   const mayChange = isPermitted(role, 'changeCards');
@@ -50,13 +50,13 @@ export function possibleActions(at: CardAt): ReadonlySet<CardAction> {
 
 /** Whether a person can reverse a transfer, of which `left` has not been reversed yet. */
 export function canReverse(
-  { found: { card }, role }: Pick<CardAt, 'found' | 'role'>,
+  { found: { card }, role }: Pick<CardView, 'found' | 'role'>,
   { transfer, left }: { readonly transfer: Transfer; readonly left: Money | null },
 ): boolean {
   if (left === null || left.minor === 0n || isDisabled(card) || !isPermitted(role, 'useTill')) return false;
   return transfer.kind !== 'credit' || availableOf(card).minor > 0n;
 }
 
-export function canRelease({ role, now }: Pick<CardAt, 'role' | 'now'>, hold: Hold): boolean {
+export function canRelease({ role, now }: Pick<CardView, 'role' | 'now'>, hold: Hold): boolean {
   return isPermitted(role, 'changeCards') && hold.status === 'open' && !isHoldExpired(hold, now);
 }

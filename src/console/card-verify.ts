@@ -10,7 +10,7 @@ import { fill, fillPlain, plural } from './texts.ts';
 
 type Checked = CardCheck & { readonly path: string };
 
-export async function verifyPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+export async function checkPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx, storage, frame } = services;
   const { store } = request.signedIn;
   const { language } = request;

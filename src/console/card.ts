@@ -10,7 +10,7 @@ import type { StaffMember } from '../domain/staff.ts';
 import { tagsIn } from '../domain/tags.ts';
 import { joinMarkup, linesOf, markup, type Markup, type MarkupPart } from '../markup.ts';
 import { showCardDetails } from '../service/card-list.ts';
-import { readTimeline, type Timeline, type TimelineItem } from '../service/card-timeline.ts';
+import { readTimeline, type CardTimeline, type TimelineItem } from '../service/card-timeline.ts';
 import { isCursor } from '../service/cursor.ts';
 import { today } from '../service/money.ts';
 import type { DetailedCard } from '../storage/card-list.ts';
@@ -25,10 +25,10 @@ import {
   possibleActions,
   reenableUntil,
   type CardAction,
-  type CardAt,
+  type CardView,
 } from './card-possible.ts';
 import { cardTexts, movementName, readCardId, signedAmount } from './card-texts.ts';
-import { verifyPage } from './card-verify.ts';
+import { checkPage } from './card-verify.ts';
 import { amountText, dayText, figure, timeElement } from './format.ts';
 import { shellPage } from './page.ts';
 import type { ConsoleResponse, ConsoleRoute, ConsoleServices, StaffRequest } from './route.ts';
@@ -37,8 +37,8 @@ import { fill, fillPlain } from './texts.ts';
 const itemsInPage = 50;
 
 /** Everything that the page shows. */
-type Shown = CardAt & {
-  readonly timeline: Timeline;
+type Shown = CardView & {
+  readonly timeline: CardTimeline;
   readonly members: readonly StaffMember[];
   /** The first entry of the ledger. */
   readonly issue: Transfer | undefined;
@@ -173,7 +173,7 @@ function factsPanel(
   const fact = (name: string, value: MarkupPart): Markup =>
     markup`<dt>${name}</dt><dd>${value ?? markup`<span class="soft">${text.none}</span>`}</dd>`;
   const { recipient, customer, recipientName, orderId, vat, expiresOn } = card;
-  const forWhom: readonly MarkupPart[] = [
+  const holderFacts: readonly MarkupPart[] = [
     ...(recipientName === null ? [] : [recipientName]),
     ...(recipient ? [linked('email', recipient.email)] : []),
   ];
@@ -183,7 +183,7 @@ function factsPanel(
     return vat.kind === 'multi_purpose' ? text.vatMulti : fillPlain(text.vatSingle, { rate: vat.rate });
   };
   const sold = timeElement(card.createdAt, store, language);
-  return markup`<section class="panel" aria-label="${text.facts}"><dl class="facts">${fact(text.for, forWhom.length > 0 ? joinMarkup(forWhom, markup`<br>`) : undefined)}${fact(text.from, given(card.senderName))}${customer ? fact(text.buyer, linked('email', customer.email)) : undefined}${fact(text.message, given(card.message))}${fact(text.sold, sold)}${fact(text.expires, expiresOn === null ? text.never : dayText(expiresOn, language))}${fact(text.note, given(card.note))}${tags.length > 0 ? fact(text.tags, joinMarkup(tags, ', ')) : undefined}${orderId === null ? undefined : fact(text.order, linked('order_id', String(orderId)))}${vat ? fact(text.vat, vatText()) : undefined}${issue ? fact(text.createdBy, actorName(issue.actor, members, language)) : undefined}</dl></section>`;
+  return markup`<section class="panel" aria-label="${text.facts}"><dl class="facts">${fact(text.for, holderFacts.length > 0 ? joinMarkup(holderFacts, markup`<br>`) : undefined)}${fact(text.from, given(card.senderName))}${customer ? fact(text.buyer, linked('email', customer.email)) : undefined}${fact(text.message, given(card.message))}${fact(text.sold, sold)}${fact(text.expires, expiresOn === null ? text.never : dayText(expiresOn, language))}${fact(text.note, given(card.note))}${tags.length > 0 ? fact(text.tags, joinMarkup(tags, ', ')) : undefined}${orderId === null ? undefined : fact(text.order, linked('order_id', String(orderId)))}${vat ? fact(text.vat, vatText()) : undefined}${issue ? fact(text.createdBy, actorName(issue.actor, members, language)) : undefined}</dl></section>`;
 }
 
 function actionPanels(request: StaffRequest, shown: Shown, actions: ReadonlySet<CardAction>): Markup {
@@ -247,7 +247,7 @@ function lineMarkup({ kind, what, details, amount, when, links, after }: Line): 
 `;
 }
 
-/** An expiry is no entry: it follows from the last valid day. */
+/** An expiry follows from the last valid day, without an entry. */
 function expiryLine(
   { language, signedIn: { store } }: StaffRequest,
   { found: { card }, today: day }: Shown,
@@ -429,5 +429,5 @@ function fieldText(change: FieldChange, language: StaffRequest['language']): str
 
 export const cardRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/cards/:id', access: 'readCards', handle: cardPage },
-  { method: 'GET', path: '/cards/:id/verify', access: 'readCards', handle: verifyPage },
+  { method: 'GET', path: '/cards/:id/verify', access: 'readCards', handle: checkPage },
 ];

@@ -291,7 +291,7 @@ function cardTable(
 ${rows}</tbody></table></section>`;
 }
 
-/** For whom a card is: a name, and an address or an order. */
+/** The recipient of a card: a name, and an address or an order. */
 function holderOf(
   { card }: DetailedCard,
   language: StaffRequest['language'],
@@ -302,7 +302,7 @@ function holderOf(
   const name = card.recipientName ?? email;
   const more = card.recipientName === null ? order : (email ?? order);
   return {
-    name: name ?? markup`<span aria-hidden="true">—</span><span class="sr">${text.nobody}</span>`,
+    name: name ?? markup`<span aria-hidden="true">—</span><span class="sr">${text.noName}</span>`,
     details: more === undefined ? undefined : markup`<br><span class="small soft">${more}</span>`,
   };
 }

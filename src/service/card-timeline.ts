@@ -23,7 +23,7 @@ type TimelineEvent =
   | {
       readonly kind: 'transfer';
       readonly transfer: Transfer;
-      /** What can still be reversed of it; null: it is no debit, capture or credit. */
+      /** What can still be reversed of it; null: it is not a debit, capture or credit. */
       readonly left: Money | null;
     }
   | { readonly kind: 'hold'; readonly hold: Hold }
@@ -40,7 +40,7 @@ export type TimelineItem = TimelineEvent & {
   readonly staffAction: CardStaffAction | null;
 };
 
-export type Timeline = {
+export type CardTimeline = {
   readonly items: readonly TimelineItem[];
   /** The cursor of the older items; null: there are none. */
   readonly older: string | null;
@@ -96,7 +96,7 @@ export function* readTimeline(
   ctx: Context,
   key: CardKey,
   { cursor, limit }: { readonly cursor: string | null; readonly limit: number },
-): Script<Timeline> {
+): Script<CardTimeline> {
   const place = cursor === null ? newest : readPlace(ctx, key, cursor);
   const found = yield* findItems(key, place, limit + 1);
   const { items, last, isComplete } = merge(found, place, limit);

@@ -7,7 +7,7 @@ import { actorOf } from '../../src/domain/staff.ts';
 import { update } from '../../src/service/card.ts';
 import { checkCard } from '../../src/service/card-check.ts';
 import { lookUpForStaff } from '../../src/service/card-lookup.ts';
-import { readTimeline, type Timeline, type TimelineItem } from '../../src/service/card-timeline.ts';
+import { readTimeline, type CardTimeline, type TimelineItem } from '../../src/service/card-timeline.ts';
 import { addCheckpoint } from '../../src/service/checkpoint.ts';
 import { placeHold, voidOpenHold } from '../../src/service/hold.ts';
 import { debit } from '../../src/service/spend.ts';
@@ -83,7 +83,7 @@ export function testCardTimeline(factory: StorageFactory): void {
       const lines: string[] = [];
       for (let cursor: string | null = null; ;) {
         const from: string | null = cursor;
-        const page: Timeline = await storage.read(() => readTimeline(ctx, key, { cursor: from, limit }));
+        const page: CardTimeline = await storage.read(() => readTimeline(ctx, key, { cursor: from, limit }));
         lines.push(...page.items.map(lineOf));
         if (page.older === null) break;
         cursor = page.older;

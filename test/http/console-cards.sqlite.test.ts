@@ -141,7 +141,7 @@ test('the search field leads to the card with a code, and to the filter of every
   assert.equal((await find('x'.repeat(301))).status, 422);
 });
 
-test('a replaced code leads to its card, and is told apart from an unknown one', async () => {
+test('a replaced code leads to its card, and an unknown one to none', async () => {
   const { id, code } = await shop.issue({ email: 'ann@example.com' });
   await shop.ask(`POST /gift_card/${id}/notify`);
   const replaced = await find(code);
