@@ -8,7 +8,6 @@ import { assertInRange, systemClock, type TimeSource } from './clock.ts';
 import { guardClock } from './clock-guard.ts';
 import { emailTransportOf, isDevelopment, shownLocation, type Config } from './config.ts';
 import { emailFolder } from './delivery/email/folder.ts';
-import { languages } from './delivery/email/language.ts';
 import { emailQueue, emailWorkerLimits } from './delivery/email/queue.ts';
 import { folderTransport, smtpTransport, type EmailTransport } from './delivery/email/transport.ts';
 import { startWorker, type Worker } from './delivery/worker.ts';
@@ -24,7 +23,7 @@ import { tokenUses } from './http/token-last-used.ts';
 import { isExposed } from './key-file.ts';
 import { homePathOf } from './console/home.ts';
 import { addConsole } from './console/server.ts';
-import { languageOf } from './delivery/email/language.ts';
+import { languageOf, languages } from './delivery/email/language.ts';
 import { passwordsOf } from './service/password.ts';
 import { createSetupLink } from './service/setup.ts';
 import { createLog, type Log } from './log.ts';
@@ -210,7 +209,7 @@ type ConsoleParts = {
 };
 
 function consoleServicesOf(
-  { publicUrl, basePath }: Config,
+  { publicUrl, basePath, lookupFailuresPerHour }: Config,
   { database: { ctx, storage }, email, developmentMode }: ConsoleParts,
 ): Parameters<typeof addConsole>[1] {
   return {
@@ -223,6 +222,7 @@ function consoleServicesOf(
     hasKeptEmails: email.kept !== null,
     canSend: email.transportKind !== 'none',
     customerLanguage: languageOf,
+    lookupFailuresPerHour,
   };
 }
 

@@ -2,27 +2,24 @@
 
 import Type, { type Static } from 'typebox';
 import type { Context } from '../context.ts';
-import type { EmailAddress } from '../domain/email-address.ts';
-import { FieldErrors, Fault } from '../domain/fault.ts';
 import { detailRecordOf } from '../domain/record.ts';
 import { detailGiftCardSchema, listedGiftCardSchema, type DetailRecord } from '../domain/schemas.ts';
 import type { Store } from '../domain/store.ts';
-import { lowerLetters, searchedTag } from '../domain/tags.ts';
 import { cardEtagOf } from '../http/etag.ts';
 import type { RequestContext } from '../http/request-context.ts';
+import { cardCursorOf, customerIdOf, filterOf, readCardCursor, sorts } from '../service/card-filter.ts';
 import { countCards, listCards, showCardDetails } from '../service/card-list.ts';
+import type { CursorScope } from '../service/cursor.ts';
 import { cardAt, listCardsAt } from '../service/past-card.ts';
 import { today } from '../service/money.ts';
 import { showCustomer } from '../service/customer.ts';
-import type { CardFilter, CardPosition, Range } from '../storage/card-list.ts';
-import { findCustomerByEmail } from '../storage/customer.ts';
 import type { Script } from '../storage/sql.ts';
 import { asOf, recordedFromHeader } from './as-of.ts';
-import { cursorOf, nextLink, nextCursorSchema, readCursor, type CursorScope } from './cursor.ts';
+import { nextLink, nextCursorSchema } from './cursor.ts';
 import * as examples from './examples.ts';
 import type { Values } from './field.ts';
 import { limitDefault } from './list.ts';
-import { cardFilters, cardPage, customerEmail, sorts } from './list-fields.ts';
+import { cardFilters, cardPage, customerEmail } from './list-fields.ts';
 import { read } from './operation.ts';
 
 /** The page of a list, at present or at an instant in the past. */
@@ -30,52 +27,6 @@ const pageQuery = { ...cardPage, as_of: asOf };
 
 type SentFilters = Values<typeof cardFilters>;
 type SentPage = Values<typeof pageQuery>;
-
-/**
- * The range between two ends, of which one can be absent; null if both are.
- * @throws Fault `invalid-query` if the first is after the second.
- */
-function rangeOf<T extends string | number | bigint>(
-  name: string,
-  { min, max }: { readonly min: T | undefined; readonly max: T | undefined },
-  widest: Range<T>,
-): Range<T> | null {
-  if (min === undefined && max === undefined) return null;
-  if (min !== undefined && max !== undefined && min > max) {
-    const errors = new FieldErrors();
-    errors.add(`${name}_max`, `must not be less than ${name}_min`);
-    throw new Fault('invalid-query', { errors: errors.toErrors() });
-  }
-  return { min: min ?? widest.min, max: max ?? widest.max };
-}
-
-const allInstants = { min: -8_640_000_000_000_000, max: 8_640_000_000_000_000 };
-const allDays = { min: '0000-01-01', max: '9999-12-31' };
-const allAmounts = { min: 0n, max: 2n ** 63n - 1n };
-
-/** @throws Fault `invalid-query` if an end of a range is after the other one. */
-function filterOf(sent: SentFilters, customerId: number | null): CardFilter {
-  const { created_at_min, created_at_max, disabled_at_min, disabled_at_max } = sent;
-  return {
-    state: sent.state ?? null,
-    emailStatus: sent.email_status ?? null,
-    customerId,
-    createdAt: rangeOf('created_at', { min: created_at_min, max: created_at_max }, allInstants),
-    disabledAt: rangeOf('disabled_at', { min: disabled_at_min, max: disabled_at_max }, allInstants),
-    expiresOn: rangeOf('expires_on', { min: sent.expires_on_min, max: sent.expires_on_max }, allDays),
-    balance: rangeOf('balance', { min: sent.balance_min?.minor, max: sent.balance_max?.minor }, allAmounts),
-    orderId: sent.order_id ?? null,
-    lastCharacters: sent.last_characters ?? null,
-    note: sent.note === undefined ? null : lowerLetters(sent.note),
-    tag: sent.tag === undefined ? null : searchedTag(sent.tag),
-  };
-}
-
-/** The id of the customer with an address: 0, which no customer has, if there is none; null without an address. */
-function* customerIdOf(storeId: number, address: EmailAddress | undefined): Script<number | null> {
-  if (!address) return null;
-  return (yield* findCustomerByEmail(storeId, address))?.id ?? 0;
-}
 
 type ListRequest = {
   readonly ctx: Context;
@@ -98,11 +49,11 @@ function* pageOf(
   const filter = filterOf(query, customerId);
   const { publicIds } = ctx.keys;
   const scope: CursorScope = ['gift_cards', store.id, sortName, filter, instant];
-  const after = cursor === undefined ? null : positionIn(ctx, scope, cursor);
+  const after = cursor === undefined ? null : readCardCursor(ctx, scope, cursor);
   const command = { store, filter, sort: sorts[sortName], after, limit };
   const past = instant === undefined ? null : yield* listCardsAt(ctx, command, instant);
   const { cards, next } = past ?? (yield* listCards(ctx, command));
-  const nextCursor = next && cursorOf(ctx, scope, contentOf(ctx, next));
+  const nextCursor = next && cardCursorOf(ctx, scope, next);
   const day = past?.today ?? today(ctx, store);
   return {
     body: {
@@ -116,17 +67,6 @@ function* pageOf(
       ...(past && recordedFromHeader(past.cards, past)),
     },
   };
-}
-
-/** The position before the cards that never expire has no card. */
-function contentOf({ keys }: Context, { id, balance, expiresOn }: CardPosition) {
-  return [id === 0 ? 0 : keys.publicIds.of(id), balance.toString(), expiresOn];
-}
-
-function positionIn(ctx: Context, scope: CursorScope, text: string): CardPosition {
-  // The cursor has what `contentOf` returned.
-  const [publicId, balance, expiresOn] = readCursor(ctx, scope, text) as [number, string, string | null];
-  return { id: ctx.keys.publicIds.read(publicId) ?? 0, balance: BigInt(balance), expiresOn };
 }
 
 function withFields(

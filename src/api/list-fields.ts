@@ -12,7 +12,7 @@ import { instantOrDayPattern } from '../domain/send-on.ts';
 import { parseTag, tagLengthMax } from '../domain/tags.ts';
 import { parseText } from '../domain/text.ts';
 import { parseTimeBound } from '../domain/time-bound.ts';
-import type { CardSort } from '../storage/card-list.ts';
+import { sorts, type SortName } from '../service/card-filter.ts';
 import { cursor } from './cursor.ts';
 import { field, integerFromForm } from './field.ts';
 import { limit } from './list.ts';
@@ -66,17 +66,6 @@ const searchedNote = field<string>(
     return parsed.value === null ? rejected('must not be empty') : accepted(parsed.value);
   },
 );
-
-export const sorts = {
-  '-created_at': { by: 'created_at', isDescending: true },
-  created_at: { by: 'created_at', isDescending: false },
-  '-balance': { by: 'balance', isDescending: true },
-  balance: { by: 'balance', isDescending: false },
-  '-expires_on': { by: 'expires_on', isDescending: true },
-  expires_on: { by: 'expires_on', isDescending: false },
-} as const satisfies Readonly<Record<string, CardSort>>;
-
-export type SortName = keyof typeof sorts;
 
 const recordFields = Object.keys(detailGiftCardSchema.properties) as (keyof DetailRecord)[];
 /** Longer texts are not split into names. */

@@ -1,5 +1,433 @@
-/** The page of a card. */
+/** The page of a card, and the check of its chain. */
 
-import type { ConsoleRoute } from './route.ts';
+import { availableOf, isDisabled, isExpired } from '../domain/card.ts';
+import type { CardChange, FieldChange } from '../domain/card-change.ts';
+import { addDays, startOfDay } from '../domain/day.ts';
+import { isHoldExpired } from '../domain/hold.ts';
+import type { Transfer } from '../domain/ledger.ts';
+import { subtract, type Money } from '../domain/money.ts';
+import type { StaffMember } from '../domain/staff.ts';
+import { tagsIn } from '../domain/tags.ts';
+import { joinMarkup, linesOf, markup, type Markup, type MarkupPart } from '../markup.ts';
+import { showCardDetails } from '../service/card-list.ts';
+import { readTimeline, type CardTimeline, type TimelineItem } from '../service/card-timeline.ts';
+import { isCursor } from '../service/cursor.ts';
+import { today } from '../service/money.ts';
+import type { DetailedCard } from '../storage/card-list.ts';
+import { listStaff } from '../storage/staff.ts';
+import { parallel } from '../storage/sql.ts';
+import { listTransfersAfter } from '../storage/transfer.ts';
+import { actorName } from './actors.ts';
+import { cardEnding, stateTag } from './card-parts.ts';
+import {
+  canRelease,
+  canReverse,
+  possibleActions,
+  reenableUntil,
+  type CardAction,
+  type CardView,
+} from './card-possible.ts';
+import { cardTexts, movementName, readCardId, signedAmount } from './card-texts.ts';
+import { checkPage } from './card-verify.ts';
+import { amountText, dayText, figure, timeElement } from './format.ts';
+import { shellPage } from './page.ts';
+import type { ConsoleResponse, ConsoleRoute, ConsoleServices, StaffRequest } from './route.ts';
+import { fill, fillPlain } from './texts.ts';
 
-export const cardRoutes: readonly ConsoleRoute[] = [];
+const itemsInPage = 50;
+
+/** Everything that the page shows. */
+type Shown = CardView & {
+  readonly timeline: CardTimeline;
+  readonly members: readonly StaffMember[];
+  /** The first entry of the ledger. */
+  readonly issue: Transfer | undefined;
+  readonly path: string;
+  readonly isFirst: boolean;
+};
+
+async function cardPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const { ctx, storage, frame } = services;
+  const { store, member } = request.signedIn;
+  const cardId = readCardId(ctx, request);
+  const key = { storeId: store.id, cardId };
+  const sent = request.query.get('history') ?? '';
+  const cursor = isCursor(sent) ? sent : null;
+  const [found, timeline, [issue], members] = await storage.read(() =>
+    parallel(
+      showCardDetails(ctx, key),
+      readTimeline(ctx, key, { cursor, limit: itemsInPage }),
+      listTransfersAfter(key, { after: 0, limit: 1 }),
+      listStaff(store),
+    ),
+  );
+  const shown: Shown = {
+    found,
+    store,
+    role: member.role,
+    today: today(ctx, store),
+    now: ctx.clock.earliest(),
+    timeline,
+    members,
+    issue,
+    path: `${frame.basePath}/cards/${ctx.keys.publicIds.of(cardId)}`,
+    isFirst: cursor === null,
+  };
+  const text = cardTexts[request.language];
+  const { language } = request;
+  const actions = possibleActions(shown);
+  const { card } = found;
+  const body = markup`${doneNotice(request)}${disabledNotice(request, shown)}<div class="grid two"><div class="stack">
+${balancePanel(request, shown)}
+${historyPanel(services, request, shown)}</div>
+<aside class="stack" aria-label="${text.facts}">
+${drawing(request, found)}
+${factsPanel(services, request, shown)}
+${actionPanels(request, shown, actions)}</aside></div>`;
+  const heading = markup`<a class="soft quiet" href="${frame.basePath}/cards">${text.cards}</a> <span class="soft" aria-hidden="true">/</span> <span class="code nowrap">${cardEnding(found, language)}</span>`;
+  return {
+    status: 200,
+    body: shellPage(services, request, {
+      title: fillPlain(text.title, { last: card.lastCharacters }),
+      heading,
+      path: '/cards',
+      ...(actions.has('redeem') && { actions: actionLink(request, shown, 'redeem', ' first') }),
+      body,
+    }),
+  };
+}
+
+/** What was just done: one of a fixed set of names, never a text from the URL. */
+function doneNotice({ language, query }: StaffRequest): Markup | undefined {
+  const { done } = cardTexts[language];
+  const name = query.get('done') ?? '';
+  return Object.hasOwn(done, name)
+    ? markup`<p class="notice good" role="status">${done[name as keyof typeof done]}</p>
+`
+    : undefined;
+}
+
+function disabledNotice({ language, signedIn: { store } }: StaffRequest, shown: Shown): Markup | undefined {
+  const { card } = shown.found;
+  if (card.disabledAt === null) return undefined;
+  const text = cardTexts[language];
+  const until = reenableUntil(shown);
+  const enable =
+    until !== null && possibleActions(shown).has('enable')
+      ? markup` ${fill(text.enableUntil, { time: timeElement(until, store, language) })}`
+      : undefined;
+  const day = timeElement(card.disabledAt, store, language, { dateStyle: 'medium' });
+  return markup`<p class="notice" role="note"><span>${fill(text.disabledText, { day })}${enable}</span></p>
+`;
+}
+
+function actionLink({ language }: StaffRequest, { path }: Shown, action: CardAction, kind = ''): Markup {
+  return markup`<a class="button${kind}" href="${path}/${action}">${cardTexts[language][action]}</a>`;
+}
+
+function balancePanel({ language }: StaffRequest, { found, today: day }: Shown): Markup {
+  const text = cardTexts[language];
+  const { card } = found;
+  const amount = (money: Money): string => amountText(money, language);
+  const available = availableOf(card);
+  const split =
+    card.held.minor > 0n
+      ? ` · ${fillPlain(text.split, { available: amount(available), held: amount(card.held) })}`
+      : '';
+  return markup`<section class="panel" aria-label="${text.balance}"><div class="row apart"><div>${figure(card.balance, language)}<p class="soft">${fillPlain(text.leftOf, { initial: amount(card.initialValue) })}${split}</p></div>${stateTag(found, { today: day, language })}</div>
+${balanceBar(found, language)}</section>`;
+}
+
+/** Available, on hold and redeemed, of the initial value, or of the balance if that is more. */
+function balanceBar({ card }: DetailedCard, language: StaffRequest['language']): Markup {
+  const { balance, initialValue, held } = card;
+  const total = balance.minor > initialValue.minor ? balance : initialValue;
+  // Of a hundredth of a percent, exactly.
+  const share = ({ minor }: Money): string =>
+    total.minor === 0n ? '0' : (Number((minor * 10_000n) / total.minor) / 100).toString();
+  const label = fillPlain(cardTexts[language].bar, {
+    total: amountText(total, language),
+    available: amountText(availableOf(card), language),
+    held: amountText(held, language),
+    redeemed: amountText(subtract(total, balance), language),
+  });
+  return markup`<svg class="ribbon" viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label="${label}"><rect class="track" width="100" height="10"/><rect class="held" width="${share(balance)}" height="10"/><rect class="left" width="${share(availableOf(card))}" height="10"/></svg>`;
+}
+
+function drawing({ language, signedIn: { store } }: StaffRequest, found: DetailedCard): Markup {
+  return markup`<div class="gift" aria-hidden="true"><svg class="knot" viewBox="0 0 48 48"><path d="M24 24C12 6 2 13 8 20c4 4 11 4 16 4 5 0 12 0 16-4 6-7-4-14-16 4zM24 24c-3 7-7 11-11 15M24 24c3 7 7 11 11 15"/></svg><span class="shop">${store.name}</span><span class="tail">•••• ${found.card.lastCharacters}</span>${figure(found.card.balance, language)}</div>`;
+}
+
+function given(value: string | null): MarkupPart {
+  return value === null ? undefined : linesOf(value);
+}
+
+function factsPanel(
+  { frame }: ConsoleServices,
+  { language, signedIn: { store } }: StaffRequest,
+  { found: { card }, members, issue }: Shown,
+): Markup {
+  const text = cardTexts[language];
+  const linked = (name: string, value: string): Markup =>
+    markup`<a href="${frame.basePath}/cards?${new URLSearchParams({ [name]: value }).toString()}">${value}</a>`;
+  const fact = (name: string, value: MarkupPart): Markup =>
+    markup`<dt>${name}</dt><dd>${value ?? markup`<span class="soft">${text.none}</span>`}</dd>`;
+  const { recipient, customer, recipientName, orderId, vat, expiresOn } = card;
+  const holderFacts: readonly MarkupPart[] = [
+    ...(recipientName === null ? [] : [recipientName]),
+    ...(recipient ? [linked('email', recipient.email)] : []),
+  ];
+  const tags = tagsIn(card.tags).map((tag) => linked('tag', tag));
+  const vatText = (): string | undefined => {
+    if (!vat) return undefined;
+    return vat.kind === 'multi_purpose' ? text.vatMulti : fillPlain(text.vatSingle, { rate: vat.rate });
+  };
+  const sold = timeElement(card.createdAt, store, language);
+  return markup`<section class="panel" aria-label="${text.facts}"><dl class="facts">${fact(text.for, holderFacts.length > 0 ? joinMarkup(holderFacts, markup`<br>`) : undefined)}${fact(text.from, given(card.senderName))}${customer ? fact(text.buyer, linked('email', customer.email)) : undefined}${fact(text.message, given(card.message))}${fact(text.sold, sold)}${fact(text.expires, expiresOn === null ? text.never : dayText(expiresOn, language))}${fact(text.note, given(card.note))}${tags.length > 0 ? fact(text.tags, joinMarkup(tags, ', ')) : undefined}${orderId === null ? undefined : fact(text.order, linked('order_id', String(orderId)))}${vat ? fact(text.vat, vatText()) : undefined}${issue ? fact(text.createdBy, actorName(issue.actor, members, language)) : undefined}</dl></section>`;
+}
+
+function actionPanels(request: StaffRequest, shown: Shown, actions: ReadonlySet<CardAction>): Markup {
+  const text = cardTexts[request.language];
+  const links = (names: readonly CardAction[], kinds: Readonly<Partial<Record<CardAction, string>>> = {}) =>
+    names
+      .filter((name) => actions.has(name))
+      .map((name) => actionLink(request, shown, name, kinds[name] ?? ''));
+  const codes = links(['resend', 'print']);
+  const newCode =
+    codes.length === 0
+      ? undefined
+      : markup`<section class="panel stack"><h2>${text.resendTitle}</h2><p class="soft small">${text.resendText}</p><div class="row">${codes}</div></section>
+`;
+  const others = links(['adjust', 'edit', 'enable', 'disable'], { disable: ' bad', enable: ' first' });
+  const rest =
+    others.length === 0
+      ? undefined
+      : markup`<section class="row" aria-label="${text.actions}">${others}</section>`;
+  return markup`${newCode}${rest}`;
+}
+
+function historyPanel(services: ConsoleServices, request: StaffRequest, shown: Shown): Markup {
+  const text = cardTexts[request.language];
+  const { timeline, path, isFirst } = shown;
+  const items = timeline.items.map((item) => ({ at: item.at, line: lineOf(services, request, shown, item) }));
+  const expiry = isFirst ? expiryLine(request, shown) : undefined;
+  if (expiry) {
+    const place = items.findIndex(({ at }) => at < expiry.at);
+    items.splice(place < 0 ? items.length : place, 0, expiry);
+  }
+  const newest = isFirst ? undefined : markup`<a class="button" href="${path}">${text.newest}</a>`;
+  const older =
+    timeline.older === null
+      ? undefined
+      : markup`<a class="button" rel="next" href="${path}?history=${timeline.older}">${text.older}</a>`;
+  const pages =
+    newest || older
+      ? markup`<nav class="row" aria-label="${text.history}">${newest}${older}</nav>
+`
+      : undefined;
+  return markup`<section class="panel stack"><h2>${text.history}</h2><ol class="timeline">
+${items.map(({ line }) => line)}</ol>
+${pages}<p class="small soft">${text.chained} <a href="${path}/verify">${text.verify}</a></p></section>`;
+}
+
+type Line = {
+  /** Of the mark on the line. */
+  readonly kind?: 'money' | 'fail';
+  readonly what: string;
+  readonly details?: MarkupPart;
+  readonly amount?: MarkupPart;
+  readonly when: MarkupPart;
+  readonly links?: MarkupPart;
+  readonly after?: MarkupPart;
+};
+
+function lineMarkup({ kind, what, details, amount, when, links, after }: Line): Markup {
+  const mark = kind && markup` class="${kind}"`;
+  return markup`<li${mark}><div><strong>${what}</strong>${details === undefined ? undefined : markup` <span class="soft">${details}</span>`}</div><span class="sum">${amount}</span><span class="soft">${when}${links === undefined ? undefined : markup` · ${links}`}</span>${after}</li>
+`;
+}
+
+/** An expiry follows from the last valid day, without an entry. */
+function expiryLine(
+  { language, signedIn: { store } }: StaffRequest,
+  { found: { card }, today: day }: Shown,
+): { readonly at: number; readonly line: Markup } | undefined {
+  if (isDisabled(card) || !isExpired(card, day) || card.expiresOn === null) return undefined;
+  const at = startOfDay(addDays(card.expiresOn, 1), store.timeZone);
+  const line = { what: cardTexts[language].expired, when: timeElement(at, store, language) };
+  return { at, line: lineMarkup(line) };
+}
+
+function lineOf(services: ConsoleServices, request: StaffRequest, shown: Shown, item: TimelineItem): Markup {
+  switch (item.kind) {
+    case 'transfer':
+      return lineMarkup(transferLine(services, request, shown, item));
+    case 'hold':
+      return lineMarkup(holdLine(services, request, shown, item));
+    case 'email':
+      return lineMarkup(emailLine(request, item));
+    case 'change':
+      return lineMarkup(changeLine(request, shown, item));
+    case 'action': {
+      const { staffActions } = cardTexts[request.language];
+      const { action, staffId } = item.action;
+      const what = Object.hasOwn(staffActions, action)
+        ? staffActions[action as keyof typeof staffActions]
+        : action;
+      const actor = staffId === null ? null : `staff:${staffId}`;
+      return lineMarkup({ what, when: whenAndWho(request, shown, { item, actor }) });
+    }
+  }
+}
+
+function whenAndWho(
+  { language, signedIn: { store } }: StaffRequest,
+  { members }: Shown,
+  { item, actor }: { readonly item: TimelineItem; readonly actor: string | null },
+): Markup {
+  const text = cardTexts[language];
+  const name = actorName(actor, members, language);
+  const till = item.staffAction?.till ?? null;
+  const who = till === null ? name : fillPlain(text.atTill, { who: name, till });
+  return fill(text.who, { time: timeElement(item.at, store, language), who });
+}
+
+/** Reference, note, order and reason, as far as there are any. */
+function why(
+  language: StaffRequest['language'],
+  entry: { readonly reference: string | null; readonly note: string | null; readonly orderId: number | null },
+): string | undefined {
+  const text = cardTexts[language];
+  const parts = [
+    entry.reference,
+    entry.note,
+    entry.orderId === null ? null : fillPlain(text.orderNumber, { number: entry.orderId }),
+  ].filter((part) => part !== null);
+  return parts.length === 0 ? undefined : parts.join(' · ');
+}
+
+function transferLine(
+  { ctx }: Pick<ConsoleServices, 'ctx'>,
+  request: StaffRequest,
+  shown: Shown,
+  item: Extract<TimelineItem, { readonly kind: 'transfer' }>,
+): Line {
+  const { language } = request;
+  const text = cardTexts[language];
+  const { transfer, left } = item;
+  const details = why(language, transfer);
+  const refund =
+    left && canReverse(shown, item)
+      ? markup`<a href="${shown.path}/entries/${ctx.keys.publicIds.of(transfer.id)}/refund">${transfer.kind === 'credit' ? text.reverseCredit : text.refund}</a>${left.minor < transfer.amount.minor ? markup` <span>(${fillPlain(text.ofLeft, { amount: amountText(left, language) })})</span>` : undefined}`
+      : undefined;
+  return {
+    kind: 'money',
+    what: movementName(transfer, language),
+    ...(details !== undefined && { details }),
+    amount: signedAmount(transfer, language),
+    when: whenAndWho(request, shown, { item, actor: transfer.actor }),
+    ...(refund && { links: refund }),
+    after: markup`<span class="sum soft"><span class="sr">${text.balanceAfter} </span>${amountText(transfer.balanceAfter, language)}</span>`,
+  };
+}
+
+function holdLine(
+  { ctx }: Pick<ConsoleServices, 'ctx'>,
+  request: StaffRequest,
+  shown: Shown,
+  item: Extract<TimelineItem, { readonly kind: 'hold' }>,
+): Line {
+  const {
+    language,
+    signedIn: { store },
+  } = request;
+  const text = cardTexts[language];
+  const { hold } = item;
+  const status = isHoldExpired(hold, shown.now) ? 'expired' : hold.status;
+  const end =
+    status === 'open'
+      ? fill(text.holdUntil, { time: timeElement(hold.expiresAt, store, language) })
+      : undefined;
+  const captured =
+    status === 'captured' && hold.captured.minor < hold.amount.minor
+      ? fillPlain(text.captured, { amount: amountText(hold.captured, language) })
+      : undefined;
+  const parts: readonly MarkupPart[] = [why(language, hold), end, captured].filter(
+    (part) => part !== undefined,
+  );
+  return {
+    what: text.holds[status],
+    ...(parts.length > 0 && { details: joinMarkup(parts, ' · ') }),
+    amount: markup`<span class="soft">${amountText(hold.amount, language)}</span>`,
+    when: whenAndWho(request, shown, { item, actor: hold.actor }),
+    ...(canRelease(shown, hold) && {
+      links: markup`<a href="${shown.path}/holds/${ctx.keys.publicIds.of(hold.id)}/release">${text.release}</a>`,
+    }),
+  };
+}
+
+function emailLine(
+  { language, signedIn: { store } }: StaffRequest,
+  { email, at }: Extract<TimelineItem, { readonly kind: 'email' }>,
+): Line {
+  const text = cardTexts[language];
+  const { state, kind, address, response, nextAt, endedAt, lastAt } = email;
+  const moment = nextAt ?? endedAt ?? lastAt;
+  const time = timeElement(moment ?? at, store, language);
+  const hasFailed = state === 'bounced' || state === 'dead';
+  const reason = hasFailed && response !== null ? `: ${response}` : '';
+  return {
+    ...(hasFailed && { kind: 'fail' }),
+    what: text.emails[kind],
+    details: markup`${fillPlain(text.emailTo, { address })} · ${fill(text.emailStates[state], { time })}${reason}`,
+    when: timeElement(at, store, language),
+  };
+}
+
+function changeLine(
+  request: StaffRequest,
+  shown: Shown,
+  item: Extract<TimelineItem, { readonly kind: 'change' }>,
+): Line {
+  const { language } = request;
+  const { change } = item;
+  const details = change.fields
+    .filter(({ field }) => field !== 'disabled_at')
+    .map((field) => fieldText(field, language));
+  return {
+    what: changeName(change, language),
+    ...(details.length > 0 && { details: details.join(' · ') }),
+    when: whenAndWho(request, shown, { item, actor: change.actor }),
+  };
+}
+
+function changeName({ fields }: CardChange, language: StaffRequest['language']): string {
+  const text = cardTexts[language];
+  const disabling = fields.find(({ field }) => field === 'disabled_at');
+  if (disabling) return disabling.new === null ? text.cardEnabled : text.cardDisabled;
+  return fields.some(({ field }) => field === 'code') ? text.codeReplaced : text.changed;
+}
+
+const shownLengthMax = 80;
+
+function fieldText(change: FieldChange, language: StaffRequest['language']): string {
+  const text = cardTexts[language];
+  const { field, isErased } = change;
+  const shown = (value: FieldChange['old']): string => {
+    if (isErased === true) return text.erased;
+    if (value === null) return field === 'expires_on' ? text.never : text.empty;
+    if (field === 'expires_on') return dayText(String(value), language);
+    const line = field === 'tags' ? tagsIn(String(value)).join(', ') : String(value);
+    const characters = Array.from(line);
+    return characters.length > shownLengthMax ? `${characters.slice(0, shownLengthMax).join('')}…` : line;
+  };
+  const values = { old: shown(change.old), new: shown(change.new) };
+  if (field === 'code') return fillPlain(text.codeReplacedText, values);
+  if (field === 'disabled_at') return '';
+  return fillPlain(text.fieldChange, { field: text.fields[field], ...values });
+}
+
+export const cardRoutes: readonly ConsoleRoute[] = [
+  { method: 'GET', path: '/cards/:id', access: 'readCards', handle: cardPage },
+  { method: 'GET', path: '/cards/:id/verify', access: 'readCards', handle: checkPage },
+];

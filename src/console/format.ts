@@ -7,13 +7,38 @@ import type { Store } from '../domain/store.ts';
 import { markup, type Markup } from '../markup.ts';
 import type { Language } from './texts.ts';
 
+/** Formatters by their options. A new one takes 40 µs, and a page formats hundreds of values. */
+const formatters = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>();
+const formattersMax = 500;
+
+function cached<F extends Intl.NumberFormat | Intl.DateTimeFormat>(key: string, create: () => F): F {
+  // A key begins with the kind of its formatter.
+  const found = formatters.get(key) as F | undefined;
+  if (found) return found;
+  if (formatters.size >= formattersMax) formatters.clear();
+  const formatter = create();
+  formatters.set(key, formatter);
+  return formatter;
+}
+
 function formatterOf({ currency: { code, decimals } }: Money, language: string): Intl.NumberFormat {
-  return new Intl.NumberFormat(language, {
-    style: 'currency',
-    currency: code,
-    minimumFractionDigits: decimals,
-    maximumFractionDigits: decimals,
-  });
+  return cached(
+    `money ${language} ${code} ${decimals}`,
+    () =>
+      new Intl.NumberFormat(language, {
+        style: 'currency',
+        currency: code,
+        minimumFractionDigits: decimals,
+        maximumFractionDigits: decimals,
+      }),
+  );
+}
+
+function timeFormatterOf(language: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  return cached(
+    `time ${language} ${JSON.stringify(options)}`,
+    () => new Intl.DateTimeFormat(language, { ...options, calendar: 'gregory' }),
+  );
 }
 
 /** An amount as text, such as `€24.50`. */
@@ -64,11 +89,7 @@ export function amountValue(money: Money, language: Language): string {
 export function dayText(day: string, language: string): string {
   // Noon UTC, formatted in UTC: no time zone moves it to another day.
   const noon = Temporal.PlainDate.from(day).toZonedDateTime({ timeZone: 'UTC', plainTime: '12:00' });
-  return new Intl.DateTimeFormat(language, {
-    dateStyle: 'medium',
-    timeZone: 'UTC',
-    calendar: 'gregory',
-  }).format(noon.epochMilliseconds);
+  return timeFormatterOf(language, { dateStyle: 'medium', timeZone: 'UTC' }).format(noon.epochMilliseconds);
 }
 
 /** An instant (ms) in the store's time zone, with the day. */
@@ -78,8 +99,6 @@ export function timeElement(
   language: Language,
   options: Intl.DateTimeFormatOptions = { dateStyle: 'medium', timeStyle: 'short' },
 ): Markup {
-  const text = new Intl.DateTimeFormat(language, { ...options, timeZone, calendar: 'gregory' }).format(
-    instant,
-  );
+  const text = timeFormatterOf(language, { ...options, timeZone }).format(instant);
   return markup`<time datetime="${formatInstant(instant)}">${text}</time>`;
 }

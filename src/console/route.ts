@@ -26,6 +26,8 @@ export type ConsoleServices = {
   readonly hasKeptEmails: boolean;
   /** The language of what customers read, by the locale of the store's emails. */
   readonly customerLanguage: (locale: string) => CustomerLanguage;
+  /** How many lookups by code of a member of staff can fail per hour, unless the store has another limit. */
+  readonly lookupFailuresPerHour: number;
 };
 
 /** A language of emails, with the texts that a printed card has as well. */
@@ -46,6 +48,12 @@ export type ConsoleResponse =
     }
   /** For a script of a page. */
   | { readonly status: 200; readonly json: object; readonly cookies?: readonly string[] }
+  /** A file that the browser stores. Its parts are read while it is sent. */
+  | {
+      readonly status: 200;
+      readonly file: { readonly name: string; readonly type: string; readonly parts: AsyncIterable<string> };
+      readonly cookies?: readonly string[];
+    }
   /** After a form: the browser requests a page, so that reloading does not submit the form again. */
   | { readonly status: 303; readonly path: string; readonly cookies?: readonly string[] };
 

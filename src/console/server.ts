@@ -1,5 +1,6 @@
 /** Serves the pages: finds who is signed in, checks that forms come from these pages, and what the person may do. */
 
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Fault } from '../domain/fault.ts';
 import { isPermitted } from '../domain/staff.ts';
@@ -103,9 +104,9 @@ async function handle(
   return await route.handle(services, { ...request, signedIn });
 }
 
-/** The path of a request without the base path and the query. */
-function pathOf({ url }: FastifyRequest, basePath: string): string {
-  const [path = ''] = url.split('?', 1);
+/** The path of a request without the base path; that of a page with its query, which never has a code. */
+function pathOf({ url, method }: FastifyRequest, basePath: string): string {
+  const [path = ''] = method === 'GET' ? [url] : url.split('?', 1);
   return path.slice(basePath.length) || '/';
 }
 
@@ -149,6 +150,11 @@ function send(
   if (response.cookies) reply.header('set-cookie', [...response.cookies]);
   if (response.status === 303) return reply.header('location', `${origin.basePath}${response.path}`).send();
   if ('json' in response) return reply.type('application/json').send(JSON.stringify(response.json));
+  if ('file' in response) {
+    const { name, type, parts } = response.file;
+    reply.header('content-disposition', `attachment; filename="${name}"`).type(type);
+    return reply.send(Readable.from(parts));
+  }
   return reply.type('text/html; charset=utf-8').send(String(response.body));
 }
 

@@ -190,7 +190,7 @@ export function accountOf({ storeId, email }: StaffMember): SignInAccount {
 
 /** A path of these pages, to continue at after signing in; `/` for anything else. */
 export function localPath(path: string): string {
-  return /^\/(?![/\\])[\w./-]{0,200}$/.test(path) ? path : '/';
+  return /^\/(?![/\\])[\w./-]{0,200}(?:\?[\w.=&%+*-]{0,600})?$/.test(path) ? path : '/';
 }
 
 export const signInRoutes: readonly ConsoleRoute[] = [

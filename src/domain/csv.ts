@@ -14,8 +14,18 @@ function cellOf(value: string | number | null): string {
 
 export type CsvRow = Readonly<Record<string, string | number | null>>;
 
+type Cells = readonly (string | number | null)[];
+
+function linesOf(lines: readonly Cells[]): string {
+  return lines.map((line) => `${line.map(cellOf).join(',')}\r\n`).join('');
+}
+
+/** The rows of a table, in the order of the columns. */
+export function csvRowsOf(columns: readonly string[], rows: readonly CsvRow[]): string {
+  return linesOf(rows.map((row) => columns.map((column) => row[column] ?? null)));
+}
+
 /** A table with a header, in the order of the columns. */
 export function csvOf(columns: readonly string[], rows: readonly CsvRow[]): string {
-  const lines = [columns, ...rows.map((row) => columns.map((column) => row[column] ?? null))];
-  return lines.map((line) => `${line.map(cellOf).join(',')}\r\n`).join('');
+  return linesOf([columns]) + csvRowsOf(columns, rows);
 }

@@ -20,6 +20,7 @@ import {
   type CardSource,
   type DetailedCard,
   type Listed,
+  type Walk,
   type Walked,
 } from '../storage/card-list.ts';
 import type { Script } from '../storage/sql.ts';
@@ -52,11 +53,14 @@ export type CardListCommand = {
   /** The position after which the page begins; null: the first page. */
   readonly after: CardPosition | null;
   readonly limit: number;
+  /** Whether the page ends before the position `after`. Default: it begins after it. */
+  readonly isBackwards?: boolean;
 };
 
 export type CardListPage = {
+  /** In the order of the list. */
   readonly cards: readonly DetailedCard[];
-  /** The position after which the next page begins; null: this is the last page. */
+  /** The position at which the next page continues in the same direction; null: this is the last page. */
   readonly next: CardPosition | null;
 };
 
@@ -82,19 +86,22 @@ export function* listCards(
           positions.map(({ id }) => id),
           now,
         );
-  return { cards, next: found.length > limit ? (positions.at(-1) ?? null) : end };
+  return {
+    cards: command.isBackwards === true ? cards.toReversed() : cards,
+    next: found.length > limit ? (positions.at(-1) ?? null) : end,
+  };
 }
 
 /** The positions of a page, one more if there are more, and the end of the part that was read. */
 function* findPositions(
   listed: Listed,
-  { filter, sort, after, limit }: CardListCommand,
+  { filter, sort, after, limit, isBackwards = false }: CardListCommand,
   rowsMax: RowsMax,
 ): Script<Walked> {
-  const page = { sort, after, limit: limit + 1 };
+  const page = { sort, after, limit: limit + 1, isBackwards };
   const source = yield* findSource(listed, rowsMax);
   if (source !== null) return { found: yield* listFound(listed, source, page), end: null };
-  const { isDescending } = sort;
+  const isDescending = sort.isDescending !== isBackwards;
   const walk = { isDescending, after, limit: limit + 1 };
   switch (sort.by) {
     case 'balance':
@@ -104,6 +111,7 @@ function* findPositions(
     case 'created_at':
       return yield* walkIds(listed, { ...walk, rowsMax: walkMaxOf(filter, rowsMax) }, false);
     case 'expires_on': {
+      if (isBackwards) return yield* walkExpiriesBack(listed, { ...walk, rowsMax: rowsMax.slowWalk });
       // Cards that never expire follow those that expire, in both directions.
       if (after !== null && after.expiresOn === null) {
         const start = after.id === 0 ? null : after;
@@ -120,6 +128,15 @@ function* findPositions(
       return { ...walked, end };
     }
   }
+}
+
+/** A part of the list by expiry before a position: cards that never expire, and before them those that expire. */
+function* walkExpiriesBack(listed: Listed, walk: Walk): Script<Walked> {
+  const { after } = walk;
+  if (after === null || after.expiresOn !== null) return yield* walkExpiries(listed, walk);
+  if (after.id === 0) return yield* walkExpiries(listed, { ...walk, after: null });
+  const { found, end } = yield* walkIds(listed, walk, true);
+  return { found, end: end ? { ...end, expiresOn: null } : beforeNeverExpiring };
 }
 
 const tooManyToSort =

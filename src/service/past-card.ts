@@ -146,11 +146,12 @@ const anyCard: CardFilter = Object.freeze({
   lastCharacters: null,
   note: null,
   tag: null,
+  text: null,
 });
 
 /** Whether a past state meets the conditions of a filter that can change. `storage/card-list.ts` has them in SQL. */
 function isMet({ card, emailStatus }: PastCard, filter: CardFilter, today: string): boolean {
-  const { state, disabledAt, expiresOn, balance, lastCharacters, note, tag } = filter;
+  const { state, disabledAt, expiresOn, balance, lastCharacters, note, tag, text } = filter;
   return (
     (state === null || detailStateOf(card, { today, emailStatus }) === state) &&
     (filter.emailStatus === null || emailStatus === filter.emailStatus) &&
@@ -159,7 +160,8 @@ function isMet({ card, emailStatus }: PastCard, filter: CardFilter, today: strin
     isIn(card.balance.minor, balance) &&
     (lastCharacters === null || card.lastCharacters === lastCharacters) &&
     contains(card.note, note) &&
-    contains(card.tags, tag)
+    contains(card.tags, tag) &&
+    (text === null || [card.recipientName, card.senderName, card.note].some((each) => contains(each, text)))
   );
 }
 

@@ -46,6 +46,8 @@ export type CardFilter = {
   readonly note: string | null;
   /** A tag as `searchedTag` returns it. */
   readonly tag: string | null;
+  /** Part of the note, or of the name of the sender or recipient, with A to Z in lower case. */
+  readonly text: string | null;
 };
 
 /** The store's cards, and the moment at which their states are compared. */
@@ -126,7 +128,7 @@ function any(value: unknown): number {
 
 /** Whether the card `g` meets the filter. The states are those of `detailStateOf`. */
 function isMet({ filter, today, now }: Listed): Part {
-  const { state, emailStatus, customerId, orderId, lastCharacters, note, tag } = filter;
+  const { state, emailStatus, customerId, orderId, lastCharacters, note, tag, text } = filter;
   const { createdAt, disabledAt, expiresOn, balance } = filter;
   const created = createdAt ?? noRange;
   const disabled = disabledAt ?? noRange;
@@ -141,6 +143,8 @@ function isMet({ filter, today, now }: Listed): Part {
     and (${any(expiresOn)} = 1 or g.expires_on between ${expires.min} and ${expires.max})
     and (${any(tag)} = 1 or ${position}(lower(g.tags), ${tag ?? ''}) > 0)
     and (${any(note)} = 1 or ${position}(lower(g.note), ${note ?? ''}) > 0)
+    and (${any(text)} = 1 or ${position}(lower(g.recipient_name), ${text ?? ''}) > 0
+      or ${position}(lower(g.sender_name), ${text ?? ''}) > 0 or ${position}(lower(g.note), ${text ?? ''}) > 0)
     and case ${state ?? ''}
       when '' then true
       when 'disabled' then g.disabled_at is not null
@@ -229,6 +233,8 @@ export type SortedPage = {
   /** The position after which the page begins; null: the first page. */
   readonly after: CardPosition | null;
   readonly limit: number;
+  /** Whether the page ends before the position: its cards are read from the last one to the first. */
+  readonly isBackwards: boolean;
 };
 
 /** The values by which few cards are sorted. Cards that never expire are last in both directions. */
@@ -256,7 +262,7 @@ function keyOf({ by, isDescending }: CardSort, after: CardPosition | null): Valu
 export function* listFound(
   listed: Listed,
   source: CardSource,
-  { sort, after, limit }: SortedPage,
+  { sort, after, limit, isBackwards }: SortedPage,
 ): Script<readonly CardPosition[]> {
   const { place, amount, day } = sortKey(sort);
   const key = keyOf(sort, after);
@@ -266,7 +272,7 @@ export function* listFound(
     where g.store_id = ${listed.storeId} and g.id ${oneOf} ${idsIn(listed, source)} ${endOfOneOf}
       and ${isMet(listed)}`;
   const rows = yield* all(
-    sort.isDescending
+    sort.isDescending !== isBackwards
       ? sql<PositionRow>`${found} and (${place}, ${amount}, ${day}, g.id) < (${key})
           order by sorted_place desc, sorted_amount desc, sorted_day desc, g.id desc limit ${limit}`
       : sql<PositionRow>`${found} and (${place}, ${amount}, ${day}, g.id) > (${key})
@@ -278,14 +284,14 @@ export function* listFound(
 /** The cards of a stretch of the primary key that meet the filter, sorted by balance. */
 export function* listByBalance(
   listed: Listed,
-  { sort, after, limit }: SortedPage,
+  { sort, after, limit, isBackwards }: SortedPage,
 ): Script<readonly CardPosition[]> {
   const ids = idsOf(listed.filter);
   const found = part`
     select g.id, g.balance, g.expires_on from gift_cards g ${byKey}
     where g.store_id = ${listed.storeId} and g.id between ${ids.min} and ${ids.max} and ${isMet(listed)}`;
   const rows = yield* all(
-    sort.isDescending
+    sort.isDescending !== isBackwards
       ? sql<PositionRow>`${found} and (g.balance, g.id) < (${after?.balance ?? amountMax}, ${after?.id ?? idMax})
           order by +g.balance desc, g.id desc limit ${limit}`
       : sql<PositionRow>`${found} and (g.balance, g.id) > (${after?.balance ?? -1n}, ${after?.id ?? 0})

@@ -78,7 +78,11 @@ function meets({ card, emailStatus }: DetailedCard, filter: CardFilter): boolean
     (filter.orderId === null || card.orderId === filter.orderId) &&
     (filter.lastCharacters === null || card.lastCharacters === filter.lastCharacters) &&
     (filter.note === null || lowerLetters(card.note ?? '').includes(filter.note)) &&
-    (filter.tag === null || lowerLetters(card.tags ?? '').includes(filter.tag))
+    (filter.tag === null || lowerLetters(card.tags ?? '').includes(filter.tag)) &&
+    (filter.text === null ||
+      [card.senderName, card.recipientName, card.note].some((text) =>
+        lowerLetters(text ?? '').includes(filter.text ?? ''),
+      ))
   );
 }
 
@@ -128,6 +132,35 @@ async function listAll(
   return assert.fail('the list does not end');
 }
 
+/** The cards before a position, collected page by page from the last one to the first. */
+async function listBack(
+  { storage, ctx, store }: Books,
+  {
+    before,
+    ...list
+  }: {
+    readonly filter: CardFilter;
+    readonly sort: CardSort;
+    readonly limit: number;
+    readonly before: CardPosition;
+  },
+  rowsMax: RowsMax,
+): Promise<readonly DetailedCard[]> {
+  const pages: (readonly DetailedCard[])[] = [];
+  let after: CardPosition | null = before;
+  for (let count = 0; count < 2_000; count += 1) {
+    const position: CardPosition | null = after;
+    const page: CardListPage = await storage.read(() =>
+      listCards(ctx, { store, ...list, after: position, isBackwards: true }, rowsMax),
+    );
+    assert.ok(page.cards.length <= list.limit);
+    pages.unshift(page.cards);
+    if (page.next === null) return pages.flat();
+    after = page.next;
+  }
+  return assert.fail('the list does not begin');
+}
+
 /** Cards of all kinds, two thirds of them with emails. */
 async function fill(books: Books, count: number, random: () => number): Promise<number[]> {
   const { storage, ctx, store } = books;
@@ -147,6 +180,7 @@ async function fill(books: Books, count: number, random: () => number): Promise<
           tags: pick(tagLists),
           expiresOn: pick([null, today, addDays(today, 1), addDays(today, 400)]),
           senderName: pick([null, 'Ada']),
+          recipientName: pick([null, 'Linus', 'Ada Lin']),
         }),
         ...(isEmailed && { emails: { sendAt: pick([null, ctx.clock.now() + 3_600_000]) } }),
       }),
@@ -215,6 +249,7 @@ export function testCardLists(factory: StorageFactory): void {
       lastCharacters: rarely(fc.constantFrom(lastCharacters)),
       note: rarely(fc.constantFrom('counter', '%', '_', 'Größe', 'größe')),
       tag: rarely(fc.constantFrom('vip', 'VIP 2', 'ä', 'Ä').map(searchedTag)),
+      text: rarely(fc.constantFrom('ada', 'lin', 'counter', 'größe', '%')),
     });
     const few = filters.map((filter) => {
       // Most conditions are left out, so that some cards meet the others.
@@ -261,6 +296,12 @@ export function testCardLists(factory: StorageFactory): void {
           );
           assert.deepEqual(listedIds, sorted.filter((id) => listedIds.includes(id)));
           matched += listed.length;
+          const last = listed.at(-1)?.card;
+          if (last && !areIssued) {
+            const end = { id: last.id, balance: last.balance.minor, expiresOn: last.expiresOn };
+            const back = await listBack(opened, { filter, sort, limit, before: end }, rowsMax);
+            assert.deepEqual(back.map(({ card }) => card.id), listedIds.slice(0, -1));
+          }
           const count = await storage.read(() => countCards(ctx, { store, filter }, small));
           if (count.isExact) assert.equal(count.count, expected.length);
           else assert.ok(count.count <= expected.length && known.length > small.slowWalk);

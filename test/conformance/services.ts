@@ -11,6 +11,7 @@ import { testStaff } from './staff.ts';
 import { testCards } from './cards.ts';
 import { testCardChanges } from './card-changes.ts';
 import { testCardLists } from './card-lists.ts';
+import { testCardTimeline } from './card-timeline.ts';
 import { testEvents } from './events.ts';
 import { testIdempotency } from './idempotency.ts';
 import { testInterleaving } from './interleaving.ts';
@@ -33,6 +34,7 @@ import { testWebhooks } from './webhooks.ts';
 export function serviceConformance(name: string, factory: StorageFactory): void {
   suite(`${name}: issue and retrieve`, () => testCards(factory));
   suite(`${name}: lists of cards`, () => testCardLists(factory));
+  suite(`${name}: timeline and check of a card`, () => testCardTimeline(factory));
   suite(`${name}: search and its budget`, () => testSearch(factory));
   suite(`${name}: the limit on failed lookups`, () => testLookupThrottle(factory));
   suite(`${name}: update`, () => testUpdates(factory));

@@ -20,6 +20,7 @@ export const anyCard: CardFilter = {
   lastCharacters: null,
   note: null,
   tag: null,
+  text: null,
 };
 
 /** Runs a script and collects the statements that it sends. */
@@ -55,6 +56,7 @@ export async function listStatements({
     'by expiry': { expiresOn: { min: '2026-01-01', max: '2026-12-31' } },
     'by order': { orderId: 7 },
     'by note': { note: 'x' },
+    'by text': { text: 'x' },
   };
   const bounds: Readonly<Record<string, RowsMax>> = {
     few: { found: 2_000, walk: 10_000, slowWalk: 2_500 },
@@ -80,6 +82,10 @@ export async function listStatements({
           await collect(name, () => listCards(ctx, list, rowsMax));
           const after = { id: card.id, balance: 100n, expiresOn: null };
           await collect(`${name}, next`, () => listCards(ctx, { ...list, after }, rowsMax));
+          for (const expiresOn of [null, '2031-12-31']) {
+            const back = { ...list, after: { ...after, expiresOn }, isBackwards: true };
+            await collect(`${name}, before ${expiresOn}`, () => listCards(ctx, back, rowsMax));
+          }
         }
       }
       await collect(`${filterName}, ${boundName}, count`, () => countCards(ctx, { store, filter }, rowsMax));

@@ -5,7 +5,9 @@
 const submitted = new WeakSet();
 addEventListener('submit', (event) => {
   const { target } = event;
-  if (event.defaultPrevented || !target) return;
+  if (event.defaultPrevented || !(target instanceof HTMLFormElement)) return;
+  // A form that stores a file does not leave the page.
+  if (target.dataset['repeatable'] !== undefined) return;
   if (submitted.has(target)) event.preventDefault();
   submitted.add(target);
 });

@@ -1,0 +1,54 @@
+/** What the list of cards and the page of a card both show. */
+
+import { availableOf } from '../domain/card.ts';
+import { detailStateOf, type DetailState } from '../domain/card-detail.ts';
+import { addDays } from '../domain/day.ts';
+import { markup, type Markup } from '../markup.ts';
+import type { DetailedCard } from '../storage/card-list.ts';
+import { dayText } from './format.ts';
+import de from './locales/de/cards.json' with { type: 'json' };
+import en from './locales/en/cards.json' with { type: 'json' };
+import es from './locales/es/cards.json' with { type: 'json' };
+import fr from './locales/fr/cards.json' with { type: 'json' };
+import { fillPlain, type Catalogue, type Language } from './texts.ts';
+
+export const cardsTexts: Catalogue<typeof en> = { en, de, fr, es };
+
+const kinds: Readonly<Record<DetailState, 'good' | 'wait' | 'ended'>> = {
+  active: 'good',
+  scheduled: 'wait',
+  empty: 'ended',
+  expired: 'ended',
+  disabled: 'ended',
+};
+
+const soonDays = 14;
+
+function tag(kind: string, shown: string): Markup {
+  return markup`<span class="tag ${kind}">${shown}</span>`;
+}
+
+/** The state of a card as a dot and a word: a problem comes before "active". */
+export function stateTag(
+  { card, emailStatus }: DetailedCard,
+  { today, language }: { readonly today: string; readonly language: Language },
+): Markup {
+  const text = cardsTexts[language];
+  const state = detailStateOf(card, { today, emailStatus });
+  if (state === 'active' && emailStatus === 'bounced') return tag('bad', text.emailBounced);
+  if (state === 'active' && emailStatus === 'dead') return tag('bad', text.emailDead);
+  if (state === 'active' && card.expiresOn !== null && card.expiresOn <= addDays(today, soonDays))
+    return tag('wait', fillPlain(text.expiresOn, { day: dayText(card.expiresOn, language) }));
+  return tag(kinds[state], text.stateOf[state]);
+}
+
+/** The last characters of a code, as a person sees and hears them. */
+export function cardEnding({ card }: Pick<DetailedCard, 'card'>, language: Language): Markup {
+  return markup`<span aria-hidden="true">•••• </span><span class="sr">${cardsTexts[language].endsIn} </span>${card.lastCharacters}`;
+}
+
+/** Whether a person can redeem from a card now. */
+export function isSpendable({ card, emailStatus }: DetailedCard, today: string): boolean {
+  const state = detailStateOf(card, { today, emailStatus });
+  return (state === 'active' || state === 'scheduled') && availableOf(card).minor > 0n;
+}

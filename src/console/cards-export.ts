@@ -1,0 +1,150 @@
+/** The export of cards as CSV, without codes. */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { csvRowsOf, csvOf, type CsvRow } from '../domain/csv.ts';
+import { Fault } from '../domain/fault.ts';
+import { detailRecordOf } from '../domain/record.ts';
+import { dayOf } from '../domain/day.ts';
+import { markup } from '../markup.ts';
+import { customerIdOf, filterOf, sorts } from '../service/card-filter.ts';
+import { listCards, type CardListPage } from '../service/card-list.ts';
+import { today } from '../service/money.ts';
+import { recordAction } from '../service/staff.ts';
+import type { CardFilter, CardPosition, DetailedCard } from '../storage/card-list.ts';
+import type { Storage } from '../storage/storage.ts';
+import { cardsTexts } from './card-parts.ts';
+import { filterNames, readCardsQuery, type CardsQuery } from './cards-query.ts';
+import { hidden } from './form.ts';
+import { shellPage } from './page.ts';
+import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
+import { actingAs } from './staff-pages.ts';
+import { fillPlain } from './texts.ts';
+
+/** The columns have the names of the fields in the API. */
+const columns = [
+  'id',
+  'last_characters',
+  'state',
+  'email_status',
+  'currency',
+  'initial_value',
+  'balance',
+  'held',
+  'available',
+  'created_at',
+  'expires_on',
+  'disabled_at',
+  'order_id',
+  'customer_email',
+  'recipient_email',
+  'sender_name',
+  'recipient_name',
+  'message',
+  'note',
+  'tags',
+] as const;
+
+/** Cards of one statement: it takes about 2 ms, and other requests run before the next one. */
+const cardsInPart = 100;
+
+/** Exports that run at the same time. Each reads until its end. */
+const runningMax = 2;
+const running = new WeakMap<Storage, number>();
+
+function exportPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const { language, signedIn } = request;
+  const text = cardsTexts[language];
+  const query = readCardsQuery(request.query, signedIn.store);
+  const filters = [...query.sent].map(([name, value]) =>
+    name === 'state'
+      ? text.states[value as keyof typeof text.states]
+      : fillPlain(text.filterNames[name], { value }),
+  );
+  const which =
+    filters.length === 0
+      ? markup`<p>${text.exportAll}</p>`
+      : markup`<p>${text.exportFilters}</p><ul class="chips">${filters.map((filter) => markup`<li><span class="chip">${filter}</span></li>`)}</ul>`;
+  const sent = [...query.sent].map(([name, value]) => hidden(name, value));
+  const body = markup`<section class="panel stack" aria-label="${text.exportTitle}">${which}
+<p class="soft">${text.exportText}</p>
+<form method="post" action="${services.frame.basePath}/cards/export" data-repeatable>${sent}<button class="button first">${text.download}</button></form></section>`;
+  const page = shellPage(services, request, { title: text.exportTitle, path: '/cards', body });
+  return Promise.resolve({ status: 200, body: page });
+}
+
+async function exportCards(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const { ctx, storage } = services;
+  const { store } = request.signedIn;
+  const query = readCardsQuery(request.form, store);
+  if ((running.get(storage) ?? 0) >= runningMax) throw new Fault('overloaded');
+  const filter = filterOf(
+    query.filters,
+    query.email ? await storage.read(() => customerIdOf(store.id, query.email)) : null,
+  );
+  await storage.write(() =>
+    recordAction(ctx, actingAs(request), {
+      storeId: store.id,
+      action: 'cards-exported',
+      subjectId: null,
+      details: detailsOf(query),
+    }),
+  );
+  const name = `gift-cards-${dayOf(ctx.clock.now(), store.timeZone)}.csv`;
+  const parts = counted(storage, partsOf(services, request, filter));
+  return { status: 200, file: { name, type: 'text/csv; charset=utf-8; header=present', parts } };
+}
+
+/** What the audit log has of an export: the names of the filters. Their values can be personal, and cannot be erased. */
+function detailsOf({ sent, filters: { state } }: CardsQuery): Readonly<Record<string, string>> {
+  const names = filterNames.filter((name) => name !== 'state' && sent.has(name));
+  return { ...(state && { state }), ...(names.length > 0 && { filters: names.join(', ') }) };
+}
+
+async function* counted(storage: Storage, parts: AsyncIterable<string>): AsyncGenerator<string> {
+  running.set(storage, (running.get(storage) ?? 0) + 1);
+  try {
+    yield* parts;
+  } finally {
+    running.set(storage, (running.get(storage) ?? 1) - 1);
+  }
+}
+
+/** The parts of the file, the newest cards first. Cards that are issued while it is sent are left out. */
+async function* partsOf(
+  { ctx, storage }: ConsoleServices,
+  { signedIn: { store } }: StaffRequest,
+  filter: CardFilter,
+): AsyncGenerator<string> {
+  yield csvOf(columns, []);
+  const list = { store, filter, sort: sorts['-created_at'], limit: cardsInPart };
+  let after: CardPosition | null = null;
+  for (;;) {
+    const position: CardPosition | null = after;
+    const { cards, next }: CardListPage = await storage.read(() =>
+      listCards(ctx, { ...list, after: position }),
+    );
+    const day = today(ctx, store);
+    if (cards.length > 0)
+      yield csvRowsOf(
+        columns,
+        cards.map((found) => rowOf(ctx, found, day)),
+      );
+    if (next === null) return;
+    after = next;
+    await nextTurn();
+  }
+}
+
+function rowOf(
+  { keys: { publicIds } }: ConsoleServices['ctx'],
+  { card, emailStatus }: DetailedCard,
+  day: string,
+): CsvRow {
+  const { tags, ...record } = detailRecordOf(publicIds, card, { today: day, emailStatus });
+  return { ...record, tags: tags.join(', ') };
+}
+
+export const exportRoutes: readonly StaffRoute[] = [
+  { method: 'GET', path: '/cards/export', access: 'exportCards', isSensitive: true, handle: exportPage },
+  { method: 'POST', path: '/cards/export', access: 'exportCards', isSensitive: true, handle: exportCards },
+];

@@ -1,0 +1,185 @@
+/** The timeline and the check of a card, and lookups of staff, on every engine. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { Fault } from '../../src/domain/fault.ts';
+import { actorOf } from '../../src/domain/staff.ts';
+import { update } from '../../src/service/card.ts';
+import { checkCard } from '../../src/service/card-check.ts';
+import { lookUpForStaff } from '../../src/service/card-lookup.ts';
+import { readTimeline, type CardTimeline, type TimelineItem } from '../../src/service/card-timeline.ts';
+import { addCheckpoint } from '../../src/service/checkpoint.ts';
+import { placeHold, voidOpenHold } from '../../src/service/hold.ts';
+import { debit } from '../../src/service/spend.ts';
+import { inviteStaff, recordAction } from '../../src/service/staff.ts';
+import { execute, sql } from '../../src/storage/sql.ts';
+import type { StorageFactory } from '../support/database.ts';
+import { code, email, money, updateCommand } from '../support/fixtures.ts';
+import { openStore, type OpenStore } from '../support/open-store.ts';
+
+const unlimited = { saleLimit: null, refundLimit: null };
+
+/** A member of staff at a till. */
+async function addCashier({ storage, ctx, store }: OpenStore) {
+  const fields = { name: 'Léa', email: email('lea@example.com'), role: 'manager' as const, ...unlimited };
+  const { member } = await storage.write(() => inviteStaff(ctx, { store, by: null, ...fields }));
+  await storage.write(() =>
+    execute(sql`
+      insert into tills (store_id, id, name, hash, created_by, created_at)
+      values (${store.id}, 7, 'Counter', ${new Uint8Array(32)}, ${member.id}, ${ctx.clock.now()})`),
+  );
+  return { member, by: { staffId: member.id, tillId: 7 } };
+}
+
+function lineOf(item: TimelineItem): string {
+  const what = item.kind === 'action' ? item.action.action : item.kind;
+  return `${what} ${item.staffAction?.till ?? '-'}`;
+}
+
+const movement = { reference: null, note: null, orderId: null, versions: null };
+
+export function testCardTimeline(factory: StorageFactory): void {
+  test('a timeline has each source in its order, with the till of each action, page by page', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const { member, by } = await addCashier(opened);
+    const actor = actorOf(member);
+    const { card } = await opened.issue({ recipient: email('grace@example.com'), emails: { sendAt: null } });
+    const other = await opened.issue();
+    const acted = (
+      action: 'card-redeemed' | 'hold-released' | 'card-changed' | 'code-sent' | 'card-issued',
+      subjectId = card.id,
+    ) => recordAction(ctx, by, { storeId: store.id, action, subjectId, details: {} });
+    const key = { storeId: store.id, cardId: card.id };
+    ctx.clock.advance(60_000);
+    await storage.write(function* redeem() {
+      yield* debit(ctx, { ...movement, store, cardId: card.id, actor, amount: money('1'), partial: false });
+      yield* acted('card-redeemed');
+      yield* acted('card-redeemed', other.card.id);
+    });
+    ctx.clock.advance(60_000);
+    const { hold } = await storage.write(() =>
+      placeHold(ctx, {
+        ...movement,
+        store,
+        cardId: card.id,
+        actor: 'api_client:1',
+        amount: money('2'),
+        seconds: 600,
+      }),
+    );
+    ctx.clock.advance(60_000);
+    await storage.write(function* release() {
+      yield* voidOpenHold(ctx, { store, holdId: hold.id, versionsOf: () => null });
+      yield* acted('hold-released');
+    });
+    ctx.clock.advance(60_000);
+    await storage.write(function* change() {
+      yield* update(ctx, { ...updateCommand(store, card.id, { note: 'new' }), actor });
+      yield* acted('card-changed');
+      yield* acted('card-issued');
+    });
+    for (const limit of [1, 2, 3, 50]) {
+      const lines: string[] = [];
+      for (let cursor: string | null = null; ;) {
+        const from: string | null = cursor;
+        const page: CardTimeline = await storage.read(() => readTimeline(ctx, key, { cursor: from, limit }));
+        lines.push(...page.items.map(lineOf));
+        if (page.older === null) break;
+        cursor = page.older;
+      }
+      // An action without an entry has a line of its own.
+      assert.deepEqual(
+        lines.toSorted(),
+        [
+          'card-issued Counter',
+          'change Counter',
+          'email -',
+          'hold Counter',
+          'transfer -',
+          'transfer Counter',
+        ],
+        String(limit),
+      );
+      assert.deepEqual(
+        lines.filter((line) => !line.startsWith('card-issued')),
+        ['change Counter', 'hold Counter', 'transfer Counter', ...lines.slice(-2)],
+      );
+    }
+    const first = await storage.read(() => readTimeline(ctx, key, { cursor: null, limit: 2 }));
+    const foreign = storage.read(() =>
+      readTimeline(ctx, { storeId: store.id, cardId: other.card.id }, { cursor: first.older, limit: 2 }),
+    );
+    await assert.rejects(foreign, (error) => error instanceof Fault && error.code === 'invalid-query');
+  });
+
+  test('the check proves each part of a chain, and the entry that the last checkpoint contains', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const { card } = await opened.issue({ value: money('100') });
+    const spend = (note: string) =>
+      storage.write(() =>
+        debit(ctx, {
+          ...movement,
+          store,
+          cardId: card.id,
+          actor: 'api_client:1',
+          amount: money('0.10'),
+          note,
+          partial: false,
+        }),
+      );
+    for (let count = 0; count < 120; count += 1) await spend(`no ${count}`);
+    const key = { storeId: store.id, cardId: card.id };
+    const check = (after: number | null) => storage.read(() => checkCard(ctx, key, { after }));
+    assert.equal((await check(null)).proven, null);
+    ctx.clock.advance(1_000);
+    const checkpoint = await storage.write(() => addCheckpoint(ctx, store));
+    ctx.clock.advance(1_000);
+    await spend('later');
+    const newest = await check(null);
+    assert.deepEqual(
+      [newest.before, newest.entries.length, newest.length, newest.isEnd],
+      [22, 100, 122, true],
+    );
+    assert.deepEqual(
+      [newest.proven?.sequence, newest.proven?.isValid, newest.proven?.checkpoint.id],
+      [121, true, checkpoint.id],
+    );
+    const oldest = await check(0);
+    assert.deepEqual(
+      [oldest.before, oldest.entries.length, oldest.isEnd, oldest.proven?.sequence, oldest.proven?.isValid],
+      [0, 100, null, 100, true],
+    );
+    for (const { entries } of [newest, oldest])
+      assert.ok(entries.every(({ problems }) => problems.length === 0));
+    assert.deepEqual(
+      (await check(1_000_000_000)).entries.map(({ transfer }) => transfer.sequence),
+      [122],
+    );
+  });
+
+  test('failed lookups of staff use a budget, and found cards do not', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const { member } = await addCashier(opened);
+    const { card, code: known } = await opened.issue();
+    const lookUp = (typed = code('0000000000000000')) =>
+      storage.write(() => lookUpForStaff(ctx, { store, member, code: typed, perHour: 3 }));
+    for (let count = 0; count < 5; count += 1) {
+      const found = await lookUp(known);
+      assert.ok(found.kind === 'found' && found.card.id === card.id);
+    }
+    const kinds = await Promise.all([lookUp(), lookUp(), lookUp()]);
+    assert.deepEqual(
+      kinds.map(({ kind }) => kind),
+      ['unknown', 'unknown', 'unknown'],
+    );
+    const isThrottled = (error: unknown): boolean =>
+      error instanceof Fault && error.code === 'too-many-misses';
+    await assert.rejects(lookUp(), isThrottled);
+    await assert.rejects(lookUp(known), isThrottled);
+    ctx.clock.advance(20 * 60 * 1_000);
+    assert.equal((await lookUp(known)).kind, 'found');
+  });
+}
