@@ -18,7 +18,7 @@ import { freeSpaceOf } from './disk.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer } from './http/server.ts';
 import type { EmailServices } from './http/services.ts';
-import { retiredCodeUses } from './http/retired-codes.ts';
+import { retiredCodeUses, type RetiredCodeUses } from './http/retired-codes.ts';
 import { tokenUses } from './http/token-last-used.ts';
 import { isExposed } from './key-file.ts';
 import { addConsole } from './console/server.ts';
@@ -116,7 +116,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       ),
       email,
       addConsole: config.hasConsole
-        ? (server) => addConsole(server, consoleServicesOf(config, database))
+        ? (server) => addConsole(server, consoleServicesOf(config, database, retiredUses))
         : null,
     });
     await listen(app, config);
@@ -178,8 +178,18 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
   }
 }
 
-function consoleServicesOf({ publicUrl, basePath }: Config, { ctx, storage }: Database) {
-  return { ctx, storage, passwords: passwordsOf(ctx.random), origin: { url: publicUrl, basePath } };
+function consoleServicesOf(
+  { publicUrl, basePath, lookupFailuresPerHour }: Config,
+  { ctx, storage }: Database,
+  retiredUses: RetiredCodeUses,
+) {
+  return {
+    ctx,
+    storage,
+    passwords: passwordsOf(ctx.random),
+    origin: { url: publicUrl, basePath },
+    lookups: { perHour: lookupFailuresPerHour, recordRetired: retiredUses.note },
+  };
 }
 
 /**

@@ -1,5 +1,12 @@
 /** The till: find a card and redeem it. */
 
 import type { ConsoleRoute } from './route.ts';
+import { tillAmountRoutes } from './till-amount.ts';
+import { tillResultRoutes } from './till-result.ts';
+import { tillScanRoutes } from './till-scan.ts';
 
-export const tillRoutes: readonly ConsoleRoute[] = [];
+export const tillRoutes: readonly ConsoleRoute[] = [
+  ...tillScanRoutes,
+  ...tillAmountRoutes,
+  ...tillResultRoutes,
+];
