@@ -4,6 +4,7 @@
  */
 
 import type { Context } from '../context.ts';
+import { Fault } from '../domain/fault.ts';
 import {
   AlreadyProcessed,
   confirmStored,
@@ -65,9 +66,14 @@ export async function runOnce<Result extends Json>(
     );
     return { result: JSON.parse(response.body) as Result, isRepeated: false };
   } catch (error) {
-    if (!(error instanceof AlreadyProcessed)) throw error;
+    const response =
+      error instanceof AlreadyProcessed
+        ? error.response
+        : // A submission at the same time can have made the change for which this one was rejected.
+          error instanceof Fault && (await storage.read(() => findStoredResponse(ctx, use.owner)));
+    if (!response) throw error;
     await storage.write(() => confirmStored(ctx, use));
-    return { result: JSON.parse(error.response.body) as Result, isRepeated: true };
+    return { result: JSON.parse(response.body) as Result, isRepeated: true };
   }
 }
 
