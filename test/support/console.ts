@@ -9,7 +9,7 @@ import { startService, type TestService } from './service.ts';
 export const consoleDomain = 'flowers.example';
 export const staffPassword = 'correct horse battery';
 
-/** A service with one store, and nobody who can sign in. */
+/** A service with one store and no staff. */
 export async function openStoreWithStaff(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<TestService> {
