@@ -381,6 +381,8 @@ function resultOf(
 function shownAmount(form: ReadonlyMap<string, string>, language: Language): Markup | undefined {
   const currency = findCurrency((form.get('currency') ?? '').slice(0, 3));
   const typed = form.get('choice') ?? form.get('amount') ?? '';
+  // A code could be in the field.
+  if (!/^[\s\p{Sc}]*\d{1,7}(?:[.,]\d*)?[\s\p{Sc}]*$/u.test(typed.slice(0, 40))) return undefined;
   const amount = currency && parseTypedAmount(typed.trim(), { currency } satisfies Pick<Store, 'currency'>);
   return amount?.ok ? figure(amount.value, language) : undefined;
 }

@@ -135,13 +135,14 @@ function notRedeemedPage(services: ConsoleServices, request: StaffRequest, key: 
   }
   const amount = parseTypedAmount((query.get('choice') ?? query.get('amount') ?? '').trim(), store);
   const shown = amount.ok ? figure(amount.value, language) : undefined;
-  const lastCharacters = (query.get('tail') ?? '').slice(0, 4);
+  const typedTail = query.get('tail') ?? '';
+  const lastCharacters = /^[0-9a-z]{4}$/.test(typedTail) ? typedTail : '????';
   const { currency } = store;
   const body = markup`<div class="paid wait" role="status" data-result="none"><div>${shown}</div><p><strong>${fill(text.notRedeemed, { tail: tailOf(lastCharacters) })}</strong></p><p>${text.notRedeemedNote}</p></div>
 <div class="quick two-up"><a class="button" href="${frame.basePath}/till">${text.nextCustomer}</a><form method="post" action="${frame.basePath}${redeemedPath(key)}/cancel"><button class="button bad">${text.cancel}</button></form></div>
 <form class="stack" id="redeem" method="post" action="${frame.basePath}/till/card/${card}?k=${key}" data-key="${key}" data-check="${frame.basePath}${redeemedPath(key)}" data-member="${String(member.id)}" data-currency="${currency.code}" data-decimals="${currency.decimals}" data-tail="•••• ${lastCharacters}">${keyInput(ctx, key)}${repeatedInputs(query)}<button class="button first big">${text.tryAgain}</button></form>
 ${checkingTemplate(services, request)}`;
-  return { status: 404, body: framed(services, request, { title: text.notRedeemedTitle, body }) };
+  return { status: 200, body: framed(services, request, { title: text.notRedeemedTitle, body }) };
 }
 
 async function showResult(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {

@@ -13,27 +13,36 @@ import { tailOf, tillTexts, type TillTexts } from './till-frame.ts';
 
 const refreshSeconds = 5;
 
-/** The fields with which a redemption is tried again. */
-const repeatedFields = ['amount', 'choice', 'total', 'reference', 'currency', 'tail'] as const;
+/**
+ * The fields with which a redemption is tried again, and what they can have: no text that could be a code, because they are
+ * in a URL. A receipt number that could be one is left out.
+ */
+const repeatedFields = {
+  amount: /^(?:\d{1,7}|\d{1,12}[.,]\d{1,4})$/,
+  choice: /^\d{1,12}(?:\.\d{1,4})?$/,
+  total: /^\d{1,12}(?:\.\d{1,4})?$/,
+  reference: /^[\w#/-]{1,7}$/,
+  currency: /^[A-Z]{3}$/,
+  tail: /^[0-9a-z]{4}$/,
+} as const;
 
 type Fields = ReadonlyMap<string, string>;
 
+function repeatedValues(fields: Fields): readonly (readonly [name: string, value: string])[] {
+  return Object.entries(repeatedFields).flatMap(([name, form]) => {
+    const value = (fields.get(name) ?? '').slice(0, 40).replaceAll(/[\s\p{Sc}]/gu, '');
+    return form.test(value) ? [[name, value] as const] : [];
+  });
+}
+
 /** The query of the page that checks a redemption, with what is needed to try it again. */
-export function checkQuery(card: string, form: Fields): string {
-  const query = new URLSearchParams({ card });
-  for (const name of repeatedFields) {
-    const value = form.get(name)?.trim().slice(0, 255) ?? '';
-    if (value !== '') query.set(name, value);
-  }
-  return query.toString();
+function checkQuery(card: string, form: Fields): string {
+  return new URLSearchParams([['card', card], ...repeatedValues(form).map((pair) => [...pair])]).toString();
 }
 
 /** The hidden fields with which a redemption is tried again. */
 export function repeatedInputs(fields: Fields): readonly Markup[] {
-  return repeatedFields.flatMap((name) => {
-    const value = fields.get(name) ?? '';
-    return value === '' ? [] : [hidden(name, value)];
-  });
+  return repeatedValues(fields).map(([name, value]) => hidden(name, value));
 }
 
 const spinner: Markup = markup`<svg class="spin" viewBox="0 0 48 48" fill="none" stroke="currentColor" stroke-width="3.5" stroke-linecap="round" aria-hidden="true"><circle cx="24" cy="24" r="21" opacity=".25"/><path d="M24 3a21 21 0 0 1 21 21"/></svg>`;

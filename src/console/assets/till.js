@@ -64,7 +64,7 @@ function formatsOf(currency, decimals) {
 const storageName = 'largesse-till-pending';
 const pendingMax = 20;
 
-/** @typedef {{ key: string, check: string, amount: string, tail: string, member: string, isCancelled: boolean }} Pending */
+/** @typedef {{ key: string, check: string, amount: string, shown: string, tail: string, member: string, isCancelled: boolean }} Pending */
 
 /** @returns {Pending[]} */
 function readPending() {
@@ -95,7 +95,10 @@ function dropPending(key) {
   writePending(readPending().filter((pending) => pending.key !== key));
 }
 
-/** @typedef {'redeemed' | 'none' | 'old' | 'unknown'} Known */
+/**
+ * `none`: nothing was redeemed, `old`: it is no longer known, `other`: another page, such as the sign-in, is first.
+ * @typedef {'redeemed' | 'undone' | 'none' | 'old' | 'other' | 'unknown'} Known
+ */
 
 const timeoutMs = 8_000;
 
@@ -108,15 +111,29 @@ async function check({ check: path, isCancelled }) {
       ? await fetch(`${page}/cancel`, { method: 'POST', signal })
       : await fetch(path, { signal });
     if (response.status >= 500) return 'unknown';
-    // Signed out: the page continues there.
-    if (response.redirected && !response.url.includes('/till/')) return 'old';
     const text = await response.text();
-    const result = /data-result="(\w+)"/.exec(text)?.[1];
-    if (result === 'none') return 'none';
-    return result === undefined || result === 'old' ? 'old' : 'redeemed';
+    switch (/data-result="(\w+)"/.exec(text)?.[1]) {
+      case 'redeemed':
+        return 'redeemed';
+      case 'undone':
+      case 'cancelled':
+        return 'undone';
+      case 'none':
+        return 'none';
+      case 'old':
+        return 'old';
+      default:
+        return 'other';
+    }
   } catch {
     return 'unknown';
   }
+}
+
+/** The page that shows what is known. @param {Pending} pending @param {Known} known */
+function pathOf({ check: path }, known) {
+  const [result = ''] = path.split('?', 1);
+  return known === 'redeemed' || known === 'undone' ? result : path;
 }
 
 const delaysMs = [1_000, 1_000, 2_000, 3_000, 5_000, 10_000];
@@ -179,9 +196,7 @@ function showChecking(form, pending) {
       attempt += 1;
       return;
     }
-    if (known !== 'none') dropPending(state.key);
-    const [result = ''] = state.check.split('?', 1);
-    location.replace(known === 'redeemed' ? result : state.check);
+    location.replace(pathOf(state, known));
   };
   partOf(page, '[data-check]')?.addEventListener('click', () => {
     attempt = 0;
@@ -200,12 +215,30 @@ function showChecking(form, pending) {
   timer = setTimeout(() => void run(), delayOf(0));
 }
 
+/** What can be in a URL: nothing that could be a code. The server has the same rules. */
+const repeatedFields = {
+  amount: /^(?:\d{1,7}|\d{1,12}[.,]\d{1,4})$/,
+  choice: /^\d{1,12}(?:\.\d{1,4})?$/,
+  total: /^\d{1,12}(?:\.\d{1,4})?$/,
+  reference: /^[\w#/-]{1,7}$/,
+  currency: /^[A-Z]{3}$/,
+  tail: /^[0-9a-z]{4}$/,
+};
+
+/** @param {FormData} fields @param {string} name */
+function plainOf(fields, name) {
+  const value = fields.get(name);
+  return typeof value === 'string' ? value.slice(0, 40).replace(/[\s\p{Sc}]/gu, '') : '';
+}
+
 /** The query with which the server can offer to try again. @param {FormData} fields @param {string} action */
 function checkQuery(fields, action) {
   const card = new URL(action).pathname.split('/').at(-1) ?? '';
   const query = new URLSearchParams({ card });
-  for (const [name, value] of fields)
-    if (name !== 'key' && typeof value === 'string' && value.trim() !== '') query.set(name, value.trim());
+  for (const [name, form] of Object.entries(repeatedFields)) {
+    const value = plainOf(fields, name);
+    if (form.test(value)) query.set(name, value);
+  }
   return query.toString();
 }
 
@@ -215,17 +248,23 @@ function submitWithChecks(form, prepare) {
   let isNative = false;
   form.addEventListener('submit', (event) => {
     if (isNative) return;
-    event.preventDefault();
-    if (isSent) return;
-    isSent = true;
     const { submitter } = event;
     const hasChoice = submitter instanceof HTMLButtonElement && submitter.name !== '';
     if (!hasChoice) prepare();
     const fields = new FormData(form, hasChoice ? submitter : null);
+    // Not an amount, perhaps a scanned code: the server says so.
+    if (!fields.has('choice') && !repeatedFields.amount.test(plainOf(fields, 'amount'))) return;
+    event.preventDefault();
+    if (isSent) return;
+    isSent = true;
     const { key = '', check: checkPath = '', tail = '', member = '' } = form.dataset;
     const amount = String(fields.get('choice') ?? fields.get('amount') ?? '');
     const path = `${checkPath}?${checkQuery(fields, form.action)}`;
-    const pending = { key, check: path, amount, tail, member, isCancelled: false };
+    const { currency = '', decimals = '2' } = form.dataset;
+    const formats = formatsOf(currency, Number(decimals));
+    const minor = formats.parse(amount);
+    const shown = minor === null ? '' : formats.shown(minor);
+    const pending = { key, check: path, amount, shown, tail, member, isCancelled: false };
     void send(form, fields).then((response) => {
       if (!response || response.status >= 500) return showChecking(form, pending);
       if (response.redirected) return location.assign(response.url);
@@ -314,8 +353,20 @@ if (redeemForm instanceof HTMLFormElement) {
 
 /* A result: it is known now. */
 
-for (const shown of document.querySelectorAll('[data-result][data-key]'))
-  if (shown instanceof HTMLElement) dropPending(shown.dataset['key'] ?? '');
+for (const shown of document.querySelectorAll('[data-result][data-key]')) {
+  if (!(shown instanceof HTMLElement)) continue;
+  const { key = '', result = '' } = shown.dataset;
+  const pending = readPending().find((each) => each.key === key);
+  if (!pending) continue;
+  // It was cancelled, but another page was first, such as the sign-in.
+  if (pending.isCancelled && result === 'redeemed')
+    void check(pending).then((known) => {
+      if (known === 'unknown' || known === 'other') return;
+      dropPending(key);
+      location.reload();
+    });
+  else dropPending(key);
+}
 
 /* Scanners type a code and press Enter, wherever the focus is. */
 
@@ -361,27 +412,26 @@ if (nextForm instanceof HTMLFormElement) {
 /** @param {HTMLElement} section */
 function showPending(section) {
   const list = section.querySelector('ul');
-  const { member = '', checking = '', redeemed = '', not = '', old = '', show = '' } = section.dataset;
+  const { member = '', checking = '', redeemed = '', undone = '', not = '', old = '', show = '' } =
+    section.dataset;
   const own = readPending().filter((pending) => pending.member === member);
   if (!list || own.length === 0) return;
   section.hidden = false;
-  const texts = { redeemed, none: not, old, unknown: checking };
+  const texts = { redeemed, undone, none: not, old, other: checking, unknown: checking };
   for (const pending of own) {
-    const { amount, tail } = pending;
+    const { tail } = pending;
     const item = document.createElement('li');
     const text = document.createElement('span');
     const link = document.createElement('a');
-    const [result = ''] = pending.check.split('?', 1);
     link.className = 'button';
     link.textContent = show;
-    link.href = pending.check;
     item.append(text, link);
     list.append(item);
     /** @param {Known} known */
     const state = (known) => {
-      text.textContent = fill(texts[known], { amount, tail });
+      text.textContent = fill(texts[known], { amount: pending.shown, tail });
       item.dataset['state'] = known;
-      link.href = known === 'redeemed' ? result : pending.check;
+      link.href = pathOf(pending, known);
     };
     state('unknown');
     void resolvePending(pending, state);
@@ -393,7 +443,7 @@ async function resolvePending(pending, show) {
   for (let attempt = 0; ; attempt += 1) {
     const known = await check(pending);
     show(known);
-    if (known !== 'unknown') return;
+    if (known !== 'unknown' && known !== 'other') return;
     await wait(delayOf(attempt));
   }
 }
