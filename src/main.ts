@@ -28,6 +28,7 @@ import { readiness, watchPrimaries } from './readiness.ts';
 import { ensureDemonstrationStore } from './service/store.ts';
 import { assertDurable, checkClock, clockLog } from './start-checks.ts';
 import { StartError } from './start-error.ts';
+import type { CardKey } from './storage/card.ts';
 import { findDemonstrationStore, hasRealStores } from './storage/store.ts';
 import { hasRealTokens } from './storage/token.ts';
 
@@ -188,7 +189,7 @@ function consoleServicesOf(
     storage,
     passwords: passwordsOf(ctx.random),
     origin: { url: publicUrl, basePath },
-    lookups: { perHour: lookupFailuresPerHour, recordRetired: retiredUses.note },
+    lookups: { perHour: lookupFailuresPerHour, recordRetired: (use: CardKey) => retiredUses.note(use) },
   };
 }
 

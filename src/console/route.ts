@@ -21,7 +21,7 @@ export type ConsoleServices = {
 };
 
 /** The limit on failed searches of members of staff, and where uses of replaced codes are collected. */
-export type StaffLookups = {
+type StaffLookups = {
   /** Failed searches per hour, if the store has no limit of its own. */
   readonly perHour: number;
   readonly recordRetired: (use: CardKey) => void;

@@ -13,8 +13,9 @@ import { markup, type Markup } from '../markup.ts';
 import { redeem } from '../service/redemption.ts';
 import { findCardById, recordUnknownCard } from '../service/staff-lookup.ts';
 import { hidden } from './form.ts';
-import { amountText, amountValue, dayText, figure, parseTypedAmount } from './format.ts';
+import { amountText, amountValue, dayText, figure, moneyParts, parseTypedAmount } from './format.ts';
 import { findResult, keyInput, keyOf, runOnce } from './once.ts';
+import type { PageFrame } from './page.ts';
 import { textOf } from './request.ts';
 import {
   seeOther,
@@ -69,7 +70,7 @@ function cardPage(services: ConsoleServices, request: StaffRequest, form: CardFo
   }
   const right = total
     ? offerOf(services, request, { card, total })
-    : amountForm(request, { card, typed: form.typed });
+    : amountForm(services.frame, request, { card, typed: form.typed });
   const { ctx, frame } = services;
   const { member } = request.signedIn;
   const { currency } = card.balance;
@@ -160,6 +161,7 @@ function roundAmounts(available: Money): readonly Money[] {
 const digits = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '00', '0'] as const;
 
 function amountForm(
+  { basePath }: PageFrame,
   { language }: StaffRequest,
   { card, typed }: { readonly card: Card; readonly typed: Typed },
 ): Markup {
@@ -177,14 +179,24 @@ function amountForm(
   const hint = fillPlain(text.hint, { amount: amountText(available, language) });
   const zero = amountValue({ minor: 0n, currency: available.currency }, language);
   return markup`<div class="amount"><label class="soft" for="amount">${text.amount}</label>
-<input class="typed" id="amount" name="amount" inputmode="decimal" maxlength="100" autocomplete="off" enterkeyhint="done" placeholder="${zero}" value="${typed.amount}" required autofocus aria-describedby="amount-note${amountError === undefined ? '' : ' amount-error'}"${amountError === undefined ? undefined : markup` aria-invalid="true"`}>
+<div class="entry">${symbolOf(available, language, 'before')}<input class="typed" id="amount" name="amount" size="6" inputmode="decimal" maxlength="100" autocomplete="off" enterkeyhint="done" placeholder="${zero}" value="${typed.amount}" required autofocus aria-describedby="amount-note${amountError === undefined ? '' : ' amount-error'}"${amountError === undefined ? undefined : markup` aria-invalid="true"`}>${symbolOf(available, language, 'after')}</div>
 <p class="soft" id="amount-note" aria-live="polite">${hint}</p>
 ${amountError === undefined ? undefined : markup`<p class="error" id="amount-error" role="alert">${amountError}</p>`}</div>
 <div class="quick" role="group" aria-label="${text.quick}">${quick}</div>
 <div class="pad" role="group" aria-label="${text.keypad}" hidden>${keys}<button type="button" data-digit="delete" aria-label="${text.deleteDigit}">⌫</button></div>
 <div class="receiptline"><label for="reference">${text.reference}</label><input class="field" id="reference" name="reference" maxlength="255" autocomplete="off" value="${typed.reference}"${referenceError === undefined ? undefined : markup` aria-invalid="true" aria-describedby="reference-error"`}>
 ${referenceError === undefined ? undefined : markup`<p class="error" id="reference-error" role="alert">${referenceError}</p>`}</div>
+<p class="only-narrow narrow-links"><a class="button quiet" href="${basePath}/till">${text.otherCard}</a></p>
 <button class="button first big" id="redeem-button">${text.redeem}</button>`;
+}
+
+/** The currency of an amount, if the language puts it before or after the number. */
+function symbolOf(money: Money, language: Language, place: 'before' | 'after'): Markup | undefined {
+  const parts = moneyParts(money, language);
+  const index = parts.findIndex(({ type }) => type === 'currency');
+  const isBefore = index < parts.findIndex(({ type }) => type === 'integer');
+  if (isBefore !== (place === 'before')) return undefined;
+  return markup`<small aria-hidden="true">${parts[index]?.value ?? ''}</small>`;
 }
 
 /** States what happens if the card has less than the amount. */

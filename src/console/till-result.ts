@@ -44,10 +44,7 @@ export type Redeemed = {
 export type TillResult = Redeemed | { readonly state: 'cancelled' };
 
 /** @param isOther whether the form was submitted again with another amount. */
-export function redeemedPath(
-  key: string,
-  { isOther = false }: { readonly isOther?: boolean } = {},
-): string {
+export function redeemedPath(key: string, { isOther = false }: { readonly isOther?: boolean } = {}): string {
   return `/till/redeemed/${key}${isOther ? '?differs' : ''}`;
 }
 
@@ -163,7 +160,7 @@ async function undoOnce(
   const { store, member, session } = request.signedIn;
   const transferId = publicIdIn(services, String(result.entry)) ?? 0;
   try {
-    await runOnce(services, request, undoKeyOf(key), function* undo() {
+    await runOnce(services, request, undoKeyOf(key), function* run() {
       const { tillId } = session;
       const { transfer } = yield* undoRedemption(ctx, { store, member, tillId, transferId });
       return { state: 'undone', entry: ctx.keys.publicIds.of(transfer.id) };

@@ -161,8 +161,7 @@ export const tillScanRoutes: readonly StaffRoute[] = [
     method: 'GET',
     path: '/till/email',
     access: 'findCard',
-    handle: (services, request) =>
-      Promise.resolve(emailPage(services, request, { status: 200, email: '' })),
+    handle: (services, request) => Promise.resolve(emailPage(services, request, { status: 200, email: '' })),
   },
   { method: 'POST', path: '/till/email', access: 'findCard', handle: findByEmail },
 ];

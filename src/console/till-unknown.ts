@@ -49,7 +49,11 @@ const spinner: Markup = markup`<svg class="spin" viewBox="0 0 48 48" fill="none"
 
 function statement(
   text: TillTexts,
-  { amount, tail, since }: { readonly amount: MarkupPart; readonly tail: MarkupPart; readonly since: MarkupPart },
+  {
+    amount,
+    tail,
+    since,
+  }: { readonly amount: MarkupPart; readonly tail: MarkupPart; readonly since: MarkupPart },
 ): Markup {
   return markup`<div class="paid wait" role="status">${spinner}<div>${amount}</div>
 <p><strong>${text.unknown}</strong><br><span data-now>${text.checking}</span></p><p>${since}${fill(text.sameRequest, { tail })}</p></div>`;

@@ -4,7 +4,7 @@
  */
 
 import type { Context } from '../context.ts';
-import { isDisabled, isExpired, type Card } from '../domain/card.ts';
+import type { Card } from '../domain/card.ts';
 import type { EmailAddress } from '../domain/email-address.ts';
 import { Fault } from '../domain/fault.ts';
 import type { Secret } from '../domain/secret.ts';
@@ -122,9 +122,4 @@ export function* findCardById(
   const refilledAt = (yield* findRefilledAt(caller)) ?? 0;
   if (failuresLeft(refilledAt, { now, perHour }) < 1) throw tooManyLookups(refilledAt, { now, perHour });
   return yield* findCardState({ storeId: searcher.store.id, cardId }, ctx.clock.earliest());
-}
-
-/** Whether the card can be spent today. */
-export function isUsable(ctx: Context, store: Store, card: Card): boolean {
-  return !isDisabled(card) && !isExpired(card, today(ctx, store));
 }

@@ -211,18 +211,22 @@ async function openThroughGateway(
   return { window, page: window.page };
 }
 
-/** Camera frames, which show a QR code. The scanner of the browser may be missing, and the packaged one then reads it. */
-test('the camera reads the code of a card', async () => {
+test('the camera reads the code of a card in a browser without a detector', async () => {
   const card = await issue({ initial_value: '47.00' });
   const folder = makeScratchFolder('camera-');
   const video = `${folder}/qr.y4m`;
   writeFileSync(video, framesOf(card.code));
   await using camera = await launchWithCamera(video);
   await using window = await camera.window(service, { viewport: phone, as: cashier });
+  await window.page.evaluateOnNewDocument(() => Reflect.deleteProperty(globalThis, 'BarcodeDetector'));
   assert.equal(await window.open('/till'), 200);
+  const packaged = (): number =>
+    window.requests().filter((each) => /barcode-detector|zxing/.test(each.url())).length;
+  assert.equal(packaged(), 0, 'it is loaded when the camera is used');
   await window.page.tap('#scan button');
   await goTo(window.page, '/till/card/');
   assert.match(await textOf(window.page), /\$47\.00/);
+  assert.equal(packaged(), 3);
   rmSync(folder, { recursive: true });
 });
 
@@ -348,7 +352,8 @@ test('a service that is killed between the tap and the response has redeemed onc
       const browser = await join(own, 'cashier');
       const { window, page } = await openThroughGateway(gateway, { as: browser });
       await using _closing = window;
-      gateway.lose = ({ method, url = '' }) => (method === 'POST' && url.startsWith('/till/card/') ? moment : 'none');
+      gateway.lose = ({ method, url = '' }) =>
+        method === 'POST' && url.startsWith('/till/card/') ? moment : 'none';
       gateway.lost = () => first.kill('SIGKILL');
       await enter(page, card.code, '2000');
       await page.tap('#redeem-button');

@@ -63,10 +63,7 @@ const args = [
 
 const startTimeoutMs = 60_000;
 
-async function launch(
-  { path, environment }: ChromiumProgram,
-  more: readonly string[],
-): Promise<Chromium> {
+async function launch({ path, environment }: ChromiumProgram, more: readonly string[]): Promise<Chromium> {
   const { default: puppeteer } = await import('puppeteer-core');
   const folder = makeScratchFolder('chromium-');
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });

@@ -18,7 +18,10 @@ export async function openStoreWithStaff(
 
 /** The path of a new link to join. */
 export async function invite(
-  service: Pick<TestService, 'environment'>, email: string, role: Role): Promise<string> {
+  service: Pick<TestService, 'environment'>,
+  email: string,
+  role: Role,
+): Promise<string> {
   const args = ['staff', 'invite', email, '--role', role, '--json'] as const;
   const { code, output, errors } = await command(service.environment, ...args);
   assert.equal(code, 0, errors);

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
 /** What happens to a request: it is lost before or after the service has handled it, or neither. */
-export type Loss = 'before' | 'after' | 'none';
+type Loss = 'before' | 'after' | 'none';
 
 export type LosingGateway = AsyncDisposable & {
   readonly url: string;

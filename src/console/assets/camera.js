@@ -14,9 +14,9 @@ async function openDetector({ detector = '', reader = '' }) {
   const supported = (await own?.getSupportedFormats().catch(() => [])) ?? [];
   if (own && supported.includes('qr_code'))
     return new own({ formats: formats.filter((format) => supported.includes(format)) });
-  const { BarcodeDetector, prepareZXingModule } = /** @type {Packaged} */ (await import(detector));
-  prepareZXingModule({ overrides: { locateFile: () => reader } });
-  return new BarcodeDetector({ formats });
+  const packaged = /** @type {Packaged} */ (await import(detector));
+  packaged.prepareZXingModule({ overrides: { locateFile: () => reader } });
+  return new packaged.BarcodeDetector({ formats });
 }
 
 /** @param {unknown} error @param {DOMStringMap} texts */

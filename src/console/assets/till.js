@@ -16,7 +16,7 @@ function partOf(parent, selector) {
 
 /** @param {string} text @param {Readonly<Record<string, string>>} values */
 function fill(text, values) {
-  return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? '');
+  return text.replace(/\{(\w+)\}/g, (_, /** @type {string} */ name) => values[name] ?? '');
 }
 
 const { lang: language } = document.documentElement;
@@ -258,7 +258,7 @@ function submitWithChecks(form, prepare) {
     if (isSent) return;
     isSent = true;
     const { key = '', check: checkPath = '', tail = '', member = '' } = form.dataset;
-    const amount = String(fields.get('choice') ?? fields.get('amount') ?? '');
+    const amount = plainOf(fields, fields.has('choice') ? 'choice' : 'amount');
     const path = `${checkPath}?${checkQuery(fields, form.action)}`;
     const { currency = '', decimals = '2' } = form.dataset;
     const formats = formatsOf(currency, Number(decimals));
@@ -412,8 +412,15 @@ if (nextForm instanceof HTMLFormElement) {
 /** @param {HTMLElement} section */
 function showPending(section) {
   const list = section.querySelector('ul');
-  const { member = '', checking = '', redeemed = '', undone = '', not = '', old = '', show = '' } =
-    section.dataset;
+  const {
+    member = '',
+    checking = '',
+    redeemed = '',
+    undone = '',
+    not = '',
+    old = '',
+    show = '',
+  } = section.dataset;
   const own = readPending().filter((pending) => pending.member === member);
   if (!list || own.length === 0) return;
   section.hidden = false;
