@@ -41,7 +41,7 @@ type Handler<Request> = (services: ConsoleServices, request: Request) => Promise
 /** A request of a member of staff. */
 export type StaffRequest = ConsoleRequest & { readonly signedIn: SignedIn };
 
-/** What a page without a result knows of its request. Nobody may be signed in. */
+/** What a page without a result knows of its request, which can be without a session. */
 export type UnknownRequest = Pick<ConsoleRequest, 'language' | 'requestId' | 'params' | 'form'>;
 
 /** A page for a change whose result is unknown, and the path where the browser finds it out after some seconds. */

@@ -364,7 +364,7 @@ test('failed searches use up the budget of the person, and then the right code i
   const statuses: number[] = [];
   const misses = [
     () => one.post('/till/find', { code: 'zzzz zzzz zzzz zzzz' }),
-    () => one.post('/till/email', { email: 'nobody@example.com' }),
+    () => one.post('/till/email', { email: 'unknown@example.com' }),
     () => one.get(`/till/card/${2 ** 52 + 4711}`),
     () => one.post(`/till/card/${2 ** 52 + 4711}`),
     () => one.post('/till/find', { code: 'oooo oooo oooo oooo' }),
