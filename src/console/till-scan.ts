@@ -5,7 +5,7 @@ import { parseTypedCode } from '../domain/code.ts';
 import { parseEmail } from '../domain/email-address.ts';
 import { isPermitted } from '../domain/staff.ts';
 import { markup, type Markup } from '../markup.ts';
-import { findCardByCode, findCardsByEmail, type Searched } from '../service/staff-lookup.ts';
+import { findCardByCode, findCardsByEmail, type SearchOutcome } from '../service/staff-lookup.ts';
 import { field } from './form.ts';
 import { amountText } from './format.ts';
 import { textOf } from './request.ts';
@@ -50,7 +50,7 @@ ${error === undefined ? undefined : markup`<p class="error" id="code-error" role
 
 /** The sentence for a search that found nothing. */
 function missText(
-  searched: Exclude<Searched<unknown>, { readonly kind: 'found' }>,
+  searched: Exclude<SearchOutcome<unknown>, { readonly kind: 'found' }>,
   request: StaffRequest,
   missed: string,
 ): { readonly status: 404 | 429; readonly error: string } {

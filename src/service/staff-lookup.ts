@@ -36,7 +36,7 @@ function budgetOf(ctx: Context, { store, member, perHour }: Searcher) {
 }
 
 /** What a search returned; `throttled`: it did not run, because the budget is exhausted. */
-export type Searched<Result> =
+export type SearchOutcome<Result> =
   | { readonly kind: 'found'; readonly result: Result }
   | { readonly kind: 'missed' }
   | { readonly kind: 'throttled'; readonly fault: Fault };
@@ -49,7 +49,7 @@ function* searchWithinBudget<Result>(
   ctx: Context,
   searcher: Searcher,
   search: () => Script<Result | undefined>,
-): Script<Searched<Result>> {
+): Script<SearchOutcome<Result>> {
   const { caller, now, perHour } = budgetOf(ctx, searcher);
   const shareMs = Math.floor(lookupPeriodMs / perHour);
   const periods = { periodMs: lookupPeriodMs, aheadMaxMs: 2 * lookupPeriodMs };
@@ -76,7 +76,7 @@ export function* findCardByCode(
     codes,
     recordRetired,
   }: { readonly codes: readonly Secret[]; readonly recordRetired: (cardId: number) => void },
-): Script<Searched<Card>> {
+): Script<SearchOutcome<Card>> {
   const { store, member } = searcher;
   const usableOnly = !isPermitted(member.role, 'readCards');
   return yield* searchWithinBudget(ctx, searcher, function* search() {
@@ -94,7 +94,7 @@ export function* findCardsByEmail(
   ctx: Context,
   searcher: Searcher,
   { address, limit }: { readonly address: EmailAddress; readonly limit: number },
-): Script<Searched<readonly Card[]>> {
+): Script<SearchOutcome<readonly Card[]>> {
   const { store } = searcher;
   return yield* searchWithinBudget(ctx, searcher, function* search() {
     const day = today(ctx, store);
