@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { Role } from '../../src/domain/staff.ts';
 import { openBrowser, type Browser } from './browser.ts';
 import { command } from './served.ts';
-import { startService, type TestService } from './service.ts';
+import { startService, type TestResponse, type TestService } from './service.ts';
 
 export const consoleDomain = 'flowers.example';
 export const staffPassword = 'correct horse battery';
@@ -38,4 +38,38 @@ export async function join(
   const response = await browser.post(path, { password: staffPassword });
   assert.equal(response.status, 303, response.text);
   return browser;
+}
+
+/** The forms of a page that are posted: the path, and the hidden fields. */
+function formsOf(text: string): readonly { readonly action: string; readonly fields: Map<string, string> }[] {
+  return Array.from(
+    text.matchAll(/<form\b[^>]*method="post"[^>]*action="([^"]*)"[^>]*>(.*?)<\/form>/gs),
+    ([, action = '', content = '']) => ({
+      action,
+      fields: new Map(
+        Array.from(
+          content.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g),
+          ([, name = '', value = '']) => [name, value.replaceAll('&amp;', '&').replaceAll('&quot;', '"')],
+        ),
+      ),
+    }),
+  );
+}
+
+/**
+ * Requests a page, fills in its form with the action, and submits it.
+ * @returns the response, which is usually a redirect.
+ */
+export async function submitForm(
+  browser: Browser,
+  path: string,
+  {
+    action = path,
+    fields = {},
+  }: { readonly action?: string; readonly fields?: Readonly<Record<string, string>> },
+): Promise<TestResponse> {
+  const page = await browser.get(path);
+  const form = formsOf(page.text).find((each) => each.action === action);
+  assert.ok(form, `${path} (status ${page.status}) has no form with the action ${action}`);
+  return await browser.post(action, { ...Object.fromEntries(form.fields), ...fields });
 }
