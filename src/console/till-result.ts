@@ -82,11 +82,7 @@ async function redeemedPage(
   const amount = moneyOf(result.amount);
   const isUndone = reversed >= amount.minor;
   const tail = tailOf(result.tail);
-  if (isUndone) {
-    const body = markup`<div class="paid" role="status" data-key="${key}" data-result="undone">${back}<div>${figure(amount, language)}</div><p><strong>${fill(text.undone, { tail })}</strong><br>${text.undoneNote}</p></div>${nextForm(services)}
-${nextCard(services, request)}`;
-    return { status: 200, body: framed(services, request, { title: text.undoneTitle, body }) };
-  }
+  if (isUndone) return undoneShown(services, request, { amount: figure(amount, language), tail, key });
   const left = amountText(moneyOf(result.available), language);
   const leftText =
     result.name === null
@@ -108,6 +104,18 @@ ${nextCard(services, request)}`;
     status: error === undefined ? 200 : 422,
     body: framed(services, request, { title: text.redeemedTitle, body }),
   };
+}
+
+/** @param page the amount and the card, and the key of the redemption if it is known. */
+export function undoneShown(
+  services: ConsoleServices,
+  request: StaffRequest,
+  { amount, tail, key = '' }: { readonly amount: Markup; readonly tail: Markup; readonly key?: string },
+): ConsoleResponse {
+  const text = tillTexts(request);
+  const body = markup`<div class="paid" role="status" data-key="${key}" data-result="undone">${back}<div>${amount}</div><p><strong>${fill(text.undone, { tail })}</strong><br>${text.undoneNote}</p></div>${nextForm(services)}
+${nextCard(services, request)}`;
+  return { status: 200, body: framed(services, request, { title: text.undoneTitle, body }) };
 }
 
 function cancelledPage(services: ConsoleServices, request: StaffRequest, key: string): ConsoleResponse {
@@ -174,7 +182,7 @@ async function undoOnce(
   }
 }
 
-function undoError(request: StaffRequest, { code }: Fault): string | undefined {
+export function undoError(request: StaffRequest, { code }: Fault): string | undefined {
   const text = tillTexts(request);
   switch (code) {
     case 'reversal-exceeds-transaction':

@@ -284,6 +284,24 @@ test('the result of a person is not found by another one', async () => {
   assert.equal(await card.balance(), '27.00');
 });
 
+test('a manager undoes the redemption of another person by its entry', async () => {
+  const card = await issue({ initial_value: '47' });
+  const path = locationOf(await redeem(cashier, await findCard(cashier, card.code), { amount: '20' }));
+  const entry = /\/till\/receipts\/(\d+)/.exec((await cashier.get(path)).text)?.[1] ?? '';
+  assert.equal((await cashier.get(`/till/undo/${entry}`)).status, 403);
+  const page = await manager.get(`/till/undo/${entry}`);
+  assert.match(plainText(page), /20\.00 redeemed from/);
+  const key = /name="key" value="([\w-]{22})"/.exec(page.text)?.[1] ?? '';
+  const done = await Promise.all(
+    [1, 2].map(async () => locationOf(await manager.post(`/till/undo/${entry}`, { key }))),
+  );
+  assert.deepEqual(new Set(done), new Set([`/till/undo/${entry}`]));
+  assert.match(plainText(await manager.get(`/till/undo/${entry}`)), /back on/);
+  assert.match(plainText(await cashier.get(path)), /back on/);
+  assert.deepEqual(await card.entries(), ['issue', 'debit', 'reversal']);
+  assert.equal((await manager.get(`/till/undo/${card.id}`)).status, 404);
+});
+
 test('a cancelled key redeems nothing, however late its request arrives', async () => {
   const card = await issue({ initial_value: '47' });
   const found = await findCard(cashier, card.code);
