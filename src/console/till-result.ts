@@ -93,12 +93,12 @@ async function redeemedPage(
       ? undefined
       : markup`<p class="rest"><strong>${fillPlain(text.restToPay, { amount: amountText(moneyOf(String(BigInt(result.total) - amount.minor)), language) })}</strong></p>`;
   const mayUndo = reversed === 0n && (isUndoable(ctx, result.at) || isPermitted(member.role, 'changeCards'));
-  const undo = mayUndo
+  const undoForm = mayUndo
     ? markup`<form method="post" action="${frame.basePath}/till/redeemed/${key}/undo"><button class="button bad">${text.undo}</button></form>`
     : undefined;
   const differs = query.has('differs') ? alert(text.differs) : undefined;
   const body = markup`${error === undefined ? differs : alert(error)}<div class="paid" role="status" data-key="${key}" data-result="redeemed">${tick}<div>${figure(amount, language)}</div><p><strong>${fill(text.redeemedFrom, { tail })}</strong><br>${leftText}</p>${rest}</div>
-<div class="quick two-up"><a class="button" href="${frame.basePath}/till/receipts/${result.entry}">${text.receipt}</a>${undo}</div>${nextForm(services)}
+<div class="quick two-up"><a class="button" href="${frame.basePath}/till/receipts/${result.entry}">${text.receipt}</a>${undoForm}</div>${nextForm(services)}
 ${nextCard(services, request)}`;
   return {
     status: error === undefined ? 200 : 422,

@@ -6,7 +6,7 @@
 import type { Context } from '../context.ts';
 import type { Card } from '../domain/card.ts';
 import type { EmailAddress } from '../domain/email-address.ts';
-import { Fault } from '../domain/fault.ts';
+import type { Fault } from '../domain/fault.ts';
 import type { Secret } from '../domain/secret.ts';
 import { actorOf, isPermitted, type StaffMember } from '../domain/staff.ts';
 import type { Store } from '../domain/store.ts';

@@ -155,6 +155,8 @@ const paths: Readonly<Record<string, Path>> = {
     resultOf(shop, visitor, `/cards/${shop.cards.used}/redeem`, { fields: { amount: '1.00' } }),
   '/till/card/:id': amountPath,
   '/till/redeemed/:key': redeemedAtTill,
+  '/till/undo/:entry': async (shop, visitor) =>
+    (await receiptPath(shop, visitor)).replace('/receipts/', '/undo/'),
   '/till/receipts/:entry': receiptPath,
   '/till/receipts/:id': receiptPath,
 };
