@@ -18,7 +18,7 @@ import { freeSpaceOf } from './disk.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer } from './http/server.ts';
 import type { EmailServices } from './http/services.ts';
-import { retiredCodeUses } from './http/retired-codes.ts';
+import { retiredCodeUses, type RetiredCodeUses } from './http/retired-codes.ts';
 import { tokenUses } from './http/token-last-used.ts';
 import { isExposed } from './key-file.ts';
 import { homePathOf } from './console/home.ts';
@@ -32,6 +32,7 @@ import { ensureDemonstrationStore } from './service/store.ts';
 import { assertDurable, checkClock, clockLog } from './start-checks.ts';
 import { StartError } from './start-error.ts';
 import { startMessage } from './start-message.ts';
+import type { CardKey } from './storage/card.ts';
 import { findDemonstrationStore, hasRealStores } from './storage/store.ts';
 import { hasRealTokens } from './storage/token.ts';
 
@@ -105,7 +106,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
     const retiredUses = retiredCodeUses();
     const mayUseLoopback = loopbackRule(developmentMode, database.storage);
     const email = setUpEmail(config, logger);
-    const pages = config.hasConsole ? consoleServicesOf(config, { database, email, developmentMode }) : null;
+    const pages = config.hasConsole ? consoleServicesOf(config, { database, email, developmentMode, retiredUses }) : null;
     const app = createServer({
       operations,
       async loadDocumentation() {
@@ -206,11 +207,12 @@ type ConsoleParts = {
   readonly database: Database;
   readonly email: EmailServices;
   readonly developmentMode: boolean;
+  readonly retiredUses: RetiredCodeUses;
 };
 
 function consoleServicesOf(
   { publicUrl, basePath, lookupFailuresPerHour }: Config,
-  { database: { ctx, storage }, email, developmentMode }: ConsoleParts,
+  { database: { ctx, storage }, email, developmentMode, retiredUses }: ConsoleParts,
 ): Parameters<typeof addConsole>[1] {
   return {
     ctx,
@@ -222,7 +224,7 @@ function consoleServicesOf(
     hasKeptEmails: email.kept !== null,
     canSend: email.transportKind !== 'none',
     customerLanguage: languageOf,
-    lookupFailuresPerHour,
+    lookups: { perHour: lookupFailuresPerHour, recordRetired: (use: CardKey) => retiredUses.note(use) },
   };
 }
 

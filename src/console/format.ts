@@ -47,10 +47,14 @@ export function amountText(money: Money, language: Language): string {
   return formatterOf(money, language).format(formatMoney(money) as `${number}`);
 }
 
+/** The parts of an amount in the language: its currency, digits and separators. */
+export function moneyParts(money: Money, language: string): readonly Intl.NumberFormatPart[] {
+  return formatterOf(money, language).formatToParts(formatMoney(money) as `${number}`);
+}
+
 /** An amount as the largest figure of a page: its currency is small and where the language puts it. */
 export function figure(money: Money, language: string): Markup {
-  const parts = formatterOf(money, language).formatToParts(formatMoney(money) as `${number}`);
-  const shown = parts
+  const shown = moneyParts(money, language)
     .filter(({ type, value }) => type !== 'literal' || value.trim() !== '')
     .map(({ type, value }) => (type === 'currency' ? markup`<small>${value}</small>` : value));
   return markup`<span class="figure">${shown}</span>`;
@@ -78,8 +82,7 @@ export function parseTypedAmount(
 
 /** An amount as the value of a field, with the decimal separator of the language. */
 export function amountValue(money: Money, language: Language): string {
-  const parts = formatterOf(money, language).formatToParts(formatMoney(money) as `${number}`);
-  return parts
+  return moneyParts(money, language)
     .filter(({ type }) => ['integer', 'decimal', 'fraction'].includes(type))
     .map(({ value }) => value)
     .join('');

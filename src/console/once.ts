@@ -4,12 +4,14 @@
  */
 
 import type { Context } from '../context.ts';
+import { Fault } from '../domain/fault.ts';
 import {
   AlreadyProcessed,
   confirmStored,
   findStoredResponse,
   withIdempotencyKey,
 } from '../service/idempotency.ts';
+import type { HttpResponse } from '../service/http-response.ts';
 import type { Script } from '../storage/sql.ts';
 import { hidden } from './form.ts';
 import type { Markup } from '../markup.ts';
@@ -65,10 +67,21 @@ export async function runOnce<Result extends Json>(
     );
     return { result: JSON.parse(response.body) as Result, isRepeated: false };
   } catch (error) {
-    if (!(error instanceof AlreadyProcessed)) throw error;
+    const response = await storedFor(error, () => storage.read(() => findStoredResponse(ctx, use.owner)));
+    if (!response) throw error;
     await storage.write(() => confirmStored(ctx, use));
-    return { result: JSON.parse(error.response.body) as Result, isRepeated: true };
+    return { result: JSON.parse(response.body) as Result, isRepeated: true };
   }
+}
+
+/** The stored response of a key, for which a submission failed. */
+async function storedFor(
+  error: unknown,
+  find: () => Promise<HttpResponse | undefined>,
+): Promise<HttpResponse | undefined> {
+  if (error instanceof AlreadyProcessed) return error.response;
+  // A submission at the same time can have made the change for which this one was rejected.
+  return error instanceof Fault ? await find() : undefined;
 }
 
 /** The result of an earlier submission with the key; undefined: there was none in the last 24 hours. */

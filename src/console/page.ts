@@ -209,15 +209,21 @@ export function tillPage(
   request: Pick<StaffRequest, 'language' | 'signedIn'>,
   {
     lock,
+    isWide = false,
     ...page
-  }: Document & { /** Ends the work of the person, such as the form of "Lock". */ readonly lock: MarkupPart },
+  }: Document & {
+    /** Ends the work of the person, such as the form of "Lock". */
+    readonly lock: MarkupPart;
+    /** Whether a tablet shows two columns. */
+    readonly isWide?: boolean;
+  },
 ): Markup {
   const { store, member } = request.signedIn;
   const { basePath } = services.frame;
   return documentOf(services, request, {
     ...page,
     title: `${page.title} · ${store.name}`,
-    body: markup`<main class="till" id="content">
+    body: markup`<main class="till${isWide ? ' wide' : ''}" id="content">
 <h1 class="sr">${page.title}</h1>
 <div class="row apart"><a class="mark" href="${basePath}/till">${mark}${texts[request.language].pages.till}</a><span class="small soft">${member.name} · ${lock}</span></div>
 ${demonstrationNotice(services, request)}${page.body}

@@ -5,6 +5,7 @@ import type { Permission } from '../domain/staff.ts';
 import type { Markup } from '../markup.ts';
 import type { Passwords } from '../service/password.ts';
 import type { SignedIn } from '../service/staff-session.ts';
+import type { CardKey } from '../storage/card.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { PageFrame } from './page.ts';
 import type { ConsoleOrigin, ConsoleRequest } from './request.ts';
@@ -26,8 +27,7 @@ export type ConsoleServices = {
   readonly hasKeptEmails: boolean;
   /** The language of what customers read, by the locale of the store's emails. */
   readonly customerLanguage: (locale: string) => CustomerLanguage;
-  /** How many lookups by code of a member of staff can fail per hour, unless the store has another limit. */
-  readonly lookupFailuresPerHour: number;
+  readonly lookups: StaffLookups;
 };
 
 /** A language of emails, with the texts that a printed card has as well. */
@@ -38,6 +38,13 @@ type CustomerLanguage = {
   readonly texts: Readonly<
     Record<'cardTitle' | 'codeHint' | 'expiryLabel' | 'senderLabel' | 'recipientLabel' | 'qrAlt', string>
   >;
+};
+
+/** The limit on failed searches of members of staff, and where uses of replaced codes are collected. */
+type StaffLookups = {
+  /** Failed searches per hour, if the store has no limit of its own. */
+  readonly perHour: number;
+  readonly recordRetired: (use: CardKey) => void;
 };
 
 export type ConsoleResponse =
@@ -62,7 +69,23 @@ type Handler<Request> = (services: ConsoleServices, request: Request) => Promise
 /** A request of a member of staff. */
 export type StaffRequest = ConsoleRequest & { readonly signedIn: SignedIn };
 
-type Endpoint = { readonly method: 'GET' | 'POST'; readonly path: string };
+/** What a page without a result knows of its request, which can be without a session. */
+export type UnknownRequest = Pick<ConsoleRequest, 'language' | 'requestId' | 'params' | 'form'>;
+
+/** A page for a change whose result is unknown, and the path where the browser finds it out after some seconds. */
+export type UnknownPage = {
+  readonly body: Markup;
+  readonly refresh: { readonly path: string; readonly seconds: number };
+};
+
+type Endpoint = {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  /** Whether the page compiles WebAssembly, which reads codes from the camera. */
+  readonly usesWebAssembly?: boolean;
+  /** The page after an error of the service, if it is not known whether the change was made; undefined: as for any error. */
+  readonly unknownPage?: (services: ConsoleServices, request: UnknownRequest) => UnknownPage | undefined;
+};
 
 /** A route that needs no session. */
 export type OpenRoute = Endpoint & { readonly access: 'anyone'; readonly handle: Handler<ConsoleRequest> };

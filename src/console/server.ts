@@ -14,12 +14,22 @@ import { loadAssets } from './assets.ts';
 import { consoleRoutes } from './routes.ts';
 import { errorPage, forbiddenPage } from './error-page.ts';
 import { assertHost, assertSameOrigin, type ConsoleRequest } from './request.ts';
-import { seeOther, type ConsoleResponse, type ConsoleRoute, type ConsoleServices } from './route.ts';
+import {
+  seeOther,
+  type ConsoleResponse,
+  type ConsoleRoute,
+  type ConsoleServices,
+  type UnknownPage,
+} from './route.ts';
 import { languageOf } from './texts.ts';
 import { visitorOf } from './visitor.ts';
 
-const policy =
-  "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+function policyOf(scripts: string): string {
+  return `default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; script-src ${scripts}; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
+}
+
+const policy = policyOf("'self'");
+const policyWithWebAssembly = policyOf("'self' 'wasm-unsafe-eval'");
 
 const pageHeaders = {
   'content-security-policy': policy,
@@ -59,8 +69,14 @@ export function addConsole(app: FastifyInstance, services: Omit<ConsoleServices,
         if (route.method !== 'GET') assertSameOrigin(request.headers, all.origin);
         done();
       },
-      handler: async (request, reply) => send(reply, await handle(all, route, request), all),
-      errorHandler: (error, request, reply) => void sendErrorPage(reply, request, { error, services: all }),
+      handler: async (request, reply) => {
+        const response = await handle(all, route, request);
+        if (route.usesWebAssembly === true)
+          return send(reply, response, all, { 'content-security-policy': policyWithWebAssembly });
+        return send(reply, response, all);
+      },
+      errorHandler: (error, request, reply) =>
+        void sendErrorPage(reply, request, { error, services: all, route }),
     });
   }
 }
@@ -145,8 +161,9 @@ function send(
   reply: FastifyReply,
   response: ConsoleResponse,
   { origin }: Pick<ConsoleServices, 'origin'>,
+  headers: Readonly<Record<string, string>> = {},
 ): FastifyReply {
-  reply.headers(pageHeaders).code(response.status);
+  reply.headers({ ...pageHeaders, ...headers }).code(response.status);
   if (response.cookies) reply.header('set-cookie', [...response.cookies]);
   if (response.status === 303) return reply.header('location', `${origin.basePath}${response.path}`).send();
   if ('json' in response) return reply.type('application/json').send(JSON.stringify(response.json));
@@ -162,12 +179,41 @@ function send(
 function sendErrorPage(
   reply: FastifyReply,
   request: FastifyRequest,
-  { error, services }: { readonly error: unknown; readonly services: ConsoleServices },
+  {
+    error,
+    services,
+    route,
+  }: { readonly error: unknown; readonly services: ConsoleServices; readonly route: ConsoleRoute },
 ): FastifyReply {
   const fault = loggedFault(request, error);
   const language = languageOf(request.headers['accept-language']);
-  reply.headers({ ...problemHeaders(fault), ...pageHeaders }).code(problems[fault.code].status);
+  const { status } = problems[fault.code];
+  reply.headers({ ...problemHeaders(fault), ...pageHeaders }).code(status);
+  const unknown = status >= 500 ? unknownPageOf(services, route, request) : undefined;
+  if (unknown) {
+    const { path, seconds } = unknown.refresh;
+    return reply
+      .header('refresh', `${seconds};url=${services.origin.basePath}${path}`)
+      .type('text/html; charset=utf-8')
+      .send(String(unknown.body));
+  }
   return reply
     .type('text/html; charset=utf-8')
     .send(String(errorPage(services, { language, requestId: request.id }, fault.code)));
+}
+
+function unknownPageOf(
+  services: ConsoleServices,
+  { unknownPage }: ConsoleRoute,
+  raw: FastifyRequest,
+): UnknownPage | undefined {
+  // The service can have rejected the request before its body was read.
+  const { bytes } = (raw.body ?? {}) as Partial<RawBody>;
+  if (!unknownPage || !bytes) return undefined;
+  return unknownPage(services, {
+    language: languageOf(raw.headers['accept-language']),
+    requestId: raw.id,
+    params: raw.params as Readonly<Record<string, string>>,
+    form: formOf(raw),
+  });
 }

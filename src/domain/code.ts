@@ -22,6 +22,9 @@ const randomCodeForm = /^[0-9a-hjkmnp-tv-z]{16}$/;
 
 const lastCharactersLength = 4;
 
+/** With separators. */
+const typedLengthMax = 100;
+
 /** The codes that a store can choose, with separators anywhere. */
 export const codePattern = '^[ -]*(?:[0-9A-Za-z][ -]*){8,20}$';
 
@@ -65,6 +68,19 @@ export function parseCode(value: unknown): Parsed<Secret> {
   const canonical = text.toLowerCase();
   if (!canonicalCode.test(canonical)) return rejected('must have 8 to 20 letters or digits');
   return accepted(new Secret(canonical));
+}
+
+/**
+ * Parses a code that a person typed or a scanner read, with any separators, and returns it first. A random code has no
+ * letters i, l and o: if there are any, the code with the digits that look like them follows.
+ */
+export function parseTypedCode(value: string): Parsed<readonly Secret[]> {
+  if (value.length > typedLengthMax) return rejected('must have 8 to 20 letters or digits');
+  const code = parseCode(value.replaceAll(/[\s\p{Pd}\p{Cc}\p{Cf}._/]/gu, ''));
+  if (!code.ok) return code;
+  const typed = code.value.reveal();
+  const similar = typed.replaceAll('o', '0').replaceAll(/[il]/g, '1');
+  return accepted(similar === typed ? [code.value] : [code.value, new Secret(similar)]);
 }
 
 export function lastCharactersOf(code: Secret): string {

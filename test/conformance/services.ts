@@ -23,6 +23,7 @@ import { testLog } from './log.ts';
 import { testLookupThrottle } from './lookup-throttle.ts';
 import { testEmails } from './emails.ts';
 import { testPastCards } from './past-cards.ts';
+import { testRedemptions } from './redemptions.ts';
 import { testRoundTrips } from './round-trips.ts';
 import { testSearch } from './search.ts';
 import { testUpdates } from './updates.ts';
@@ -44,6 +45,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: interrupted scripts`, () => testInterleaving(factory));
   suite(`${name}: stores and tokens`, () => testAccess(factory));
   suite(`${name}: staff`, () => testStaff(factory));
+  suite(`${name}: redemptions at the counter`, () => testRedemptions(factory));
   suite(`${name}: round trips`, () => testRoundTrips(factory));
   suite(`${name}: migration of the chains`, () => testChainMigration(factory));
   suite(`${name}: migration of changes`, () => testChangeMigration(factory));

@@ -13,6 +13,7 @@ import { verifyPage } from '../../src/service/ledger-check.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
 import { eraseOutdated } from '../../src/service/retention.ts';
 import { usualAmounts } from '../../src/service/usual-amounts.ts';
+import { listUsableCards } from '../../src/storage/usable-cards.ts';
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
 import { claimEmails } from '../../src/storage/email-queue.ts';
 import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
@@ -60,6 +61,8 @@ test('operations on a card read no more rows of a store than they need', async (
     search(ctx, { store, address: ann, lastCharacters: card.lastCharacters, onlyStorefrontCustomerId: null }),
   );
   await write(() => lookUp(ctx, { store, code, usableOnly: true }));
+  const usable = { address: ann, today: '2026-03-15', now: ctx.clock.now(), limit: 5 };
+  await write(() => listUsableCards(store.id, usable));
   await write(() => listCardTransfers(key, page));
   await write(() => listCardTransfers(key, { ...page, before: transfer.id }));
   await write(() => listCardTransfers(key, { ...page, after: transfer.id }));

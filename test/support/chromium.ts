@@ -63,7 +63,7 @@ const args = [
 
 const startTimeoutMs = 60_000;
 
-async function launch({ path, environment }: ChromiumProgram): Promise<Chromium> {
+async function launch({ path, environment }: ChromiumProgram, more: readonly string[]): Promise<Chromium> {
   const { default: puppeteer } = await import('puppeteer-core');
   const folder = makeScratchFolder('chromium-');
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -75,7 +75,7 @@ async function launch({ path, environment }: ChromiumProgram): Promise<Chromium>
       protocolTimeout: 120_000,
       userDataDir: folder,
       // The sandbox does not work for root.
-      args: process.getuid?.() === 0 ? [...args, '--no-sandbox'] : args,
+      args: [...args, ...more, ...(process.getuid?.() === 0 ? ['--no-sandbox'] : [])],
       env: { PATH: process.env['PATH'], HOME: folder, LANG: 'C.UTF-8', ...environment },
     });
     const windows = new Set<Window>();
@@ -102,11 +102,11 @@ async function launch({ path, environment }: ChromiumProgram): Promise<Chromium>
   }
 }
 
-/** Starts the first browser that runs; null if none does. */
-export async function findChromium(): Promise<Chromium | null> {
+/** Starts the first browser that runs; null if none does. @param more arguments of the browser. */
+export async function findChromium(more: readonly string[] = []): Promise<Chromium | null> {
   for await (const program of chromiumPrograms()) {
     try {
-      return await launch(program);
+      return await launch(program, more);
     } catch {
       // The next one may run, for example because it brings its libraries.
     }
@@ -115,8 +115,8 @@ export async function findChromium(): Promise<Chromium | null> {
 }
 
 /** Starts a browser for all tests of a file. A test fails if its windows had complaints. @throws Error if no browser runs. */
-export async function openChromium(): Promise<Chromium> {
-  const chromium = await findChromium();
+export async function openChromium(more: readonly string[] = []): Promise<Chromium> {
+  const chromium = await findChromium(more);
   if (!chromium)
     throw new Error('no Chrome or Chromium runs on this machine: install one, or set CHROME_PATH');
   // A window that threw when it is disposed would hide the failure of its test.

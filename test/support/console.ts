@@ -17,7 +17,11 @@ export async function openStoreWithStaff(
 }
 
 /** The path of a new link to join. */
-export async function invite(service: TestService, email: string, role: Role): Promise<string> {
+export async function invite(
+  service: Pick<TestService, 'environment'>,
+  email: string,
+  role: Role,
+): Promise<string> {
   const args = ['staff', 'invite', email, '--role', role, '--json'] as const;
   const { code, output, errors } = await command(service.environment, ...args);
   assert.equal(code, 0, errors);
@@ -26,7 +30,7 @@ export async function invite(service: TestService, email: string, role: Role): P
 
 /** Invites `<role>@flowers.example`, who sets the password and is signed in. */
 export async function join(
-  service: TestService,
+  service: Pick<TestService, 'url' | 'environment' | 'request'>,
   role: Role,
   browser: Browser = openBrowser(service),
 ): Promise<Browser> {

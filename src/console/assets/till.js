@@ -1,0 +1,459 @@
+/**
+ * The till: keypad, scanner, and redemptions whose result is unknown. Every page works without it; the texts come from the
+ * page.
+ */
+
+/** @param {string} id */
+function byId(id) {
+  return document.getElementById(id);
+}
+
+/** @param {ParentNode} parent @param {string} selector */
+function partOf(parent, selector) {
+  const part = parent.querySelector(selector);
+  return part instanceof HTMLElement ? part : null;
+}
+
+/** @param {string} text @param {Readonly<Record<string, string>>} values */
+function fill(text, values) {
+  return text.replace(/\{(\w+)\}/g, (_, /** @type {string} */ name) => values[name] ?? '');
+}
+
+const { lang: language } = document.documentElement;
+
+/** @param {string} currency @param {number} decimals */
+function formatsOf(currency, decimals) {
+  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  const style = /** @type {const} */ ('currency');
+  const formatter = new Intl.NumberFormat(language, { style, currency, ...digits });
+  const point = formatter.formatToParts(1.1).find(({ type }) => type === 'decimal')?.value ?? '.';
+  /** @param {bigint} minor */
+  const plain = (minor) => {
+    const text = String(minor).padStart(decimals + 1, '0');
+    return decimals === 0 ? text : `${text.slice(0, -decimals)}.${text.slice(-decimals)}`;
+  };
+  return {
+    plain,
+    /** As the value of a field. @param {bigint} minor */
+    typed: (minor) => plain(minor).replace('.', point),
+    /** @param {bigint} minor */
+    shown: (minor) => formatter.format(/** @type {`${number}`} */ (plain(minor))),
+    /** As on the pages: the currency is small. @param {bigint} minor */
+    figure: (minor) =>
+      formatter.formatToParts(/** @type {`${number}`} */ (plain(minor))).map(({ type, value }) => {
+        if (type !== 'currency') return document.createTextNode(type === 'literal' ? value.trim() : value);
+        const small = document.createElement('small');
+        small.textContent = value;
+        return small;
+      }),
+    /** The minor units of a typed amount; null: it is not one. @param {string} text */
+    parse: (text) => {
+      const amount = text
+        .replace(/[\s\u00a0\u202f]|\p{Sc}/gu, '')
+        .replace(',', '.')
+        .replace(/\.$/, '');
+      const [, whole = '', fraction = ''] = /^(\d{1,12})(?:\.(\d+))?$/.exec(amount) ?? [];
+      if (whole === '' || fraction.length > decimals) return null;
+      return BigInt(whole + fraction.padEnd(decimals, '0'));
+    },
+  };
+}
+
+/* Redemptions that were left while their result was unknown. They contain no code. */
+
+const storageName = 'largesse-till-pending';
+const pendingMax = 20;
+
+/** @typedef {{ key: string, check: string, amount: string, shown: string, tail: string, member: string, isCancelled: boolean }} Pending */
+
+/** @returns {Pending[]} */
+function readPending() {
+  try {
+    const found = /** @type {unknown} */ (JSON.parse(localStorage.getItem(storageName) ?? '[]'));
+    return Array.isArray(found) ? /** @type {Pending[]} */ (found) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** @param {Pending[]} list */
+function writePending(list) {
+  try {
+    localStorage.setItem(storageName, JSON.stringify(list.slice(-pendingMax)));
+  } catch {
+    // Without storage, the check ends with the page.
+  }
+}
+
+/** @param {Pending} pending */
+function keepPending(pending) {
+  writePending([...readPending().filter(({ key }) => key !== pending.key), pending]);
+}
+
+/** @param {string} key */
+function dropPending(key) {
+  writePending(readPending().filter((pending) => pending.key !== key));
+}
+
+/**
+ * `none`: nothing was redeemed, `old`: it is no longer known, `other`: another page, such as the sign-in, is first.
+ * @typedef {'redeemed' | 'undone' | 'none' | 'old' | 'other' | 'unknown'} Known
+ */
+
+const timeoutMs = 8_000;
+
+/** Finds out what became of a redemption, and undoes it if it was cancelled. @param {Pending} pending @returns {Promise<Known>} */
+async function check({ check: path, isCancelled }) {
+  try {
+    const [page = ''] = path.split('?', 1);
+    const signal = AbortSignal.timeout(timeoutMs);
+    const response = isCancelled
+      ? await fetch(`${page}/cancel`, { method: 'POST', signal })
+      : await fetch(path, { signal });
+    if (response.status >= 500) return 'unknown';
+    const text = await response.text();
+    switch (/data-result="(\w+)"/.exec(text)?.[1]) {
+      case 'redeemed':
+        return 'redeemed';
+      case 'undone':
+      case 'cancelled':
+        return 'undone';
+      case 'none':
+        return 'none';
+      case 'old':
+        return 'old';
+      default:
+        return 'other';
+    }
+  } catch {
+    return 'unknown';
+  }
+}
+
+/** The page that shows what is known. @param {Pending} pending @param {Known} known */
+function pathOf({ check: path }, known) {
+  const [result = ''] = path.split('?', 1);
+  return known === 'redeemed' || known === 'undone' ? result : path;
+}
+
+const delaysMs = [1_000, 1_000, 2_000, 3_000, 5_000, 10_000];
+
+/** @param {number} attempt */
+function delayOf(attempt) {
+  return delaysMs[Math.min(attempt, delaysMs.length - 1)] ?? 10_000;
+}
+
+/** @param {number} ms @returns {Promise<void>} */
+function wait(ms) {
+  const { promise, resolve } = Promise.withResolvers();
+  setTimeout(resolve, ms);
+  return promise;
+}
+
+/* The form that redeems. */
+
+/** Shows that the result is unknown, and checks until it is known. @param {HTMLFormElement} form @param {Pending} pending */
+function showChecking(form, pending) {
+  const template = byId('checking');
+  const content = byId('content');
+  if (!(template instanceof HTMLTemplateElement) || !content) return;
+  const state = { ...pending };
+  keepPending(state);
+  const page = document.createElement('div');
+  page.className = 'checking';
+  page.append(template.content.cloneNode(true));
+  const amount = partOf(page, '[data-amount]');
+  const { currency = '', decimals = '2' } = form.dataset;
+  const formats = formatsOf(currency, Number(decimals));
+  const minor = formats.parse(pending.amount);
+  if (minor !== null) amount?.append(...formats.figure(minor));
+  const tail = partOf(page, '[data-tail]');
+  if (tail) tail.textContent = pending.tail;
+  const time = partOf(page, '[data-time]');
+  const now = new Date();
+  if (time) time.textContent = new Intl.DateTimeFormat(language, { timeStyle: 'short' }).format(now);
+  const { title = '', checking = '', cancelling = '' } = template.dataset;
+  document.title = title;
+  const header = content.querySelector('.row.apart');
+  const heading = partOf(content, 'h1');
+  if (heading) heading.textContent = title;
+  content.classList.remove('wide');
+  content.replaceChildren(...[heading, header, page].filter((part) => part !== null));
+
+  const status = partOf(page, '[data-now]');
+  let attempt = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  let isRunning = false;
+  const run = async () => {
+    if (isRunning) return;
+    isRunning = true;
+    clearTimeout(timer);
+    const known = await check(state);
+    isRunning = false;
+    if (known === 'unknown') {
+      timer = setTimeout(() => void run(), delayOf(attempt));
+      attempt += 1;
+      return;
+    }
+    location.replace(pathOf(state, known));
+  };
+  partOf(page, '[data-check]')?.addEventListener('click', () => {
+    attempt = 0;
+    void run();
+  });
+  partOf(page, '[data-cancel]')?.addEventListener('click', () => {
+    state.isCancelled = true;
+    keepPending(state);
+    if (status) status.textContent = cancelling;
+    attempt = 0;
+    void run();
+  });
+  if (status) status.textContent = checking;
+  partOf(page, '[data-check]')?.focus();
+  addEventListener('online', () => void run());
+  timer = setTimeout(() => void run(), delayOf(0));
+}
+
+/** What can be in a URL: nothing that could be a code. The server has the same rules. */
+const repeatedFields = {
+  amount: /^(?:\d{1,7}|\d{1,12}[.,]\d{1,4})$/,
+  choice: /^\d{1,12}(?:\.\d{1,4})?$/,
+  total: /^\d{1,12}(?:\.\d{1,4})?$/,
+  reference: /^[\w#/-]{1,7}$/,
+  currency: /^[A-Z]{3}$/,
+  tail: /^[0-9a-z]{4}$/,
+};
+
+/** @param {FormData} fields @param {string} name */
+function plainOf(fields, name) {
+  const value = fields.get(name);
+  return typeof value === 'string' ? value.slice(0, 40).replace(/[\s\p{Sc}]/gu, '') : '';
+}
+
+/** The query with which the server can offer to try again. @param {FormData} fields @param {string} action */
+function checkQuery(fields, action) {
+  const card = new URL(action).pathname.split('/').at(-1) ?? '';
+  const query = new URLSearchParams({ card });
+  for (const [name, form] of Object.entries(repeatedFields)) {
+    const value = plainOf(fields, name);
+    if (form.test(value)) query.set(name, value);
+  }
+  return query.toString();
+}
+
+/** @param {HTMLFormElement} form @param {() => void} prepare */
+function submitWithChecks(form, prepare) {
+  let isSent = false;
+  let isNative = false;
+  form.addEventListener('submit', (event) => {
+    if (isNative) return;
+    const { submitter } = event;
+    const hasChoice = submitter instanceof HTMLButtonElement && submitter.name !== '';
+    if (!hasChoice) prepare();
+    const fields = new FormData(form, hasChoice ? submitter : null);
+    // Not an amount, perhaps a scanned code: the server says so.
+    if (!fields.has('choice') && !repeatedFields.amount.test(plainOf(fields, 'amount'))) return;
+    event.preventDefault();
+    if (isSent) return;
+    isSent = true;
+    const { key = '', check: checkPath = '', tail = '', member = '' } = form.dataset;
+    const amount = plainOf(fields, fields.has('choice') ? 'choice' : 'amount');
+    const path = `${checkPath}?${checkQuery(fields, form.action)}`;
+    const { currency = '', decimals = '2' } = form.dataset;
+    const formats = formatsOf(currency, Number(decimals));
+    const minor = formats.parse(amount);
+    const shown = minor === null ? '' : formats.shown(minor);
+    const pending = { key, check: path, amount, shown, tail, member, isCancelled: false };
+    void send(form, fields).then((response) => {
+      if (!response || response.status >= 500) return showChecking(form, pending);
+      if (response.redirected) return location.assign(response.url);
+      // The page that says what is wrong. The key is the same, so nothing happens twice.
+      isNative = true;
+      return form.requestSubmit(hasChoice ? submitter : null);
+    });
+  });
+  // A page from the browser's memory can be submitted again.
+  addEventListener('pageshow', () => (isSent = false));
+}
+
+/** @param {HTMLFormElement} form @param {FormData} fields @returns {Promise<Response | null>} null: the connection was lost */
+async function send(form, fields) {
+  const body = new URLSearchParams();
+  for (const [name, value] of fields) if (typeof value === 'string') body.append(name, value);
+  try {
+    return await fetch(form.action, { method: 'POST', body, signal: AbortSignal.timeout(timeoutMs) });
+  } catch {
+    return null;
+  }
+}
+
+/** Adds or replaces a hidden field. @param {HTMLFormElement} form @param {string} name @param {string | null} value */
+function setHidden(form, name, value) {
+  const found = form.querySelector(`input[type="hidden"][name="${name}"]`);
+  if (value === null) return found?.remove();
+  const input = found instanceof HTMLInputElement ? found : document.createElement('input');
+  Object.assign(input, { type: 'hidden', name, value });
+  form.append(input);
+}
+
+/** The keypad, and what an amount leaves on the card. @param {HTMLFormElement} form @param {HTMLInputElement} amount */
+function addKeypad(form, amount) {
+  const { currency = '', decimals = '2', available = '0' } = form.dataset;
+  const formats = formatsOf(currency, Number(decimals));
+  const most = formats.parse(available) ?? 0n;
+  const note = byId('amount-note');
+  const button = byId('redeem-button');
+  const { leaves = '', rest = '', hint = '', redeem = '', redeemAmount = '' } = form.dataset;
+
+  const update = () => {
+    const minor = formats.parse(amount.value);
+    const isAmount = minor !== null && minor > 0n;
+    const redeemed = isAmount && minor > most ? most : minor;
+    if (button)
+      button.textContent =
+        isAmount && redeemed !== null ? fill(redeemAmount, { amount: formats.shown(redeemed) }) : redeem;
+    if (!note) return;
+    if (!isAmount) note.textContent = hint;
+    else if (minor > most) note.textContent = fill(rest, { amount: formats.shown(minor - most) });
+    else note.textContent = fill(leaves, { amount: formats.shown(most - minor) });
+    note.classList.toggle('short', isAmount && minor > most);
+  };
+  const pad = partOf(form, '.pad');
+  if (pad) pad.hidden = false;
+  // The keypad of the page is enough: the keyboard of a phone would cover it.
+  amount.inputMode = 'none';
+  pad?.addEventListener('click', ({ target }) => {
+    const key = target instanceof HTMLElement ? target.dataset['digit'] : undefined;
+    if (key === undefined) return;
+    const minor = formats.parse(amount.value) ?? 0n;
+    const next = key === 'delete' ? minor / 10n : BigInt(`${minor}${key}`);
+    if (next >= 10n ** BigInt(12 + Number(decimals))) return;
+    amount.value = next === 0n ? '' : formats.typed(next);
+    update();
+  });
+  amount.addEventListener('input', update);
+  // A code has letters, or more digits than any amount of a card: the server says so.
+  update();
+  return () => {
+    const minor = formats.parse(amount.value);
+    const isShort = minor !== null && minor > most && amount.value.replace(/\D/g, '').length < 8;
+    // The button says how much is redeemed and the note what is left to pay, so the server does not ask again.
+    setHidden(form, 'choice', isShort ? formats.plain(most) : null);
+    setHidden(form, 'total', isShort && minor !== null ? formats.plain(minor) : null);
+  };
+}
+
+const redeemForm = byId('redeem');
+if (redeemForm instanceof HTMLFormElement) {
+  const amount = byId('amount');
+  const prepare = amount instanceof HTMLInputElement ? addKeypad(redeemForm, amount) : () => {};
+  submitWithChecks(redeemForm, prepare);
+}
+
+/* A result: it is known now. */
+
+for (const shown of document.querySelectorAll('[data-result][data-key]')) {
+  if (!(shown instanceof HTMLElement)) continue;
+  const { key = '', result = '' } = shown.dataset;
+  const pending = readPending().find((each) => each.key === key);
+  if (!pending) continue;
+  // It was cancelled, but another page was first, such as the sign-in.
+  if (pending.isCancelled && result === 'redeemed')
+    void check(pending).then((known) => {
+      if (known === 'unknown' || known === 'other') return;
+      dropPending(key);
+      location.reload();
+    });
+  else dropPending(key);
+}
+
+/* Scanners type a code and press Enter, wherever the focus is. */
+
+/** @param {EventTarget | null} target */
+function isField(target) {
+  return target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement;
+}
+
+const code = byId('code');
+if (code instanceof HTMLInputElement) {
+  addEventListener('keydown', ({ key, target, ctrlKey, metaKey, altKey }) => {
+    if (key.length !== 1 || key === ' ' || ctrlKey || metaKey || altKey || isField(target)) return;
+    code.focus();
+  });
+}
+
+const nextForm = byId('next');
+if (nextForm instanceof HTMLFormElement) {
+  const scannedGapMs = 100;
+  let typed = '';
+  let typedAt = 0;
+  addEventListener(
+    'keydown',
+    (event) => {
+      const { key, target, timeStamp } = event;
+      if (isField(target) || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (timeStamp - typedAt > scannedGapMs) typed = '';
+      typedAt = timeStamp;
+      if (key.length === 1) typed += key;
+      if (key !== 'Enter' || typed.replace(/[^0-9A-Za-z]/g, '').length < 8) return;
+      // Enter would follow the link that has the focus.
+      event.preventDefault();
+      const field = nextForm.elements.namedItem('code');
+      if (field instanceof HTMLInputElement) field.value = typed;
+      nextForm.requestSubmit();
+    },
+    true,
+  );
+}
+
+/* The list of redemptions that are still being checked. */
+
+/** @param {HTMLElement} section */
+function showPending(section) {
+  const list = section.querySelector('ul');
+  const {
+    member = '',
+    checking = '',
+    redeemed = '',
+    undone = '',
+    not = '',
+    old = '',
+    show = '',
+  } = section.dataset;
+  const own = readPending().filter((pending) => pending.member === member);
+  if (!list || own.length === 0) return;
+  section.hidden = false;
+  const texts = { redeemed, undone, none: not, old, other: checking, unknown: checking };
+  for (const pending of own) {
+    const { tail } = pending;
+    const item = document.createElement('li');
+    const text = document.createElement('span');
+    const link = document.createElement('a');
+    link.className = 'button';
+    link.textContent = show;
+    item.append(text, link);
+    list.append(item);
+    /** @param {Known} known */
+    const state = (known) => {
+      text.textContent = fill(texts[known], { amount: pending.shown, tail });
+      item.dataset['state'] = known;
+      link.href = pathOf(pending, known);
+    };
+    state('unknown');
+    void resolvePending(pending, state);
+  }
+}
+
+/** @param {Pending} pending @param {(known: Known) => void} show */
+async function resolvePending(pending, show) {
+  for (let attempt = 0; ; attempt += 1) {
+    const known = await check(pending);
+    show(known);
+    if (known !== 'unknown' && known !== 'other') return;
+    await wait(delayOf(attempt));
+  }
+}
+
+const pendingList = byId('pending');
+if (pendingList) showPending(pendingList);

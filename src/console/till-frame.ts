@@ -1,0 +1,75 @@
+/** What the pages of the till have in common. */
+
+import { availableOf, stateOf, type Card } from '../domain/card.ts';
+import { formatMoney, type Money } from '../domain/money.ts';
+import { markup, type Markup, type MarkupPart } from '../markup.ts';
+import { today } from '../service/money.ts';
+import type { Searcher } from '../service/staff-lookup.ts';
+import de from './locales/de/till.json' with { type: 'json' };
+import en from './locales/en/till.json' with { type: 'json' };
+import es from './locales/es/till.json' with { type: 'json' };
+import fr from './locales/fr/till.json' with { type: 'json' };
+import { tillPage, type PageFrame } from './page.ts';
+import type { ConsoleServices, StaffRequest } from './route.ts';
+import type { Catalogue, Language } from './texts.ts';
+
+const texts: Catalogue<typeof en> = { en, de, fr, es };
+
+export type TillTexts = typeof en;
+
+export function tillTexts({ language }: { readonly language: Language }): TillTexts {
+  return texts[language];
+}
+
+/** The form that locks the till. */
+function lockForm({ basePath }: PageFrame, text: TillTexts): Markup {
+  return markup`<form class="inline" method="post" action="${basePath}/till/lock"><button class="linklike">${text.lock}</button></form>`;
+}
+
+/** A page of the till, with its form to lock. */
+export function framed(
+  services: ConsoleServices,
+  request: StaffRequest,
+  page: {
+    readonly title: string;
+    readonly body: MarkupPart;
+    readonly isWide?: boolean;
+    readonly scripts?: readonly string[];
+  },
+): Markup {
+  const lock = lockForm(services.frame, tillTexts(request));
+  return tillPage(services, request, { scripts: ['till.js'], ...page, lock });
+}
+
+export function searcherOf({ lookups }: ConsoleServices, { signedIn }: StaffRequest): Searcher {
+  return { store: signedIn.store, member: signedIn.member, perHour: lookups.perHour };
+}
+
+/** The end of a code, as it is printed on receipts. */
+export function tailOf(lastCharacters: string): Markup {
+  return markup`<span class="code nowrap">•••• ${lastCharacters}</span>`;
+}
+
+/** An amount of whole units without decimals, such as `€20`. */
+export function shortAmount(money: Money, language: Language): string {
+  return new Intl.NumberFormat(language, {
+    style: 'currency',
+    currency: money.currency.code,
+    trailingZeroDisplay: 'stripIfInteger',
+  }).format(formatMoney(money) as `${number}`);
+}
+
+/** A card as the till shows it. `empty`: nothing is left, `held`: all that is left is on hold. */
+export type TillState = 'active' | 'empty' | 'held' | 'disabled' | 'expired';
+
+export function tillStateOf({ ctx }: ConsoleServices, { signedIn }: StaffRequest, card: Card): TillState {
+  const state = stateOf(card, today(ctx, signedIn.store));
+  if (state !== 'active') return state;
+  if (availableOf(card).minor > 0n) return 'active';
+  return card.balance.minor > 0n ? 'held' : 'empty';
+}
+
+/** The internal id of a public id in a path; undefined: it cannot be one. */
+export function publicIdIn({ ctx }: ConsoleServices, text: string | undefined): number | undefined {
+  return /^[1-9]\d{0,15}$/.test(text ?? '') ? ctx.keys.publicIds.read(Number(text)) : undefined;
+}

@@ -1,0 +1,374 @@
+/** The till in a real browser: a scanner, the keypad, and connections that are lost. */
+
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import test, { after } from 'node:test';
+import { qrModules } from '../../src/delivery/email/qr.ts';
+import { Secret } from '../../src/domain/secret.ts';
+import {
+  findChromium,
+  openChromium,
+  type Chromium,
+  type Page,
+  type Window,
+  type WindowOptions,
+} from '../support/chromium.ts';
+import { consoleDomain, join, openStoreWithStaff } from '../support/console.ts';
+import { send } from '../support/http-client.ts';
+import { openLosingGateway, type LosingGateway } from '../support/losing-gateway.ts';
+import { makeScratchFolder } from '../support/scratch.ts';
+import { databaseToServe, openShop, serve } from '../support/served.ts';
+import { cardIssuer } from '../support/till.ts';
+
+const chromium = await openChromium();
+after(() => chromium[Symbol.asyncDispose]());
+const service = await openStoreWithStaff();
+after(() => service[Symbol.asyncDispose]());
+const issue = await cardIssuer(service);
+const cashier = await join(service, 'cashier');
+
+const phone = { width: 390, height: 844, isMobile: true, hasTouch: true };
+/** What the browser reports for a request that the gateway loses, and the pictures of its own error page. */
+const lost = [/net::ERR_/, /^request to another origin: data:image\/png/];
+
+/** A video of one picture: the QR code of an email, in the middle. */
+function framesOf(code: string): Buffer {
+  const [width, height] = [640, 480];
+  const modules = qrModules(new Secret(code));
+  const pixels = Math.floor((height * 0.8) / modules.length);
+  const offset = { x: (width - modules.length * pixels) >> 1, y: (height - modules.length * pixels) >> 1 };
+  const luma = Buffer.alloc(width * height, 235);
+  for (const [y, row] of modules.entries())
+    for (const [x, isDark] of row.entries()) {
+      if (!isDark) continue;
+      for (let line = 0; line < pixels; line += 1) {
+        const start = (offset.y + y * pixels + line) * width + offset.x + x * pixels;
+        luma.fill(16, start, start + pixels);
+      }
+    }
+  const chroma = Buffer.alloc((width * height) / 2, 128);
+  const header = Buffer.from(`YUV4MPEG2 W${width} H${height} F10:1 Ip A1:1 C420mpeg2\n`);
+  return Buffer.concat([header, ...[1, 2, 3].flatMap(() => [Buffer.from('FRAME\n'), luma, chroma])]);
+}
+
+async function launchWithCamera(video: string): Promise<Chromium> {
+  const camera = await findChromium([
+    '--use-fake-ui-for-media-stream',
+    '--use-fake-device-for-media-stream',
+    `--use-file-for-fake-video-capture=${video}`,
+  ]);
+  assert.ok(camera);
+  return camera;
+}
+
+async function openTill(options: WindowOptions = {}): Promise<Window> {
+  const window = await chromium.window(service, { viewport: phone, as: cashier, ...options });
+  assert.equal(await window.open('/till'), 200);
+  return window;
+}
+
+/** Types as a scanner does, which ends with Enter. */
+async function scan(page: Page, code: string): Promise<void> {
+  for (const character of code) await page.keyboard.press(character as 'A');
+  await page.keyboard.press('Enter');
+}
+
+async function goTo(page: Page, path: string): Promise<void> {
+  await page.waitForFunction((start) => location.pathname.startsWith(start), {}, path);
+  await page.waitForSelector('main');
+}
+
+async function textOf(page: Page): Promise<string> {
+  return await page.$eval('main', (main) => main.innerText.replace(/\s+/g, ' '));
+}
+
+async function showsText(page: Page, text: string): Promise<void> {
+  await page.waitForFunction((part) => document.body.innerText.replace(/\s+/g, ' ').includes(part), {}, text);
+}
+
+/** Scans a card and types an amount on the keypad. */
+async function enter(page: Page, code: string, keys: string): Promise<void> {
+  await scan(page, code.toUpperCase());
+  await goTo(page, '/till/card/');
+  for (const key of keys) await page.tap(`[data-digit="${key}"]`);
+}
+
+test('a scanned card is redeemed with the keypad', async () => {
+  const card = await issue({ initial_value: '47.00', recipient_name: 'Grace' });
+  await using window = await openTill();
+  const { page } = window;
+  await enter(page, card.code, '2450');
+  const text = await textOf(page);
+  assert.match(text, /leaves \$22\.50/);
+  assert.match(text, /Redeem \$24\.50/);
+  assert.equal(await page.$eval('#amount', (field) => (field as HTMLInputElement).value), '24.50');
+  await page.tap('[data-digit="delete"]');
+  assert.match(await textOf(page), /Redeem \$2\.45/);
+  await page.tap('[data-digit="0"]');
+  await page.tap('#redeem-button');
+  await goTo(page, '/till/redeemed/');
+  assert.match(await textOf(page), /\$24\.50 redeemed from •••• \w{4} \$22\.50 left for Grace/);
+  assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Next card');
+  assert.equal(await card.balance(), '22.50');
+});
+
+test('scan, all, next card: three taps, and a scan on the result finds the next card', async () => {
+  const [card, next] = [await issue({ initial_value: '47.00' }), await issue({ initial_value: '11.00' })];
+  await using window = await openTill();
+  const { page } = window;
+  await scan(page, card.code);
+  await goTo(page, '/till/card/');
+  await page.tap('button[value="47.00"]');
+  await goTo(page, '/till/redeemed/');
+  assert.equal(await card.balance(), '0.00');
+  await scan(page, next.code);
+  await goTo(page, '/till/card/');
+  assert.match(await textOf(page), /\$11\.00/);
+});
+
+test('a scan is read wherever the focus is', async () => {
+  const card = await issue({ initial_value: '47.00' });
+  await using window = await openTill();
+  const { page } = window;
+  await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+  await scan(page, card.code);
+  await goTo(page, '/till/card/');
+});
+
+test('a scanned code in the amount field redeems nothing', async () => {
+  const [card, other] = [await issue({ initial_value: '47.00' }), await issue({ initial_value: '11.00' })];
+  await using window = await openTill();
+  const { page } = window;
+  await scan(page, card.code);
+  await goTo(page, '/till/card/');
+  await page.focus('#amount');
+  await scan(page, other.code);
+  await showsText(page, 'This was a scanned code, not an amount');
+  assert.equal(await card.balance(), '47.00');
+  assert.ok(!(await page.content()).includes(other.code));
+  await page.focus('#amount');
+  await page.keyboard.type('5');
+  await page.keyboard.press('Enter');
+  await goTo(page, '/till/redeemed/');
+  assert.equal(await card.balance(), '42.00', 'Enter redeems what is typed');
+});
+
+test('with more than the card has, the button says what is redeemed and the note what is left to pay', async () => {
+  const card = await issue({ initial_value: '47.00' });
+  await using window = await openTill();
+  const { page } = window;
+  await enter(page, card.code, '5950');
+  const text = await textOf(page);
+  assert.match(text, /\$12\.50 left to pay another way/);
+  assert.match(text, /Redeem \$47\.00/);
+  await page.tap('#redeem-button');
+  await goTo(page, '/till/redeemed/');
+  assert.match(await textOf(page), /\$47\.00 redeemed.*\$12\.50 left to pay another way/);
+});
+
+test('a double tap redeems once', async () => {
+  const card = await issue({ initial_value: '47.00' });
+  await using window = await openTill();
+  const { page } = window;
+  await enter(page, card.code, '1000');
+  await page.$eval('#redeem-button', (button) => {
+    (button as HTMLButtonElement).click();
+    (button as HTMLButtonElement).click();
+  });
+  await goTo(page, '/till/redeemed/');
+  await page.goBack();
+  await goTo(page, '/till/redeemed/');
+  await page.reload();
+  assert.deepEqual(await card.entries(), ['issue', 'debit']);
+});
+
+test('without scripts, a card is found, redeemed and undone', async () => {
+  const card = await issue({ initial_value: '47.00' });
+  await using window = await openTill({ javaScript: false });
+  const { page } = window;
+  await page.type('#code', card.code);
+  await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
+  assert.match(page.url(), /\/till\/card\//);
+  await page.type('#amount', '59.50');
+  await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
+  assert.equal(await card.balance(), '47.00', 'the offer redeems nothing');
+  await Promise.all([page.waitForNavigation(), page.click('.button.first')]);
+  assert.match(page.url(), /\/till\/redeemed\//);
+  assert.equal(await card.balance(), '0.00');
+  await Promise.all([page.waitForNavigation(), page.click('.button.bad')]);
+  assert.equal(await card.balance(), '47.00');
+  await Promise.all([page.waitForNavigation(), page.click('.button.first')]);
+  assert.equal(new URL(page.url()).pathname, '/till');
+});
+
+/** A till behind a gateway that loses the requests to redeem. */
+async function openThroughGateway(
+  gateway: LosingGateway,
+  options: WindowOptions = {},
+): Promise<{ readonly window: Window; readonly page: Page }> {
+  const window = await chromium.window(gateway, { viewport: phone, as: cashier, expected: lost, ...options });
+  assert.equal(await window.open('/till'), 200);
+  return { window, page: window.page };
+}
+
+test('the camera reads the code of a card in a browser without a detector', async () => {
+  const card = await issue({ initial_value: '47.00' });
+  const folder = makeScratchFolder('camera-');
+  const video = `${folder}/qr.y4m`;
+  writeFileSync(video, framesOf(card.code));
+  await using camera = await launchWithCamera(video);
+  await using window = await camera.window(service, { viewport: phone, as: cashier });
+  await window.page.evaluateOnNewDocument(() => Reflect.deleteProperty(globalThis, 'BarcodeDetector'));
+  assert.equal(await window.open('/till'), 200);
+  const packaged = (): number =>
+    window.requests().filter((each) => /barcode-detector|zxing/.test(each.url())).length;
+  assert.equal(packaged(), 0, 'it is loaded when the camera is used');
+  await window.page.tap('#scan button');
+  await goTo(window.page, '/till/card/');
+  assert.match(await textOf(window.page), /\$47\.00/);
+  assert.equal(packaged(), 3);
+  rmSync(folder, { recursive: true });
+});
+
+test('a camera that is not allowed is explained, and the code can be typed', async () => {
+  await using window = await openTill();
+  const { page } = window;
+  await page.tap('#scan button');
+  await showsText(page, 'type the code');
+  assert.equal(await page.evaluate(() => document.activeElement?.id), 'code');
+});
+
+for (const loss of ['before', 'after'] as const)
+  test(`a request that is lost ${loss} the service has handled it is resolved by itself`, async () => {
+    const card = await issue({ initial_value: '47.00' });
+    await using gateway = await openLosingGateway(service.url);
+    const { window, page } = await openThroughGateway(gateway);
+    await using _closing = window;
+    let isUp = true;
+    gateway.lose = ({ method, url = '' }) => {
+      if (method === 'POST' && url.startsWith('/till/card/')) {
+        isUp = false;
+        return loss;
+      }
+      return isUp ? 'none' : 'before';
+    };
+    await enter(page, card.code, '2000');
+    await page.tap('#redeem-button');
+    await showsText(page, 'We don’t know yet whether this went through');
+    const text = await textOf(page);
+    assert.match(text, /\$20\.00/);
+    assert.match(text, /The connection was lost at \d+:\d\d/);
+    gateway.lose = () => 'none';
+    await goTo(page, '/till/redeemed/');
+    if (loss === 'before') {
+      await showsText(page, 'Not redeemed from');
+      assert.equal(await card.balance(), '47.00');
+      await page.tap('.button.first');
+    }
+    await showsText(page, '$27.00 left');
+    assert.deepEqual(await card.entries(), ['issue', 'debit']);
+    assert.equal(await page.evaluate(() => localStorage.getItem('largesse-till-pending')), '[]');
+  });
+
+test('a cancelled redemption is undone as soon as the service can be reached', async () => {
+  const card = await issue({ initial_value: '47.00' });
+  await using gateway = await openLosingGateway(service.url);
+  const { window, page } = await openThroughGateway(gateway);
+  await using _closing = window;
+  let isUp = true;
+  gateway.lose = ({ method, url = '' }) => {
+    if (method !== 'POST' || !url.startsWith('/till/card/')) return isUp ? 'none' : 'before';
+    isUp = false;
+    return 'after';
+  };
+  await enter(page, card.code, '2000');
+  await page.tap('#redeem-button');
+  await showsText(page, 'We don’t know yet');
+  assert.equal(await card.balance(), '27.00');
+  await page.tap('[data-cancel]');
+  await showsText(page, 'Cancelling…');
+  isUp = true;
+  await showsText(page, 'The redemption was undone');
+  assert.deepEqual(await card.entries(), ['issue', 'debit', 'reversal']);
+});
+
+test('a code that is scanned as an amount while the service fails is nowhere', async () => {
+  const [card, other] = [await issue({ initial_value: '47.00' }), await issue({ initial_value: '11.00' })];
+  await using gateway = await openLosingGateway(service.url);
+  const { window, page } = await openThroughGateway(gateway);
+  await using _closing = window;
+  await scan(page, card.code);
+  await goTo(page, '/till/card/');
+  gateway.lose = () => 'before';
+  await Promise.all([page.waitForNavigation(), scan(page, other.code)]).catch(() => {});
+  const urls = window.requests().map((request) => request.url());
+  assert.ok(!urls.join(' ').includes(other.code));
+  gateway.lose = () => 'none';
+  await page.goto(window.url('/till'));
+  assert.ok(!(await page.evaluate(() => JSON.stringify(localStorage))).includes(other.code));
+  assert.equal(await card.balance(), '47.00');
+});
+
+test('the next customer does not wait: the till shows the result when it is known', async () => {
+  const card = await issue({ initial_value: '47.00' });
+  await using gateway = await openLosingGateway(service.url);
+  const { window, page } = await openThroughGateway(gateway);
+  await using _closing = window;
+  gateway.lose = ({ method, url = '' }) => {
+    if (url.startsWith('/till/redeemed/')) return 'before';
+    return method === 'POST' && url.startsWith('/till/card/') ? 'after' : 'none';
+  };
+  await enter(page, card.code, '2000');
+  await page.tap('#redeem-button');
+  await showsText(page, 'We don’t know yet');
+  await page.tap('[data-next]');
+  await goTo(page, '/till');
+  await showsText(page, 'checking…');
+  assert.ok(!(await page.evaluate(() => JSON.stringify(localStorage))).includes(card.code));
+  gateway.lose = () => 'none';
+  await showsText(page, `20.00 from •••• ${card.code.slice(-4)}: redeemed`);
+  await page.tap('#pending a');
+  await showsText(page, '$27.00 left');
+  await page.goto(`${gateway.url.replace('127.0.0.1', 'localhost')}/till`);
+  assert.equal(await page.$eval('#pending', (list) => (list as HTMLElement).hidden), true);
+});
+
+test('a service that is killed between the tap and the response has redeemed once', async (t) => {
+  for (const moment of ['before', 'after'] as const)
+    await t.test(`killed ${moment} it handles the request`, async () => {
+      await using database = await databaseToServe();
+      const { environment } = database;
+      const token = await openShop(environment, consoleDomain);
+      const first = await serve(environment);
+      await using gateway = await openLosingGateway(first.url);
+      const own = {
+        environment,
+        url: gateway.url,
+        request: (path: string, request?: Parameters<typeof send>[1]) =>
+          send(`${gateway.target}${path}`, request),
+        token: () => Promise.resolve(token),
+      };
+      const card = await (await cardIssuer(own))({ initial_value: '47.00' });
+      const browser = await join(own, 'cashier');
+      const { window, page } = await openThroughGateway(gateway, { as: browser });
+      await using _closing = window;
+      gateway.lose = ({ method, url = '' }) =>
+        method === 'POST' && url.startsWith('/till/card/') ? moment : 'none';
+      gateway.lost = () => first.kill('SIGKILL');
+      await enter(page, card.code, '2000');
+      await page.tap('#redeem-button');
+      await showsText(page, 'We don’t know yet');
+      await first.ended();
+      await using second = await serve(environment);
+      gateway.lose = () => 'none';
+      gateway.target = second.url;
+      await goTo(page, '/till/redeemed/');
+      if (moment === 'before') {
+        await showsText(page, 'Not redeemed from');
+        await page.tap('.button.first');
+      }
+      await showsText(page, '$27.00 left');
+      assert.deepEqual(await card.entries(), ['issue', 'debit']);
+      await first[Symbol.asyncDispose]();
+    });
+});
