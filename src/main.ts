@@ -51,6 +51,10 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
   let isClosing = false;
   let hasFailed = false;
   const commitListeners = new Set<() => void>();
+  const onCommit = (listener: () => void): (() => void) => {
+    commitListeners.add(listener);
+    return () => void commitListeners.delete(listener);
+  };
 
   const freeSpace = config.database.kind === 'file' ? freeSpaceOf(dirname(config.database.file)) : null;
   const metrics = createMetrics({
@@ -104,10 +108,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       log,
       developmentMode,
       webhookUrls: webhookUrlsOf(database.ctx, mayUseLoopback),
-      onCommit(listener) {
-        commitListeners.add(listener);
-        return () => void commitListeners.delete(listener);
-      },
+      onCommit,
       isClosing: () => isClosing,
       isReady: readiness(
         config,
@@ -116,7 +117,18 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       ),
       email,
       addConsole: config.hasConsole
-        ? (server) => addConsole(server, consoleServicesOf(config, database))
+        ? (server) =>
+            addConsole(server, {
+              ...consoleServicesOf(config, database),
+              onCommit,
+              streamsMax: config.limits.eventStreamsMax,
+              condition: {
+                emailTransport: email.transportKind,
+                isDiskLow: async () =>
+                  ((await freeSpace?.()) ?? Number.POSITIVE_INFINITY) < config.limits.diskFreeBytesMin * 8,
+                clockJumpMs: () => guard.jumpMs(),
+              },
+            })
         : null,
     });
     await listen(app, config);

@@ -78,8 +78,16 @@ export function timeElement(
   language: Language,
   options: Intl.DateTimeFormatOptions = { dateStyle: 'medium', timeStyle: 'short' },
 ): Markup {
-  const text = new Intl.DateTimeFormat(language, { ...options, timeZone, calendar: 'gregory' }).format(
-    instant,
-  );
+  const text = timeText(instant, { timeZone }, language, options);
   return markup`<time datetime="${formatInstant(instant)}">${text}</time>`;
+}
+
+/** As `timeElement`, as text. */
+export function timeText(
+  instant: number,
+  { timeZone }: Pick<Store, 'timeZone'>,
+  language: Language,
+  options: Intl.DateTimeFormatOptions = { dateStyle: 'medium', timeStyle: 'short' },
+): string {
+  return new Intl.DateTimeFormat(language, { ...options, timeZone, calendar: 'gregory' }).format(instant);
 }

@@ -11,7 +11,7 @@ import type { Context } from '../context.ts';
 import { dayOf, startOfDay } from '../domain/day.ts';
 import type { Store } from '../domain/store.ts';
 import { idsAt } from '../random.ts';
-import { findLastClosings, idSkewMaxMs, type ClosingDay } from '../storage/books.ts';
+import { findFirstInstant, findLastClosings, idSkewMaxMs, type ClosingDay } from '../storage/books.ts';
 import { parallel, resolved, type Script } from '../storage/sql.ts';
 import type { Storage } from '../storage/storage.ts';
 import {
@@ -37,6 +37,10 @@ export type TodayFigures = {
   readonly cards: number;
   /** What it owed at the end of each month that is closed as a whole, the earliest first. */
   readonly months: readonly { readonly month: string; readonly outstanding: bigint }[];
+  /** The last closed day; null: none. */
+  readonly closedUpTo: string | null;
+  /** The day of the first entry, if no day is closed; null: there is none. */
+  readonly from: string | null;
   readonly today: TodaySums;
 };
 
@@ -143,8 +147,9 @@ function* readFigures(
   if (settled.lastId < idsAt(ctx.clock.earliest() - 2 * settlingMs)) return undefined;
   const sums: OpenSum[] = [...settled.sums];
   const { closedDay } = settled;
-  const [months, late] = yield* parallel(
+  const [months, firstAt, late] = yield* parallel(
     closed ? listClosedMonths(store) : resolved<readonly ClosedMonth[]>([]),
+    closed ? resolved(undefined) : findFirstInstant(store.id),
     sumLateTransfers(store, settled, { closedDay, limit: pageRows }),
   );
   if (late.last !== undefined) return undefined;
@@ -158,7 +163,8 @@ function* readFigures(
     sums.push(...added.sums);
     after = added.last;
   }
-  return figuresOf(closed, months, sums);
+  const from = firstAt === undefined ? null : dayOf(firstAt, store.timeZone);
+  return { ...figuresOf(closed, months, sums), from };
 }
 
 /** The last closed day of a store; null: none. */
@@ -170,7 +176,7 @@ function figuresOf(
   closed: ClosingDay | null,
   months: readonly ClosedMonth[],
   sums: readonly OpenSum[],
-): TodayFigures {
+): Omit<TodayFigures, 'from'> {
   let outstanding = 0n;
   let cards = 0;
   const ends: { month: string; outstanding: bigint }[] = [];
@@ -187,6 +193,7 @@ function figuresOf(
     outstanding,
     cards,
     months: closed ? withoutGaps(ends, closed).filter(({ month }) => isEnded(month, closed)) : [],
+    closedUpTo: closed?.day ?? null,
     today: todayOf(sums),
   };
 }

@@ -99,11 +99,14 @@ export function* sumLateTransfers(
   { closedDay, limit }: { readonly closedDay: string; readonly limit: number },
 ): Script<OpenPage> {
   const transfers = part`
-    select t.id, t.kind, t.amount, t.credit_account, t.created_at, 1 as is_late from (
-      select id from late_entries where store_id = ${storeId} and day is null
-      union all select id from late_entries where store_id = ${storeId} and day > ${closedDay}
+    select id, kind, amount, credit_account, created_at, 1 as is_late from (
+      select t.* from late_entries l join transfers t on t.store_id = ${storeId} and t.id = l.id
+      where l.store_id = ${storeId} and l.day is null
+      union all
+      select t.* from late_entries l join transfers t on t.store_id = ${storeId} and t.id = l.id
+      where l.store_id = ${storeId} and l.day > ${closedDay}
       limit ${limit}
-    ) l join transfers t on t.store_id = ${storeId} and t.id = l.id`;
+    ) late`;
   return toPage(yield* all(sql<OpenRow>`${openSums(transfers, days)}`), limit);
 }
 
