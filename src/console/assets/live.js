@@ -12,14 +12,10 @@ if (rows instanceof HTMLElement && state instanceof HTMLElement && summary) foll
 
 /** @param {HTMLElement} list @param {HTMLElement} shown @param {Element} spoken */
 function follow(list, shown, spoken) {
-  const {
-    url = '',
-    one = '',
-    other = '',
-    live = '',
-    lost = '',
-  } = list.dataset.url ? { ...list.dataset, ...shown.dataset } : {};
-  const rowsMax = Number(list.dataset.rows);
+  const { url = '', rows: max = '', one = '', other = '' } = list.dataset;
+  const { live = '', lost = '' } = shown.dataset;
+  let { after: newest = '' } = list.dataset;
+  const rowsMax = Number(max);
   const plural = new Intl.PluralRules(document.documentElement.lang);
   /** @type {EventSource | null} */
   let source = null;
@@ -59,7 +55,7 @@ function follow(list, shown, spoken) {
     template.innerHTML = row;
     list.prepend(template.content);
     for (const old of [...list.children].slice(rowsMax)) old.remove();
-    list.dataset.after = key;
+    newest = key;
     fresh += 1;
     latest = sentence;
     speak();
@@ -73,7 +69,7 @@ function follow(list, shown, spoken) {
 
   const open = () => {
     close();
-    const opened = new EventSource(`${url}?after=${encodeURIComponent(list.dataset.after ?? '')}`);
+    const opened = new EventSource(`${url}?after=${encodeURIComponent(newest)}`);
     source = opened;
     opened.addEventListener('open', () => show(true));
     opened.addEventListener('activity', ({ data }) => add(String(data)));
