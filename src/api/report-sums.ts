@@ -32,6 +32,7 @@ import {
   sumPeriod,
   type HoldThen,
 } from '../storage/books.ts';
+import type { Script } from '../storage/sql.ts';
 import type { Storage } from '../storage/storage.ts';
 
 /** The store whose sums are read. `now` is an instant in ms. */
@@ -73,35 +74,37 @@ async function sumOpen({ storage }: SumsSource, books: Books): Promise<Sums> {
   const sums = new Sums(days);
   if (days.length === 0) return sums;
   let pages = 0;
-  const countPage = (): void => {
+  /** Adds what a script adds, once, although the engine can run it again. */
+  const addPage = async <T>(script: (page: Sums) => Script<T>): Promise<T> => {
     pages += 1;
     if (pages > pagesMax) throw new Fault('overloaded', { retryAfterSeconds: 60 });
+    const { page, result } = await storage.read(function* () {
+      const added = new Sums(days);
+      return { page: added, result: yield* script(added) };
+    });
+    sums.addAll(page);
+    return result;
   };
   for (const day of [...days.map((one) => one.day), null]) {
     for (let after: number | undefined = 0; after !== undefined;) {
       const from: number = after;
-      countPage();
-      after = await storage.read(() => sumLateTransfers(books, sums, { day, after: from, limit: rowsMax }));
+      after = await addPage((page) => sumLateTransfers(books, page, { day, after: from, limit: rowsMax }));
     }
   }
   for (let after: number | undefined = 0; after !== undefined;) {
     const from: number = after;
-    countPage();
-    after = await storage.read(() => sumTransfers(books, sums, { after: from, limit: rowsMax }));
+    after = await addPage((page) => sumTransfers(books, page, { after: from, limit: rowsMax }));
   }
   const moving = new Set<number>();
   for (let page: CandidatePage | undefined = firstCandidates(books.period); page;) {
     const at: CandidatePage = page;
-    countPage();
-    const { cards, next }: Candidates = await storage.read(() => listCandidates(books, at, rowsMax));
+    const { cards, next }: Candidates = await addPage(() => listCandidates(books, at, rowsMax));
     for (const id of cards) moving.add(id);
     page = next;
   }
   const cards = [...moving];
-  for (let from = 0; from < cards.length; from += 50) {
-    countPage();
-    await storage.read(() => sumMoves(books, sums, cards.slice(from, from + 50)));
-  }
+  for (let from = 0; from < cards.length; from += 50)
+    await addPage((page) => sumMoves(books, page, cards.slice(from, from + 50)));
   return sums;
 }
 
@@ -205,6 +208,8 @@ export async function readAgesUntil(source: SumsSource, until: number): Promise<
   return [...ages, ...open.ages];
 }
 
+type HeldPage = { readonly holds: readonly HoldThen[]; readonly amount: bigint };
+
 /** The amount that open holds reserved on usable cards at an instant, in minor units. */
 export async function readHeldAt(source: SumsSource, at: number): Promise<bigint> {
   const { storage, store } = source;
@@ -218,15 +223,17 @@ export async function readHeldAt(source: SumsSource, at: number): Promise<bigint
   let held = 0n;
   for (let after: number | undefined = 0; after !== undefined;) {
     const from: number = after;
-    const page: readonly HoldThen[] = await storage.read(function* () {
+    const page: HeldPage = await storage.read(function* () {
+      let amountOfPage = 0n;
       const holds = yield* listHoldsAt(store.id, { after: from, createdFrom, at, limit: rowsMax });
       for (const { cardId, amount } of holds) {
         const card = yield* loadSummedCard(books, cardId);
-        if (card && bucketAt(card, day.day, at) === 'active') held += amount;
+        if (card && bucketAt(card, day.day, at) === 'active') amountOfPage += amount;
       }
-      return holds;
+      return { holds, amount: amountOfPage };
     });
-    after = page.length < rowsMax ? undefined : page.at(-1)?.id;
+    held += page.amount;
+    after = page.holds.length < rowsMax ? undefined : page.holds.at(-1)?.id;
   }
   return held;
 }

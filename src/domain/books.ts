@@ -176,6 +176,13 @@ export class Sums {
     return [...this.#ages.values()];
   }
 
+  /** Adds the sums of others, of the same days. */
+  addAll(others: Sums): void {
+    for (const [key, sum] of others.#byKey) addTo(this.#byKey, key, { ...sum, ...noSums }, sum);
+    for (const [key, sum] of others.#ages)
+      addTo(this.#ages, key, { ...sum, raised: 0n, lowered: 0n, cards: 0 }, sum);
+  }
+
   /** Adds a transfer of one of the days. @returns its bucket. */
   addTransfer(card: SummedCard, transfer: SummedTransfer): CardState {
     const { place, at, kind, account, actor, effect, isFirst } = transfer;
@@ -251,11 +258,11 @@ function addTo<T extends { raised: bigint; lowered: bigint; cards: number; entri
   sums: Map<string, T>,
   key: string,
   empty: T,
-  change: Pick<DaySum, 'entries' | 'raised' | 'lowered' | 'cards'>,
+  change: Pick<DaySum, 'raised' | 'lowered' | 'cards'> & { readonly entries?: number },
 ): void {
   let sum = sums.get(key);
   if (!sum) sums.set(key, (sum = empty));
-  if (sum.entries !== undefined) sum.entries += change.entries;
+  if (sum.entries !== undefined) sum.entries += change.entries ?? 0;
   sum.raised += change.raised;
   sum.lowered += change.lowered;
   sum.cards += change.cards;
