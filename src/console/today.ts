@@ -180,6 +180,8 @@ ${checklist(services, request, readinessOf(services, found))}</div></div></div>`
       actions,
       body,
       scripts: ['live.js'],
+      // The sums are ready soon.
+      ...(!found.figures && { refreshSeconds: 3 }),
     }),
   };
 }
@@ -253,7 +255,8 @@ function chartOf(
     isBehind && missing.from !== null
       ? markup`<p class="small soft">${fill(text.behind, { from: dayText(missing.from, language), to: dayText(missing.to, language) })}</p>`
       : undefined;
-  return markup`${balanceChart(points, store, language)}${behind}`;
+  if (points.length > 1) return markup`${balanceChart(points, store, language)}${behind}`;
+  return behind ?? markup`<p class="small soft">${text.chartLater}</p>`;
 }
 
 function verifiedLine(record: VerificationRecord | undefined, store: Store, language: Language): Markup {
@@ -266,23 +269,22 @@ function verifiedLine(record: VerificationRecord | undefined, store: Store, lang
   return markup`<p class="small soft"><span aria-hidden="true">✓ </span>${fill(text.verified, { time })}</p>${how}`;
 }
 
+function line(name: string, value: string): Markup {
+  return markup`<dt>${name}</dt><dd class="sum">${value}</dd>
+`;
+}
+
 function sumsPanel(
   { language, signedIn: { store } }: StaffRequest,
   { figures, emails, sendsEmails }: Found,
 ): Markup {
   const text = todayTexts[language];
   const amountOf = (minor: bigint): string => amountText({ minor, currency: store.currency }, language);
-  const line = (name: string, value: string): Markup => markup`<dt>${name}</dt><dd class="sum">${value}</dd>
-`;
   const shown = (
     { entries, amount }: MovementSum,
     counted: { readonly one: string; readonly other: string },
   ): string => (entries === 0 ? text.none : `${plural(language, counted, entries)} · ${amountOf(amount)}`);
-  const sent = sendsEmails
-    ? emails.due === 0
-      ? text.none
-      : fillPlain(text.emailsOf, { sent: numberOf(emails.sent, language), due: atLeast(emails, language) })
-    : text.notSetUp;
+  const sent = sendsEmails ? sentOf(emails, language) : text.notSetUp;
   const sums = figures
     ? [
         line(text.sold, shown(figures.today.sold, text.soldCards)),
@@ -299,6 +301,12 @@ function sumsPanel(
     : [];
   return markup`<section class="panel" aria-labelledby="sums"><h2 id="sums">${text.today}</h2>${figures ? undefined : markup`<p class="soft small">${text.summing}</p>`}<dl class="facts">
 ${sums}${line(text.emails, sent)}</dl></section>`;
+}
+
+function sentOf(emails: EmailCounts, language: Language): string {
+  const text = todayTexts[language];
+  if (emails.due === 0) return text.noneSent;
+  return fillPlain(text.emailsOf, { sent: numberOf(emails.sent, language), due: atLeast(emails, language) });
 }
 
 function numberOf(count: number, language: Language): string {

@@ -52,7 +52,7 @@ export type FiguresReader = {
 /** One statement of the embedded engine blocks all others for about 2 ms. */
 const pageRows = 2_000;
 /** How long a request waits for sums that are not kept. */
-const patienceMs = 25;
+const patienceMs = 100;
 /** A transaction that is open now has begun after this, and its ids are not lower. */
 const settlingMs = idSkewMaxMs;
 /** Transfers of the last minutes that a request sums. */
@@ -223,20 +223,17 @@ function withoutGaps(
 
 function addUp(sums: readonly OpenSum[]): readonly OpenSum[] {
   const groups = Map.groupBy(sums, ({ kind, isRaise, isToday }) => `${kind} ${isRaise} ${isToday}`);
-  return [...groups.values()].flatMap(([first, ...others]) =>
-    first
-      ? [
-          others.reduce(
-            (sum, { entries, amount }) => ({
-              ...sum,
-              entries: sum.entries + entries,
-              amount: sum.amount + amount,
-            }),
-            first,
-          ),
-        ]
-      : [],
-  );
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    return first ? [{ ...first, ...totalOf(group) }] : [];
+  });
+}
+
+function totalOf(sums: readonly OpenSum[]): MovementSum {
+  return {
+    entries: sums.reduce((count, { entries }) => count + entries, 0),
+    amount: sums.reduce((total, { amount }) => total + amount, 0n),
+  };
 }
 
 function todayOf(sums: readonly OpenSum[]): TodaySums {

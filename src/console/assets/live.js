@@ -47,8 +47,8 @@ function follow(list, shown, spoken) {
 
   /** @param {string} text */
   const add = (text) => {
-    /** @type {{ key: string, row: string, text: string }} */
-    const { key, row, text: sentence } = JSON.parse(text);
+    const sent = /** @type {{ key: string, row: string, text: string }} */ (JSON.parse(text));
+    const { key, row, text: sentence } = sent;
     if (list.querySelector(`[data-key="${CSS.escape(key)}"]`)) return;
     const template = document.createElement('template');
     // The server has escaped the values in the row.
