@@ -27,7 +27,7 @@ export type ConsoleServices = {
 };
 
 /** What the operator has to know about the service. */
-export type ServiceCondition = {
+type ServiceCondition = {
   readonly emailTransport: EmailTransportKind;
   /** Whether the disk of the database is almost full. */
   readonly isDiskLow: () => Promise<boolean>;

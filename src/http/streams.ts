@@ -9,14 +9,14 @@ import { Readable } from 'node:stream';
 import { Fault } from '../domain/fault.ts';
 
 /** Who opens a stream. */
-export type StreamOwner = {
+type StreamOwner = {
   readonly storeId: number;
   /** One of the store's clients. */
   readonly clientId: number | null;
 };
 
 /** What a stream sends. */
-export type StreamSource = {
+type StreamSource = {
   /**
    * Reads the next messages, at most `limit`, as the stream sends them; 0: only whether the owner is still allowed.
    * `hasMore`: another read is due at once.

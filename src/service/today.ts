@@ -26,7 +26,7 @@ import {
 /** Movements of one kind: their number, and their sum in minor units. */
 export type MovementSum = { readonly entries: number; readonly amount: bigint };
 
-export type TodaySums = Readonly<
+type TodaySums = Readonly<
   Record<'sold' | 'redeemed' | 'refunded' | 'added' | 'adjusted', MovementSum>
 >;
 
