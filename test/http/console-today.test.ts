@@ -167,12 +167,12 @@ test('what needs attention is shown: failed emails, paused webhooks and problems
 
 test('verify succeeds if its result cannot be recorded, and says so', async () => {
   await using service = await openStoreWithStaff();
-  const refusal =
+  const rejecting =
     engine.id === 'sqlite'
       ? sql`create trigger no_records before insert on verifications begin select raise(abort, 'no records'); end`
       : sql`alter table verifications add constraint no_records check (mismatches < 0)`;
   await using database = await openDatabase(readDatabaseConfig(service.environment), { prepare: false });
-  await database.storage.write(() => execute(refusal));
+  await database.storage.write(() => execute(rejecting));
   const { code, output, errors } = await command(service.environment, 'verify');
   assert.equal(code, 0, errors);
   assert.match(output, /The ledger matches every balance/);
