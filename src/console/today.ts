@@ -79,7 +79,7 @@ async function tickStep({ ctx, storage }: ConsoleServices, request: StaffRequest
   return seeOther('/today');
 }
 
-/** What the page shows beside the figures. Each part is a script of its own, so that none blocks others for long. */
+/** What the page shows, with the figures. Each part is a script of its own, so that none blocks others for long. */
 type Found = {
   readonly figures: TodayFigures | undefined;
   readonly withBalance: CardCount | null;

@@ -16,7 +16,7 @@ import { parallel, resolved, type Script } from '../storage/sql.ts';
 import type { Storage } from '../storage/storage.ts';
 import {
   listClosedMonths,
-  sumLateTransfers,
+  sumLateOpenTransfers,
   sumOpenTransfers,
   type ClosedMonth,
   type OpenDays,
@@ -26,9 +26,7 @@ import {
 /** Movements of one kind: their number, and their sum in minor units. */
 export type MovementSum = { readonly entries: number; readonly amount: bigint };
 
-type TodaySums = Readonly<
-  Record<'sold' | 'redeemed' | 'refunded' | 'added' | 'adjusted', MovementSum>
->;
+type TodaySums = Readonly<Record<'sold' | 'redeemed' | 'refunded' | 'added' | 'adjusted', MovementSum>>;
 
 export type TodayFigures = {
   /** What the store owes now, in minor units. */
@@ -150,7 +148,7 @@ function* readFigures(
   const [months, firstAt, late] = yield* parallel(
     closed ? listClosedMonths(store) : resolved<readonly ClosedMonth[]>([]),
     closed ? resolved(undefined) : findFirstInstant(store.id),
-    sumLateTransfers(store, settled, { closedDay, limit: pageRows }),
+    sumLateOpenTransfers(store, settled, { closedDay, limit: pageRows }),
   );
   if (late.last !== undefined) return undefined;
   sums.push(...late.sums);

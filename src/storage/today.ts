@@ -93,7 +93,7 @@ export function* sumOpenTransfers(
 }
 
 /** Sums the late transfers that no closed day contains: those of no day, and those of a day that is being closed. */
-export function* sumLateTransfers(
+export function* sumLateOpenTransfers(
   { id: storeId }: Pick<Store, 'id'>,
   days: OpenDays,
   { closedDay, limit }: { readonly closedDay: string; readonly limit: number },
