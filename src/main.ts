@@ -68,6 +68,10 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
   let isClosing = false;
   let hasFailed = false;
   const commitListeners = new Set<() => void>();
+  const onCommit = (listener: () => void): (() => void) => {
+    commitListeners.add(listener);
+    return () => void commitListeners.delete(listener);
+  };
 
   const freeSpace = config.database.kind === 'file' ? freeSpaceOf(dirname(config.database.file)) : null;
   const metrics = createMetrics({
@@ -106,7 +110,19 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
     const retiredUses = retiredCodeUses();
     const mayUseLoopback = loopbackRule(developmentMode, database.storage);
     const email = setUpEmail(config, logger);
-    const pages = config.hasConsole ? consoleServicesOf(config, { database, email, developmentMode, retiredUses }) : null;
+    const pages = config.hasConsole ? consoleServicesOf(config, {
+          database,
+          email,
+          developmentMode,
+          retiredUses,
+          onCommit,
+          condition: {
+            emailTransport: email.transportKind,
+            isDiskLow: async () =>
+              ((await freeSpace?.()) ?? Number.POSITIVE_INFINITY) < config.limits.diskFreeBytesMin * 8,
+            clockJumpMs: () => guard.jumpMs(),
+          },
+        }) : null;
     const app = createServer({
       operations,
       async loadDocumentation() {
@@ -122,10 +138,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       log,
       developmentMode,
       webhookUrls: webhookUrlsOf(database.ctx, mayUseLoopback),
-      onCommit(listener) {
-        commitListeners.add(listener);
-        return () => void commitListeners.delete(listener);
-      },
+      onCommit,
       isClosing: () => isClosing,
       isReady: readiness(
         config,
@@ -208,13 +221,15 @@ type ConsoleParts = {
   readonly email: EmailServices;
   readonly developmentMode: boolean;
   readonly retiredUses: RetiredCodeUses;
-};
+} & Pick<Parameters<typeof addConsole>[1], 'onCommit' | 'condition'>;
 
 function consoleServicesOf(
-  { publicUrl, basePath, lookupFailuresPerHour }: Config,
-  { database: { ctx, storage }, email, developmentMode, retiredUses }: ConsoleParts,
+  { publicUrl, basePath, lookupFailuresPerHour, limits }: Config,
+  { database: { ctx, storage }, email, developmentMode, retiredUses, ...parts }: ConsoleParts,
 ): Parameters<typeof addConsole>[1] {
   return {
+    ...parts,
+    streamsMax: limits.eventStreamsMax,
     ctx,
     storage,
     passwords: passwordsOf(ctx.random),

@@ -8,6 +8,7 @@ import { accepted, rejected } from '../domain/parsed.ts';
 import { deliverySchema, eventSchema } from '../domain/schemas.ts';
 import { deliveryRecordOf } from '../domain/webhook-record.ts';
 import type { RequestContext } from '../http/request-context.ts';
+import { streamHeaders } from '../http/streams.ts';
 import { findEnd, listPublishedEvents as findEvents, redeliver, showEvent } from '../service/event.ts';
 import * as examples from './examples.ts';
 import { field, integerFromForm } from './field.ts';
@@ -77,12 +78,7 @@ export const streamEvents = stream({
   errors: ['events-erased'],
   async open(requestContext, query) {
     const { storage, caller, request, streams } = requestContext;
-    const headers = {
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-store',
-      // nginx would otherwise buffer the stream.
-      'x-accel-buffering': 'no',
-    };
+    const headers = streamHeaders;
     if (request.method === 'HEAD') return { status: 200, headers, stream: Readable.from([]) };
     const { id: storeId } = caller.store;
     const start = lastEventIdOf(requestContext) ?? query.after ?? 'latest';

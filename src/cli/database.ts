@@ -7,9 +7,11 @@ import type { Command } from 'commander';
 import { readDatabaseConfig, shownLocation } from '../config.ts';
 import { openDatabase } from '../database.ts';
 import { currencyOf } from '../domain/currency.ts';
+import { Fault } from '../domain/fault.ts';
 import { formatMoney } from '../domain/money.ts';
+import { recordBackup } from '../service/verification.ts';
 import type { Mismatch } from '../service/verify.ts';
-import { CommandError } from './failure.ts';
+import { CommandError, describeFault } from './failure.ts';
 import { print, printJson, printTable } from './output.ts';
 import { vacuum } from '../storage/sqlite/vacuum.ts';
 import { showProgress } from './progress.ts';
@@ -36,7 +38,12 @@ export function addDatabaseCommands(root: Command): void {
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
       const progress = showProgress(process.stderr, { isSilent: json === true });
-      const { stores, mismatches } = await verifyDatabase(readDatabaseConfig(), { prepare: false, progress });
+      const { stores, mismatches, unrecorded } = await verifyDatabase(readDatabaseConfig(), {
+        prepare: false,
+        isRecorded: true,
+        progress,
+      });
+      if (unrecorded !== undefined) warn('The console does not show this verification', unrecorded);
       const totals = stores.map(({ store, currency, cards, transfers, outstanding, accounts }) => ({
         store,
         cards,
@@ -102,6 +109,11 @@ export function addDatabaseCommands(root: Command): void {
         );
       }
       await publish(unverified, target);
+      try {
+        await database.storage.write(() => recordBackup(database.ctx));
+      } catch (error) {
+        warn('The console does not show this backup', error);
+      }
       if (json) printJson({ backup: target });
       else
         print(
@@ -126,6 +138,12 @@ export function addDatabaseCommands(root: Command): void {
       if (json) printJson({ database: location.file });
       else print(`${location.file} contains only its rows.`);
     });
+}
+
+/** Prints a warning about a record that the result does not depend on. */
+function warn(what: string, cause: unknown): void {
+  const reason = cause instanceof Fault ? describeFault(cause) : String(cause);
+  console.error(`${what}, because it could not be recorded: ${reason}`);
 }
 
 /** Renames a file once it is durable. @throws CommandError if the new name is taken. */

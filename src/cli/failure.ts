@@ -42,7 +42,7 @@ export function reportFailure(error: unknown): number {
   return 1;
 }
 
-function describeFault({ code, detail, errors, cause }: Fault): string {
+export function describeFault({ code, detail, errors, cause }: Fault): string {
   if (errors) {
     return Object.entries(errors)
       .flatMap(([field, messages]) => messages.map((message) => `${field} ${message}`))

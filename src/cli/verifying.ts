@@ -1,8 +1,9 @@
 /** Verifies a whole database: its file, if it has one, and then its rows. */
 
 import type { DatabaseConfig } from '../config.ts';
-import { openDatabase } from '../database.ts';
+import { openDatabase, type Database } from '../database.ts';
 import { shownId } from '../domain/public-id.ts';
+import { recordVerification } from '../service/verification.ts';
 import { countVerifiedRows, verify, type Mismatch, type Verification } from '../service/verify.ts';
 import { inspectFile } from '../storage/sqlite/inspection.ts';
 import type { Progress } from './progress.ts';
@@ -15,6 +16,8 @@ type ShownMismatch = Mismatch & { readonly gift_card_id: number | null };
 export type VerifiedDatabase = {
   readonly stores: Verification['stores'];
   readonly mismatches: readonly ShownMismatch[];
+  /** Why the result was not recorded for the console; absent: it was recorded, or was not to be. */
+  readonly unrecorded?: unknown;
 };
 
 /**
@@ -22,32 +25,66 @@ export type VerifiedDatabase = {
  * read to the end, only the damage is reported.
  * @param options.prepare whether a database of an earlier version is migrated first, and a missing one is created.
  * @param options.progress shows the rows that were read.
+ * @param options.isRecorded whether the result is recorded for the console. A damaged file is not written to.
  * @throws the error of a file that is not damaged and cannot be opened or read.
  */
 export async function verifyDatabase(
   config: DatabaseConfig,
-  { prepare = false, progress }: { readonly prepare?: boolean; readonly progress?: Progress } = {},
+  {
+    prepare = false,
+    isRecorded = false,
+    progress,
+  }: { readonly prepare?: boolean; readonly isRecorded?: boolean; readonly progress?: Progress } = {},
 ): Promise<VerifiedDatabase> {
   let damage: readonly ShownMismatch[] | undefined;
   try {
     await using database = await openDatabase(config, { prepare, withoutTimeLimit: true });
     damage = damageOf(config);
-    const { keys } = database.ctx;
+    const { keys, clock } = database.ctx;
     if (progress)
       progress.begin('verified', { total: await database.storage.read(countVerifiedRows), done: 0 });
+    const verifiedAt = clock.now();
+    let rowsRead = 0;
     const { stores, mismatches } = await database.storage.read(() =>
-      verify(mismatchesMax, { keys, reached: (rows) => progress?.reach(rows) }),
+      verify(mismatchesMax, {
+        keys,
+        reached(rows) {
+          rowsRead = rows;
+          progress?.reach(rows);
+        },
+      }),
     );
     progress?.end();
+    const unrecorded =
+      isRecorded && damage.length === 0
+        ? await recordResult(database, { verifiedAt, rowsRead, mismatches })
+        : undefined;
     const ofRows = mismatches.map((mismatch) => ({
       ...mismatch,
       gift_card_id: mismatch.cardId === null ? null : shownId(keys.publicIds, mismatch.cardId),
     }));
-    return { stores, mismatches: [...damage, ...ofRows].slice(0, mismatchesMax) };
+    return {
+      stores,
+      mismatches: [...damage, ...ofRows].slice(0, mismatchesMax),
+      ...(unrecorded !== undefined && { unrecorded }),
+    };
   } catch (error) {
     damage ??= damageBehind(config, error);
     if (damage.length === 0) throw error;
     return { stores: [], mismatches: damage };
+  }
+}
+
+/** @returns why the result could not be recorded, such as a read-only disk: it is valid without the record. */
+async function recordResult(
+  { storage }: Pick<Database, 'storage'>,
+  result: Parameters<typeof recordVerification>[0],
+): Promise<unknown> {
+  try {
+    await storage.write(() => recordVerification(result));
+    return undefined;
+  } catch (error) {
+    return error;
   }
 }
 

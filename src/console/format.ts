@@ -102,6 +102,16 @@ export function timeElement(
   language: Language,
   options: Intl.DateTimeFormatOptions = { dateStyle: 'medium', timeStyle: 'short' },
 ): Markup {
-  const text = timeFormatterOf(language, { ...options, timeZone }).format(instant);
+  const text = timeText(instant, { timeZone }, language, options);
   return markup`<time datetime="${formatInstant(instant)}">${text}</time>`;
+}
+
+/** As `timeElement`, as text. */
+export function timeText(
+  instant: number,
+  { timeZone }: Pick<Store, 'timeZone'>,
+  language: Language,
+  options: Intl.DateTimeFormatOptions = { dateStyle: 'medium', timeStyle: 'short' },
+): string {
+  return timeFormatterOf(language, { ...options, timeZone }).format(instant);
 }

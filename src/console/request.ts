@@ -26,6 +26,8 @@ export type ConsoleRequest = {
   readonly client: string;
   readonly userAgent: string;
   readonly cookies: ReadonlyMap<string, string>;
+  /** The last event that a reconnecting client of a stream has received; empty: none. */
+  readonly lastEventId: string;
 };
 
 /** The text of a field, without surrounding blanks; empty if it is missing. */

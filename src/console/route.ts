@@ -1,11 +1,15 @@
 /** The routes of the pages: one value each, with what a visitor must be allowed to do. */
 
+import type { Readable } from 'node:stream';
+import type { EmailTransportKind } from '../config.ts';
 import type { Context } from '../context.ts';
 import type { Permission } from '../domain/staff.ts';
+import type { Streams } from '../http/streams.ts';
 import type { Markup } from '../markup.ts';
 import type { Passwords } from '../service/password.ts';
 import type { SignedIn } from '../service/staff-session.ts';
 import type { CardKey } from '../storage/card.ts';
+import type { FiguresReader } from '../service/today.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { PageFrame } from './page.ts';
 import type { ConsoleOrigin, ConsoleRequest } from './request.ts';
@@ -28,6 +32,10 @@ export type ConsoleServices = {
   /** The language of what customers read, by the locale of the store's emails. */
   readonly customerLanguage: (locale: string) => CustomerLanguage;
   readonly lookups: StaffLookups;
+  readonly condition: ServiceCondition;
+  readonly figures: FiguresReader;
+  /** The streams of changes that open pages show. */
+  readonly live: Streams;
 };
 
 /** A language of emails, with the texts that a printed card has as well. */
@@ -47,6 +55,15 @@ type StaffLookups = {
   readonly recordRetired: (use: CardKey) => void;
 };
 
+/** What the operator has to know about the service. */
+type ServiceCondition = {
+  readonly emailTransport: EmailTransportKind;
+  /** Whether the disk of the database is almost full. */
+  readonly isDiskLow: () => Promise<boolean>;
+  /** Ms that the clock is ahead of the expected time during a jump; 0 if there is none. */
+  readonly clockJumpMs: () => number;
+};
+
 export type ConsoleResponse =
   | {
       readonly status: 200 | 401 | 403 | 404 | 409 | 422 | 429;
@@ -61,6 +78,8 @@ export type ConsoleResponse =
       readonly file: { readonly name: string; readonly type: string; readonly parts: AsyncIterable<string> };
       readonly cookies?: readonly string[];
     }
+  /** Server-sent events. */
+  | { readonly status: 200; readonly stream: Readable }
   /** After a form: the browser requests a page, so that reloading does not submit the form again. */
   | { readonly status: 303; readonly path: string; readonly cookies?: readonly string[] };
 
@@ -95,6 +114,8 @@ export type StaffRoute = Endpoint & {
   readonly access: Permission | 'staff';
   /** Whether the password or passkey must have been presented in the last ten minutes. */
   readonly isSensitive?: boolean;
+  /** Whether a request comes from an open page and not from the person, so that it does not extend the session. */
+  readonly isAutomatic?: boolean;
   readonly handle: Handler<StaffRequest>;
 };
 

@@ -10,6 +10,8 @@ import { problemHeaders, problems } from '../http/problem.ts';
 import { loggedFault } from '../http/logged-fault.ts';
 import { parseUrlEncoded, queryOf } from '../http/query.ts';
 import { extend, isExtensionDue, isRecentlyAuthenticated } from '../service/staff-session.ts';
+import { limitedStreams, streamHeaders, type StreamsOptions } from '../http/streams.ts';
+import { figuresReader } from '../service/today.ts';
 import { loadAssets } from './assets.ts';
 import { consoleRoutes } from './routes.ts';
 import { errorPage, forbiddenPage } from './error-page.ts';
@@ -41,12 +43,24 @@ const pageHeaders = {
   'permissions-policy': 'camera=(self), geolocation=(), microphone=()',
 };
 
-export function addConsole(app: FastifyInstance, services: Omit<ConsoleServices, 'frame'>): void {
+/** What the server needs of the rest of the service; it adds the rest of `ConsoleServices`. */
+export type ConsoleParts = Omit<ConsoleServices, 'frame' | 'figures' | 'live'> &
+  Pick<StreamsOptions, 'onCommit' | 'streamsMax'>;
+
+/** A page shows changes at most so often. */
+const livePauseMs = 500;
+
+export function addConsole(app: FastifyInstance, { onCommit, streamsMax, ...services }: ConsoleParts): void {
   const { basePath } = services.origin;
   const assets = loadAssets();
   const folder = `${basePath}/assets/${assets.version}`;
   const frame = { basePath, assetUrl: (name: string) => `${folder}/${name}` };
-  const all: ConsoleServices = { ...services, frame };
+  const live = limitedStreams({ onCommit, streamsMax, pauseMs: livePauseMs });
+  app.addHook('preClose', (done) => {
+    live.close();
+    done();
+  });
+  const all: ConsoleServices = { ...services, frame, figures: figuresReader(services), live };
 
   app.get(`${folder}/:name`, (request, reply) => {
     const { name } = request.params as { readonly name: string };
@@ -103,11 +117,13 @@ async function handle(
     client: clientKey(raw),
     userAgent: raw.headers['user-agent'] ?? '',
     cookies,
+    lastEventId: textOfHeader(raw.headers['last-event-id']),
   };
   if (route.access === 'anyone') return await route.handle(services, request);
   const next = encodeURIComponent(pageOf(route, pathOf(raw, origin.basePath)));
   if (!signedIn) return seeOther(`/sign-in?next=${next}`);
-  if (isExtensionDue(ctx, signedIn.session)) await storage.write(() => extend(ctx, signedIn.session));
+  if (route.isAutomatic !== true && isExtensionDue(ctx, signedIn.session))
+    await storage.write(() => extend(ctx, signedIn.session));
   if (route.access !== 'staff' && !isPermitted(signedIn.member.role, route.access))
     return {
       status: 403,
@@ -118,6 +134,10 @@ async function handle(
   if (route.isSensitive === true && !demonstration && !isRecentlyAuthenticated(ctx, signedIn.session))
     return seeOther(`/confirm?next=${next}`);
   return await route.handle(services, { ...request, signedIn });
+}
+
+function textOfHeader(value: string | readonly string[] | undefined): string {
+  return typeof value === 'string' ? value : '';
 }
 
 /** The path of a request without the base path; that of a page with its query, which never has a code. */
@@ -164,6 +184,7 @@ function send(
   headers: Readonly<Record<string, string>> = {},
 ): FastifyReply {
   reply.headers({ ...pageHeaders, ...headers }).code(response.status);
+  if ('stream' in response) return reply.headers(streamHeaders).send(response.stream);
   if (response.cookies) reply.header('set-cookie', [...response.cookies]);
   if (response.status === 303) return reply.header('location', `${origin.basePath}${response.path}`).send();
   if ('json' in response) return reply.type('application/json').send(JSON.stringify(response.json));

@@ -41,6 +41,8 @@ const ownTables: ReadonlySet<string> = new Set([
   'log_backfills',
   'log_turn',
   'file_remains',
+  // Another database has not been verified.
+  'verifications',
   '_litestream_seq',
   '_litestream_lock',
 ]);

@@ -249,6 +249,8 @@ export const otherTables: Readonly<Record<string, string>> = {
   log_cursors: 'How far entries were appended on this server. A wrong one appends what is missing.',
   log_backfills: 'How far entries were appended again on this server.',
   log_turn: 'A lock.',
+  verifications: 'The record of the last verification itself.',
+  setup_steps: 'What a person has ticked on the first page of the console.',
   heartbeat: 'The time of the last start.',
   copies: 'The state of a copy.',
   schema_migrations: 'Each command compares it with its migrations.',

@@ -26,6 +26,7 @@ import { testPastCards } from './past-cards.ts';
 import { testRedemptions } from './redemptions.ts';
 import { testRoundTrips } from './round-trips.ts';
 import { testSearch } from './search.ts';
+import { testToday } from './today.ts';
 import { testUpdates } from './updates.ts';
 import { testVerification } from './verification.ts';
 import { testVerifiedChanges } from './verified-changes.ts';
@@ -57,6 +58,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: logs and checkpoints`, () => testLog(factory));
   suite(`${name}: events`, () => testEvents(factory));
   suite(`${name}: books`, () => testBooks(factory));
+  suite(`${name}: today`, () => testToday(factory));
   suite(`${name}: emails`, () => testEmails(factory));
   suite(`${name}: webhooks`, () => testWebhooks(factory));
 }

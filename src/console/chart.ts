@@ -1,0 +1,108 @@
+/** The chart of the outstanding balance: an SVG with a title, and the same figures as a table. */
+
+import { formatMoney, type Money } from '../domain/money.ts';
+import type { Store } from '../domain/store.ts';
+import { markup, type Markup } from '../markup.ts';
+import { amountText } from './format.ts';
+import { fillPlain, type Language } from './texts.ts';
+import { todayTexts } from './today-texts.ts';
+
+export type ChartPoint = {
+  /** `YYYY-MM` */
+  readonly month: string;
+  /** Minor units. */
+  readonly amount: bigint;
+  /** Whether the month has not ended. */
+  readonly isNow: boolean;
+};
+
+const area = { left: 56, right: 462, top: 14, bottom: 200 } as const;
+const lines = 3;
+
+/** @param points the earliest first, at least one. */
+export function balanceChart(
+  points: readonly ChartPoint[],
+  { currency }: Pick<Store, 'currency'>,
+  language: Language,
+): Markup {
+  const text = todayTexts[language];
+  const shownOf = (amount: bigint): string => amountText({ minor: amount, currency }, language);
+  const monthOf = (point: ChartPoint): string => monthText(point.month, language, 'long');
+  const [first, last] = [points.at(0), points.at(-1)];
+  if (!first || !last) return markup``;
+  const title = fillPlain(text.chartTitle, {
+    from: shownOf(first.amount),
+    start: monthOf(first),
+    to: shownOf(last.amount),
+  });
+  const rows = points.map(
+    (point) =>
+      markup`<tr><th scope="row">${point.isNow ? text.now : monthOf(point)}</th><td class="sum">${shownOf(point.amount)}</td></tr>
+`,
+  );
+  return markup`${drawing(points, { currency }, language, title)}
+<details class="small"><summary>${text.chartTable}</summary><table class="table"><thead><tr><th scope="col">${text.month}</th><th scope="col" class="sum">${text.outstanding}</th></tr></thead><tbody>
+${rows}</tbody></table></details>`;
+}
+
+function drawing(
+  points: readonly ChartPoint[],
+  { currency }: Pick<Money, 'currency'>,
+  language: Language,
+  title: string,
+): Markup {
+  const step = stepOf(points);
+  const top = step * BigInt(lines);
+  const { left, right, bottom } = area;
+  const x = (place: number): string =>
+    (points.length === 1 ? right : left + ((right - left) * place) / (points.length - 1)).toFixed(1);
+  const height = bottom - area.top;
+  // Hundredths of a unit, so that amounts beyond 2^53 are exact enough.
+  const y = (amount: bigint): string => {
+    const part = Number(((amount < 0n ? 0n : amount) * 100_000n) / top) / 100_000;
+    return (bottom - height * part).toFixed(1);
+  };
+  const grid = Array.from({ length: lines + 1 }, (_, place) => {
+    const amount = step * BigInt(place);
+    const at = y(amount);
+    return markup`<line class="grid" x1="${left}" x2="${right}" y1="${at}" y2="${at}"/><text x="${left - 8}" y="${(Number(at) + 4).toFixed(1)}" text-anchor="end">${compact({ minor: amount, currency }, language)}</text>`;
+  });
+  const line = points.map(({ amount }, place) => `${x(place)},${y(amount)}`).join(' ');
+  const months = points.map(
+    ({ month }, place) =>
+      markup`<text x="${x(place)}" y="222" text-anchor="middle">${monthText(month, language, 'short')}</text>`,
+  );
+  const last = points.at(-1);
+  const end = last
+    ? markup`<circle class="dot" cx="${x(points.length - 1)}" cy="${y(last.amount)}" r="5"/><text class="now" x="${right + 12}" y="${(Number(y(last.amount)) + 4).toFixed(1)}">${compact({ minor: last.amount, currency }, language)}</text>`
+    : undefined;
+  return markup`<svg class="plot" viewBox="0 0 540 230" role="img" aria-labelledby="chart-title"><title id="chart-title">${title}</title>${grid}<polygon class="area" points="${x(0)},${bottom} ${line} ${x(points.length - 1)},${bottom}"/><polyline class="line" points="${line}"/>${end}${months}</svg>`;
+}
+
+/** A third of the height, in minor units: 1, 2 or 5 times a power of ten. */
+function stepOf(points: readonly ChartPoint[]): bigint {
+  const highest = points.reduce((most, { amount }) => (amount > most ? amount : most), 1n);
+  const least = (highest + BigInt(lines) - 1n) / BigInt(lines);
+  for (let power = 1n; ; power *= 10n)
+    for (const factor of [1n, 2n, 5n]) if (factor * power >= least) return factor * power;
+}
+
+function compact(money: Money, language: Language): string {
+  return new Intl.NumberFormat(language, { notation: 'compact', maximumSignificantDigits: 3 }).format(
+    formatMoney(money) as `${number}`,
+  );
+}
+
+/** The name of a month `YYYY-MM`. */
+function monthText(month: string, language: Language, style: 'long' | 'short'): string {
+  const day = Temporal.PlainDate.from(`${month}-15`).toZonedDateTime({
+    timeZone: 'UTC',
+    plainTime: '12:00',
+  });
+  return new Intl.DateTimeFormat(language, {
+    month: style,
+    ...(style === 'long' && { year: 'numeric' }),
+    timeZone: 'UTC',
+    calendar: 'gregory',
+  }).format(day.epochMilliseconds);
+}
