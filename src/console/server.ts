@@ -20,8 +20,9 @@ import { consoleRoutes } from './routes.ts';
 import { cookieNameOf } from './cookie.ts';
 import { errorPage, forbiddenPage } from './error-page.ts';
 import { assertHost, assertSameOrigin, cookiesOf, type ConsoleRequest } from './request.ts';
-import { seeOther, type ConsoleResponse, type ConsoleRoute, type ConsoleServices } from './route.ts';
+import { seeOther, type ConsoleResponse, type ConsoleRoute, type ConsoleServices, type StaffRoute } from './route.ts';
 import { languageOf } from './texts.ts';
+import { hasTillCookie, onlyTillPage } from './till-pin.ts';
 
 const policy =
   "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -92,8 +93,13 @@ async function handle(
     cookies,
   };
   if (route.access === 'anyone') return await route.handle(services, request);
+  const isAtTill = isTillPath(route.path);
+  if (!signedIn && isAtTill && hasTillCookie(services, request)) return seeOther('/till/pin');
   if (!signedIn) return seeOther(`/sign-in?next=${encodeURIComponent(pathOf(raw, origin.basePath))}`);
   if (isExtensionDue(ctx, signedIn.session)) await storage.write(() => extend(ctx, signedIn.session));
+  // A PIN is short, so it opens the till only, whatever the role of the person is.
+  if (signedIn.session.tillId !== null && !isOpenWithPin(route))
+    return { status: 403, body: onlyTillPage(services, { ...request, signedIn }) };
   if (route.access !== 'staff' && !isPermitted(signedIn.member.role, route.access))
     return {
       status: 403,
@@ -102,6 +108,16 @@ async function handle(
   if (route.isSensitive === true && !isRecentlyAuthenticated(ctx, signedIn.session))
     return seeOther(`/confirm?next=${encodeURIComponent(pathOf(raw, origin.basePath))}`);
   return await route.handle(services, { ...request, signedIn });
+}
+
+function isTillPath(path: string): boolean {
+  return path === '/till' || path.startsWith('/till/');
+}
+
+/** Whether a session that was opened with a PIN includes a route: the till, and signing out. */
+function isOpenWithPin({ path, access, isSensitive = false }: StaffRoute): boolean {
+  if (path === '/sign-out') return true;
+  return isTillPath(path) && !isSensitive && ['findCard', 'useTill', 'staff'].includes(access);
 }
 
 /** The path of a request without the base path and the query. */
