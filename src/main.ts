@@ -116,7 +116,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       ),
       email,
       addConsole: config.hasConsole
-        ? (server) => addConsole(server, consoleServicesOf(config, database))
+        ? (server) => addConsole(server, consoleServicesOf(config, database, email))
         : null,
     });
     await listen(app, config);
@@ -178,8 +178,18 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
   }
 }
 
-function consoleServicesOf({ publicUrl, basePath }: Config, { ctx, storage }: Database) {
-  return { ctx, storage, passwords: passwordsOf(ctx.random), origin: { url: publicUrl, basePath } };
+function consoleServicesOf(
+  { publicUrl, basePath }: Config,
+  { ctx, storage }: Database,
+  { transportKind }: EmailServices,
+) {
+  return {
+    ctx,
+    storage,
+    passwords: passwordsOf(ctx.random),
+    origin: { url: publicUrl, basePath },
+    canSend: transportKind !== 'none',
+  };
 }
 
 /**

@@ -211,7 +211,7 @@ export function tillPage(
     title: `${page.title} · ${store.name}`,
     body: markup`<main class="till" id="content">
 <h1 class="sr">${page.title}</h1>
-<div class="row apart"><a class="mark" href="${basePath}/till">${mark}${texts[request.language].pages.till}</a><div class="row small soft"><span>${member.name}</span>${lock}</div></div>
+<div class="row apart"><a class="mark" href="${basePath}/till">${mark}${texts[request.language].pages.till}</a><span class="small soft">${member.name} · ${lock}</span></div>
 ${page.body}
 </main>`,
   });

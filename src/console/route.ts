@@ -16,6 +16,8 @@ export type ConsoleServices = {
   readonly passwords: Passwords;
   readonly origin: ConsoleOrigin;
   readonly frame: PageFrame;
+  /** Whether the service can send emails. */
+  readonly canSend: boolean;
 };
 
 export type ConsoleResponse =

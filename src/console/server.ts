@@ -20,7 +20,13 @@ import { consoleRoutes } from './routes.ts';
 import { cookieNameOf } from './cookie.ts';
 import { errorPage, forbiddenPage } from './error-page.ts';
 import { assertHost, assertSameOrigin, cookiesOf, type ConsoleRequest } from './request.ts';
-import { seeOther, type ConsoleResponse, type ConsoleRoute, type ConsoleServices, type StaffRoute } from './route.ts';
+import {
+  seeOther,
+  type ConsoleResponse,
+  type ConsoleRoute,
+  type ConsoleServices,
+  type StaffRoute,
+} from './route.ts';
 import { languageOf } from './texts.ts';
 import { hasTillCookie, onlyTillPage } from './till-pin.ts';
 

@@ -73,7 +73,9 @@ async function listPage(
       ? markup`<p class="empty">${text.none}</p>`
       : markup`<table class="table lines" role="table"><thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">${text.columnName}</th><th scope="col" role="columnheader" class="wide">${text.columnAdded}</th><th scope="col" role="columnheader" class="wide">${text.columnUsed}</th><th scope="col" role="columnheader">${text.columnState}</th><th scope="col" role="columnheader" class="end"><span class="sr">${text.columnAction}</span></th></tr></thead><tbody role="rowgroup">
 ${rows}</tbody></table>`;
-  const replaced = own ? markup`<p class="notice">${fillPlain(text.replaces, { name: own.name })}</p>` : undefined;
+  const replaced = own
+    ? markup`<p class="notice">${fillPlain(text.replaces, { name: own.name })}</p>`
+    : undefined;
   const body = markup`<p class="soft">${text.intro}</p>
 <div class="grid two"><div class="stack"><section class="panel flush" aria-labelledby="enrolled"><h2 id="enrolled">${text.enrolled}</h2>${table}</section>
 <p class="hint">${text.revokeHint}</p>
@@ -110,8 +112,7 @@ function deviceRow(
   const action = isRevoked
     ? undefined
     : markup`<form method="post" action="${frame.basePath}/tills/${String(till.id)}/revoke"><button class="button bad" aria-label="${fillPlain(text.revokeName, { name: till.name })}">${text.revoke}</button></form>`;
-  const mine =
-    own?.id === till.id ? markup`<br><span class="small soft">${text.this}</span>` : undefined;
+  const mine = own?.id === till.id ? markup`<br><span class="small soft">${text.this}</span>` : undefined;
   const used = till.lastUsedAt === null ? text.never : time(till.lastUsedAt);
   return markup`<tr role="row"><th scope="row" role="rowheader">${till.name}${mine}</th><td role="cell" class="wide">${time(till.createdAt)}<br><span class="small soft">${by}</span></td><td role="cell" class="wide">${used}</td><td role="cell">${state}</td><td role="cell" class="aside end">${action}</td></tr>
 `;

@@ -65,7 +65,7 @@ export function lockForm(
   { frame }: Pick<ConsoleServices, 'frame'>,
   { language }: Pick<StaffRequest, 'language'>,
 ): Markup {
-  return markup`<form method="post" action="${frame.basePath}/till/lock"><button class="button quiet">${texts[language].lock}</button></form>`;
+  return markup`<form class="inline" method="post" action="${frame.basePath}/till/lock"><button class="linklike">${texts[language].lock}</button></form>`;
 }
 
 /** For a page outside of the till, requested in a session with a PIN. */

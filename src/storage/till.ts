@@ -79,10 +79,7 @@ export function* listTills(storeId: number, limit: number): Script<readonly List
 }
 
 /** The names of tills, also of those that were revoked, by id. */
-export function* findTillNames(
-  storeId: number,
-  ids: readonly number[],
-): Script<ReadonlyMap<number, string>> {
+export function* findTillNames(storeId: number, ids: readonly number[]): Script<ReadonlyMap<number, string>> {
   const names = new Map<number, string>();
   for (const id of ids) {
     const row = yield* first(sql<{ id: bigint; name: string }>`

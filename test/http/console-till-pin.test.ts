@@ -186,8 +186,8 @@ test('a person who is disabled, or whose role has no till, cannot sign in with a
   const device = await enrollDevice(service, owner);
   const page = await device.get('/till/pin');
   const [ann, ben] = [idOn(page, 'ann'), idOn(page, 'ben')];
-  await service.query(`update staff set disabled_at = 1 where name = 'ann'`);
-  await service.query(`update staff set role = 'accountant' where name = 'ben'`);
+  await service.database.meddle(`update staff set disabled_at = 1 where name = 'ann'`);
+  await service.database.meddle(`update staff set role = 'accountant' where name = 'ben'`);
   for (const staff of [ann, ben, '999', '', 'x'])
     assert.equal((await device.post('/till/pin', { staff, pin })).status, 422, staff);
   for (const typed of ['', '12', '123456789', 'abcd'])

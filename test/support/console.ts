@@ -27,7 +27,7 @@ export async function joinAs(service: TestService, person: Person): Promise<Brow
   const response = await browser.post(pathname, { password });
   assert.equal(response.status, 303, response.text);
   if (person.saleLimit !== undefined || person.refundLimit !== undefined)
-    await service.query(
+    await service.database.meddle(
       `update staff set sale_limit = ${person.saleLimit ?? 'null'}, refund_limit = ${person.refundLimit ?? 'null'} where email = '${address}'`,
     );
   return browser;
@@ -45,7 +45,9 @@ export async function enrollDevice(service: TestService, by: Browser, name = 'Co
 
 /** The id of a person on the PIN page. */
 export function idOn(page: TestResponse, name: string): string {
-  return new RegExp(`value="(\\d+)" required(?: checked)?>${name}`).exec(page.text)?.[1] ?? assert.fail(page.text);
+  return (
+    new RegExp(`value="(\\d+)" required(?: checked)?>${name}`).exec(page.text)?.[1] ?? assert.fail(page.text)
+  );
 }
 
 export async function enterPin(device: Browser, name: string, pin: string): Promise<TestResponse> {
