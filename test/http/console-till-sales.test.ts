@@ -98,7 +98,7 @@ test('a blank card is sold with its own code, once', async () => {
   const again = await submitSale(ann, '10.00', plastic);
   assert.equal(again.status, 422);
   assert.match(again.text, /was sold before/);
-  assert.doesNotMatch(again.text, /PLAS/i, 'the code is not shown again');
+  assert.doesNotMatch(again.text, /PLAS-?TIC/i, 'the code is not shown again');
   for (const wrong of ['', 'abc', 'x'.repeat(21), 'ÄÖÜß1234'])
     assert.equal((await submitSale(ann, '10.00', { how: 'card', code: wrong })).status, 422, wrong);
   assert.equal((await cardsOf(service)).length, 1);
