@@ -364,6 +364,24 @@ CREATE TABLE lookup_throttle (
   primary key (store_id, caller)
 ) strict, without rowid;
 
+CREATE TABLE passkeys (
+  store_id integer not null,
+  id integer not null check (id > 0),
+  staff_id integer not null,
+  credential_id blob not null check (length(credential_id) between 1 and 1023),
+  public_key blob not null,
+  -- Of the authenticator; 0: it does not count.
+  sign_count integer not null check (sign_count >= 0),
+  -- Space-separated, such as 'internal hybrid'.
+  transports text not null,
+  name text not null,
+  created_at integer not null,
+  last_used_at integer,
+  primary key (store_id, id),
+  unique (store_id, credential_id),
+  foreign key (store_id, staff_id) references staff (store_id, id)
+) strict, without rowid;
+
 CREATE TABLE schema_migrations (
     version bigint primary key,
     name text not null,
@@ -372,6 +390,83 @@ CREATE TABLE schema_migrations (
   );
 
 CREATE TABLE sqlite_stat1(tbl,idx,stat);
+
+CREATE TABLE staff (
+  store_id integer not null references stores (id),
+  id integer not null check (id > 0),
+  name text not null,
+  -- As first given.
+  email text not null,
+  -- Lower case and NFC: equal for two spellings of one address.
+  email_key text not null,
+  role text not null check (role = 'owner' or role = 'manager' or role = 'accountant' or role = 'cashier'),
+  -- Argon2id in PHC format; null: the person signs in with a passkey, or has not accepted the invitation.
+  password text,
+  -- Argon2id of a keyed digest; null: no PIN.
+  pin text,
+  -- Wrong PINs since the last right one.
+  pin_failures integer not null default 0 check (pin_failures >= 0),
+  -- The highest amounts of one sale and one refund, in minor units; null: the store's limit.
+  sale_limit integer check (sale_limit >= 0),
+  refund_limit integer check (refund_limit >= 0),
+  created_at integer not null,
+  -- When the person set a password or a passkey for the first time.
+  joined_at integer,
+  disabled_at integer,
+  primary key (store_id, id),
+  unique (store_id, email_key)
+) strict, without rowid;
+
+CREATE TABLE staff_actions (
+  store_id integer not null references stores (id),
+  id integer not null check (id > 0),
+  at integer not null,
+  -- Null: the command line, or a person who did not sign in.
+  staff_id integer,
+  till_id integer,
+  action text not null,
+  -- The card, member of staff, token or webhook that it concerns.
+  subject_id integer,
+  -- JSON; never a code, password, PIN or secret.
+  details text not null,
+  primary key (store_id, id)
+) strict;
+
+CREATE TABLE staff_links (
+  store_id integer not null,
+  id integer not null check (id > 0),
+  staff_id integer not null,
+  -- SHA-256 of a random token of 256 bits.
+  hash blob not null check (length(hash) = 32),
+  -- The member of staff who created it; null: the command line.
+  created_by integer,
+  created_at integer not null,
+  expires_at integer not null,
+  used_at integer,
+  primary key (store_id, id),
+  unique (store_id, hash),
+  foreign key (store_id, staff_id) references staff (store_id, id)
+) strict, without rowid;
+
+CREATE TABLE staff_sessions (
+  store_id integer not null,
+  id integer not null check (id > 0),
+  staff_id integer not null,
+  -- The till, if the session was opened with a PIN.
+  till_id integer,
+  hash blob not null check (length(hash) = 32),
+  user_agent text not null check (length(user_agent) <= 200),
+  created_at integer not null,
+  -- When the password or passkey was last presented; null: only a PIN.
+  authenticated_at integer,
+  -- Sliding: a request extends it.
+  expires_at integer not null,
+  ended_at integer,
+  primary key (store_id, id),
+  unique (store_id, hash),
+  foreign key (store_id, staff_id) references staff (store_id, id),
+  foreign key (store_id, till_id) references tills (store_id, id)
+) strict, without rowid;
 
 CREATE TABLE store_ages (
   store_id integer not null references stores (id),
@@ -455,6 +550,20 @@ CREATE TABLE stores (
   check (lookup_failures_per_hour between 1 and 100000), changes_from integer, vat text, account_names text check (account_names is null or json_type(account_names) = 'object'),
   check (require_signature = 0 or proxy_secret is not null)
 ) strict;
+
+CREATE TABLE tills (
+  store_id integer not null references stores (id),
+  id integer not null check (id > 0),
+  name text not null,
+  -- SHA-256 of the token in the device's cookie.
+  hash blob not null check (length(hash) = 32),
+  created_by integer not null,
+  created_at integer not null,
+  revoked_at integer,
+  primary key (store_id, id),
+  unique (store_id, hash),
+  foreign key (store_id, created_by) references staff (store_id, id)
+) strict, without rowid;
 
 CREATE TABLE "transfers" (
   store_id integer not null,
@@ -633,9 +742,17 @@ CREATE INDEX log_pages_by_id on log_pages (store_id, highest_id, place, lowest_i
 
 CREATE INDEX lookup_throttle_by_refill on lookup_throttle (refilled_at);
 
+CREATE INDEX staff_actions_by_action on staff_actions (store_id, action, id);
+
+CREATE INDEX staff_sessions_by_staff on staff_sessions (store_id, staff_id);
+
+CREATE INDEX staff_sessions_by_till on staff_sessions (store_id, till_id, created_at) where till_id is not null;
+
 CREATE INDEX transfers_by_place on transfers (store_id, card_id, sequence) where sequence % 32 = 0;
 
 CREATE INDEX transfers_by_reversed on transfers (store_id, reverses) where reverses is not null;
+
+CREATE INDEX transfers_by_staff on transfers (store_id, id) where actor >= 'staff:' and actor < 'staff;';
 
 CREATE INDEX webhook_deliveries_due on webhook_deliveries (store_id, webhook_id, next_at)
   where next_at is not null;
@@ -787,6 +904,12 @@ begin select raise(abort, 'a log only grows'); end;
 CREATE TRIGGER logs_only_grow before update on logs
 when new.store_id <> old.store_id or new.name <> old.name or new.created_at <> old.created_at or new.size < old.size
 begin select raise(abort, 'a log only grows'); end;
+
+CREATE TRIGGER staff_actions_are_not_deleted before delete on staff_actions
+begin select raise(abort, 'the audit log is append-only'); end;
+
+CREATE TRIGGER staff_actions_are_not_updated before update on staff_actions
+begin select raise(abort, 'the audit log is append-only'); end;
 
 CREATE TRIGGER store_changes_are_not_deleted before delete on store_changes
 begin select raise(abort, 'changes of stores are append-only'); end;

@@ -24,6 +24,7 @@ import { testEmails } from './emails.ts';
 import { testPastCards } from './past-cards.ts';
 import { testRoundTrips } from './round-trips.ts';
 import { testSearch } from './search.ts';
+import { testTills } from './tills.ts';
 import { testUpdates } from './updates.ts';
 import { testVerification } from './verification.ts';
 import { testVerifiedChanges } from './verified-changes.ts';
@@ -42,6 +43,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: interrupted scripts`, () => testInterleaving(factory));
   suite(`${name}: stores and tokens`, () => testAccess(factory));
   suite(`${name}: staff`, () => testStaff(factory));
+  suite(`${name}: tills`, () => testTills(factory));
   suite(`${name}: round trips`, () => testRoundTrips(factory));
   suite(`${name}: migration of the chains`, () => testChainMigration(factory));
   suite(`${name}: migration of changes`, () => testChangeMigration(factory));

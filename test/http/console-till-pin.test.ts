@@ -26,7 +26,7 @@ test('a device is enrolled, people sign in with a PIN, and lock it', async () =>
     /^largesse-till=lgt_\w+_[0-9A-Za-z]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=31536000$/m,
   );
   assert.equal((await owner.get('/staff')).headers.get('location'), '/sign-in?next=%2Fstaff', 'signed out');
-  const page = await owner.get('/till');
+  const page = await owner.get('/till/day');
   assert.equal(page.headers.get('location'), '/till/pin', 'the till asks for a PIN');
   const signedIn = await enterPin(owner, 'cashier', pin);
   assert.equal(signedIn.headers.get('location'), '/till', signedIn.text);
@@ -63,7 +63,8 @@ test('a session with a PIN includes the till only, whatever the role is', async 
       headers: { 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' },
     });
     const what = `${method} ${path}: ${status}`;
-    if (/^\/till(?:\/|$)/.test(path)) assert.ok([200, 303, 404, 422].includes(status), what);
+    if (/^\/till(?:\/|$)/.test(path) && access !== 'changeCards')
+      assert.ok([200, 303, 404, 422].includes(status), what);
     else {
       assert.equal(status, 403, what);
       assert.match(text, /opens the till only/, what);
@@ -210,11 +211,15 @@ test('a store has at most 50 devices, and a new one in the same browser replaces
   old.cookies.set('largesse-till', first);
   assert.equal((await old.get('/till/pin')).headers.get('location'), '/sign-in?next=/till');
   // The other devices, with hashes that no token has.
+  const isSqlite = service.environment['DATABASE_URL']?.startsWith('file:') ?? false;
+  const [places, hash] = isSqlite
+    ? ['json_each(json_array(%)) c', `cast(printf('%032d', c.value) as blob)`]
+    : ['unnest(array[%]) as c (value)', `convert_to(lpad(c.value::text, 32, '0'), 'UTF8')`];
+  const values = Array.from({ length: 49 }, (_, index) => index + 1).join(', ');
   await service.database.meddle(`
-    with recursive counted (place) as (select 1 union all select place + 1 from counted where place < 49)
     insert into tills (store_id, id, name, hash, created_by, created_at)
-    select d.store_id, c.place, 'Till', substr(d.hash, 1, 31) || substr(d.hash, c.place % 31 + 1, 1), d.created_by, 1
-    from tills d, counted c where d.revoked_at is null`);
+    select d.store_id, c.value, 'Till', ${hash}, d.created_by, 1
+    from tills d, ${places.replace('%', values)} where d.revoked_at is null`);
   owner.cookies.delete('largesse-till');
   const tooMany = await enroll('One more');
   assert.equal(tooMany.status, 422);
