@@ -11,7 +11,7 @@
  * its start. A file that is the only one, and every file of a run with `--name`, has its own process.
  *
  * `npm run test:soak` runs the long rounds in `test/soak/` instead. Files that need a missing Debian package
- * are omitted with a notice, and fail the run if `CI` is set.
+ * or a browser are omitted with a notice, and fail the run if `CI` is set.
  *
  * It is stricter than `node --test`: a skipped or unfinished test fails the run, and so does a file in which
  * no test ran (an early `process.exit(0)` would otherwise count as a pass).
@@ -23,6 +23,7 @@ import { pipeline } from 'node:stream/promises';
 import { run } from 'node:test';
 import { spec, type TestEvent } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
+import { findChromium } from './support/chromium.ts';
 import { engineNames, type EngineId } from './support/engine-database.ts';
 import { startSharedPostgres } from './support/postgres-database.ts';
 import { openRunFolder } from './support/scratch.ts';
@@ -48,6 +49,7 @@ const longer: readonly { readonly files: RegExp; readonly rounds: Readonly<Recor
   { files: /^test\/race\/creation\./, rounds: { RACE_CALLERS: '400' } },
   { files: /^test\/interleaving\/interleaving\./, rounds: { SCHEDULES: '30000' } },
   { files: /^test\/interleaving\/interleaving-cases\./, rounds: { ORDERS: '600' } },
+  { files: /^test\/browser\/pages\./, rounds: { PAGES: 'all' } },
   { files: /^test\/conformance\/(sqlite|postgres)\./, rounds: { SERIES_RUNS: '100' } },
   { files: /^test\/failover\/primary\./, rounds: { FAILOVER_ROUNDS: '10' } },
 ];
@@ -59,7 +61,12 @@ const alone = /\/(worst-strings\.sqlite|expressions|smtp)\.test\.ts$/;
 const filesInProcessMax = 8;
 const sharedMain = 'test/support/run-files.ts';
 /** The longest files start first, which keeps them from running alone at the end. */
-const order = [heavy, /^test\/e2e\//, /^test\/(money|race)\//, /^test\/(conformance|interleaving)\//];
+const order = [
+  heavy,
+  /^test\/(e2e|browser)\//,
+  /^test\/(money|race)\//,
+  /^test\/(conformance|interleaving)\//,
+];
 const slowestShown = 10;
 
 /** The programs that a file runs and npm does not install, each with its Debian package. */
@@ -68,6 +75,9 @@ const programs: readonly { readonly files: RegExp; readonly program: string; rea
   { files: /^test\/faults\/clock/, program: 'faketime', package: 'faketime' },
   { files: /^test\/faults\/pgbouncer/, program: 'pgbouncer', package: 'pgbouncer' },
 ];
+
+/** These files need a browser: an installed one, or the one of a package. */
+const inBrowser = /^test\/browser\//;
 
 /** The files of a process, and their engine; null: they run once. */
 type Job = { readonly files: readonly [string, ...string[]]; readonly engine: EngineId | null };
@@ -119,15 +129,25 @@ function isInstalled(program: string): boolean {
   });
 }
 
+/** Whether a browser runs on this machine. Starts one only if a file needs it. */
+async function findsBrowser(): Promise<boolean> {
+  if (!testFiles.some((file) => inBrowser.test(file))) return false;
+  await using chromium = await findChromium();
+  return chromium !== null;
+}
+
 /** Whether this machine has the programs of the file. Logs the missing packages. */
 function canRun(file: string): boolean {
-  const missing = programs.filter((need) => need.files.test(file) && !isInstalled(need.program));
-  for (const need of missing) {
-    const notice = `${file}: not run, it needs the Debian package ${need.package}`;
+  const packages = programs
+    .filter((need) => need.files.test(file) && !isInstalled(need.program))
+    .map((need) => need.package);
+  if (inBrowser.test(file) && !hasBrowser) packages.push('chromium (or another Chrome or Chromium)');
+  for (const name of packages) {
+    const notice = `${file}: not run, it needs the Debian package ${name}`;
     if (process.env['CI'] === undefined) notices.push(notice);
     else complaints.push(notice);
   }
-  return missing.length === 0;
+  return packages.length === 0;
 }
 
 /** The runs of a file. */
@@ -312,6 +332,7 @@ async function* runEverything(jobs: readonly Job[]): AsyncGenerator<TestEvent> {
 }
 
 if (chosen.length === 0) complaints.push(`--engine ${values.engine} must be ${engines.join(' or ')}`);
+const hasBrowser = await findsBrowser();
 const jobs = share(testFiles.flatMap(jobsOf));
 // Node.js caches compiled sources for all processes of this run and the next one.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../node_modules/.cache/largesse-tests');

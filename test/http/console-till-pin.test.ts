@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { consoleRoutes } from '../../src/console/routes.ts';
 import { openBrowser } from '../support/browser.ts';
-import { enrollDevice, enterPin, idOn, joinAs, password } from '../support/console.ts';
+import { enrollDevice, enterPin, idOn, joinAs } from '../support/counter.ts';
+import { staffPassword as password } from '../support/console.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 const pin = '2580';

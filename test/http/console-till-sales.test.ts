@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Browser } from '../support/browser.ts';
-import { hiddenValue, joinAs } from '../support/console.ts';
+import { hiddenValue, joinAs } from '../support/counter.ts';
 import { startService, type TestResponse, type TestService } from '../support/service.ts';
 
 async function openShop(): Promise<TestService> {

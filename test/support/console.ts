@@ -1,60 +1,71 @@
-/** People and devices of a store, for tests of the pages. */
+/** Staff of a test's store, and their browsers. */
 
 import assert from 'node:assert/strict';
 import type { Role } from '../../src/domain/staff.ts';
 import { openBrowser, type Browser } from './browser.ts';
 import { command } from './served.ts';
-import type { TestResponse, TestService } from './service.ts';
+import { startService, type TestResponse, type TestService } from './service.ts';
 
-export const password = 'correct horse battery';
+export const consoleDomain = 'flowers.example';
+export const staffPassword = 'correct horse battery';
 
-export type Person = {
-  readonly role: Role;
-  readonly name?: string;
-  readonly saleLimit?: string;
-  readonly refundLimit?: string;
-};
+/** A service with one store and no staff. */
+export async function openStoreWithStaff(
+  environment: Readonly<Record<string, string>> = {},
+): Promise<TestService> {
+  return await startService({ stores: [{ domain: consoleDomain, name: 'Flowers' }], environment });
+}
 
-/** Joins a person by a link, as `<name>@flowers.example`. @returns the browser, signed in with a password. */
-export async function joinAs(service: TestService, person: Person): Promise<Browser> {
-  const { role, name = role } = person;
-  const options = ['--role', role, '--json'];
-  const address = `${name}@flowers.example`;
-  const { code, output, errors } = await command(service.environment, 'staff', 'invite', address, ...options);
+/** The path of a new link to join. */
+export async function invite(service: TestService, email: string, role: Role): Promise<string> {
+  const args = ['staff', 'invite', email, '--role', role, '--json'] as const;
+  const { code, output, errors } = await command(service.environment, ...args);
   assert.equal(code, 0, errors);
-  const { pathname } = new URL((JSON.parse(output) as { readonly link: string }).link);
-  const browser = openBrowser(service);
-  const response = await browser.post(pathname, { password });
+  return new URL((JSON.parse(output) as { readonly link: string }).link).pathname;
+}
+
+/** Invites `<role>@flowers.example`, who sets the password and is signed in. */
+export async function join(
+  service: TestService,
+  role: Role,
+  browser: Browser = openBrowser(service),
+): Promise<Browser> {
+  const path = await invite(service, `${role}@${consoleDomain}`, role);
+  const response = await browser.post(path, { password: staffPassword });
   assert.equal(response.status, 303, response.text);
-  if (person.saleLimit !== undefined || person.refundLimit !== undefined)
-    await service.database.meddle(
-      `update staff set sale_limit = ${person.saleLimit ?? 'null'}, refund_limit = ${person.refundLimit ?? 'null'} where email = '${address}'`,
-    );
   return browser;
 }
 
-/** Enrolls a browser of a manager or an owner, who is signed out. @returns a browser of the device. */
-export async function enrollDevice(service: TestService, by: Browser, name = 'Counter'): Promise<Browser> {
-  const response = await by.post('/tills', { name });
-  assert.equal(response.status, 303, response.text);
-  assert.equal(response.headers.get('location'), '/till/pin');
-  const device = openBrowser(service);
-  device.cookies.set('largesse-till', by.cookies.get('largesse-till') ?? '');
-  return device;
-}
-
-/** The id of a person on the PIN page. */
-export function idOn(page: TestResponse, name: string): string {
-  return (
-    new RegExp(`value="(\\d+)" required(?: checked)?>${name}`).exec(page.text)?.[1] ?? assert.fail(page.text)
+/** The forms of a page that are posted: the path, and the hidden fields. */
+function formsOf(text: string): readonly { readonly action: string; readonly fields: Map<string, string> }[] {
+  return Array.from(
+    text.matchAll(/<form\b[^>]*method="post"[^>]*action="([^"]*)"[^>]*>(.*?)<\/form>/gs),
+    ([, action = '', content = '']) => ({
+      action,
+      fields: new Map(
+        Array.from(
+          content.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g),
+          ([, name = '', value = '']) => [name, value.replaceAll('&amp;', '&').replaceAll('&quot;', '"')],
+        ),
+      ),
+    }),
   );
 }
 
-export async function enterPin(device: Browser, name: string, pin: string): Promise<TestResponse> {
-  return await device.post('/till/pin', { staff: idOn(await device.get('/till/pin'), name), pin });
-}
-
-/** The value of a hidden field. */
-export function hiddenValue({ text }: TestResponse, name: string): string {
-  return new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? assert.fail(text);
+/**
+ * Requests a page, fills in its form with the action, and submits it.
+ * @returns the response, which is usually a redirect.
+ */
+export async function submitForm(
+  browser: Browser,
+  path: string,
+  {
+    action = path,
+    fields = {},
+  }: { readonly action?: string; readonly fields?: Readonly<Record<string, string>> },
+): Promise<TestResponse> {
+  const page = await browser.get(path);
+  const form = formsOf(page.text).find((each) => each.action === action);
+  assert.ok(form, `${path} (status ${page.status}) has no form with the action ${action}`);
+  return await browser.post(action, { ...Object.fromEntries(form.fields), ...fields });
 }

@@ -13,6 +13,7 @@
 
 import { existsSync, fsync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { backup } from 'node:sqlite';

@@ -1,0 +1,158 @@
+/** Checks of a page in the browser. Each returns sentences about what is wrong. */
+
+import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+import type { AxeResults, RunOptions } from 'axe-core';
+import type { Page } from 'puppeteer-core';
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+declare global {
+  var axe: { readonly run: (options: RunOptions) => Promise<AxeResults> } | undefined;
+}
+
+const everything: RunOptions = {
+  resultTypes: ['violations'],
+  runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+  rules: { 'target-size': { enabled: true } },
+};
+const contrast: RunOptions = {
+  resultTypes: ['violations'],
+  runOnly: { type: 'rule', values: ['color-contrast'] },
+};
+
+/** Runs axe-core in the page, as it is shown now. The policy of the page does not apply to the tools of the browser. */
+export async function accessibilityFaults(page: Page, only?: 'contrast'): Promise<readonly string[]> {
+  if (!(await page.evaluate(() => globalThis.axe !== undefined))) await page.evaluate(axeSource);
+  const results = await page.evaluate(
+    (options) => globalThis.axe?.run(options),
+    only === 'contrast' ? contrast : everything,
+  );
+  return (results ?? { violations: [] }).violations.map(
+    ({ id, help, nodes }) =>
+      `${id}: ${help}: ${nodes.map(({ target, any, all }) => `${target.join(' ')} (${[...any, ...all].map(({ message }) => message).join('; ')})`).join(', ')}`,
+  );
+}
+
+/** What is wrong with the document itself. */
+export async function documentFaults(page: Page, language: string): Promise<readonly string[]> {
+  return await page.evaluate((expected) => {
+    const faults: string[] = [];
+    const { lang } = document.documentElement;
+    if (lang !== expected) faults.push(`lang is ${lang}, not ${expected}`);
+    if (document.title.trim() === '') faults.push('the title is empty');
+    const headings = document.querySelectorAll('h1').length;
+    if (headings !== 1) faults.push(`${headings} h1`);
+    const ids = Array.from(document.querySelectorAll('[id]'), ({ id }) => id);
+    for (const id of new Set(ids)) {
+      if (ids.filter((each) => each === id).length > 1) faults.push(`the id ${id} occurs twice`);
+    }
+    for (const element of document.querySelectorAll('*')) {
+      for (const { name } of element.attributes) {
+        if (name === 'style' || name.startsWith('on'))
+          faults.push(`${element.tagName} has the attribute ${name}`);
+      }
+    }
+    for (const script of document.scripts) if (script.src === '') faults.push('an inline script');
+    if (document.querySelector('style')) faults.push('an inline style sheet');
+    return faults;
+  }, language);
+}
+
+/** What cannot be seen without scrolling sideways. */
+export async function overflowFaults(page: Page): Promise<readonly string[]> {
+  return await page.evaluate(() => {
+    const { clientWidth, scrollWidth } = document.documentElement;
+    if (scrollWidth <= clientWidth) return [];
+    const wide = Array.from(document.querySelectorAll('body *'))
+      .filter((element) => element.getBoundingClientRect().right > clientWidth + 1)
+      .map(({ tagName, classList }) => [tagName.toLowerCase(), ...classList].join('.'));
+    return [
+      `at ${innerWidth} px the page is ${scrollWidth} px wide: ${[...new Set(wide)].slice(0, 5).join(', ')}`,
+    ];
+  });
+}
+
+/** The paths of this site that the page links to. */
+export async function linkedPaths(page: Page): Promise<readonly string[]> {
+  return await page.evaluate(() => {
+    const links = Array.from(
+      document.querySelectorAll('a[href]'),
+      (link) => new URL((link as HTMLAnchorElement).href),
+    );
+    return [
+      ...new Set(
+        links
+          .filter(({ origin }) => origin === location.origin)
+          .map(({ pathname, search }) => pathname + search),
+      ),
+    ];
+  });
+}
+
+const stopsMax = 150;
+
+/** Walks through the page with the Tab key: whether focus is visible, follows the document, and reaches every control. */
+export async function keyboardFaults(page: Page): Promise<readonly string[]> {
+  await page.evaluate(() => {
+    scrollTo(0, 0);
+    const focused = document.activeElement;
+    if (focused instanceof HTMLElement) focused.blur();
+    const start = document.createElement('span');
+    start.tabIndex = -1;
+    document.body.prepend(start);
+    start.focus();
+    start.remove();
+  });
+  const faults: string[] = [];
+  const seen = new Set<number>();
+  let last: number | undefined;
+  for (let stop = 0; stop < stopsMax; stop += 1) {
+    await page.keyboard.press('Tab');
+    const reached = await page.evaluate(() => {
+      const element = document.activeElement;
+      if (!(element instanceof HTMLElement) || element === document.body) return null;
+      const all = [...document.querySelectorAll('*')];
+      const shown = element.closest('label') ?? element;
+      const { outlineStyle, outlineWidth } = getComputedStyle(element);
+      const { outlineStyle: outer } = getComputedStyle(shown);
+      const box = shown.getBoundingClientRect();
+      const name = `${element.tagName.toLowerCase()} “${(element.textContent || element.getAttribute('name') || '').trim().slice(0, 30)}”`;
+      return {
+        index: all.indexOf(element),
+        name,
+        hasOutline: (outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 2) || outer !== 'none',
+        isInView: box.width > 0 && box.height > 0 && box.bottom > 0 && box.top < innerHeight,
+      };
+    });
+    // The parts of a date are stops of one field.
+    if (reached && reached.index === last) continue;
+    if (!reached || seen.has(reached.index)) break;
+    seen.add((last = reached.index));
+    if (!reached.hasOutline) faults.push(`focus on ${reached.name} is not visible`);
+    if (!reached.isInView) faults.push(`focus on ${reached.name} is outside of the window`);
+  }
+  const controls = await page.evaluate(() => {
+    const all = [...document.querySelectorAll('*')];
+    return (
+      Array.from(
+        document.querySelectorAll<HTMLElement>(
+          'a[href], button, input, select, textarea, summary, [tabindex="0"]',
+        ),
+      )
+        .filter(
+          (element) =>
+            element.checkVisibility() && !element.matches(':disabled, [type="hidden"], [tabindex="-1"]'),
+        )
+        // Of radio buttons of one group, Tab reaches one.
+        .filter((element) => !element.matches('[type="radio"]'))
+        .map((element) => ({
+          index: all.indexOf(element),
+          name: `${element.tagName.toLowerCase()} “${(element.textContent || element.getAttribute('name') || '').trim().slice(0, 30)}”`,
+        }))
+    );
+  });
+  if (seen.size < stopsMax)
+    for (const { index, name } of controls) if (!seen.has(index)) faults.push(`Tab does not reach ${name}`);
+  return faults;
+}

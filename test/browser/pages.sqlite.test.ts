@@ -1,0 +1,135 @@
+/**
+ * Every page in a real browser: accessibility, layout, keyboard and links. `PAGES=all` visits each page as every role that
+ * can see it, in all languages and at all widths; without it, once in English.
+ */
+
+import assert from 'node:assert/strict';
+import test, { after } from 'node:test';
+import { languages, type Language } from '../../src/console/texts.ts';
+import type { Browser } from '../support/browser.ts';
+import { openChromium, type Window } from '../support/chromium.ts';
+import {
+  accessibilityFaults,
+  documentFaults,
+  keyboardFaults,
+  linkedPaths,
+  overflowFaults,
+} from './page-checks.ts';
+import { browserOf, consolePages, openConsoleShop, serviceOf, type Page, type Visitor } from './shop.ts';
+
+const isWhole = process.env['PAGES'] === 'all';
+const widths = isWhole ? [320, 390, 768, 1280, 1440] : [390, 1280];
+const narrowest = 320;
+
+const shop = await openConsoleShop();
+after(() => shop[Symbol.asyncDispose]());
+const chromium = await openChromium();
+after(() => chromium[Symbol.asyncDispose]());
+const pages = consolePages();
+
+async function show(
+  window: Window,
+  settings: { readonly width: number; readonly theme: 'light' | 'dark' },
+): Promise<void> {
+  await window.page.setViewport({ width: settings.width, height: 800 });
+  await window.page.emulateMediaFeatures([
+    { name: 'prefers-color-scheme', value: settings.theme },
+    { name: 'prefers-reduced-motion', value: 'reduce' },
+  ]);
+}
+
+/** The same as a window of 640 px at 200 %: text and controls are twice as large. */
+async function zoomFaults(window: Window): Promise<readonly string[]> {
+  await window.page.setViewport({ width: 640, height: 400, deviceScaleFactor: 2 });
+  return await overflowFaults(window.page);
+}
+
+async function layoutFaults(window: Window): Promise<readonly string[]> {
+  const faults: string[] = [];
+  for (const width of new Set([narrowest, ...widths])) {
+    await show(window, { width, theme: 'light' });
+    faults.push(...(await overflowFaults(window.page)));
+  }
+  return [...faults, ...(await zoomFaults(window))];
+}
+
+/** Contrast is the only thing that depends on the theme. */
+async function visibleFaults(window: Window): Promise<readonly string[]> {
+  const faults: string[] = [];
+  for (const width of widths) {
+    for (const theme of ['light', 'dark'] as const) {
+      await show(window, { width, theme });
+      const found = await accessibilityFaults(
+        window.page,
+        theme === 'dark' && !isWhole ? 'contrast' : undefined,
+      );
+      faults.push(...found.map((fault) => `at ${width} px, ${theme}: ${fault}`));
+    }
+  }
+  return faults;
+}
+
+const checkedLinks = new Set<string>();
+
+async function linkFaults(window: Window, browser: Browser, visitor: Visitor): Promise<readonly string[]> {
+  const faults: string[] = [];
+  for (const path of await linkedPaths(window.page)) {
+    // Streams do not end.
+    if (path === '/live' || checkedLinks.has(`${visitor} ${path}`)) continue;
+    checkedLinks.add(`${visitor} ${path}`);
+    const { status } = await browser.request(path, {
+      headers: { accept: 'text/html', 'sec-fetch-site': 'same-origin' },
+    });
+    if (status !== 200 && status !== 303) faults.push(`the link to ${path} returns ${status}`);
+  }
+  return faults;
+}
+
+async function faultsOf(
+  window: Window,
+  page: Page,
+  {
+    visitor,
+    language,
+    browser,
+  }: { readonly visitor: Visitor; readonly language: Language; readonly browser: Browser },
+): Promise<readonly string[]> {
+  const path = await page.path(shop, visitor);
+  await show(window, { width: 1280, theme: 'light' });
+  const status = await window.open(path);
+  const { pathname, search } = new URL(window.page.url());
+  if (status !== 200 || pathname + search !== path) return [`status ${status} at ${pathname}${search}`];
+  const isFirst = language === 'en';
+  return [
+    ...(await documentFaults(window.page, language)),
+    ...(isFirst ? await keyboardFaults(window.page) : []),
+    ...(isFirst ? await linkFaults(window, browser, visitor) : []),
+    ...(isFirst ? await visibleFaults(window) : []),
+    ...(await layoutFaults(window)),
+  ];
+}
+
+async function check(visitor: Visitor, language: Language, chosen: readonly Page[]): Promise<void> {
+  const browser = browserOf(shop, visitor);
+  const faults: string[] = [];
+  await using window = await chromium.window(serviceOf(shop, visitor), { as: browser, locale: language });
+  for (const page of chosen) {
+    const found = await faultsOf(window, page, { visitor, language, browser }).catch((error: unknown) => [
+      String(error),
+    ]);
+    faults.push(...found.map((fault) => `${page.route} as ${visitor}: ${fault}`));
+  }
+  assert.deepEqual(faults, []);
+}
+
+const visitors = [...new Set(pages.flatMap((page) => page.visitors))];
+for (const visitor of visitors) {
+  const chosen = pages.filter((page) =>
+    isWhole ? page.visitors.includes(visitor) : page.visitors[0] === visitor,
+  );
+  for (const language of isWhole ? languages : (['en'] as const)) {
+    if (chosen.length === 0) continue;
+    test(`pages of ${visitor} in ${language} are accessible, fit their window and lead nowhere wrong`, () =>
+      check(visitor, language, chosen));
+  }
+}

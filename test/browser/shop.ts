@@ -1,0 +1,204 @@
+/** A shop in which every page has content, and a path for each route with a page. */
+
+import assert from 'node:assert/strict';
+import { consoleRoutes } from '../../src/console/routes.ts';
+import { isPermitted, roles, type Role } from '../../src/domain/staff.ts';
+import { openBrowser, type Browser } from '../support/browser.ts';
+import {
+  consoleDomain,
+  invite,
+  join,
+  openStoreWithStaff,
+  staffPassword,
+  submitForm,
+} from '../support/console.ts';
+import { command } from '../support/served.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { shopOf, type Shop } from '../support/shop.ts';
+
+/** A role, a visitor who is not signed in, an enrolled till, or the first visitor of a service without a store. */
+export type Visitor = Role | 'visitor' | 'till' | 'newcomer';
+
+export type ConsoleShop = {
+  readonly service: TestService;
+  /** A service that has only the demonstration store. */
+  readonly unused: TestService;
+  readonly shop: Shop;
+  readonly staff: ReadonlyMap<Role, Browser>;
+  /** A device of the counter, without a session. */
+  readonly till: Browser | null;
+  /** Public ids. `used` has a redemption, a hold and a recipient. */
+  readonly cards: { readonly used: number; readonly disabled: number };
+  /** The code of the used card. */
+  readonly code: string;
+  readonly redemption: number;
+  readonly hold: number;
+};
+
+/** A service with a member of each role, and cards in several states. */
+export async function openConsoleShop(): Promise<AsyncDisposable & ConsoleShop> {
+  const service = await openStoreWithStaff();
+  const unused = await startService();
+  const staff = new Map<Role, Browser>();
+  for (const role of roles) staff.set(role, await join(service, role));
+  const shop = await shopOf(service, consoleDomain);
+  const used = await shop.issue({
+    initial_value: '80.00',
+    note: 'For the anniversary',
+    recipient_name: 'Grace Hopper',
+    recipient_email: 'grace@example.com',
+    sender_name: 'Ada Lovelace',
+    message: 'Many happy returns!',
+  });
+  const { id: redemption } = await shop.debits(used.id, '12.50', { reference: 'till 1' });
+  const { id: hold } = await shop.holds(used.id, '5.00');
+  await shop.issue({ initial_value: '1234.56', expires_on: '2031-12-31' });
+  const disabled = await shop.issue({ initial_value: '10.00' });
+  await shop.ask(`POST /gift_card/${disabled.id}/disable`);
+  return {
+    service,
+    unused,
+    shop,
+    staff,
+    till: await enrollTill(service, staff.get('cashier') ?? assert.fail()),
+    cards: { used: used.id, disabled: disabled.id },
+    code: used.code,
+    redemption,
+    hold,
+    async [Symbol.asyncDispose]() {
+      await unused[Symbol.asyncDispose]();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Enrolls a till, at which the cashier has a PIN. Null: this service has no page for it. */
+async function enrollTill(service: TestService, cashier: Browser): Promise<Browser | null> {
+  if (!consoleRoutes.some(({ path }) => path === '/tills')) return null;
+  await cashier.post('/account/pin', { pin: '2580' });
+  const browser = openBrowser(service);
+  await browser.post('/sign-in', { email: `owner@${consoleDomain}`, password: staffPassword });
+  const { status, text } = await browser.post('/tills', { name: 'Counter' });
+  assert.equal(status, 303, text);
+  const till = openBrowser(service);
+  till.cookies.set('largesse-till', browser.cookies.get('largesse-till') ?? assert.fail(text));
+  return till;
+}
+
+function staffOf({ staff }: ConsoleShop, visitor: Visitor): Browser {
+  return staff.get(visitor as Role) ?? assert.fail(visitor);
+}
+
+/** Submits a form as a visitor. @returns the path of the result. */
+async function resultOf(
+  shop: ConsoleShop,
+  visitor: Visitor,
+  path: string,
+  options: Parameters<typeof submitForm>[2] = {},
+): Promise<string> {
+  const { status, headers, text } = await submitForm(staffOf(shop, visitor), path, options);
+  assert.equal(status, 303, `${path}: ${text}`);
+  return headers.get('location') ?? assert.fail(path);
+}
+
+async function memberPath(shop: ConsoleShop): Promise<string> {
+  const { text } = await staffOf(shop, 'owner').get('/staff');
+  return /"(\/staff\/\d+)"/.exec(text)?.[1] ?? assert.fail(text);
+}
+
+/** The path of the receipt of a redemption at the till. */
+async function receiptPath(shop: ConsoleShop, visitor: Visitor): Promise<string> {
+  const result = await redeemedAtTill(shop, visitor);
+  const { text } = await staffOf(shop, visitor).get(result);
+  return /"(\/till\/receipts\/\d+)"/.exec(text)?.[1] ?? assert.fail(text);
+}
+
+/** The path of the amount page, with the key of its form. */
+async function amountPath(shop: ConsoleShop, visitor: Visitor): Promise<string> {
+  return await resultOf(shop, visitor, '/till', { action: '/till/find', fields: { code: shop.code } });
+}
+
+async function redeemedAtTill(shop: ConsoleShop, visitor: Visitor): Promise<string> {
+  return await resultOf(shop, visitor, await amountPath(shop, visitor), { fields: { amount: '1.00' } });
+}
+
+type Path = (shop: ConsoleShop, visitor: Visitor) => Promise<string> | string;
+
+const ofCard =
+  (end: string): Path =>
+  ({ cards }) =>
+    `/cards/${cards.used}${end}`;
+
+/** A path for each route with parameters, and for pages with more to show than their path alone. */
+const paths: Readonly<Record<string, Path>> = {
+  '/join/:token': ({ service }) => invite(service, 'new@flowers.example', 'cashier'),
+  '/setup/:token': async ({ unused }) => {
+    const { output, errors } = await command(unused.environment, 'setup', 'link', '--json');
+    return output === ''
+      ? assert.fail(errors)
+      : new URL((JSON.parse(output) as { readonly link: string }).link).pathname;
+  },
+  '/staff/:id': memberPath,
+  '/cards/:id': ofCard(''),
+  '/cards/:id/redeem': ofCard('/redeem'),
+  '/cards/:id/adjust': ofCard('/adjust'),
+  '/cards/:id/edit': ofCard('/edit'),
+  '/cards/:id/resend': ofCard('/resend'),
+  '/cards/:id/print': ofCard('/print'),
+  '/cards/:id/verify': ofCard('/verify'),
+  '/cards/:id/disable': ofCard('/disable'),
+  '/cards/:id/enable': ({ cards }) => `/cards/${cards.disabled}/enable`,
+  '/cards/:id/entries/:entry/refund': ({ cards, redemption }) =>
+    `/cards/${cards.used}/entries/${redemption}/refund`,
+  '/cards/:id/holds/:hold/release': ({ cards, hold }) => `/cards/${cards.used}/holds/${hold}/release`,
+  '/cards/:id/done/:key': (shop, visitor) =>
+    resultOf(shop, visitor, `/cards/${shop.cards.used}/redeem`, { fields: { amount: '1.00' } }),
+  '/till/card/:id': amountPath,
+  '/till/redeemed/:key': redeemedAtTill,
+  '/till/receipts/:entry': receiptPath,
+  '/till/receipts/:id': receiptPath,
+};
+
+/** Routes that lead on. */
+const redirects = new Set(['/', '/till/find', '/cards/:id/print']);
+/** Routes that send something else than a page. */
+const streams = new Set(['/live', '/cards/export']);
+
+/** Who sees pages that need no session. */
+const strangers = [
+  ['/setup', 'newcomer'],
+  ['/till/pin', 'till'],
+] as const;
+
+export type Page = {
+  readonly route: string;
+  /** Who can see it. */
+  readonly visitors: readonly [Visitor, ...Visitor[]];
+  readonly path: Path;
+};
+
+/** Every page. @throws AssertionError if a route has parameters and no path above. */
+export function consolePages(): readonly Page[] {
+  return consoleRoutes.flatMap(({ method, path: route, access }) => {
+    if (method !== 'GET' || redirects.has(route) || streams.has(route)) return [];
+    const path = paths[route] ?? (() => route);
+    assert.ok(paths[route] ?? !route.includes(':'), `test/browser/shop.ts has no path for ${route}`);
+    const members = roles.filter(
+      (role) => access === 'staff' || (access !== 'anyone' && isPermitted(role, access)),
+    );
+    const [first, ...others] = members;
+    const stranger = strangers.find(([start]) => route.startsWith(start))?.[1] ?? 'visitor';
+    return [{ route, path, visitors: first ? [first, ...others] : ([stranger] as const) }];
+  });
+}
+
+/** The cookies of a visitor. */
+export function browserOf(shop: ConsoleShop, visitor: Visitor): Browser {
+  if (visitor === 'till') return shop.till ?? assert.fail('no till is enrolled');
+  if (visitor === 'visitor' || visitor === 'newcomer') return openBrowser(serviceOf(shop, visitor));
+  return staffOf(shop, visitor);
+}
+
+export function serviceOf({ service, unused }: ConsoleShop, visitor: Visitor): TestService {
+  return visitor === 'newcomer' ? unused : service;
+}
