@@ -120,7 +120,7 @@ ${figuresPanel(request, 'main', view.seesAll ? text.all : text.yours, view.main)
 ${groups}
 ${entriesPanel(services, request, { day, view, names })}
 <form class="row noprint" method="get" action="${path}"><label for="day">${text.chooseDay}</label><input class="field fit" type="date" id="day" name="day" value="${day}" max="${today}" required><button class="button">${text.show}</button></form>
-<div class="quick two-up noprint"><button class="button" type="button" data-print hidden>${text.print}</button></div>
+<button class="button noprint" type="button" data-print hidden>${text.print}</button>
 <a class="button first big noprint" href="${frame.basePath}/till">${text.next}</a>`;
   const title = `${text.title} · ${day}`;
   return {
@@ -228,7 +228,7 @@ function entriesPanel(
       : markup`<table class="table lines" role="table"><thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">${text.what}</th><th scope="col" role="columnheader">${text.time} · ${text.card}</th><th scope="col" role="columnheader" class="sum">${text.amount}</th></tr></thead><tbody role="rowgroup">
 ${rows}</tbody></table>`;
   return markup`<section class="panel flush" aria-labelledby="entries"><h2 id="entries">${text.entries}</h2>${table}</section>
-<div class="quick two-up noprint">${newest}${older}</div>`;
+${newest || older ? markup`<div class="quick two-up noprint">${newest}${older}</div>` : undefined}`;
 }
 
 export const tillDayRoutes: readonly StaffRoute[] = [

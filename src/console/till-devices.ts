@@ -76,7 +76,7 @@ ${rows}</tbody></table>`;
   const replaced = own
     ? markup`<p class="notice">${fillPlain(text.replaces, { name: own.name })}</p>`
     : undefined;
-  const body = markup`<p class="soft">${text.intro}</p>
+  const body = markup`<div class="stack"><p class="soft">${text.intro}</p>
 <div class="grid two"><div class="stack"><section class="panel flush" aria-labelledby="enrolled"><h2 id="enrolled">${text.enrolled}</h2>${table}</section>
 <p class="hint">${text.revokeHint}</p>
 ${seesPins ? pinsPanel(services, request, people) : undefined}</div>
@@ -84,7 +84,7 @@ ${seesPins ? pinsPanel(services, request, people) : undefined}</div>
 ${replaced}<form class="stack" method="post" action="${frame.basePath}/tills">
 ${field({ name: 'name', label: text.name, value: form.name, hint: text.nameHint, error: form.error })}
 <p class="small soft">${text.consequence}</p>
-<button class="button first">${text.enroll}</button></form></section></div>`;
+<button class="button first">${text.enroll}</button></form></section></div></div>`;
   const status = form.error === undefined ? 200 : 422;
   return { status, body: shellPage(services, request, { title: text.title, path: '/tills', body }) };
 }
