@@ -242,7 +242,8 @@ async function change(
     const sentence = error instanceof Fault ? faultText(error, request) : undefined;
     if (sentence === undefined) throw error;
     // A concurrent submission of the same form can have used up the amount.
-    if (!(await findResult(services, request, key))) return await show({ typed, key, error: sentence });
+    if ((await findResult(services, request, key)) === undefined)
+      return await show({ typed, key, error: sentence });
   }
   return seeOther(`/till/refund/done/${key}`);
 }

@@ -211,7 +211,7 @@ async function sell(services: ConsoleServices, request: StaffRequest): Promise<C
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== 'invalid-parameter') throw error;
     // The code can be taken by a concurrent submission of the same form.
-    if (await findResult(services, request, key)) return seeOther(`/till/sold/${key}`);
+    if ((await findResult(services, request, key)) !== undefined) return seeOther(`/till/sold/${key}`);
     const limit = limitText(error, request);
     if (limit !== undefined)
       return amountPage(services, request, {
@@ -303,7 +303,7 @@ async function cancel(services: ConsoleServices, request: StaffRequest): Promise
     });
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== 'undo-window-closed') throw error;
-    if (await findResult(services, request, key)) return seeOther(`/till/sold/${saleKey}`);
+    if ((await findResult(services, request, key)) !== undefined) return seeOther(`/till/sold/${saleKey}`);
     return await soldPage(services, request, texts[request.language].notCancellable);
   }
   return seeOther(`/till/sold/${saleKey}`);

@@ -77,7 +77,7 @@ export type TillFigures = Readonly<Record<TillPart, Count>>;
 
 const none: Count = { entries: 0, minor: 0n };
 
-export const noFigures: TillFigures = {
+const noFigures: TillFigures = {
   sold: none,
   cancelled: none,
   toppedUp: none,

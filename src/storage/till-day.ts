@@ -83,7 +83,7 @@ export function* listEntryActions(
 ): Script<readonly ReadAction[]> {
   const { from, until } = idsIn(page);
   const rows = yield* all(sql<{ id: bigint; till_id: bigint | null; details: string }>`
-    select id, till_id, details from staff_actions
+    select id, till_id, details from staff_actions ${indexedBy('staff_actions_by_action')}
     where store_id = ${storeId} and action = ${action} and id > ${from} and id < ${until}
     order by id limit ${page.limit}`);
   return rows.map((row) => ({

@@ -169,7 +169,10 @@ export function testStaff(factory: StorageFactory): void {
         storage.write(() => changeStaff(ctx, { store, id, changes: { disabled: true }, by: null })),
       ),
     );
-    assert.deepEqual(results.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
+    assert.deepEqual(
+      results.map(({ status }) => status).toSorted((left, right) => left - right),
+      ['fulfilled', 'rejected'],
+    );
     assert.equal(await storage.read(hasOwner), true);
   });
 
@@ -251,7 +254,7 @@ export function testStaff(factory: StorageFactory): void {
     await storage.write(() => setPin(ctx, ada, hashed, null));
     const attempts = await Promise.all(Array.from({ length: 20 }, attempt));
     assert.deepEqual(
-      attempts.filter((count) => count !== undefined).toSorted(),
+      attempts.filter((count) => count !== undefined).toSorted((left, right) => left - right),
       [1, 2, 3, 4, 5],
     );
     await signIn(opened, ada);

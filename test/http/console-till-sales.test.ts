@@ -175,7 +175,7 @@ test('a sale is not cancelled after the card was used, or after 15 minutes', asy
   const late = await ann.post(`${old.path}/cancel`, { key: hiddenValue(old.page, 'key') });
   assert.equal(late.status, 422);
   const cards = await cardsOf(service);
-  assert.deepEqual(cards.map(({ balance }) => Number(balance)).toSorted(), [2400, 2500]);
+  assert.deepEqual(new Set(cards.map(({ balance }) => Number(balance))), new Set([2400, 2500]));
 });
 
 test('a redemption is found by its receipt or its card, and refunded in parts within the limit', async () => {
