@@ -289,7 +289,7 @@ function slip(
 ${slipLines([[text.receiptNumber, groupsOfFour(String(entry))]])}</article>`;
 }
 
-async function cancel(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+async function cancelSold(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx } = services;
   const { key: saleKey = '' } = request.params;
   const result = await findResult<SoldResult>(services, request, saleKey);
@@ -330,6 +330,6 @@ export const tillSaleRoutes: readonly StaffRoute[] = [
     access: 'useTill',
     handle: (services, request) => soldPage(services, request),
   },
-  { method: 'POST', path: '/till/sold/:key/cancel', access: 'useTill', handle: cancel },
+  { method: 'POST', path: '/till/sold/:key/cancel', access: 'useTill', handle: cancelSold },
   ...tillRefundRoutes,
 ];
