@@ -123,12 +123,12 @@ async function cardPage(services: ConsoleServices, request: StaffRequest): Promi
       ? markup`<p class="empty">${text.none}</p>`
       : markup`<ul class="entries">${items}</ul>`;
   const mayTopUp = session.tillId === null && isPermitted(member.role, 'changeCards');
-  const topUp = mayTopUp
+  const topUpLink = mayTopUp
     ? markup`<a class="button" href="${frame.basePath}/till/refund/card/${String(ctx.keys.publicIds.of(cardId))}/add">${text.topUp}</a>`
     : undefined;
   const body = markup`${isDisabled(card) ? alert(text.disabled) : undefined}${cardBlock(request, card)}
 <section class="panel" aria-labelledby="list"><h2 id="list">${text.cardTitle}</h2>${list}</section>
-${topUp}<a class="button" href="${frame.basePath}/till/refund">${text.other}</a>`;
+${topUpLink}<a class="button" href="${frame.basePath}/till/refund">${text.other}</a>`;
   return page(services, request, { title: text.cardTitle, body });
 }
 
@@ -195,7 +195,7 @@ type DoneResult = {
 function faultText(fault: Fault, { language, signedIn: { store } }: StaffRequest): string | undefined {
   const text = texts[language];
   const shown = (limit: string): string => amountText(storedAmount(limit, store), language);
-  const { refund_limit: refund, sale_limit: sale, reversible } = fault.extensions ?? {};
+  const { refund_limit: refundLimit, sale_limit: saleLimit, reversible } = fault.extensions ?? {};
   switch (fault.code) {
     case 'card-disabled':
       return text.disabled;
@@ -206,8 +206,8 @@ function faultText(fault: Fault, { language, signedIn: { store } }: StaffRequest
         ? text.allRefunded
         : fillPlain(text.aboveLeft, { amount: shown(reversible) });
     case 'invalid-parameter':
-      if (refund !== undefined) return fillPlain(text.aboveRefundLimit, { amount: shown(refund) });
-      if (sale !== undefined) return fillPlain(text.aboveSaleLimit, { amount: shown(sale) });
+      if (refundLimit !== undefined) return fillPlain(text.aboveRefundLimit, { amount: shown(refundLimit) });
+      if (saleLimit !== undefined) return fillPlain(text.aboveSaleLimit, { amount: shown(saleLimit) });
       return text.aboveStoreLimit;
     default:
       return undefined;

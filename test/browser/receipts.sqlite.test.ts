@@ -71,8 +71,7 @@ test('the QR codes of a sale and a receipt contain the code and the number', asy
       context.scale(size / modules, size / modules);
       for (const shape of image.querySelectorAll('path')) {
         context.fillStyle = shape.getAttribute('fill') ?? '';
-        const path = new Path2D(shape.getAttribute('d') ?? '');
-        context.fill(path);
+        context.fill(new Path2D(shape.getAttribute('d') ?? ''), 'nonzero');
       }
       return Array.from(context.getImageData(0, 0, size, size).data);
     });
