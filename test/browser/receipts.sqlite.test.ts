@@ -71,7 +71,8 @@ test('the QR codes of a sale and a receipt contain the code and the number', asy
       context.scale(size / modules, size / modules);
       for (const shape of image.querySelectorAll('path')) {
         context.fillStyle = shape.getAttribute('fill') ?? '';
-        context.fill(new Path2D(shape.getAttribute('d') ?? ''), 'nonzero');
+        // oxlint-disable-next-line unicorn/no-array-fill-with-reference-type -- A canvas, not an array.
+        context.fill(new Path2D(shape.getAttribute('d') ?? ''));
       }
       return Array.from(context.getImageData(0, 0, size, size).data);
     });
