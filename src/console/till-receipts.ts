@@ -18,7 +18,7 @@ import { documentOf } from './page.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
 import { fill, fillPlain, type Catalogue } from './texts.ts';
 import { internalIdIn, tailOf } from './till-parts.ts';
-import { groupsOfFour, qrImage, slipLines } from './till-slip.ts';
+import { groupsOfFour, qrPicture, slipLines } from './till-slip.ts';
 
 const texts: Catalogue<typeof en> = { en, de, fr, es };
 
@@ -82,7 +82,7 @@ ${slipLines([
   ],
   [till, actorName(transfer.actor, members, language)],
 ])}
-<div class="center"><div class="qr">${qrImage(number, text.qr)}</div></div></article></main>`;
+<div class="center"><div class="qr">${qrPicture(number, text.qr)}</div></div></article></main>`;
   const documentTitle = `${fillPlain(text.receiptTitle, { number: groupsOfFour(number) })} · ${store.name}`;
   return { status: 200, body: documentOf(services, request, { title: documentTitle, body }) };
 }

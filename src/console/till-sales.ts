@@ -30,7 +30,7 @@ import { fill, fillPlain, type Catalogue } from './texts.ts';
 import { atCounter, requireKey, storedAmount, tailOf, tick } from './till-parts.ts';
 import { lockForm } from './till-pin.ts';
 import { tillRefundRoutes } from './till-refunds.ts';
-import { groupsOfFour, qrImage, slipLines } from './till-slip.ts';
+import { groupsOfFour, qrPicture, slipLines } from './till-slip.ts';
 
 const texts: Catalogue<typeof en> = { en, de, fr, es };
 
@@ -85,7 +85,7 @@ ${field({ name: 'amount', label: text.amount, value: typed, inputMode: 'decimal'
 
 type SaleErrors = { readonly code?: string; readonly email?: string };
 
-/** The second step: the card, and to whom it is sent. A code that was typed is not shown again. */
+/** The second step: the card, and its recipient. A code that was typed is not shown again. */
 async function cardPage(
   services: ConsoleServices,
   request: StaffRequest,
@@ -272,7 +272,7 @@ ${code === null ? undefined : slip(request, { code, amount, entry: result.entry 
 
 function codeBlock({ language }: StaffRequest, code: string): Markup {
   const text = texts[language];
-  return markup`<section class="panel stack" aria-label="${text.codeLabel}"><div class="qr shown">${qrImage(code, text.qr)}</div>
+  return markup`<section class="panel stack" aria-label="${text.codeLabel}"><div class="qr shown">${qrPicture(code, text.qr)}</div>
 <p class="codeline shown" id="new-code">${groupsOfFour(code)}</p>
 <p class="center"><button class="button" type="button" data-copy="new-code" data-copied="${text.copied}" hidden>${text.copy}</button></p>
 <p class="notice">${text.codeOnce}</p></section>`;
@@ -285,7 +285,7 @@ function slip(
 ): Markup {
   const text = texts[language];
   return markup`<article class="receipt only-print"><header><h2>${store.name}</h2><p>${text.slipTitle}</p></header>
-<div class="center"><p>${figure(amount, language)}</p><div class="qr">${qrImage(code, text.qr)}</div><p class="code">${groupsOfFour(code)}</p><p>${text.slipUse}</p></div>
+<div class="center"><p>${figure(amount, language)}</p><div class="qr">${qrPicture(code, text.qr)}</div><p class="code">${groupsOfFour(code)}</p><p>${text.slipUse}</p></div>
 ${slipLines([[text.receiptNumber, groupsOfFour(String(entry))]])}</article>`;
 }
 

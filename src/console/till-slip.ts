@@ -7,7 +7,7 @@ import { markup, type Markup, type MarkupPart } from '../markup.ts';
 const quietModules = 4;
 
 /** A QR code as an image. Its text is in upper case, which QR codes store compactly. */
-export function qrImage(text: string, label: string): Markup {
+export function qrPicture(text: string, label: string): Markup {
   const modules = encode(text.toUpperCase(), { ecc: 'M', boostEcc: true, border: quietModules }).data;
   const rows = modules.map((row, y) => {
     const runs: string[] = [];

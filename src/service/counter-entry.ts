@@ -123,7 +123,7 @@ export function* isCancellable(ctx: Context, key: CardKey, transferId: number): 
 
 /**
  * Cancels an own sale: takes the value off the card and disables it, because an issue cannot be reversed.
- * @throws Fault `not-found`, `undo-window-closed` if the sale cannot be cancelled any more, `insufficient-scope` if another
+ * @throws Fault `not-found`, `undo-window-closed` if the sale cannot be cancelled, `insufficient-scope` if another
  * person made it.
  */
 export function* cancelSale(

@@ -93,7 +93,7 @@ export function* recordWrongPin(
   { store, till, staffId, count }: PinKey & { readonly count: number },
 ): Script<boolean> {
   const entry = { storeId: store.id, subjectId: staffId } as const;
-  // Nobody is signed in: the entry has the device, and the person as its subject.
+  // Without a session, the entry has the device, and the person as its subject.
   yield* recordAction(ctx, null, {
     ...entry,
     action: 'sign-in-failed',
