@@ -156,7 +156,14 @@ const paths: Readonly<Record<string, Path>> = {
   '/till/card/:id': amountPath,
   '/till/redeemed/:key': redeemedAtTill,
   '/till/receipts/:entry': receiptPath,
-  '/till/receipts/:id': receiptPath,
+  '/till/receipts/:id': ({ redemption }) => `/till/receipts/${redemption}`,
+  '/till/sold/:key': (shop, visitor) =>
+    resultOf(shop, visitor, '/till/sell?amount=25.00', { action: '/till/sell', fields: { how: 'new' } }),
+  '/till/refund/card/:id': ({ cards }) => `/till/refund/card/${cards.used}`,
+  '/till/refund/card/:id/add': ({ cards }) => `/till/refund/card/${cards.used}/add`,
+  '/till/refund/entry/:id': ({ redemption }) => `/till/refund/entry/${redemption}`,
+  '/till/refund/done/:key': (shop, visitor) =>
+    resultOf(shop, visitor, `/till/refund/entry/${shop.redemption}`, { fields: { amount: '0.01' } }),
 };
 
 /** Routes that lead on. */
