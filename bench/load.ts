@@ -149,7 +149,8 @@ export class LoadClient implements Disposable {
 
     let isRunning = true;
     const pace = (): void => {
-      idle.pop()?.();
+      // In turn, because the server closes a connection that has sent nothing for a while.
+      idle.shift()?.();
       // A timer would be up to a millisecond late.
       if (isRunning) setImmediate(pace);
     };

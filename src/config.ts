@@ -100,6 +100,8 @@ export const limits = Object.freeze({
   tokensCachedMax: 4_096,
   signedStoresCachedMax: 1_024,
   idempotencyKeysInFlightMax: 8_192,
+  /** Lists and counts that wait for their turn. */
+  waitingListsMax: 1_024,
   /** Failed searches of one signed-in storefront customer per hour. */
   customerLookupFailuresPerHour: 10,
   lookupCallersCachedMax: 20_000,

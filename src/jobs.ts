@@ -41,7 +41,7 @@ import { beat } from './storage/heartbeat.ts';
 import { listRemindingStores } from './storage/email.ts';
 import { hasEntriesToAppend } from './storage/log.ts';
 import { firstEmail, type EmailPlace } from './storage/email-retention.ts';
-import { listUnfinishedErasures } from './storage/erasure.ts';
+import { hasErasures, listUnfinishedErasures } from './storage/erasure.ts';
 import type { ScannedInteger } from './storage/sql.ts';
 import type { Storage } from './storage/storage.ts';
 import { listStores } from './storage/store.ts';
@@ -116,14 +116,16 @@ export function startBackground(options: {
     await eraseOldEvents();
     await eraseOldEmails();
   };
-  let hasLogToTruncate = false;
+  /** Undefined: an earlier process can have been killed between an erasure and the clearing of its file. */
+  let hasDeleted: boolean | undefined;
   const continueErasures = async (): Promise<void> => {
     for (const key of await storage.read(() => listUnfinishedErasures(limits.erasuresMax))) {
       while (!(await storage.write(() => continueErasure(ctx, key))));
-      hasLogToTruncate = true;
+      hasDeleted = true;
     }
     // While another process uses the log, this is retried.
-    if (hasLogToTruncate && (await storage.clearDeleted())) hasLogToTruncate = false;
+    hasDeleted ??= await storage.read(hasErasures);
+    if (hasDeleted && (await storage.clearDeleted())) hasDeleted = false;
   };
   const recordExpiries = async (): Promise<void> => {
     for (const { store } of await storage.read(listStores)) {

@@ -43,7 +43,8 @@ export type Purpose =
   | 'sign-in'
   | 'known-browser'
   | 'staff-pin'
-  | 'setup-link';
+  | 'setup-link'
+  | 'passkey-challenge';
 
 /** An Ed25519 key, derived from a master key. */
 export type Signer = {

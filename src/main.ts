@@ -8,6 +8,7 @@ import { assertInRange, systemClock, type TimeSource } from './clock.ts';
 import { guardClock } from './clock-guard.ts';
 import { emailTransportOf, isDevelopment, shownLocation, type Config } from './config.ts';
 import { emailFolder } from './delivery/email/folder.ts';
+import { languages } from './delivery/email/language.ts';
 import { emailQueue, emailWorkerLimits } from './delivery/email/queue.ts';
 import { folderTransport, smtpTransport, type EmailTransport } from './delivery/email/transport.ts';
 import { startWorker, type Worker } from './delivery/worker.ts';
@@ -21,13 +22,16 @@ import type { EmailServices } from './http/services.ts';
 import { retiredCodeUses } from './http/retired-codes.ts';
 import { tokenUses } from './http/token-last-used.ts';
 import { isExposed } from './key-file.ts';
+import { homePathOf } from './console/home.ts';
 import { addConsole } from './console/server.ts';
 import { passwordsOf } from './service/password.ts';
+import { createSetupLink } from './service/setup.ts';
 import { createLog, type Log } from './log.ts';
 import { readiness, watchPrimaries } from './readiness.ts';
 import { ensureDemonstrationStore } from './service/store.ts';
 import { assertDurable, checkClock, clockLog } from './start-checks.ts';
 import { StartError } from './start-error.ts';
+import { startMessage } from './start-message.ts';
 import { findDemonstrationStore, hasRealStores } from './storage/store.ts';
 import { hasRealTokens } from './storage/token.ts';
 
@@ -39,12 +43,24 @@ export type Service = AsyncDisposable & {
 };
 
 /** The clock and the log, which tests replace. */
-export type StartOptions = { readonly clock: TimeSource; readonly log: Log };
+export type StartOptions = {
+  readonly clock: TimeSource;
+  readonly log: Log;
+  /** Writes to the terminal of the person who starts the service. Absent: there is none, and the log says where it serves. */
+  readonly terminal?: ((text: string) => void) | undefined;
+};
 
 /** Starts the service. @throws StartError, or the error of opening the database. */
 export async function start(config: Config, options?: StartOptions): Promise<Service> {
-  const { clock: source, log } = options ?? { clock: systemClock, log: await createLog(config) };
+  const {
+    clock: source,
+    log,
+    terminal,
+  } = options ?? { clock: systemClock, log: await createLog(config), terminal: terminalOf(process.stdout) };
   const { logger } = log;
+  const { level } = logger;
+  // Only warnings come before the start message.
+  if (terminal && ['trace', 'debug', 'info'].includes(level)) logger.level = 'warn';
   assertInRange(source.now());
   const guard = guardClock(source, config.limits, clockLog(config, logger));
   const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
@@ -89,6 +105,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
     const retiredUses = retiredCodeUses();
     const mayUseLoopback = loopbackRule(developmentMode, database.storage);
     const email = setUpEmail(config, logger);
+    const pages = config.hasConsole ? consoleServicesOf(config, { database, email, developmentMode }) : null;
     const app = createServer({
       operations,
       async loadDocumentation() {
@@ -115,9 +132,8 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
         () => !isClosing && !hasFailed && primaries.hasAtMostOne(),
       ),
       email,
-      addConsole: config.hasConsole
-        ? (server) => addConsole(server, consoleServicesOf(config, database, email))
-        : null,
+      addConsole: pages && ((server) => addConsole(server, pages)),
+      homePath: pages && ((request) => homePathOf(pages, request)),
     });
     await listen(app, config);
     const url = urlOf(app, config);
@@ -151,7 +167,15 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       logger,
     });
     commitListeners.add(() => webhooks.wake());
-    logStart(config, { url, developmentMode, email, logger });
+    const { ctx, storage } = database;
+    const link = pages && (await storage.read(() => createSetupLink(ctx)));
+    const setupToken = link ? link.token.reveal() : null;
+    const port = Number(new URL(url).port);
+    logger.level = level;
+    if (terminal) terminal(startMessage(config, { port, developmentMode, setupToken }));
+    else logStart(config, { url, developmentMode, email, hasSetup: setupToken !== null, logger });
+    if (isExposed(config.keysFile))
+      logger.warn({ file: config.keysFile }, 'users other than its owner can read the key file');
 
     return {
       url,
@@ -178,32 +202,42 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
   }
 }
 
+type ConsoleParts = {
+  readonly database: Database;
+  readonly email: EmailServices;
+  readonly developmentMode: boolean;
+};
+
 function consoleServicesOf(
   { publicUrl, basePath }: Config,
-  { ctx, storage }: Database,
-  { transportKind }: EmailServices,
-) {
+  { database: { ctx, storage }, email, developmentMode }: ConsoleParts,
+): Parameters<typeof addConsole>[1] {
   return {
     ctx,
     storage,
     passwords: passwordsOf(ctx.random),
     origin: { url: publicUrl, basePath },
-    canSend: transportKind !== 'none',
+    emailLocales: languages,
+    developmentMode,
+    hasKeptEmails: email.kept !== null,
+    canSend: email.transportKind !== 'none',
   };
 }
 
 /**
  * Whether requests without a credential are accepted. Outside of development, the service starts only with a store and
- * a token.
+ * a token, or with pages on which an owner creates them.
  */
 async function chooseMode(config: Config, { ctx, storage }: Database): Promise<boolean> {
   const hasStores = await storage.read(hasRealStores);
-  if (!isDevelopment(config) && !(hasStores && (await storage.read(hasRealTokens)))) {
+  const hasPages = config.hasConsole && config.publicUrl !== null;
+  if (!isDevelopment(config) && !hasPages && !(hasStores && (await storage.read(hasRealTokens)))) {
     const why = config.isProduction ? 'NODE_ENV=production' : `HOST=${config.host}`;
     throw new StartError(
       `With ${why} the service needs a store and an access token. Create them first:\n` +
         '  npx largesse store create flowers.example --currency USD\n' +
-        '  npx largesse token create --store flowers.example',
+        '  npx largesse token create --store flowers.example\n' +
+        'To set up a shop in a browser instead, set PUBLIC_URL to the address at which browsers reach the service.',
     );
   }
   // Stores are never removed, so development mode cannot be switched on later.
@@ -297,17 +331,24 @@ function urlOf(app: FastifyInstance, { host }: Config): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
 }
 
+function terminalOf(stream: NodeJS.WriteStream): ((text: string) => void) | undefined {
+  return stream.isTTY ? (text) => void stream.write(text) : undefined;
+}
+
 function logStart(
   config: Config,
   {
     url,
     developmentMode,
     email: { transportKind, kept },
+    hasSetup,
     logger,
   }: {
     readonly url: string;
     readonly developmentMode: boolean;
     readonly email: EmailServices;
+    /** Whether the service waits for its first owner. */
+    readonly hasSetup: boolean;
     readonly logger: Log['logger'];
   },
 ): void {
@@ -320,8 +361,9 @@ function logStart(
     },
     'largesse serves',
   );
-  if (isExposed(config.keysFile))
-    logger.warn({ file: config.keysFile }, 'users other than its owner can read the key file');
+  // The link itself is not logged, because a log is stored for longer, and more people read it.
+  if (hasSetup)
+    logger.info('there is no owner yet: "largesse setup link" prints a link to set up the shop in a browser');
   if (transportKind === 'folder') {
     logger.warn(
       { folder: config.emailFolder },

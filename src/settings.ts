@@ -79,7 +79,7 @@ const serviceSettings = {
   isProduction: setting({
     variable: 'NODE_ENV',
     description:
-      'With `production`, the service requires a store and a token, and emails are sent by a mail server or not at all.',
+      'With `production`, the service requires `PUBLIC_URL`, or a store and a token, and emails are sent by a mail server or not at all.',
     accepts: '`production`; any other text means development',
     default: false,
     shownDefault: 'development',

@@ -152,6 +152,7 @@ const pagesText =
 
 export const listGiftCards = read({
   id: 'listGiftCards',
+  isLong: true,
   path: '/gift_cards',
   scopes: ['read_gift_cards'],
   tag: 'Gift cards',
@@ -168,6 +169,7 @@ export const listGiftCards = read({
 
 export const countGiftCards = read({
   id: 'countGiftCards',
+  isLong: true,
   path: '/gift_cards/count',
   scopes: ['read_gift_cards'],
   tag: 'Gift cards',
@@ -238,6 +240,7 @@ export const retrieveGiftCardDetails = read({
 
 export const listCustomerGiftCards = read({
   id: 'listCustomerGiftCards',
+  isLong: true,
   path: '/customers/:customer_id/gift_cards',
   scopes: ['read_gift_cards'],
   tag: 'Customers',

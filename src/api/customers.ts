@@ -25,6 +25,7 @@ function customerResult(publicIds: PublicIds, customer: CustomerAccount) {
 
 export const listCustomers = read({
   id: 'listCustomers',
+  isLong: true,
   path: '/customers',
   scopes: ['read_gift_cards'],
   tag: 'Customers',

@@ -91,6 +91,8 @@ export function read<
     readonly response: ResponseOf<M, H>;
     /** Whether `If-None-Match` with the current ETag returns a 304. */
     readonly isConditional?: boolean;
+    /** Whether it reads so many rows that it waits for a turn. */
+    readonly isLong?: boolean;
     readonly customerMaySearch?: boolean;
     readonly run: (request: ReadRequest<P, Values<Q>, Values<F>>) => Script<NoInfer<Result<M, H>>>;
   },
@@ -125,11 +127,13 @@ export function read<
         body: values as Values<F>,
       }; // prettier-ignore
       let result;
-      try {
-        result = await storage.read(() => {
+      const readOnce = () =>
+        storage.read(() => {
           effect = undefined;
           return run(input);
         });
+      try {
+        result = await (definition.isLong ? requestContext.turns(readOnce) : readOnce());
       } finally {
         effect?.(result !== undefined);
       }

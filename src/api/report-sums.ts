@@ -32,6 +32,7 @@ import {
   sumPeriod,
   type HoldThen,
 } from '../storage/books.ts';
+import type { Script } from '../storage/sql.ts';
 import type { Storage } from '../storage/storage.ts';
 
 /** The store whose sums are read. `now` is an instant in ms. */
@@ -77,17 +78,25 @@ async function sumOpen({ storage }: SumsSource, books: Books): Promise<Sums> {
     pages += 1;
     if (pages > pagesMax) throw new Fault('overloaded', { retryAfterSeconds: 60 });
   };
+  /** Adds what one read sums. An engine can run the script of a read again, so each run begins with empty sums. */
+  const add = async <T>(sum: (part: Sums) => Script<T>): Promise<T> => {
+    countPage();
+    const { part, result } = await storage.read(function* () {
+      const own = new Sums(days);
+      return { part: own, result: yield* sum(own) };
+    });
+    sums.addAll(part);
+    return result;
+  };
   for (const day of [...days.map((one) => one.day), null]) {
     for (let after: number | undefined = 0; after !== undefined;) {
       const from: number = after;
-      countPage();
-      after = await storage.read(() => sumLateTransfers(books, sums, { day, after: from, limit: rowsMax }));
+      after = await add((part) => sumLateTransfers(books, part, { day, after: from, limit: rowsMax }));
     }
   }
   for (let after: number | undefined = 0; after !== undefined;) {
     const from: number = after;
-    countPage();
-    after = await storage.read(() => sumTransfers(books, sums, { after: from, limit: rowsMax }));
+    after = await add((part) => sumTransfers(books, part, { after: from, limit: rowsMax }));
   }
   const moving = new Set<number>();
   for (let page: CandidatePage | undefined = firstCandidates(books.period); page;) {
@@ -98,10 +107,8 @@ async function sumOpen({ storage }: SumsSource, books: Books): Promise<Sums> {
     page = next;
   }
   const cards = [...moving];
-  for (let from = 0; from < cards.length; from += 50) {
-    countPage();
-    await storage.read(() => sumMoves(books, sums, cards.slice(from, from + 50)));
-  }
+  for (let from = 0; from < cards.length; from += 50)
+    await add((part) => sumMoves(books, part, cards.slice(from, from + 50)));
   return sums;
 }
 

@@ -7,9 +7,9 @@ import { parseVatRate, type Vat } from '../domain/vat.ts';
 
 const accountNameLengthMax = 100;
 
-/** `none`, `multi_purpose` or `single_purpose:<rate>`. */
-function readVatOption(text: string): Vat | null {
-  if (text === 'none') return null;
+/** `none`, `multi_purpose` or `single_purpose:<rate>`. Commander replaces null by an empty text. */
+function readVatOption(text: string): Vat | 'none' {
+  if (text === 'none') return 'none';
   if (text === 'multi_purpose') return { kind: 'multi_purpose' };
   const [kind, rate, ...rest] = text.split(':');
   const parsed = parseVatRate(rate);

@@ -12,6 +12,7 @@ import { addReportsCommands } from './reports.ts';
 import { addRestoreCommand } from './restore.ts';
 import { addServeCommand } from './serve.ts';
 import { addSettingsPageCommand } from './settings.ts';
+import { addSetupCommands } from './setup.ts';
 import { addStatusCommand } from './status.ts';
 import { addStaffCommands } from './staff.ts';
 import { addStoreCommands } from './store.ts';
@@ -37,6 +38,7 @@ export function program(): Command {
   addDatabaseCommands(root);
   addRestoreCommand(root);
   addCopyCommand(root);
+  addSetupCommands(root);
   addStoreCommands(root);
   addStaffCommands(root);
   addTokenCommands(root);

@@ -1,19 +1,21 @@
-/** `largesse staff invite|list` */
+/** `largesse staff invite|list|disable|enable` */
 
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { readConfig, readDatabaseConfig } from '../config.ts';
 import { openDatabase } from '../database.ts';
 import { formatInstantOrNull } from '../domain/day.ts';
+import { Fault } from '../domain/fault.ts';
 import { parseEmail, type EmailAddress } from '../domain/email-address.ts';
 import { isRole, parseStaffName, roles, type Role, type StaffMember } from '../domain/staff.ts';
-import { createLink, inviteStaff, recordAction } from '../service/staff.ts';
-import { findAccountByEmail, listStaff } from '../storage/staff.ts';
+import { changeStaff, createLink, inviteStaff, recordAction } from '../service/staff.ts';
+import { listStaff } from '../storage/staff.ts';
 import { chooseStore, storeOption } from './choose-store.ts';
+import { CommandError } from './failure.ts';
 import { print, printJson, printTable, type OutputRow } from './output.ts';
 
 type Options = {
   readonly store?: string;
-  readonly role: Role;
+  readonly role?: Role;
   readonly name?: string;
   readonly json?: boolean;
 };
@@ -42,7 +44,7 @@ export function addStaffCommands(root: Command): void {
     .command('invite')
     .description('create a link to join, or for a person who has joined, a link for a new password')
     .argument('<email>', 'such as ada@flowers.example', readEmail)
-    .addOption(new Option('--role <role>', roles.join(', ')).argParser(readRole).default('owner'))
+    .addOption(new Option('--role <role>', `${roles.join(', ')} (default: owner)`).argParser(readRole))
     .addOption(new Option('--name <name>', "the person's name").argParser(readStaffName))
     .addOption(storeOption('the store of the person'))
     .option('--json', 'print JSON')
@@ -52,22 +54,57 @@ export function addStaffCommands(root: Command): void {
       const { ctx, storage } = database;
       const { member, token } = await storage.write(function* invite() {
         const { store } = yield* chooseStore(options.store);
-        const account = yield* findAccountByEmail(store, email);
-        if (account && account.member.joinedAt !== null) {
-          const { member: joined } = account;
-          const entry = { storeId: store.id, subjectId: joined.id, details: { link: true } };
+        const existing = (yield* listStaff(store)).find(isAt(email));
+        if (existing && existing.disabledAt !== null)
+          throw new CommandError(`${existing.email} is disabled: run \`largesse staff enable\` first`);
+        if (existing && existing.joinedAt !== null) {
+          const entry = { storeId: store.id, subjectId: existing.id, details: { link: true } };
           yield* recordAction(ctx, null, { ...entry, action: 'staff-invited' });
-          return { member: joined, token: yield* createLink(ctx, joined, null) };
+          return { member: existing, token: yield* createLink(ctx, existing, null) };
         }
-        const name = options.name ?? email.address.split('@', 1)[0] ?? email.address;
-        const limits = { saleLimit: null, refundLimit: null };
-        return yield* inviteStaff(ctx, { store, by: null, name, email, role: options.role, ...limits });
+        const name = options.name ?? existing?.name ?? email.address.split('@', 1)[0] ?? email.address;
+        const role = options.role ?? existing?.role ?? 'owner';
+        const limits = { saleLimit: existing?.saleLimit ?? null, refundLimit: existing?.refundLimit ?? null };
+        return yield* inviteStaff(ctx, { store, by: null, name, email, role, ...limits });
       });
       const origin = publicUrl?.origin ?? `http://localhost:${port}`;
       const link = `${origin}${basePath}/join/${token.reveal()}`;
       if (options.json) printJson({ ...rowOf(member), link });
-      else print(`${link}\nThe link works once, for seven days.`);
+      else {
+        print(`${link}\nThe link works once, for seven days.`);
+        if (!publicUrl)
+          print(
+            'It opens only in a browser on this machine. PORT must have the value that the service has; with PUBLIC_URL, the link opens elsewhere.',
+          );
+      }
     });
+
+  for (const [name, disabled, description] of [
+    ['disable', true, 'disable a person, who is signed out everywhere'],
+    ['enable', false, 'enable a person who was disabled'],
+  ] as const)
+    staff
+      .command(name)
+      .description(description)
+      .argument('<email>', 'such as ada@flowers.example', readEmail)
+      .addOption(storeOption('the store of the person'))
+      .action(async (email: EmailAddress, options: Pick<Options, 'store'>) => {
+        await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+        const { ctx, storage } = database;
+        await storage.write(function* change() {
+          const { store } = yield* chooseStore(options.store);
+          const member = (yield* listStaff(store)).find(isAt(email));
+          if (!member) throw new CommandError(`the store has no person with the email ${email.address}`);
+          try {
+            yield* changeStaff(ctx, { store, id: member.id, changes: { disabled }, by: null });
+          } catch (error) {
+            if (error instanceof Fault && error.code === 'invalid-parameter')
+              throw new CommandError(`${member.email} is the only owner who can sign in`);
+            throw error;
+          }
+        });
+        print(`${email.address} is ${name}d.`);
+      });
 
   staff
     .command('list')
@@ -84,6 +121,14 @@ export function addStaffCommands(root: Command): void {
       if (options.json) printJson(rows);
       else printTable(rows, { none: 'There are no people.' });
     });
+}
+
+/** Whether a member has the address. */
+function isAt({ key }: EmailAddress): (member: StaffMember) => boolean {
+  return (member) => {
+    const address = parseEmail(member.email);
+    return address.ok && address.value.key === key;
+  };
 }
 
 function rowOf({ name, email, role, joinedAt, disabledAt }: StaffMember): OutputRow {

@@ -33,7 +33,7 @@ type Options = EmailOptions & {
   readonly undoWindow?: number;
   readonly expiringSoon?: number;
   readonly lookupFailuresPerHour?: number | 'default';
-  readonly vat?: Vat | null;
+  readonly vat?: Vat | 'none';
   readonly account?: AccountNames;
   readonly json?: boolean;
 };
@@ -41,6 +41,11 @@ type Options = EmailOptions & {
 const secretLengthMin = 4;
 /** In units of the store's currency. It limits the damage of a stolen token or a mistyped amount. */
 const issueLimitDefault = '2000';
+
+/** Undefined: not set. */
+function vatOf({ vat }: Options): Vat | null | undefined {
+  return vat === 'none' ? null : vat;
+}
 
 function readCurrency(text: string): Currency {
   const currency = findCurrency(text.toUpperCase());
@@ -168,7 +173,7 @@ export function addStoreCommands(root: Command): void {
         undoWindowMinutes: options.undoWindow ?? 0,
         expiringSoonDays: options.expiringSoon ?? 0,
         lookupFailuresPerHour: failuresOf(options) ?? null,
-        vat: options.vat ?? null,
+        vat: vatOf(options) ?? null,
         accountNames: withAccountNames({}, options.account),
       });
       yield* changeEmailSettings(ctx, made.id, emailChangesOf(options));
@@ -188,7 +193,7 @@ export function addStoreCommands(root: Command): void {
     const { store: present } = await storage.read(() => requireStore(domain));
     const { name, timeZone, issueLimit, proxySecret, requireSignature, customerSearch, undoWindow } = options;
     const { expiringSoon } = options;
-    const lookupFailuresPerHour = failuresOf(options);
+    const [lookupFailuresPerHour, vat] = [failuresOf(options), vatOf(options)];
     const changes: StoreChanges = {
       ...(name !== undefined && { name }),
       ...(timeZone !== undefined && { timeZone }),
@@ -200,7 +205,7 @@ export function addStoreCommands(root: Command): void {
       ...(undoWindow !== undefined && { undoWindowMinutes: undoWindow }),
       ...(expiringSoon !== undefined && { expiringSoonDays: expiringSoon }),
       ...(lookupFailuresPerHour !== undefined && { lookupFailuresPerHour }),
-      ...(options.vat !== undefined && { vat: options.vat }),
+      ...(vat !== undefined && { vat }),
       ...(options.account && { accountNames: withAccountNames(present.accountNames, options.account) }),
     };
     await storage.write(function* () {

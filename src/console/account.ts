@@ -1,14 +1,26 @@
-/** A person's own account: password, PIN and sessions. */
+/** A person's own account: passkeys, password, PIN and sessions. */
 
-import { formatInstant } from '../domain/day.ts';
-import { parseNewPassword, parsePin } from '../domain/staff.ts';
-import { markup } from '../markup.ts';
-import { recordAction, setPassword, setPin } from '../service/staff.ts';
+import { isPermitted, parsePin, passwordProblem } from '../domain/staff.ts';
+import { markup, type Markup } from '../markup.ts';
+import { setPassword, setPin } from '../service/staff.ts';
+import { endAllSessions, endOneSession } from '../service/staff-session.ts';
 import { pinText } from '../service/pin.ts';
-import { endSession, listOpenSessions } from '../storage/staff-session.ts';
-import { actingAs } from './staff-pages.ts';
+import { listPasskeys, type Passkey } from '../storage/passkey.ts';
+import { listOpenSessions } from '../storage/staff-session.ts';
+import { parallel } from '../storage/sql.ts';
+import { listTillNames } from '../storage/till-name.ts';
 import { field } from './form.ts';
+import { timeElement } from './format.ts';
+import de from './locales/de/account.json' with { type: 'json' };
+import deGate from './locales/de/gate.json' with { type: 'json' };
+import en from './locales/en/account.json' with { type: 'json' };
+import enGate from './locales/en/gate.json' with { type: 'json' };
+import es from './locales/es/account.json' with { type: 'json' };
+import esGate from './locales/es/gate.json' with { type: 'json' };
+import fr from './locales/fr/account.json' with { type: 'json' };
+import frGate from './locales/fr/gate.json' with { type: 'json' };
 import { shellPage } from './page.ts';
+import { notHere, passkeyIcon } from './passkey-ceremony.ts';
 import {
   seeOther,
   type ConsoleResponse,
@@ -16,45 +28,75 @@ import {
   type StaffRequest,
   type StaffRoute,
 } from './route.ts';
+import { sessionList } from './session-list.ts';
+import { actingAs } from './staff-pages.ts';
+import { fillPlain, type Catalogue } from './texts.ts';
+
+const texts: Catalogue<typeof en> = { en, de, fr, es };
+const gate: Catalogue<typeof enGate> = { en: enGate, de: deGate, fr: frGate, es: esGate };
 
 type Errors = { readonly password?: string; readonly pin?: string };
 
 async function accountPage(
   services: ConsoleServices,
   request: StaffRequest,
-  errors: Errors,
+  errors: Errors = {},
 ): Promise<ConsoleResponse> {
   const { ctx, storage, frame } = services;
-  const { signedIn } = request;
-  const { store, member, session } = signedIn;
-  const open = await storage.read(() =>
-    listOpenSessions(store.id, { staffId: member.id, now: ctx.clock.latest() }),
+  const { language, signedIn } = request;
+  const { store, member } = signedIn;
+  const text = texts[language];
+  const [passkeys, sessions, tills] = await storage.read(() =>
+    parallel(
+      listPasskeys({ storeId: store.id, staffId: member.id }),
+      listOpenSessions(store.id, { staffId: member.id, now: ctx.clock.latest() }),
+      listTillNames(store.id),
+    ),
   );
-  const rows = open.map(
-    ({
-      id,
-      userAgent,
-      createdAt,
-    }) => markup`<tr><td>${userAgent === '' ? 'Unknown browser' : userAgent}</td><td><time datetime="${formatInstant(createdAt)}">${formatInstant(createdAt)}</time></td><td class="end">${
-      id === session.id
-        ? 'This one'
-        : markup`<form method="post" action="${frame.basePath}/account/sessions/${String(id)}/end"><button class="button">End</button></form>`
-    }</td></tr>
-`,
-  );
-  const body = markup`<div class="grid two"><section class="panel stack" aria-label="Password"><h2>Password</h2>
-<form class="stack" method="post" action="${frame.basePath}/account/password">
-<input type="hidden" name="email" value="${member.email}" autocomplete="username">
-${field({ name: 'password', label: 'New password', type: 'password', autocomplete: 'new-password', hint: 'You are signed out everywhere else.', error: errors.password })}
-<button class="button first">Set the password</button></form></section>
-<section class="panel stack" aria-label="PIN"><h2>PIN for the till</h2>
+  const pin = isPermitted(member.role, 'useTill')
+    ? markup`<section class="panel stack"><h2>${text.pin}</h2>
 <form class="stack" method="post" action="${frame.basePath}/account/pin">
-${field({ name: 'pin', label: 'New PIN', type: 'password', autocomplete: 'off', hint: 'Four to eight digits. Five wrong ones lock it.', error: errors.pin })}
-<button class="button">Set the PIN</button></form></section></div>
-<section class="panel flush" aria-label="Sessions"><h2>Where you are signed in</h2><table class="table"><thead><tr><th scope="col">Browser</th><th scope="col">Since</th><th scope="col"><span class="sr">Action</span></th></tr></thead><tbody>
-${rows}</tbody></table></section>`;
+${field({ name: 'pin', label: text.newPin, type: 'password', inputMode: 'numeric', autocomplete: 'off', hint: text.pinHint, error: errors.pin })}
+<button class="button">${text.setPin}</button></form></section>`
+    : undefined;
+  const listed = { heading: text.sessions, none: '', path: '/account', sessions, tills };
+  const body = markup`<div class="stack">${passkeyPanel(services, request, passkeys)}
+<div class="grid two"><section class="panel stack"><h2>${text.password}</h2>
+<form class="stack" method="post" action="${frame.basePath}/account/password">
+<input class="sr" type="text" name="email" value="${member.email}" autocomplete="username" aria-hidden="true" tabindex="-1" readonly>
+${field({ name: 'password', label: text.newPassword, type: 'password', autocomplete: 'new-password', hint: text.passwordHint, error: errors.password })}
+<button class="button">${text.setPassword}</button></form></section>
+${pin}</div>
+${sessionList(services, request, listed)}</div>`;
   const status = errors.password === undefined && errors.pin === undefined ? 200 : 422;
-  return { status, body: shellPage(services, request, { title: 'Your account', path: '/account', body }) };
+  return { status, body: shellPage(services, request, { title: text.title, path: '/account', body }) };
+}
+
+function passkeyPanel(
+  services: ConsoleServices,
+  request: StaffRequest,
+  passkeys: readonly Passkey[],
+): Markup {
+  const { basePath } = services.frame;
+  const { language, signedIn } = request;
+  const text = texts[language];
+  const elsewhere = notHere(services, request, '/account');
+  const add = elsewhere
+    ? undefined
+    : markup`<a class="button${passkeys.length === 0 ? ' first' : ''}" href="${basePath}/account/passkeys/new">${passkeyIcon}${text.addPasskey}</a>`;
+  const time = (at: number | null) =>
+    at === null ? text.never : timeElement(at, signedIn.store, language, { dateStyle: 'medium' });
+  if (passkeys.length === 0)
+    return markup`<section class="panel stack"><h2>${text.passkeys}</h2><p class="soft">${text.noPasskeys}</p>
+${elsewhere ?? markup`<p>${add}</p>`}</section>`;
+  const rows = passkeys.map(({ id, name, createdAt, lastUsedAt }) => {
+    const label = fillPlain(text.changeOf, { name });
+    return markup`<tr role="row"><td role="cell"><strong>${name}</strong></td><td role="cell" class="soft small wide">${time(createdAt)}</td><td role="cell" class="soft small whole-line">${time(lastUsedAt)}</td><td role="cell" class="aside end"><a class="button quiet" href="${basePath}/account/passkeys/${String(id)}" aria-label="${label}">${text.change}</a></td></tr>
+`;
+  });
+  return markup`<section class="panel flush"><div class="head row apart"><h2>${text.passkeys}</h2>${add}</div>
+<table class="table lines" role="table"><caption class="sr">${text.passkeys}</caption><thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">${text.name}</th><th scope="col" role="columnheader">${text.added}</th><th scope="col" role="columnheader">${text.lastUsed}</th><th scope="col" role="columnheader" class="end"><span class="sr">${text.change}</span></th></tr></thead><tbody role="rowgroup">
+${rows}</tbody></table>${elsewhere === undefined ? undefined : markup`<div class="head">${elsewhere}</div>`}</section>`;
 }
 
 export const accountRoutes: readonly StaffRoute[] = [
@@ -62,7 +104,7 @@ export const accountRoutes: readonly StaffRoute[] = [
     method: 'GET',
     path: '/account',
     access: 'staff',
-    handle: (services, request) => accountPage(services, request, {}),
+    handle: (services, request) => accountPage(services, request),
   },
   {
     method: 'POST',
@@ -72,15 +114,15 @@ export const accountRoutes: readonly StaffRoute[] = [
     async handle(services, request) {
       const { ctx, storage, passwords } = services;
       const { member, store, session } = request.signedIn;
-      const own = [member.name, member.email, store.name, store.domain];
-      const password = parseNewPassword(request.form.get('password') ?? '', own);
-      if (!password.ok)
-        return await accountPage(services, request, { password: `The password ${password.error}.` });
-      const hashed = await passwords.hash(password.value);
-      const by = actingAs(request);
-      await storage.write(() =>
-        setPassword(ctx, member, { password: hashed, exceptSession: session.id, by }),
-      );
+      const password = request.form.get('password') ?? '';
+      const problem = passwordProblem(password, [member.name, member.email, store.name, store.domain]);
+      if (problem !== undefined) {
+        const { passwordProblems } = gate[request.language];
+        return await accountPage(services, request, { password: passwordProblems[problem] });
+      }
+      const hashed = await passwords.hash(password.normalize('NFC'));
+      const change = { password: hashed, exceptSession: session.id, by: actingAs(request) };
+      await storage.write(() => setPassword(ctx, member, change));
       return seeOther('/account');
     },
   },
@@ -92,8 +134,13 @@ export const accountRoutes: readonly StaffRoute[] = [
     async handle(services, request) {
       const { ctx, storage, passwords } = services;
       const { member } = request.signedIn;
-      const pin = parsePin(request.form.get('pin') ?? '');
-      if (!pin.ok) return await accountPage(services, request, { pin: `The PIN ${pin.error}.` });
+      const typed = request.form.get('pin') ?? '';
+      const pin = parsePin(typed);
+      if (!pin.ok) {
+        const text = texts[request.language];
+        const error = /^\d{4,8}$/.test(typed) ? text.pinSequence : text.pinForm;
+        return await accountPage(services, request, { pin: error });
+      }
       const hashed = await passwords.hash(pinText(ctx, member, pin.value));
       await storage.write(() => setPin(ctx, member, hashed, actingAs(request)));
       return seeOther('/account');
@@ -101,17 +148,24 @@ export const accountRoutes: readonly StaffRoute[] = [
   },
   {
     method: 'POST',
-    path: '/account/sessions/:id/end',
+    path: '/account/sessions/end',
     access: 'staff',
     async handle({ ctx, storage }, request) {
-      const { storeId, staffId } = request.signedIn.session;
-      const id = Number(request.params['id']);
-      await storage.write(function* end() {
-        if (!Number.isSafeInteger(id) || !(yield* endSession({ storeId, id, staffId }, ctx.clock.now())))
-          return;
-        const entry = { storeId, action: 'session-ended', subjectId: staffId, details: {} } as const;
-        yield* recordAction(ctx, actingAs(request), entry);
-      });
+      const { member, session } = request.signedIn;
+      const ended = { except: session.id, by: actingAs(request) };
+      await storage.write(() => endAllSessions(ctx, member, ended));
+      return seeOther('/account');
+    },
+  },
+  {
+    method: 'POST',
+    path: '/account/sessions/:session/end',
+    access: 'staff',
+    async handle({ ctx, storage }, request) {
+      const session = Number(request.params['session']);
+      const by = actingAs(request);
+      if (Number.isSafeInteger(session))
+        await storage.write(() => endOneSession(ctx, request.signedIn.member, { session, by }));
       return seeOther('/account');
     },
   },

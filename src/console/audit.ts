@@ -1,84 +1,281 @@
-/** The audit log of a store. */
+/** The audit log of a store: who did what, when, and on which till. */
 
-import { formatInstant } from '../domain/day.ts';
-import { markup } from '../markup.ts';
-import { listStaffActions, type StaffActionName } from '../storage/staff-action.ts';
+import { isRole, type StaffMember } from '../domain/staff.ts';
+import type { Store } from '../domain/store.ts';
+import { joinMarkup, markup, type Markup, type MarkupPart } from '../markup.ts';
+import {
+  listLastCharacters,
+  searchStaffActions,
+  staffActionNames,
+  type StaffAction,
+  type StaffActionName,
+} from '../storage/staff-action.ts';
 import { listStaff } from '../storage/staff.ts';
 import { parallel } from '../storage/sql.ts';
+import { listTillNames } from '../storage/till-name.ts';
+import { select } from './form.ts';
+import { amountText, timeElement } from './format.ts';
+import de from './locales/de/audit.json' with { type: 'json' };
+import deFrame from './locales/de/frame.json' with { type: 'json' };
+import en from './locales/en/audit.json' with { type: 'json' };
+import enFrame from './locales/en/frame.json' with { type: 'json' };
+import es from './locales/es/audit.json' with { type: 'json' };
+import esFrame from './locales/es/frame.json' with { type: 'json' };
+import fr from './locales/fr/audit.json' with { type: 'json' };
+import frFrame from './locales/fr/frame.json' with { type: 'json' };
 import { shellPage } from './page.ts';
-import type { StaffRoute } from './route.ts';
+import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
+import { staffPills } from './staff-pages.ts';
+import { parseAmount } from '../domain/money.ts';
+import { fillPlain, plural, type Catalogue, type Language } from './texts.ts';
+
+const texts: Catalogue<typeof en> = { en, de, fr, es };
+const frames: Catalogue<typeof enFrame> = { en: enFrame, de: deFrame, fr: frFrame, es: esFrame };
 
 const pageSize = 50;
 
-const texts: Readonly<Record<StaffActionName, string>> = {
-  'signed-in': 'signed in',
-  'sign-in-failed': 'could not sign in',
-  'signed-out': 'signed out',
-  'pin-locked': 'locked a PIN with wrong attempts',
-  'session-ended': 'ended a session',
-  'password-changed': 'set a new password',
-  'pin-changed': 'set a PIN',
-  'passkey-added': 'added a passkey',
-  'passkey-removed': 'removed a passkey',
-  'staff-invited': 'created a link for',
-  'staff-joined': 'joined',
-  'staff-changed': 'changed',
-  'staff-disabled': 'disabled',
-  'staff-enabled': 'enabled',
-  'till-enrolled': 'enrolled a till',
-  'till-revoked': 'revoked a till',
-  'card-issued': 'issued a card',
-  'card-changed': 'changed a card',
-  'card-disabled': 'disabled a card',
-  'card-reenabled': 're-enabled a card',
-  'card-redeemed': 'redeemed a card',
-  'card-refunded': 'refunded to a card',
-  'card-credited': 'added to a card',
-  'hold-released': 'released a hold',
-  'code-sent': 'sent a card again',
-  'cards-exported': 'exported cards',
-  'settings-changed': 'changed the settings',
-  'token-created': 'created an access token',
-  'token-revoked': 'revoked an access token',
-  'webhook-changed': 'changed a webhook',
+type Kind = 'money' | 'signIn' | 'staff' | 'settings';
+
+/** What an action belongs to, and what its subject is. */
+const actions = {
+  'signed-in': ['signIn', 'person'],
+  'sign-in-failed': ['signIn', 'person'],
+  'signed-out': ['signIn', 'person'],
+  'pin-locked': ['signIn', 'person'],
+  'pin-unlocked': ['staff', 'person'],
+  'session-ended': ['signIn', 'person'],
+  'password-changed': ['staff', 'person'],
+  'pin-changed': ['staff', 'person'],
+  'passkey-added': ['staff', 'person'],
+  'passkey-removed': ['staff', 'person'],
+  'staff-invited': ['staff', 'person'],
+  'staff-joined': ['staff', 'person'],
+  'staff-changed': ['staff', 'person'],
+  'staff-disabled': ['staff', 'person'],
+  'staff-enabled': ['staff', 'person'],
+  'till-enrolled': ['staff', 'till'],
+  'till-revoked': ['staff', 'till'],
+  'card-issued': ['money', 'card'],
+  'card-changed': ['money', 'card'],
+  'card-disabled': ['money', 'card'],
+  'card-reenabled': ['money', 'card'],
+  'card-redeemed': ['money', 'card'],
+  'card-refunded': ['money', 'card'],
+  'card-credited': ['money', 'card'],
+  'hold-released': ['money', 'card'],
+  'code-sent': ['money', 'card'],
+  'cards-exported': ['settings', null],
+  'settings-changed': ['settings', null],
+  'token-created': ['settings', null],
+  'token-revoked': ['settings', null],
+  'webhook-changed': ['settings', null],
+} as const satisfies Readonly<Record<StaffActionName, readonly [Kind, 'person' | 'till' | 'card' | null]>>;
+
+const failures: readonly StaffActionName[] = ['sign-in-failed', 'pin-locked'];
+
+const kinds = ['money', 'signIn', 'failures', 'staff', 'settings'] as const;
+
+type Filter = { readonly staffId: number | null; readonly kind: (typeof kinds)[number] | null };
+
+function actionsOf(kind: (typeof kinds)[number]): readonly StaffActionName[] {
+  return kind === 'failures' ? failures : staffActionNames.filter((name) => actions[name][0] === kind);
+}
+
+/** A positive integer of the query; undefined for anything else. */
+function integerOf(text: string | undefined): number | undefined {
+  const value = Number(text ?? '');
+  return Number.isSafeInteger(value) && value > 0 ? value : undefined;
+}
+
+function filterOf({ query }: StaffRequest): Filter {
+  const kind = kinds.find((each) => each === query.get('kind')) ?? null;
+  return { staffId: integerOf(query.get('staff')) ?? null, kind };
+}
+
+type Names = {
+  readonly store: Store;
+  readonly members: ReadonlyMap<number, StaffMember>;
+  readonly tills: ReadonlyMap<number, string>;
+  readonly cards: ReadonlyMap<number, string>;
 };
 
-export const auditRoutes: readonly StaffRoute[] = [
-  {
-    method: 'GET',
-    path: '/audit',
-    access: 'readAuditLog',
-    async handle(services, request) {
-      const { storage, frame } = services;
-      const { signedIn, query } = request;
-      const { store } = signedIn;
-      const asked = Number(query.get('before') ?? Number.MAX_SAFE_INTEGER);
-      const before = Number.isSafeInteger(asked) && asked > 0 ? asked : Number.MAX_SAFE_INTEGER;
-      const [found, members] = await storage.read(() =>
-        parallel(listStaffActions(store.id, { before, limit: pageSize + 1 }), listStaff(store)),
-      );
-      const names = new Map(members.map(({ id, name }) => [id, name]));
-      const actions = found.slice(0, pageSize);
-      const rows = actions.map(({ at, staffId, action, subjectId, details }) => {
-        const who = staffId === null ? 'Nobody signed in' : (names.get(staffId) ?? 'Unknown');
-        const subject = subjectId !== null && subjectId !== staffId ? (names.get(subjectId) ?? '') : '';
-        const more = Object.entries(details).map(([name, value]) => `${name}: ${String(value)}`);
-        const time = markup`<time datetime="${formatInstant(at)}">${formatInstant(at)}</time>`;
-        return markup`<tr><td class="nowrap">${time}</td><td>${who}</td><td>${texts[action]} ${subject}</td><td class="soft">${more.join(', ')}</td></tr>
+async function auditPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const { storage, frame } = services;
+  const { language, signedIn, query } = request;
+  const { store } = signedIn;
+  const text = texts[language];
+  const filter = filterOf(request);
+  const asked = integerOf(query.get('before'));
+  const [listed, people, tills] = await storage.read(() =>
+    parallel(
+      searchStaffActions(store.id, {
+        before: asked ?? Number.MAX_SAFE_INTEGER,
+        limit: pageSize + 1,
+        filter: {
+          ...(filter.staffId !== null && { staffId: filter.staffId }),
+          ...(filter.kind !== null && { actions: actionsOf(filter.kind) }),
+        },
+      }),
+      listStaff(store),
+      listTillNames(store.id),
+    ),
+  );
+  const shown = listed.actions.slice(0, pageSize);
+  const cardIds = shown.flatMap(({ action, subjectId }) =>
+    actions[action][1] === 'card' && subjectId !== null ? [subjectId] : [],
+  );
+  const cards = await storage.read(() => listLastCharacters(store.id, [...new Set(cardIds)]));
+  const names: Names = { store, members: new Map(people.map((each) => [each.id, each])), tills, cards };
+  const hasMore = listed.actions.length > pageSize;
+  const isFiltered = filter.staffId !== null || filter.kind !== null;
+  const scannedTo = isFiltered ? listed.scannedTo : null;
+  const before = hasMore ? (shown.at(-1)?.id ?? null) : scannedTo;
+  const path = (from: number | null): string => {
+    const parameters = new URLSearchParams({
+      ...(filter.staffId !== null && { staff: String(filter.staffId) }),
+      ...(filter.kind !== null && { kind: filter.kind }),
+      ...(from !== null && { before: String(from) }),
+    });
+    return `${frame.basePath}/audit${parameters.size > 0 ? '?' : ''}${parameters.toString()}`;
+  };
+  const older =
+    before === null
+      ? undefined
+      : markup`<a class="button" href="${path(before)}" rel="next">${text.older}</a>`;
+  const newest =
+    asked === undefined ? undefined : markup`<a class="button quiet" href="${path(null)}">${text.newest}</a>`;
+  const body = markup`<div class="stack">${staffPills(services, language, 'audit')}
+${filterForm(services, language, people, filter)}
+${shown.length === 0 ? emptyPanel(services, language, before !== null) : table(services, language, shown, names)}
+<div class="row apart"><span class="small soft">${fillPlain(text.note, { zone: store.timeZone })}</span><span class="row">${newest}${older}</span></div></div>`;
+  return { status: 200, body: shellPage(services, request, { title: text.title, path: '/audit', body }) };
+}
+
+function filterForm(
+  { frame }: ConsoleServices,
+  language: Language,
+  people: readonly StaffMember[],
+  { staffId, kind }: Filter,
+): Markup {
+  const text = texts[language];
+  const who = [
+    { value: '', text: text.everyone },
+    ...people.map(({ id, name }) => ({ value: String(id), text: name })),
+  ];
+  const what = [
+    { value: '', text: text.everything },
+    ...kinds.map((each) => ({ value: each, text: text.kinds[each] })),
+  ];
+  return markup`<form class="panel filters" role="search" aria-label="${text.title}" action="${frame.basePath}/audit">${select({ name: 'staff', label: text.who, options: who, value: staffId === null ? '' : String(staffId) })}${select({ name: 'kind', label: text.what, options: what, value: kind ?? '' })}<button class="button">${text.show}</button></form>`;
+}
+
+function emptyPanel({ frame }: ConsoleServices, language: Language, hasOlder: boolean): Markup {
+  const text = texts[language];
+  return markup`<section class="panel empty"><p>${hasOlder ? text.noneHere : text.none}</p><p><a class="button" href="${frame.basePath}/audit">${text.all}</a></p></section>`;
+}
+
+function table(
+  services: ConsoleServices,
+  language: Language,
+  shown: readonly StaffAction[],
+  names: Names,
+): Markup {
+  const text = texts[language];
+  const rows = shown.map((entry) => {
+    const { at, staffId, tillId, action } = entry;
+    const who =
+      staffId === null ? withoutMember(entry, language) : (names.members.get(staffId)?.name ?? text.unknown);
+    const till =
+      tillId === null ? undefined : fillPlain(text.onTill, { till: names.tills.get(tillId) ?? text.unknown });
+    const what = failures.includes(action)
+      ? markup`<span class="tag bad">${text.actions[action]}</span>`
+      : text.actions[action];
+    const details = detailsOf(entry, names, language);
+    const more =
+      details.length === 0 ? undefined : markup` <span class="soft">${joinMarkup(details, ', ')}</span>`;
+    return markup`<tr role="row"><td role="cell" class="soft small nowrap aside">${timeElement(at, names.store, language)}</td><td role="cell"><strong>${who}</strong></td><td role="cell" class="whole-line">${what}${more}</td><td role="cell" class="whole-line">${subjectOf(services, entry, names, language)}</td><td role="cell" class="small soft whole-line">${till}</td></tr>
 `;
-      });
-      const last = actions.at(-1);
-      const older =
-        last && found.length > pageSize
-          ? markup`<p><a class="button" href="${frame.basePath}/audit?before=${String(last.id)}">Older</a></p>`
-          : undefined;
-      const body = markup`<section class="panel flush" aria-label="Audit log"><table class="table"><thead><tr><th scope="col">Time (UTC)</th><th scope="col">Who</th><th scope="col">What</th><th scope="col">Details</th></tr></thead><tbody>
-${rows}</tbody></table></section>
-${older}`;
-      return {
-        status: 200,
-        body: shellPage(services, request, { title: 'Audit log', path: '/audit', body }),
-      };
-    },
-  },
+  });
+  return markup`<section class="panel flush"><table class="table lines" role="table"><caption class="sr">${text.caption}</caption><thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">${text.when}</th><th scope="col" role="columnheader">${text.who}</th><th scope="col" role="columnheader">${text.what}</th><th scope="col" role="columnheader">${text.subject}</th><th scope="col" role="columnheader">${text.where}</th></tr></thead><tbody role="rowgroup">
+${rows}</tbody></table></section>`;
+}
+
+/** Who did what no member did: a person who did not sign in, or the command line. */
+function withoutMember({ action }: StaffAction, language: Language): string {
+  const text = texts[language];
+  return failures.includes(action) ? text.notSignedIn : text.command;
+}
+
+function subjectOf(
+  { ctx, frame }: ConsoleServices,
+  { action, subjectId, staffId }: StaffAction,
+  { members, tills, cards }: Names,
+  language: Language,
+): Markup | string | undefined {
+  if (subjectId === null) return undefined;
+  const text = texts[language];
+  switch (actions[action][1]) {
+    case 'card': {
+      const last = cards.get(subjectId);
+      if (last === undefined) return undefined;
+      const href = `${frame.basePath}/cards/${String(ctx.keys.publicIds.of(subjectId))}`;
+      return markup`<a class="code nowrap" href="${href}" aria-label="${text.card} ${last}">•••• ${last}</a>`;
+    }
+    case 'person': {
+      const member = members.get(subjectId);
+      if (!member || subjectId === staffId) return undefined;
+      return markup`<a href="${frame.basePath}/staff/${String(subjectId)}">${member.name}</a>`;
+    }
+    case 'till': {
+      const till = tills.get(subjectId);
+      return till === undefined ? undefined : fillPlain(text.onTill, { till });
+    }
+    case null:
+      return undefined;
+  }
+}
+
+/** The details as parts of the sentence. Those that have no text are shown by name. */
+function detailsOf({ details }: StaffAction, { store }: Names, language: Language): readonly MarkupPart[] {
+  const text = texts[language];
+  const parts = text.details;
+  return Object.entries(details).flatMap(([name, value]): readonly MarkupPart[] => {
+    if (value === null || value === '' || value === false) return [];
+    const shown = String(value);
+    switch (name) {
+      case 'method':
+        return Object.hasOwn(text.methods, shown) ? [text.methods[shown as keyof typeof text.methods]] : [];
+      case 'role':
+        return [fillPlain(parts.role, { value: isRole(shown) ? frames[language].roles[shown] : shown })];
+      case 'amount': {
+        const isNegative = shown.startsWith('-');
+        const amount = parseAmount(isNegative ? shown.slice(1) : shown, {
+          currency: store.currency,
+          zeroAllowed: true,
+        });
+        if (!amount.ok) return [shown];
+        const { minor, currency } = amount.value;
+        return [amountText({ minor: isNegative ? -minor : minor, currency }, language)];
+      }
+      case 'email':
+      case 'name':
+      case 'reason':
+        return [fillPlain(parts[name], { value: shown })];
+      case 'removed':
+      case 'link':
+      case 'copied':
+      case 'confirm':
+      case 'all':
+        return [parts[name]];
+      case 'rows':
+      case 'count':
+        return typeof value === 'number' ? [plural(language, parts.rows, value)] : [shown];
+      default:
+        return [`${name}: ${shown}`];
+    }
+  });
+}
+
+export const auditRoutes: readonly StaffRoute[] = [
+  { method: 'GET', path: '/audit', access: 'readAuditLog', handle: auditPage },
 ];

@@ -2,7 +2,7 @@
 
 import type { ConsoleOrigin } from './request.ts';
 
-export type CookieName = 'session' | 'till' | 'known';
+export type CookieName = 'session' | 'till' | 'known' | 'passkey';
 
 /**
  * The name of a cookie as it is sent. With `__Host-`, a browser accepts it only over HTTPS and only from this host. Safari

@@ -31,6 +31,8 @@ export function field({
   inputMode,
   kind = '',
   isOptional = false,
+  options,
+  hasFocus = false,
   ...text
 }: FieldText & {
   readonly type?: 'text' | 'email' | 'password' | 'date' | 'search';
@@ -40,13 +42,22 @@ export function field({
   /** Classes of the style sheet, such as `amount` or `code`. */
   readonly kind?: string;
   readonly isOptional?: boolean;
+  /** Suggestions: the field accepts any text. */
+  readonly options?: readonly string[];
+  /** Whether the page opens with the focus in this field. */
+  readonly hasFocus?: boolean;
 }): Markup {
   const { name } = text;
+  const list = options && markup` list="${name}-options"`;
+  const suggested =
+    options &&
+    markup`<datalist id="${name}-options">${options.map((option) => markup`<option value="${option}"></option>`)}</datalist>`;
+  const focus = hasFocus ? markup` autofocus` : undefined;
   const mode = inputMode && markup` inputmode="${inputMode}"`;
   const required = isOptional ? undefined : markup` required`;
   return labeled(
     text,
-    markup`<input class="field ${kind}" id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}"${mode}${described(text)}${required}>`,
+    markup`<input class="field ${kind}" id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}"${mode}${list}${described(text)}${required}${focus}>${suggested}`,
   );
 }
 

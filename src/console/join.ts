@@ -1,53 +1,159 @@
-/** Links with which a member of staff joins, or sets a new password. */
+/** Links with which a member of staff joins, or sets up a new way to sign in. */
 
-import { parseNewPassword } from '../domain/staff.ts';
+import { Fault } from '../domain/fault.ts';
+import { passwordProblem } from '../domain/staff.ts';
 import { markup } from '../markup.ts';
+import { addPasskey, registrationOptions, verifyRegistration } from '../service/passkey.ts';
+import type { PresentedToken } from '../service/secret-token.ts';
 import { linkTokens, openLink, useLink, type OpenLink } from '../service/staff.ts';
-import { field } from './form.ts';
+import { hasCards } from '../storage/card.ts';
+import { listPasskeys } from '../storage/passkey.ts';
+import { alert, field } from './form.ts';
+import de from './locales/de/gate.json' with { type: 'json' };
+import deFrame from './locales/de/frame.json' with { type: 'json' };
+import en from './locales/en/gate.json' with { type: 'json' };
+import enFrame from './locales/en/frame.json' with { type: 'json' };
+import es from './locales/es/gate.json' with { type: 'json' };
+import esFrame from './locales/es/frame.json' with { type: 'json' };
+import fr from './locales/fr/gate.json' with { type: 'json' };
+import frFrame from './locales/fr/frame.json' with { type: 'json' };
 import { gatePage } from './page.ts';
+import {
+  beginCeremony,
+  credentialOf,
+  notHere,
+  openCeremony,
+  passkeyForm,
+  passkeyIcon,
+  withPasskeys,
+} from './passkey-ceremony.ts';
 import type { ConsoleRequest } from './request.ts';
 import type { ConsoleResponse, ConsoleRoute, ConsoleServices } from './route.ts';
 import { startSession } from './sign-in.ts';
+import { fill, fillPlain, type Catalogue } from './texts.ts';
+import { browserText } from './user-agent.ts';
+
+const texts: Catalogue<typeof en> = { en, de, fr, es };
+const frames: Catalogue<typeof enFrame> = { en: enFrame, de: deFrame, fr: frFrame, es: esFrame };
+
+type Presented = OpenLink & { readonly token: PresentedToken };
 
 async function findLink(
   { ctx, storage }: ConsoleServices,
   { params }: ConsoleRequest,
-): Promise<OpenLink | undefined> {
+): Promise<Presented | undefined> {
   const token = linkTokens.parse(params['token'] ?? '');
-  return token && (await storage.read(() => openLink(ctx, token)));
+  const open = token && (await storage.read(() => openLink(ctx, token)));
+  return open && { ...open, token };
 }
 
 function endedPage(services: ConsoleServices, request: ConsoleRequest): ConsoleResponse {
   const { frame } = services;
-  const body = markup`<section class="panel stack"><p>A link works once and for seven days. An owner can send you a new one.</p>
-<p><a class="button" href="${frame.basePath}/sign-in">Sign in</a></p></section>`;
+  const text = texts[request.language];
+  const body = markup`<section class="panel stack"><p>${text.ended}</p>
+<p><a class="button first" href="${frame.basePath}/sign-in">${text.signIn}</a></p></section>`;
   return {
     status: 404,
-    body: gatePage(services, request, { title: 'This link has ended', place: 'Largesse', body }),
+    body: gatePage(services, request, { title: text.endedTitle, place: 'Largesse', body }),
   };
 }
 
 function joinPage(
   services: ConsoleServices,
   request: ConsoleRequest,
-  { member, store }: OpenLink,
-  { token, error }: { readonly token: string; readonly error?: string },
+  { member, store, token }: Presented,
+  { passwordError, error }: { readonly passwordError?: string; readonly error?: string } = {},
 ): ConsoleResponse {
   const { frame } = services;
+  const { language } = request;
+  const text = texts[language];
+  const path = `/join/${token.secret.reveal()}`;
   const isNew = member.joinedAt === null;
-  const body = markup`<section class="panel stack" aria-label="Password">
-<form class="stack" method="post" action="${frame.basePath}/join/${token}">
-<p>${isNew ? `You join ${store.name} as ${member.role}.` : 'Set a new password. You are signed out everywhere else.'}</p>
-<input type="hidden" name="email" value="${member.email}" autocomplete="username">
-${field({ name: 'password', label: 'New password', type: 'password', autocomplete: 'new-password', hint: 'At least ten characters. A few random words are easy to remember.', error })}
-<button class="button first big">${isNew ? 'Join' : 'Set the password'}</button>
+  const role = markup`<strong>${frames[language].roles[member.role]}</strong>`;
+  const passkey = passkeyForm(services, {
+    action: `${path}/passkey`,
+    kind: 'create',
+    failed: text.passkeyCancelled,
+    content: markup`<button class="button first big">${passkeyIcon}${text.createPasskey}</button>
+<p class="small soft center">${text.createHint}</p>`,
+  });
+  const elsewhere = notHere(services, request, path);
+  const body = markup`${error === undefined ? undefined : alert(error)}
+<section class="panel stack" aria-label="${text.newWay}">
+<p>${isNew ? fill(text.joinAs, { store: store.name, role }) : text.newWayHelp}<br><span class="soft">${member.email}</span></p>
+${elsewhere ? undefined : withPasskeys(markup`${passkey}<p class="or">${text.orPassword}</p>`)}
+<form class="stack" method="post" action="${frame.basePath}${path}">
+<input class="sr" type="text" name="email" value="${member.email}" autocomplete="username" aria-hidden="true" tabindex="-1" readonly>
+${field({ name: 'password', label: text.newPassword, type: 'password', autocomplete: 'new-password', hint: text.newPasswordHint, error: passwordError })}
+<button class="button${elsewhere ? ' first big' : ''}">${isNew ? text.join : text.setPassword}</button>
 </form>
-</section>`;
-  const title = isNew ? `Welcome, ${member.name}` : 'New password';
+${elsewhere}</section>`;
+  const title = isNew ? fillPlain(text.welcome, { name: member.name }) : text.newWay;
   return {
-    status: error === undefined ? 200 : 422,
-    body: gatePage(services, request, { title, place: store.name, body }),
+    status: passwordError === undefined && error === undefined ? 200 : 422,
+    body: gatePage(services, request, { title, place: store.name, body, scripts: ['passkey.js'] }),
   };
+}
+
+function purposeOf({ link }: OpenLink): string {
+  return `join ${link.storeId} ${link.id}`;
+}
+
+/** Runs the use of a link, which another request can have used since. */
+async function used(
+  services: ConsoleServices,
+  request: ConsoleRequest,
+  use: () => Promise<OpenLink>,
+): Promise<ConsoleResponse> {
+  try {
+    const { member, link, store } = await use();
+    // The first owner continues with the first card.
+    const isFirst =
+      link.createdBy === null &&
+      member.role === 'owner' &&
+      !(await services.storage.read(() => hasCards(store.id)));
+    const next = isFirst ? '/cards/new' : '/';
+    return await startSession(services, request, { member, method: 'link', next });
+  } catch (error) {
+    if (error instanceof Fault && error.code === 'not-found') return endedPage(services, request);
+    throw error;
+  }
+}
+
+async function joinWithPassword(
+  services: ConsoleServices,
+  request: ConsoleRequest,
+): Promise<ConsoleResponse> {
+  const { ctx, storage, passwords } = services;
+  const open = await findLink(services, request);
+  if (!open) return endedPage(services, request);
+  const { member, store, token } = open;
+  const password = request.form.get('password') ?? '';
+  const problem = passwordProblem(password, [member.name, member.email, store.name, store.domain]);
+  if (problem !== undefined) {
+    const passwordError = texts[request.language].passwordProblems[problem];
+    return joinPage(services, request, open, { passwordError });
+  }
+  const hashed = await passwords.hash(password.normalize('NFC'));
+  return await used(services, request, () => storage.write(() => useLink(ctx, { token, password: hashed })));
+}
+
+async function joinWithPasskey(services: ConsoleServices, request: ConsoleRequest): Promise<ConsoleResponse> {
+  const { ctx, storage } = services;
+  const open = await findLink(services, request);
+  if (!open) return endedPage(services, request);
+  const ceremony = openCeremony(services, request, purposeOf(open));
+  const passkey = ceremony && (await verifyRegistration(ctx, ceremony, credentialOf(request)));
+  if (!passkey) return joinPage(services, request, open, { error: texts[request.language].passkeyFailed });
+  const name = browserText(request.userAgent, request.language);
+  return await used(services, request, () =>
+    storage.write(() =>
+      useLink(ctx, {
+        token: open.token,
+        addPasskey: (member, by) => addPasskey(ctx, member, { name, by, passkey }),
+      }),
+    ),
+  );
 }
 
 export const joinRoutes: readonly ConsoleRoute[] = [
@@ -57,31 +163,26 @@ export const joinRoutes: readonly ConsoleRoute[] = [
     access: 'anyone',
     async handle(services, request) {
       const open = await findLink(services, request);
-      return open
-        ? joinPage(services, request, open, { token: request.params['token'] ?? '' })
-        : endedPage(services, request);
+      return open ? joinPage(services, request, open) : endedPage(services, request);
     },
   },
+  { method: 'POST', path: '/join/:token', access: 'anyone', handle: joinWithPassword },
   {
     method: 'POST',
-    path: '/join/:token',
+    path: '/join/:token/passkey/options',
     access: 'anyone',
     async handle(services, request) {
-      const { ctx, storage, passwords } = services;
+      const { ctx, storage } = services;
       const open = await findLink(services, request);
-      const token = linkTokens.parse(request.params['token'] ?? '');
-      if (!open || !token) return endedPage(services, request);
+      if (!open) return endedPage(services, request);
       const { member, store } = open;
-      const own = [member.name, member.email, store.name, store.domain];
-      const password = parseNewPassword(request.form.get('password') ?? '', own);
-      if (!password.ok)
-        return joinPage(services, request, open, {
-          token: token.secret.reveal(),
-          error: `The password ${password.error}.`,
-        });
-      const hashed = await passwords.hash(password.value);
-      const used = await storage.write(() => useLink(ctx, { token, password: hashed }));
-      return await startSession(services, request, { member: used.member, method: 'link', next: '/' });
+      const owner = { ...member, staffId: member.id, storeName: store.name };
+      const existing = await storage.read(() => listPasskeys(owner));
+      const begun = beginCeremony(services, request, purposeOf(open), (ceremony) =>
+        registrationOptions(ctx, ceremony, { owner, existing }),
+      );
+      return begun ?? endedPage(services, request);
     },
   },
+  { method: 'POST', path: '/join/:token/passkey', access: 'anyone', handle: joinWithPasskey },
 ];

@@ -114,6 +114,17 @@ function entriesOf({ signedIn: { member } }: Pick<StaffRequest, 'signedIn'>): re
   return entries.filter(({ permission }) => permission === null || isPermitted(member.role, permission));
 }
 
+/** On every page of the demonstration. */
+function demonstrationNotice(
+  { frame: { basePath } }: Framed,
+  { language, signedIn }: Pick<StaffRequest, 'language' | 'signedIn'>,
+): Markup | undefined {
+  if (!signedIn.store.demonstration) return undefined;
+  const text = texts[language];
+  return markup`<p class="notice demonstration-notice" role="note">${text.demonstration} <a href="${basePath}/setup">${text.setUpShop}</a></p>
+`;
+}
+
 /** A page for a member of staff: the navigation, and the content with its heading. */
 export function shellPage(
   services: Framed,
@@ -152,9 +163,6 @@ export function shellPage(
       ? undefined
       : markup`<h2>${text.setUp}</h2>${setup.map((entry) => link(entry, false))}`;
   const moreCurrent = main.some((entry) => entry.path === path) ? undefined : markup` aria-current="page"`;
-  const demonstration = store.demonstration
-    ? markup`<p class="notice" role="note">${text.demonstration}</p>`
-    : undefined;
   return documentOf(services, request, {
     ...page,
     title: `${page.title} · ${store.name}`,
@@ -167,7 +175,7 @@ export function shellPage(
 </header>
 <main class="main" id="content">
 <header class="top"><h1>${heading ?? page.title}</h1>${actions}</header>
-${demonstration}${page.body}
+${demonstrationNotice(services, request)}${page.body}
 </main>
 <nav class="tabbar" aria-label="${text.main}">${main.map((entry) => link(entry, true))}<a href="${basePath}/more"${moreCurrent}>${icons.more}${pages.more}</a></nav>
 </div>`,
@@ -212,7 +220,7 @@ export function tillPage(
     body: markup`<main class="till" id="content">
 <h1 class="sr">${page.title}</h1>
 <div class="row apart"><a class="mark" href="${basePath}/till">${mark}${texts[request.language].pages.till}</a><span class="small soft">${member.name} · ${lock}</span></div>
-${page.body}
+${demonstrationNotice(services, request)}${page.body}
 </main>`,
   });
 }

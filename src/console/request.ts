@@ -8,7 +8,11 @@ import type { Language } from './texts.ts';
 export type ConsoleRequest = {
   readonly method: string;
   readonly language: Language;
+  /** The header, which also has regions and languages that the pages do not have. */
+  readonly acceptLanguage: string;
   readonly requestId: string;
+  /** The scheme, host and port in the browser's address bar. */
+  readonly pageOrigin: URL;
   /** Values of the path's parameters. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: ReadonlyMap<string, string>;
@@ -16,6 +20,8 @@ export type ConsoleRequest = {
   readonly form: ReadonlyMap<string, string>;
   /** Null: nobody is signed in. */
   readonly signedIn: SignedIn | null;
+  /** Whether a program on this machine sent the request directly. */
+  readonly isLocal: boolean;
   /** The key of the client's address in limits. */
   readonly client: string;
   readonly userAgent: string;
@@ -36,14 +42,18 @@ export type ConsoleOrigin = {
 
 const loopbackHost = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i;
 
+/** Whether the Host of a request is that of the pages. */
+export function isOwnHost({ host = '' }: IncomingHttpHeaders, { url }: ConsoleOrigin): boolean {
+  return url ? host.toLowerCase() === url.host : loopbackHost.test(host);
+}
+
 /**
  * Rejects a request whose Host is not that of the pages. Another name that resolves to this address (DNS rebinding) is a
  * page of somebody else.
  * @throws Fault `not-found`.
  */
-export function assertHost({ host = '' }: IncomingHttpHeaders, { url }: ConsoleOrigin): void {
-  const isOwn = url ? host.toLowerCase() === url.host : loopbackHost.test(host);
-  if (!isOwn) throw new Fault('not-found');
+export function assertHost(headers: IncomingHttpHeaders, origin: ConsoleOrigin): void {
+  if (!isOwnHost(headers, origin)) throw new Fault('not-found');
 }
 
 /**

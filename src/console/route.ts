@@ -18,6 +18,12 @@ export type ConsoleServices = {
   readonly frame: PageFrame;
   /** Whether the service can send emails. */
   readonly canSend: boolean;
+  /** The tags of the languages of emails. */
+  readonly emailLocales: readonly string[];
+  /** Whether requests from this machine can open the demonstration until there is a real store. */
+  readonly developmentMode: boolean;
+  /** Whether a page for this machine shows the emails that are kept instead of sent. */
+  readonly hasKeptEmails: boolean;
 };
 
 export type ConsoleResponse =
@@ -26,6 +32,8 @@ export type ConsoleResponse =
       readonly body: Markup;
       readonly cookies?: readonly string[];
     }
+  /** For a script of a page. */
+  | { readonly status: 200; readonly json: object; readonly cookies?: readonly string[] }
   /** After a form: the browser requests a page, so that reloading does not submit the form again. */
   | { readonly status: 303; readonly path: string; readonly cookies?: readonly string[] };
 

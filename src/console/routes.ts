@@ -5,7 +5,6 @@ import { auditRoutes } from './audit.ts';
 import { cardActionRoutes } from './card-actions.ts';
 import { cardRoutes } from './card.ts';
 import { cardsRoutes } from './cards.ts';
-import { homeRoutes } from './home.ts';
 import { issueRoutes } from './issue.ts';
 import { joinRoutes } from './join.ts';
 import { liveRoutes } from './live.ts';
@@ -22,7 +21,6 @@ import { tillRoutes } from './till.ts';
 import { todayRoutes } from './today.ts';
 
 export const consoleRoutes: readonly ConsoleRoute[] = [
-  ...homeRoutes,
   ...setupRoutes,
   ...signInRoutes,
   ...passkeyRoutes,

@@ -8,18 +8,11 @@ import { clientKey } from '../http/client-address.ts';
 import { problemHeaders, problems } from '../http/problem.ts';
 import { loggedFault } from '../http/logged-fault.ts';
 import { parseUrlEncoded, queryOf } from '../http/query.ts';
-import {
-  extend,
-  findSignedIn,
-  isExtensionDue,
-  isRecentlyAuthenticated,
-  sessionTokens,
-} from '../service/staff-session.ts';
+import { extend, isExtensionDue, isRecentlyAuthenticated } from '../service/staff-session.ts';
 import { loadAssets } from './assets.ts';
 import { consoleRoutes } from './routes.ts';
-import { cookieNameOf } from './cookie.ts';
 import { errorPage, forbiddenPage } from './error-page.ts';
-import { assertHost, assertSameOrigin, cookiesOf, type ConsoleRequest } from './request.ts';
+import { assertHost, assertSameOrigin, type ConsoleRequest } from './request.ts';
 import {
   seeOther,
   type ConsoleResponse,
@@ -29,6 +22,7 @@ import {
 } from './route.ts';
 import { languageOf } from './texts.ts';
 import { hasTillCookie, onlyTillPage } from './till-pin.ts';
+import { visitorOf } from './visitor.ts';
 
 const policy =
   "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -83,25 +77,27 @@ async function handle(
   raw: FastifyRequest,
 ): Promise<ConsoleResponse> {
   const { ctx, storage, origin } = services;
-  const cookies = cookiesOf(raw.headers);
-  const token = sessionTokens.parse(cookies.get(cookieNameOf('session', origin)) ?? '');
-  const signedIn = token ? ((await storage.read(() => findSignedIn(ctx, token))) ?? null) : null;
+  const { cookies, isLocal, signedIn } = await visitorOf(services, raw);
   const request: ConsoleRequest = {
     method: raw.method,
     language: languageOf(raw.headers['accept-language']),
+    acceptLanguage: raw.headers['accept-language'] ?? '',
     requestId: raw.id,
+    // `assertHost` has accepted the host.
+    pageOrigin: origin.url ?? new URL(`http://${raw.headers.host ?? 'localhost'}`),
     params: raw.params as Readonly<Record<string, string>>,
     query: fieldsOf(queryOf(raw.url)),
     form: formOf(raw),
     signedIn,
+    isLocal,
     client: clientKey(raw),
     userAgent: raw.headers['user-agent'] ?? '',
     cookies,
   };
   if (route.access === 'anyone') return await route.handle(services, request);
-  const isAtTill = isTillPath(route.path);
-  if (!signedIn && isAtTill && hasTillCookie(services, request)) return seeOther('/till/pin');
-  if (!signedIn) return seeOther(`/sign-in?next=${encodeURIComponent(pathOf(raw, origin.basePath))}`);
+  if (!signedIn && isTillPath(route.path) && hasTillCookie(services, request)) return seeOther('/till/pin');
+  const next = encodeURIComponent(pageOf(route, pathOf(raw, origin.basePath)));
+  if (!signedIn) return seeOther(`/sign-in?next=${next}`);
   if (isExtensionDue(ctx, signedIn.session)) await storage.write(() => extend(ctx, signedIn.session));
   // A PIN is short, so it opens the till only, whatever the role of the person is.
   if (signedIn.session.tillId !== null && !isOpenWithPin(route))
@@ -111,8 +107,10 @@ async function handle(
       status: 403,
       body: forbiddenPage(services, request, { role: signedIn.member.role, place: signedIn.store.name }),
     };
-  if (route.isSensitive === true && !isRecentlyAuthenticated(ctx, signedIn.session))
-    return seeOther(`/confirm?next=${encodeURIComponent(pathOf(raw, origin.basePath))}`);
+  // The owner of the demonstration has no password.
+  const { demonstration } = signedIn.store;
+  if (route.isSensitive === true && !demonstration && !isRecentlyAuthenticated(ctx, signedIn.session))
+    return seeOther(`/confirm?next=${next}`);
   return await route.handle(services, { ...request, signedIn });
 }
 
@@ -130,6 +128,18 @@ function isOpenWithPin({ path, access, isSensitive = false }: StaffRoute): boole
 function pathOf({ url }: FastifyRequest, basePath: string): string {
   const [path = ''] = url.split('?', 1);
   return path.slice(basePath.length) || '/';
+}
+
+const pages = new Set(consoleRoutes.filter(({ method }) => method === 'GET').map(({ path }) => path));
+
+/** The page at which a person continues after signing in: that of the form, for a path that only accepts forms. */
+function pageOf({ method, path: pattern }: ConsoleRoute, path: string): string {
+  if (method === 'GET') return path;
+  const [patterns, parts] = [pattern.split('/'), path.split('/')];
+  for (let length = patterns.length; length > 1; length -= 1) {
+    if (pages.has(patterns.slice(0, length).join('/'))) return parts.slice(0, length).join('/');
+  }
+  return '/';
 }
 
 /** @throws Fault `unsupported-media-type` or `invalid-body`. */
@@ -159,6 +169,7 @@ function send(
   reply.headers(pageHeaders).code(response.status);
   if (response.cookies) reply.header('set-cookie', [...response.cookies]);
   if (response.status === 303) return reply.header('location', `${origin.basePath}${response.path}`).send();
+  if ('json' in response) return reply.type('application/json').send(JSON.stringify(response.json));
   return reply.type('text/html; charset=utf-8').send(String(response.body));
 }
 

@@ -1,9 +1,10 @@
-/** Sign in with an address and a password, and sign out. */
+/** Sign in with an address and a password, confirm, and sign out. Passkeys are in `passkeys.ts`. */
 
 import type { StaffMember } from '../domain/staff.ts';
 import { parseEmail } from '../domain/email-address.ts';
+import type { Secret } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
-import { markup, type Markup } from '../markup.ts';
+import { markup, type Markup, type MarkupPart } from '../markup.ts';
 import { openSession, reauthenticate, signOut, type SignInMethod } from '../service/staff-session.ts';
 import { recordAction } from '../service/staff.ts';
 import {
@@ -12,14 +13,31 @@ import {
   releaseSignIn,
   reserveSignIn,
   type SignInAccount,
+  type SignInKey,
 } from '../service/sign-in-throttle.ts';
-import { findAccountByEmail } from '../storage/staff.ts';
-import { listStores } from '../storage/store.ts';
+import { listPasskeys } from '../storage/passkey.ts';
+import { findAccount, findAccountByEmail, type StaffAccount } from '../storage/staff.ts';
+import { hasRealStores, listStores } from '../storage/store.ts';
 import { cookieNameOf, setCookie } from './cookie.ts';
-import { field } from './form.ts';
+import { alert, field, hidden, select } from './form.ts';
+import de from './locales/de/gate.json' with { type: 'json' };
+import en from './locales/en/gate.json' with { type: 'json' };
+import es from './locales/es/gate.json' with { type: 'json' };
+import fr from './locales/fr/gate.json' with { type: 'json' };
 import { gatePage } from './page.ts';
+import { notHere, passkeyForm, passkeyIcon, withPasskeys } from './passkey-ceremony.ts';
 import { textOf, type ConsoleRequest } from './request.ts';
-import { seeOther, type ConsoleResponse, type ConsoleRoute, type ConsoleServices } from './route.ts';
+import {
+  seeOther,
+  type ConsoleResponse,
+  type ConsoleRoute,
+  type ConsoleServices,
+  type StaffRequest,
+} from './route.ts';
+import { fill, plural, type Catalogue, type Language } from './texts.ts';
+import { developerLinks } from './welcome.ts';
+
+const texts: Catalogue<typeof en> = { en, de, fr, es };
 
 const sessionCookieSeconds = 12 * 60 * 60;
 const knownCookieSeconds = 365 * 24 * 60 * 60;
@@ -29,39 +47,54 @@ type SignInForm = {
   readonly email: string;
   readonly store: string;
   readonly next: string;
-  readonly error?: string;
+  readonly error?: MarkupPart;
 };
 
-async function signInPage(
+export async function signInPage(
   services: ConsoleServices,
   request: ConsoleRequest,
   status: 200 | 401 | 422 | 429,
   { email, store, next, error }: SignInForm,
 ): Promise<ConsoleResponse> {
-  const { storage, frame } = services;
+  const { storage, frame, origin } = services;
+  const text = texts[request.language];
   const stores = await storesOf(storage);
-  const body = markup`<section class="panel stack" aria-label="Sign in">
+  const passkey = passkeyForm(services, {
+    action: '/sign-in/passkey',
+    kind: 'get',
+    isOffered: true,
+    failed: text.passkeyCancelled,
+    content: markup`${hidden('next', next)}<button class="button first big">${passkeyIcon}${text.withPasskey}</button>
+<p class="small soft center">${text.passkeyHint}</p>`,
+  });
+  const elsewhere = notHere(services, request, '/sign-in');
+  const command = markup`<code class="nowrap">npx largesse staff invite</code>`;
+  const body = markup`${error === undefined ? undefined : alert(error)}
+<section class="panel stack" aria-label="${text.signIn}">
+${elsewhere ? undefined : withPasskeys(markup`${passkey}<p class="or">${text.orPassword}</p>`)}
 <form class="stack" method="post" action="${frame.basePath}/sign-in">
-${error === undefined ? undefined : markup`<p class="notice" role="alert">${error}</p>`}
-<input type="hidden" name="next" value="${next}">
-${stores.length > 1 ? storeField(stores, store) : undefined}
-${field({ name: 'email', label: 'Email', type: 'email', value: email, autocomplete: 'username webauthn' })}
-${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password webauthn' })}
-<button class="button first big">Sign in</button>
+${hidden('next', next)}
+${stores.length > 1 ? storeField(text.store, stores, store) : undefined}
+${field({ name: 'email', label: text.email, type: 'email', value: email, autocomplete: 'username webauthn' })}
+${field({ name: 'password', label: text.password, type: 'password', autocomplete: 'current-password webauthn' })}
+<button class="button${elsewhere ? ' first' : ''}">${text.signIn}</button>
 </form>
+${elsewhere}<details><summary>${text.cannot}</summary><p class="soft">${fill(text.cannotHelp, { command })}</p></details>
 </section>
-<p class="soft small center">No password any more? An owner can send you a new link, and so can <code>npx largesse staff invite</code> on the server.</p>`;
+${
+  request.cookies.has(cookieNameOf('till', origin))
+    ? markup`<p class="center"><a class="button quiet" href="${frame.basePath}/till/pin">${text.pinOnTill}</a></p>`
+    : undefined
+}
+${request.isLocal ? markup`<p class="row center">${developerLinks(services, request)}</p>` : undefined}`;
   const place = stores.length === 1 && stores[0] ? stores[0].name : 'Largesse';
-  return { status, body: gatePage(services, request, { title: 'Sign in', place, body }) };
+  const page = { title: text.signIn, place, body, scripts: ['passkey.js'] };
+  return { status, body: gatePage(services, request, page) };
 }
 
-function storeField(stores: readonly Store[], chosen: string): Markup {
-  const options = stores.map(({ domain, name }) =>
-    domain === chosen
-      ? markup`<option value="${domain}" selected>${name}</option>`
-      : markup`<option value="${domain}">${name}</option>`,
-  );
-  return markup`<div><label for="store">Store</label><select class="field" id="store" name="store">${options}</select></div>`;
+function storeField(label: string, stores: readonly Store[], value: string): Markup {
+  const options = stores.map(({ domain, name }) => ({ value: domain, text: name }));
+  return select({ name: 'store', label, options, value });
 }
 
 async function storesOf(storage: ConsoleServices['storage']): Promise<readonly Store[]> {
@@ -71,53 +104,59 @@ async function storesOf(storage: ConsoleServices['storage']): Promise<readonly S
 
 async function signIn(services: ConsoleServices, request: ConsoleRequest): Promise<ConsoleResponse> {
   const { ctx, storage, passwords } = services;
+  const text = texts[request.language];
   const [email, domain, next] = [
     textOf(request, 'email'),
     textOf(request, 'store'),
     localPath(textOf(request, 'next')),
   ];
   const password = request.form.get('password') ?? '';
-  const form = { email, store: domain, next };
+  const form = { email: email.slice(0, inputLengthMax), store: domain, next };
   if (email.length + password.length > inputLengthMax)
-    return signInPage(services, request, 422, { ...form, error: 'The address or the password is too long.' });
+    return signInPage(services, request, 422, { ...form, error: text.tooLong });
   const address = parseEmail(email);
   const stores = await storesOf(storage);
   const store = stores.length === 1 ? stores[0] : stores.find((each) => each.domain === domain);
-  if (!store) return signInPage(services, request, 422, { ...form, error: 'Choose a store.' });
-  const key = signInKey(services, request, { storeId: store.id, email: address.ok ? address.value.key : '' });
+  if (!store) return signInPage(services, request, 422, { ...form, error: text.chooseStore });
+  const account: SignInAccount = { storeId: store.id, email: address.ok ? address.value.key : '' };
+  const key = signInKey(services, request, account);
   const attempt = await storage.write(() => reserveSignIn(ctx, key));
-  if (!attempt.isAllowed) {
-    const minutes = Math.ceil(attempt.waitMs / 60_000);
-    const error = `Too many attempts. Try again in ${minutes === 1 ? 'a minute' : `${minutes} minutes`}.`;
-    return signInPage(services, request, 429, { ...form, error });
-  }
-  const account = address.ok ? await storage.read(() => findAccountByEmail(store, address.value)) : undefined;
-  const isRight = await passwords.verify(password.normalize('NFC'), account?.password ?? null);
-  if (!account || !isRight) {
-    const details = { email: address.ok ? address.value.address : null };
-    const { storeId } = key;
-    const entry = {
-      storeId,
-      action: 'sign-in-failed',
-      subjectId: account?.member.id ?? null,
-      details,
-    } as const;
+  if (!attempt.isAllowed)
+    return signInPage(services, request, 429, {
+      ...form,
+      error: throttledText(request.language, attempt.waitMs),
+    });
+  const found = address.ok ? await storage.read(() => findAccountByEmail(store, address.value)) : undefined;
+  const isRight = await passwords.verify(password.normalize('NFC'), found?.password ?? null);
+  if (!found || !isRight) {
+    const details = { method: 'password', email: address.ok ? address.value.address : null };
+    const subjectId = found?.member.id ?? null;
+    const entry = { storeId: store.id, action: 'sign-in-failed', subjectId, details } as const;
     await storage.write(() => recordAction(ctx, null, entry));
-    return signInPage(services, request, 401, { ...form, error: 'The address or the password is wrong.' });
+    return signInPage(services, request, 401, { ...form, error: text.wrong });
   }
   await storage.write(() => releaseSignIn(ctx, key));
-  const opened = { member: account.member, method: 'password', next } as const;
-  return await startSession(services, request, opened);
+  return await startSession(services, request, { member: found.member, method: 'password', next });
 }
 
-/** The budgets of an attempt: of the browser, if the person has signed in there before. */
-function signInKey(
-  { ctx, origin }: ConsoleServices,
-  { client, cookies }: ConsoleRequest,
+/** After too many attempts: how long to wait, and what works. */
+export function throttledText(language: Language, waitMs: number): Markup {
+  const text = texts[language];
+  return markup`<span>${plural(language, text.throttled, Math.ceil(waitMs / 60_000))}<br>${text.throttledHelp}</span>`;
+}
+
+/**
+ * The budgets of an attempt: of the browser, if the person has signed in there before.
+ * @param budget what the attempts are counted for, if that is not the address.
+ */
+export function signInKey(
+  { ctx, origin }: Pick<ConsoleServices, 'ctx' | 'origin'>,
+  { client, cookies }: Pick<ConsoleRequest, 'client' | 'cookies'>,
   account: SignInAccount,
-) {
+  budget = account.email,
+): SignInKey {
   const token = cookies.get(cookieNameOf('known', origin)) ?? '';
-  return { ...account, client, browser: readKnownBrowser(ctx, account, token) };
+  return { ...account, email: budget, client, browser: readKnownBrowser(ctx, account, token) };
 }
 
 /** Opens a session, ends the one that the browser had, and sets its cookie. */
@@ -134,15 +173,23 @@ export async function startSession(
     if (signedIn) yield* signOut(ctx, signedIn.session);
     return yield* openSession(ctx, member, { method, tillId: null, userAgent });
   });
-  const address = parseEmail(member.email);
-  const account = { storeId: member.storeId, email: address.ok ? address.value.key : '' };
-  const known = { value: knownBrowserToken(ctx, account), maxAgeSeconds: knownCookieSeconds };
+  const known = { value: knownBrowserToken(ctx, accountOf(member)), maxAgeSeconds: knownCookieSeconds };
+  return seeOther(next, [sessionCookie(token, origin), setCookie('known', known, origin)]);
+}
+
+export function sessionCookie(token: Secret, origin: ConsoleServices['origin']): string {
   const session = { value: token.reveal(), maxAgeSeconds: sessionCookieSeconds };
-  return seeOther(next, [setCookie('session', session, origin), setCookie('known', known, origin)]);
+  return setCookie('session', session, origin);
+}
+
+/** The account of a member, as attempts to sign in are counted. */
+export function accountOf({ storeId, email }: StaffMember): SignInAccount {
+  const address = parseEmail(email);
+  return { storeId, email: address.ok ? address.value.key : '' };
 }
 
 /** A path of these pages, to continue at after signing in; `/` for anything else. */
-function localPath(path: string): string {
+export function localPath(path: string): string {
   return /^\/(?![/\\])[\w./-]{0,200}$/.test(path) ? path : '/';
 }
 
@@ -151,12 +198,12 @@ export const signInRoutes: readonly ConsoleRoute[] = [
     method: 'GET',
     path: '/sign-in',
     access: 'anyone',
-    handle: (services, request) =>
-      signInPage(services, request, 200, {
-        email: '',
-        store: '',
-        next: localPath(request.query.get('next') ?? '/'),
-      }),
+    async handle(services, request) {
+      // Without a store there are no accounts.
+      if (!(await services.storage.read(hasRealStores))) return seeOther('/setup');
+      const next = localPath(request.query.get('next') ?? '/');
+      return await signInPage(services, request, 200, { email: '', store: '', next });
+    },
   },
   { method: 'POST', path: '/sign-in', access: 'anyone', handle: signIn },
   {
@@ -175,51 +222,75 @@ export const signInRoutes: readonly ConsoleRoute[] = [
     handle: (services, request) =>
       confirmPage(services, request, 200, { next: localPath(request.query.get('next') ?? '/') }),
   },
-  {
-    method: 'POST',
-    path: '/confirm',
-    access: 'staff',
-    async handle(services, request) {
-      const { ctx, storage, passwords } = services;
-      const { member, session, store } = request.signedIn;
-      const next = localPath(textOf(request, 'next'));
-      const password = request.form.get('password') ?? '';
-      const address = parseEmail(member.email);
-      const email = address.ok ? address.value.key : '';
-      const key = signInKey(services, request, { storeId: store.id, email });
-      const attempt = await storage.write(() => reserveSignIn(ctx, key));
-      if (!attempt.isAllowed || password.length > inputLengthMax)
-        return confirmPage(services, request, 429, { next, error: 'Too many attempts. Try again later.' });
-      const account = address.ok
-        ? await storage.read(() => findAccountByEmail(store, address.value))
-        : undefined;
-      if (!(await passwords.verify(password.normalize('NFC'), account?.password ?? null)))
-        return confirmPage(services, request, 401, { next, error: 'The password is wrong.' });
-      await storage.write(function* confirm() {
-        yield* releaseSignIn(ctx, key);
-        yield* reauthenticate(ctx, session);
-      });
-      return seeOther(next);
-    },
-  },
+  { method: 'POST', path: '/confirm', access: 'staff', handle: confirm },
 ];
 
-async function confirmPage(
+async function confirm(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const { ctx, storage, passwords } = services;
+  const { member, session, store } = request.signedIn;
+  const text = texts[request.language];
+  const next = localPath(textOf(request, 'next'));
+  const password = request.form.get('password') ?? '';
+  if (password.length > inputLengthMax)
+    return confirmPage(services, request, 422, { next, error: text.tooLong });
+  const key = signInKey(services, request, accountOf(member));
+  const attempt = await storage.write(() => reserveSignIn(ctx, key));
+  if (!attempt.isAllowed)
+    return confirmPage(services, request, 429, {
+      next,
+      error: throttledText(request.language, attempt.waitMs),
+    });
+  const account = await storage.read(() => findAccount(store, member.id));
+  if (!(await passwords.verify(password.normalize('NFC'), account?.password ?? null))) {
+    const { staffId, tillId } = session;
+    const details = { method: 'password', confirm: true };
+    const entry = { storeId: store.id, action: 'sign-in-failed', subjectId: staffId, details } as const;
+    await storage.write(() => recordAction(ctx, { staffId, tillId }, entry));
+    return confirmPage(services, request, 401, { next, error: text.wrongPassword });
+  }
+  await storage.write(function* confirmed() {
+    yield* releaseSignIn(ctx, key);
+    yield* reauthenticate(ctx, session);
+  });
+  return seeOther(next);
+}
+
+export async function confirmPage(
   services: ConsoleServices,
-  request: ConsoleRequest,
-  status: 200 | 401 | 429,
-  { next, error }: { readonly next: string; readonly error?: string },
+  request: StaffRequest,
+  status: 200 | 401 | 422 | 429,
+  { next, error }: { readonly next: string; readonly error?: MarkupPart },
 ): Promise<ConsoleResponse> {
-  const body = markup`<section class="panel stack" aria-label="Confirm">
-<form class="stack" method="post" action="${services.frame.basePath}/confirm">
-${error === undefined ? undefined : markup`<p class="notice" role="alert">${error}</p>`}
-<input type="hidden" name="next" value="${next}">
-${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' })}
-<button class="button first big">Continue</button>
-</form>
-</section>`;
-  return {
-    status,
-    body: gatePage(services, request, { title: 'Confirm that it is you', place: 'Largesse', body }),
-  };
+  const { frame, storage } = services;
+  const { store, member } = request.signedIn;
+  const text = texts[request.language];
+  const owner = { storeId: store.id, staffId: member.id };
+  const [account, passkeys]: readonly [StaffAccount | undefined, { readonly length: number }] =
+    await storage.read(function* ways() {
+      return [yield* findAccount(store, member.id), yield* listPasskeys(owner)] as const;
+    });
+  const hasPassword = typeof account?.password === 'string';
+  const passkey = passkeyForm(services, {
+    action: '/confirm/passkey',
+    kind: 'get',
+    failed: text.passkeyCancelled,
+    content: markup`${hidden('next', next)}<button class="button first big">${passkeyIcon}${text.withPasskey}</button>`,
+  });
+  const elsewhere = passkeys.length > 0 ? notHere(services, request, next) : undefined;
+  const usable = passkeys.length > 0 && !elsewhere;
+  const password = markup`<form class="stack" method="post" action="${frame.basePath}/confirm">
+${hidden('next', next)}
+<input class="sr" type="text" name="email" value="${member.email}" autocomplete="username" aria-hidden="true" tabindex="-1" readonly>
+${field({ name: 'password', label: text.password, type: 'password', autocomplete: 'current-password' })}
+<button class="button${usable ? '' : ' first big'}">${text.continue}</button>
+</form>`;
+  const body = markup`${error === undefined ? undefined : alert(error)}
+<section class="panel stack" aria-label="${text.confirm}">
+<p class="soft">${text.confirmHelp}</p>
+${usable ? withPasskeys(markup`${passkey}${hasPassword ? markup`<p class="or">${text.orPassword}</p>` : undefined}`) : undefined}
+${elsewhere}${hasPassword ? password : undefined}
+</section>
+<p class="center"><a class="button quiet" href="${frame.basePath}/">${text.cancel}</a></p>`;
+  const page = { title: text.confirm, place: store.name, body, scripts: ['passkey.js'] };
+  return { status, body: gatePage(services, request, page) };
 }

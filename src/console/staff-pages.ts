@@ -1,14 +1,41 @@
-/** The people of a store: list, invite, change, and links to join. */
+/** The people of a store: list, invite, change, links, and sessions. */
 
-import { Fault, FieldErrors } from '../domain/fault.ts';
+import { Fault, type ErrorsByField } from '../domain/fault.ts';
 import { parseEmail } from '../domain/email-address.ts';
-import { formatMoney, parseAmount, type Money } from '../domain/money.ts';
-import { isRole, parseStaffName, roles, type Role, type StaffMember } from '../domain/staff.ts';
+import { isRole, parseStaffName, roles, wrongPinsMax, type Role, type StaffMember } from '../domain/staff.ts';
+import type { Money } from '../domain/money.ts';
 import type { Store } from '../domain/store.ts';
-import { markup, type Markup } from '../markup.ts';
-import { changeStaff, createLink, inviteStaff, recordAction, type Acting } from '../service/staff.ts';
-import { findStaffMember, listStaff } from '../storage/staff.ts';
-import { field } from './form.ts';
+import { joinMarkup, markup, type Markup, type MarkupPart } from '../markup.ts';
+import { endAllSessions, endOneSession, lastUsedAt } from '../service/staff-session.ts';
+import {
+  changeStaff,
+  createLink,
+  inviteStaff,
+  recordAction,
+  unlockPin,
+  type Acting,
+  type StaffChanges,
+} from '../service/staff.ts';
+import { countPasskeys } from '../storage/passkey.ts';
+import { listOpenSessions } from '../storage/staff-session.ts';
+import { findStaffMember, listStaff, listStaffAccess, type StaffAccess } from '../storage/staff.ts';
+import { parallel } from '../storage/sql.ts';
+import { listTillNames } from '../storage/till-name.ts';
+import { alert, field, select } from './form.ts';
+import { amountText, amountValue, parseTypedAmount, timeElement } from './format.ts';
+import de from './locales/de/staff.json' with { type: 'json' };
+import deAccount from './locales/de/account.json' with { type: 'json' };
+import deFrame from './locales/de/frame.json' with { type: 'json' };
+import en from './locales/en/staff.json' with { type: 'json' };
+import enAccount from './locales/en/account.json' with { type: 'json' };
+import enFrame from './locales/en/frame.json' with { type: 'json' };
+import es from './locales/es/staff.json' with { type: 'json' };
+import esAccount from './locales/es/account.json' with { type: 'json' };
+import esFrame from './locales/es/frame.json' with { type: 'json' };
+import fr from './locales/fr/staff.json' with { type: 'json' };
+import frAccount from './locales/fr/account.json' with { type: 'json' };
+import frFrame from './locales/fr/frame.json' with { type: 'json' };
+import { findResult, keyInput, keyOf, runOnce } from './once.ts';
 import { shellPage } from './page.ts';
 import { textOf } from './request.ts';
 import {
@@ -18,40 +45,96 @@ import {
   type StaffRequest,
   type StaffRoute,
 } from './route.ts';
+import { sessionList } from './session-list.ts';
+import { fillPlain, type Catalogue, type Language } from './texts.ts';
 
-const roleNames: Readonly<Record<Role, string>> = {
-  owner: 'Owner: everything',
-  manager: 'Manager: cards, reports, tills',
-  accountant: 'Accountant: reads cards and reports',
-  cashier: 'Cashier: the till only',
-};
+const texts: Catalogue<typeof en> = { en, de, fr, es };
+const accounts: Catalogue<typeof enAccount> = { en: enAccount, de: deAccount, fr: frAccount, es: esAccount };
+const frames: Catalogue<typeof enFrame> = { en: enFrame, de: deFrame, fr: frFrame, es: esFrame };
 
-export function actingAs({ signedIn: { session } }: StaffRequest): Acting {
+export function actingAs({ signedIn: { session } }: Pick<StaffRequest, 'signedIn'>): Acting {
   return { staffId: session.staffId, tillId: session.tillId };
 }
 
-type Errors = Readonly<Record<string, readonly string[]>>;
+/** Links between the pages of the people and of the audit log. */
+export function staffPills(
+  { frame }: Pick<ConsoleServices, 'frame'>,
+  language: Language,
+  current: 'people' | 'audit',
+): Markup {
+  const text = texts[language];
+  const link = (name: 'people' | 'audit', path: string): Markup =>
+    markup`<a href="${frame.basePath}${path}"${name === current ? markup` aria-current="true"` : undefined}>${text[name]}</a>`;
+  return markup`<nav class="pills" aria-label="${text.title}">${link('people', '/staff')}${link('audit', '/audit')}</nav>`;
+}
 
-function stateOf({ joinedAt, disabledAt }: StaffMember): Markup {
-  if (disabledAt !== null) return markup`<span class="tag ended">Disabled</span>`;
+function stateTag({ joinedAt, disabledAt }: StaffMember, language: Language): Markup {
+  const text = texts[language];
+  if (disabledAt !== null) return markup`<span class="tag ended">${text.disabled}</span>`;
   return joinedAt === null
-    ? markup`<span class="tag wait">Invited</span>`
-    : markup`<span class="tag good">Active</span>`;
+    ? markup`<span class="tag wait">${text.invited}</span>`
+    : markup`<span class="tag good">${text.active}</span>`;
+}
+
+/** How a person signs in, or why the person cannot. */
+function waysOf(
+  member: StaffMember,
+  {
+    access,
+    passkeys,
+    language,
+  }: {
+    readonly access: StaffAccess | undefined;
+    readonly passkeys: number;
+    readonly language: Language;
+  },
+): Markup {
+  if (member.disabledAt !== null || member.joinedAt === null) return stateTag(member, language);
+  const text = texts[language];
+  const ways = [
+    passkeys > 0 && text.passkey,
+    access?.hasPassword === true && text.password,
+    access?.hasPin === true && text.pin,
+  ].filter((way) => way !== false);
+  const locked =
+    access?.hasPin === true && access.pinFailures >= wrongPinsMax
+      ? markup` <span class="tag bad">${text.pinLocked}</span>`
+      : undefined;
+  return markup`${ways.join(', ')}${locked}`;
 }
 
 async function listPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { storage, frame } = services;
-  const members = await storage.read(() => listStaff(request.signedIn.store));
-  const rows = members.map(
-    (
-      member,
-    ) => markup`<tr><td><a class="whole" href="${frame.basePath}/staff/${String(member.id)}">${member.name}</a></td><td>${member.email}</td><td>${member.role}</td><td>${stateOf(member)}</td></tr>
-`,
+  const { language, signedIn } = request;
+  const { store } = signedIn;
+  const text = texts[language];
+  const [members, accesses, passkeys] = await storage.read(() =>
+    parallel(listStaff(store), listStaffAccess(store.id), countPasskeys(store.id)),
   );
-  const body = markup`<section class="panel flush" aria-label="Staff"><table class="table"><thead><tr><th scope="col">Name</th><th scope="col">Email</th><th scope="col">Role</th><th scope="col">State</th></tr></thead><tbody>
+  const roleNames = frames[language].roles;
+  const rows = members.map((member) => {
+    const { id, name, email, role, saleLimit } = member;
+    const access = accesses.get(id);
+    const limit =
+      saleLimit && markup`<br>${fillPlain(text.sellsUpTo, { amount: amountText(saleLimit, language) })}`;
+    const expiresAt = access?.sessionExpiresAt ?? null;
+    const seen = expiresAt === null ? undefined : timeElement(lastUsedAt(expiresAt), store, language);
+    const lastSeen = id === signedIn.member.id ? text.now : seen;
+    const ways = waysOf(member, { access, passkeys: passkeys.get(id) ?? 0, language });
+    const label = fillPlain(text.changeOf, { name });
+    return markup`<tr role="row"><td role="cell"><strong>${name}</strong><br><span class="small soft">${email}${limit ?? undefined}</span></td><td role="cell" class="aside">${roleNames[role]}</td><td role="cell" class="soft small">${ways}</td><td role="cell" class="soft small wide">${lastSeen}</td><td role="cell" class="aside"><a class="button quiet" href="${frame.basePath}/staff/${String(id)}" aria-label="${label}">${text.changeColumn}</a></td></tr>
+`;
+  });
+  const facts = roles.map((role) => markup`<dt>${roleNames[role]}</dt><dd>${text.roleTexts[role]}</dd>`);
+  const alone = members.length > 1 ? undefined : markup`<p class="soft">${text.alone}</p>`;
+  const body = markup`<div class="stack">${staffPills(services, language, 'people')}
+<section class="panel flush"><table class="table lines" role="table"><caption class="sr">${text.title}</caption><thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">${text.name}</th><th scope="col" role="columnheader">${text.role}</th><th scope="col" role="columnheader">${text.signsInWith}</th><th scope="col" role="columnheader">${text.lastSeen}</th><th scope="col" role="columnheader" class="end"><span class="sr">${text.changeColumn}</span></th></tr></thead><tbody role="rowgroup">
 ${rows}</tbody></table></section>
-<p class="row"><a class="button first" href="${frame.basePath}/staff/new">Invite a person</a></p>`;
-  return { status: 200, body: shellPage(services, request, { title: 'Staff', path: '/staff', body }) };
+${alone}
+<section class="panel"><h2>${text.rolesTitle}</h2><dl class="facts">${facts}</dl></section></div>`;
+  const actions = markup`<a class="button first" href="${frame.basePath}/staff/new">${text.invite}</a>`;
+  const page = { title: text.title, path: '/staff', body, actions };
+  return { status: 200, body: shellPage(services, request, page) };
 }
 
 type FormValues = {
@@ -62,106 +145,151 @@ type FormValues = {
   readonly refundLimit: string;
 };
 
+type Errors = Partial<Record<keyof FormValues | 'disabled', string>>;
+
+const typedLengthMax = 400;
+
 function valuesOf(request: StaffRequest): FormValues {
   const role = textOf(request, 'role');
+  const typed = (name: string): string => textOf(request, name).slice(0, typedLengthMax);
   return {
-    name: textOf(request, 'name'),
-    email: textOf(request, 'email'),
+    name: typed('name'),
+    email: typed('email'),
     role: isRole(role) ? role : 'cashier',
-    saleLimit: textOf(request, 'sale_limit'),
-    refundLimit: textOf(request, 'refund_limit'),
+    saleLimit: typed('sale_limit'),
+    refundLimit: typed('refund_limit'),
   };
 }
 
-function fieldsOf(values: FormValues, errors: Errors): Markup {
-  const options = roles.map((role) =>
-    role === values.role
-      ? markup`<option value="${role}" selected>${roleNames[role]}</option>`
-      : markup`<option value="${role}">${roleNames[role]}</option>`,
-  );
-  const limit = { autocomplete: 'off', isOptional: true } as const;
-  return markup`${field({ name: 'name', label: 'Name', value: values.name, autocomplete: 'off', error: errors['name']?.[0] })}
-<div><label for="role">Role</label><select class="field" id="role" name="role">${options}</select>${errors['role'] && markup`<p class="error">${errors['role'][0] ?? ''}</p>`}</div>
-${field({ ...limit, name: 'sale_limit', label: 'Highest sale', value: values.saleLimit, hint: 'Empty: the limit of the store.', error: errors['sale_limit']?.[0] })}
-${field({ ...limit, name: 'refund_limit', label: 'Highest refund', value: values.refundLimit, hint: 'Empty: no limit.', error: errors['refund_limit']?.[0] })}`;
+function fieldsOf(language: Language, values: FormValues, errors: Errors): Markup {
+  const text = texts[language];
+  const options = roles.map((role) => ({
+    value: role,
+    text: `${frames[language].roles[role]} · ${text.roleTexts[role]}`,
+  }));
+  const limit = { kind: 'limit', inputMode: 'decimal', isOptional: true } as const;
+  return markup`${field({ name: 'name', label: text.name, value: values.name, error: errors.name })}
+${select({ name: 'role', label: text.role, options, value: values.role, error: errors.role })}
+<div class="fields">${field({ ...limit, name: 'sale_limit', label: text.saleLimit, value: values.saleLimit, hint: text.saleLimitHint, error: errors.saleLimit })}
+${field({ ...limit, name: 'refund_limit', label: text.refundLimit, value: values.refundLimit, hint: text.refundLimitHint, error: errors.refundLimit })}</div>`;
+}
+
+function statusOf(errors: Errors): 200 | 422 {
+  return Object.values(errors).some((error) => error !== undefined) ? 422 : 200;
 }
 
 function invitePage(
   services: ConsoleServices,
   request: StaffRequest,
-  { values, errors }: { readonly values: FormValues; readonly errors: Errors },
+  {
+    values,
+    errors,
+    status = statusOf(errors),
+  }: { readonly values: FormValues; readonly errors: Errors; readonly status?: 200 | 422 },
 ): ConsoleResponse {
-  const { frame } = services;
-  const body = markup`<section class="panel stack" aria-label="Invitation"><form class="stack" method="post" action="${frame.basePath}/staff/new">
-${field({ name: 'email', label: 'Email', type: 'email', value: values.email, autocomplete: 'off', error: errors['email']?.[0] })}
-${fieldsOf(values, errors)}
-<button class="button first">Create the link</button></form></section>`;
-  const status = Object.keys(errors).length > 0 ? 422 : 200;
-  return {
-    status,
-    body: shellPage(services, request, { title: 'Invite a person', path: '/staff', body }),
-  };
+  const { frame, ctx } = services;
+  const { language } = request;
+  const text = texts[language];
+  const body = markup`<div class="stack narrow"><section class="panel stack" aria-label="${text.invite}"><p class="soft">${text.inviteHelp}</p>
+<form class="stack" method="post" action="${frame.basePath}/staff/new">${keyInput(ctx, keyOf(request))}
+${field({ name: 'email', label: text.email, type: 'email', value: values.email, error: errors.email })}
+${fieldsOf(language, values, errors)}
+<button class="button first">${text.createLink}</button></form></section></div>`;
+  const page = { title: text.invite, path: '/staff', body };
+  return { status, body: shellPage(services, request, page) };
 }
 
-/** Shows a link, which cannot be shown again. */
-function linkPage(
-  services: ConsoleServices,
-  request: StaffRequest,
-  { member, token }: { readonly member: StaffMember; readonly token: string },
-): ConsoleResponse {
+/** A new link, until it is shown. */
+type LinkResult = { readonly name: string; readonly token: string };
+
+/** Shows the link of an earlier form. */
+async function linkPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { frame, origin } = services;
-  const host = origin.url?.origin ?? '';
-  const body = markup`<section class="panel stack" aria-label="Link"><p>Send this link to ${member.name}. It works once, for seven days, and is not shown again.</p>
-<p><code class="mono">${host}${frame.basePath}/join/${token}</code></p>
-<p><a class="button" href="${frame.basePath}/staff">Done</a></p></section>`;
-  return { status: 200, body: shellPage(services, request, { title: 'Link', path: '/staff', body }) };
+  const { language, pageOrigin } = request;
+  const text = texts[language];
+  const created = await findResult<LinkResult>(services, request, request.params['key'] ?? '');
+  if (!created) throw new Fault('not-found');
+  const { name, token } = created;
+  const href = new URL(`${frame.basePath}/join/${token}`, pageOrigin).href;
+  const body = markup`<div class="stack narrow"><section class="panel stack" aria-label="${text.createLink}"><p>${fillPlain(text.linkHelp, { name })}</p>
+<p class="copy"><code id="link">${href}</code></p>
+${origin.url ? undefined : markup`<p class="hint">${text.onlyHere}</p>`}
+<p class="row"><button class="button first" type="button" data-copy="link" data-copied="${text.copied}" hidden>${text.copy}</button><a class="button" href="${frame.basePath}/staff">${text.done}</a></p></section></div>`;
+  const page = { title: fillPlain(text.linkTitle, { name }), path: '/staff', body };
+  return { status: 200, body: shellPage(services, request, page) };
 }
 
 type Limits = { readonly saleLimit: Money | null; readonly refundLimit: Money | null };
 
-function limitsOf({ saleLimit, refundLimit }: FormValues, { currency }: Store, errors: FieldErrors): Limits {
-  const amountOf = (name: string, text: string): Money | null => {
-    if (text === '') return null;
-    const amount = parseAmount(text, { currency, zeroAllowed: true });
-    if (amount.ok) return amount.value;
-    errors.add(name, amount.error);
-    return null;
+type ReadForm = { readonly fields: Limits & { readonly name: string; readonly role: Role } };
+
+/** The fields of the form, or their errors. */
+function readForm(
+  values: FormValues,
+  store: Store,
+  language: Language,
+): ReadForm | { readonly errors: Errors } {
+  const text = texts[language];
+  const name = parseStaffName(values.name);
+  const limitOf = (typed: string) =>
+    typed === '' ? { ok: true as const, value: null } : parseTypedAmount(typed, store, { zeroAllowed: true });
+  const [sale, refund] = [limitOf(values.saleLimit), limitOf(values.refundLimit)];
+  const example = amountValue(
+    { minor: 100n * 10n ** BigInt(store.currency.decimals), currency: store.currency },
+    language,
+  );
+  const limitInvalid = fillPlain(text.limitInvalid, { example });
+  if (name.ok && sale.ok && refund.ok)
+    return {
+      fields: { name: name.value, role: values.role, saleLimit: sale.value, refundLimit: refund.value },
+    };
+  return {
+    errors: {
+      ...(!name.ok && { name: text.nameInvalid }),
+      ...(!sale.ok && { saleLimit: limitInvalid }),
+      ...(!refund.ok && { refundLimit: limitInvalid }),
+    },
   };
-  return { saleLimit: amountOf('sale_limit', saleLimit), refundLimit: amountOf('refund_limit', refundLimit) };
 }
 
 async function invite(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx, storage } = services;
-  const { store } = request.signedIn;
+  const { ctx } = services;
+  const { language, signedIn } = request;
+  const { store } = signedIn;
+  const text = texts[language];
   const values = valuesOf(request);
-  const errors = new FieldErrors();
-  const [name, email] = [parseStaffName(values.name), parseEmail(values.email)];
-  if (!name.ok) errors.add('name', name.error);
-  if (!email.ok) errors.add('email', email.error);
-  const limits = limitsOf(values, store, errors);
-  if (!name.ok || !email.ok || errors.any)
-    return invitePage(services, request, { values, errors: errors.toErrors() });
-  const fields = { name: name.value, email: email.value, role: values.role, ...limits };
+  const [read, email, key] = [readForm(values, store, language), parseEmail(values.email), keyOf(request)];
+  if ('errors' in read || !email.ok || key === undefined) {
+    const errors = { ...('errors' in read && read.errors), ...(!email.ok && { email: text.emailInvalid }) };
+    return invitePage(services, request, { values, errors, status: 422 });
+  }
   return await orErrors(
     async () => {
-      const by = actingAs(request);
-      const { member, token } = await storage.write(() => inviteStaff(ctx, { store, by, ...fields }));
-      return linkPage(services, request, { member, token: token.reveal() });
+      const invited = { store, by: actingAs(request), email: email.value, ...read.fields };
+      await runOnce<LinkResult>(services, request, key, function* run() {
+        const { member, token } = yield* inviteStaff(ctx, invited);
+        return { name: member.name, token: token.reveal() };
+      });
+      return seeOther(`/staff/links/${key}`);
     },
-    (found) => invitePage(services, request, { values, errors: found }),
+    async () => {
+      // A second submission at the same time finds the person of the first one.
+      if ((await findResult(services, request, key)) !== undefined) return seeOther(`/staff/links/${key}`);
+      return invitePage(services, request, { values, errors: { email: text.emailTaken } });
+    },
   );
 }
 
 /** Runs a change, and shows the errors of its fields. */
 async function orErrors(
   run: () => Promise<ConsoleResponse>,
-  show: (errors: Errors) => ConsoleResponse,
+  show: (errors: ErrorsByField) => ConsoleResponse | Promise<ConsoleResponse>,
 ): Promise<ConsoleResponse> {
   try {
     return await run();
   } catch (error) {
     if (error instanceof Fault && error.code === 'invalid-parameter' && error.errors)
-      return show(error.errors);
+      return await show(error.errors);
     throw error;
   }
 }
@@ -175,43 +303,93 @@ async function requireMember({ storage }: ConsoleServices, request: StaffRequest
   return member;
 }
 
-function memberPage(
+async function memberPage(
   services: ConsoleServices,
   request: StaffRequest,
   {
     member,
     values,
-    errors,
-  }: { readonly member: StaffMember; readonly values: FormValues; readonly errors: Errors },
-): ConsoleResponse {
-  const { frame } = services;
-  const path = `${frame.basePath}/staff/${String(member.id)}`;
-  const disable = member.disabledAt === null;
-  const body = markup`<section class="panel stack" aria-label="Person"><p class="row apart"><span>${member.email}</span>${stateOf(member)}</p>
+    errors = {},
+  }: { readonly member: StaffMember; readonly values?: FormValues; readonly errors?: Errors },
+): Promise<ConsoleResponse> {
+  const { ctx, storage, frame } = services;
+  const { language } = request;
+  const text = texts[language];
+  const { id, storeId, name } = member;
+  const [accesses, sessions, tills] = await storage.read(() =>
+    parallel(
+      listStaffAccess(storeId),
+      listOpenSessions(storeId, { staffId: id, now: ctx.clock.latest() }),
+      listTillNames(storeId),
+    ),
+  );
+  const account = accounts[language];
+  const listed = {
+    heading: fillPlain(account.sessionsOf, { name }),
+    none: fillPlain(account.noSessions, { name }),
+    path: `/staff/${String(id)}`,
+    sessions,
+    tills,
+  };
+  const shown = values ?? valuesOfMember(member, language);
+  const path = `${frame.basePath}/staff/${String(id)}`;
+  const body = markup`<div class="stack"><div class="grid two"><section class="panel stack" aria-label="${name}"><p class="row apart"><span>${member.email}</span>${stateTag(member, language)}</p>
 <form class="stack" method="post" action="${path}">
-${fieldsOf(values, errors)}
-<button class="button first">Save</button></form></section>
-<section class="panel stack" aria-label="Access">
-${errors['disabled'] && markup`<p class="notice" role="alert">${errors['disabled'][0] ?? ''}</p>`}
-<form method="post" action="${path}/link"><button class="button">Create a link for a new password</button></form>
-<form method="post" action="${path}/${disable ? 'disable' : 'enable'}"><button class="button${disable ? ' bad' : ''}">${disable ? 'Disable, and sign out everywhere' : 'Enable'}</button></form></section>`;
-  const status = Object.keys(errors).length > 0 ? 422 : 200;
-  return { status, body: shellPage(services, request, { title: member.name, path: '/staff', body }) };
+${fieldsOf(language, shown, errors)}
+<button class="button first">${text.save}</button></form></section>
+${accessPanel(services, request, { member, access: accesses.get(id), error: errors.disabled })}</div>
+${sessionList(services, request, listed)}
+<p class="row"><a class="button" href="${frame.basePath}/audit?staff=${String(id)}">${fillPlain(text.actionsOf, { name })}</a></p></div>`;
+  return {
+    status: statusOf(errors),
+    body: shellPage(services, request, { title: name, path: '/staff', body }),
+  };
 }
 
-function shownLimit(limit: Money | null): string {
-  return limit === null ? '' : formatMoney(limit);
+function accessPanel(
+  { frame, ctx }: ConsoleServices,
+  { language }: StaffRequest,
+  {
+    member,
+    access,
+    error,
+  }: {
+    readonly member: StaffMember;
+    readonly access: StaffAccess | undefined;
+    readonly error: string | undefined;
+  },
+): Markup {
+  const text = texts[language];
+  const path = `${frame.basePath}/staff/${String(member.id)}`;
+  const isLocked = access?.hasPin === true && access.pinFailures >= wrongPinsMax;
+  const parts: MarkupPart[] = [
+    isLocked
+      ? markup`<form class="row apart" method="post" action="${path}/unlock"><span class="tag bad">${text.pinLocked}</span><button class="button">${text.unlock}</button></form>`
+      : undefined,
+    member.disabledAt === null
+      ? markup`<form class="stack" method="post" action="${path}/link">${keyInput(ctx)}<p class="soft">${text.newLinkHelp}</p><button class="button">${text.newLink}</button></form>`
+      : undefined,
+    member.disabledAt === null
+      ? markup`<form class="stack" method="post" action="${path}/disable"><p class="soft">${text.disableHelp}</p><button class="button bad">${text.disable}</button></form>`
+      : markup`<form method="post" action="${path}/enable"><button class="button">${text.enable}</button></form>`,
+  ];
+  return markup`<section class="panel stack"><h2>${text.access}</h2>
+${error === undefined ? undefined : alert(error)}${joinMarkup(
+    parts.filter((part) => part !== undefined),
+    markup`<hr>`,
+  )}</section>`;
 }
 
-function valuesOfMember(member: StaffMember): FormValues {
+function valuesOfMember(member: StaffMember, language: Language): FormValues {
   const { name, email, role, saleLimit, refundLimit } = member;
-  return { name, email, role, saleLimit: shownLimit(saleLimit), refundLimit: shownLimit(refundLimit) };
+  const shown = (limit: Money | null): string => (limit === null ? '' : amountValue(limit, language));
+  return { name, email, role, saleLimit: shown(saleLimit), refundLimit: shown(refundLimit) };
 }
 
 async function change(
   services: ConsoleServices,
   request: StaffRequest,
-  changesOf: (member: StaffMember) => Parameters<typeof changeStaff>[1]['changes'],
+  changes: StaffChanges,
   values?: FormValues,
 ): Promise<ConsoleResponse> {
   const { ctx, storage } = services;
@@ -219,12 +397,42 @@ async function change(
   return await orErrors(
     async () => {
       const { store } = request.signedIn;
-      const changes = changesOf(member);
       await storage.write(() => changeStaff(ctx, { store, id: member.id, changes, by: actingAs(request) }));
-      return seeOther(`/staff/${String(member.id)}`);
+      return seeOther(values ? '/staff' : `/staff/${String(member.id)}`);
     },
-    (errors) => memberPage(services, request, { member, values: values ?? valuesOfMember(member), errors }),
+    (found) => {
+      const errors = { [found['disabled'] ? 'disabled' : 'role']: texts[request.language].ownerNeeded };
+      return memberPage(services, request, { member, ...(values && { values }), errors });
+    },
   );
+}
+
+async function save(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const values = valuesOf(request);
+  const read = readForm(values, request.signedIn.store, request.language);
+  if ('fields' in read) return await change(services, request, read.fields, values);
+  const member = await requireMember(services, request);
+  return await memberPage(services, request, { member, values, errors: read.errors });
+}
+
+async function newLink(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const { ctx } = services;
+  const member = await requireMember(services, request);
+  const key = keyOf(request);
+  if (key === undefined || member.disabledAt !== null) return seeOther(`/staff/${String(member.id)}`);
+  const by = actingAs(request);
+  await runOnce<LinkResult>(services, request, key, function* link() {
+    const details = { link: true };
+    const entry = {
+      storeId: member.storeId,
+      action: 'staff-invited',
+      subjectId: member.id,
+      details,
+    } as const;
+    yield* recordAction(ctx, by, entry);
+    return { name: member.name, token: (yield* createLink(ctx, member, by)).reveal() };
+  });
+  return seeOther(`/staff/links/${key}`);
 }
 
 const sensitive = { access: 'manageStaff', isSensitive: true } as const;
@@ -235,73 +443,71 @@ export const staffRoutes: readonly StaffRoute[] = [
     method: 'GET',
     path: '/staff/new',
     ...sensitive,
-    async handle(services, request) {
+    handle(services, request) {
       const values: FormValues = { name: '', email: '', role: 'cashier', saleLimit: '', refundLimit: '' };
-      return invitePage(services, request, { values, errors: {} });
+      return Promise.resolve(invitePage(services, request, { values, errors: {} }));
     },
   },
   { method: 'POST', path: '/staff/new', ...sensitive, handle: invite },
+  { method: 'GET', path: '/staff/links/:key', ...sensitive, handle: linkPage },
   {
     method: 'GET',
     path: '/staff/:id',
     ...sensitive,
     async handle(services, request) {
-      const member = await requireMember(services, request);
-      return memberPage(services, request, { member, values: valuesOfMember(member), errors: {} });
+      return await memberPage(services, request, { member: await requireMember(services, request) });
     },
   },
-  {
-    method: 'POST',
-    path: '/staff/:id',
-    ...sensitive,
-    async handle(services, request) {
-      const values = valuesOf(request);
-      return await change(
-        services,
-        request,
-        () => {
-          const errors = new FieldErrors();
-          const name = parseStaffName(values.name);
-          if (!name.ok) errors.add('name', name.error);
-          const limits = limitsOf(values, request.signedIn.store, errors);
-          errors.throwIfAny();
-          return { ...(name.ok && { name: name.value }), role: values.role, ...limits };
-        },
-        values,
-      );
-    },
-  },
+  { method: 'POST', path: '/staff/:id', ...sensitive, handle: save },
   {
     method: 'POST',
     path: '/staff/:id/disable',
     ...sensitive,
-    handle: (services, request) => change(services, request, () => ({ disabled: true })),
+    handle: (services, request) => change(services, request, { disabled: true }),
   },
   {
     method: 'POST',
     path: '/staff/:id/enable',
     ...sensitive,
-    handle: (services, request) => change(services, request, () => ({ disabled: false })),
+    handle: (services, request) => change(services, request, { disabled: false }),
   },
+  { method: 'POST', path: '/staff/:id/link', ...sensitive, handle: newLink },
   {
     method: 'POST',
-    path: '/staff/:id/link',
+    path: '/staff/:id/unlock',
     ...sensitive,
     async handle(services, request) {
       const { ctx, storage } = services;
       const member = await requireMember(services, request);
+      await storage.write(() => unlockPin(ctx, member, actingAs(request)));
+      return seeOther(`/staff/${String(member.id)}`);
+    },
+  },
+  {
+    method: 'POST',
+    path: '/staff/:id/sessions/end',
+    ...sensitive,
+    async handle(services, request) {
+      const { ctx, storage } = services;
+      const member = await requireMember(services, request);
+      const { id: own, staffId } = request.signedIn.session;
+      const ended = { except: staffId === member.id ? own : null, by: actingAs(request) };
+      await storage.write(() => endAllSessions(ctx, member, ended));
+      return seeOther(`/staff/${String(member.id)}`);
+    },
+  },
+  {
+    method: 'POST',
+    path: '/staff/:id/sessions/:session/end',
+    ...sensitive,
+    async handle(services, request) {
+      const { ctx, storage } = services;
+      const member = await requireMember(services, request);
+      const session = Number(request.params['session']);
       const by = actingAs(request);
-      const { storeId, id: subjectId } = member;
-      const token = await storage.write(function* link() {
-        yield* recordAction(ctx, by, {
-          storeId,
-          action: 'staff-invited',
-          subjectId,
-          details: { link: true },
-        });
-        return yield* createLink(ctx, member, by);
-      });
-      return linkPage(services, request, { member, token: token.reveal() });
+      if (Number.isSafeInteger(session))
+        await storage.write(() => endOneSession(ctx, member, { session, by }));
+      return seeOther(`/staff/${String(member.id)}`);
     },
   },
 ];

@@ -176,6 +176,13 @@ export class Sums {
     return [...this.#ages.values()];
   }
 
+  /** Adds other sums of the same days. */
+  addAll(other: Sums): void {
+    for (const [key, sum] of other.#byKey) addTo(this.#byKey, key, { ...sum, ...noSums }, sum);
+    for (const [key, sum] of other.#ages)
+      addTo(this.#ages, key, { ...sum, raised: 0n, lowered: 0n, cards: 0 }, { ...sum, entries: 0 });
+  }
+
   /** Adds a transfer of one of the days. @returns its bucket. */
   addTransfer(card: SummedCard, transfer: SummedTransfer): CardState {
     const { place, at, kind, account, actor, effect, isFirst } = transfer;

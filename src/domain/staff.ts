@@ -84,17 +84,26 @@ export const passwordLengthMin = 10;
 /** A longer one costs the same to check, but a body has a limit. */
 const passwordLengthMax = 200;
 
+const passwordErrors = {
+  tooShort: `must have at least ${passwordLengthMin} characters`,
+  tooLong: `must have at most ${passwordLengthMax} characters`,
+  repeats: 'must not repeat the same few characters',
+  known: 'must not be made of your name, your address or the name of the store',
+} as const;
+
+export type PasswordProblem = keyof typeof passwordErrors;
+
 /**
  * Checks a new password: its length, and that it is not made of the person's own data (NIST SP 800-63B, 3.1.1.2).
  * @param own the name, the address and the store's name and domain.
+ * @returns undefined if it can be used.
  */
-export function parseNewPassword(value: string, own: readonly string[]): Parsed<string> {
-  if (value.length > passwordLengthMax) return rejected(`must have at most ${passwordLengthMax} characters`);
+export function passwordProblem(value: string, own: readonly string[]): PasswordProblem | undefined {
+  if (value.length > passwordLengthMax) return 'tooLong';
   const password = value.normalize('NFC');
-  if (Array.from(password).length < passwordLengthMin)
-    return rejected(`must have at least ${passwordLengthMin} characters`);
+  if (Array.from(password).length < passwordLengthMin) return 'tooShort';
   const plain = password.toLowerCase();
-  if (new Set(plain).size < 4) return rejected('must not repeat the same few characters');
+  if (new Set(plain).size < 4) return 'repeats';
   const known = [
     ...own,
     'largesse',
@@ -109,9 +118,13 @@ export function parseNewPassword(value: string, own: readonly string[]): Parsed<
     .map((part) => part.toLowerCase())
     .filter((part) => part.length >= 4)
     .reduce((left, part) => left.replaceAll(part, ''), plain);
-  return rest.length < 4
-    ? rejected('must not be made of your name, your address or the name of the store')
-    : accepted(password);
+  return rest.length < 4 ? 'known' : undefined;
+}
+
+/** As `passwordProblem`. The password is in Unicode normalization form C. */
+export function parseNewPassword(value: string, own: readonly string[]): Parsed<string> {
+  const problem = passwordProblem(value, own);
+  return problem === undefined ? accepted(value.normalize('NFC')) : rejected(passwordErrors[problem]);
 }
 
 /** Parses a PIN: four to eight digits that are not all equal and not in sequence. */

@@ -70,6 +70,33 @@ export function parseDomain(value: string): Parsed<string> {
   return hostname.test(domain) ? accepted(domain) : rejected('must be a host name such as flowers.example');
 }
 
+const nameLengthMax = 200;
+
+/** Parses a store's name: one line, without control and invisible characters. */
+export function parseStoreName(value: string): Parsed<string> {
+  if (value.length > nameLengthMax * 4) return rejected(`must have at most ${nameLengthMax} characters`);
+  const name = value.normalize('NFC').trim();
+  if (name === '') return rejected('must not be empty');
+  if (name.length > nameLengthMax) return rejected(`must have at most ${nameLengthMax} characters`);
+  return /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(name)
+    ? rejected('must not contain control or invisible characters')
+    : accepted(name);
+}
+
+const labelLengthMax = 63;
+
+/** A domain for a store that has none, made from its name: `flowers-of-example-street`. */
+export function domainOfName(name: string): string {
+  const label = name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replaceAll(/\p{M}/gu, '')
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, labelLengthMax)
+    .replaceAll(/^-|-$/g, '');
+  return label === '' ? 'shop' : label;
+}
+
 export const scopes = [
   'read_gift_cards',
   'write_gift_cards',

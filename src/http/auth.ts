@@ -239,6 +239,19 @@ export function requireLocalRequest({ raw, headers }: Pick<FastifyRequest, 'raw'
     throw new Fault('cross-site-request');
 }
 
+/** Whether a program on this machine sent the request directly, or a page of this service did. */
+export function isLocalRequest({ raw, headers }: Pick<FastifyRequest, 'raw' | 'headers'>): boolean {
+  const { origin, 'sec-fetch-site': site } = headers;
+  // Forms of pages without referrers send the origin `null` (Fetch, 3.2).
+  const isOwnForm = site === 'same-origin' && origin === 'null';
+  try {
+    requireLocalRequest({ raw, headers: isOwnForm ? { ...headers, origin: undefined } : headers });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * In development mode, accepts a local request without a credential until the database has a real store.
  * @throws Fault `cross-site-request`, `unauthenticated`.

@@ -1,11 +1,14 @@
-/** The page at the root of the service, for browsers. Other clients receive a 404. */
+/**
+ * The root of the service, for browsers: it leads to the pages for staff, or is a page of its own without them. Other clients
+ * receive a 404.
+ */
 
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Fault } from '../domain/fault.ts';
 import { markup, type Markup } from '../markup.ts';
 import { version } from '../version.ts';
-import { requireLocalRequest } from './auth.ts';
+import { isLocalRequest } from './auth.ts';
 import { pagePaths } from './page-paths.ts';
 import type { Services } from './services.ts';
 
@@ -27,22 +30,50 @@ export function addHome(app: FastifyInstance, services: Services, prefix: string
     app.get(path, async (request, reply) => {
       reply.header('vary', 'accept');
       if (!prefersHtml(request.headers.accept)) throw new Fault('not-found');
-      const isReady = await services.isReady();
+      reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
+      const { isReady, first } = await stateOf(services, request);
+      if (first !== undefined) return reply.code(303).header('location', first).send();
+      const shown = { isReady, prefix, isLocal: isLocalRequest(request) };
       return reply
-        .headers({
-          'cache-control': 'no-store',
-          'content-security-policy': policy,
-          'referrer-policy': 'no-referrer',
-        })
+        .header('content-security-policy', policy)
         .type('text/html; charset=utf-8')
-        .send(String(page({ isReady, prefix, isLocal: isLocal(request) }, services)));
+        .send(String(page(shown, services)));
     });
+  }
+}
+
+type State = {
+  readonly isReady: boolean;
+  /** Where the pages for staff begin for this request; undefined: there are none. */
+  readonly first?: string;
+};
+
+/** If the database cannot be read, the page of the root shows that the service is not ready. */
+async function stateOf({ homePath, isReady }: Services, request: FastifyRequest): Promise<State> {
+  try {
+    const first = await homePath?.(request);
+    return first === undefined ? { isReady: await isReady() } : { isReady: true, first };
+  } catch (error) {
+    if (await isReady()) throw error;
+    return { isReady: false };
   }
 }
 
 type Shown = { readonly isReady: boolean; readonly prefix: string; readonly isLocal: boolean };
 
-function page({ isReady, prefix, isLocal: mayRead }: Shown, { email, developmentMode }: Services): Markup {
+function page(
+  { isReady, prefix, isLocal: mayRead }: Shown,
+  { config, email, developmentMode }: Services,
+): Markup {
+  const { hasConsole, publicUrl, basePath } = config;
+  const staff = publicUrl
+    ? markup`<a href="${publicUrl.origin}${basePath}/">${publicUrl.host}</a>`
+    : markup`At <code>localhost</code> on this machine. For other machines, set <code>PUBLIC_URL</code>.`;
+  const pages = hasConsole
+    ? markup`<dt>Pages for staff</dt>
+<dd>${staff}</dd>
+`
+    : undefined;
   const emails = markup`<dt>Emails</dt>
 <dd><a href="${prefix}/dev/mails">The emails that are kept on this machine</a>: no email is sent without <code>SMTP_URL</code>.</dd>
 `;
@@ -67,20 +98,10 @@ function page({ isReady, prefix, isLocal: mayRead }: Shown, { email, development
 <dd>${version}</dd>
 <dt>API</dt>
 <dd><a href="${prefix}${pagePaths.reference}">Reference</a>, and <a href="${prefix}${pagePaths.openapi}">OpenAPI 3.1</a></dd>
-${developmentMode && mayRead ? development : undefined}${email.kept && mayRead ? emails : undefined}</dl>
+${pages}${developmentMode && mayRead ? development : undefined}${email.kept && mayRead ? emails : undefined}</dl>
 </body>
 </html>
 `;
-}
-
-/** Whether a program on this machine sent the request directly. */
-function isLocal(request: FastifyRequest): boolean {
-  try {
-    requireLocalRequest(request);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Whether a client accepts HTML by name and does not prefer JSON (RFC 9110, 12.5.1). */

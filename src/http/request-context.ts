@@ -11,6 +11,7 @@ import { AlreadyProcessed, confirmStored, withIdempotencyKey, type KeyUse } from
 import type { HttpResponse } from '../service/http-response.ts';
 import { resolved, type Script } from '../storage/sql.ts';
 import type { Storage, WriteScope } from '../storage/storage.ts';
+import type { Turns } from '../turns.ts';
 import type { WebhookUrls } from '../service/webhook.ts';
 import type { Caller } from './auth.ts';
 import { noBody, parseBody, type Body, type RawBody } from './body.ts';
@@ -36,6 +37,8 @@ export type RequestContext = {
   readonly logUnsent: (store: Store) => void;
   readonly webhookUrls: WebhookUrls;
   readonly streams: EventStreams;
+  /** The turns of lists and counts. */
+  readonly turns: Turns;
   /** Whether the request returns its response without its effect. */
   readonly isDryRun: boolean;
   /** @throws Fault `unsupported-media-type` or `invalid-body`. */

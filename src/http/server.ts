@@ -14,6 +14,7 @@ import { Fault, FieldErrors, type FaultCode } from '../domain/fault.ts';
 import type { HttpResponse } from '../service/http-response.ts';
 import type { SignedStore } from '../service/caller.ts';
 import type { FoundToken } from '../storage/token.ts';
+import { createTurns } from '../turns.ts';
 import { authenticate, type Authentication, type Caller } from './auth.ts';
 import type { RawBody } from './body.ts';
 import { clientAddresses, clientKey } from './client-address.ts';
@@ -243,6 +244,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
   const { config, ctx, storage, developmentMode } = services;
   const { basePath, limits, rateLimit } = config;
   const keysInFlight: KeysInFlight = new Set();
+  const turns = createTurns(limits.waitingListsMax);
   const limiters: Limiters | null = rateLimit && {
     callers: rateLimiter(rateLimit, limits.rateLimitedCallersMax),
     anonymous: rateLimiter(rateLimit, limits.rateLimitedCallersMax),
@@ -326,6 +328,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
           logUnsent: services.email.logUnsent,
           webhookUrls: services.webhookUrls,
           streams,
+          turns,
           isDryRun: request.isDryRun,
           keysInFlight,
           keysInFlightMax: limits.idempotencyKeysInFlightMax,

@@ -1,6 +1,6 @@
 /** What the server uses of the rest of the service. */
 
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Config, EmailTransportKind } from '../config.ts';
 import type { Context } from '../context.ts';
 import type { Store } from '../domain/store.ts';
@@ -45,4 +45,9 @@ export type Services = {
   readonly email: EmailServices;
   /** Adds the pages for staff; null: there are none. */
   readonly addConsole: ((app: FastifyInstance) => void) | null;
+  /**
+   * The path of the page for staff that a browser at the root is led to; undefined: the host is not that of the pages. Null:
+   * there are no pages.
+   */
+  readonly homePath: ((request: FastifyRequest) => Promise<string | undefined>) | null;
 };

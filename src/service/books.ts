@@ -44,7 +44,7 @@ import {
 } from '../storage/books.ts';
 import { listCardsWithChanges, listTermsChanges, type TermsChange } from '../storage/card-terms.ts';
 import { idsAt } from '../random.ts';
-import type { Script } from '../storage/sql.ts';
+import { parallel, type Script } from '../storage/sql.ts';
 
 /** How long after its end a day is closed. */
 const closingDelayMs = 10 * 60_000;
@@ -164,14 +164,21 @@ export function* sumLateTransfers(
 /** Adds the moves between buckets of cards. */
 export function* sumMoves(books: Books, sums: Sums, cardIds: readonly number[]): Script<void> {
   const { store, period } = books;
-  for (const cardId of cardIds) {
-    const card = yield* loadSummedCard(books, cardId);
-    if (!card) continue;
-    const chain = yield* listCardEntries(store, cardId);
-    const transfers = chain.flatMap((transfer) => summedTransferOf(period, transfer, transfer.late) ?? []);
-    sums.addMoves(card, transfers, transitionsOf(card, period.days, period.before));
+  for (let from = 0; from < cardIds.length; from += cardsAtOnce) {
+    const some = cardIds.slice(from, from + cardsAtOnce);
+    const loaded = yield* parallel(
+      ...some.map((cardId) => parallel(loadSummedCard(books, cardId), listCardEntries(store, cardId))),
+    );
+    for (const [card, chain] of loaded) {
+      if (!card) continue;
+      const transfers = chain.flatMap((transfer) => summedTransferOf(period, transfer, transfer.late) ?? []);
+      sums.addMoves(card, transfers, transitionsOf(card, period.days, period.before));
+    }
   }
 }
+
+/** Cards whose statements are sent together. */
+const cardsAtOnce = 50;
 
 /** One page of the cards that can move between buckets in a period. */
 export type CandidatePage =

@@ -1,7 +1,7 @@
 /**
  * The limit on attempts to sign in. A wrong password uses a share of budgets that refill continuously: one of the client
- * for this account, and one of all clients for this account. A browser in which the person has signed in before has a
- * budget of its own instead, so that nobody can lock the person out from elsewhere.
+ * for this account, one of all clients for this account, and one of the client for all accounts. A browser in which the person has signed in before has a
+ * budget of its own instead, so that other clients cannot lock the person out.
  */
 
 import type { Context } from '../context.ts';
@@ -19,8 +19,10 @@ import { lookupPeriodMs } from './lookup-throttle.ts';
 const perClient = 10;
 /** Wrong passwords per hour for one account in browsers that are not known. */
 const perAccount = 100;
+/** Wrong passwords per hour of one client for all accounts. Each adds an entry to the audit log. */
+const perClientInAll = 100;
 
-/** An account that somebody wants to sign in to. It need not exist. */
+/** An account that a client wants to sign in to. It need not exist. */
 export type SignInAccount = {
   readonly storeId: number;
   /** The compared form of the address. */
@@ -61,7 +63,11 @@ function budgetsOf(ctx: Context, { storeId, email, client, browser }: SignInKey)
     return { caller, shareMs: Math.floor(lookupPeriodMs / perHour) };
   };
   if (browser !== null) return [budget('browser', `${email} ${browser}`, perClient)];
-  return [budget('client', `${email} ${client}`, perClient), budget('account', email, perAccount)];
+  return [
+    budget('client', `${email} ${client}`, perClient),
+    budget('account', email, perAccount),
+    budget('source', client, perClientInAll),
+  ];
 }
 
 function digestOf({ keys }: Context, text: string): string {

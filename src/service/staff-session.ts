@@ -10,6 +10,7 @@ import type { StaffMember } from '../domain/staff.ts';
 import type { Store } from '../domain/store.ts';
 import {
   endSession,
+  endSessionsOf,
   extendSession,
   findOpenSession,
   insertSession,
@@ -18,9 +19,9 @@ import {
 } from '../storage/staff-session.ts';
 import { findAccount, resetPinFailures } from '../storage/staff.ts';
 import type { Script } from '../storage/sql.ts';
-import { findStore } from '../storage/store.ts';
+import { findStore, hasRealStores } from '../storage/store.ts';
 import { tokenHash, tokenKind, type PresentedToken } from './secret-token.ts';
-import { recordAction } from './staff.ts';
+import { recordAction, type Acting } from './staff.ts';
 
 /** 256 random bits. */
 export const sessionTokens = tokenKind('lgc', 43);
@@ -36,7 +37,7 @@ const reauthenticationPeriodMs = 10 * 60 * 1_000;
 const userAgentLengthMax = 200;
 
 /** How the person signed in. */
-export type SignInMethod = 'password' | 'passkey' | 'pin' | 'link';
+export type SignInMethod = 'password' | 'passkey' | 'pin' | 'link' | 'demonstration';
 
 export type OpenedSession = { readonly session: StaffSession; readonly token: Secret };
 
@@ -86,11 +87,15 @@ export type SignedIn = {
   readonly store: Store;
 };
 
-/** Undefined if the session has ended or expired, or its member is disabled. */
+/**
+ * Undefined if the session has ended or expired, or its member is disabled. Sessions of the demonstration end with the
+ * first real store.
+ */
 export function* findSignedIn(ctx: Context, token: PresentedToken): Script<SignedIn | undefined> {
   const record = yield* findStore(token.storeId);
   if (!record) return undefined;
   const { store } = record;
+  if (store.demonstration && (yield* hasRealStores())) return undefined;
   const session = yield* findOpenSession(store.id, { hash: tokenHash(token), now: ctx.clock.latest() });
   const account = session && (yield* findAccount(store, session.staffId));
   return account && { session, member: account.member, store };
@@ -125,4 +130,30 @@ export function* signOut(ctx: Context, { storeId, id, staffId, tillId }: StaffSe
   if (!(yield* endSession({ storeId, id, staffId }, ctx.clock.now()))) return;
   const details = {};
   yield* recordAction(ctx, { staffId, tillId }, { storeId, action: 'signed-out', subjectId: null, details });
+}
+
+/** Ends a session of a member. Nothing happens if it is not open. */
+export function* endOneSession(
+  ctx: Context,
+  { storeId, id: staffId }: Pick<StaffMember, 'storeId' | 'id'>,
+  { session, by }: { readonly session: number; readonly by: Acting },
+): Script<void> {
+  if (!(yield* endSession({ storeId, id: session, staffId }, ctx.clock.now()))) return;
+  yield* recordAction(ctx, by, { storeId, action: 'session-ended', subjectId: staffId, details: {} });
+}
+
+/** Ends all sessions of a member. @param except the id of one that continues; null: none. */
+export function* endAllSessions(
+  ctx: Context,
+  { storeId, id: staffId }: Pick<StaffMember, 'storeId' | 'id'>,
+  { except, by }: { readonly except: number | null; readonly by: Acting },
+): Script<void> {
+  yield* endSessionsOf(storeId, { staffId, except, now: ctx.clock.now() });
+  const details = { all: true };
+  yield* recordAction(ctx, by, { storeId, action: 'session-ended', subjectId: staffId, details });
+}
+
+/** When a session was last used (ms), to within five minutes. */
+export function lastUsedAt(expiresAt: number): number {
+  return expiresAt - sessionPeriodMs;
 }

@@ -16,6 +16,7 @@ import {
   findStaffMember,
   insertStaffMember,
   lockOwners,
+  resetPinFailures,
   updatePassword,
   updatePin,
   updateStaffMember,
@@ -121,23 +122,33 @@ export function* openLink(ctx: Context, token: PresentedToken): Script<OpenLink 
 }
 
 /**
- * Uses a link: sets the password of its member, and ends the member's sessions.
- * @param password Argon2id in PHC format.
- * @throws Fault `not-found` if the link cannot be used any more.
+ * Uses a link: sets the password of its member or adds a passkey, and ends the member's sessions.
+ * @param password Argon2id in PHC format; or a script that adds a passkey.
+ * @throws Fault `not-found` if the link was used, replaced or has expired; the errors of the script.
  */
 export function* useLink(
   ctx: Context,
-  { token, password }: { readonly token: PresentedToken; readonly password: string },
+  {
+    token,
+    ...credential
+  }: { readonly token: PresentedToken } & (
+    { readonly password: string } | { readonly addPasskey: (member: StaffMember, by: Acting) => Script<void> }
+  ),
 ): Script<OpenLink> {
   const open = yield* openLink(ctx, token);
   const now = ctx.clock.now();
   if (!open || !(yield* markStaffLinkUsed(open.link, now))) throw new Fault('not-found');
   const { member, store } = open;
-  yield* setPassword(ctx, member, {
-    password,
-    exceptSession: null,
-    by: { staffId: member.id, tillId: null },
-  });
+  const by: Acting = { staffId: member.id, tillId: null };
+  if ('password' in credential) {
+    yield* setPassword(ctx, member, { password: credential.password, exceptSession: null, by });
+  } else {
+    const { storeId, id } = member;
+    yield* credential.addPasskey(member, by);
+    yield* endSessionsOf(storeId, { staffId: id, except: null, now });
+    if (member.joinedAt === null)
+      yield* recordAction(ctx, by, { storeId, action: 'staff-joined', subjectId: id, details: {} });
+  }
   return { ...open, store, member: { ...member, joinedAt: member.joinedAt ?? now } };
 }
 
@@ -165,6 +176,12 @@ export function* setPin(ctx: Context, member: StaffMember, pin: string | null, b
   yield* updatePin(member, pin);
   const details = { removed: pin === null };
   yield* recordAction(ctx, by, { storeId, action: 'pin-changed', subjectId: id, details });
+}
+
+/** Unlocks a PIN after too many wrong ones. */
+export function* unlockPin(ctx: Context, { storeId, id }: StaffMember, by: Acting): Script<void> {
+  yield* resetPinFailures({ storeId, id });
+  yield* recordAction(ctx, by, { storeId, action: 'pin-unlocked', subjectId: id, details: {} });
 }
 
 export type StaffChanges = Partial<Pick<StaffMember, 'name' | 'role' | 'saleLimit' | 'refundLimit'>> & {

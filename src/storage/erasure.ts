@@ -100,6 +100,12 @@ export function* listUnfinishedErasures(limit: number): Script<readonly Customer
   return rows.map((row) => ({ storeId: toNumber(row.store_id), customerId: toNumber(row.customer_id) }));
 }
 
+/** Whether a customer was ever erased. */
+export function* hasErasures(): Script<boolean> {
+  const rows = yield* all(sql<{ one: bigint }>`select 1 as one from customer_erasures limit 1`);
+  return rows.length > 0;
+}
+
 export function* saveErasure(erasure: Erasure): Script<void> {
   yield* execute(sql`
     insert into customer_erasures (${erasures.names}) values (${erasures.values(erasure)})

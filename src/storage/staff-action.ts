@@ -1,7 +1,7 @@
 /** The audit log: what members of staff did. */
 
 import { columns, integer, integerOrNull, text, type RowOf } from './columns.ts';
-import { all, execute, sql, type Script } from './sql.ts';
+import { all, execute, first, parallel, sql, toNumber, ValueList, type Script } from './sql.ts';
 
 /** What a member of staff did, or what was done for one. Movements of money are in the ledger as well. */
 export const staffActionNames = [
@@ -9,6 +9,7 @@ export const staffActionNames = [
   'sign-in-failed',
   'signed-out',
   'pin-locked',
+  'pin-unlocked',
   'session-ended',
   'password-changed',
   'pin-changed',
@@ -91,4 +92,64 @@ export function* listStaffActions(
     select ${actions.names} from staff_actions where store_id = ${storeId} and id < ${before}
     order by id desc limit ${limit}`);
   return rows.map(toAction);
+}
+
+/** Which actions to list. */
+export type ActionFilter = {
+  /** What this member did, and failed attempts to sign in as this member. */
+  readonly staffId?: number;
+  readonly actions?: readonly StaffActionName[];
+};
+
+/** With a filter, so many actions are read at most, because there is no index of members or kinds. */
+const scannedMax = 2_000;
+
+export type ListedActions = {
+  readonly actions: readonly StaffAction[];
+  /** The oldest action that was read, if there are older ones; null: there are none. */
+  readonly scannedTo: number | null;
+};
+
+/** The actions of a store before an id that match a filter, newest first. */
+export function* searchStaffActions(
+  storeId: number,
+  {
+    before,
+    limit,
+    filter: { staffId, actions: names } = {},
+  }: { readonly before: number; readonly limit: number; readonly filter?: ActionFilter },
+): Script<ListedActions> {
+  const [anyone, anything] = [Number(staffId === undefined), Number(names === undefined)];
+  const kinds = new ValueList(staffActionNames.map((_, place) => names?.[place] ?? ''));
+  const scanned = anyone + anything === 2 ? limit : scannedMax;
+  const [rows, last] = yield* parallel(
+    all(sql<ActionRow>`
+      select ${actions.names} from (
+        select ${actions.names} from staff_actions where store_id = ${storeId} and id < ${before}
+        order by id desc limit ${scanned}) recent
+      where (${anyone} = 1 or staff_id = ${staffId ?? 0} 
+          or (staff_id is null and subject_id = ${staffId ?? 0}
+            and (action = 'sign-in-failed' or action = 'pin-locked')))
+        and (${anything} = 1 or action in (${kinds}))
+      order by id desc limit ${limit}`),
+    first(sql<{ id: bigint }>`
+      select id from staff_actions where store_id = ${storeId} and id < ${before}
+      order by id desc limit 1 offset ${scanned - 1}`),
+  );
+  return { actions: rows.map(toAction), scannedTo: last ? toNumber(last.id) : null };
+}
+
+/** More cards than a page of actions has. */
+const cardsMax = 50;
+
+/** The last characters of the codes of up to 50 cards, by their ids. */
+export function* listLastCharacters(
+  storeId: number,
+  ids: readonly number[],
+): Script<ReadonlyMap<number, string>> {
+  if (ids.length === 0) return new Map();
+  const padded = new ValueList(Array.from({ length: cardsMax }, (_, place) => ids[place] ?? 0));
+  const rows = yield* all(sql<{ id: bigint; last_characters: string }>`
+    select id, last_characters from gift_cards where store_id = ${storeId} and id in (${padded})`);
+  return new Map(rows.map((row) => [toNumber(row.id), row.last_characters]));
 }

@@ -25,7 +25,7 @@ const links = columns({
   used_at: integerOrNull('usedAt'),
 });
 
-/** Inserts a link. Earlier links of the member cannot be used any more. */
+/** Inserts a link. Earlier links of the member end. */
 export function* insertStaffLink(link: StaffLink, hash: Uint8Array): Script<void> {
   yield* execute(sql`
     update staff_links set used_at = ${link.createdAt}

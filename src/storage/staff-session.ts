@@ -49,7 +49,10 @@ export function* findOpenSession(
   return row && sessions.read(row);
 }
 
-/** The open sessions of a member of staff, newest first. */
+/** More open sessions of a person than a page shows. */
+export const openSessionsMax = 50;
+
+/** The open sessions of a member of staff, newest first, at most 50. */
 export function* listOpenSessions(
   storeId: number,
   { staffId, now }: { readonly staffId: number; readonly now: number },
@@ -57,7 +60,7 @@ export function* listOpenSessions(
   const rows = yield* all(sql<SessionRow>`
     select ${sessions.names} from staff_sessions
     where store_id = ${storeId} and staff_id = ${staffId} and ended_at is null and expires_at > ${now}
-    order by id desc`);
+    order by id desc limit ${openSessionsMax}`);
   return rows.map(sessions.read);
 }
 

@@ -5,7 +5,7 @@ import type { EmailAddress } from '../domain/email-address.ts';
 import type { Money } from '../domain/money.ts';
 import { isRole, type StaffMember } from '../domain/staff.ts';
 import { columns, integer, integerOrNull, text, type RowOf } from './columns.ts';
-import { all, execute, first, forUpdate, lock, sql, toNumber, type Script } from './sql.ts';
+import { all, execute, first, forUpdate, lock, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
 
 /** A member of staff as it is stored. Limits are in minor units of the store's currency. */
 type StoredMember = Omit<StaffMember, 'saleLimit' | 'refundLimit'> & {
@@ -153,6 +153,49 @@ export function* updatePassword(
   yield* execute(sql`
     update staff set password = ${password}, joined_at = coalesce(joined_at, ${now}), pin_failures = 0
     where store_id = ${storeId} and id = ${id}`);
+}
+
+/** Records that a person has a way to sign in, the first time. */
+export function* markJoined({ storeId, id }: Pick<StaffMember, 'storeId' | 'id'>, now: number): Script<void> {
+  yield* execute(sql`
+    update staff set joined_at = ${now} where store_id = ${storeId} and id = ${id} and joined_at is null`);
+}
+
+/** How a member signs in, and when the last session was used. */
+export type StaffAccess = {
+  readonly hasPassword: boolean;
+  readonly hasPin: boolean;
+  readonly pinFailures: number;
+  /** When the latest session ends or ended (ms); null: there is none. */
+  readonly sessionExpiresAt: number | null;
+};
+
+/** How the members of a store sign in, by their ids. */
+export function* listStaffAccess(storeId: number): Script<ReadonlyMap<number, StaffAccess>> {
+  type Row = {
+    readonly id: bigint;
+    readonly has_password: bigint;
+    readonly has_pin: bigint;
+    readonly pin_failures: bigint;
+    readonly session_expires_at: bigint | null;
+  };
+  const rows = yield* all(sql<Row>`
+    select f.id, case when f.password is null then 0 else 1 end as has_password,
+      case when f.pin is null then 0 else 1 end as has_pin, f.pin_failures,
+      (select max(s.expires_at) from staff_sessions s
+        where s.store_id = f.store_id and s.staff_id = f.id) as session_expires_at
+    from staff f where f.store_id = ${storeId}`);
+  return new Map(
+    rows.map((row) => [
+      toNumber(row.id),
+      {
+        hasPassword: toNumber(row.has_password) === 1,
+        hasPin: toNumber(row.has_pin) === 1,
+        pinFailures: toNumber(row.pin_failures),
+        sessionExpiresAt: toNumberOrNull(row.session_expires_at),
+      },
+    ]),
+  );
 }
 
 export function* updatePin(

@@ -106,11 +106,21 @@ async function memberPath(shop: ConsoleShop): Promise<string> {
   return /"(\/staff\/\d+)"/.exec(text)?.[1] ?? assert.fail(text);
 }
 
-/** The path of the receipt of a redemption at the till. */
-async function receiptPath(shop: ConsoleShop, visitor: Visitor): Promise<string> {
-  const result = await redeemedAtTill(shop, visitor);
-  const { text } = await staffOf(shop, visitor).get(result);
-  return /"(\/till\/receipts\/\d+)"/.exec(text)?.[1] ?? assert.fail(text);
+/** A passkey that no authenticator has. */
+async function passkeyPath({ service }: ConsoleShop, visitor: Visitor): Promise<string> {
+  const [member] = await service.query(`select store_id, id from staff where role = '${visitor}'`);
+  const [storeId, staffId] = [String(member?.['store_id']), String(member?.['id'])];
+  await service.query(
+    `insert into passkeys (store_id, id, staff_id, credential_id, public_key, sign_count, transports, name, created_at)
+     values (${storeId}, ${staffId}, ${staffId}, x'${Buffer.from(staffId).toString('hex')}', x'00', 0, 'internal', 'Laptop', 1)
+     on conflict do nothing`,
+  );
+  return `/account/passkeys/${staffId}`;
+}
+
+async function issuedPath(shop: ConsoleShop, visitor: Visitor): Promise<string> {
+  const fields = { amount: 'other', other: '30', how: 'print', recipient_name: 'Grace' };
+  return await resultOf(shop, visitor, '/cards/new', { fields });
 }
 
 /** The path of the amount page, with the key of its form. */
@@ -138,6 +148,11 @@ const paths: Readonly<Record<string, Path>> = {
       ? assert.fail(errors)
       : new URL((JSON.parse(output) as { readonly link: string }).link).pathname;
   },
+  '/account/passkeys/:id': passkeyPath,
+  '/staff/links/:key': (shop, visitor) =>
+    resultOf(shop, visitor, '/staff/new', {
+      fields: { email: 'later@flowers.example', name: 'Later', role: 'cashier' },
+    }),
   '/staff/:id': memberPath,
   '/cards/:id': ofCard(''),
   '/cards/:id/redeem': ofCard('/redeem'),
@@ -153,17 +168,18 @@ const paths: Readonly<Record<string, Path>> = {
   '/cards/:id/holds/:hold/release': ({ cards, hold }) => `/cards/${cards.used}/holds/${hold}/release`,
   '/cards/:id/done/:key': (shop, visitor) =>
     resultOf(shop, visitor, `/cards/${shop.cards.used}/redeem`, { fields: { amount: '1.00' } }),
+  '/cards/issued/:key': issuedPath,
+  '/cards/issued/:key/print': async (shop, visitor) => `${await issuedPath(shop, visitor)}/print`,
+  '/till/sold/:key': (shop, visitor) =>
+    resultOf(shop, visitor, '/till/sell?amount=20', { action: '/till/sell', fields: { how: 'new' } }),
   '/till/card/:id': amountPath,
   '/till/redeemed/:key': redeemedAtTill,
-  '/till/receipts/:entry': receiptPath,
   '/till/receipts/:id': ({ redemption }) => `/till/receipts/${redemption}`,
-  '/till/sold/:key': (shop, visitor) =>
-    resultOf(shop, visitor, '/till/sell?amount=25.00', { action: '/till/sell', fields: { how: 'new' } }),
   '/till/refund/card/:id': ({ cards }) => `/till/refund/card/${cards.used}`,
   '/till/refund/card/:id/add': ({ cards }) => `/till/refund/card/${cards.used}/add`,
   '/till/refund/entry/:id': ({ redemption }) => `/till/refund/entry/${redemption}`,
   '/till/refund/done/:key': (shop, visitor) =>
-    resultOf(shop, visitor, `/till/refund/entry/${shop.redemption}`, { fields: { amount: '0.01' } }),
+    resultOf(shop, visitor, `/till/refund/entry/${shop.redemption}`, { fields: { amount: '0.50' } }),
 };
 
 /** Routes that lead on. */

@@ -54,6 +54,9 @@ const printing = [
   'mail test',
   'mail list',
   'demo load',
+  'setup link',
+  'staff invite',
+  'staff list',
 ];
 
 const domain = 'flowers.example';
@@ -92,7 +95,15 @@ test('every command has help, and commands that print data accept --json', async
   const helps = new Map(readHelp());
   assert.deepEqual(
     new Set(helps.keys()),
-    new Set([...printing, 'serve', 'app-proxy', 'checkpoint export', 'customer export']),
+    new Set([
+      ...printing,
+      'serve',
+      'app-proxy',
+      'checkpoint export',
+      'customer export',
+      'staff disable',
+      'staff enable',
+    ]),
   );
   for (const [command, help] of helps) {
     assert.equal(help.includes('--json'), printing.includes(command), command);

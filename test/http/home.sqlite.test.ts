@@ -1,4 +1,4 @@
-/** The page at the root of the service: for browsers only, without scripts and without private data. */
+/** The page at the root of a service without pages for staff: for browsers only, without scripts and without private data. */
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -7,7 +7,7 @@ import { prefersHtml } from '../../src/http/home.ts';
 import { assertEveryResponse, problemOf } from '../support/responses.ts';
 import { startService, type TestResponse } from '../support/service.ts';
 
-const service = await startService({ environment: { BASE_PATH: '/apps/x' } });
+const service = await startService({ environment: { BASE_PATH: '/apps/x', CONSOLE: 'off' } });
 after(() => service[Symbol.asyncDispose]());
 const root = new URL(service.url).origin;
 
@@ -85,7 +85,7 @@ test('a forwarded request gets a page without a link to the emails', async () =>
 });
 
 test('a page of the root is available even if the base path has its name', async () => {
-  await using docs = await startService({ environment: { BASE_PATH: '/docs' } });
+  await using docs = await startService({ environment: { BASE_PATH: '/docs', CONSOLE: 'off' } });
   const origin = new URL(docs.url).origin;
   const titleOf = async (path: string): Promise<string | undefined> => {
     const response = await fetch(`${origin}${path}`, { headers: { accept: browser } });
@@ -101,7 +101,7 @@ test('a page of the root is available even if the base path has its name', async
 test('without stored emails, the page has no link to them', async () => {
   await using production = await startService({
     stores: [{ domain: 'flowers.example' }],
-    environment: { NODE_ENV: 'production' },
+    environment: { NODE_ENV: 'production', CONSOLE: 'off' },
     database: { durable: true },
   });
   const { status, text } = await production.request('/', { headers: { accept: browser } });

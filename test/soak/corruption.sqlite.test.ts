@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import test from 'node:test';
 import { readDatabaseConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
@@ -28,20 +28,43 @@ const partlyVerified: Readonly<Record<string, string>> = {
   'gift_card_codes.digest': 'substr(digest, 1, 8)',
   // Earlier events repeat neither the later values of a card's record nor every detail of their cause.
   'events.data': `data ->> '$.gift_card.balance'`,
+  // Events repeat the times of a hold in whole seconds.
+  'holds.created_at': 'created_at / 1000',
+  'holds.expires_at': 'expires_at / 1000',
+  'holds.closed_at': 'closed_at / 1000',
 };
 
-/** The values of the ledger that are verified, as text. @throws the error of a file that SQLite cannot read. */
-function contentOf(file: string): string {
+/** The values of the ledger that are verified, each with its table, row and column. @throws the error of a file that SQLite cannot read. */
+function contentOf(file: string): ReadonlyMap<string, string> {
   using database = new DatabaseSync(file, { readOnly: true, readBigInts: true });
-  const rows = Object.entries(tables).flatMap(([table, { columns }]) => {
-    const verified = Object.entries(columns).filter(
-      ([column, decision]) => isVerified(decision) && column !== 'transaction_id',
-    );
-    const listed = verified.map(([column]) => partlyVerified[`${table}.${column}`] ?? column);
+  const values = new Map<string, string>();
+  for (const [table, { columns }] of Object.entries(tables)) {
+    const listed = Object.entries(columns)
+      .filter(([column, decision]) => isVerified(decision) && column !== 'transaction_id')
+      .map(([column]) => `${partlyVerified[`${table}.${column}`] ?? column} as "${column}"`);
     const key = table === 'gift_card_codes' ? 'lookup' : 'id';
-    return database.prepare(`select ${listed.join(', ')} from ${table} order by store_id, ${key}`).all();
-  });
-  return JSON.stringify(rows, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+    const rows = database
+      .prepare(`select ${listed.join(', ')} from ${table} order by store_id, ${key}`)
+      .all();
+    for (const [index, row] of rows.entries())
+      for (const [column, value] of Object.entries(row))
+        values.set(`${table}[${index}].${column}`, textOf(value));
+  }
+  return values;
+}
+
+function textOf(value: SQLOutputValue): string {
+  return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : String(value);
+}
+
+/** The values that differ. */
+function differences(
+  before: ReadonlyMap<string, string>,
+  after: ReadonlyMap<string, string>,
+): readonly string[] {
+  return Array.from(new Set([...before.keys(), ...after.keys()]))
+    .filter((name) => before.get(name) !== after.get(name))
+    .map((name) => `${name}: ${before.get(name)} → ${after.get(name)}`);
 }
 
 function isVerified(decision: Decision): boolean {
@@ -76,9 +99,13 @@ test(`changed bytes of ${files} files are reported, or have changed nothing that
     const bytes = readFileSync(sound);
     const places = changeBytes(bytes, random);
     writeFileSync(file, bytes);
-    const { code, output } = await command(database.environment, 'verify', '--json');
+    const { code } = await command(database.environment, 'verify', '--json');
     if (code === 0) {
-      assert.equal(contentOf(file), content, `round ${round}, bytes ${places.join(', ')}: ${output}`);
+      assert.deepEqual(
+        differences(content, contentOf(file)),
+        [],
+        `round ${round}, bytes ${places.join(', ')}`,
+      );
       counts.unchanged += 1;
     } else counts.reported += 1;
   }

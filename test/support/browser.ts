@@ -19,7 +19,7 @@ export type Browser = {
   ): Promise<TestResponse>;
 };
 
-export function openBrowser(service: TestService): Browser {
+export function openBrowser(service: Pick<TestService, 'url' | 'request'>): Browser {
   const cookies = new Map<string, string>();
   const { host } = new URL(service.url);
   const origin = host.replace('127.0.0.1', 'localhost');

@@ -41,6 +41,7 @@ const files = globSync([
   '*.md',
   'docs/**/*.md',
   'examples/**/*.{md,ts,sh}',
+  'src/console/locales/en/*.json',
   '{src,test,bench,bin}/**/*.{ts,js,c}',
 ]).filter((path) => path !== 'test/unit/words.test.ts');
 

@@ -1,0 +1,119 @@
+/** What a new shop can choose from, and what the form suggests by the languages that the browser prefers. */
+
+import { currencyCodes, currencyOf, findCurrency, type Currency } from '../domain/currency.ts';
+import { isTimeZone } from '../domain/day.ts';
+import type { Money } from '../domain/money.ts';
+import { languages, type Language } from './texts.ts';
+
+const namesOf = (type: 'currency' | 'language') =>
+  new Map(languages.map((language) => [language, new Intl.DisplayNames(language, { type })]));
+const currencyNames = namesOf('currency');
+const languageNames = namesOf('language');
+
+/** `EUR – Euro`: a browser finds it by the code and by the name. */
+export function currencyText({ code }: Currency, language: Language): string {
+  const name = currencyNames.get(language)?.of(code);
+  return name === undefined || name === code ? code : `${code} – ${name}`;
+}
+
+const currencyTexts = new Map<Language, readonly string[]>();
+
+/** All currencies, sorted by code. */
+export function currencyOptions(language: Language): readonly string[] {
+  const made =
+    currencyTexts.get(language) ?? currencyCodes().map((code) => currencyText(currencyOf(code), language));
+  currencyTexts.set(language, made);
+  return made;
+}
+
+/** The currency of a typed text: a code, a suggestion, or a name. */
+export function parseCurrency(text: string, language: Language): Currency | undefined {
+  const [, code = ''] = /^([a-z]{3})(?: –.*)?$/i.exec(text) ?? [];
+  const name = text.toLowerCase();
+  return (
+    findCurrency(code.toUpperCase()) ??
+    findCurrency(
+      currencyCodes().find((each) => currencyNames.get(language)?.of(each)?.toLowerCase() === name) ?? '',
+    )
+  );
+}
+
+const zones: readonly string[] = ['UTC', ...Intl.supportedValuesOf('timeZone').filter(isTimeZone)];
+
+export function timeZoneOptions(): readonly string[] {
+  return zones;
+}
+
+/** The time zone of a typed text, in any case and with blanks for underscores. */
+export function parseTimeZone(text: string): string | undefined {
+  const typed = text.replaceAll(' ', '_').toLowerCase();
+  const zone = zones.find((each) => each.toLowerCase() === typed) ?? text;
+  return zone.length <= 64 && isTimeZone(zone) ? zone : undefined;
+}
+
+/** A language's own name, with that in the language of the page if it is another one. */
+export function localeText(tag: string, language: Language): string {
+  const own = new Intl.DisplayNames(tag, { type: 'language' }).of(tag) ?? tag;
+  const shown = languageNames.get(language)?.of(tag) ?? tag;
+  return own.toLowerCase() === shown.toLowerCase() ? shown : `${shown} (${own})`;
+}
+
+/** The currencies of regions whose shops mostly sell in them. Any other region begins without a suggestion. */
+const euro = 'AT BE CY DE EE ES FI FR GR HR IE IT LT LU LV MT NL PT SI SK';
+const currencyOfRegion: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(euro.split(' ').map((region) => [region, 'EUR'])),
+  AE: 'AED', AR: 'ARS', AU: 'AUD', BG: 'EUR', BR: 'BRL', CA: 'CAD', CH: 'CHF', CL: 'CLP', CN: 'CNY', CO: 'COP',
+  CZ: 'CZK', DK: 'DKK', GB: 'GBP', HK: 'HKD', HU: 'HUF', IL: 'ILS', IN: 'INR', IS: 'ISK', JP: 'JPY', KR: 'KRW',
+  LI: 'CHF', MX: 'MXN', NO: 'NOK', NZ: 'NZD', PE: 'PEN', PL: 'PLN', RO: 'RON', SA: 'SAR', SE: 'SEK', SG: 'SGD',
+  TR: 'TRY', TW: 'TWD', UA: 'UAH', US: 'USD', ZA: 'ZAR',
+}; // prettier-ignore
+
+export type Suggested = { readonly currency: string; readonly timeZone: string; readonly locale: string };
+
+const tagsMax = 5;
+
+/** @param acceptLanguage the header; its first tags count. @param serverZone the time zone of this machine. */
+export function suggestionsOf(
+  acceptLanguage: string,
+  {
+    locales,
+    language,
+    serverZone,
+  }: { readonly locales: readonly string[]; readonly language: Language; readonly serverZone: string },
+): Suggested {
+  const tags = acceptLanguage
+    .slice(0, 200)
+    .split(',', tagsMax)
+    .flatMap((range) => localeOf(range.split(';', 1)[0]?.trim() ?? '') ?? []);
+  const [first] = tags;
+  // A tag without a region, such as `de`, counts as that of the region with the most speakers; English does not.
+  const region =
+    tags.find((tag) => tag.region !== undefined)?.region ??
+    (first && first.language !== 'en' ? first.maximize().region : undefined);
+  const currency = currencyOfRegion[region ?? ''] ?? '';
+  const ofRegion = region === undefined ? [] : (new Intl.Locale(`und-${region}`).getTimeZones?.() ?? []);
+  const [onlyZone, ...others] = ofRegion;
+  const regionZone = others.length === 0 && onlyZone !== undefined && isTimeZone(onlyZone) ? onlyZone : 'UTC';
+  const timeZone = serverZone === 'UTC' ? regionZone : serverZone;
+  const locale = tags.flatMap((tag) => locales.find((each) => matches(tag, each)) ?? [])[0] ?? language;
+  return { currency, timeZone, locale };
+}
+
+function localeOf(tag: string): Intl.Locale | undefined {
+  try {
+    return new Intl.Locale(tag);
+  } catch {
+    return undefined;
+  }
+}
+
+function matches(tag: Intl.Locale, locale: string): boolean {
+  const [left, right] = [tag.maximize(), new Intl.Locale(locale).maximize()];
+  return left.language === right.language && left.script === right.script;
+}
+
+/** The suggested highest balance of a card: it limits the damage of a mistyped amount. */
+export function suggestedLimit(currency: Currency): Money {
+  const units = currency.decimals === 0 ? 200_000n : 2_000n;
+  return { minor: units * 10n ** BigInt(currency.decimals), currency };
+}

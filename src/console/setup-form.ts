@@ -1,0 +1,145 @@
+/** The two forms of the first run: what was typed, and its errors, each at its field. */
+
+import type { Currency } from '../domain/currency.ts';
+import { parseEmail, type EmailAddress } from '../domain/email-address.ts';
+import type { Money } from '../domain/money.ts';
+import { parseStaffName, passwordProblem } from '../domain/staff.ts';
+import { domainOfName, parseDomain, parseStoreName } from '../domain/store.ts';
+import type { SetupShop } from '../service/setup.ts';
+import { amountText, parseTypedAmount } from './format.ts';
+import de from './locales/de/gate.json' with { type: 'json' };
+import en from './locales/en/gate.json' with { type: 'json' };
+import es from './locales/es/gate.json' with { type: 'json' };
+import fr from './locales/fr/gate.json' with { type: 'json' };
+import { textOf, type ConsoleRequest } from './request.ts';
+import type { ConsoleServices } from './route.ts';
+import { parseCurrency, parseTimeZone, suggestedLimit } from './setup-choices.ts';
+import { fillPlain, type Catalogue, type Language } from './texts.ts';
+import { setupTexts } from './welcome.ts';
+
+/** The texts of passwords. */
+export const gate: Catalogue<typeof en> = { en, de, fr, es };
+
+/** The fields of the shop, in their order. */
+export const shopFields = ['shop', 'currency', 'time_zone', 'locale', 'limit', 'domain'] as const;
+
+export type ShopField = (typeof shopFields)[number];
+export type ShopValues = Readonly<Record<ShopField, string>>;
+
+type Form = Pick<ConsoleRequest, 'form' | 'language'>;
+
+export function shopValuesOf(request: Form): ShopValues {
+  const values = shopFields.map((name) => [name, textOf(request, name)] as const);
+  return Object.fromEntries(values) as ShopValues;
+}
+
+export type OwnerValues = {
+  readonly name: string;
+  readonly email: string;
+  readonly store: string;
+  /** How the owner signs in. */
+  readonly how: 'passkey' | 'password';
+};
+
+export type OwnerField = keyof OwnerValues | 'password';
+
+export function ownerValuesOf(request: Form): OwnerValues {
+  return {
+    name: textOf(request, 'name'),
+    email: textOf(request, 'email'),
+    store: textOf(request, 'store'),
+    how: textOf(request, 'how') === 'passkey' ? 'passkey' : 'password',
+  };
+}
+
+export type ErrorsOf<Field extends string> = Readonly<Partial<Record<Field, string>>>;
+
+type Read<Value, Field extends string> =
+  { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly errors: ErrorsOf<Field> };
+
+export type NewShop = {
+  readonly shop: Extract<SetupShop, { readonly locale: string }>;
+  readonly name: string;
+  readonly currency: Currency;
+};
+
+/** Parses the fields of the shop. */
+export function readShop(
+  values: ShopValues,
+  { emailLocales }: Pick<ConsoleServices, 'emailLocales'>,
+  language: Language,
+): Read<NewShop, ShopField> {
+  const text = setupTexts[language];
+  const errors: Partial<Record<ShopField, string>> = {};
+  const name = parseStoreName(values.shop);
+  if (!name.ok) errors.shop = values.shop === '' ? text.nameMissing : text.nameInvalid;
+  const currency = parseCurrency(values.currency, language);
+  if (!currency) errors.currency = text.currencyInvalid;
+  const timeZone = parseTimeZone(values.time_zone);
+  if (timeZone === undefined) errors.time_zone = text.timeZoneInvalid;
+  const locale = emailLocales.find((tag) => tag === values.locale);
+  if (locale === undefined) errors.locale = text.localeInvalid;
+  let issueLimit: Money | null = null;
+  if (currency && values.limit !== '') {
+    const limit = parseTypedAmount(values.limit, { currency });
+    if (limit.ok) issueLimit = limit.value;
+    else {
+      const example = amountText(suggestedLimit(currency), language);
+      errors.limit = fillPlain(text.limitInvalid, { currency: currency.code, example });
+    }
+  }
+  const domain = parseDomain(
+    values.domain === '' && name.ok ? domainOfName(name.value) : hostOf(values.domain),
+  );
+  if (!domain.ok && values.domain !== '') errors.domain = text.domainInvalid;
+  if (!name.ok || !currency || timeZone === undefined || locale === undefined || !domain.ok)
+    return { ok: false, errors };
+  if (Object.keys(errors).length > 0) return { ok: false, errors };
+  const settings = {
+    domain: domain.value,
+    name: name.value,
+    currency,
+    timeZone,
+    issueLimit,
+    proxySecret: null,
+    requireSignature: false,
+    customerSearch: false,
+    undoWindowMinutes: 0,
+  };
+  return { ok: true, value: { shop: { settings, locale }, name: name.value, currency } };
+}
+
+/** The host of a website as people type it: with a scheme, a path or neither. */
+function hostOf(text: string): string {
+  return text
+    .slice(0, 300)
+    .replace(/^https?:\/\//i, '')
+    .replace(/[/?#:].*$/, '');
+}
+
+type Owner = {
+  readonly name: string;
+  readonly email: EmailAddress;
+  /** In Unicode normalization form C; null: the owner joins with a passkey. */
+  readonly password: string | null;
+};
+
+/** Parses the fields of the owner. @param shop the names of the shop, which the password must not be made of. */
+export function readOwner(
+  { form, language }: Form,
+  values: OwnerValues,
+  shop: readonly string[],
+): Read<Owner, OwnerField> {
+  const text = setupTexts[language];
+  const errors: Partial<Record<OwnerField, string>> = {};
+  const [name, email] = [parseStaffName(values.name), parseEmail(values.email)];
+  if (!name.ok) errors.name = values.name === '' ? text.yourNameMissing : text.yourNameInvalid;
+  if (!email.ok) errors.email = text.emailInvalid;
+  const typed = form.get('password') ?? '';
+  const own = [values.name, values.email, ...shop];
+  const problem = values.how === 'passkey' ? undefined : passwordProblem(typed, own);
+  if (problem !== undefined) errors.password = gate[language].passwordProblems[problem];
+  if (!name.ok || !email.ok || problem !== undefined) return { ok: false, errors };
+  const password = values.how === 'passkey' ? null : typed.normalize('NFC');
+  return { ok: true, value: { name: name.value, email: email.value, password } };
+}
