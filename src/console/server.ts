@@ -22,8 +22,10 @@ import {
   type ConsoleRoute,
   type ConsoleServices,
   type UnknownPage,
+  type StaffRoute,
 } from './route.ts';
 import { languageOf } from './texts.ts';
+import { hasTillCookie, onlyTillPage } from './till-pin.ts';
 import { visitorOf } from './visitor.ts';
 
 function policyOf(scripts: string): string {
@@ -120,10 +122,14 @@ async function handle(
     lastEventId: textOfHeader(raw.headers['last-event-id']),
   };
   if (route.access === 'anyone') return await route.handle(services, request);
+  if (!signedIn && isTillPath(route.path) && hasTillCookie(services, request)) return seeOther('/till/pin');
   const next = encodeURIComponent(pageOf(route, pathOf(raw, origin.basePath)));
   if (!signedIn) return seeOther(`/sign-in?next=${next}`);
   if (route.isAutomatic !== true && isExtensionDue(ctx, signedIn.session))
     await storage.write(() => extend(ctx, signedIn.session));
+  // A PIN is short, so it opens the till only, whatever the role of the person is.
+  if (signedIn.session.tillId !== null && !isOpenWithPin(route))
+    return { status: 403, body: onlyTillPage(services, { ...request, signedIn }) };
   if (route.access !== 'staff' && !isPermitted(signedIn.member.role, route.access))
     return {
       status: 403,
@@ -138,6 +144,16 @@ async function handle(
 
 function textOfHeader(value: string | readonly string[] | undefined): string {
   return typeof value === 'string' ? value : '';
+}
+
+function isTillPath(path: string): boolean {
+  return path === '/till' || path.startsWith('/till/');
+}
+
+/** Whether a session that was opened with a PIN includes a route: the till, and signing out. */
+function isOpenWithPin({ path, access, isSensitive = false }: StaffRoute): boolean {
+  if (path === '/sign-out') return true;
+  return isTillPath(path) && !isSensitive && ['findCard', 'useTill', 'staff'].includes(access);
 }
 
 /** The path of a request without the base path; that of a page with its query, which never has a code. */

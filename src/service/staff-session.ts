@@ -1,6 +1,7 @@
 /**
  * Sessions of members of staff. The browser has a random token in a cookie, and the database its hash. A session ends 12
- * hours after its last use; changes of staff, tokens and secrets need a password or passkey from the last ten minutes.
+ * hours after its last use, and one with a PIN after five minutes; changes of staff, tokens and secrets need a password or
+ * passkey from the last ten minutes.
  */
 
 import type { Context } from '../context.ts';
@@ -28,6 +29,9 @@ export const sessionTokens = tokenKind('lgc', 43);
 const sessionPeriodMs = 12 * 60 * 60 * 1_000;
 /** A session is not extended more often, so that most requests do not write. */
 const extensionPeriodMs = 5 * 60 * 1_000;
+/** A device at the counter is left alone more often, so a session with a PIN ends soon. */
+const pinSessionPeriodMs = 5 * 60 * 1_000;
+const pinExtensionPeriodMs = 15 * 1_000;
 const reauthenticationPeriodMs = 10 * 60 * 1_000;
 
 const userAgentLengthMax = 200;
@@ -58,7 +62,7 @@ export function* openSession(
     userAgent: userAgent.slice(0, userAgentLengthMax).toWellFormed(),
     createdAt: now,
     authenticatedAt: method === 'pin' ? null : now,
-    expiresAt: ctx.clock.latest() + sessionPeriodMs,
+    expiresAt: ctx.clock.latest() + periodOf({ tillId }),
     endedAt: null,
   };
   yield* insertSession(session, tokenHash({ secret: token }));
@@ -97,13 +101,19 @@ export function* findSignedIn(ctx: Context, token: PresentedToken): Script<Signe
   return account && { session, member: account.member, store };
 }
 
+/** How long a session lasts without a request (ms). */
+function periodOf({ tillId }: Pick<StaffSession, 'tillId'>): number {
+  return tillId === null ? sessionPeriodMs : pinSessionPeriodMs;
+}
+
 /** Whether the session was used so long ago that `extend` should run. */
-export function isExtensionDue(ctx: Context, { expiresAt }: StaffSession): boolean {
-  return expiresAt - ctx.clock.latest() < sessionPeriodMs - extensionPeriodMs;
+export function isExtensionDue(ctx: Context, session: StaffSession): boolean {
+  const extensionMs = session.tillId === null ? extensionPeriodMs : pinExtensionPeriodMs;
+  return session.expiresAt - ctx.clock.latest() < periodOf(session) - extensionMs;
 }
 
 export function* extend(ctx: Context, session: StaffSession): Script<void> {
-  yield* extendSession(session, ctx.clock.latest() + sessionPeriodMs);
+  yield* extendSession(session, ctx.clock.latest() + periodOf(session));
 }
 
 /** Whether a password or passkey was presented in the last ten minutes. */

@@ -208,21 +208,39 @@ export function* updatePin(
 
 /**
  * Counts an attempt before the PIN is compared, so that concurrent attempts cannot exceed the maximum.
- * @returns whether the attempt is allowed.
+ * @returns the number of attempts since the last right one; undefined if another one is not allowed.
  */
 export function* reservePinAttempt(
   { storeId, id }: Pick<StaffMember, 'storeId' | 'id'>,
   attemptsMax: number,
-): Script<boolean> {
-  const row = yield* first(sql<{ id: bigint }>`
+): Script<number | undefined> {
+  const row = yield* first(sql<{ pin_failures: bigint }>`
     update staff set pin_failures = pin_failures + 1
     where store_id = ${storeId} and id = ${id} and pin is not null and pin_failures < ${attemptsMax}
-    returning id`);
-  return row !== undefined;
+    returning pin_failures`);
+  return row && toNumber(row.pin_failures);
 }
 
 /** After a right PIN, or a sign-in with a password or passkey. */
 export function* resetPinFailures({ storeId, id }: Pick<StaffMember, 'storeId' | 'id'>): Script<void> {
   yield* execute(sql`
     update staff set pin_failures = 0 where store_id = ${storeId} and id = ${id} and pin_failures > 0`);
+}
+
+export type PinHolder = {
+  readonly member: StaffMember;
+  /** Wrong PINs since the last right one. */
+  readonly failures: number;
+};
+
+/** The members of staff who have a PIN and are not disabled, by name. */
+export function* listPinHolders(store: StaffPlace, limit: number): Script<readonly PinHolder[]> {
+  const rows = yield* all(sql<StaffRow & { pin_failures: bigint }>`
+    select ${staff.names}, pin_failures from staff
+    where store_id = ${store.id} and pin is not null and joined_at is not null and disabled_at is null
+    order by name, id limit ${limit}`);
+  return rows.map((row) => ({
+    member: toMember(row, store.currency),
+    failures: toNumber(row.pin_failures),
+  }));
 }

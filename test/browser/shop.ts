@@ -171,7 +171,7 @@ const paths: Readonly<Record<string, Path>> = {
   '/cards/issued/:key': issuedPath,
   '/cards/issued/:key/print': async (shop, visitor) => `${await issuedPath(shop, visitor)}/print`,
   '/till/sold/:key': (shop, visitor) =>
-    resultOf(shop, visitor, '/till/sell?amount=20', { fields: { how: 'new' } }),
+    resultOf(shop, visitor, '/till/sell?amount=20', { action: '/till/sell', fields: { how: 'new' } }),
   '/till/card/:id': amountPath,
   '/till/redeemed/:key': redeemedAtTill,
   '/till/receipts/:id': ({ redemption }) => `/till/receipts/${redemption}`,

@@ -765,11 +765,17 @@ CREATE INDEX log_pages_by_id on log_pages (store_id, highest_id, place, lowest_i
 
 CREATE INDEX lookup_throttle_by_refill on lookup_throttle (refilled_at);
 
+CREATE INDEX staff_actions_by_action on staff_actions (store_id, action, id);
+
 CREATE INDEX staff_sessions_by_staff on staff_sessions (store_id, staff_id);
+
+CREATE INDEX staff_sessions_by_till on staff_sessions (store_id, till_id, created_at) where till_id is not null;
 
 CREATE INDEX transfers_by_place on transfers (store_id, card_id, sequence) where sequence % 32 = 0;
 
 CREATE INDEX transfers_by_reversed on transfers (store_id, reverses) where reverses is not null;
+
+CREATE INDEX transfers_by_staff on transfers (store_id, id) where actor >= 'staff:' and actor < 'staff;';
 
 CREATE INDEX webhook_deliveries_due on webhook_deliveries (store_id, webhook_id, next_at)
   where next_at is not null;

@@ -27,6 +27,7 @@ import { testRedemptions } from './redemptions.ts';
 import { testRoundTrips } from './round-trips.ts';
 import { testSearch } from './search.ts';
 import { testToday } from './today.ts';
+import { testTills } from './tills.ts';
 import { testUpdates } from './updates.ts';
 import { testVerification } from './verification.ts';
 import { testVerifiedChanges } from './verified-changes.ts';
@@ -47,6 +48,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: stores and tokens`, () => testAccess(factory));
   suite(`${name}: staff`, () => testStaff(factory));
   suite(`${name}: redemptions at the counter`, () => testRedemptions(factory));
+  suite(`${name}: tills`, () => testTills(factory));
   suite(`${name}: round trips`, () => testRoundTrips(factory));
   suite(`${name}: migration of the chains`, () => testChainMigration(factory));
   suite(`${name}: migration of changes`, () => testChangeMigration(factory));

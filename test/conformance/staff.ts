@@ -247,10 +247,13 @@ export function testStaff(factory: StorageFactory): void {
     const { storage, ctx, store } = opened;
     const ada = await join(opened);
     const attempt = () => storage.write(() => reservePinAttempt(ada, 5));
-    assert.equal(await attempt(), false, 'there is no PIN');
+    assert.equal(await attempt(), undefined, 'there is no PIN');
     await storage.write(() => setPin(ctx, ada, hashed, null));
     const attempts = await Promise.all(Array.from({ length: 20 }, attempt));
-    assert.equal(attempts.filter(Boolean).length, 5);
+    assert.deepEqual(
+      attempts.filter((count) => count !== undefined).toSorted((left, right) => left - right),
+      [1, 2, 3, 4, 5],
+    );
     await signIn(opened, ada);
     assert.equal((await storage.read(() => findAccount(store, ada.id)))?.pinFailures, 0);
   });

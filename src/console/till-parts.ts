@@ -1,0 +1,44 @@
+/** What the pages of sales, refunds and receipts have in common. */
+
+import type { Card } from '../domain/card.ts';
+import { Fault } from '../domain/fault.ts';
+import { parseAmount, type Money } from '../domain/money.ts';
+import type { Store } from '../domain/store.ts';
+import { markup, type Markup } from '../markup.ts';
+import type { AtCounter } from '../service/counter-entry.ts';
+import { keyOf } from './once.ts';
+import type { ConsoleServices, StaffRequest } from './route.ts';
+
+/** The person of a request, at the counter. */
+export function atCounter({ signedIn: { store, member, session } }: StaffRequest): AtCounter {
+  return { store, member, tillId: session.tillId };
+}
+
+/** The key of a submitted form. @throws Fault `invalid-body` if the service did not make the form. */
+export function requireKey(request: StaffRequest): string {
+  const key = keyOf(request);
+  if (key === undefined) throw new Fault('invalid-body');
+  return key;
+}
+
+/** The internal id of the public id in a path. @throws Fault `not-found` if it is not one. */
+export function internalIdIn({ ctx }: Pick<ConsoleServices, 'ctx'>, { params }: StaffRequest): number {
+  const { id: typed = '' } = params;
+  const id = /^\d{16}$/.test(typed) ? ctx.keys.publicIds.read(Number(typed)) : undefined;
+  if (id === undefined) throw new Fault('not-found');
+  return id;
+}
+
+/** An amount as a fault or a result contains it. */
+export function storedAmount(text: string, { currency }: Pick<Store, 'currency'>): Money {
+  const parsed = parseAmount(text, { currency, zeroAllowed: true });
+  if (!parsed.ok) throw new Error(`an amount ${parsed.error}`);
+  return parsed.value;
+}
+
+/** The end of a code. */
+export function tailOf({ lastCharacters }: Pick<Card, 'lastCharacters'>): Markup {
+  return markup`<span class="code nowrap">•••• ${lastCharacters}</span>`;
+}
+
+export const tick: Markup = markup`<svg class="tick" viewBox="0 0 48 48" fill="none" stroke="currentColor" stroke-width="3.5" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><circle cx="24" cy="24" r="21"/><path d="m15 24.5 6.5 6.5L34 18"/></svg>`;

@@ -1,0 +1,41 @@
+/** How SQLite finds the entries of a day at the till. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { findTillNames, listTills } from '../../src/storage/till.ts';
+import { listEntryActions, listStaffEntries } from '../../src/storage/till-day.ts';
+import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
+import type { Script } from '../../src/storage/sql.ts';
+import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
+
+const noon = Date.UTC(2026, 10, 22, 12);
+const period = { after: 0, fromAt: noon, untilAt: noon + 86_400_000, limit: 500 };
+
+test('the entries and actions of a day are read along an index with both bounds', async () => {
+  await using empty = createSqliteDatabase();
+  await using engine = empty.open();
+  await engine.migrate(sqliteFactory.migrations);
+  const connection = empty.connect();
+  const planOf = (script: Script<unknown>): readonly string[] => {
+    const step = script.next([]);
+    const [statement] = step.done === true ? [] : step.value.statements;
+    assert.ok(statement);
+    return connection
+      .prepare(`explain query plan ${statement.text(sqliteDialect)}`)
+      .all()
+      .map(({ detail }) => String(detail));
+  };
+  assert.deepEqual(planOf(listStaffEntries(1, period)), [
+    'SEARCH t USING INDEX transfers_by_staff (store_id=? AND id>? AND id<?)',
+    'SEARCH g USING INDEX sqlite_autoindex_gift_cards_1 (store_id=? AND id=?)',
+  ]);
+  assert.deepEqual(planOf(listEntryActions(1, 'card-issued', period)), [
+    'SEARCH staff_actions USING INDEX staff_actions_by_action (store_id=? AND action=? AND id>? AND id<?)',
+  ]);
+  assert.deepEqual(planOf(findTillNames(1, [7])), ['SEARCH tills USING PRIMARY KEY (store_id=? AND id=?)']);
+  const listed = planOf(listTills(1, 50));
+  assert.ok(
+    listed.some((detail) => detail.includes('staff_sessions_by_till (store_id=? AND till_id=?)')),
+    listed.join('\n'),
+  );
+});

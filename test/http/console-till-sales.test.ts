@@ -1,0 +1,256 @@
+/** Selling at the till, cancelling a sale, refunding to a card and adding money to one. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { Browser } from '../support/browser.ts';
+import { hiddenValue, joinAs } from '../support/counter.ts';
+import { startService, type TestResponse, type TestService } from '../support/service.ts';
+
+async function openShop(): Promise<TestService> {
+  return await startService({ stores: [{ domain: 'flowers.example', name: 'Flowers' }] });
+}
+
+type SaleForm = Readonly<Record<string, string>>;
+
+/** Submits the form of a sale with a new code. @returns the response to the form. */
+async function submitSale(
+  browser: Browser,
+  amount: string,
+  form: SaleForm = { how: 'new' },
+): Promise<TestResponse> {
+  const page = await browser.get(`/till/sell?amount=${amount}`);
+  assert.equal(page.status, 200, page.text);
+  return await browser.post('/till/sell', { amount, key: hiddenValue(page, 'key'), ...form });
+}
+
+/** Sells a card with a new code. @returns the page of the result, and its path. */
+async function sell(browser: Browser, amount: string, form?: SaleForm) {
+  const response = await submitSale(browser, amount, form);
+  assert.equal(response.status, 303, response.text);
+  const path = response.headers.get('location') ?? '';
+  const page = await browser.get(path);
+  const code = /id="new-code">([^<]+)</.exec(page.text)?.[1]?.replaceAll(' ', '').toLowerCase();
+  const entry = /\/till\/receipts\/(\d{16})"/.exec(page.text)?.[1] ?? assert.fail(page.text);
+  return { path, page, code, entry };
+}
+
+/** Redeems an amount through the API. @returns the id of the transaction. */
+async function redeem(service: TestService, code: string, amount: string): Promise<string> {
+  const token = await service.token('flowers.example');
+  const { json, status, text } = await service.request('/gift_card/redeem', {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ code, amount }),
+  });
+  assert.equal(status, 201, text);
+  return String((json as { readonly transaction: { readonly id: number } }).transaction.id);
+}
+
+async function cardsOf(service: TestService) {
+  return await service.query('select balance, disabled_at from gift_cards order by id');
+}
+
+test('a sale with a new code shows the code once, and only to the person who sold it', async () => {
+  await using service = await openShop();
+  const ann = await joinAs(service, { role: 'cashier', name: 'ann' });
+  const ben = await joinAs(service, { role: 'cashier', name: 'ben' });
+  const start = await ann.get('/till/sell');
+  assert.match(start.text, /href="\/till\/sell\?amount=25\.00"/);
+  const { path, page, code, entry } = await sell(ann, '25.00');
+  assert.match(code ?? '', /^[0-9a-z]{16}$/);
+  assert.match(page.text, /<svg[^>]+aria-label="QR code of the card"/);
+  assert.equal((await ben.get(path)).status, 404, 'another person does not see the result');
+  const receipt = await ann.get(`/till/receipts/${entry}`);
+  const title = /<title>([^<]*)/.exec(page.text)?.[1] ?? '';
+  for (const text of [receipt.text, path, title, service.log()])
+    assert.ok(
+      !text
+        .toLowerCase()
+        .replaceAll(' ', '')
+        .includes(code ?? 'missing'),
+      text,
+    );
+  await redeem(service, code ?? '', '5.00');
+});
+
+test('a form that is submitted twice, also at the same time, sells one card', async () => {
+  await using service = await openShop();
+  const ann = await joinAs(service, { role: 'cashier', name: 'ann' });
+  for (const fields of [{ how: 'new' }, { how: 'card', code: 'PLASTIC-0001' }]) {
+    const key = hiddenValue(await ann.get('/till/sell?amount=25.00'), 'key');
+    const submit = () => ann.post('/till/sell', { amount: '25.00', key, ...fields });
+    const responses = [...(await Promise.all([submit(), submit(), submit()])), await submit()];
+    for (const { status, headers, text } of responses) {
+      assert.equal(status, 303, text);
+      assert.equal(headers.get('location'), `/till/sold/${key}`);
+    }
+  }
+  assert.equal((await cardsOf(service)).length, 2);
+});
+
+test('a blank card is sold with its own code, once', async () => {
+  await using service = await openShop();
+  const ann = await joinAs(service, { role: 'cashier', name: 'ann' });
+  const plastic = { how: 'card', code: 'TULI-P000-0002' };
+  const { page, code } = await sell(ann, '10.00', plastic);
+  assert.equal(code, undefined, 'the customer has the code');
+  assert.match(page.text, /•••• 0002/);
+  const again = await submitSale(ann, '10.00', plastic);
+  assert.equal(again.status, 422);
+  assert.match(again.text, /was sold before/);
+  assert.doesNotMatch(again.text, /TULI-?P/i, 'the code is not shown again');
+  for (const wrong of ['', 'abc', 'x'.repeat(21), 'ÄÖÜß1234'])
+    assert.equal((await submitSale(ann, '10.00', { how: 'card', code: wrong })).status, 422, wrong);
+  assert.equal((await cardsOf(service)).length, 1);
+});
+
+test('a sale above the limit of the person or of the store is rejected, also if the limit is new', async () => {
+  await using service = await startService({
+    stores: [{ domain: 'flowers.example', name: 'Flowers' }],
+  });
+  const ann = await joinAs(service, { role: 'cashier', name: 'ann', saleLimit: '5000' });
+  const start = await ann.get('/till/sell');
+  assert.match(start.text, /up to \$50\.00/);
+  assert.doesNotMatch(start.text, /amount=75\.00/);
+  const above = await submitSale(ann, '50.01');
+  assert.equal(above.status, 422);
+  assert.match(above.text, /at most \$50\.00/);
+  const page = await ann.get('/till/sell?amount=50.00');
+  await service.database.meddle(`update staff set sale_limit = 4000 where name = 'ann'`);
+  const lowered = await ann.post('/till/sell', {
+    amount: '50.00',
+    how: 'new',
+    key: hiddenValue(page, 'key'),
+  });
+  assert.match(lowered.text, /at most \$40\.00/);
+  await service.database.meddle('update stores set issue_limit = 3000');
+  assert.match((await submitSale(ann, '35.00')).text, /A card of this store has at most \$30\.00/);
+  assert.equal((await cardsOf(service)).length, 0);
+  for (const amount of ['0', '-1', '1.001', 'abc', ''])
+    assert.equal((await ann.get(`/till/sell?amount=${amount}`)).status, 422, amount);
+});
+
+test('a sale is cancelled by the person who made it, while nothing has happened to the card', async () => {
+  await using service = await openShop();
+  const ann = await joinAs(service, { role: 'cashier', name: 'ann' });
+  const { path, page, code } = await sell(ann, '25.00');
+  const key = hiddenValue(page, 'key');
+  const cancels = await Promise.all([1, 2].map(() => ann.post(`${path}/cancel`, { key })));
+  for (const { status, headers, text } of cancels) {
+    assert.equal(status, 303, text);
+    assert.equal(headers.get('location'), path);
+  }
+  const cancelled = await ann.get(path);
+  assert.match(cancelled.text, /Sale cancelled/);
+  assert.ok(
+    !cancelled.text
+      .toLowerCase()
+      .replaceAll(' ', '')
+      .includes(code ?? 'missing'),
+  );
+  const [card] = await cardsOf(service);
+  assert.equal(Number(card?.['balance']), 0);
+  assert.notEqual(card?.['disabled_at'], null);
+  const entries = await service.query('select kind, amount from transfers order by id');
+  assert.deepEqual(
+    entries.map(({ kind, amount }) => [kind, Number(amount)]),
+    [
+      ['issue', 2500],
+      ['adjustment', 2500],
+    ],
+  );
+});
+
+test('a sale is not cancelled after the card was used, or after 15 minutes', async () => {
+  await using service = await openShop();
+  const ann = await joinAs(service, { role: 'cashier', name: 'ann' });
+  const used = await sell(ann, '25.00');
+  await redeem(service, used.code ?? '', '1.00');
+  const rejected = await ann.post(`${used.path}/cancel`, { key: hiddenValue(used.page, 'key') });
+  assert.equal(rejected.status, 422);
+  assert.match(rejected.text, /can no longer be cancelled/);
+  const old = await sell(ann, '25.00');
+  service.clock.advance(15 * 60_000);
+  assert.doesNotMatch((await ann.get(old.path)).text, /Cancel this sale/);
+  const late = await ann.post(`${old.path}/cancel`, { key: hiddenValue(old.page, 'key') });
+  assert.equal(late.status, 422);
+  const cards = await cardsOf(service);
+  assert.deepEqual(new Set(cards.map(({ balance }) => Number(balance))), new Set([2400, 2500]));
+});
+
+test('a redemption is found by its receipt or its card, and refunded in parts within the limit', async () => {
+  await using service = await openShop();
+  const ann = await joinAs(service, { role: 'cashier', name: 'ann', refundLimit: '800' });
+  const { code = '' } = await sell(ann, '25.00');
+  const receipt = await redeem(service, code, '20.00');
+  const grouped = receipt.replace(/(.{4})(?=.)/g, '$1 ');
+  const byReceipt = await ann.post('/till/refund/find', { find: grouped });
+  const path = `/till/refund/entry/${receipt}`;
+  assert.equal(byReceipt.headers.get('location'), path, byReceipt.text);
+  const byCode = await ann.post('/till/refund/find', { find: code });
+  const listed = await ann.get(byCode.headers.get('location') ?? '');
+  assert.match(listed.text, new RegExp(`href="${path}"`));
+  assert.doesNotMatch(listed.text, /Add money/, 'only managers add money');
+
+  const refund = async (amount: string) =>
+    await ann.post(path, { amount, key: hiddenValue(await ann.get(path), 'key') });
+  const above = await refund('8.01');
+  assert.equal(above.status, 422);
+  assert.match(above.text, /You can refund at most \$8\.00/);
+  const form = await ann.get(path);
+  assert.match(form.text, /value="20\.00"/);
+  const twice = { amount: '8.00', key: hiddenValue(form, 'key') };
+  const responses = await Promise.all([1, 2, 3].map(() => ann.post(path, twice)));
+  for (const { status, text } of responses) assert.equal(status, 303, text);
+  const done = await ann.get(responses[0]?.headers.get('location') ?? '');
+  assert.match(done.text, /Balance: \$13\.00/);
+  assert.equal((await refund('8.00')).status, 303);
+  const more = await refund('4.01');
+  assert.match(more.text, /At most \$4\.00 can be refunded/);
+  assert.equal((await refund('4.00')).status, 303);
+  assert.match((await ann.get(path)).text, /already refunded in full/);
+  const [card] = await cardsOf(service);
+  assert.equal(Number(card?.['balance']), 2500);
+  for (const find of ['', 'nothing-here', '9007199254740991', '4503599627370496'])
+    assert.ok([404, 422].includes((await ann.post('/till/refund/find', { find })).status), find);
+});
+
+test('a disabled card gets no refund', async () => {
+  await using service = await openShop();
+  const ann = await joinAs(service, { role: 'cashier', name: 'ann' });
+  const { code = '' } = await sell(ann, '25.00');
+  const receipt = await redeem(service, code, '20.00');
+  const path = `/till/refund/entry/${receipt}`;
+  const key = hiddenValue(await ann.get(path), 'key');
+  await service.database.meddle('update gift_cards set disabled_at = 1');
+  const response = await ann.post(path, { amount: '1.00', key });
+  assert.equal(response.status, 422);
+  assert.match(response.text, /disabled/);
+});
+
+test('unknown receipts and codes use up a budget', async () => {
+  await using service = await openShop();
+  const ann = await joinAs(service, { role: 'cashier', name: 'ann' });
+  await service.database.meddle('update stores set lookup_failures_per_hour = 3');
+  const statuses: number[] = [];
+  for (let count = 0; count < 5; count += 1)
+    statuses.push((await ann.post('/till/refund/find', { find: `unknown${count}` })).status);
+  assert.deepEqual(statuses, [404, 404, 404, 429, 429]);
+});
+
+test('only people who can change cards add money to one, within their sale limit', async () => {
+  await using service = await openShop();
+  const manager = await joinAs(service, { role: 'manager', saleLimit: '3000' });
+  const cashier = await joinAs(service, { role: 'cashier' });
+  const { code = '' } = await sell(manager, '10.00');
+  const found = await manager.post('/till/refund/find', { find: code });
+  const card = found.headers.get('location') ?? '';
+  assert.match((await manager.get(card)).text, /Add money/);
+  assert.equal((await cashier.get(`${card}/add`)).status, 403);
+  assert.equal((await cashier.post(`${card}/add`, { amount: '5.00' })).status, 403);
+  const add = async (amount: string) =>
+    await manager.post(`${card}/add`, { amount, key: hiddenValue(await manager.get(`${card}/add`), 'key') });
+  const added = await add('5.00');
+  assert.match((await manager.get(added.headers.get('location') ?? '')).text, /Balance: \$15\.00/);
+  assert.match((await add('30.01')).text, /You can add at most \$30\.00/);
+});
