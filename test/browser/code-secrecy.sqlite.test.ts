@@ -119,6 +119,8 @@ test('a code of a new card is on its page only', async () => {
   await page.reload();
   await collect();
   await page.goBack();
+  // A form that is shown again is loaded again.
+  await page.waitForNetworkIdle();
   await collect();
 });
 
