@@ -60,7 +60,7 @@ export async function submitForm(
   browser: Browser,
   path: string,
   {
-    action = path,
+    action = path.replace(/\?.*/, ''),
     fields = {},
   }: { readonly action?: string; readonly fields?: Readonly<Record<string, string>> },
 ): Promise<TestResponse> {
