@@ -110,7 +110,7 @@ async function memberPath(shop: ConsoleShop): Promise<string> {
 async function passkeyPath({ service }: ConsoleShop, visitor: Visitor): Promise<string> {
   const [member] = await service.query(`select store_id, id from staff where role = '${visitor}'`);
   const [storeId, staffId] = [String(member?.['store_id']), String(member?.['id'])];
-  await service.query(
+  await service.database.meddle(
     `insert into passkeys (store_id, id, staff_id, credential_id, public_key, sign_count, transports, name, created_at)
      values (${storeId}, ${staffId}, ${staffId}, x'${Buffer.from(staffId).toString('hex')}', x'00', 0, 'internal', 'Laptop', 1)
      on conflict do nothing`,

@@ -63,13 +63,12 @@ function formsOf(text: string): readonly { readonly action: string; readonly fie
 export async function submitForm(
   browser: Browser,
   path: string,
-  {
-    action = path,
-    fields = {},
-  }: { readonly action?: string; readonly fields?: Readonly<Record<string, string>> },
+  { action, fields = {} }: { readonly action?: string; readonly fields?: Readonly<Record<string, string>> },
 ): Promise<TestResponse> {
   const page = await browser.get(path);
-  const form = formsOf(page.text).find((each) => each.action === action);
-  assert.ok(form, `${path} (status ${page.status}) has no form with the action ${action}`);
-  return await browser.post(action, { ...Object.fromEntries(form.fields), ...fields });
+  // Most forms are submitted to the path of their page, with or without its query.
+  const actions = action === undefined ? [path, path.replace(/\?.*/, '')] : [action];
+  const form = formsOf(page.text).find((each) => actions.includes(each.action));
+  assert.ok(form, `${path} (status ${page.status}) has no form with the action ${actions.join(' or ')}`);
+  return await browser.post(form.action, { ...Object.fromEntries(form.fields), ...fields });
 }
