@@ -110,7 +110,8 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
     const retiredUses = retiredCodeUses();
     const mayUseLoopback = loopbackRule(developmentMode, database.storage);
     const email = setUpEmail(config, logger);
-    const pages = config.hasConsole ? consoleServicesOf(config, {
+    const pages = config.hasConsole
+      ? consoleServicesOf(config, {
           database,
           email,
           developmentMode,
@@ -122,7 +123,8 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
               ((await freeSpace?.()) ?? Number.POSITIVE_INFINITY) < config.limits.diskFreeBytesMin * 8,
             clockJumpMs: () => guard.jumpMs(),
           },
-        }) : null;
+        })
+      : null;
     const app = createServer({
       operations,
       async loadDocumentation() {

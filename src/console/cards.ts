@@ -399,7 +399,11 @@ async function find(services: ConsoleServices, request: StaffRequest): Promise<C
     case 'wrong-code':
       return unknownCode(services, request, showAll);
     case 'code': {
-      const { ctx, storage, lookups: { perHour } } = services;
+      const {
+        ctx,
+        storage,
+        lookups: { perHour },
+      } = services;
       const { store, member } = request.signedIn;
       const { code, otherwise } = meaning;
       const found = await storage.write(() => lookUpForStaff(ctx, { store, member, code, perHour }));

@@ -180,8 +180,7 @@ const paths: Readonly<Record<string, Path>> = {
   '/till/refund/entry/:id': ({ redemption }) => `/till/refund/entry/${redemption}`,
   '/till/refund/done/:key': (shop, visitor) =>
     resultOf(shop, visitor, `/till/refund/entry/${shop.redemption}`, { fields: { amount: '0.50' } }),
-  '/till/undo/:entry': async (shop, visitor) =>
-    (await receiptPath(shop, visitor)).replace('/receipts/', '/undo/'),
+  '/till/undo/:entry': ({ redemption }) => `/till/undo/${redemption}`,
 };
 
 /** Routes that lead on. */

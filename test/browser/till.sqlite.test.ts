@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import test, { after } from 'node:test';
-import { qrModules } from '../../src/delivery/email/qr.ts';
+import { qrModules } from '../../src/code-symbol.ts';
 import { Secret } from '../../src/domain/secret.ts';
 import {
   findChromium,
