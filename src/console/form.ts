@@ -24,7 +24,7 @@ ${error === undefined ? undefined : markup`<p class="error" id="${name}-error">$
 }
 
 /** A labeled input. */
-export function field({
+export function inputField({
   type = 'text',
   value = '',
   autocomplete = 'off',

@@ -3,11 +3,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Fault } from '../domain/fault.ts';
 import type { SignedIn } from '../service/staff-session.ts';
-import type { Language } from './texts.ts';
+import type { PageLanguage } from './texts.ts';
 
 export type ConsoleRequest = {
   readonly method: string;
-  readonly language: Language;
+  readonly language: PageLanguage;
   /** The header, which also has regions and languages that the pages do not have. */
   readonly acceptLanguage: string;
   readonly requestId: string;
@@ -31,7 +31,7 @@ export type ConsoleRequest = {
 };
 
 /** The text of a field, without surrounding blanks; empty if it is missing. */
-export function textOf({ form }: Pick<ConsoleRequest, 'form'>, name: string): string {
+export function formText({ form }: Pick<ConsoleRequest, 'form'>, name: string): string {
   return (form.get(name) ?? '').trim();
 }
 
