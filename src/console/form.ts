@@ -9,7 +9,7 @@ type FieldText = {
   readonly error?: string | undefined;
 };
 
-/** The attributes that tell assistive technology of the hint and the error. */
+/** The attributes with which assistive technology finds the hint and the error. */
 function described({ name, hint, error }: FieldText): Markup {
   const ids = [error !== undefined && `${name}-error`, hint !== undefined && `${name}-hint`].filter(Boolean);
   const describedBy = ids.length === 0 ? undefined : markup` aria-describedby="${ids.join(' ')}"`;

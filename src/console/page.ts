@@ -30,7 +30,7 @@ const icons = {
 type Document = {
   readonly title: string;
   readonly body: MarkupPart;
-  /** Scripts of the page, besides that of all pages. */
+  /** Scripts of the page, in addition to that of all pages. */
   readonly scripts?: readonly string[];
   /** Reloads the page after this many seconds: for a state that changes by itself. */
   readonly refreshSeconds?: number;

@@ -18,7 +18,7 @@ export type ConsoleRequest = {
   readonly query: ReadonlyMap<string, string>;
   /** The fields of a form. A field that occurs twice has its last value. */
   readonly form: ReadonlyMap<string, string>;
-  /** Null: nobody is signed in. */
+  /** Null: the visitor is not signed in. */
   readonly signedIn: SignedIn | null;
   /** Whether a program on this machine sent the request directly. */
   readonly isLocal: boolean;
@@ -51,7 +51,7 @@ export function isOwnHost({ host = '' }: IncomingHttpHeaders, { url }: ConsoleOr
 
 /**
  * Rejects a request whose Host is not that of the pages. Another name that resolves to this address (DNS rebinding) is a
- * page of somebody else.
+ * page of another site.
  * @throws Fault `not-found`.
  */
 export function assertHost(headers: IncomingHttpHeaders, origin: ConsoleOrigin): void {
