@@ -25,7 +25,6 @@ import fr from './locales/fr/till-day.json' with { type: 'json' };
 import { tillPage } from './page.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
 import { fill, fillPlain, plural, type Catalogue } from './texts.ts';
-import {} from './till-parts.ts';
 import { lockForm } from './till-pin.ts';
 import { tillReceiptRoutes } from './till-receipts.ts';
 
