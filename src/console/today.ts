@@ -359,7 +359,7 @@ function readinessOf({ condition }: ConsoleServices, found: Found): Readiness {
     shop: true,
     card: found.hasCards,
     email: condition.emailTransport === 'smtp',
-    staff: found.recent.members.filter(({ disabledAt }) => disabledAt === null).length > 1,
+    staff: found.recent.actors.members.filter(({ disabledAt }) => disabledAt === null).length > 1,
     keyFile: isDone('key_file'),
     backup: isDone('backup'),
   };
