@@ -22,6 +22,7 @@ import { cardEnding, cardsTexts, stateTag } from './card-parts.ts';
 import { exportRoutes } from './cards-export.ts';
 import { queryWith, readCardsQuery, type CardsQuery, type FilterName } from './cards-query.ts';
 import { amountText, timeElement } from './format.ts';
+import { longReads } from './long-reads.ts';
 import { shellPage } from './page.ts';
 import {
   seeOther,
@@ -99,8 +100,9 @@ async function readPage(
   request: StaffRequest,
   { filter, sort, ...from }: { readonly filter: CardFilter; readonly sort: SortName } & Position,
 ): Promise<Listed> {
-  const { ctx, storage } = services;
+  const { ctx } = services;
   const { store } = request.signedIn;
+  const reads = longReads(services);
   const list = { store, filter, sort: sorts[sort], limit: pageSize, isBackwards: from.isBackwards };
   let { after } = from;
   let page: CardListPage = { cards: [], next: after };
@@ -110,7 +112,7 @@ async function readPage(
     step += 1
   ) {
     const position = after;
-    page = await storage.read(() => listCards(ctx, { ...list, after: position }));
+    page = await reads.read(() => listCards(ctx, { ...list, after: position }));
     after = page.next;
   }
   const { cards, next } = page;
@@ -125,7 +127,7 @@ async function readPage(
 }
 
 async function listPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx, storage } = services;
+  const { ctx } = services;
   const { store } = request.signedIn;
   const query = readCardsQuery(request.query, store);
   const filter = await readFilter(services, request, query);
@@ -142,7 +144,7 @@ async function listPage(services: ConsoleServices, request: StaffRequest): Promi
   // A list on one page needs no statement to count it.
   const count =
     listed.cards.length > 0 && (listed.older || listed.newer)
-      ? await storage.read(() => countCards(ctx, { store, filter }))
+      ? await longReads(services).read(() => countCards(ctx, { store, filter }))
       : { count: listed.cards.length, isExact: true };
   const shown = listed.isUnsorted ? { ...query, sort: '-created_at' as const } : query;
   const { title } = cardsTexts[request.language];
