@@ -84,14 +84,12 @@ try {
   });
   const visit = await signIn(service.port, link);
   const id = fixture.population.anyId();
-  const { email } = fixture.population.anySearch();
   const pages = consoleRoutes
     .filter(({ method, path, access }) => method === 'GET' && access !== 'anyone' && !omitted.has(path))
     .map(({ path }) => path.replace(/^\/(cards|till\/card)\/:id/, `/$1/${id}`))
     .filter((path) => !path.includes(':'));
-  const searches = pages.includes('/cards')
-    ? [`/cards?q=${encodeURIComponent(email)}`, '/cards?state=disabled']
-    : [];
+  // No card has this state, so the list searches for one as long as it may.
+  const searches = pages.includes('/cards') ? ['/cards?state=disabled'] : [];
   const rows: (readonly string[])[] = [];
   for (const path of [...pages, ...searches]) rows.push(await measurePage(visit, path));
   await stop(service);

@@ -12,7 +12,7 @@ import type { CardKey } from '../storage/card.ts';
 import type { FiguresReader } from '../service/today.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Turns } from '../turns.ts';
-import type { PageFrame } from './page.ts';
+import type { PageFrame } from './frame.ts';
 import type { ConsoleOrigin, ConsoleRequest } from './request.ts';
 
 /** What the pages use of the service. */
