@@ -36,7 +36,7 @@ import { fill, fillPlain, plural } from './texts.ts';
 const pageSize = 50;
 
 /** How often a page reads on if no card meets the filters: each step reads at most 10,000 cards. */
-const stepsMax = 3;
+const stepsMax = 2;
 
 type Listed = CardListPage & {
   /** The position before which newer cards are; null: this is the first page. */
