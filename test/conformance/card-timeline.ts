@@ -113,6 +113,52 @@ export function testCardTimeline(factory: StorageFactory): void {
     await assert.rejects(foreign, (error) => error instanceof Fault && error.code === 'invalid-query');
   });
 
+  test('a timeline has each action without an entry once, however many items a page has', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const { member, by } = await addCashier(opened);
+    const actor = actorOf(member);
+    const { card } = await opened.issue();
+    const other = await opened.issue();
+    const key = { storeId: store.id, cardId: card.id };
+    const acted = (action: 'card-redeemed' | 'code-sent', how: string, subjectId = card.id) =>
+      recordAction(ctx, by, { storeId: store.id, action, subjectId, details: { how } });
+    const redeem = (how: string) =>
+      storage.write(function* () {
+        yield* debit(ctx, { ...movement, store, cardId: card.id, actor, amount: money('1'), partial: false });
+        yield* acted('card-redeemed', how);
+      });
+    const expected: string[] = ['transfer -'];
+    for (const how of ['print', 'link', 'email']) {
+      ctx.clock.advance(60_000);
+      await storage.write(() => acted('code-sent', how));
+      ctx.clock.advance(60_000);
+      await redeem(how);
+      // In the same second as the entry.
+      await storage.write(() => acted('code-sent', `${how} again`));
+      await storage.write(() => acted('code-sent', 'not this card', other.card.id));
+      expected.unshift(`code-sent ${how} again`, `transfer ${how}`, `code-sent ${how}`);
+    }
+    for (const limit of [1, 2, 3, 4, 50]) {
+      const lines: string[] = [];
+      for (let cursor: string | null = null; ;) {
+        const from: string | null = cursor;
+        const page: CardTimeline = await storage.read(() => readTimeline(ctx, key, { cursor: from, limit }));
+        for (const item of page.items) {
+          const what = item.kind === 'action' ? item.action.action : item.kind;
+          lines.push(`${what} ${String(item.staffAction?.details['how'] ?? '-')}`);
+        }
+        if (page.older === null) break;
+        cursor = page.older;
+      }
+      assert.deepEqual(lines.toSorted(), expected.toSorted(), String(limit));
+      assert.deepEqual(
+        lines.filter((line) => !line.endsWith('again')),
+        expected.filter((line) => !line.endsWith('again')),
+      );
+    }
+  });
+
   test('the check proves each part of a chain, and the entry that the last checkpoint contains', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
