@@ -13,9 +13,9 @@ import {
   type SortName,
 } from '../service/card-filter.ts';
 import { countCards, listCards, type CardCount, type CardListPage } from '../service/card-list.ts';
-import { lookUpForStaff } from '../service/card-lookup.ts';
 import { isCursor, type CursorScope } from '../service/cursor.ts';
 import { today } from '../service/money.ts';
+import { findCardByCode } from '../service/staff-lookup.ts';
 import { findCard } from '../storage/card.ts';
 import type { CardFilter, CardPosition, DetailedCard } from '../storage/card-list.ts';
 import { cardEnding, cardsTexts, stateTag } from './card-parts.ts';
@@ -23,6 +23,7 @@ import { exportRoutes } from './cards-export.ts';
 import { queryWith, readCardsQuery, type CardsQuery, type FilterName } from './cards-query.ts';
 import { amountText, timeElement } from './format.ts';
 import { longReads } from './long-reads.ts';
+import { runSearch } from './lookups.ts';
 import { shellPage } from './page.ts';
 import {
   seeOther,
@@ -401,16 +402,13 @@ async function find(services: ConsoleServices, request: StaffRequest): Promise<C
     case 'wrong-code':
       return unknownCode(services, request, showAll);
     case 'code': {
-      const {
-        ctx,
-        storage,
-        lookups: { perHour },
-      } = services;
-      const { store, member } = request.signedIn;
+      const { ctx } = services;
       const { code, otherwise } = meaning;
-      const found = await storage.write(() => lookUpForStaff(ctx, { store, member, code, perHour }));
-      if (found.kind === 'found') return seeOther(`/cards/${ctx.keys.publicIds.of(found.card.id)}`);
-      if (found.kind === 'replaced') return await replacedCode(services, request, found.cardId);
+      const found = await runSearch(services, request, (searcher) => findCardByCode(ctx, searcher, [code]));
+      if (found.kind === 'throttled') throw found.fault;
+      if (found.kind === 'found') return seeOther(`/cards/${ctx.keys.publicIds.of(found.result.id)}`);
+      const [replaced] = found.retired;
+      if (replaced !== undefined) return await replacedCode(services, request, replaced);
       return otherwise ? seeOther(pathOf(otherwise)) : unknownCode(services, request, showAll);
     }
   }

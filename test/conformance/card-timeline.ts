@@ -6,12 +6,12 @@ import { Fault } from '../../src/domain/fault.ts';
 import { actorOf } from '../../src/domain/staff.ts';
 import { update } from '../../src/service/card.ts';
 import { checkCard } from '../../src/service/card-check.ts';
-import { lookUpForStaff } from '../../src/service/card-lookup.ts';
 import { readTimeline, type CardTimeline, type TimelineItem } from '../../src/service/card-timeline.ts';
 import { addCheckpoint } from '../../src/service/checkpoint.ts';
 import { placeHold, voidOpenHold } from '../../src/service/hold.ts';
 import { debit } from '../../src/service/spend.ts';
 import { inviteStaff, recordAction } from '../../src/service/staff.ts';
+import { findCardByCode } from '../../src/service/staff-lookup.ts';
 import { execute, sql } from '../../src/storage/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, email, money, updateCommand } from '../support/fixtures.ts';
@@ -211,20 +211,20 @@ export function testCardTimeline(factory: StorageFactory): void {
     const { member } = await addCashier(opened);
     const { card, code: known } = await opened.issue();
     const lookUp = (typed = code('0000000000000000')) =>
-      storage.write(() => lookUpForStaff(ctx, { store, member, code: typed, perHour: 3 }));
+      storage.write(() => findCardByCode(ctx, { store, member, perHour: 3 }, [typed]));
     for (let count = 0; count < 5; count += 1) {
       const found = await lookUp(known);
-      assert.ok(found.kind === 'found' && found.card.id === card.id);
+      assert.ok(found.kind === 'found' && found.result.id === card.id);
     }
     const kinds = await Promise.all([lookUp(), lookUp(), lookUp()]);
     assert.deepEqual(
       kinds.map(({ kind }) => kind),
-      ['unknown', 'unknown', 'unknown'],
+      ['missed', 'missed', 'missed'],
     );
-    const isThrottled = (error: unknown): boolean =>
-      error instanceof Fault && error.code === 'too-many-misses';
-    await assert.rejects(lookUp(), isThrottled);
-    await assert.rejects(lookUp(known), isThrottled);
+    for (const typed of [undefined, known]) {
+      const throttled = await lookUp(typed);
+      assert.ok(throttled.kind === 'throttled' && throttled.fault.code === 'too-many-misses');
+    }
     ctx.clock.advance(20 * 60 * 1_000);
     assert.equal((await lookUp(known)).kind, 'found');
   });
