@@ -4,7 +4,6 @@ import { availableOf, stateOf, type Card } from '../domain/card.ts';
 import { formatMoney, type Money } from '../domain/money.ts';
 import type { Markup, MarkupPart } from '../markup.ts';
 import { today } from '../service/money.ts';
-import type { Searcher } from '../service/staff-lookup.ts';
 import de from './locales/de/till.json' with { type: 'json' };
 import en from './locales/en/till.json' with { type: 'json' };
 import es from './locales/es/till.json' with { type: 'json' };
@@ -35,10 +34,6 @@ export function framed(
 ): Markup {
   const lock = lockForm(services, request);
   return tillPage(services, request, { scripts: ['till.js'], ...page, lock });
-}
-
-export function searcherOf({ lookups }: ConsoleServices, { signedIn }: StaffRequest): Searcher {
-  return { store: signedIn.store, member: signedIn.member, perHour: lookups.perHour };
 }
 
 /** An amount of whole units without decimals, such as `€20`. */
