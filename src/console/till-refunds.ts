@@ -21,8 +21,10 @@ import { tillPage } from './page.ts';
 import { textOf } from './request.ts';
 import {
   seeOther,
+  throttled,
   type ConsoleResponse,
   type ConsoleServices,
+  type PageResponse,
   type StaffRequest,
   type StaffRoute,
 } from './route.ts';
@@ -43,17 +45,17 @@ function page(
     status = 200,
     title,
     body,
-  }: { readonly status?: 200 | 404 | 422 | 429; readonly title: string; readonly body: Markup },
-): ConsoleResponse {
+  }: { readonly status?: 200 | 404 | 422; readonly title: string; readonly body: Markup },
+): PageResponse {
   return { status, body: tillPage(services, request, { title, body, lock: lockForm(services, request) }) };
 }
 
 function findPage(
   services: ConsoleServices,
   request: StaffRequest,
-  status: 200 | 404 | 422 | 429 = 200,
+  status: 200 | 404 | 422 = 200,
   error?: string,
-): ConsoleResponse {
+): PageResponse {
   const text = texts[request.language];
   const { basePath } = services.frame;
   // A code that was typed is not shown again.
@@ -78,7 +80,7 @@ async function find(services: ConsoleServices, request: StaffRequest): Promise<C
     case 'missed':
       return findPage(services, request, 404, text.notFound);
     case 'throttled':
-      return findPage(services, request, 429, text.tooMany);
+      return throttled(findPage(services, request, 422, text.tooMany), found.waitMs);
     case 'card':
       return seeOther(`/till/refund/card/${publicIds.of(found.cardId)}`);
     case 'entry': {

@@ -5,7 +5,7 @@ import { parseCode } from '../domain/code.ts';
 import type { Transfer } from '../domain/ledger.ts';
 import { actorOf, type StaffMember } from '../domain/staff.ts';
 import type { Store } from '../domain/store.ts';
-import { insertFailedLookup, returnShare } from '../storage/lookup-throttle.ts';
+import { findRefilledAt, insertFailedLookup, returnShare } from '../storage/lookup-throttle.ts';
 import type { Script } from '../storage/sql.ts';
 import { findTransfer } from '../storage/transfer.ts';
 import { lookUp } from './card.ts';
@@ -17,7 +17,8 @@ const failuresPerHour = 100;
 export type FoundForRefund =
   | { readonly kind: 'entry'; readonly transfer: Transfer }
   | { readonly kind: 'card'; readonly cardId: number }
-  | { readonly kind: 'missed' | 'throttled' };
+  | { readonly kind: 'missed' }
+  | { readonly kind: 'throttled'; readonly waitMs: number };
 
 /**
  * Finds a receipt or a card. A failure is used up before the search, so that concurrent searches cannot exceed the
@@ -31,8 +32,11 @@ export function* findForRefund(
   const caller = { storeId: store.id, caller: actorOf(member) };
   const shareMs = Math.floor(lookupPeriodMs / (store.lookupFailuresPerHour ?? failuresPerHour));
   const periods = { periodMs: lookupPeriodMs, aheadMaxMs: 2 * lookupPeriodMs };
-  const refilledAt = yield* insertFailedLookup(caller, { now: ctx.clock.now(), shareMs, ...periods });
-  if (refilledAt === undefined) return { kind: 'throttled' };
+  const now = ctx.clock.now();
+  if ((yield* insertFailedLookup(caller, { now, shareMs, ...periods })) === undefined) {
+    const refilledAt = (yield* findRefilledAt(caller)) ?? now;
+    return { kind: 'throttled', waitMs: Math.max(1, refilledAt - now - (lookupPeriodMs - shareMs)) };
+  }
   const found = yield* search(ctx, store, typed);
   if (found.kind !== 'missed') yield* returnShare(caller, shareMs);
   return found;
