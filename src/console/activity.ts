@@ -11,7 +11,7 @@ import { listNewestFailures, listNewestMovements, type Activity } from '../stora
 import { listTokens, type Token } from '../storage/token.ts';
 import { actorName } from './actors.ts';
 import { amountText, timeElement } from './format.ts';
-import { fill, fillPlain, type Language } from './texts.ts';
+import { fill, fillPlain, type PageLanguage } from './texts.ts';
 import { todayTexts } from './today-texts.ts';
 
 const rowsMax = 10;
@@ -53,7 +53,7 @@ export type ActivityRow = {
 type RowOptions = {
   readonly ctx: Context;
   readonly store: Store;
-  readonly language: Language;
+  readonly language: PageLanguage;
   readonly basePath: string;
 };
 
@@ -113,14 +113,14 @@ function kindOf({ transfer }: Activity): Kind {
 }
 
 /** The order or reference of a movement. */
-function aboutOf({ transfer }: Activity, language: Language): Markup | string | undefined {
+function aboutOf({ transfer }: Activity, language: PageLanguage): Markup | string | undefined {
   if (transfer === null) return undefined;
   const { orderId, reference } = transfer;
   if (orderId !== null) return fill(todayTexts[language].order, { id: String(orderId) });
   return reference ?? undefined;
 }
 
-function signed(effect: bigint, { currency }: Store, language: Language): string {
+function signed(effect: bigint, { currency }: Store, language: PageLanguage): string {
   const shown = amountText({ minor: effect < 0n ? -effect : effect, currency }, language);
   return `${effect < 0n ? '−' : '+'}${shown}`;
 }

@@ -5,7 +5,7 @@ import de from './locales/de/actors.json' with { type: 'json' };
 import en from './locales/en/actors.json' with { type: 'json' };
 import es from './locales/es/actors.json' with { type: 'json' };
 import fr from './locales/fr/actors.json' with { type: 'json' };
-import { fillPlain, type Catalogue, type Language } from './texts.ts';
+import { fillPlain, type Catalogue, type PageLanguage } from './texts.ts';
 
 const texts: Catalogue<typeof en> = { en, de, fr, es };
 
@@ -13,7 +13,7 @@ const texts: Catalogue<typeof en> = { en, de, fr, es };
 export function actorName(
   actor: string | null,
   members: readonly Pick<StaffMember, 'id' | 'name'>[],
-  language: Language,
+  language: PageLanguage,
 ): string {
   const text = texts[language];
   if (actor === null) return text.job;

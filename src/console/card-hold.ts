@@ -19,7 +19,7 @@ import {
   idIn,
   openCard,
   reasonOf,
-  cardTexts,
+  changeTexts,
   unavailablePage,
   type Done,
   type OpenedCard,
@@ -58,7 +58,7 @@ function releasePage(
 ): ConsoleResponse {
   const { ctx, frame } = services;
   const { language, signedIn } = request;
-  const { release, cancel } = cardTexts[language];
+  const { release, cancel } = changeTexts[language];
   const { card, hold, actor, path } = opened;
   const title = release.title;
   const isExpired = hold.status === 'expired' || isHoldExpired(hold, ctx.clock.earliest());
@@ -82,7 +82,7 @@ function releasePage(
 async function submit(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx } = services;
   const { store, member } = request.signedIn;
-  const { release, errors } = cardTexts[request.language];
+  const { release, errors } = changeTexts[request.language];
   const opened = await openHold(services, request);
   const earlier = await earlierResult(services, request, opened);
   if (earlier) return earlier;

@@ -9,7 +9,7 @@ import { parallel } from '../storage/sql.ts';
 import { listStaff } from '../storage/staff.ts';
 import { findTillNames } from '../storage/till.ts';
 import { actorName } from './actors.ts';
-import { amountText, dayText, figure, timeElement } from './format.ts';
+import { cardTail, amountText, dayText, figure, timeElement } from './format.ts';
 import de from './locales/de/till-day.json' with { type: 'json' };
 import en from './locales/en/till-day.json' with { type: 'json' };
 import es from './locales/es/till-day.json' with { type: 'json' };
@@ -17,7 +17,7 @@ import fr from './locales/fr/till-day.json' with { type: 'json' };
 import { documentOf } from './page.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
 import { fill, fillPlain, type Catalogue } from './texts.ts';
-import { internalIdIn, tailOf } from './till-parts.ts';
+import { internalIdIn } from './till-parts.ts';
 import { groupsOfFour, qrPicture, slipLines } from './till-slip.ts';
 
 const texts: Catalogue<typeof en> = { en, de, fr, es };
@@ -66,7 +66,7 @@ async function receiptPage(services: ConsoleServices, request: StaffRequest): Pr
       : undefined;
   const body = markup`<main id="content"><p class="tools noprint"><button class="button" type="button" data-print hidden>${text.print}</button>${refund}<a class="button" href="${frame.basePath}/till">${text.back}</a></p>
 <article class="receipt" aria-label="${fillPlain(text.receiptTitle, { number: groupsOfFour(number) })}"><header><h1>${store.name}</h1><p>${store.domain}</p></header>
-<div class="center"><p>${title}</p><p>${figure(amount, language)}</p><p>${fill(text.cardTail, { card: tailOf(card) })}</p></div>
+<div class="center"><p>${title}</p><p>${figure(amount, language)}</p><p>${fill(text.cardTail, { card: cardTail(card.lastCharacters) })}</p></div>
 ${slipLines([
   [text.balanceBefore, shown(before)],
   [title, shown({ minor: changed, currency })],
