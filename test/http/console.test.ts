@@ -126,7 +126,9 @@ test('wrong passwords use up the budget of a client, but not that of the personâ
   for (let count = 0; count < 12; count += 1)
     statuses.push((await attempt(attacker, `wrong ${count}`)).status);
   assert.deepEqual(statuses, [...Array<number>(10).fill(401), 429, 429]);
-  assert.equal((await attempt(attacker, password)).status, 429, 'the right password is not compared');
+  const throttled = await attempt(attacker, password);
+  assert.equal(throttled.status, 429, 'the right password is not compared');
+  assert.equal(throttled.headers.get('retry-after'), String(6 * 60));
   assert.equal((await attempt(own, password)).status, 303);
   service.clock.advance(6 * 60 * 1_000 + 1_000);
   assert.equal((await attempt(attacker, password)).status, 303, 'a share of the budget is available again');
