@@ -9,7 +9,7 @@ import { listPasskeys, type Passkey } from '../storage/passkey.ts';
 import { listOpenSessions } from '../storage/staff-session.ts';
 import { parallel } from '../storage/sql.ts';
 import { listTillNames } from '../storage/till-name.ts';
-import { field } from './form.ts';
+import { inputField } from './form.ts';
 import { timeElement } from './format.ts';
 import de from './locales/de/account.json' with { type: 'json' };
 import deGate from './locales/de/gate.json' with { type: 'json' };
@@ -56,7 +56,7 @@ async function accountPage(
   const pin = isPermitted(member.role, 'useTill')
     ? markup`<section class="panel stack"><h2>${text.pin}</h2>
 <form class="stack" method="post" action="${frame.basePath}/account/pin">
-${field({ name: 'pin', label: text.newPin, type: 'password', inputMode: 'numeric', autocomplete: 'off', hint: text.pinHint, error: errors.pin })}
+${inputField({ name: 'pin', label: text.newPin, type: 'password', inputMode: 'numeric', autocomplete: 'off', hint: text.pinHint, error: errors.pin })}
 <button class="button">${text.setPin}</button></form></section>`
     : undefined;
   const listed = { heading: text.sessions, none: '', path: '/account', sessions, tills };
@@ -64,7 +64,7 @@ ${field({ name: 'pin', label: text.newPin, type: 'password', inputMode: 'numeric
 <div class="grid two"><section class="panel stack"><h2>${text.password}</h2>
 <form class="stack" method="post" action="${frame.basePath}/account/password">
 <input class="sr" type="text" name="email" value="${member.email}" autocomplete="username" aria-hidden="true" tabindex="-1" readonly>
-${field({ name: 'password', label: text.newPassword, type: 'password', autocomplete: 'new-password', hint: text.passwordHint, error: errors.password })}
+${inputField({ name: 'password', label: text.newPassword, type: 'password', autocomplete: 'new-password', hint: text.passwordHint, error: errors.password })}
 <button class="button">${text.setPassword}</button></form></section>
 ${pin}</div>
 ${sessionList(services, request, listed)}</div>`;

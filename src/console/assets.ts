@@ -14,7 +14,7 @@ const types: Readonly<Record<string, string>> = {
   '.wasm': 'application/wasm',
 };
 
-export type Asset = { readonly type: string; readonly bytes: Buffer };
+type Asset = { readonly type: string; readonly bytes: Buffer };
 
 export type Assets = {
   /** Changes with the content of any file. */

@@ -27,7 +27,7 @@ import { shellPage } from './page.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
 import { staffPills } from './staff-pages.ts';
 import { parseAmount } from '../domain/money.ts';
-import { fillPlain, plural, type Catalogue, type Language } from './texts.ts';
+import { fillPlain, plural, type Catalogue, type PageLanguage } from './texts.ts';
 
 const texts: Catalogue<typeof en> = { en, de, fr, es };
 const frames: Catalogue<typeof enFrame> = { en: enFrame, de: deFrame, fr: frFrame, es: esFrame };
@@ -153,7 +153,7 @@ ${shown.length === 0 ? emptyPanel(services, language, before !== null) : table(s
 
 function filterForm(
   { frame }: ConsoleServices,
-  language: Language,
+  language: PageLanguage,
   people: readonly StaffMember[],
   { staffId, kind }: Filter,
 ): Markup {
@@ -169,14 +169,14 @@ function filterForm(
   return markup`<form class="panel filters" role="search" aria-label="${text.title}" action="${frame.basePath}/audit">${select({ name: 'staff', label: text.who, options: who, value: staffId === null ? '' : String(staffId) })}${select({ name: 'kind', label: text.what, options: what, value: kind ?? '' })}<button class="button">${text.show}</button></form>`;
 }
 
-function emptyPanel({ frame }: ConsoleServices, language: Language, hasOlder: boolean): Markup {
+function emptyPanel({ frame }: ConsoleServices, language: PageLanguage, hasOlder: boolean): Markup {
   const text = texts[language];
   return markup`<section class="panel empty"><p>${hasOlder ? text.noneHere : text.none}</p><p><a class="button" href="${frame.basePath}/audit">${text.all}</a></p></section>`;
 }
 
 function table(
   services: ConsoleServices,
-  language: Language,
+  language: PageLanguage,
   shown: readonly StaffAction[],
   names: Names,
 ): Markup {
@@ -200,7 +200,7 @@ ${rows}</tbody></table></section>`;
 }
 
 /** Who did what no member did: a person who did not sign in, or the command line. */
-function withoutMember({ action }: StaffAction, language: Language): string {
+function withoutMember({ action }: StaffAction, language: PageLanguage): string {
   const text = texts[language];
   return failures.includes(action) ? text.notSignedIn : text.command;
 }
@@ -216,7 +216,7 @@ function subjectOf(
   { ctx, frame }: ConsoleServices,
   { action, subjectId, staffId }: StaffAction,
   { members, tills, cards }: Names,
-  language: Language,
+  language: PageLanguage,
 ): Markup | string | undefined {
   if (subjectId === null) return undefined;
   const text = texts[language];
@@ -242,7 +242,11 @@ function subjectOf(
 }
 
 /** The details as parts of the sentence. Those that have no text are shown by name. */
-function detailsOf({ details }: StaffAction, { store }: Names, language: Language): readonly MarkupPart[] {
+function detailsOf(
+  { details }: StaffAction,
+  { store }: Names,
+  language: PageLanguage,
+): readonly MarkupPart[] {
   const text = texts[language];
   const parts = text.details;
   return Object.entries(details).flatMap(([name, value]): readonly MarkupPart[] => {

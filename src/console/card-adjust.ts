@@ -20,16 +20,16 @@ import {
   multilineOf,
   openCard,
   reasonOf,
-  cardTexts,
+  changeTexts,
   unavailablePage,
   unreadableAmount,
   type Done,
   type OpenedCard,
 } from './card-change.ts';
-import { field, hidden } from './form.ts';
+import { inputField, hidden } from './form.ts';
 import { amountText, figure, parseTypedAmount } from './format.ts';
 import { keyInput, keyOf } from './once.ts';
-import { textOf } from './request.ts';
+import { formText } from './request.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
 import { actingAs } from './staff-pages.ts';
 import { fill, fillPlain } from './texts.ts';
@@ -48,7 +48,7 @@ function adjustPage(
 ): ConsoleResponse {
   const { ctx, frame } = services;
   const { language } = request;
-  const { adjust, cancel } = cardTexts[language];
+  const { adjust, cancel } = changeTexts[language];
   const { card, path } = opened;
   const title = adjust.title;
   const isRejected = Object.keys(errors).length > 0;
@@ -60,8 +60,8 @@ function adjustPage(
   const body = markup`<section class="panel stack change" aria-label="${title}">
 <div>${figure(card.balance, language)}<p class="soft">${adjust.present}</p>${heldNote(request, opened)}</div>
 <form class="stack" method="post" action="${frame.basePath}${path}/adjust">${keyInput(ctx, isRejected ? keyOf(request) : undefined)}
-${field({ name: 'balance', label: adjust.balance, value: balance, inputMode: 'decimal', kind: 'amount', error: errors.balance })}
-${field({ name: 'reason', label: adjust.reason, value: reason, hint: adjust.reasonHint, error: errors.reason })}
+${inputField({ name: 'balance', label: adjust.balance, value: balance, inputMode: 'decimal', kind: 'amount', error: errors.balance })}
+${inputField({ name: 'reason', label: adjust.reason, value: reason, hint: adjust.reasonHint, error: errors.reason })}
 <div class="row"><button class="button first">${adjust.next}</button>${backLink(services, request, { path, text: cancel, kind: 'quiet' })}</div>
 </form></section>`;
   return changePage(services, request, opened, { title, body, status });
@@ -69,7 +69,7 @@ ${field({ name: 'reason', label: adjust.reason, value: reason, hint: adjust.reas
 
 function heldNote({ language }: StaffRequest, { card: { held } }: OpenedCard): Markup | undefined {
   if (held.minor === 0n) return undefined;
-  return markup`<p class="soft">${fillPlain(cardTexts[language].adjust.held, { amount: amountText(held, language) })}</p>`;
+  return markup`<p class="soft">${fillPlain(changeTexts[language].adjust.held, { amount: amountText(held, language) })}</p>`;
 }
 
 /** A difference with its sign. */
@@ -91,7 +91,7 @@ function reviewPage(
 ): ConsoleResponse {
   const { ctx, frame } = services;
   const { language } = request;
-  const { adjust, cancel } = cardTexts[language];
+  const { adjust, cancel } = changeTexts[language];
   const { card, path } = opened;
   const difference = subtract(balance, card.balance);
   const warning = notice === undefined ? undefined : markup`<p class="notice" role="alert">${notice}</p>`;
@@ -116,7 +116,7 @@ function balanceError(
   const message = amountError(fault, { currency: store.currency, language });
   if (message !== undefined || fault.code !== 'invalid-parameter' || !fault.errors?.['balance'])
     return message;
-  const { errors } = cardTexts[language];
+  const { errors } = changeTexts[language];
   // `update` rejects a balance of a card that is not disabled for one of two reasons.
   if (isAbove(store.issueLimit, balance))
     return fillPlain(errors.storeLimit, { amount: amountText(store.issueLimit, language) });
@@ -127,12 +127,12 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
   const { ctx } = services;
   const { language, signedIn } = request;
   const { store, member } = signedIn;
-  const { adjust, errors: messages } = cardTexts[language];
+  const { adjust, errors: messages } = changeTexts[language];
   const opened = await openCard(services, request);
   const earlier = await earlierResult(services, request, opened);
   if (earlier) return earlier;
   const { card } = opened;
-  const form = { balance: textOf(request, 'balance'), reason: multilineOf(request, 'reason') };
+  const form = { balance: formText(request, 'balance'), reason: multilineOf(request, 'reason') };
   const balance = parseTypedAmount(form.balance, store, { zeroAllowed: true });
   const reason = parseText(form.reason);
   const again = (errors: Form['errors'], current = opened): ConsoleResponse =>
@@ -144,7 +144,7 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
       ...(reason.ok && reason.value === null && { reason: adjust.noReason }),
     });
   const [value, why] = [balance.value, reason.value];
-  const version = Number(textOf(request, 'version'));
+  const version = Number(formText(request, 'version'));
   if (value.minor === card.balance.minor) return again({ balance: adjust.same });
   // Without a version this is the first form, which leads to the page with the difference.
   if (!Number.isSafeInteger(version) || version < 1)

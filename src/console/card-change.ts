@@ -17,11 +17,11 @@ import es from './locales/es/card-actions.json' with { type: 'json' };
 import fr from './locales/fr/card-actions.json' with { type: 'json' };
 import { findResult, keyOf, runOnce, type Json } from './once.ts';
 import { shellPage } from './page.ts';
-import { textOf } from './request.ts';
+import { formText } from './request.ts';
 import { seeOther, type ConsoleResponse, type ConsoleServices, type StaffRequest } from './route.ts';
-import { fillPlain, type Catalogue, type Language } from './texts.ts';
+import { fillPlain, type Catalogue, type PageLanguage } from './texts.ts';
 
-export const cardTexts: Catalogue<typeof en> = { en, de, fr, es };
+export const changeTexts: Catalogue<typeof en> = { en, de, fr, es };
 
 /** The card of a page, and the path of its page. */
 export type OpenedCard = { readonly card: Card; readonly path: string };
@@ -62,7 +62,7 @@ export function backLink(
   request: StaffRequest,
   { path, text, kind = '' }: { readonly path: string; readonly text?: string; readonly kind?: string },
 ): Markup {
-  const { back, backToTill } = cardTexts[request.language];
+  const { back, backToTill } = changeTexts[request.language];
   const shown = mayRead(request) ? (text ?? back) : backToTill;
   return markup`<a class="button ${kind}" href="${frame.basePath}${mayRead(request) ? path : '/till'}">${shown}</a>`;
 }
@@ -129,13 +129,13 @@ const reasonNames: Readonly<Partial<Record<FaultCode, keyof Reasons>>> = {
 export function reasonOf(
   { code, retryAfterSeconds = 0 }: Pick<Fault, 'code' | 'retryAfterSeconds'>,
   { expiresOn }: Pick<Card, 'expiresOn'>,
-  language: Language,
+  language: PageLanguage,
 ): string | undefined {
   const name = reasonNames[code];
   if (name === undefined) return undefined;
   const date = expiresOn === null ? '' : dayText(expiresOn, language);
   const minutes = new Intl.NumberFormat(language).format(Math.max(1, Math.ceil(retryAfterSeconds / 60)));
-  return fillPlain(cardTexts[language].reasons[name], { date, minutes });
+  return fillPlain(changeTexts[language].reasons[name], { date, minutes });
 }
 
 /** Why a card cannot be spent now; undefined: it can. */
@@ -159,11 +159,11 @@ function reported(fault: Fault, name: string, { currency, language }: AmountPlac
   return amount.ok ? amountText(amount.value, language) : undefined;
 }
 
-type AmountPlace = { readonly currency: Currency; readonly language: Language };
+type AmountPlace = { readonly currency: Currency; readonly language: PageLanguage };
 
 /** The message at an amount that a fault rejects; undefined: the fault is not about the amount. */
 export function amountError(fault: Fault, place: AmountPlace): string | undefined {
-  const { errors } = cardTexts[place.language];
+  const { errors } = changeTexts[place.language];
   const messages = [
     ['available', errors.available],
     ['reversible', errors.refundable],
@@ -181,9 +181,9 @@ export function amountError(fault: Fault, place: AmountPlace): string | undefine
 export function unreadableAmount(
   typed: string,
   { currency }: Pick<Store, 'currency'>,
-  { language, zeroAllowed = false }: { readonly language: Language; readonly zeroAllowed?: boolean },
+  { language, zeroAllowed = false }: { readonly language: PageLanguage; readonly zeroAllowed?: boolean },
 ): string {
-  const { errors } = cardTexts[language];
+  const { errors } = changeTexts[language];
   const sample = amountValue({ minor: 1_250n, currency }, language);
   if (typed === '') return errors.noAmount;
   return fillPlain(zeroAllowed ? errors.badBalance : errors.badAmount, { sample });
@@ -293,11 +293,11 @@ export function withoutAccess(
 
 /** A text of several lines. Browsers end the lines of a form with CR and LF. */
 export function multilineOf(request: Pick<StaffRequest, 'form'>, name: string): string {
-  return textOf(request, name).replaceAll('\r\n', '\n');
+  return formText(request, name).replaceAll('\r\n', '\n');
 }
 
 /** An amount of a result. */
-export function storedAmount(text: string | undefined, currency: Currency): Money | undefined {
+export function amountOrNone(text: string | undefined, currency: Currency): Money | undefined {
   const amount = parseAmount(text, { currency, zeroAllowed: true });
   return amount.ok ? amount.value : undefined;
 }

@@ -16,7 +16,7 @@ import {
   earlierResult,
   openCard,
   reasonOf,
-  cardTexts,
+  changeTexts,
   unavailablePage,
   type Done,
   type OpenedCard,
@@ -47,7 +47,7 @@ function enableLink(
   opened: OpenedCard,
 ): ReturnType<typeof markup> | undefined {
   if (enableUntil(services, request.signedIn.store, opened) === undefined) return undefined;
-  const { title } = cardTexts[request.language].enable;
+  const { title } = changeTexts[request.language].enable;
   return markup`<a class="button first" href="${services.frame.basePath}${opened.path}/enable">${title}</a>`;
 }
 
@@ -59,7 +59,7 @@ function disablePage(
 ): ConsoleResponse {
   const { ctx, frame } = services;
   const { language, signedIn } = request;
-  const { disable, cancel } = cardTexts[language];
+  const { disable, cancel } = changeTexts[language];
   const { card, path } = opened;
   const title = disable.title;
   const status = error === undefined ? 200 : 422;
@@ -91,7 +91,7 @@ ${holds}
 async function submitDisable(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx } = services;
   const { store, member } = request.signedIn;
-  const { disable, errors: messages } = cardTexts[request.language];
+  const { disable, errors: messages } = changeTexts[request.language];
   const opened = await openCard(services, request);
   const earlier = await earlierResult(services, request, opened);
   if (earlier) return earlier;
@@ -135,7 +135,7 @@ function enablePage(
 ): ConsoleResponse {
   const { ctx, frame } = services;
   const { language, signedIn } = request;
-  const { enable, cancel } = cardTexts[language];
+  const { enable, cancel } = changeTexts[language];
   const { card, path } = opened;
   const title = enable.title;
   const until = enableUntil(services, signedIn.store, opened);
@@ -157,7 +157,7 @@ function enablePage(
 async function submitEnable(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx } = services;
   const { store, member } = request.signedIn;
-  const { enable, errors: messages } = cardTexts[request.language];
+  const { enable, errors: messages } = changeTexts[request.language];
   const opened = await openCard(services, request);
   const earlier = await earlierResult(services, request, opened);
   if (earlier) return earlier;

@@ -7,8 +7,8 @@ import {
   changePage,
   isDone,
   openCard,
-  storedAmount,
-  cardTexts,
+  amountOrNone,
+  changeTexts,
   unavailablePage,
   type Done,
 } from './card-change.ts';
@@ -26,19 +26,19 @@ function undoLink(
   if (done !== 'redeemed' || entry === undefined || !isPermitted(member.role, 'changeCards'))
     return undefined;
   const href = `${frame.basePath}${path}/entries/${String(ctx.keys.publicIds.of(entry))}/refund`;
-  return markup`<a class="button" href="${href}">${cardTexts[language].done.undo}</a>`;
+  return markup`<a class="button" href="${href}">${changeTexts[language].done.undo}</a>`;
 }
 
 async function donePage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { language, signedIn } = request;
-  const { done: text } = cardTexts[language];
+  const { done: text } = changeTexts[language];
   const opened = await openCard(services, request);
   const found = await findResult<Json>(services, request, request.params['key'] ?? '');
   if (!isDone(found) || found.card !== opened.card.id)
     return unavailablePage(services, request, opened, { title: text.title, reason: text.over, status: 404 });
   const { currency } = signedIn.store;
   const shown = (stored: string | undefined): string => {
-    const amount = storedAmount(stored, currency);
+    const amount = amountOrNone(stored, currency);
     return amount ? amountText(amount, language) : '';
   };
   const what = fillPlain(text.what[found.done], {

@@ -19,11 +19,11 @@ import {
   earlierResult,
   multilineOf,
   openCard,
-  cardTexts,
+  changeTexts,
   type Done,
   type OpenedCard,
 } from './card-change.ts';
-import { alert, field, hidden, textArea } from './form.ts';
+import { alert, inputField, hidden, textArea } from './form.ts';
 import { dayText } from './format.ts';
 import { keyInput, keyOf } from './once.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
@@ -90,7 +90,7 @@ function editPage(
 ): ConsoleResponse {
   const { ctx, frame } = services;
   const { language } = request;
-  const { edit, ...text } = cardTexts[language];
+  const { edit, ...text } = changeTexts[language];
   const { card, path } = opened;
   const current = valuesOf(card);
   const isRejected = Object.keys(errors).length > 0 || notice !== undefined;
@@ -116,14 +116,18 @@ function editPage(
   };
   const expiry =
     card.disabledAt === null
-      ? field({ ...optional('expiresOn', edit.expiresOn, edit.expiresHint), type: 'date', isOptional: true })
+      ? inputField({
+          ...optional('expiresOn', edit.expiresOn, edit.expiresHint),
+          type: 'date',
+          isOptional: true,
+        })
       : markup`<p class="hint">${edit.noExpiry}</p>`;
   const body = markup`<section class="panel stack change" aria-label="${edit.title}">${notice === undefined ? undefined : alert(notice)}
 <form class="stack" method="post" action="${frame.basePath}${path}/edit">${keyInput(ctx, isRejected ? keyOf(request) : undefined)}${hidden('version', String(card.version))}
 ${expiry}
-<div class="fields">${field({ ...optional('recipientName', edit.recipientName), isOptional: true })}
-${field({ ...optional('senderName', edit.senderName), isOptional: true })}</div>
-${field({ ...optional('tags', edit.tags, edit.tagsHint), isOptional: true })}
+<div class="fields">${inputField({ ...optional('recipientName', edit.recipientName), isOptional: true })}
+${inputField({ ...optional('senderName', edit.senderName), isOptional: true })}</div>
+${inputField({ ...optional('tags', edit.tags, edit.tagsHint), isOptional: true })}
 ${textArea(optional('note', text.note, edit.noteHint))}
 <div class="row"><button class="button first">${edit.action}</button>${backLink(services, request, { path, text: text.cancel, kind: 'quiet' })}</div>
 </form></section>`;
@@ -136,7 +140,7 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
   const { ctx } = services;
   const { language, signedIn } = request;
   const { store, member } = signedIn;
-  const { edit, errors: messages } = cardTexts[language];
+  const { edit, errors: messages } = changeTexts[language];
   const opened = await openCard(services, request);
   const earlier = await earlierResult(services, request, opened);
   if (earlier) return earlier;

@@ -9,8 +9,7 @@ import { voidOpenHold } from '../service/hold.ts';
 import { recordAction } from '../service/staff.ts';
 import { findHold } from '../storage/hold.ts';
 import type { Script } from '../storage/sql.ts';
-import { listStaff } from '../storage/staff.ts';
-import { actorName } from './actors.ts';
+import { actorName, listActors } from './actors.ts';
 import {
   backLink,
   change,
@@ -19,7 +18,7 @@ import {
   idIn,
   openCard,
   reasonOf,
-  cardTexts,
+  changeTexts,
   unavailablePage,
   type Done,
   type OpenedCard,
@@ -45,8 +44,8 @@ async function openHold(services: ConsoleServices, request: StaffRequest): Promi
   return await services.storage.read(function* read() {
     const hold = (yield* findHold(storeId, holdId))?.hold;
     if (hold?.cardId !== cardId) throw new Fault('not-found');
-    const members = yield* listStaff(request.signedIn.store);
-    return { ...opened, hold, actor: actorName(hold.actor, members, request.language) };
+    const actors = yield* listActors(request.signedIn.store);
+    return { ...opened, hold, actor: actorName(hold.actor, actors, request.language) };
   });
 }
 
@@ -58,7 +57,7 @@ function releasePage(
 ): ConsoleResponse {
   const { ctx, frame } = services;
   const { language, signedIn } = request;
-  const { release, cancel } = cardTexts[language];
+  const { release, cancel } = changeTexts[language];
   const { card, hold, actor, path } = opened;
   const title = release.title;
   const isExpired = hold.status === 'expired' || isHoldExpired(hold, ctx.clock.earliest());
@@ -82,7 +81,7 @@ function releasePage(
 async function submit(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx } = services;
   const { store, member } = request.signedIn;
-  const { release, errors } = cardTexts[request.language];
+  const { release, errors } = changeTexts[request.language];
   const opened = await openHold(services, request);
   const earlier = await earlierResult(services, request, opened);
   if (earlier) return earlier;

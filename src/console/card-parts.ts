@@ -10,7 +10,7 @@ import de from './locales/de/cards.json' with { type: 'json' };
 import en from './locales/en/cards.json' with { type: 'json' };
 import es from './locales/es/cards.json' with { type: 'json' };
 import fr from './locales/fr/cards.json' with { type: 'json' };
-import { fillPlain, type Catalogue, type Language } from './texts.ts';
+import { fillPlain, type Catalogue, type PageLanguage } from './texts.ts';
 
 export const cardsTexts: Catalogue<typeof en> = { en, de, fr, es };
 
@@ -31,7 +31,7 @@ function tag(kind: string, shown: string): Markup {
 /** The state of a card as a dot and a word: a problem comes before "active". */
 export function stateTag(
   { card, emailStatus }: DetailedCard,
-  { today, language }: { readonly today: string; readonly language: Language },
+  { today, language }: { readonly today: string; readonly language: PageLanguage },
 ): Markup {
   const text = cardsTexts[language];
   const state = detailStateOf(card, { today, emailStatus });
@@ -43,7 +43,7 @@ export function stateTag(
 }
 
 /** The last characters of a code, as a person sees and hears them. */
-export function cardEnding({ card }: Pick<DetailedCard, 'card'>, language: Language): Markup {
+export function cardEnding({ card }: Pick<DetailedCard, 'card'>, language: PageLanguage): Markup {
   return markup`<span aria-hidden="true">•••• </span><span class="sr">${cardsTexts[language].endsIn} </span>${card.lastCharacters}`;
 }
 

@@ -16,17 +16,17 @@ import {
   changePage,
   earlierResult,
   openCard,
-  cardTexts,
+  changeTexts,
   unavailablePage,
   unreadableAmount,
   unusableReason,
   type Done,
   type OpenedCard,
 } from './card-change.ts';
-import { field } from './form.ts';
+import { inputField } from './form.ts';
 import { amountText, amountValue, figure, parseTypedAmount } from './format.ts';
 import { keyInput, keyOf } from './once.ts';
-import { textOf } from './request.ts';
+import { formText } from './request.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
 import { actingAs } from './staff-pages.ts';
 import { fillPlain } from './texts.ts';
@@ -48,7 +48,7 @@ function redeemPage(
 ): ConsoleResponse {
   const { ctx, frame } = services;
   const { language } = request;
-  const { redeem, ...text } = cardTexts[language];
+  const { redeem, ...text } = changeTexts[language];
   const { card, path } = opened;
   const available = availableOf(card);
   const title = redeem.title;
@@ -66,9 +66,9 @@ function redeemPage(
 <div>${figure(available, language)}<p class="soft">${redeem.available}</p>${held}</div>
 <form class="stack" method="post" action="${frame.basePath}${path}/redeem">
 ${keyInput(ctx, isRejected ? keyOf(request) : undefined)}
-${field({ name: 'amount', label: redeem.amount, value: amount, inputMode: 'decimal', kind: 'amount', error: errors.amount })}
-<div class="fields">${field({ name: 'reference', label: redeem.reference, value: reference, isOptional: true, error: errors.reference })}
-${field({ name: 'note', label: text.note, value: note, isOptional: true, hint: text.noteHint, error: errors.note })}</div>
+${inputField({ name: 'amount', label: redeem.amount, value: amount, inputMode: 'decimal', kind: 'amount', error: errors.amount })}
+<div class="fields">${inputField({ name: 'reference', label: redeem.reference, value: reference, isOptional: true, error: errors.reference })}
+${inputField({ name: 'note', label: text.note, value: note, isOptional: true, hint: text.noteHint, error: errors.note })}</div>
 <p class="hint">${redeem.consequence}</p>
 <div class="row"><button class="button first">${redeem.action}</button><button class="button" name="all" value="${amountValue(available, language)}" formnovalidate>${all}</button>${backLink(services, request, { path, text: text.cancel, kind: 'quiet' })}</div>
 </form></section>`;
@@ -79,13 +79,13 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
   const { ctx } = services;
   const { language, signedIn } = request;
   const { store, member } = signedIn;
-  const { redeem, errors: messages } = cardTexts[language];
+  const { redeem, errors: messages } = changeTexts[language];
   const opened = await openCard(services, request);
   const earlier = await earlierResult(services, request, opened);
   if (earlier) return earlier;
   // The button for all submits the amount that the person saw.
-  const typed = textOf(request, 'all') || textOf(request, 'amount');
-  const form = { amount: typed, reference: textOf(request, 'reference'), note: textOf(request, 'note') };
+  const typed = formText(request, 'all') || formText(request, 'amount');
+  const form = { amount: typed, reference: formText(request, 'reference'), note: formText(request, 'note') };
   const amount = parseTypedAmount(typed, store);
   const reference = parseText(form.reference, referenceLengthMax);
   const note = parseText(form.note);

@@ -20,16 +20,16 @@ import {
   idIn,
   openCard,
   reasonOf,
-  cardTexts,
+  changeTexts,
   unavailablePage,
   unreadableAmount,
   type Done,
   type OpenedCard,
 } from './card-change.ts';
-import { field } from './form.ts';
+import { inputField } from './form.ts';
 import { amountText, amountValue, figure, parseTypedAmount, timeElement } from './format.ts';
 import { keyInput, keyOf } from './once.ts';
-import { textOf } from './request.ts';
+import { formText } from './request.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
 import { actingAs } from './staff-pages.ts';
 import { fill, fillPlain } from './texts.ts';
@@ -64,7 +64,7 @@ type Form = {
 function obstacle({ language }: StaffRequest, { card, entry, rest }: OpenedEntry): string | undefined {
   if (!isReversible(entry.kind)) return reasonOf(new Fault('not-reversible'), card, language);
   if (card.disabledAt !== null) return reasonOf(new Fault('card-disabled'), card, language);
-  return rest.minor === 0n ? cardTexts[language].refund.done : undefined;
+  return rest.minor === 0n ? changeTexts[language].refund.done : undefined;
 }
 
 function refundPage(
@@ -75,7 +75,7 @@ function refundPage(
 ): ConsoleResponse {
   const { ctx, frame } = services;
   const { language, signedIn } = request;
-  const { refund, ...text } = cardTexts[language];
+  const { refund, ...text } = changeTexts[language];
   const { entry, rest, path } = opened;
   const title = refund.title;
   const isRejected = Object.keys(errors).length > 0;
@@ -93,8 +93,8 @@ function refundPage(
 <div>${figure(entry.amount, language)}<p class="soft">${fill(isSale ? refund.sold : refund.redeemed, { time: when })}${reference}</p>${partly}</div>
 <form class="stack" method="post" action="${frame.basePath}${path}/entries/${request.params['entry'] ?? ''}/refund">
 ${keyInput(ctx, isRejected ? keyOf(request) : undefined)}
-${field({ name: 'amount', label: refund.amount, value: amount, inputMode: 'decimal', kind: 'amount', error: errors.amount })}
-${field({ name: 'note', label: refund.reason, value: note, isOptional: true, hint: text.noteHint, error: errors.note })}
+${inputField({ name: 'amount', label: refund.amount, value: amount, inputMode: 'decimal', kind: 'amount', error: errors.amount })}
+${inputField({ name: 'note', label: refund.reason, value: note, isOptional: true, hint: text.noteHint, error: errors.note })}
 <p class="hint">${isSale ? refund.consequenceSale : refund.consequence}</p>
 <div class="row"><button class="button first">${refund.action}</button>${backLink(services, request, { path, text: text.cancel, kind: 'quiet' })}</div>
 </form></section>`;
@@ -107,11 +107,11 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
   const { ctx } = services;
   const { language, signedIn } = request;
   const { store, member } = signedIn;
-  const { refund, errors: messages } = cardTexts[language];
+  const { refund, errors: messages } = changeTexts[language];
   const opened = await openEntry(services, request);
   const earlier = await earlierResult(services, request, opened);
   if (earlier) return earlier;
-  const form = { amount: textOf(request, 'amount'), note: textOf(request, 'note') };
+  const form = { amount: formText(request, 'amount'), note: formText(request, 'note') };
   const [amount, note] = [parseTypedAmount(form.amount, store), parseText(form.note)];
   const again = (errors: Form['errors'], current = opened): ConsoleResponse =>
     refundPage(services, request, current, { ...form, errors });

@@ -15,15 +15,15 @@ import {
   changePage,
   earlierResult,
   openCard,
-  cardTexts,
+  changeTexts,
   unavailablePage,
   unusableReason,
   type Done,
   type OpenedCard,
 } from './card-change.ts';
-import { alert, field } from './form.ts';
+import { alert, inputField } from './form.ts';
 import { keyInput, keyOf, type Json } from './once.ts';
-import { textOf } from './request.ts';
+import { formText } from './request.ts';
 import {
   seeOther,
   type ConsoleResponse,
@@ -71,7 +71,7 @@ function resendPage(
   { how, address, error, notice }: Form,
 ): ConsoleResponse {
   const { ctx, frame } = services;
-  const { resend, cancel } = cardTexts[request.language];
+  const { resend, cancel } = changeTexts[request.language];
   const { card, path, canSend } = opened;
   const title = resend.title;
   const isRejected = error !== undefined || notice !== undefined;
@@ -83,7 +83,7 @@ function resendPage(
     name === undefined ? resend.consequenceUnnamed : fillPlain(resend.consequence, { name });
   const chosen = canSend ? how : 'print';
   const email = canSend
-    ? markup`<div class="shown-if-chosen">${field({ name: 'address', label: resend.address, type: 'email', value: address, isOptional: true, hint: resend.addressHint, error })}</div>`
+    ? markup`<div class="shown-if-chosen">${inputField({ name: 'address', label: resend.address, type: 'email', value: address, isOptional: true, hint: resend.addressHint, error })}</div>`
     : markup`<p class="hint">${resend.noEmails}</p>`;
   const body = markup`<section class="panel stack change" aria-label="${title}">${notice === undefined ? undefined : alert(notice)}
 <p><strong>${consequence}</strong></p>
@@ -98,13 +98,13 @@ ${email}</fieldset>
 async function submit(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx } = services;
   const { store, member } = request.signedIn;
-  const { resend, errors: messages } = cardTexts[request.language];
+  const { resend, errors: messages } = changeTexts[request.language];
   const opened = await openToSend(services, request);
   const earlier = await earlierResult(services, request, opened);
   if (earlier) return earlier;
   const { card, canSend } = opened;
-  const chosen = textOf(request, 'how');
-  const form: Form = { how: chosen === 'email' ? 'email' : 'print', address: textOf(request, 'address') };
+  const chosen = formText(request, 'how');
+  const form: Form = { how: chosen === 'email' ? 'email' : 'print', address: formText(request, 'address') };
   const again = (found: Partial<Form>): ConsoleResponse =>
     resendPage(services, request, opened, { ...form, ...found });
   if (chosen !== 'email' && chosen !== 'print') return again({ notice: messages.expiredForm });

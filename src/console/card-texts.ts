@@ -9,7 +9,7 @@ import en from './locales/en/card.json' with { type: 'json' };
 import es from './locales/es/card.json' with { type: 'json' };
 import fr from './locales/fr/card.json' with { type: 'json' };
 import type { StaffRequest } from './route.ts';
-import type { Catalogue, Language } from './texts.ts';
+import type { Catalogue, PageLanguage } from './texts.ts';
 
 export const cardTexts: Catalogue<typeof en> = { en, de, fr, es };
 
@@ -22,7 +22,7 @@ export function readCardId({ keys }: Context, { params }: Pick<StaffRequest, 'pa
 }
 
 /** The change of the balance, with its sign. */
-export function signedAmount(transfer: Transfer, language: Language): string {
+export function signedAmount(transfer: Transfer, language: PageLanguage): string {
   const effect = effectOf(transfer);
   const { currency } = transfer.amount;
   const amount = amountText({ minor: effect < 0n ? -effect : effect, currency }, language);
@@ -30,7 +30,7 @@ export function signedAmount(transfer: Transfer, language: Language): string {
 }
 
 /** The name of a movement. The reversal of a credit takes value back; all others return it. */
-export function movementName(transfer: Transfer, language: Language): string {
+export function movementName(transfer: Transfer, language: PageLanguage): string {
   const text = cardTexts[language];
   if (transfer.kind !== 'reversal') return text.transfers[transfer.kind];
   return increases(transfer.credit) ? text.reversals.debit : text.reversals.credit;

@@ -4,7 +4,7 @@ import { formatMoney, type Money } from '../domain/money.ts';
 import type { Store } from '../domain/store.ts';
 import { markup, type Markup } from '../markup.ts';
 import { amountText } from './format.ts';
-import { fillPlain, type Language } from './texts.ts';
+import { fillPlain, type PageLanguage } from './texts.ts';
 import { todayTexts } from './today-texts.ts';
 
 export type ChartPoint = {
@@ -23,7 +23,7 @@ const lines = 3;
 export function balanceChart(
   points: readonly ChartPoint[],
   { currency }: Pick<Store, 'currency'>,
-  language: Language,
+  language: PageLanguage,
 ): Markup {
   const text = todayTexts[language];
   const shownOf = (amount: bigint): string => amountText({ minor: amount, currency }, language);
@@ -48,7 +48,7 @@ ${rows}</tbody></table></details>`;
 function drawing(
   points: readonly ChartPoint[],
   { currency }: Pick<Money, 'currency'>,
-  language: Language,
+  language: PageLanguage,
   title: string,
 ): Markup {
   const step = stepOf(points);
@@ -87,14 +87,14 @@ function stepOf(points: readonly ChartPoint[]): bigint {
     for (const factor of [1n, 2n, 5n]) if (factor * power >= least) return factor * power;
 }
 
-function compact(money: Money, language: Language): string {
+function compact(money: Money, language: PageLanguage): string {
   return new Intl.NumberFormat(language, { notation: 'compact', maximumSignificantDigits: 3 }).format(
     formatMoney(money) as `${number}`,
   );
 }
 
 /** The name of a month `YYYY-MM`. */
-function monthText(month: string, language: Language, style: 'long' | 'short'): string {
+function monthText(month: string, language: PageLanguage, style: 'long' | 'short'): string {
   const day = Temporal.PlainDate.from(`${month}-15`).toZonedDateTime({
     timeZone: 'UTC',
     plainTime: '12:00',

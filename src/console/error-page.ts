@@ -11,7 +11,8 @@ import es from './locales/es/errors.json' with { type: 'json' };
 import esFrame from './locales/es/frame.json' with { type: 'json' };
 import fr from './locales/fr/errors.json' with { type: 'json' };
 import frFrame from './locales/fr/frame.json' with { type: 'json' };
-import { gatePage, type PageFrame } from './page.ts';
+import type { PageFrame } from './frame.ts';
+import { gatePage } from './page.ts';
 import type { ConsoleRequest } from './request.ts';
 import { fill, type Catalogue } from './texts.ts';
 

@@ -9,7 +9,7 @@ type FieldText = {
   readonly error?: string | undefined;
 };
 
-/** The attributes that tell assistive technology of the hint and the error. */
+/** The attributes with which assistive technology finds the hint and the error. */
 function described({ name, hint, error }: FieldText): Markup {
   const ids = [error !== undefined && `${name}-error`, hint !== undefined && `${name}-hint`].filter(Boolean);
   const describedBy = ids.length === 0 ? undefined : markup` aria-describedby="${ids.join(' ')}"`;
@@ -24,7 +24,7 @@ ${error === undefined ? undefined : markup`<p class="error" id="${name}-error">$
 }
 
 /** A labeled input. */
-export function field({
+export function inputField({
   type = 'text',
   value = '',
   autocomplete = 'off',

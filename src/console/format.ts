@@ -5,7 +5,7 @@ import { formatMoney, parseAmount, type Money } from '../domain/money.ts';
 import type { Parsed } from '../domain/parsed.ts';
 import type { Store } from '../domain/store.ts';
 import { markup, type Markup } from '../markup.ts';
-import type { Language } from './texts.ts';
+import type { PageLanguage } from './texts.ts';
 
 /** Formatters by their options. A new one takes 40 µs, and a page formats hundreds of values. */
 const formatters = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>();
@@ -42,7 +42,7 @@ function timeFormatterOf(language: string, options: Intl.DateTimeFormatOptions):
 }
 
 /** An amount as text, such as `€24.50`. */
-export function amountText(money: Money, language: Language): string {
+export function amountText(money: Money, language: PageLanguage): string {
   // As text, because the formatter is exact for it (ECMA-402, Intl mathematical values).
   return formatterOf(money, language).format(formatMoney(money) as `${number}`);
 }
@@ -81,7 +81,7 @@ export function parseTypedAmount(
 }
 
 /** An amount as the value of a field, with the decimal separator of the language. */
-export function amountValue(money: Money, language: Language): string {
+export function amountValue(money: Money, language: PageLanguage): string {
   return moneyParts(money, language)
     .filter(({ type }) => ['integer', 'decimal', 'fraction'].includes(type))
     .map(({ value }) => value)
@@ -99,7 +99,7 @@ export function dayText(day: string, language: string): string {
 export function timeElement(
   instant: number,
   { timeZone }: Pick<Store, 'timeZone'>,
-  language: Language,
+  language: PageLanguage,
   options: Intl.DateTimeFormatOptions = { dateStyle: 'medium', timeStyle: 'short' },
 ): Markup {
   const text = timeText(instant, { timeZone }, language, options);
@@ -110,8 +110,13 @@ export function timeElement(
 export function timeText(
   instant: number,
   { timeZone }: Pick<Store, 'timeZone'>,
-  language: Language,
+  language: PageLanguage,
   options: Intl.DateTimeFormatOptions = { dateStyle: 'medium', timeStyle: 'short' },
 ): string {
   return timeFormatterOf(language, { ...options, timeZone }).format(instant);
+}
+
+/** The last characters of a card's code. */
+export function cardTail(lastCharacters: string): Markup {
+  return markup`<span class="code nowrap">•••• ${lastCharacters}</span>`;
 }

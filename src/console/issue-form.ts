@@ -13,7 +13,7 @@ import de from './locales/de/issue.json' with { type: 'json' };
 import en from './locales/en/issue.json' with { type: 'json' };
 import es from './locales/es/issue.json' with { type: 'json' };
 import fr from './locales/fr/issue.json' with { type: 'json' };
-import { textOf } from './request.ts';
+import { formText } from './request.ts';
 import type { StaffRequest } from './route.ts';
 import { fillPlain, type Catalogue } from './texts.ts';
 
@@ -59,7 +59,7 @@ export function typedValues(request: StaffRequest): IssueValues {
   return Object.fromEntries(
     names.map((name) => [
       name,
-      name === 'message' || name === 'note' ? multilineOf(request, name) : textOf(request, name),
+      name === 'message' || name === 'note' ? multilineOf(request, name) : formText(request, name),
     ]),
   ) as IssueValues;
 }

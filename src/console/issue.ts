@@ -11,7 +11,7 @@ import { usualAmounts } from '../service/usual-amounts.ts';
 import { findEmailSettings } from '../storage/email.ts';
 import type { Script } from '../storage/sql.ts';
 import { amountError, withoutAccess } from './card-change.ts';
-import { alert, field, textArea } from './form.ts';
+import { alert, inputField, textArea } from './form.ts';
 import { amountText } from './format.ts';
 import { issuedRoutes, type ShownCode } from './issued.ts';
 import {
@@ -98,7 +98,7 @@ function amountFields({ language }: StaffRequest, { offer, values, errors }: For
   // An amount that is no longer usual when the form is shown again.
   const typed = values.amount === known || values.amount === '' ? values.other : values.amount;
   return markup`<fieldset class="stack"${describedGroup('amount', errors.amount)}><legend><h2>${text.amount}</h2></legend><div class="choices">${choices}${choice({ name: 'amount', value: 'other', text: text.other, chosen: known, opens: true })}</div>${groupError('amount', errors.amount)}
-<div class="shown-if-chosen">${field({ name: 'other', label: text.otherAmount, value: typed, inputMode: 'decimal', kind: 'amount', isOptional: true, error: errors.other })}</div></fieldset>`;
+<div class="shown-if-chosen">${inputField({ name: 'other', label: text.otherAmount, value: typed, inputMode: 'decimal', kind: 'amount', isOptional: true, error: errors.other })}</div></fieldset>`;
 }
 
 function expiryFields({ language }: StaffRequest, { values, errors }: Form): Markup {
@@ -108,7 +108,7 @@ function expiryFields({ language }: StaffRequest, { values, errors }: Form): Mar
     choice({ name: 'expires', value: String(count), text: plural(language, text.inYears, count), chosen }),
   );
   return markup`<fieldset class="stack"><legend>${text.expires}</legend><div class="choices">${choice({ name: 'expires', value: 'never', text: text.never, chosen })}${years}${choice({ name: 'expires', value: 'date', text: text.onDay, chosen, opens: true })}</div>
-<div class="shown-if-chosen">${field({ name: 'expires_on', label: text.expiresOn, type: 'date', value: values.expires_on, isOptional: true, error: errors.expires_on })}</div></fieldset>`;
+<div class="shown-if-chosen">${inputField({ name: 'expires_on', label: text.expiresOn, type: 'date', value: values.expires_on, isOptional: true, error: errors.expires_on })}</div></fieldset>`;
 }
 
 function personFields({ language }: StaffRequest, { offer, values, errors }: Form): Markup {
@@ -122,12 +122,12 @@ function personFields({ language }: StaffRequest, { offer, values, errors }: For
   });
   const receipt = offer.canSend ? { hint: text.buyerHint } : {};
   const count = new Intl.NumberFormat(language).format(messageLengthMax);
-  return markup`<section class="panel stack" aria-labelledby="people"><h2 id="people">${text.people}</h2><div class="fields">${field(optional('recipient_name', text.recipientName))}
-${field({ ...optional('recipient_email', text.recipientEmail), type: 'email' })}
-${field(optional('sender_name', text.senderName))}
-${field({ ...optional('email', text.buyerEmail), type: 'email', ...receipt })}</div>
+  return markup`<section class="panel stack" aria-labelledby="people"><h2 id="people">${text.people}</h2><div class="fields">${inputField(optional('recipient_name', text.recipientName))}
+${inputField({ ...optional('recipient_email', text.recipientEmail), type: 'email' })}
+${inputField(optional('sender_name', text.senderName))}
+${inputField({ ...optional('email', text.buyerEmail), type: 'email', ...receipt })}</div>
 ${textArea({ name: 'message', label: text.message, value: values.message, hint: fillPlain(text.messageHint, { count }), error: errors.message })}
-${field({ ...optional('note', text.note), hint: text.noteHint })}</section>`;
+${inputField({ ...optional('note', text.note), hint: text.noteHint })}</section>`;
 }
 
 function deliveryFields(request: StaffRequest, { offer, values, errors }: Form): Markup {
@@ -140,8 +140,8 @@ function deliveryFields(request: StaffRequest, { offer, values, errors }: Form):
   return markup`<section class="panel stack" aria-labelledby="delivery"><h2 id="delivery">${text.delivery}</h2>
 <fieldset class="stack how"><legend>${text.how}</legend><div class="choices">${choice({ name: 'how', value: 'email', text: text.byEmail, chosen, opens: true })}${choice({ name: 'how', value: 'print', text: text.toPrint, chosen })}</div>
 <fieldset class="stack shown-if-chosen"><legend>${text.when}</legend><div class="choices">${choice({ name: 'when', value: 'now', text: text.now, chosen: when })}${choice({ name: 'when', value: 'later', text: text.later, chosen: when, opens: true })}</div>
-<div class="fields shown-if-chosen">${field({ name: 'date', label: text.date, type: 'date', value: values.date, isOptional: true, error: errors.date })}
-${field({ name: 'time', label: zone, type: 'time', value: values.time, isOptional: true, error: errors.time })}</div></fieldset></fieldset></section>`;
+<div class="fields shown-if-chosen">${inputField({ name: 'date', label: text.date, type: 'date', value: values.date, isOptional: true, error: errors.date })}
+${inputField({ name: 'time', label: zone, type: 'time', value: values.time, isOptional: true, error: errors.time })}</div></fieldset></fieldset></section>`;
 }
 
 function formPage(services: ConsoleServices, request: StaffRequest, form: Form): ConsoleResponse {

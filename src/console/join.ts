@@ -8,7 +8,7 @@ import type { PresentedToken } from '../service/secret-token.ts';
 import { linkTokens, openLink, useLink, type OpenLink } from '../service/staff.ts';
 import { hasCards } from '../storage/card.ts';
 import { listPasskeys } from '../storage/passkey.ts';
-import { alert, field } from './form.ts';
+import { alert, inputField } from './form.ts';
 import de from './locales/de/gate.json' with { type: 'json' };
 import deFrame from './locales/de/frame.json' with { type: 'json' };
 import en from './locales/en/gate.json' with { type: 'json' };
@@ -84,7 +84,7 @@ function joinPage(
 ${elsewhere ? undefined : withPasskeys(markup`${passkey}<p class="or">${text.orPassword}</p>`)}
 <form class="stack" method="post" action="${frame.basePath}${path}">
 <input class="sr" type="text" name="email" value="${member.email}" autocomplete="username" aria-hidden="true" tabindex="-1" readonly>
-${field({ name: 'password', label: text.newPassword, type: 'password', autocomplete: 'new-password', hint: text.newPasswordHint, error: passwordError })}
+${inputField({ name: 'password', label: text.newPassword, type: 'password', autocomplete: 'new-password', hint: text.newPasswordHint, error: passwordError })}
 <button class="button${elsewhere ? ' first big' : ''}">${isNew ? text.join : text.setPassword}</button>
 </form>
 ${elsewhere}</section>`;

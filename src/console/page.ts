@@ -6,18 +6,12 @@ import de from './locales/de/frame.json' with { type: 'json' };
 import en from './locales/en/frame.json' with { type: 'json' };
 import es from './locales/es/frame.json' with { type: 'json' };
 import fr from './locales/fr/frame.json' with { type: 'json' };
+import type { PageFrame } from './frame.ts';
 import type { ConsoleRequest } from './request.ts';
 import type { StaffRequest } from './route.ts';
 import type { Catalogue } from './texts.ts';
 
 const texts: Catalogue<typeof en> = { en, de, fr, es };
-
-/** The URL prefix of pages, and the folder of their files. */
-export type PageFrame = {
-  readonly basePath: string;
-  /** The path of a file of the pages, such as `largesse.css`. */
-  readonly assetUrl: (name: string) => string;
-};
 
 type Framed = { readonly frame: PageFrame };
 
@@ -36,7 +30,7 @@ const icons = {
 type Document = {
   readonly title: string;
   readonly body: MarkupPart;
-  /** Scripts of the page, besides that of all pages. */
+  /** Scripts of the page, in addition to that of all pages. */
   readonly scripts?: readonly string[];
   /** Reloads the page after this many seconds: for a state that changes by itself. */
   readonly refreshSeconds?: number;

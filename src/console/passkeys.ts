@@ -20,7 +20,7 @@ import { releaseSignIn, reserveSignIn } from '../service/sign-in-throttle.ts';
 import { reauthenticate } from '../service/staff-session.ts';
 import { recordAction, type Acting } from '../service/staff.ts';
 import { listPasskeys, type Passkey } from '../storage/passkey.ts';
-import { alert, field } from './form.ts';
+import { alert, inputField } from './form.ts';
 import { timeElement } from './format.ts';
 import de from './locales/de/account.json' with { type: 'json' };
 import deGate from './locales/de/gate.json' with { type: 'json' };
@@ -40,7 +40,7 @@ import {
   passkeyIcon,
   withPasskeys,
 } from './passkey-ceremony.ts';
-import { textOf, type ConsoleRequest } from './request.ts';
+import { formText, type ConsoleRequest } from './request.ts';
 import {
   seeOther,
   type ConsoleResponse,
@@ -111,7 +111,7 @@ async function checkPasskey(
 }
 
 async function signIn(services: ConsoleServices, request: ConsoleRequest): Promise<ConsoleResponse> {
-  const next = localPath(textOf(request, 'next'));
+  const next = localPath(formText(request, 'next'));
   const checked = await checkPasskey(services, request, { purpose: 'sign-in', by: null });
   const form = { email: '', store: '', next };
   switch (checked.result) {
@@ -139,7 +139,7 @@ function confirmPurpose({ signedIn: { session } }: StaffRequest): string {
 async function confirm(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx, storage } = services;
   const { session, member } = request.signedIn;
-  const next = localPath(textOf(request, 'next'));
+  const next = localPath(formText(request, 'next'));
   const [purpose, by] = [confirmPurpose(request), actingAs(request)];
   const checked = await checkPasskey(services, request, { purpose, by, only: member.id });
   switch (checked.result) {
@@ -179,7 +179,7 @@ function newPage(
   const { language, userAgent } = request;
   const text = texts[language];
   const elsewhere = notHere(services, request, '/account/passkeys/new');
-  const content = markup`${field({
+  const content = markup`${inputField({
     name: 'name',
     label: text.name,
     value: name ?? browserText(userAgent, language),
@@ -206,7 +206,7 @@ ${elsewhere ?? markup`${withPasskeys(form)}<p class="notice" data-without-passke
 async function add(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx, storage } = services;
   const text = texts[request.language];
-  const typed = textOf(request, 'name');
+  const typed = formText(request, 'name');
   const name = parsePasskeyName(typed);
   if (!name.ok) return newPage(services, request, { name: typed.slice(0, 200), nameError: text.nameInvalid });
   const ceremony = openCeremony(services, request, addPurpose(request));
@@ -258,7 +258,7 @@ function passkeyPage(
 <section class="panel stack" aria-label="${passkey.name}">
 <dl class="facts"><dt>${text.added}</dt><dd>${time(passkey.createdAt)}</dd><dt>${text.lastUsed}</dt><dd>${time(passkey.lastUsedAt)}</dd></dl>
 <form class="stack" method="post" action="${path}">
-${field({ name: 'name', label: text.name, value: name, hint: text.nameHint, error: nameError })}
+${inputField({ name: 'name', label: text.name, value: name, hint: text.nameHint, error: nameError })}
 <button class="button first">${text.save}</button></form></section>
 <section class="panel stack" aria-label="${text.remove}"><p class="soft">${text.removeHelp}</p>
 <form method="post" action="${path}/remove"><button class="button bad">${text.remove}</button></form></section>
@@ -269,7 +269,7 @@ ${field({ name: 'name', label: text.name, value: name, hint: text.nameHint, erro
 
 async function rename(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const passkey = await requirePasskey(services, request);
-  const typed = textOf(request, 'name');
+  const typed = formText(request, 'name');
   const name = parsePasskeyName(typed);
   if (!name.ok) {
     const nameError = texts[request.language].nameInvalid;

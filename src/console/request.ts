@@ -3,11 +3,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Fault } from '../domain/fault.ts';
 import type { SignedIn } from '../service/staff-session.ts';
-import type { Language } from './texts.ts';
+import type { PageLanguage } from './texts.ts';
 
 export type ConsoleRequest = {
   readonly method: string;
-  readonly language: Language;
+  readonly language: PageLanguage;
   /** The header, which also has regions and languages that the pages do not have. */
   readonly acceptLanguage: string;
   readonly requestId: string;
@@ -18,7 +18,7 @@ export type ConsoleRequest = {
   readonly query: ReadonlyMap<string, string>;
   /** The fields of a form. A field that occurs twice has its last value. */
   readonly form: ReadonlyMap<string, string>;
-  /** Null: nobody is signed in. */
+  /** Null: the visitor is not signed in. */
   readonly signedIn: SignedIn | null;
   /** Whether a program on this machine sent the request directly. */
   readonly isLocal: boolean;
@@ -31,7 +31,7 @@ export type ConsoleRequest = {
 };
 
 /** The text of a field, without surrounding blanks; empty if it is missing. */
-export function textOf({ form }: Pick<ConsoleRequest, 'form'>, name: string): string {
+export function formText({ form }: Pick<ConsoleRequest, 'form'>, name: string): string {
   return (form.get(name) ?? '').trim();
 }
 
@@ -51,7 +51,7 @@ export function isOwnHost({ host = '' }: IncomingHttpHeaders, { url }: ConsoleOr
 
 /**
  * Rejects a request whose Host is not that of the pages. Another name that resolves to this address (DNS rebinding) is a
- * page of somebody else.
+ * page of another site.
  * @throws Fault `not-found`.
  */
 export function assertHost(headers: IncomingHttpHeaders, origin: ConsoleOrigin): void {

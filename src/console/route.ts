@@ -11,7 +11,7 @@ import type { SignedIn } from '../service/staff-session.ts';
 import type { CardKey } from '../storage/card.ts';
 import type { FiguresReader } from '../service/today.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { PageFrame } from './page.ts';
+import type { PageFrame } from './frame.ts';
 import type { ConsoleOrigin, ConsoleRequest } from './request.ts';
 
 /** What the pages use of the service. */

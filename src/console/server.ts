@@ -24,7 +24,7 @@ import {
   type UnknownPage,
   type StaffRoute,
 } from './route.ts';
-import { languageOf } from './texts.ts';
+import { pageLanguageOf } from './texts.ts';
 import { hasTillCookie, onlyTillPage } from './till-pin.ts';
 import { visitorOf } from './visitor.ts';
 
@@ -106,7 +106,7 @@ async function handle(
   const { cookies, isLocal, signedIn } = await visitorOf(services, raw);
   const request: ConsoleRequest = {
     method: raw.method,
-    language: languageOf(raw.headers['accept-language']),
+    language: pageLanguageOf(raw.headers['accept-language']),
     acceptLanguage: raw.headers['accept-language'] ?? '',
     requestId: raw.id,
     // `assertHost` has accepted the host.
@@ -223,7 +223,7 @@ function sendErrorPage(
   }: { readonly error: unknown; readonly services: ConsoleServices; readonly route: ConsoleRoute },
 ): FastifyReply {
   const fault = loggedFault(request, error);
-  const language = languageOf(request.headers['accept-language']);
+  const language = pageLanguageOf(request.headers['accept-language']);
   const { status } = problems[fault.code];
   reply.headers({ ...problemHeaders(fault), ...pageHeaders }).code(status);
   const unknown = status >= 500 ? unknownPageOf(services, route, request) : undefined;
@@ -248,7 +248,7 @@ function unknownPageOf(
   const { bytes } = (raw.body ?? {}) as Partial<RawBody>;
   if (!unknownPage || !bytes) return undefined;
   return unknownPage(services, {
-    language: languageOf(raw.headers['accept-language']),
+    language: pageLanguageOf(raw.headers['accept-language']),
     requestId: raw.id,
     params: raw.params as Readonly<Record<string, string>>,
     form: formOf(raw),

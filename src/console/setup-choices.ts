@@ -3,23 +3,23 @@
 import { currencyCodes, currencyOf, findCurrency, type Currency } from '../domain/currency.ts';
 import { isTimeZone } from '../domain/day.ts';
 import type { Money } from '../domain/money.ts';
-import { languages, type Language } from './texts.ts';
+import { pageLanguages, type PageLanguage } from './texts.ts';
 
 const namesOf = (type: 'currency' | 'language') =>
-  new Map(languages.map((language) => [language, new Intl.DisplayNames(language, { type })]));
+  new Map(pageLanguages.map((language) => [language, new Intl.DisplayNames(language, { type })]));
 const currencyNames = namesOf('currency');
 const languageNames = namesOf('language');
 
 /** `EUR – Euro`: a browser finds it by the code and by the name. */
-export function currencyText({ code }: Currency, language: Language): string {
+export function currencyText({ code }: Currency, language: PageLanguage): string {
   const name = currencyNames.get(language)?.of(code);
   return name === undefined || name === code ? code : `${code} – ${name}`;
 }
 
-const currencyTexts = new Map<Language, readonly string[]>();
+const currencyTexts = new Map<PageLanguage, readonly string[]>();
 
 /** All currencies, sorted by code. */
-export function currencyOptions(language: Language): readonly string[] {
+export function currencyOptions(language: PageLanguage): readonly string[] {
   const made =
     currencyTexts.get(language) ?? currencyCodes().map((code) => currencyText(currencyOf(code), language));
   currencyTexts.set(language, made);
@@ -27,7 +27,7 @@ export function currencyOptions(language: Language): readonly string[] {
 }
 
 /** The currency of a typed text: a code, a suggestion, or a name. */
-export function parseCurrency(text: string, language: Language): Currency | undefined {
+export function parseCurrency(text: string, language: PageLanguage): Currency | undefined {
   const [, code = ''] = /^([a-z]{3})(?: –.*)?$/i.exec(text) ?? [];
   const name = text.toLowerCase();
   return (
@@ -52,7 +52,7 @@ export function parseTimeZone(text: string): string | undefined {
 }
 
 /** A language's own name, with that in the language of the page if it is another one. */
-export function localeText(tag: string, language: Language): string {
+export function localeText(tag: string, language: PageLanguage): string {
   const own = new Intl.DisplayNames(tag, { type: 'language' }).of(tag) ?? tag;
   const shown = languageNames.get(language)?.of(tag) ?? tag;
   return own.toLowerCase() === shown.toLowerCase() ? shown : `${shown} (${own})`;
@@ -79,7 +79,7 @@ export function suggestionsOf(
     locales,
     language,
     serverZone,
-  }: { readonly locales: readonly string[]; readonly language: Language; readonly serverZone: string },
+  }: { readonly locales: readonly string[]; readonly language: PageLanguage; readonly serverZone: string },
 ): Suggested {
   const tags = acceptLanguage
     .slice(0, 200)

@@ -11,10 +11,10 @@ import de from './locales/de/gate.json' with { type: 'json' };
 import en from './locales/en/gate.json' with { type: 'json' };
 import es from './locales/es/gate.json' with { type: 'json' };
 import fr from './locales/fr/gate.json' with { type: 'json' };
-import { textOf, type ConsoleRequest } from './request.ts';
+import { formText, type ConsoleRequest } from './request.ts';
 import type { ConsoleServices } from './route.ts';
 import { parseCurrency, parseTimeZone, suggestedLimit } from './setup-choices.ts';
-import { fillPlain, type Catalogue, type Language } from './texts.ts';
+import { fillPlain, type Catalogue, type PageLanguage } from './texts.ts';
 import { setupTexts } from './welcome.ts';
 
 /** The texts of passwords. */
@@ -29,7 +29,7 @@ export type ShopValues = Readonly<Record<ShopField, string>>;
 type Form = Pick<ConsoleRequest, 'form' | 'language'>;
 
 export function shopValuesOf(request: Form): ShopValues {
-  const values = shopFields.map((name) => [name, textOf(request, name)] as const);
+  const values = shopFields.map((name) => [name, formText(request, name)] as const);
   return Object.fromEntries(values) as ShopValues;
 }
 
@@ -45,10 +45,10 @@ export type OwnerField = keyof OwnerValues | 'password';
 
 export function ownerValuesOf(request: Form): OwnerValues {
   return {
-    name: textOf(request, 'name'),
-    email: textOf(request, 'email'),
-    store: textOf(request, 'store'),
-    how: textOf(request, 'how') === 'passkey' ? 'passkey' : 'password',
+    name: formText(request, 'name'),
+    email: formText(request, 'email'),
+    store: formText(request, 'store'),
+    how: formText(request, 'how') === 'passkey' ? 'passkey' : 'password',
   };
 }
 
@@ -67,7 +67,7 @@ export type NewShop = {
 export function readShop(
   values: ShopValues,
   { emailLocales }: Pick<ConsoleServices, 'emailLocales'>,
-  language: Language,
+  language: PageLanguage,
 ): Read<NewShop, ShopField> {
   const text = setupTexts[language];
   const errors: Partial<Record<ShopField, string>> = {};

@@ -8,7 +8,7 @@ import { passkeySiteOf } from '../service/passkey.ts';
 import { isOpenSetupLink, setUp, type SetupShop } from '../service/setup.ts';
 import { hasOwner } from '../storage/staff.ts';
 import { listStores } from '../storage/store.ts';
-import { alert, field, hidden, select } from './form.ts';
+import { alert, inputField, hidden, select } from './form.ts';
 import { amountValue } from './format.ts';
 import type { ConsoleRequest } from './request.ts';
 import {
@@ -136,12 +136,12 @@ async function shopPage(
   const currency = parseCurrency(values.currency, language);
   const body = markup`<form class="grid" method="post" action="${frame.basePath}/setup/${params['token'] ?? ''}"${isSuggested ? markup` data-suggests` : undefined}>
 ${hasErrors ? alert(text.errors) : undefined}
-${field({ name: 'shop', label: text.shopName, value: values.shop, autocomplete: 'organization', error: errors.shop, hasFocus: !hasErrors })}
-<div class="fields">${field({ name: 'currency', label: text.currency, value: values.currency, options: currencyOptions(language), hint: text.currencyHint, error: errors.currency })}
-${field({ name: 'time_zone', label: text.timeZone, value: values.time_zone, options: timeZoneOptions(), hint: text.timeZoneHint, error: errors.time_zone })}
+${inputField({ name: 'shop', label: text.shopName, value: values.shop, autocomplete: 'organization', error: errors.shop, hasFocus: !hasErrors })}
+<div class="fields">${inputField({ name: 'currency', label: text.currency, value: values.currency, options: currencyOptions(language), hint: text.currencyHint, error: errors.currency })}
+${inputField({ name: 'time_zone', label: text.timeZone, value: values.time_zone, options: timeZoneOptions(), hint: text.timeZoneHint, error: errors.time_zone })}
 ${select({ name: 'locale', label: text.emailLanguage, value: values.locale, options: locales, error: errors.locale })}
-${field({ name: 'limit', label: text.limit, value: values.limit, inputMode: 'decimal', isOptional: true, hint: text.limitHint, error: errors.limit })}</div>
-${field({ name: 'domain', label: text.domain, value: values.domain, autocomplete: 'url', isOptional: true, hint: text.domainHint, error: errors.domain })}
+${inputField({ name: 'limit', label: text.limit, value: values.limit, inputMode: 'decimal', isOptional: true, hint: text.limitHint, error: errors.limit })}</div>
+${inputField({ name: 'domain', label: text.domain, value: values.domain, autocomplete: 'url', isOptional: true, hint: text.domainHint, error: errors.domain })}
 <div class="row"><button class="button first">${text.toYou}</button></div></form>
 ${await demonstrationForm(services, request)}`;
   return {
@@ -194,8 +194,8 @@ function ownerPage(
   const body = markup`<form class="grid" method="post" action="${path}/owner">
 ${hasErrors ? alert(text.errors) : undefined}
 ${kept ?? undefined}${choice}
-<div class="fields">${field({ name: 'name', label: text.yourName, value: values.name, autocomplete: 'name', error: errors.name, hasFocus: !hasErrors })}
-${field({ name: 'email', label: text.yourEmail, type: 'email', value: values.email, autocomplete: 'username', error: errors.email })}</div>
+<div class="fields">${inputField({ name: 'name', label: text.yourName, value: values.name, autocomplete: 'name', error: errors.name, hasFocus: !hasErrors })}
+${inputField({ name: 'email', label: text.yourEmail, type: 'email', value: values.email, autocomplete: 'username', error: errors.email })}</div>
 ${signInFields(request, values, errors)}
 <div class="row"><button class="button first">${text.create}</button>${back ?? undefined}</div></form>`;
   const name = shop ? shop.made.name : only?.name;
@@ -222,7 +222,7 @@ function signInFields(
 ): Markup {
   const text = setupTexts[language];
   const hasPasskeys = passkeySiteOf(pageOrigin) !== undefined;
-  const password = field({
+  const password = inputField({
     name: 'password',
     label: text.password,
     type: 'password',

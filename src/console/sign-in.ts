@@ -5,7 +5,7 @@ import { parseEmail } from '../domain/email-address.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
 import { markup, type Markup, type MarkupPart } from '../markup.ts';
-import { openSession, reauthenticate, signOut, type SignInMethod } from '../service/staff-session.ts';
+import { createSession, reauthenticate, signOut, type SignInMethod } from '../service/staff-session.ts';
 import { recordAction } from '../service/staff.ts';
 import {
   knownBrowserToken,
@@ -19,14 +19,14 @@ import { listPasskeys } from '../storage/passkey.ts';
 import { findAccount, findAccountByEmail, type StaffAccount } from '../storage/staff.ts';
 import { hasRealStores, listStores } from '../storage/store.ts';
 import { cookieNameOf, setCookie } from './cookie.ts';
-import { alert, field, hidden, select } from './form.ts';
+import { alert, inputField, hidden, select } from './form.ts';
 import de from './locales/de/gate.json' with { type: 'json' };
 import en from './locales/en/gate.json' with { type: 'json' };
 import es from './locales/es/gate.json' with { type: 'json' };
 import fr from './locales/fr/gate.json' with { type: 'json' };
 import { gatePage } from './page.ts';
 import { notHere, passkeyForm, passkeyIcon, withPasskeys } from './passkey-ceremony.ts';
-import { textOf, type ConsoleRequest } from './request.ts';
+import { formText, type ConsoleRequest } from './request.ts';
 import {
   seeOther,
   type ConsoleResponse,
@@ -34,7 +34,7 @@ import {
   type ConsoleServices,
   type StaffRequest,
 } from './route.ts';
-import { fill, plural, type Catalogue, type Language } from './texts.ts';
+import { fill, plural, type Catalogue, type PageLanguage } from './texts.ts';
 import { developerLinks } from './welcome.ts';
 
 const texts: Catalogue<typeof en> = { en, de, fr, es };
@@ -75,8 +75,8 @@ ${elsewhere ? undefined : withPasskeys(markup`${passkey}<p class="or">${text.orP
 <form class="stack" method="post" action="${frame.basePath}/sign-in">
 ${hidden('next', next)}
 ${stores.length > 1 ? storeField(text.store, stores, store) : undefined}
-${field({ name: 'email', label: text.email, type: 'email', value: email, autocomplete: 'username webauthn' })}
-${field({ name: 'password', label: text.password, type: 'password', autocomplete: 'current-password webauthn' })}
+${inputField({ name: 'email', label: text.email, type: 'email', value: email, autocomplete: 'username webauthn' })}
+${inputField({ name: 'password', label: text.password, type: 'password', autocomplete: 'current-password webauthn' })}
 <button class="button${elsewhere ? ' first' : ''}">${text.signIn}</button>
 </form>
 ${elsewhere}<details><summary>${text.cannot}</summary><p class="soft">${fill(text.cannotHelp, { command })}</p></details>
@@ -106,9 +106,9 @@ async function signIn(services: ConsoleServices, request: ConsoleRequest): Promi
   const { ctx, storage, passwords } = services;
   const text = texts[request.language];
   const [email, domain, next] = [
-    textOf(request, 'email'),
-    textOf(request, 'store'),
-    localPath(textOf(request, 'next')),
+    formText(request, 'email'),
+    formText(request, 'store'),
+    localPath(formText(request, 'next')),
   ];
   const password = request.form.get('password') ?? '';
   const form = { email: email.slice(0, inputLengthMax), store: domain, next };
@@ -140,7 +140,7 @@ async function signIn(services: ConsoleServices, request: ConsoleRequest): Promi
 }
 
 /** After too many attempts: how long to wait, and what works. */
-export function throttledText(language: Language, waitMs: number): Markup {
+export function throttledText(language: PageLanguage, waitMs: number): Markup {
   const text = texts[language];
   return markup`<span>${plural(language, text.throttled, Math.ceil(waitMs / 60_000))}<br>${text.throttledHelp}</span>`;
 }
@@ -171,7 +171,7 @@ export async function startSession(
 ): Promise<ConsoleResponse> {
   const { token } = await storage.write(function* open() {
     if (signedIn) yield* signOut(ctx, signedIn.session);
-    return yield* openSession(ctx, member, { method, tillId: null, userAgent });
+    return yield* createSession(ctx, member, { method, tillId: null, userAgent });
   });
   const known = { value: knownBrowserToken(ctx, accountOf(member)), maxAgeSeconds: knownCookieSeconds };
   return seeOther(next, [sessionCookie(token, origin), setCookie('known', known, origin)]);
@@ -229,7 +229,7 @@ async function confirm(services: ConsoleServices, request: StaffRequest): Promis
   const { ctx, storage, passwords } = services;
   const { member, session, store } = request.signedIn;
   const text = texts[request.language];
-  const next = localPath(textOf(request, 'next'));
+  const next = localPath(formText(request, 'next'));
   const password = request.form.get('password') ?? '';
   if (password.length > inputLengthMax)
     return confirmPage(services, request, 422, { next, error: text.tooLong });
@@ -281,7 +281,7 @@ export async function confirmPage(
   const password = markup`<form class="stack" method="post" action="${frame.basePath}/confirm">
 ${hidden('next', next)}
 <input class="sr" type="text" name="email" value="${member.email}" autocomplete="username" aria-hidden="true" tabindex="-1" readonly>
-${field({ name: 'password', label: text.password, type: 'password', autocomplete: 'current-password' })}
+${inputField({ name: 'password', label: text.password, type: 'password', autocomplete: 'current-password' })}
 <button class="button${usable ? '' : ' first big'}">${text.continue}</button>
 </form>`;
   const body = markup`${error === undefined ? undefined : alert(error)}

@@ -21,7 +21,7 @@ import { listOpenSessions } from '../storage/staff-session.ts';
 import { findStaffMember, listStaff, listStaffAccess, type StaffAccess } from '../storage/staff.ts';
 import { parallel } from '../storage/sql.ts';
 import { listTillNames } from '../storage/till-name.ts';
-import { alert, field, select } from './form.ts';
+import { alert, inputField, select } from './form.ts';
 import { amountText, amountValue, parseTypedAmount, timeElement } from './format.ts';
 import de from './locales/de/staff.json' with { type: 'json' };
 import deAccount from './locales/de/account.json' with { type: 'json' };
@@ -37,7 +37,7 @@ import frAccount from './locales/fr/account.json' with { type: 'json' };
 import frFrame from './locales/fr/frame.json' with { type: 'json' };
 import { findResult, keyInput, keyOf, runOnce } from './once.ts';
 import { shellPage } from './page.ts';
-import { textOf } from './request.ts';
+import { formText } from './request.ts';
 import {
   seeOther,
   type ConsoleResponse,
@@ -46,7 +46,7 @@ import {
   type StaffRoute,
 } from './route.ts';
 import { sessionList } from './session-list.ts';
-import { fillPlain, type Catalogue, type Language } from './texts.ts';
+import { fillPlain, type Catalogue, type PageLanguage } from './texts.ts';
 
 const texts: Catalogue<typeof en> = { en, de, fr, es };
 const accounts: Catalogue<typeof enAccount> = { en: enAccount, de: deAccount, fr: frAccount, es: esAccount };
@@ -59,7 +59,7 @@ export function actingAs({ signedIn: { session } }: Pick<StaffRequest, 'signedIn
 /** Links between the pages of the people and of the audit log. */
 export function staffPills(
   { frame }: Pick<ConsoleServices, 'frame'>,
-  language: Language,
+  language: PageLanguage,
   current: 'people' | 'audit',
 ): Markup {
   const text = texts[language];
@@ -68,7 +68,7 @@ export function staffPills(
   return markup`<nav class="pills" aria-label="${text.title}">${link('people', '/staff')}${link('audit', '/audit')}</nav>`;
 }
 
-function stateTag({ joinedAt, disabledAt }: StaffMember, language: Language): Markup {
+function stateTag({ joinedAt, disabledAt }: StaffMember, language: PageLanguage): Markup {
   const text = texts[language];
   if (disabledAt !== null) return markup`<span class="tag ended">${text.disabled}</span>`;
   return joinedAt === null
@@ -86,7 +86,7 @@ function waysOf(
   }: {
     readonly access: StaffAccess | undefined;
     readonly passkeys: number;
-    readonly language: Language;
+    readonly language: PageLanguage;
   },
 ): Markup {
   if (member.disabledAt !== null || member.joinedAt === null) return stateTag(member, language);
@@ -150,8 +150,8 @@ type Errors = Partial<Record<keyof FormValues | 'disabled', string>>;
 const typedLengthMax = 400;
 
 function valuesOf(request: StaffRequest): FormValues {
-  const role = textOf(request, 'role');
-  const typed = (name: string): string => textOf(request, name).slice(0, typedLengthMax);
+  const role = formText(request, 'role');
+  const typed = (name: string): string => formText(request, name).slice(0, typedLengthMax);
   return {
     name: typed('name'),
     email: typed('email'),
@@ -161,17 +161,17 @@ function valuesOf(request: StaffRequest): FormValues {
   };
 }
 
-function fieldsOf(language: Language, values: FormValues, errors: Errors): Markup {
+function fieldsOf(language: PageLanguage, values: FormValues, errors: Errors): Markup {
   const text = texts[language];
   const options = roles.map((role) => ({
     value: role,
     text: `${frames[language].roles[role]} · ${text.roleTexts[role]}`,
   }));
   const limit = { kind: 'limit', inputMode: 'decimal', isOptional: true } as const;
-  return markup`${field({ name: 'name', label: text.name, value: values.name, error: errors.name })}
+  return markup`${inputField({ name: 'name', label: text.name, value: values.name, error: errors.name })}
 ${select({ name: 'role', label: text.role, options, value: values.role, error: errors.role })}
-<div class="fields">${field({ ...limit, name: 'sale_limit', label: text.saleLimit, value: values.saleLimit, hint: text.saleLimitHint, error: errors.saleLimit })}
-${field({ ...limit, name: 'refund_limit', label: text.refundLimit, value: values.refundLimit, hint: text.refundLimitHint, error: errors.refundLimit })}</div>`;
+<div class="fields">${inputField({ ...limit, name: 'sale_limit', label: text.saleLimit, value: values.saleLimit, hint: text.saleLimitHint, error: errors.saleLimit })}
+${inputField({ ...limit, name: 'refund_limit', label: text.refundLimit, value: values.refundLimit, hint: text.refundLimitHint, error: errors.refundLimit })}</div>`;
 }
 
 function statusOf(errors: Errors): 200 | 422 {
@@ -192,7 +192,7 @@ function invitePage(
   const text = texts[language];
   const body = markup`<div class="stack narrow"><section class="panel stack" aria-label="${text.invite}"><p class="soft">${text.inviteHelp}</p>
 <form class="stack" method="post" action="${frame.basePath}/staff/new">${keyInput(ctx, keyOf(request))}
-${field({ name: 'email', label: text.email, type: 'email', value: values.email, error: errors.email })}
+${inputField({ name: 'email', label: text.email, type: 'email', value: values.email, error: errors.email })}
 ${fieldsOf(language, values, errors)}
 <button class="button first">${text.createLink}</button></form></section></div>`;
   const page = { title: text.invite, path: '/staff', body };
@@ -227,7 +227,7 @@ type ReadForm = { readonly fields: Limits & { readonly name: string; readonly ro
 function readForm(
   values: FormValues,
   store: Store,
-  language: Language,
+  language: PageLanguage,
 ): ReadForm | { readonly errors: Errors } {
   const text = texts[language];
   const name = parseStaffName(values.name);
@@ -380,7 +380,7 @@ ${error === undefined ? undefined : alert(error)}${joinMarkup(
   )}</section>`;
 }
 
-function valuesOfMember(member: StaffMember, language: Language): FormValues {
+function valuesOfMember(member: StaffMember, language: PageLanguage): FormValues {
   const { name, email, role, saleLimit, refundLimit } = member;
   const shown = (limit: Money | null): string => (limit === null ? '' : amountValue(limit, language));
   return { name, email, role, saleLimit: shown(saleLimit), refundLimit: shown(refundLimit) };

@@ -5,17 +5,17 @@
 
 import { markup, type Markup, type MarkupPart } from '../markup.ts';
 
-export const languages = ['en', 'de', 'fr', 'es'] as const;
+export const pageLanguages = ['en', 'de', 'fr', 'es'] as const;
 
-export type Language = (typeof languages)[number];
+export type PageLanguage = (typeof pageLanguages)[number];
 
 /** The texts of an area in every language. */
-export type Catalogue<Texts> = Readonly<Record<Language, Texts>>;
+export type Catalogue<Texts> = Readonly<Record<PageLanguage, Texts>>;
 
 const headerLengthMax = 500;
 
 /** The language that a browser prefers, by its Accept-Language header (RFC 9110, 12.5.4). Default: English. */
-export function languageOf(acceptLanguage: string | undefined): Language {
+export function pageLanguageOf(acceptLanguage: string | undefined): PageLanguage {
   const ranges = (acceptLanguage ?? '').slice(0, headerLengthMax).toLowerCase().split(',');
   const preferred = ranges
     .map((range) => {
@@ -23,7 +23,7 @@ export function languageOf(acceptLanguage: string | undefined): Language {
       const weight = parameters.find((parameter) => parameter.startsWith('q='));
       const quality = weight === undefined ? 1 : Number(weight.slice(2));
       const [primary] = tag.split('-', 1);
-      return { language: languages.find((each) => each === primary), quality };
+      return { language: pageLanguages.find((each) => each === primary), quality };
     })
     .filter(({ language, quality }) => language !== undefined && quality > 0 && quality <= 1)
     .toSorted((left, right) => right.quality - left.quality);
@@ -58,7 +58,7 @@ function requireValue<Value>(values: Readonly<Record<string, Value>>, name: stri
 /** The two plural forms of the four languages. */
 export type Plural = { readonly one: string; readonly other: string };
 
-const pluralRules: Readonly<Record<Language, Intl.PluralRules>> = {
+const pluralRules: Readonly<Record<PageLanguage, Intl.PluralRules>> = {
   en: new Intl.PluralRules('en'),
   de: new Intl.PluralRules('de'),
   fr: new Intl.PluralRules('fr'),
@@ -67,7 +67,7 @@ const pluralRules: Readonly<Record<Language, Intl.PluralRules>> = {
 
 /** The form for a number, with `{count}` as one of its values. */
 export function plural(
-  language: Language,
+  language: PageLanguage,
   { one, other }: Plural,
   count: number,
   values: Readonly<Record<string, string | number>> = {},

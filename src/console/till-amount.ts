@@ -13,10 +13,18 @@ import { markup, type Markup } from '../markup.ts';
 import { redeem } from '../service/redemption.ts';
 import { findCardById, recordUnknownCard } from '../service/staff-lookup.ts';
 import { hidden } from './form.ts';
-import { amountText, amountValue, dayText, figure, moneyParts, parseTypedAmount } from './format.ts';
+import {
+  cardTail,
+  amountText,
+  amountValue,
+  dayText,
+  figure,
+  moneyParts,
+  parseTypedAmount,
+} from './format.ts';
 import { findResult, keyInput, keyOf, runOnce } from './once.ts';
-import type { PageFrame } from './page.ts';
-import { textOf } from './request.ts';
+import type { PageFrame } from './frame.ts';
+import { formText } from './request.ts';
 import {
   seeOther,
   type ConsoleResponse,
@@ -24,13 +32,12 @@ import {
   type StaffRequest,
   type StaffRoute,
 } from './route.ts';
-import { fillPlain, type Language } from './texts.ts';
+import { fillPlain, type PageLanguage } from './texts.ts';
 import {
   framed,
   publicIdIn,
   searcherOf,
   shortAmount,
-  tailOf,
   tillStateOf,
   tillTexts,
   type TillState,
@@ -95,7 +102,7 @@ ${checkingTemplate(services, request)}`;
 function cardShown({ language, signedIn }: StaffRequest, card: Card): Markup {
   const text = tillTexts({ language });
   const available = availableOf(card);
-  const tail = tailOf(card.lastCharacters);
+  const tail = cardTail(card.lastCharacters);
   const held =
     card.held.minor > 0n
       ? ` · ${fillPlain(text.heldSmall, { amount: amountText(card.held, language) })}`
@@ -191,7 +198,7 @@ ${referenceError === undefined ? undefined : markup`<p class="error" id="referen
 }
 
 /** The currency of an amount, if the language puts it before or after the number. */
-function symbolOf(money: Money, language: Language, place: 'before' | 'after'): Markup | undefined {
+function symbolOf(money: Money, language: PageLanguage, place: 'before' | 'after'): Markup | undefined {
   const parts = moneyParts(money, language);
   const index = parts.findIndex(({ type }) => type === 'currency');
   const isBefore = index < parts.findIndex(({ type }) => type === 'integer');
@@ -211,7 +218,7 @@ function offerOf(
   const shown = (money: Money): string => amountText(money, language);
   const key = keyOf(request) ?? '';
   const path = `${frame.basePath}/till/card/${ctx.keys.publicIds.of(card.id)}?k=${key}`;
-  return markup`${hidden('total', formatMoney(total))}${hidden('choice', formatMoney(available))}${hidden('reference', textOf(request, 'reference'))}
+  return markup`${hidden('total', formatMoney(total))}${hidden('choice', formatMoney(available))}${hidden('reference', formText(request, 'reference'))}
 <div class="amount" role="status"><p class="soft">${fillPlain(text.offer, { available: shown(available), total: shown(total) })}</p>
 ${figure(available, language)}<p><strong>${fillPlain(text.restToPay, { amount: shown(subtract(total, available)) })}</strong></p></div>
 <div class="quick two-up"><a class="button" href="${path}">${text.otherAmount}</a><a class="button" href="${frame.basePath}/till">${text.otherCard}</a></div>
@@ -259,11 +266,11 @@ function readForm(request: StaffRequest, { card }: { readonly card: Card }): Rea
   const { store } = request.signedIn;
   const text = tillTexts(request);
   const available = availableOf(card);
-  const [choice, amountTyped] = [textOf(request, 'choice'), textOf(request, 'amount')];
+  const [choice, amountTyped] = [formText(request, 'choice'), formText(request, 'amount')];
   const entered = choice === '' ? amountTyped : choice;
   const amount = parseTypedAmount(entered, store);
-  const total = parseTypedAmount(textOf(request, 'total'), store);
-  const reference = parseText(textOf(request, 'reference'), referenceLengthMax);
+  const total = parseTypedAmount(formText(request, 'total'), store);
+  const reference = parseText(formText(request, 'reference'), referenceLengthMax);
   const isScanned = looksScanned(entered, amount.ok ? amount.value : null, available);
   if (amount.ok && reference.ok && !isScanned && entered.length <= amountLengthMax) {
     const isPart = total.ok && exceeds(total.value, amount.value);
@@ -308,7 +315,7 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
       card,
       key,
       total,
-      typed: { amount: '', reference: textOf(request, 'reference') },
+      typed: { amount: '', reference: formText(request, 'reference') },
     });
   if (!form.isValid) return cardPage(services, request, { status: 422, card, key, typed: form.typed });
   if (exceeds(form.amount, availableOf(card))) return offer(form.total ?? form.amount);
@@ -390,7 +397,7 @@ function resultOf(
 }
 
 /** The amount of a form as the page shows it, of a store that is not known; undefined: it has none. */
-function shownAmount(form: ReadonlyMap<string, string>, language: Language): Markup | undefined {
+function shownAmount(form: ReadonlyMap<string, string>, language: PageLanguage): Markup | undefined {
   const currency = findCurrency((form.get('currency') ?? '').slice(0, 3));
   const typed = form.get('choice') ?? form.get('amount') ?? '';
   // A code could be in the field.

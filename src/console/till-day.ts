@@ -17,7 +17,7 @@ import { parallel } from '../storage/sql.ts';
 import { listStaff } from '../storage/staff.ts';
 import { findTillNames } from '../storage/till.ts';
 import { alert } from './form.ts';
-import { amountText, figure, timeElement } from './format.ts';
+import { cardTail, amountText, figure, timeElement } from './format.ts';
 import de from './locales/de/till-day.json' with { type: 'json' };
 import en from './locales/en/till-day.json' with { type: 'json' };
 import es from './locales/es/till-day.json' with { type: 'json' };
@@ -25,7 +25,6 @@ import fr from './locales/fr/till-day.json' with { type: 'json' };
 import { tillPage } from './page.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
 import { fill, fillPlain, plural, type Catalogue } from './texts.ts';
-import { tailOf } from './till-parts.ts';
 import { lockForm } from './till-pin.ts';
 import { tillReceiptRoutes } from './till-receipts.ts';
 
@@ -211,7 +210,7 @@ function entriesPanel(
     const where: MarkupPart = view.seesAll
       ? markup`<br><span class="small soft">${names.member(entry.staffId)} · ${names.till(entry.tillId)}</span>`
       : undefined;
-    return markup`<tr role="row"><th scope="row" role="rowheader"><a class="whole" href="${frame.basePath}/till/receipts/${receipt}">${text.kinds[entry.part]}</a>${where}</th><td role="cell">${timeElement(entry.createdAt, store, language, { timeStyle: 'short' })} · ${tailOf(entry)}</td><td role="cell" class="aside sum">${shown(entry.counted)}</td></tr>
+    return markup`<tr role="row"><th scope="row" role="rowheader"><a class="whole" href="${frame.basePath}/till/receipts/${receipt}">${text.kinds[entry.part]}</a>${where}</th><td role="cell">${timeElement(entry.createdAt, store, language, { timeStyle: 'short' })} · ${cardTail(entry.lastCharacters)}</td><td role="cell" class="aside sum">${shown(entry.counted)}</td></tr>
 `;
   });
   const last = listed.at(-1);

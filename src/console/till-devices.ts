@@ -3,21 +3,21 @@
 import { Fault } from '../domain/fault.ts';
 import { isPermitted, parseStaffName } from '../domain/staff.ts';
 import { markup, type Markup } from '../markup.ts';
-import { listPinPeople, unlockPin, type PinPerson } from '../service/pin-sign-in.ts';
+import { listPinPeople, unlockPinOf, type PinPerson } from '../service/pin-sign-in.ts';
 import { signOut } from '../service/staff-session.ts';
 import { enrollTill, findPresentedTill, revokeTill, tillsMax, tillTokens } from '../service/till.ts';
 import { parallel, resolved } from '../storage/sql.ts';
 import { listStaff } from '../storage/staff.ts';
 import { listTills, type ListedTill, type Till } from '../storage/till.ts';
 import { cookieNameOf, setCookie } from './cookie.ts';
-import { field } from './form.ts';
+import { inputField } from './form.ts';
 import { timeElement } from './format.ts';
 import de from './locales/de/till-devices.json' with { type: 'json' };
 import en from './locales/en/till-devices.json' with { type: 'json' };
 import es from './locales/es/till-devices.json' with { type: 'json' };
 import fr from './locales/fr/till-devices.json' with { type: 'json' };
 import { shellPage } from './page.ts';
-import { textOf, type ConsoleRequest } from './request.ts';
+import { formText, type ConsoleRequest } from './request.ts';
 import {
   seeOther,
   type ConsoleResponse,
@@ -82,7 +82,7 @@ ${rows}</tbody></table>`;
 ${seesPins ? pinsPanel(services, request, people) : undefined}</div>
 <section class="panel stack" aria-labelledby="add"><h2 id="add">${text.addTitle}</h2>
 ${replaced}<form class="stack" method="post" action="${frame.basePath}/tills">
-${field({ name: 'name', label: text.name, value: form.name, hint: text.nameHint, error: form.error })}
+${inputField({ name: 'name', label: text.name, value: form.name, hint: text.nameHint, error: form.error })}
 <p class="small soft">${text.consequence}</p>
 <button class="button first">${text.enroll}</button></form></section></div></div>`;
   const status = form.error === undefined ? 200 : 422;
@@ -147,7 +147,7 @@ async function enroll(services: ConsoleServices, request: StaffRequest): Promise
   const { language, signedIn } = request;
   const { store, session } = signedIn;
   const text = texts[language];
-  const typed = textOf(request, 'name');
+  const typed = formText(request, 'name');
   const name = parseStaffName(typed);
   if (!name.ok)
     return await listPage(services, request, {
@@ -211,7 +211,7 @@ export const tillDeviceRoutes: readonly ConsoleRoute[] = [
     isSensitive: true,
     async handle({ ctx, storage }, request) {
       const [id, { store }] = [idOf(request), request.signedIn];
-      await storage.write(() => unlockPin(ctx, { store, id, by: actingAs(request) }));
+      await storage.write(() => unlockPinOf(ctx, { store, id, by: actingAs(request) }));
       return seeOther('/tills');
     },
   },

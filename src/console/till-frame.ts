@@ -9,15 +9,16 @@ import de from './locales/de/till.json' with { type: 'json' };
 import en from './locales/en/till.json' with { type: 'json' };
 import es from './locales/es/till.json' with { type: 'json' };
 import fr from './locales/fr/till.json' with { type: 'json' };
-import { tillPage, type PageFrame } from './page.ts';
+import type { PageFrame } from './frame.ts';
+import { tillPage } from './page.ts';
 import type { ConsoleServices, StaffRequest } from './route.ts';
-import type { Catalogue, Language } from './texts.ts';
+import type { Catalogue, PageLanguage } from './texts.ts';
 
 const texts: Catalogue<typeof en> = { en, de, fr, es };
 
 export type TillTexts = typeof en;
 
-export function tillTexts({ language }: { readonly language: Language }): TillTexts {
+export function tillTexts({ language }: { readonly language: PageLanguage }): TillTexts {
   return texts[language];
 }
 
@@ -45,13 +46,8 @@ export function searcherOf({ lookups }: ConsoleServices, { signedIn }: StaffRequ
   return { store: signedIn.store, member: signedIn.member, perHour: lookups.perHour };
 }
 
-/** The end of a code, as it is printed on receipts. */
-export function tailOf(lastCharacters: string): Markup {
-  return markup`<span class="code nowrap">•••• ${lastCharacters}</span>`;
-}
-
 /** An amount of whole units without decimals, such as `€20`. */
-export function shortAmount(money: Money, language: Language): string {
+export function shortAmount(money: Money, language: PageLanguage): string {
   return new Intl.NumberFormat(language, {
     style: 'currency',
     currency: money.currency.code,

@@ -1,6 +1,5 @@
 /** What the pages of sales, refunds and receipts have in common. */
 
-import type { Card } from '../domain/card.ts';
 import { Fault } from '../domain/fault.ts';
 import { parseAmount, type Money } from '../domain/money.ts';
 import type { Store } from '../domain/store.ts';
@@ -34,11 +33,6 @@ export function storedAmount(text: string, { currency }: Pick<Store, 'currency'>
   const parsed = parseAmount(text, { currency, zeroAllowed: true });
   if (!parsed.ok) throw new Error(`an amount ${parsed.error}`);
   return parsed.value;
-}
-
-/** The end of a code. */
-export function tailOf({ lastCharacters }: Pick<Card, 'lastCharacters'>): Markup {
-  return markup`<span class="code nowrap">•••• ${lastCharacters}</span>`;
 }
 
 export const tick: Markup = markup`<svg class="tick" viewBox="0 0 48 48" fill="none" stroke="currentColor" stroke-width="3.5" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><circle cx="24" cy="24" r="21"/><path d="m15 24.5 6.5 6.5L34 18"/></svg>`;

@@ -16,7 +16,7 @@ import { signOut } from '../service/staff-session.ts';
 import { findPresentedTill, tillTokens } from '../service/till.ts';
 import type { Till } from '../storage/till.ts';
 import { cookieNameOf, setCookie } from './cookie.ts';
-import { alert, field } from './form.ts';
+import { alert, inputField } from './form.ts';
 import de from './locales/de/till-pin.json' with { type: 'json' };
 import en from './locales/en/till-pin.json' with { type: 'json' };
 import es from './locales/es/till-pin.json' with { type: 'json' };
@@ -107,7 +107,7 @@ ${problem?.at === 'form' ? alert(problem.message) : undefined}
 <fieldset${problem?.at === 'person' ? markup` aria-describedby="staff-error"` : undefined}><legend>${text.people}</legend>
 <div class="choices names">${people.map((person) => personChoice(person, { language, isChosen: person.id === (chosen ?? only?.id) }))}</div>
 ${problem?.at === 'person' ? markup`<p class="error" id="staff-error">${problem.message}</p>` : undefined}</fieldset>
-${field({
+${inputField({
   name: 'pin',
   label: text.pin,
   type: 'password',

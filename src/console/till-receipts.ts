@@ -6,10 +6,9 @@ import { effectOf, type Transfer } from '../domain/ledger.ts';
 import { markup } from '../markup.ts';
 import { findReceipt } from '../service/till-day.ts';
 import { parallel } from '../storage/sql.ts';
-import { listStaff } from '../storage/staff.ts';
 import { findTillNames } from '../storage/till.ts';
-import { actorName } from './actors.ts';
-import { amountText, dayText, figure, timeElement } from './format.ts';
+import { actorName, listActors } from './actors.ts';
+import { cardTail, amountText, dayText, figure, timeElement } from './format.ts';
 import de from './locales/de/till-day.json' with { type: 'json' };
 import en from './locales/en/till-day.json' with { type: 'json' };
 import es from './locales/es/till-day.json' with { type: 'json' };
@@ -17,7 +16,7 @@ import fr from './locales/fr/till-day.json' with { type: 'json' };
 import { documentOf } from './page.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
 import { fill, fillPlain, type Catalogue } from './texts.ts';
-import { internalIdIn, tailOf } from './till-parts.ts';
+import { internalIdIn } from './till-parts.ts';
 import { groupsOfFour, qrPicture, slipLines } from './till-slip.ts';
 
 const texts: Catalogue<typeof en> = { en, de, fr, es };
@@ -47,8 +46,8 @@ async function receiptPage(services: ConsoleServices, request: StaffRequest): Pr
   const receipt = await storage.read(() => findReceipt(ctx, store.id, id));
   if (!receipt) throw new Fault('not-found');
   const { transfer, card, tillId } = receipt;
-  const [members, tills] = await storage.read(() =>
-    parallel(listStaff(store), findTillNames(store.id, tillId === null ? [] : [tillId])),
+  const [actors, tills] = await storage.read(() =>
+    parallel(listActors(store), findTillNames(store.id, tillId === null ? [] : [tillId])),
   );
   const { amount, balanceAfter, createdAt, reference } = transfer;
   const { currency } = amount;
@@ -66,7 +65,7 @@ async function receiptPage(services: ConsoleServices, request: StaffRequest): Pr
       : undefined;
   const body = markup`<main id="content"><p class="tools noprint"><button class="button" type="button" data-print hidden>${text.print}</button>${refund}<a class="button" href="${frame.basePath}/till">${text.back}</a></p>
 <article class="receipt" aria-label="${fillPlain(text.receiptTitle, { number: groupsOfFour(number) })}"><header><h1>${store.name}</h1><p>${store.domain}</p></header>
-<div class="center"><p>${title}</p><p>${figure(amount, language)}</p><p>${fill(text.cardTail, { card: tailOf(card) })}</p></div>
+<div class="center"><p>${title}</p><p>${figure(amount, language)}</p><p>${fill(text.cardTail, { card: cardTail(card.lastCharacters) })}</p></div>
 ${slipLines([
   [text.balanceBefore, shown(before)],
   [title, shown({ minor: changed, currency })],
@@ -80,7 +79,7 @@ ${slipLines([
     timeElement(createdAt, store, language, { dateStyle: 'medium' }),
     timeElement(createdAt, store, language, { timeStyle: 'short' }),
   ],
-  [till, actorName(transfer.actor, members, language)],
+  [till, actorName(transfer.actor, actors, language)],
 ])}
 <div class="center"><div class="qr">${qrPicture(number, text.qr)}</div></div></article></main>`;
   const documentTitle = `${fillPlain(text.receiptTitle, { number: groupsOfFour(number) })} · ${store.name}`;

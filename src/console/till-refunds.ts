@@ -10,15 +10,15 @@ import { refundableOf, refundToCard, topUpCard, type Refundable } from '../servi
 import { findForRefund } from '../service/refund-search.ts';
 import { parallel, type Script } from '../storage/sql.ts';
 import { findTransfer, listTransfersBefore } from '../storage/transfer.ts';
-import { alert, field } from './form.ts';
-import { amountText, amountValue, figure, parseTypedAmount, timeElement } from './format.ts';
+import { alert, inputField } from './form.ts';
+import { cardTail, amountText, amountValue, figure, parseTypedAmount, timeElement } from './format.ts';
 import de from './locales/de/till-refunds.json' with { type: 'json' };
 import en from './locales/en/till-refunds.json' with { type: 'json' };
 import es from './locales/es/till-refunds.json' with { type: 'json' };
 import fr from './locales/fr/till-refunds.json' with { type: 'json' };
 import { findResult, keyInput, runOnce } from './once.ts';
 import { tillPage } from './page.ts';
-import { textOf } from './request.ts';
+import { formText } from './request.ts';
 import {
   seeOther,
   type ConsoleResponse,
@@ -27,7 +27,7 @@ import {
   type StaffRoute,
 } from './route.ts';
 import { fill, fillPlain, type Catalogue } from './texts.ts';
-import { atCounter, internalIdIn, storedAmount, requireKey, tailOf, tick } from './till-parts.ts';
+import { atCounter, internalIdIn, storedAmount, requireKey, tick } from './till-parts.ts';
 import { lockForm } from './till-pin.ts';
 
 const texts: Catalogue<typeof en> = { en, de, fr, es };
@@ -59,7 +59,7 @@ function findPage(
   // A code that was typed is not shown again.
   const body = markup`<h2>${text.title}</h2>
 <form class="stack" method="post" action="${basePath}/till/refund/find" autocomplete="off">
-${field({ name: 'find', label: text.find, kind: 'code', hint: text.findHint, error })}
+${inputField({ name: 'find', label: text.find, kind: 'code', hint: text.findHint, error })}
 <button class="button first big">${text.findButton}</button></form>
 <p class="center"><a class="button quiet" href="${basePath}/till">${text.next}</a></p>`;
   return page(services, request, { status, title: text.title, body });
@@ -69,7 +69,7 @@ async function find(services: ConsoleServices, request: StaffRequest): Promise<C
   const { ctx, storage } = services;
   const { store, member } = request.signedIn;
   const text = texts[request.language];
-  const typed = textOf(request, 'find');
+  const typed = formText(request, 'find');
   if (typed === '' || typed.length > typedLengthMax)
     return findPage(services, request, 422, text.findMissing);
   const found = await storage.write(() => findForRefund(ctx, { store, member, typed }));
@@ -100,7 +100,7 @@ function* listRefundable(storeId: number, cardId: number): Script<readonly Refun
 /** The card of a page: its last characters and its balance. */
 function cardBlock({ language }: StaffRequest, card: Card): Markup {
   const text = texts[language];
-  return markup`<div class="found"><span class="mini"></span><div>${tailOf(card)}</div><div class="end">${figure(card.balance, language)}<br><span class="small soft">${text.balance}</span></div></div>`;
+  return markup`<div class="found"><span class="mini"></span><div>${cardTail(card.lastCharacters)}</div><div class="end">${figure(card.balance, language)}<br><span class="small soft">${text.balance}</span></div></div>`;
 }
 
 async function cardPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
@@ -163,7 +163,7 @@ async function entryPage(
   const path = `${frame.basePath}/till/refund/entry/${String(ctx.keys.publicIds.of(transfer.id))}`;
   const form = isRefundable
     ? markup`<form class="stack" method="post" action="${path}">${keyInput(ctx, key)}
-${field({
+${inputField({
   name: 'amount',
   label: text.amount,
   value: typed ?? amountValue(left, language),
@@ -232,7 +232,7 @@ async function change(
     readonly run: (amount: Money) => Script<DoneResult>;
   },
 ): Promise<ConsoleResponse> {
-  const typed = textOf(request, 'amount').slice(0, typedLengthMax);
+  const typed = formText(request, 'amount').slice(0, typedLengthMax);
   const amount = parseTypedAmount(typed, request.signedIn.store);
   const key = requireKey(request);
   if (!amount.ok) return await show({ typed, key, error: invalidAmountText(request) });
@@ -291,7 +291,7 @@ async function topUpPage(
   const path = `${frame.basePath}/till/refund/card/${String(ctx.keys.publicIds.of(cardId))}`;
   const body = markup`${cardBlock(request, card)}
 <form class="stack" method="post" action="${path}/add">${keyInput(ctx, key)}
-${field({ name: 'amount', label: text.topUpAmount, value: typed, inputMode: 'decimal', kind: 'amount', hint: text.topUpHint, error })}
+${inputField({ name: 'amount', label: text.topUpAmount, value: typed, inputMode: 'decimal', kind: 'amount', hint: text.topUpHint, error })}
 <button class="button first big">${text.topUpButton}</button></form>
 <a class="button" href="${path}">${text.cardTitle}</a>`;
   const status = error === undefined ? 200 : 422;
@@ -320,7 +320,7 @@ async function donePage(services: ConsoleServices, request: StaffRequest): Promi
   if (!result || cardId === undefined) throw new Fault('not-found');
   const card = await storage.read(() => retrieve(store.id, cardId));
   const balance = amountText(storedAmount(result.balance, store), language);
-  const sentence = fill(result.isTopUp ? text.added : text.done, { card: tailOf(card) });
+  const sentence = fill(result.isTopUp ? text.added : text.done, { card: cardTail(card.lastCharacters) });
   const body = markup`<div class="paid" role="status">${tick}<div>${figure(storedAmount(result.amount, store), language)}</div><p><strong>${sentence}</strong><br>${fillPlain(text.balanceNow, { amount: balance })}</p></div>
 <a class="button" href="${frame.basePath}/till/receipts/${String(result.entry)}">${text.receipt}</a>
 <a class="button first big" href="${frame.basePath}/till">${text.next}</a>`;

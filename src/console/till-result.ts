@@ -9,7 +9,7 @@ import { isUndoable, undoRedemption } from '../service/redemption.ts';
 import { resolved } from '../storage/sql.ts';
 import { sumReversals } from '../storage/transfer.ts';
 import { alert } from './form.ts';
-import { amountText, figure, parseTypedAmount } from './format.ts';
+import { cardTail, amountText, figure, parseTypedAmount } from './format.ts';
 import { findResult, keyInput, isKey, runOnce } from './once.ts';
 import {
   seeOther,
@@ -19,7 +19,7 @@ import {
   type StaffRoute,
 } from './route.ts';
 import { fill, fillPlain } from './texts.ts';
-import { framed, publicIdIn, tailOf, tillTexts } from './till-frame.ts';
+import { framed, publicIdIn, tillTexts } from './till-frame.ts';
 import { isCurrent } from './till-key.ts';
 import { checkingTemplate, repeatedInputs } from './till-unknown.ts';
 
@@ -81,7 +81,7 @@ async function redeemedPage(
   const moneyOf = (minor: string): Money => ({ minor: BigInt(minor), currency: store.currency });
   const amount = moneyOf(result.amount);
   const isUndone = reversed >= amount.minor;
-  const tail = tailOf(result.tail);
+  const tail = cardTail(result.tail);
   if (isUndone) return undoneShown(services, request, { amount: figure(amount, language), tail, key });
   const left = amountText(moneyOf(result.available), language);
   const leftText =
@@ -143,7 +143,7 @@ function notRedeemedPage(services: ConsoleServices, request: StaffRequest, key: 
   const typedTail = query.get('tail') ?? '';
   const lastCharacters = /^[0-9a-z]{4}$/.test(typedTail) ? typedTail : '????';
   const { currency } = store;
-  const body = markup`<div class="paid wait" role="status" data-result="none"><div>${shown}</div><p><strong>${fill(text.notRedeemed, { tail: tailOf(lastCharacters) })}</strong></p><p>${text.notRedeemedNote}</p></div>
+  const body = markup`<div class="paid wait" role="status" data-result="none"><div>${shown}</div><p><strong>${fill(text.notRedeemed, { tail: cardTail(lastCharacters) })}</strong></p><p>${text.notRedeemedNote}</p></div>
 <div class="quick two-up"><a class="button" href="${frame.basePath}/till">${text.nextCustomer}</a><form method="post" action="${frame.basePath}${redeemedPath(key)}/cancel"><button class="button bad">${text.cancel}</button></form></div>
 <form class="stack" id="redeem" method="post" action="${frame.basePath}/till/card/${card}?k=${key}" data-key="${key}" data-check="${frame.basePath}${redeemedPath(key)}" data-member="${String(member.id)}" data-currency="${currency.code}" data-decimals="${currency.decimals}" data-tail="•••• ${lastCharacters}">${keyInput(ctx, key)}${repeatedInputs(query)}<button class="button first big">${text.tryAgain}</button></form>
 ${checkingTemplate(services, request)}`;

@@ -10,15 +10,15 @@ import { cancelSale, isCancellable, sellCard } from '../service/counter-entry.ts
 import { retrieve } from '../service/card.ts';
 import { findEmailSettings } from '../storage/email.ts';
 import { parallel } from '../storage/sql.ts';
-import { alert, field, hidden } from './form.ts';
-import { amountText, amountValue, figure, parseTypedAmount } from './format.ts';
+import { alert, inputField, hidden } from './form.ts';
+import { cardTail, amountText, amountValue, figure, parseTypedAmount } from './format.ts';
 import de from './locales/de/till-sales.json' with { type: 'json' };
 import en from './locales/en/till-sales.json' with { type: 'json' };
 import es from './locales/es/till-sales.json' with { type: 'json' };
 import fr from './locales/fr/till-sales.json' with { type: 'json' };
 import { findResult, keyInput, runOnce } from './once.ts';
 import { tillPage } from './page.ts';
-import { textOf } from './request.ts';
+import { formText } from './request.ts';
 import {
   seeOther,
   type ConsoleResponse,
@@ -27,7 +27,7 @@ import {
   type StaffRoute,
 } from './route.ts';
 import { fill, fillPlain, type Catalogue } from './texts.ts';
-import { atCounter, requireKey, storedAmount, tailOf, tick } from './till-parts.ts';
+import { atCounter, requireKey, storedAmount, tick } from './till-parts.ts';
 import { lockForm } from './till-pin.ts';
 import { tillRefundRoutes } from './till-refunds.ts';
 import { groupsOfFour, qrPicture, slipLines } from './till-slip.ts';
@@ -77,7 +77,7 @@ function amountPage(
   const body = markup`<h2>${text.sellTitle}</h2>
 <nav class="quick" aria-label="${text.usual}">${links}</nav>
 <form class="stack" method="get" action="${basePath}/till/sell">
-${field({ name: 'amount', label: text.amount, value: typed, inputMode: 'decimal', kind: 'amount', hint, error })}
+${inputField({ name: 'amount', label: text.amount, value: typed, inputMode: 'decimal', kind: 'amount', hint, error })}
 <button class="button first big">${text.continue}</button></form>`;
   const page = { title: text.sellTitle, body, lock: lockForm(services, request) };
   return { status: error === undefined ? 200 : 422, body: tillPage(services, request, page) };
@@ -108,7 +108,7 @@ async function cardPage(
   const shown = amountText(amount, language);
   const emailField =
     canSend && settings.enabled
-      ? field({
+      ? inputField({
           name: 'email',
           label: text.email,
           type: 'email',
@@ -121,7 +121,7 @@ async function cardPage(
   const body = markup`<div class="amount">${figure(amount, language)}<p><a class="button quiet" href="${frame.basePath}/till/sell">${text.change}</a></p></div>
 <form class="stack" method="post" action="${frame.basePath}/till/sell" autocomplete="off">
 ${keyInput(ctx, key)}${hidden('amount', formatMoney(amount))}
-${field({
+${inputField({
   name: 'code',
   label: text.code,
   kind: 'code',
@@ -169,15 +169,15 @@ async function sell(services: ConsoleServices, request: StaffRequest): Promise<C
   const { ctx, canSend, storage } = services;
   const { store } = request.signedIn;
   const text = texts[request.language];
-  const amount = parseTypedAmount(textOf(request, 'amount'), store);
+  const amount = parseTypedAmount(formText(request, 'amount'), store);
   if (!amount.ok) return amountPage(services, request, { error: amountErrorText(request) });
   const key = requireKey(request);
 
-  const typed = textOf(request, 'email').slice(0, emailLengthMax);
+  const typed = formText(request, 'email').slice(0, emailLengthMax);
   const card = { amount: amount.value, email: typed };
   const email = typed === '' ? null : parseEmail(typed);
   const isNew = request.form.get('how') === 'new';
-  const scanned = textOf(request, 'code').slice(0, codeLengthMax);
+  const scanned = formText(request, 'code').slice(0, codeLengthMax);
   const code = isNew || scanned === '' ? null : parseCode(scanned);
   const errors: SaleErrors = {
     ...(!isNew && code === null && { code: text.codeMissing }),
@@ -242,7 +242,7 @@ async function soldPage(
   const [card, mayCancel] = await storage.read(() =>
     parallel(retrieve(store.id, cardId), isCancellable(ctx, cardKey, entryId)),
   );
-  const tail = tailOf(card);
+  const tail = cardTail(card.lastCharacters);
   const isCancelled = card.disabledAt !== null;
   const title = isCancelled ? text.cancelledTitle : text.soldTitle;
   const code = isCancelled ? null : result.code;

@@ -6,9 +6,9 @@ import { parseEmail } from '../domain/email-address.ts';
 import { isPermitted } from '../domain/staff.ts';
 import { markup, type Markup } from '../markup.ts';
 import { findCardByCode, findCardsByEmail, type SearchOutcome } from '../service/staff-lookup.ts';
-import { field } from './form.ts';
-import { amountText } from './format.ts';
-import { textOf } from './request.ts';
+import { inputField } from './form.ts';
+import { cardTail, amountText } from './format.ts';
+import { formText } from './request.ts';
 import {
   seeOther,
   type ConsoleResponse,
@@ -17,7 +17,7 @@ import {
   type StaffRoute,
 } from './route.ts';
 import { fillPlain, plural } from './texts.ts';
-import { framed, searcherOf, tailOf, tillTexts } from './till-frame.ts';
+import { framed, searcherOf, tillTexts } from './till-frame.ts';
 import { newKey } from './till-key.ts';
 
 /** Cards of one address that the page lists. */
@@ -71,7 +71,7 @@ async function find(services: ConsoleServices, request: StaffRequest): Promise<C
   const { ctx, storage, lookups } = services;
   const { store } = request.signedIn;
   const text = tillTexts(request);
-  const codes = parseTypedCode(textOf(request, 'code'));
+  const codes = parseTypedCode(formText(request, 'code'));
   if (!codes.ok) return scanPage(services, request, 422, text.notCode);
   const searcher = searcherOf(services, request);
   const retired: number[] = [];
@@ -112,7 +112,7 @@ function emailPage(
       ? undefined
       : markup`<section class="stack" aria-labelledby="choice"><h2 id="choice">${text.choose}</h2><ul class="choice">${shown.map((card) => choiceOf(services, request, card))}</ul>${more}</section>`;
   const body = markup`<form class="stack" method="post" action="${basePath}/till/email">
-${field({ name: 'email', label: text.email, type: 'email', value: email, error })}
+${inputField({ name: 'email', label: text.email, type: 'email', value: email, error })}
 <button class="button ${shown.length === 0 ? 'first big' : ''}">${text.emailFind}</button></form>
 ${list}
 <p><a class="button quiet" href="${basePath}/till">${text.back}</a></p>`;
@@ -124,14 +124,14 @@ function choiceOf(services: ConsoleServices, request: StaffRequest, card: Card):
   const text = tillTexts(request);
   const isAtTill = isPermitted(request.signedIn.member.role, 'useTill');
   const path = `${isAtTill ? '/till/card' : '/cards'}/${ctx.keys.publicIds.of(card.id)}`;
-  return markup`<li><a class="found" href="${frame.basePath}${path}"><span class="mini" aria-hidden="true"></span><span><strong>${card.recipientName ?? text.giftCard}</strong><br><span class="small soft">${tailOf(card.lastCharacters)}</span></span><span class="end"><strong>${amountText(availableOf(card), request.language)}</strong><br><span class="small soft">${text.availableSmall}</span></span></a></li>
+  return markup`<li><a class="found" href="${frame.basePath}${path}"><span class="mini" aria-hidden="true"></span><span><strong>${card.recipientName ?? text.giftCard}</strong><br><span class="small soft">${cardTail(card.lastCharacters)}</span></span><span class="end"><strong>${amountText(availableOf(card), request.language)}</strong><br><span class="small soft">${text.availableSmall}</span></span></a></li>
 `;
 }
 
 async function findByEmail(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx, storage } = services;
   const text = tillTexts(request);
-  const email = textOf(request, 'email').slice(0, emailLengthMax);
+  const email = formText(request, 'email').slice(0, emailLengthMax);
   const address = parseEmail(email);
   if (!address.ok) return emailPage(services, request, { status: 422, email, error: text.notEmail });
   const searched = { address: address.value, limit: choiceMax + 1 };

@@ -8,7 +8,7 @@ import { findCardState } from '../storage/card.ts';
 import { parallel } from '../storage/sql.ts';
 import { findTransfer, sumReversals } from '../storage/transfer.ts';
 import { alert } from './form.ts';
-import { figure } from './format.ts';
+import { cardTail, figure } from './format.ts';
 import { keyInput, keyOf, runOnce } from './once.ts';
 import {
   seeOther,
@@ -18,7 +18,7 @@ import {
   type StaffRoute,
 } from './route.ts';
 import { fill } from './texts.ts';
-import { framed, publicIdIn, tailOf, tillTexts } from './till-frame.ts';
+import { framed, publicIdIn, tillTexts } from './till-frame.ts';
 import { undoError, undoneShown } from './till-result.ts';
 
 type Redemption = { readonly transfer: Transfer; readonly reversed: bigint; readonly tail: string };
@@ -46,7 +46,7 @@ function undoPage(
   const { ctx, frame } = services;
   const text = tillTexts(request);
   const { transfer, reversed, tail: lastCharacters } = redemption;
-  const tail = tailOf(lastCharacters);
+  const tail = cardTail(lastCharacters);
   const amount = figure(transfer.amount, request.language);
   if (reversed >= transfer.amount.minor) return undoneShown(services, request, { amount, tail });
   const body = markup`${error === undefined ? undefined : alert(error)}<div class="paid wait"><div>${amount}</div><p><strong>${fill(text.redeemedFrom, { tail })}</strong></p></div>

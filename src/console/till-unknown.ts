@@ -4,12 +4,13 @@
  */
 
 import { markup, type Markup, type MarkupPart } from '../markup.ts';
+import { cardTail } from './format.ts';
 import { hidden } from './form.ts';
 import { isKey } from './once.ts';
 import { documentOf } from './page.ts';
 import type { ConsoleServices, StaffRequest, UnknownPage, UnknownRequest } from './route.ts';
 import { fill } from './texts.ts';
-import { tailOf, tillTexts, type TillTexts } from './till-frame.ts';
+import { tillTexts, type TillTexts } from './till-frame.ts';
 
 const refreshSeconds = 5;
 
@@ -85,7 +86,7 @@ export function unknownPage(
   const path = `/till/redeemed/${key}`;
   const query = checkQuery(card, form);
   const lastCharacters = form.get('tail') ?? '';
-  const tail = /^[0-9a-z]{4}$/.test(lastCharacters) ? tailOf(lastCharacters) : '';
+  const tail = /^[0-9a-z]{4}$/.test(lastCharacters) ? cardTail(lastCharacters) : '';
   const body = markup`<main class="till" id="content"><h1 class="sr">${text.checkingTitle}</h1>
 ${statement(text, { amount, tail, since: undefined })}
 <div class="quick two-up"><a class="button" href="${basePath}/till">${text.nextCustomer}</a><form method="post" action="${basePath}${path}/cancel"><button class="button bad">${text.cancel}</button></form></div>

@@ -29,7 +29,7 @@ const failedShown = 3;
 const pausedShown = 5;
 
 /** The filter of the list of cards that expire soon. */
-export function expiringPath({ expiringFrom, expiringTo }: Concerns): string {
+function expiringPath({ expiringFrom, expiringTo }: Concerns): string {
   return `/cards?state=active&expires_on_min=${expiringFrom}&expires_on_max=${expiringTo}&sort=expires_on`;
 }
 

@@ -213,12 +213,12 @@ ${shown}
 ${hasAny ? verifiedLine(found.concerns.verification, store, language) : undefined}</section>`;
 }
 
-type Language = StaffRequest['language'];
+type PageLanguage = StaffRequest['language'];
 
 function detailsOf(
   { figures, withBalance, held, concerns }: Found,
   store: Store,
-  language: Language,
+  language: PageLanguage,
 ): string {
   const text = todayTexts[language];
   const { expiring } = concerns;
@@ -238,7 +238,7 @@ function detailsOf(
 function chartOf(
   { ctx }: Pick<ConsoleServices, 'ctx'>,
   store: Store,
-  language: Language,
+  language: PageLanguage,
   { months, outstanding, closedUpTo, from }: TodayFigures,
 ): Markup {
   const text = todayTexts[language];
@@ -260,7 +260,7 @@ function chartOf(
   return behind ?? markup`<p class="small soft">${text.chartLater}</p>`;
 }
 
-function verifiedLine(record: VerificationRecord | undefined, store: Store, language: Language): Markup {
+function verifiedLine(record: VerificationRecord | undefined, store: Store, language: PageLanguage): Markup {
   const text = todayTexts[language];
   const how = markup`<details class="small"><summary>${text.verifyHow}</summary><p class="soft">${text.verifyCommand}</p><p><code class="copy">largesse verify</code></p></details>`;
   if (!record) return markup`<p class="small soft">${text.neverVerified}</p>${how}`;
@@ -304,17 +304,17 @@ function sumsPanel(
 ${sums}${line(text.emails, sent)}</dl></section>`;
 }
 
-function sentOf(emails: EmailCounts, language: Language): string {
+function sentOf(emails: EmailCounts, language: PageLanguage): string {
   const text = todayTexts[language];
   if (emails.due === 0) return text.noneSent;
   return fillPlain(text.emailsOf, { sent: numberOf(emails.sent, language), due: atLeast(emails, language) });
 }
 
-function numberOf(count: number, language: Language): string {
+function numberOf(count: number, language: PageLanguage): string {
   return new Intl.NumberFormat(language).format(count);
 }
 
-function atLeast({ due, isExact }: EmailCounts, language: Language): string {
+function atLeast({ due, isExact }: EmailCounts, language: PageLanguage): string {
   return `${isExact ? '' : '≥ '}${numberOf(due, language)}`;
 }
 
@@ -359,7 +359,7 @@ function readinessOf({ condition }: ConsoleServices, found: Found): Readiness {
     shop: true,
     card: found.hasCards,
     email: condition.emailTransport === 'smtp',
-    staff: found.recent.members.filter(({ disabledAt }) => disabledAt === null).length > 1,
+    staff: found.recent.actors.members.filter(({ disabledAt }) => disabledAt === null).length > 1,
     keyFile: isDone('key_file'),
     backup: isDone('backup'),
   };

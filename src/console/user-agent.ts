@@ -4,7 +4,7 @@ import de from './locales/de/gate.json' with { type: 'json' };
 import en from './locales/en/gate.json' with { type: 'json' };
 import es from './locales/es/gate.json' with { type: 'json' };
 import fr from './locales/fr/gate.json' with { type: 'json' };
-import { fillPlain, type Catalogue, type Language } from './texts.ts';
+import { fillPlain, type Catalogue, type PageLanguage } from './texts.ts';
 
 const texts: Catalogue<Pick<typeof en, 'browserOn' | 'unknownBrowser'>> = { en, de, fr, es };
 
@@ -38,7 +38,7 @@ function nameIn(names: Names, userAgent: string): string | undefined {
 const shownLengthMax = 60;
 
 /** A User-Agent header as text, such as `Firefox on Mac`. */
-export function browserText(userAgent: string, language: Language): string {
+export function browserText(userAgent: string, language: PageLanguage): string {
   const [browser, system] = [nameIn(browsers, userAgent), nameIn(systems, userAgent)];
   if (browser !== undefined && system !== undefined)
     return fillPlain(texts[language].browserOn, { browser, system });

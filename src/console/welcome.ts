@@ -12,7 +12,7 @@ import fr from './locales/fr/setup.json' with { type: 'json' };
 import { documentOf, mark } from './page.ts';
 import type { ConsoleRequest } from './request.ts';
 import type { ConsoleServices } from './route.ts';
-import { fill, type Catalogue, type Language } from './texts.ts';
+import { fill, type Catalogue, type PageLanguage } from './texts.ts';
 
 export const setupTexts: Catalogue<typeof en> = { en, de, fr, es };
 
@@ -30,7 +30,7 @@ export function developerLinks(
 }
 
 /** The steps of the first run, with the current one. */
-export function trail(language: Language, current: 'shop' | 'you'): Markup {
+export function trail(language: PageLanguage, current: 'shop' | 'you'): Markup {
   const text = setupTexts[language];
   const isYou = current === 'you';
   const [shop, you] = isYou
@@ -40,7 +40,7 @@ export function trail(language: Language, current: 'shop' | 'you'): Markup {
 }
 
 /** The card as a customer sees it. It is a picture: screen readers skip it. */
-function drawing(language: Language, { shop, currency }: Shown): Markup {
+function drawing(language: PageLanguage, { shop, currency }: Shown): Markup {
   const text = setupTexts[language];
   const value = { minor: 50n * 10n ** BigInt(currency.decimals), currency };
   return markup`<div class="gift" aria-hidden="true"><svg class="knot" viewBox="0 0 48 48"><path d="M24 24C12 6 2 13 8 20c4 4 11 4 16 4 5 0 12 0 16-4 6-7-4-14-16 4zM24 24c-3 7-7 11-11 15M24 24c3 7 7 11 11 15"/></svg><span class="shop">${shop === '' ? text.shopExample : shop}</span><span class="tail name">${text.forGrace}</span>${figure(value, language)}</div>`;
@@ -89,7 +89,7 @@ ${after}
 }
 
 /** What the service is for: below the first page. */
-export function purposes(language: Language, basePath: string): Markup {
+export function purposes(language: PageLanguage, basePath: string): Markup {
   const text = setupTexts[language];
   const reference = markup`<a href="${basePath}${pagePaths.reference}">${text.reference}</a>`;
   return markup`<div class="grid three"><section class="panel"><h2>${text.counterTitle}</h2><p class="soft">${text.counter}</p></section><section class="panel"><h2>${text.accountingTitle}</h2><p class="soft">${text.accounting}</p></section><section class="panel"><h2>${text.developersTitle}</h2><p class="soft">${fill(text.developers, { reference })}</p></section></div>`;

@@ -80,7 +80,7 @@ export function parseStaffName(value: string): Parsed<string> {
     : accepted(name);
 }
 
-export const passwordLengthMin = 10;
+const passwordLengthMin = 10;
 /** A longer one costs the same to check, but a body has a limit. */
 const passwordLengthMax = 200;
 

@@ -8,7 +8,7 @@ import type { Script } from '../storage/sql.ts';
 import { findAccountByEmail, insertStaffMember } from '../storage/staff.ts';
 import { findOpenDemonstrationStore } from './caller.ts';
 import { loadDemo } from './demo.ts';
-import { openSession, type OpenedSession } from './staff-session.ts';
+import { createSession, type OpenedSession } from './staff-session.ts';
 
 /** Fewer than `largesse demo load` issues, because the service waits for them. */
 const sampleCards = 200;
@@ -52,5 +52,5 @@ export function* openDemonstration(
   const isNew = yield* insertStaffMember(owner, email.value);
   const member = isNew ? owner : (yield* findAccountByEmail(store, email.value))?.member;
   if (!member) return undefined;
-  return yield* openSession(ctx, member, { method: 'demonstration', tillId: null, userAgent });
+  return yield* createSession(ctx, member, { method: 'demonstration', tillId: null, userAgent });
 }

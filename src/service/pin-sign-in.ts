@@ -9,14 +9,14 @@ import { isPermitted, wrongPinsMax, type StaffMember } from '../domain/staff.ts'
 import type { Store } from '../domain/store.ts';
 import { findRefilledAt, insertFailedLookup, returnShare } from '../storage/lookup-throttle.ts';
 import type { StaffSession } from '../storage/staff-session.ts';
-import { findAccount, listPinHolders, reservePinAttempt, resetPinFailures } from '../storage/staff.ts';
+import { findAccount, listPinHolders, reservePinAttempt } from '../storage/staff.ts';
 import type { Script } from '../storage/sql.ts';
 import { lockTill, type Till } from '../storage/till.ts';
 import { lookupPeriodMs } from './lookup-throttle.ts';
 import type { Passwords } from './password.ts';
 import { pinTexts } from './pin.ts';
-import { openSession, signOut, type OpenedSession } from './staff-session.ts';
-import { recordAction, type Acting } from './staff.ts';
+import { createSession, signOut, type OpenedSession } from './staff-session.ts';
+import { recordAction, unlockPin, type Acting } from './staff.ts';
 import { findPresentedTill } from './till.ts';
 import type { PresentedToken } from './secret-token.ts';
 
@@ -136,22 +136,16 @@ export function* signInWithPin(
     throw new Fault('unauthenticated');
   if (ended) yield* signOut(ctx, ended);
   yield* returnShare(budgetOf(found), shareMs);
-  return yield* openSession(ctx, account.member, { method: 'pin', tillId: found.till.id, userAgent });
+  return yield* createSession(ctx, account.member, { method: 'pin', tillId: found.till.id, userAgent });
 }
 
 /** Unlocks a PIN. @throws Fault `not-found` if there is no such person. */
-export function* unlockPin(
+export function* unlockPinOf(
   ctx: Context,
   { store, id, by }: { readonly store: Store; readonly id: number; readonly by: Acting },
 ): Script<void> {
   const account = yield* findAccount(store, id);
   if (!account?.pin) throw new Fault('not-found');
   if (account.pinFailures === 0) return;
-  yield* resetPinFailures(account.member);
-  yield* recordAction(ctx, by, {
-    storeId: store.id,
-    action: 'pin-changed',
-    subjectId: id,
-    details: { unlocked: true },
-  });
+  yield* unlockPin(ctx, account.member, by);
 }

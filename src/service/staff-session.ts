@@ -42,7 +42,7 @@ export type SignInMethod = 'password' | 'passkey' | 'pin' | 'link' | 'demonstrat
 export type OpenedSession = { readonly session: StaffSession; readonly token: Secret };
 
 /** Opens a session of a member who has just presented a password, passkey, link or PIN. */
-export function* openSession(
+export function* createSession(
   ctx: Context,
   member: StaffMember,
   {

@@ -3,7 +3,7 @@
 import { columns, integer, integerOrNull, unchanged, type RowOf } from './columns.ts';
 import { all, execute, sql, type Script } from './sql.ts';
 
-export const setupStepNames = ['key_file', 'backup'] as const;
+const setupStepNames = ['key_file', 'backup'] as const;
 
 export type SetupStepName = (typeof setupStepNames)[number];
 

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { languages, type Language } from '../../src/console/texts.ts';
+import { pageLanguages, type PageLanguage } from '../../src/console/texts.ts';
 import type { Browser } from '../support/browser.ts';
 import { openChromium, type Window } from '../support/chromium.ts';
 import {
@@ -92,7 +92,7 @@ async function faultsOf(
     visitor,
     language,
     browser,
-  }: { readonly visitor: Visitor; readonly language: Language; readonly browser: Browser },
+  }: { readonly visitor: Visitor; readonly language: PageLanguage; readonly browser: Browser },
 ): Promise<readonly string[]> {
   const path = await page.path(shop, visitor);
   await show(window, { width: 1280, theme: 'light' });
@@ -109,7 +109,7 @@ async function faultsOf(
   ];
 }
 
-async function check(visitor: Visitor, language: Language, chosen: readonly Page[]): Promise<void> {
+async function check(visitor: Visitor, language: PageLanguage, chosen: readonly Page[]): Promise<void> {
   const browser = browserOf(shop, visitor);
   const faults: string[] = [];
   await using window = await chromium.window(serviceOf(shop, visitor), { as: browser, locale: language });
@@ -127,7 +127,7 @@ for (const visitor of visitors) {
   const chosen = pages.filter((page) =>
     isWhole ? page.visitors.includes(visitor) : page.visitors[0] === visitor,
   );
-  for (const language of isWhole ? languages : (['en'] as const)) {
+  for (const language of isWhole ? pageLanguages : (['en'] as const)) {
     if (chosen.length === 0) continue;
     test(`pages of ${visitor} in ${language} are accessible, fit their window and lead nowhere wrong`, () =>
       check(visitor, language, chosen));

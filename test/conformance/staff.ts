@@ -18,7 +18,7 @@ import {
   findSignedIn,
   isExtensionDue,
   isRecentlyAuthenticated,
-  openSession,
+  createSession,
   reauthenticate,
   sessionTokens,
   signOut,
@@ -73,7 +73,7 @@ async function join(opened: OpenStore, fields: Partial<NewMember> = {}): Promise
 
 async function signIn({ storage, ctx }: OpenStore, member: StaffMember, method: SignInMethod = 'password') {
   const opened = await storage.write(() =>
-    openSession(ctx, member, { method, tillId: null, userAgent: `Browser ${'x'.repeat(300)}` }),
+    createSession(ctx, member, { method, tillId: null, userAgent: `Browser ${'x'.repeat(300)}` }),
   );
   return { ...opened, token: presented(sessionTokens, opened.token) };
 }

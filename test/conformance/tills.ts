@@ -16,7 +16,7 @@ import {
 import { reservePin, signInWithPin } from '../../src/service/pin-sign-in.ts';
 import { debit, reverse } from '../../src/service/spend.ts';
 import type { PresentedToken } from '../../src/service/secret-token.ts';
-import { findSignedIn, openSession, sessionTokens } from '../../src/service/staff-session.ts';
+import { findSignedIn, createSession, sessionTokens } from '../../src/service/staff-session.ts';
 import { inviteStaff, linkTokens, recordAction, setPin, useLink } from '../../src/service/staff.ts';
 import { enrollTill, findPresentedTill, revokeTill, tillsMax, tillTokens } from '../../src/service/till.ts';
 import { findReceipt, readTillDay } from '../../src/service/till-day.ts';
@@ -108,7 +108,7 @@ export function testTills(factory: StorageFactory): void {
     const used = async () => (await storage.read(() => listTills(store.id, 1)))[0]?.lastUsedAt;
     assert.equal(await used(), null);
     const { token, session } = await storage.write(() =>
-      openSession(ctx, ada, { method: 'pin', tillId: till.id, userAgent: '' }),
+      createSession(ctx, ada, { method: 'pin', tillId: till.id, userAgent: '' }),
     );
     assert.equal(await used(), session.createdAt);
     const presented = sessionTokens.parse(token.reveal());

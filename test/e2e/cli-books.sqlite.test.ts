@@ -72,7 +72,7 @@ test('reports rebuild restores the sums of days that verify finds wrong', async 
   assert.deepEqual(await home.json('reports', 'rebuild', rebuilt.store), [rebuilt]);
   assert.equal((await home.run(['verify'])).code, 0);
 
-  const unknown = await home.run(['reports', 'rebuild', 'nobody.example']);
+  const unknown = await home.run(['reports', 'rebuild', 'unknown.example']);
   assert.equal(unknown.code, 1);
-  assert.match(unknown.errors, /there is no store nobody.example/);
+  assert.match(unknown.errors, /there is no store unknown.example/);
 });

@@ -121,7 +121,7 @@ const cases: {
       ['http://localhost:3000', 'http://localhost:3000/'],
       ['http://[::1]:3000/', 'http://[::1]:3000/'],
     ],
-    rejected: ['http://cards.flowers.example', 'https://a.example/path', 'https://u@a.example', 'a.example', ''],
+    rejected: ['http://cards.flowers.example', 'https://a.example/path', 'https://u@a.example', 'a.example'],
   },
   hasConsole: {
     read: (environment) => readConfig(environment).hasConsole,

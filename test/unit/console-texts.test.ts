@@ -5,7 +5,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import test from 'node:test';
 import { parseSync, Visitor } from 'oxc-parser';
-import { languages } from '../../src/console/texts.ts';
+import { pageLanguages } from '../../src/console/texts.ts';
 
 type Texts = { readonly [name: string]: string | Texts };
 type Text = { readonly name: string; readonly text: string };
@@ -29,7 +29,7 @@ function placeholdersOf(text: string): readonly string[] {
 
 test('every language has the files, texts and placeholders of English', () => {
   assert.ok(areas.length > 0);
-  for (const language of languages) {
+  for (const language of pageLanguages) {
     assert.deepEqual(
       globSync(`${folder}/${language}/*.json`)
         .map((path) => basename(path))
@@ -57,7 +57,7 @@ test('every language has the files, texts and placeholders of English', () => {
 });
 
 test('a text is not empty, has no blanks around it, and is not HTML', () => {
-  for (const language of languages) {
+  for (const language of pageLanguages) {
     for (const area of areas) {
       for (const { name, text } of textsOf(language, area)) {
         const where = `${language}/${area}: ${name}`;
@@ -72,7 +72,7 @@ test('a text is not empty, has no blanks around it, and is not HTML', () => {
 
 test('texts of other languages are translated', () => {
   // Names, and words that the languages share, are the same. A whole sentence is not.
-  for (const language of languages.filter((each) => each !== 'en')) {
+  for (const language of pageLanguages.filter((each) => each !== 'en')) {
     for (const area of areas) {
       const english = new Map(textsOf('en', area).map(({ name, text }) => [name, text]));
       for (const { name, text } of textsOf(language, area)) {

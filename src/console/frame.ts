@@ -1,0 +1,8 @@
+/** Where the pages and their files are. */
+
+/** The URL prefix of pages, and the folder of their files. */
+export type PageFrame = {
+  readonly basePath: string;
+  /** The path of a file of the pages, such as `largesse.css`. */
+  readonly assetUrl: (name: string) => string;
+};
