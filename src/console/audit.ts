@@ -206,7 +206,7 @@ function withoutMember({ action }: StaffAction, language: PageLanguage): string 
 }
 
 /** What was done. Undoing a redemption is a refund in the ledger, and cancelling a sale disables its card. */
-function actionText({ action, details }: StaffAction, language: Language): string {
+function actionText({ action, details }: StaffAction, language: PageLanguage): string {
   const text = texts[language];
   if ('undoes' in details) return text.undone;
   return 'cancels' in details ? text.cancelled : text.actions[action];
@@ -301,7 +301,7 @@ function detailsOf(
   });
 }
 
-function detailAmount(shown: string, { currency }: Store, language: Language): string {
+function detailAmount(shown: string, { currency }: Store, language: PageLanguage): string {
   const isNegative = shown.startsWith('-');
   const parsed = parseAmount(isNegative ? shown.slice(1) : shown, { currency, zeroAllowed: true });
   if (!parsed.ok) return shown;
