@@ -13,6 +13,7 @@ import { extend, isExtensionDue, isRecentlyAuthenticated } from '../service/staf
 import { limitedStreams, streamHeaders, type StreamsOptions } from '../http/streams.ts';
 import { figuresReader } from '../service/today.ts';
 import { loadAssets } from './assets.ts';
+import { longReads } from './long-reads.ts';
 import { consoleRoutes } from './routes.ts';
 import { errorPage, forbiddenPage } from './error-page.ts';
 import { assertHost, assertSameOrigin, type ConsoleRequest } from './request.ts';
@@ -62,7 +63,8 @@ export function addConsole(app: FastifyInstance, { onCommit, streamsMax, ...serv
     live.close();
     done();
   });
-  const all: ConsoleServices = { ...services, frame, figures: figuresReader(services), live };
+  const figures = figuresReader({ ctx: services.ctx, storage: longReads(services) });
+  const all: ConsoleServices = { ...services, frame, figures, live };
 
   app.get(`${folder}/:name`, (request, reply) => {
     const { name } = request.params as { readonly name: string };

@@ -8,6 +8,7 @@ import { markup, type Markup } from '../markup.ts';
 import { findCardByCode, findCardsByEmail, type SearchOutcome } from '../service/staff-lookup.ts';
 import { inputField } from './form.ts';
 import { cardTail, amountText } from './format.ts';
+import { runSearch } from './lookups.ts';
 import { formText } from './request.ts';
 import {
   seeOther,
@@ -17,7 +18,7 @@ import {
   type StaffRoute,
 } from './route.ts';
 import { fillPlain, plural } from './texts.ts';
-import { framed, searcherOf, tillTexts } from './till-frame.ts';
+import { framed, tillTexts } from './till-frame.ts';
 import { newKey } from './till-key.ts';
 
 /** Cards of one address that the page lists. */
@@ -68,21 +69,12 @@ export function amountPath({ ctx }: Pick<ConsoleServices, 'ctx'>, cardId: number
 }
 
 async function find(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx, storage, lookups } = services;
-  const { store } = request.signedIn;
+  const { ctx } = services;
   const text = tillTexts(request);
   const codes = parseTypedCode(formText(request, 'code'));
   if (!codes.ok) return scanPage(services, request, 422, text.notCode);
-  const searcher = searcherOf(services, request);
-  const retired: number[] = [];
-  const found = await storage.write(() => {
-    // The script can run again.
-    retired.length = 0;
-    const recordRetired = (cardId: number): void => void retired.push(cardId);
-    return findCardByCode(ctx, searcher, { codes: codes.value, recordRetired });
-  });
+  const found = await runSearch(services, request, (searcher) => findCardByCode(ctx, searcher, codes.value));
   if (found.kind === 'found') return seeOther(amountPath(services, found.result.id));
-  for (const cardId of retired) lookups.recordRetired({ storeId: store.id, cardId });
   const tail = codes.value[0]?.reveal().slice(-4) ?? '';
   const { status, error } = missText(found, request, fillPlain(text.unknownCode, { tail }));
   return scanPage(services, request, status, error);
@@ -129,14 +121,13 @@ function choiceOf(services: ConsoleServices, request: StaffRequest, card: Card):
 }
 
 async function findByEmail(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx, storage } = services;
+  const { ctx } = services;
   const text = tillTexts(request);
   const email = formText(request, 'email').slice(0, emailLengthMax);
   const address = parseEmail(email);
   if (!address.ok) return emailPage(services, request, { status: 422, email, error: text.notEmail });
   const searched = { address: address.value, limit: choiceMax + 1 };
-  const searcher = searcherOf(services, request);
-  const found = await storage.write(() => findCardsByEmail(ctx, searcher, searched));
+  const found = await runSearch(services, request, (searcher) => findCardsByEmail(ctx, searcher, searched));
   if (found.kind === 'found')
     return emailPage(services, request, { status: 200, email, cards: found.result });
   return emailPage(services, request, { email, ...missText(found, request, text.unknownEmail) });
