@@ -52,7 +52,7 @@ async function submitted(
   return headers.get('location') ?? assert.fail(path);
 }
 
-/** Pages that are there after somebody has worked with the demonstration. */
+/** Pages that exist after a day of work with the demonstration. */
 type Paths = {
   readonly card: string;
   readonly issued: string;

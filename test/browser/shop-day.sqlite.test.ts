@@ -1,7 +1,7 @@
 /** A day of a shop in a real browser: from the setup link to the day's totals, on a service that runs as a process. */
 
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join as joinPath } from 'node:path';
 import test, { after } from 'node:test';
 import { openChromium, type Page, type Window, type WindowOptions } from '../support/chromium.ts';
@@ -91,14 +91,14 @@ function assertPages(window: Window): void {
 
 type KeptEmail = { readonly to: string; readonly subject: string; readonly text: string };
 
-/** The emails to an address that were sent so far, oldest first; waits until there are enough. */
-async function emailsTo(mails: string, address: string, count: number): Promise<readonly KeptEmail[]> {
+/** The emails to an address that were kept next to the database, oldest first; waits until there are enough. */
+async function emailsTo(folder: string, address: string, count: number): Promise<readonly KeptEmail[]> {
   let found: readonly KeptEmail[] = [];
   await until(() => {
-    const files = (existsSync(mails) ? readdirSync(mails) : [])
-      .filter((file) => file.endsWith('.json'))
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((file) => /\/\d{8}T\d{9}Z-[\w-]+\.json$/.test(file))
       .toSorted();
-    const emails = files.map((file) => JSON.parse(readFileSync(joinPath(mails, file), 'utf8')) as KeptEmail);
+    const emails = files.map((file) => JSON.parse(readFileSync(joinPath(folder, file), 'utf8')) as KeptEmail);
     found = emails.filter(({ to }) => to.includes(address));
     return found.length >= count;
   });
@@ -211,7 +211,7 @@ test('an owner sets up a shop, sells, redeems, refunds, resends and closes the d
   await using database = await databaseToServe();
   const { environment } = database;
   await using service = await serve(environment);
-  const mails = joinPath(dirname((environment['DATABASE_URL'] ?? '').replace(/^file:/, '')), 'mails');
+  const folder = dirname((environment['DATABASE_URL'] ?? '').replace(/^file:/, ''));
   const { output } = await command(environment, 'setup', 'link');
 
   await using office = await open(service);
@@ -219,7 +219,7 @@ test('an owner sets up a shop, sells, redeems, refunds, resends and closes the d
   await setUp(office, /\/setup\/\S+/.exec(output)?.[0] ?? assert.fail(output));
   const printed = await sellPrinted(owner);
   await sellByEmail(owner);
-  const [sent = assert.fail()] = await emailsTo(mails, 'lin@example.com', 1);
+  const [sent = assert.fail()] = await emailsTo(folder, 'lin@example.com', 1);
   const emailed = codeIn(sent);
   await using bos = await open(service, { viewport: phone });
   await joinAsBo(bos, await inviteBo(owner));
@@ -270,7 +270,7 @@ test('an owner sets up a shop, sells, redeems, refunds, resends and closes the d
   await shows(owner, /the old one stops working/);
   await press(owner, 'Make a new code', /^\/cards\//);
   await shows(owner, /A new code is on its way to lin@example\.com/);
-  const [, again = assert.fail()] = await emailsTo(mails, 'lin@example.com', 2);
+  const [, again = assert.fail()] = await emailsTo(folder, 'lin@example.com', 2);
   const replaced = codeIn(again);
   assert.notEqual(replaced, emailed);
   await scan(till, emailed, /^\/till\/find$/);
