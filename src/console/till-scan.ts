@@ -46,7 +46,8 @@ function scanPage(
 <input class="field code" id="code" name="code" maxlength="100" autocapitalize="characters" autocomplete="off" autocorrect="off" spellcheck="false" enterkeyhint="search" placeholder="KK82 8QS1 87GF 289N" required autofocus${described}>
 ${error === undefined ? undefined : markup`<p class="error" id="code-error" role="alert">${error}</p>`}</div>
 <button class="button first big">${text.find}</button></form>
-<div class="row apart"><a class="button quiet" href="${basePath}/till/email">${text.byEmail}</a><span class="row"><a class="button" href="${basePath}/till/day">${text.day}</a><a class="button" href="${basePath}/till/sell">${text.sell}</a></span></div>`;
+<p class="center"><a class="button quiet" href="${basePath}/till/email">${text.byEmail}</a></p>
+<nav class="quick" aria-label="${text.others}"><a class="button" href="${basePath}/till/sell">${text.sellShort}</a><a class="button" href="${basePath}/till/refund">${text.refund}</a><a class="button" href="${basePath}/till/day">${text.day}</a></nav>`;
   const scripts = ['till.js', 'camera.js'];
   return { status, body: framed(services, request, { title: text.title, body, scripts }) };
 }
