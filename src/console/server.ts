@@ -205,6 +205,7 @@ function send(
   if ('stream' in response) return reply.headers(streamHeaders).send(response.stream);
   if (response.cookies) reply.header('set-cookie', [...response.cookies]);
   if (response.status === 303) return reply.header('location', `${origin.basePath}${response.path}`).send();
+  if (response.status === 429) reply.header('retry-after', String(response.retryAfterSeconds));
   if ('json' in response) return reply.type('application/json').send(JSON.stringify(response.json));
   if ('file' in response) {
     const { name, type, parts } = response.file;

@@ -11,8 +11,10 @@ import { runSearch } from './lookups.ts';
 import { formText } from './request.ts';
 import {
   seeOther,
+  throttled,
   type ConsoleResponse,
   type ConsoleServices,
+  type PageResponse,
   type StaffRequest,
   type StaffRoute,
 } from './route.ts';
@@ -24,14 +26,14 @@ import { newKey } from './till-key.ts';
 const choiceMax = 20;
 const emailLengthMax = 320;
 
-type Status = 200 | 404 | 422 | 429;
+type Status = 200 | 404 | 422;
 
 function scanPage(
   services: ConsoleServices,
   request: StaffRequest,
   status: Status,
   error?: string,
-): ConsoleResponse {
+): PageResponse {
   const { basePath, assetUrl } = services.frame;
   const { member } = request.signedIn;
   const text = tillTexts(request);
@@ -43,22 +45,23 @@ function scanPage(
 <input class="field code" id="code" name="code" maxlength="100" autocapitalize="characters" autocomplete="off" autocorrect="off" spellcheck="false" enterkeyhint="search" placeholder="KK82 8QS1 87GF 289N" required autofocus${described}>
 ${error === undefined ? undefined : markup`<p class="error" id="code-error" role="alert">${error}</p>`}</div>
 <button class="button first big">${text.find}</button></form>
-<div class="row apart"><a class="button quiet" href="${basePath}/till/email">${text.byEmail}</a><span class="row"><a class="button" href="${basePath}/till/day">${text.day}</a><a class="button" href="${basePath}/till/sell">${text.sell}</a></span></div>`;
+<p class="center"><a class="button quiet" href="${basePath}/till/email">${text.byEmail}</a></p>
+<nav class="quick" aria-label="${text.others}"><a class="button" href="${basePath}/till/sell">${text.sellShort}</a><a class="button" href="${basePath}/till/refund">${text.refund}</a><a class="button" href="${basePath}/till/day">${text.day}</a></nav>`;
   const scripts = ['till.js', 'camera.js'];
   return { status, body: framed(services, request, { title: text.title, body, scripts }) };
 }
 
-/** The sentence for a search that found nothing. */
-function missText(
+/** The page after a search that found nothing. @param pageOf the page with a sentence. */
+function missPage(
   searched: Exclude<SearchOutcome<unknown>, { readonly kind: 'found' }>,
   request: StaffRequest,
-  missed: string,
-): { readonly status: 404 | 429; readonly error: string } {
-  if (searched.kind === 'missed') return { status: 404, error: missed };
+  { missed, pageOf }: { readonly missed: string; readonly pageOf: (error: string) => PageResponse },
+): ConsoleResponse {
+  if (searched.kind === 'missed') return pageOf(missed);
   const text = tillTexts(request);
-  const minutes = Math.ceil((searched.fault.retryAfterSeconds ?? 1) / 60);
-  const error = fillPlain(text.tooMany, { minutes: plural(request.language, text.minutes, minutes) });
-  return { status: 429, error };
+  const seconds = searched.fault.retryAfterSeconds ?? 1;
+  const minutes = plural(request.language, text.minutes, Math.ceil(seconds / 60));
+  return throttled(pageOf(fillPlain(text.tooMany, { minutes })), seconds * 1_000);
 }
 
 /** The path of the amount page of a card, with the key of its redemption. */
@@ -74,8 +77,10 @@ async function find(services: ConsoleServices, request: StaffRequest): Promise<C
   const found = await runSearch(services, request, (searcher) => findCardByCode(ctx, searcher, codes.value));
   if (found.kind === 'found') return seeOther(amountPath(services, found.result.id));
   const tail = codes.value[0]?.reveal().slice(-4) ?? '';
-  const { status, error } = missText(found, request, fillPlain(text.unknownCode, { tail }));
-  return scanPage(services, request, status, error);
+  return missPage(found, request, {
+    missed: fillPlain(text.unknownCode, { tail }),
+    pageOf: (error) => scanPage(services, request, 404, error),
+  });
 }
 
 type EmailForm = {
@@ -89,7 +94,7 @@ function emailPage(
   services: ConsoleServices,
   request: StaffRequest,
   { status, email, error, cards = [] }: EmailForm,
-): ConsoleResponse {
+): PageResponse {
   const { basePath } = services.frame;
   const text = tillTexts(request);
   const shown = cards.slice(0, choiceMax);
@@ -127,7 +132,10 @@ async function findByEmail(services: ConsoleServices, request: StaffRequest): Pr
   const found = await runSearch(services, request, (searcher) => findCardsByEmail(ctx, searcher, searched));
   if (found.kind === 'found')
     return emailPage(services, request, { status: 200, email, cards: found.result });
-  return emailPage(services, request, { email, ...missText(found, request, text.unknownEmail) });
+  return missPage(found, request, {
+    missed: text.unknownEmail,
+    pageOf: (error) => emailPage(services, request, { status: 404, email, error }),
+  });
 }
 
 export const tillScanRoutes: readonly StaffRoute[] = [
