@@ -18,7 +18,14 @@ import fr from './locales/fr/card-actions.json' with { type: 'json' };
 import { findResult, keyOf, runOnce, type Json } from './once.ts';
 import { shellPage } from './page.ts';
 import { formText } from './request.ts';
-import { seeOther, type ConsoleResponse, type ConsoleServices, type StaffRequest } from './route.ts';
+import {
+  seeOther,
+  throttled,
+  type ConsoleResponse,
+  type ConsoleServices,
+  type PageResponse,
+  type StaffRequest,
+} from './route.ts';
 import { fillPlain, type Catalogue, type PageLanguage } from './texts.ts';
 
 export const changeTexts: Catalogue<typeof en> = { en, de, fr, es };
@@ -77,7 +84,7 @@ export function changePage(
     body,
     status = 200,
   }: { readonly title: string; readonly body: Markup; readonly status?: PageStatus },
-): ConsoleResponse {
+): PageResponse {
   const { frame } = services;
   const ending = markup`<span class="code">${endingOf(card)}</span>`;
   const named = mayRead(request) ? markup`<a href="${frame.basePath}${path}">${ending}</a>` : ending;
@@ -86,7 +93,7 @@ export function changePage(
   return { status, body: shellPage(services, request, page) };
 }
 
-type PageStatus = 200 | 404 | 409 | 422 | 429;
+type PageStatus = 200 | 404 | 409 | 422;
 
 /** A page that says why a card cannot be changed. */
 export function unavailablePage(
@@ -104,7 +111,7 @@ export function unavailablePage(
     readonly status?: PageStatus;
     readonly action?: Markup | undefined;
   },
-): ConsoleResponse {
+): PageResponse {
   const body = markup`<section class="panel stack change" aria-label="${title}"><p role="status">${reason}</p>
 <div class="row">${action}${backLink(services, request, { path: opened.path, kind: action ? '' : 'first' })}</div></section>`;
   return changePage(services, request, opened, { title, body, status });
@@ -274,8 +281,10 @@ export async function change(
     const { card } = await openCard(services, request);
     const reason = reasonOf(error, card, request.language);
     if (reason === undefined) throw error;
-    const status = error.code === 'too-many-requests' ? 429 : 422;
-    return unavailablePage(services, request, { ...opened, card }, { title, reason, status });
+    const page = unavailablePage(services, request, { ...opened, card }, { title, reason, status: 422 });
+    return error.code === 'too-many-requests'
+      ? throttled(page, (error.retryAfterSeconds ?? 1) * 1_000)
+      : page;
   }
 }
 

@@ -47,9 +47,22 @@ const columns = [
 /** Cards of one statement: it takes about 2 ms, and other requests run before the next one. */
 const cardsInPart = 100;
 
-/** Exports that run at the same time. Each reads until its end. */
+/** Exports that run at the same time, from the request to the last part. Each reads until its end. */
 const runningMax = 2;
 const running = new WeakMap<Storage, number>();
+
+/** Counts an export. @returns what ends it, once. @throws Fault `overloaded`. */
+function startExport(storage: Storage): () => void {
+  const count = running.get(storage) ?? 0;
+  if (count >= runningMax) throw new Fault('overloaded', { retryAfterSeconds: 10 });
+  running.set(storage, count + 1);
+  let hasEnded = false;
+  return () => {
+    if (hasEnded) return;
+    hasEnded = true;
+    running.set(storage, (running.get(storage) ?? 1) - 1);
+  };
+}
 
 function exportPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { language, signedIn } = request;
@@ -73,10 +86,23 @@ function exportPage(services: ConsoleServices, request: StaffRequest): Promise<C
 }
 
 async function exportCards(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const query = readCardsQuery(request.form, request.signedIn.store);
+  const end = startExport(services.storage);
+  try {
+    return await exportOf(services, request, { query, end });
+  } catch (error) {
+    end();
+    throw error;
+  }
+}
+
+async function exportOf(
+  services: ConsoleServices,
+  request: StaffRequest,
+  { query, end }: { readonly query: CardsQuery; readonly end: () => void },
+): Promise<ConsoleResponse> {
   const { ctx, storage } = services;
   const { store } = request.signedIn;
-  const query = readCardsQuery(request.form, store);
-  if ((running.get(storage) ?? 0) >= runningMax) throw new Fault('overloaded');
   const filter = filterOf(
     query.filters,
     query.email ? await storage.read(() => customerIdOf(store.id, query.email)) : null,
@@ -90,7 +116,7 @@ async function exportCards(services: ConsoleServices, request: StaffRequest): Pr
     }),
   );
   const name = `gift-cards-${dayOf(ctx.clock.now(), store.timeZone)}.csv`;
-  const parts = counted(storage, partsOf(services, request, filter));
+  const parts = ending(partsOf(services, request, filter), end);
   return { status: 200, file: { name, type: 'text/csv; charset=utf-8; header=present', parts } };
 }
 
@@ -100,13 +126,27 @@ function detailsOf({ sent, filters: { state } }: CardsQuery): Readonly<Record<st
   return { ...(state && { state }), ...(names.length > 0 && { filters: names.join(', ') }) };
 }
 
-async function* counted(storage: Storage, parts: AsyncIterable<string>): AsyncGenerator<string> {
-  running.set(storage, (running.get(storage) ?? 0) + 1);
-  try {
-    yield* parts;
-  } finally {
-    running.set(storage, (running.get(storage) ?? 1) - 1);
-  }
+/** Calls `end` after the last part, and if the browser disconnects, also before the first part. */
+function ending(parts: AsyncGenerator<string, void>, end: () => void): AsyncIterable<string> {
+  const result = async (
+    step: Promise<IteratorResult<string, void>>,
+  ): Promise<IteratorResult<string, void>> => {
+    try {
+      const each = await step;
+      if (each.done === true) end();
+      return each;
+    } catch (error) {
+      end();
+      throw error;
+    }
+  };
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => result(parts.next()),
+      return: () => result(parts.return()),
+      throw: (error: unknown) => result(parts.throw(error)),
+    }),
+  };
 }
 
 /** The parts of the file, the newest cards first. Cards that are issued while it is sent are left out. */
@@ -114,7 +154,7 @@ async function* partsOf(
   services: ConsoleServices,
   { signedIn: { store } }: StaffRequest,
   filter: CardFilter,
-): AsyncGenerator<string> {
+): AsyncGenerator<string, void> {
   const { ctx } = services;
   const reads = longReads(services);
   yield csvOf(columns, []);

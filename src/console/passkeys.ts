@@ -56,7 +56,8 @@ import {
   signInKey,
   signInPage,
   startSession,
-  throttledText,
+  throttledConfirm,
+  throttledSignIn,
 } from './sign-in.ts';
 import { actingAs } from './staff-pages.ts';
 import type { Catalogue } from './texts.ts';
@@ -120,10 +121,7 @@ async function signIn(services: ConsoleServices, request: ConsoleRequest): Promi
       return await startSession(services, request, { member, method: 'passkey', next });
     }
     case 'throttled':
-      return await signInPage(services, request, 429, {
-        ...form,
-        error: throttledText(request.language, checked.waitMs),
-      });
+      return await throttledSignIn(services, request, checked.waitMs, form);
     case 'rejected':
       return await signInPage(services, request, 401, {
         ...form,
@@ -146,10 +144,8 @@ async function confirm(services: ConsoleServices, request: StaffRequest): Promis
     case 'accepted':
       await storage.write(() => reauthenticate(ctx, session));
       return seeOther(next);
-    case 'throttled': {
-      const error = throttledText(request.language, checked.waitMs);
-      return await confirmPage(services, request, 429, { next, error });
-    }
+    case 'throttled':
+      return await throttledConfirm(services, request, checked.waitMs, next);
     case 'rejected':
       return await confirmPage(services, request, 401, {
         next,

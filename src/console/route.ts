@@ -67,12 +67,16 @@ type ServiceCondition = {
   readonly clockJumpMs: () => number;
 };
 
+/** A page. That of a throttled request is from `throttled`. */
+export type PageResponse = {
+  readonly status: 200 | 401 | 403 | 404 | 409 | 422;
+  readonly body: Markup;
+  readonly cookies?: readonly string[];
+};
+
 export type ConsoleResponse =
-  | {
-      readonly status: 200 | 401 | 403 | 404 | 409 | 422 | 429;
-      readonly body: Markup;
-      readonly cookies?: readonly string[];
-    }
+  | PageResponse
+  | (Omit<PageResponse, 'status'> & { readonly status: 429; readonly retryAfterSeconds: number })
   /** For a script of a page. */
   | { readonly status: 200; readonly json: object; readonly cookies?: readonly string[] }
   /** A file that the browser stores. Its parts are read while it is sent. */
@@ -123,6 +127,11 @@ export type StaffRoute = Endpoint & {
 };
 
 export type ConsoleRoute = OpenRoute | StaffRoute;
+
+/** A page that says that the request can be repeated later. */
+export function throttled(page: PageResponse, waitMs: number): ConsoleResponse {
+  return { ...page, status: 429, retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) };
+}
 
 /** Redirects to a path below the base path. */
 export function seeOther(path: string, cookies?: readonly string[]): ConsoleResponse {

@@ -153,9 +153,9 @@ function isTillPath(path: string): boolean {
 }
 
 /** Whether a session that was opened with a PIN includes a route: the till, and signing out. */
-function isOpenWithPin({ path, access, isSensitive = false }: StaffRoute): boolean {
+export function isOpenWithPin({ path, access, isSensitive = false }: StaffRoute): boolean {
   if (path === '/sign-out') return true;
-  return isTillPath(path) && !isSensitive && ['findCard', 'useTill', 'staff'].includes(access);
+  return isTillPath(path) && !isSensitive && ['useTill', 'staff'].includes(access);
 }
 
 /** The path of a request without the base path; that of a page with its query, which never has a code. */
@@ -205,6 +205,7 @@ function send(
   if ('stream' in response) return reply.headers(streamHeaders).send(response.stream);
   if (response.cookies) reply.header('set-cookie', [...response.cookies]);
   if (response.status === 303) return reply.header('location', `${origin.basePath}${response.path}`).send();
+  if (response.status === 429) reply.header('retry-after', String(response.retryAfterSeconds));
   if ('json' in response) return reply.type('application/json').send(JSON.stringify(response.json));
   if ('file' in response) {
     const { name, type, parts } = response.file;

@@ -29,9 +29,11 @@ import { notHere, passkeyForm, passkeyIcon, withPasskeys } from './passkey-cerem
 import { formText, type ConsoleRequest } from './request.ts';
 import {
   seeOther,
+  throttled,
   type ConsoleResponse,
   type ConsoleRoute,
   type ConsoleServices,
+  type PageResponse,
   type StaffRequest,
 } from './route.ts';
 import { fill, plural, type Catalogue, type PageLanguage } from './texts.ts';
@@ -53,9 +55,9 @@ type SignInForm = {
 export async function signInPage(
   services: ConsoleServices,
   request: ConsoleRequest,
-  status: 200 | 401 | 422 | 429,
+  status: 200 | 401 | 422,
   { email, store, next, error }: SignInForm,
-): Promise<ConsoleResponse> {
+): Promise<PageResponse> {
   const { storage, frame, origin } = services;
   const text = texts[request.language];
   const stores = await storesOf(storage);
@@ -121,11 +123,7 @@ async function signIn(services: ConsoleServices, request: ConsoleRequest): Promi
   const account: SignInAccount = { storeId: store.id, email: address.ok ? address.value.key : '' };
   const key = signInKey(services, request, account);
   const attempt = await storage.write(() => reserveSignIn(ctx, key));
-  if (!attempt.isAllowed)
-    return signInPage(services, request, 429, {
-      ...form,
-      error: throttledText(request.language, attempt.waitMs),
-    });
+  if (!attempt.isAllowed) return throttledSignIn(services, request, attempt.waitMs, form);
   const found = address.ok ? await storage.read(() => findAccountByEmail(store, address.value)) : undefined;
   const isRight = await passwords.verify(password.normalize('NFC'), found?.password ?? null);
   if (!found || !isRight) {
@@ -139,8 +137,30 @@ async function signIn(services: ConsoleServices, request: ConsoleRequest): Promi
   return await startSession(services, request, { member: found.member, method: 'password', next });
 }
 
+/** The page after too many attempts to sign in. */
+export async function throttledSignIn(
+  services: ConsoleServices,
+  request: ConsoleRequest,
+  waitMs: number,
+  form: Omit<SignInForm, 'error'>,
+): Promise<ConsoleResponse> {
+  const error = throttledText(request.language, waitMs);
+  return throttled(await signInPage(services, request, 401, { ...form, error }), waitMs);
+}
+
+/** The page after too many attempts to confirm. */
+export async function throttledConfirm(
+  services: ConsoleServices,
+  request: StaffRequest,
+  waitMs: number,
+  next: string,
+): Promise<ConsoleResponse> {
+  const error = throttledText(request.language, waitMs);
+  return throttled(await confirmPage(services, request, 401, { next, error }), waitMs);
+}
+
 /** After too many attempts: how long to wait, and what works. */
-export function throttledText(language: PageLanguage, waitMs: number): Markup {
+function throttledText(language: PageLanguage, waitMs: number): Markup {
   const text = texts[language];
   return markup`<span>${plural(language, text.throttled, Math.ceil(waitMs / 60_000))}<br>${text.throttledHelp}</span>`;
 }
@@ -235,11 +255,7 @@ async function confirm(services: ConsoleServices, request: StaffRequest): Promis
     return confirmPage(services, request, 422, { next, error: text.tooLong });
   const key = signInKey(services, request, accountOf(member));
   const attempt = await storage.write(() => reserveSignIn(ctx, key));
-  if (!attempt.isAllowed)
-    return confirmPage(services, request, 429, {
-      next,
-      error: throttledText(request.language, attempt.waitMs),
-    });
+  if (!attempt.isAllowed) return throttledConfirm(services, request, attempt.waitMs, next);
   const account = await storage.read(() => findAccount(store, member.id));
   if (!(await passwords.verify(password.normalize('NFC'), account?.password ?? null))) {
     const { staffId, tillId } = session;
@@ -258,9 +274,9 @@ async function confirm(services: ConsoleServices, request: StaffRequest): Promis
 export async function confirmPage(
   services: ConsoleServices,
   request: StaffRequest,
-  status: 200 | 401 | 422 | 429,
+  status: 200 | 401 | 422,
   { next, error }: { readonly next: string; readonly error?: MarkupPart },
-): Promise<ConsoleResponse> {
+): Promise<PageResponse> {
   const { frame, storage } = services;
   const { store, member } = request.signedIn;
   const text = texts[request.language];

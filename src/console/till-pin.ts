@@ -25,9 +25,11 @@ import { documentOf, gatePage, mark } from './page.ts';
 import type { ConsoleRequest } from './request.ts';
 import {
   seeOther,
+  throttled,
   type ConsoleResponse,
   type ConsoleRoute,
   type ConsoleServices,
+  type PageResponse,
   type StaffRequest,
 } from './route.ts';
 import { plural, type Catalogue } from './texts.ts';
@@ -82,7 +84,7 @@ export function onlyTillPage(
 }
 
 type Problem = {
-  readonly status: 401 | 422 | 429;
+  readonly status: 401 | 422;
   readonly message: string;
   readonly at: 'person' | 'pin' | 'form';
 };
@@ -92,7 +94,7 @@ async function pinPage(
   request: ConsoleRequest,
   device: Device,
   { chosen, problem }: { readonly chosen?: number; readonly problem?: Problem } = {},
-): Promise<ConsoleResponse> {
+): Promise<PageResponse> {
   const { storage, frame } = services;
   const { language } = request;
   const text = texts[language];
@@ -177,7 +179,7 @@ async function signIn(services: ConsoleServices, request: ConsoleRequest): Promi
     case 'throttled': {
       const minutes = Math.ceil(attempt.waitMs / 60_000);
       const message = plural(request.language, text.throttled, minutes);
-      return await show({ status: 429, message, at: 'form' });
+      return throttled(await show({ status: 401, message, at: 'form' }), attempt.waitMs);
     }
     case 'reserved': {
       const { pin: hashed, count } = attempt;

@@ -22,8 +22,10 @@ import { tillPage } from './page.ts';
 import { formText } from './request.ts';
 import {
   seeOther,
+  throttled,
   type ConsoleResponse,
   type ConsoleServices,
+  type PageResponse,
   type StaffRequest,
   type StaffRoute,
 } from './route.ts';
@@ -44,17 +46,17 @@ function page(
     status = 200,
     title,
     body,
-  }: { readonly status?: 200 | 404 | 422 | 429; readonly title: string; readonly body: Markup },
-): ConsoleResponse {
+  }: { readonly status?: 200 | 404 | 422; readonly title: string; readonly body: Markup },
+): PageResponse {
   return { status, body: tillPage(services, request, { title, body, lock: lockForm(services, request) }) };
 }
 
 function findPage(
   services: ConsoleServices,
   request: StaffRequest,
-  status: 200 | 404 | 422 | 429 = 200,
+  status: 200 | 404 | 422 = 200,
   error?: string,
-): ConsoleResponse {
+): PageResponse {
   const text = texts[request.language];
   const { basePath } = services.frame;
   // A code that was typed is not shown again.
@@ -74,7 +76,10 @@ async function find(services: ConsoleServices, request: StaffRequest): Promise<C
     return findPage(services, request, 422, text.findMissing);
   const outcome = await runSearch(services, request, (searcher) => findForRefund(ctx, searcher, typed));
   if (outcome.kind === 'missed') return findPage(services, request, 404, text.notFound);
-  if (outcome.kind === 'throttled') return findPage(services, request, 429, text.tooMany);
+  if (outcome.kind === 'throttled') {
+    const { retryAfterSeconds = 1 } = outcome.fault;
+    return throttled(findPage(services, request, 422, text.tooMany), retryAfterSeconds * 1_000);
+  }
   const { publicIds } = ctx.keys;
   const found = outcome.result;
   switch (found.kind) {

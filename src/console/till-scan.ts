@@ -3,7 +3,6 @@
 import { availableOf, type Card } from '../domain/card.ts';
 import { parseTypedCode } from '../domain/code.ts';
 import { parseEmail } from '../domain/email-address.ts';
-import { isPermitted } from '../domain/staff.ts';
 import { markup, type Markup } from '../markup.ts';
 import { findCardByCode, findCardsByEmail, type SearchOutcome } from '../service/staff-lookup.ts';
 import { inputField } from './form.ts';
@@ -12,8 +11,10 @@ import { runSearch } from './lookups.ts';
 import { formText } from './request.ts';
 import {
   seeOther,
+  throttled,
   type ConsoleResponse,
   type ConsoleServices,
+  type PageResponse,
   type StaffRequest,
   type StaffRoute,
 } from './route.ts';
@@ -25,14 +26,14 @@ import { newKey } from './till-key.ts';
 const choiceMax = 20;
 const emailLengthMax = 320;
 
-type Status = 200 | 404 | 422 | 429;
+type Status = 200 | 404 | 422;
 
 function scanPage(
   services: ConsoleServices,
   request: StaffRequest,
   status: Status,
   error?: string,
-): ConsoleResponse {
+): PageResponse {
   const { basePath, assetUrl } = services.frame;
   const { member } = request.signedIn;
   const text = tillTexts(request);
@@ -50,17 +51,17 @@ ${error === undefined ? undefined : markup`<p class="error" id="code-error" role
   return { status, body: framed(services, request, { title: text.title, body, scripts }) };
 }
 
-/** The sentence for a search that found nothing. */
-function missText(
+/** The page after a search that found nothing. @param pageOf the page with a sentence. */
+function missPage(
   searched: Exclude<SearchOutcome<unknown>, { readonly kind: 'found' }>,
   request: StaffRequest,
-  missed: string,
-): { readonly status: 404 | 429; readonly error: string } {
-  if (searched.kind === 'missed') return { status: 404, error: missed };
+  { missed, pageOf }: { readonly missed: string; readonly pageOf: (error: string) => PageResponse },
+): ConsoleResponse {
+  if (searched.kind === 'missed') return pageOf(missed);
   const text = tillTexts(request);
-  const minutes = Math.ceil((searched.fault.retryAfterSeconds ?? 1) / 60);
-  const error = fillPlain(text.tooMany, { minutes: plural(request.language, text.minutes, minutes) });
-  return { status: 429, error };
+  const seconds = searched.fault.retryAfterSeconds ?? 1;
+  const minutes = plural(request.language, text.minutes, Math.ceil(seconds / 60));
+  return throttled(pageOf(fillPlain(text.tooMany, { minutes })), seconds * 1_000);
 }
 
 /** The path of the amount page of a card, with the key of its redemption. */
@@ -76,8 +77,10 @@ async function find(services: ConsoleServices, request: StaffRequest): Promise<C
   const found = await runSearch(services, request, (searcher) => findCardByCode(ctx, searcher, codes.value));
   if (found.kind === 'found') return seeOther(amountPath(services, found.result.id));
   const tail = codes.value[0]?.reveal().slice(-4) ?? '';
-  const { status, error } = missText(found, request, fillPlain(text.unknownCode, { tail }));
-  return scanPage(services, request, status, error);
+  return missPage(found, request, {
+    missed: fillPlain(text.unknownCode, { tail }),
+    pageOf: (error) => scanPage(services, request, 404, error),
+  });
 }
 
 type EmailForm = {
@@ -91,7 +94,7 @@ function emailPage(
   services: ConsoleServices,
   request: StaffRequest,
   { status, email, error, cards = [] }: EmailForm,
-): ConsoleResponse {
+): PageResponse {
   const { basePath } = services.frame;
   const text = tillTexts(request);
   const shown = cards.slice(0, choiceMax);
@@ -102,7 +105,7 @@ function emailPage(
   const list =
     shown.length === 0
       ? undefined
-      : markup`<section class="stack" aria-labelledby="choice"><h2 id="choice">${text.choose}</h2><ul class="choice">${shown.map((card) => choiceOf(services, request, card))}</ul>${more}</section>`;
+      : markup`<section class="stack" aria-labelledby="choice"><h2 id="choice">${text.choose}</h2><ul class="matches">${shown.map((card) => choiceOf(services, request, card))}</ul>${more}</section>`;
   const body = markup`<form class="stack" method="post" action="${basePath}/till/email">
 ${inputField({ name: 'email', label: text.email, type: 'email', value: email, error })}
 <button class="button ${shown.length === 0 ? 'first big' : ''}">${text.emailFind}</button></form>
@@ -114,8 +117,7 @@ ${list}
 function choiceOf(services: ConsoleServices, request: StaffRequest, card: Card): Markup {
   const { ctx, frame } = services;
   const text = tillTexts(request);
-  const isAtTill = isPermitted(request.signedIn.member.role, 'useTill');
-  const path = `${isAtTill ? '/till/card' : '/cards'}/${ctx.keys.publicIds.of(card.id)}`;
+  const path = `/till/card/${ctx.keys.publicIds.of(card.id)}`;
   return markup`<li><a class="found" href="${frame.basePath}${path}"><span class="mini" aria-hidden="true"></span><span><strong>${card.recipientName ?? text.giftCard}</strong><br><span class="small soft">${cardTail(card.lastCharacters)}</span></span><span class="end"><strong>${amountText(availableOf(card), request.language)}</strong><br><span class="small soft">${text.availableSmall}</span></span></a></li>
 `;
 }
@@ -130,7 +132,10 @@ async function findByEmail(services: ConsoleServices, request: StaffRequest): Pr
   const found = await runSearch(services, request, (searcher) => findCardsByEmail(ctx, searcher, searched));
   if (found.kind === 'found')
     return emailPage(services, request, { status: 200, email, cards: found.result });
-  return emailPage(services, request, { email, ...missText(found, request, text.unknownEmail) });
+  return missPage(found, request, {
+    missed: text.unknownEmail,
+    pageOf: (error) => emailPage(services, request, { status: 404, email, error }),
+  });
 }
 
 export const tillScanRoutes: readonly StaffRoute[] = [
@@ -152,8 +157,8 @@ export const tillScanRoutes: readonly StaffRoute[] = [
   {
     method: 'GET',
     path: '/till/email',
-    access: 'findCard',
+    access: 'useTill',
     handle: (services, request) => Promise.resolve(emailPage(services, request, { status: 200, email: '' })),
   },
-  { method: 'POST', path: '/till/email', access: 'findCard', handle: findByEmail },
+  { method: 'POST', path: '/till/email', access: 'useTill', handle: findByEmail },
 ];

@@ -249,6 +249,13 @@ export const otherTables: Readonly<Record<string, string>> = {
   log_cursors: 'How far entries were appended on this server. A wrong one appends what is missing.',
   log_backfills: 'How far entries were appended again on this server.',
   log_turn: 'A lock.',
+  staff: 'People and their roles. The ledger names who made a movement, and does not depend on this table.',
+  passkeys: 'Credentials. A changed key only makes a passkey invalid.',
+  staff_links: 'Credentials, which expire. A changed hash only makes a link invalid.',
+  staff_sessions: 'Credentials, which expire. A changed hash only makes a session invalid.',
+  tills: 'Devices. A changed hash only makes a device unknown.',
+  staff_actions:
+    'What people did. Triggers reject changes; movements and changes of cards are in chains of their own.',
   verifications: 'The record of the last verification itself.',
   setup_steps: 'What a person has ticked on the first page of the console.',
   heartbeat: 'The time of the last start.',

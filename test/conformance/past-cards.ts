@@ -58,7 +58,7 @@ const steps = fc.oneof(
     update(ctx, updateCommand(store, cardId, value, { releaseHolds: true }))) },
   { weight: 5, arbitrary: step('re-enable', fc.constant(null), ({ ctx, store, cardId }) =>
     reenableCard(ctx, { store, cardId, actor: 'test', versions: null })) },
-  { weight: 1, arbitrary: step('rotate', fc.constant(null), ({ ctx, store, cardId }) =>
+  { weight: 3, arbitrary: step('rotate', fc.constant(null), ({ ctx, store, cardId }) =>
     rotateCode(ctx, { store, cardId, actor: 'test', versions: null })) },
   { weight: 3, arbitrary: step('debit', amount, ({ ctx, store, cardId }, value) =>
     debit(ctx, { ...withoutCard, store, cardId, amount: value, partial: true })) },

@@ -251,7 +251,7 @@ test('the export has the cards of the filters, without codes, and spreadsheets d
   const page = await owner.get('/cards/export?state=active&note=counter');
   assert.match(page.text, /<input type="hidden" name="note" value="counter">/);
   const { text } = await owner.get('/audit');
-  assert.match(text, /exported cards/);
+  assert.match(text, /Exported cards/);
   assert.doesNotMatch(text, /grace@example\.com/);
 });
 

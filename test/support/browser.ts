@@ -30,6 +30,7 @@ export function openBrowser(service: Pick<TestService, 'url' | 'request'>): Brow
       headers: { host: origin, 'user-agent': 'Test/1.0', ...(cookie !== '' && { cookie }), ...headers },
       ...(body !== undefined && { body }),
     });
+    if (response.status === 429) assert.match(response.headers.get('retry-after') ?? '', /^[1-9]\d*$/, path);
     for (const set of response.headers.getSetCookie()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
       assert.notEqual(name, '');

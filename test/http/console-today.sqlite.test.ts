@@ -256,7 +256,7 @@ test('a stream ends when its session or the rights of its member end', async () 
   const owner = await join(service, 'owner');
   const manager = await join(service, 'manager');
   const list = (await owner.get('/staff')).text;
-  const manages = /\/staff\/(\d+)">manager</.exec(list)?.[1] ?? assert.fail(list);
+  const manages = /\/staff\/(\d+)" aria-label="Change manager"/.exec(list)?.[1] ?? assert.fail(list);
   await using ofOwner = await follow(service, owner);
   const ended = async (live: Live, end: () => Promise<unknown>): Promise<void> => {
     assert.equal(live.status, 200);

@@ -18,7 +18,7 @@ test('each role gets exactly the pages that its permissions include', async () =
   const visitors = new Map<string, Browser>([['nobody', openBrowser(service)]]);
   for (const role of roles) visitors.set(role, await join(service, role));
   for (const route of consoleRoutes) {
-    // These end or confirm the session. The stream does not end: `console-today.test.ts` requests it.
+    // These end or confirm the session. The stream does not end: `console-today.sqlite.test.ts` requests it.
     if (route.access === 'anyone' || /^\/(?:sign-out$|till\/lock$|confirm|live$)/.test(route.path)) continue;
     const path = route.path.replace(/:\w+/g, '1');
     for (const [name, browser] of visitors) {
@@ -126,7 +126,9 @@ test('wrong passwords use up the budget of a client, but not that of the personâ
   for (let count = 0; count < 12; count += 1)
     statuses.push((await attempt(attacker, `wrong ${count}`)).status);
   assert.deepEqual(statuses, [...Array<number>(10).fill(401), 429, 429]);
-  assert.equal((await attempt(attacker, password)).status, 429, 'the right password is not compared');
+  const throttled = await attempt(attacker, password);
+  assert.equal(throttled.status, 429, 'the right password is not compared');
+  assert.equal(throttled.headers.get('retry-after'), String(6 * 60));
   assert.equal((await attempt(own, password)).status, 303);
   service.clock.advance(6 * 60 * 1_000 + 1_000);
   assert.equal((await attempt(attacker, password)).status, 303, 'a share of the budget is available again');
