@@ -153,9 +153,9 @@ function isTillPath(path: string): boolean {
 }
 
 /** Whether a session that was opened with a PIN includes a route: the till, and signing out. */
-function isOpenWithPin({ path, access, isSensitive = false }: StaffRoute): boolean {
+export function isOpenWithPin({ path, access, isSensitive = false }: StaffRoute): boolean {
   if (path === '/sign-out') return true;
-  return isTillPath(path) && !isSensitive && ['findCard', 'useTill', 'staff'].includes(access);
+  return isTillPath(path) && !isSensitive && ['useTill', 'staff'].includes(access);
 }
 
 /** The path of a request without the base path; that of a page with its query, which never has a code. */

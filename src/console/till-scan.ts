@@ -3,7 +3,6 @@
 import { availableOf, type Card } from '../domain/card.ts';
 import { parseTypedCode } from '../domain/code.ts';
 import { parseEmail } from '../domain/email-address.ts';
-import { isPermitted } from '../domain/staff.ts';
 import { markup, type Markup } from '../markup.ts';
 import { findCardByCode, findCardsByEmail, type SearchOutcome } from '../service/staff-lookup.ts';
 import { inputField } from './form.ts';
@@ -106,7 +105,7 @@ function emailPage(
   const list =
     shown.length === 0
       ? undefined
-      : markup`<section class="stack" aria-labelledby="choice"><h2 id="choice">${text.choose}</h2><ul class="choice">${shown.map((card) => choiceOf(services, request, card))}</ul>${more}</section>`;
+      : markup`<section class="stack" aria-labelledby="choice"><h2 id="choice">${text.choose}</h2><ul class="matches">${shown.map((card) => choiceOf(services, request, card))}</ul>${more}</section>`;
   const body = markup`<form class="stack" method="post" action="${basePath}/till/email">
 ${inputField({ name: 'email', label: text.email, type: 'email', value: email, error })}
 <button class="button ${shown.length === 0 ? 'first big' : ''}">${text.emailFind}</button></form>
@@ -118,8 +117,7 @@ ${list}
 function choiceOf(services: ConsoleServices, request: StaffRequest, card: Card): Markup {
   const { ctx, frame } = services;
   const text = tillTexts(request);
-  const isAtTill = isPermitted(request.signedIn.member.role, 'useTill');
-  const path = `${isAtTill ? '/till/card' : '/cards'}/${ctx.keys.publicIds.of(card.id)}`;
+  const path = `/till/card/${ctx.keys.publicIds.of(card.id)}`;
   return markup`<li><a class="found" href="${frame.basePath}${path}"><span class="mini" aria-hidden="true"></span><span><strong>${card.recipientName ?? text.giftCard}</strong><br><span class="small soft">${cardTail(card.lastCharacters)}</span></span><span class="end"><strong>${amountText(availableOf(card), request.language)}</strong><br><span class="small soft">${text.availableSmall}</span></span></a></li>
 `;
 }
@@ -159,8 +157,8 @@ export const tillScanRoutes: readonly StaffRoute[] = [
   {
     method: 'GET',
     path: '/till/email',
-    access: 'findCard',
+    access: 'useTill',
     handle: (services, request) => Promise.resolve(emailPage(services, request, { status: 200, email: '' })),
   },
-  { method: 'POST', path: '/till/email', access: 'findCard', handle: findByEmail },
+  { method: 'POST', path: '/till/email', access: 'useTill', handle: findByEmail },
 ];

@@ -18,7 +18,7 @@ test('each role gets exactly the pages that its permissions include', async () =
   const visitors = new Map<string, Browser>([['nobody', openBrowser(service)]]);
   for (const role of roles) visitors.set(role, await join(service, role));
   for (const route of consoleRoutes) {
-    // These end or confirm the session. The stream does not end: `console-today.test.ts` requests it.
+    // These end or confirm the session. The stream does not end: `console-today.sqlite.test.ts` requests it.
     if (route.access === 'anyone' || /^\/(?:sign-out$|till\/lock$|confirm|live$)/.test(route.path)) continue;
     const path = route.path.replace(/:\w+/g, '1');
     for (const [name, browser] of visitors) {
