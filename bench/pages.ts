@@ -1,6 +1,13 @@
 /**
- * `npm run bench:pages -- --cards 1000000`: how long the pages for staff take with many cards on SQLite: each page that
- * needs no parameters, a card, and the steps of the till. A report without limits, because the times depend on the machine.
+ * `npm run bench:pages -- --cards 1000000`: the processor time of each page for staff with many cards on SQLite. The owner
+ * signs in, and requests every page that is reached by links, and the lists that read most.
+ *
+ *   --cards 1000000     fill a new database through the API
+ *   --database <file>   measure a database that exists instead, with --keys <file>; both are changed: use a copy
+ *   --requests 15       of each page
+ *
+ * A figure is the lower quartile of the processor time of all threads of the service in a request, because other programs
+ * can only add to it. A report without limits, because the times depend on the machine. `?` marks pages without a link.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -8,22 +15,58 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { consoleRoutes } from '../src/console/routes.ts';
-import { createFile, domain, prepare, start, stop } from './fixture.ts';
+import { createFile, prepare, stop } from './fixture.ts';
 import { countOf, markdown } from './format.ts';
 import { readCommand } from './options.ts';
-import { largesse } from './processes.ts';
+import { largesse, startService, type Environment, type Server } from './processes.ts';
+import { lowerQuartile } from './statistics.ts';
 import { thisTree } from './tree.ts';
 
 const { values } = parseArgs({
   options: {
     cards: { type: 'string', default: '1000000' },
-    requests: { type: 'string', default: '30' },
+    database: { type: 'string' },
+    keys: { type: 'string' },
+    requests: { type: 'string', default: '15' },
   },
 });
 const requestsPerPage = Number(values.requests);
-/** Streams and files do not end within a page's time. */
-const omitted = new Set(['/live', '/cards/export', '/setup']);
+/** The first requests compile the page. */
+const warmUpRequests = 5;
+/** A stream does not end; the others lead to another page. */
+const omitted = new Set(['/live', '/setup']);
 const password = 'correct horse battery';
+
+/** Lists that no page links to, or that read most. */
+const lists = [
+  '/cards?sort=balance',
+  '/cards?sort=-balance',
+  '/cards?sort=expires_on',
+  '/cards?sort=-expires_on',
+  '/cards?text=nothing-has-this',
+  '/cards?tag=nothing-has-this',
+  '/cards?last_characters=zzzz',
+  '/cards?email=nobody%40example.com',
+  '/cards?order_id=1',
+  '/cards?email_status=bounced',
+  '/cards?balance_min=1&balance_max=2',
+  '/cards?created_at_min=2020-01-01&sort=balance',
+  ...['active', 'disabled', 'expired', 'empty', 'scheduled'].map((state) => `/cards?state=${state}`),
+];
+
+/** The pages of the till about a card and its redemption, which are reached by forms. */
+function pagesOfTill(card: string, entry: string): readonly string[] {
+  return [
+    `/till/card/${card}`,
+    `/till/refund/card/${card}`,
+    `/till/refund/card/${card}/add`,
+    `/till/refund/entry/${entry}`,
+    `/till/receipts/${entry}`,
+    `/till/undo/${entry}`,
+  ];
+}
+
+const laterPage = /[?&](?:cursor|history|before)=/;
 
 type Visit = (path: string, form?: Readonly<Record<string, string>>) => Promise<Response>;
 
@@ -52,54 +95,114 @@ async function signIn(port: number, link: string): Promise<Visit> {
   return visit;
 }
 
-async function measurePage(visit: Visit, path: string): Promise<readonly string[]> {
-  const durations: number[] = [];
-  let status = 0;
-  let bytes = 0;
-  for (let count = 0; count < requestsPerPage; count += 1) {
-    const startedAt = performance.now();
+type Page = { readonly row: readonly string[]; readonly links: readonly string[] };
+
+async function measurePage(service: Server, visit: Visit, path: string): Promise<Page> {
+  const micros: number[] = [];
+  let [status, body] = [0, ''];
+  for (let count = -warmUpRequests; count < requestsPerPage; count += 1) {
+    const before = service.usage().micros;
     const response = await visit(path);
-    bytes = (await response.arrayBuffer()).byteLength;
-    durations.push(performance.now() - startedAt);
+    body = await response.text();
+    if (count >= 0) micros.push(service.usage().micros - before);
     ({ status } = response);
   }
-  // Before sorting: the first request also compiles the page.
-  const [first = 0] = durations;
-  const sorted = durations.toSorted((one, other) => one - other);
-  const at = (share: number): number => sorted[Math.floor((sorted.length - 1) * share)] ?? 0;
-  return [path, `${status}`, `${bytes}`, ...[first, at(0.5), at(1)].map((ms) => ms.toFixed(1))];
+  const links = body.matchAll(/ (?:href|action)="(\/[^"#]*)"/g);
+  return {
+    row: [path, String(status), countOf(body.length), (lowerQuartile(micros) / 1_000).toFixed(1)],
+    links: Array.from(links, ([, link = '']) => link.replaceAll('&amp;', '&')),
+  };
+}
+
+/** The pages without parameters, the lists, and a page of each other route to which one of them has a link. */
+async function measurePages(service: Server, visit: Visit): Promise<readonly (readonly string[])[]> {
+  const routes = consoleRoutes.filter(
+    ({ method, path, access }) => method === 'GET' && access !== 'anyone' && !omitted.has(path),
+  );
+  const [linked, plain] = [true, false].map((isLinked) =>
+    routes.flatMap(({ path }) => (path.includes(':') === isLinked ? [path] : [])),
+  );
+  const unseen = new Map(
+    (linked ?? []).map((path) => [path, new RegExp(`^${path.replaceAll(/:\w+/g, String.raw`\w+`)}$`)]),
+  );
+  // `/cards/new` has the form of `/cards/:id`.
+  const isPath = (link: string, form: RegExp): boolean => {
+    const [path = ''] = link.split('?', 1);
+    return form.test(path) && plain?.includes(path) !== true;
+  };
+  const waiting = [...(plain ?? []), ...lists];
+  const rows: (readonly string[])[] = [];
+  for (const path of waiting) {
+    const { row, links } = await measurePage(service, visit, path);
+    rows.push(row);
+    for (const [pattern, form] of unseen) {
+      const link = links.find((each) => isPath(each, form));
+      if (link === undefined) continue;
+      unseen.delete(pattern);
+      waiting.push(link);
+    }
+    const [, card, entry] = /^\/cards\/(\d+)\/entries\/(\d+)\//.exec(path) ?? [];
+    if (card !== undefined && entry !== undefined)
+      for (const known of pagesOfTill(card, entry)) {
+        waiting.push(known);
+        for (const [pattern, form] of unseen) if (isPath(known, form)) unseen.delete(pattern);
+      }
+    // The next page of the list, and the older part of a history.
+    const next = links.find((link) => laterPage.test(link));
+    if (next !== undefined && !laterPage.test(path) && !waiting.includes(next)) waiting.push(next);
+  }
+  return [...rows, ...Array.from(unseen.keys(), (path) => [path, '?', '', ''])];
+}
+
+/** Adds a card with a redemption and a hold, so that pages have links to their entries. */
+async function addActivity(service: Server, environment: Environment, store: string): Promise<void> {
+  const { token } = largesse(thisTree, environment, ['token', 'create', '--store', store]) as {
+    readonly token: string;
+  };
+  const call = async (path: string, body: object): Promise<unknown> => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const url = `http://127.0.0.1:${service.port}${path}`;
+    const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+    if (!response.ok) throw new Error(`${path} returned ${response.status}: ${await response.text()}`);
+    return await response.json();
+  };
+  const { gift_card: card } = (await call('/gift_card', { initial_value: 25 })) as {
+    readonly gift_card: { readonly id: number };
+  };
+  await call(`/gift_card/${card.id}/debit`, { amount: 5 });
+  await call(`/gift_card/${card.id}/holds`, { amount: 5 });
+}
+
+async function report(environment: Environment, log: string, title: string): Promise<void> {
+  const stores = largesse(thisTree, environment, ['store', 'list']) as readonly { readonly domain: string }[];
+  const [store] = stores;
+  if (!store) throw new Error('the database has no store');
+  const email = `owner-${Date.now()}@bench.example`;
+  const invite = ['staff', 'invite', email, '--role', 'owner', '--store', store.domain];
+  const { link } = largesse(thisTree, environment, invite) as { readonly link: string };
+  // In production, pages need PUBLIC_URL.
+  const settings = { ...environment, NODE_ENV: 'development', LOG_LEVEL: 'warn' };
+  const service = await startService(thisTree, { environment: settings, log });
+  await addActivity(service, environment, store.domain);
+  const visit = await signIn(service.port, link);
+  const rows = await measurePages(service, visit);
+  await stop(service);
+  console.log(markdown({ title, headings: ['page', 'status', 'characters', 'processor time, ms'], rows }));
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'largesse-pages-'));
 try {
-  const { plan } = readCommand(['--quick']);
-  await using database = createFile(folder);
-  const fixture = await prepare({ plan, folder }, { tree: thisTree, database, cards: Number(values.cards) });
-  const invite = ['staff', 'invite', 'owner@bench.example', '--role', 'owner', '--store', domain];
-  const { link } = largesse(thisTree, fixture.environment, invite) as { readonly link: string };
-  // In production, pages need PUBLIC_URL.
-  const service = await start({
-    ...fixture,
-    environment: { ...fixture.environment, NODE_ENV: 'development' },
-  });
-  const visit = await signIn(service.port, link);
-  const id = fixture.population.anyId();
-  const pages = consoleRoutes
-    .filter(({ method, path, access }) => method === 'GET' && access !== 'anyone' && !omitted.has(path))
-    .map(({ path }) => path.replace(/^\/(cards|till\/card)\/:id/, `/$1/${id}`))
-    .filter((path) => !path.includes(':'));
-  // No card has this state, so the list searches for one as long as it may.
-  const searches = pages.includes('/cards') ? ['/cards?state=disabled'] : [];
-  const rows: (readonly string[])[] = [];
-  for (const path of [...pages, ...searches]) rows.push(await measurePage(visit, path));
-  await stop(service);
-  console.log(
-    markdown({
-      title: `Pages with ${countOf(Number(values.cards))} cards`,
-      headings: ['page', 'status', 'bytes', 'first, ms', 'median, ms', 'slowest, ms'],
-      rows,
-    }),
-  );
+  const log = join(folder, 'service.log');
+  if (values.database !== undefined && values.keys !== undefined) {
+    const environment = { DATABASE_URL: `file:${values.database}`, KEYS_FILE: values.keys };
+    await report(environment, log, `Pages of ${values.database}`);
+  } else {
+    const { plan } = readCommand(['--quick']);
+    await using database = createFile(folder);
+    const given = { tree: thisTree, database, cards: Number(values.cards) };
+    const { environment } = await prepare({ plan, folder }, given);
+    await report(environment, log, `Pages with ${countOf(given.cards)} cards`);
+  }
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -35,6 +35,7 @@ import { startMessage } from './start-message.ts';
 import type { CardKey } from './storage/card.ts';
 import { findDemonstrationStore, hasRealStores } from './storage/store.ts';
 import { hasRealTokens } from './storage/token.ts';
+import { createTurns } from './turns.ts';
 
 export type Service = AsyncDisposable & {
   /** `http://host:port`, with the actual port. */
@@ -110,6 +111,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
     const retiredUses = retiredCodeUses();
     const mayUseLoopback = loopbackRule(developmentMode, database.storage);
     const email = setUpEmail(config, logger);
+    const turns = createTurns(config.limits.waitingListsMax);
     const pages = config.hasConsole
       ? consoleServicesOf(config, {
           database,
@@ -117,6 +119,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
           developmentMode,
           retiredUses,
           onCommit,
+          turns,
           condition: {
             emailTransport: email.transportKind,
             isDiskLow: async () =>
@@ -148,6 +151,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
         () => !isClosing && !hasFailed && primaries.hasAtMostOne(),
       ),
       email,
+      turns,
       addConsole: pages && ((server) => addConsole(server, pages)),
       homePath: pages && ((request) => homePathOf(pages, request)),
     });
@@ -223,7 +227,7 @@ type ConsoleParts = {
   readonly email: EmailServices;
   readonly developmentMode: boolean;
   readonly retiredUses: RetiredCodeUses;
-} & Pick<Parameters<typeof addConsole>[1], 'onCommit' | 'condition'>;
+} & Pick<Parameters<typeof addConsole>[1], 'onCommit' | 'condition' | 'turns'>;
 
 function consoleServicesOf(
   { publicUrl, basePath, lookupFailuresPerHour, limits }: Config,

@@ -12,7 +12,7 @@ import {
   findBooksState,
   firstCandidates,
   listCandidates,
-  listClosedMonth,
+  listClosedDaysOf,
   loadSummedCard,
   sumLateTransfers,
   sumMoves,
@@ -187,29 +187,62 @@ export async function readSumsOfDays(
   return { before, days };
 }
 
-/** The sums by the month of issue up to an instant, which they do not include. */
+/** The stored sums by the month of issue up to the last closed day of a month, and the closed days of the month. */
+function* readMonth(store: Store, month: string): Script<MonthSums> {
+  for (;;) {
+    const before = yield* listClosedDaysOf(store.id, month);
+    const ages = yield* listAges(store, month);
+    const days = yield* listClosedDaysOf(store.id, month);
+    // Otherwise, a day was closed between the statements.
+    if (before.length === days.length) return { ages, days };
+  }
+}
+
+type MonthSums = { readonly ages: readonly AgeSum[]; readonly days: readonly BooksDay[] };
+
+/**
+ * The sums by the month of issue up to an instant, which they do not include. They are stored for months as a whole, so the
+ * days of a part of a month are summed: those up to the instant, or those after it, whichever are fewer.
+ */
 export async function readAgesUntil(source: SumsSource, until: number): Promise<readonly AgeSum[]> {
   const { storage, store } = source;
   const { closedUpTo, period } = await findPosition(source, until);
   const latest = period.days.at(0) ?? closedUpTo;
   if (!latest) return [];
   const month = latest.day.slice(0, 7);
-  const state = await storage.read(() => findBooksState(store, until));
-  const isLatest = period.openFrom < 1 || state?.closed?.day === closedUpTo?.day;
-  if (isLatest) {
-    const ages = await storage.read(() => listAges(store, month));
-    const open = await sumOpen(source, await booksOf(source, period));
-    return [...ages, ...open.ages];
-  }
-  // Closed months are stored as a whole, so the days of a part of a month are summed.
-  const days = await storage.read(() => listClosedMonth(store.id, { month, until }));
+  const { ages, days } = await storage.read(() => readMonth(store, month));
+  const agesIn = async (part: Period): Promise<readonly AgeSum[]> =>
+    (await sumOpen(source, await booksOf(source, part))).ages;
+  const later = days.filter(({ fromAt }) => closedUpTo === null || fromAt >= closedUpTo.untilAt);
+  const earlier = days.slice(0, days.length - later.length);
   const [firstOfMonth] = days;
-  if (!firstOfMonth) return [];
-  const { before = null } = await storage.read(() => findClosedDayOf(store.id, firstOfMonth.fromAt));
-  const ages = before ? await storage.read(() => listAges(store, before.day.slice(0, 7))) : [];
-  const part: Period = { days, before, openFrom: days.length };
-  const open = await sumOpen(source, await booksOf(source, part));
-  return [...ages, ...open.ages];
+  if (firstOfMonth && earlier.length < later.length) {
+    const { before = null } = await storage.read(() => findClosedDayOf(store.id, firstOfMonth.fromAt));
+    const stored = before ? await storage.read(() => listAges(store, before.day.slice(0, 7))) : [];
+    const part = [...earlier, ...period.days];
+    return [...stored, ...(await agesIn({ days: part, before, openFrom: part.length }))];
+  }
+  const added = await agesIn(period);
+  if (later.length === 0) return [...ages, ...added];
+  const removed = await agesIn({ days: later, before: closedUpTo, openFrom: later.length });
+  return withoutEmptyMonths([...ages, ...added, ...removed.map(negated)]);
+}
+
+function negated({ raised, lowered, cards, ...sum }: AgeSum): AgeSum {
+  return { ...sum, raised: -raised, lowered: -lowered, cards: -cards };
+}
+
+/** Leaves out months of issue whose first card was issued after the instant. */
+function withoutEmptyMonths(sums: readonly AgeSum[]): readonly AgeSum[] {
+  const byMonth = Map.groupBy(sums, ({ issued, bucket }) => `${issued} ${bucket}`);
+  return [...byMonth.values()].flatMap((own) => {
+    const [first] = own;
+    const raised = own.reduce((sum, each) => sum + each.raised, 0n);
+    const lowered = own.reduce((sum, each) => sum + each.lowered, 0n);
+    const cards = own.reduce((sum, each) => sum + each.cards, 0);
+    const isEmpty = raised === 0n && lowered === 0n && cards === 0;
+    return first && !isEmpty ? [{ ...first, raised, lowered, cards }] : [];
+  });
 }
 
 /** The amount that open holds reserved on usable cards at an instant, in minor units. */

@@ -1,15 +1,12 @@
 /** Recent activity: movements of cards and emails that could not be delivered, as rows of a table. */
 
 import type { Context } from '../context.ts';
-import type { StaffMember } from '../domain/staff.ts';
 import type { Store } from '../domain/store.ts';
 import { dayOf } from '../domain/day.ts';
 import { markup, type Markup } from '../markup.ts';
-import { listStaff } from '../storage/staff.ts';
 import { parallel, type Script } from '../storage/sql.ts';
 import { listNewestFailures, listNewestMovements, type Activity } from '../storage/today.ts';
-import { listTokens, type Token } from '../storage/token.ts';
-import { actorName } from './actors.ts';
+import { actorName, listActors, type Actors } from './actors.ts';
 import { amountText, timeElement } from './format.ts';
 import { fill, fillPlain, type PageLanguage } from './texts.ts';
 import { todayTexts } from './today-texts.ts';
@@ -22,19 +19,17 @@ const eventsMax = 40;
 export type RecentActivity = {
   /** The newest first. */
   readonly activities: readonly Activity[];
-  readonly members: readonly StaffMember[];
-  readonly tokens: readonly Token[];
+  readonly actors: Actors;
 };
 
 export function* findRecentActivity(store: Store): Script<RecentActivity> {
-  const [movements, failures, members, tokens] = yield* parallel(
+  const [movements, failures, actors] = yield* parallel(
     listNewestMovements(store, rowsMax),
     listNewestFailures(store.id, { events: eventsMax }),
-    listStaff(store),
-    listTokens(store.id),
+    listActors(store),
   );
   const activities = [...movements, ...failures].toSorted((left, right) => right.id - left.id);
-  return { activities: activities.slice(0, rowsMax), members, tokens };
+  return { activities: activities.slice(0, rowsMax), actors };
 }
 
 /** The key of a row, by which a page recognizes it. */
@@ -59,14 +54,10 @@ type RowOptions = {
 
 export function activityRows(
   { ctx, store, language, basePath }: RowOptions,
-  { activities, members, tokens }: RecentActivity,
+  { activities, actors }: RecentActivity,
 ): readonly ActivityRow[] {
   const text = todayTexts[language];
   const today = dayOf(ctx.clock.now(), store.timeZone);
-  const whoOf = (actor: string): string => {
-    const token = tokens.findLast(({ apiClientId }) => actor === `api_client:${apiClientId}`);
-    return token ? fillPlain(text.token, { name: token.name }) : actorName(actor, members, language);
-  };
   return activities.map((activity) => {
     const { transfer, at, lastCharacters, person, cardId } = activity;
     const what = text.kinds[kindOf(activity)];
@@ -78,7 +69,7 @@ export function activityRows(
       isOfToday ? { timeStyle: 'short' } : { day: 'numeric', month: 'short' },
     );
     const amount = transfer ? signed(transfer.effect, store, language) : '';
-    const who = transfer ? whoOf(transfer.actor) : '';
+    const who = transfer ? actorName(transfer.actor, actors, language) : '';
     const about = aboutOf(activity, language) ?? person ?? undefined;
     const card = fillPlain(text.cardEnding, { characters: lastCharacters });
     const key = keyOfActivity(ctx, activity);

@@ -187,16 +187,15 @@ function table(
       staffId === null ? withoutMember(entry, language) : (names.members.get(staffId)?.name ?? text.unknown);
     const till =
       tillId === null ? undefined : fillPlain(text.onTill, { till: names.tills.get(tillId) ?? text.unknown });
-    const what = failures.includes(action)
-      ? markup`<span class="tag bad">${text.actions[action]}</span>`
-      : text.actions[action];
+    const done = actionText(entry, language);
+    const what = failures.includes(action) ? markup`<span class="tag bad">${done}</span>` : done;
     const details = detailsOf(entry, names, language);
     const more =
       details.length === 0 ? undefined : markup` <span class="soft">${joinMarkup(details, ', ')}</span>`;
     return markup`<tr role="row"><td role="cell" class="soft small nowrap aside">${timeElement(at, names.store, language)}</td><td role="cell"><strong>${who}</strong></td><td role="cell" class="whole-line">${what}${more}</td><td role="cell" class="whole-line">${subjectOf(services, entry, names, language)}</td><td role="cell" class="small soft whole-line">${till}</td></tr>
 `;
   });
-  return markup`<section class="panel flush"><table class="table lines" role="table"><caption class="sr">${text.caption}</caption><thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">${text.when}</th><th scope="col" role="columnheader">${text.who}</th><th scope="col" role="columnheader">${text.what}</th><th scope="col" role="columnheader">${text.subject}</th><th scope="col" role="columnheader">${text.where}</th></tr></thead><tbody role="rowgroup">
+  return markup`<section class="panel flush"><table class="table lines log" role="table"><caption class="sr">${text.caption}</caption><thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">${text.when}</th><th scope="col" role="columnheader">${text.who}</th><th scope="col" role="columnheader">${text.what}</th><th scope="col" role="columnheader">${text.subject}</th><th scope="col" role="columnheader">${text.where}</th></tr></thead><tbody role="rowgroup">
 ${rows}</tbody></table></section>`;
 }
 
@@ -204,6 +203,13 @@ ${rows}</tbody></table></section>`;
 function withoutMember({ action }: StaffAction, language: PageLanguage): string {
   const text = texts[language];
   return failures.includes(action) ? text.notSignedIn : text.command;
+}
+
+/** What was done. Undoing a redemption is a refund in the ledger, and cancelling a sale disables its card. */
+function actionText({ action, details }: StaffAction, language: PageLanguage): string {
+  const text = texts[language];
+  if ('undoes' in details) return text.undone;
+  return 'cancels' in details ? text.cancelled : text.actions[action];
 }
 
 function subjectOf(
@@ -251,20 +257,35 @@ function detailsOf(
         return Object.hasOwn(text.methods, shown) ? [text.methods[shown as keyof typeof text.methods]] : [];
       case 'role':
         return [fillPlain(parts.role, { value: isRole(shown) ? frames[language].roles[shown] : shown })];
-      case 'amount': {
-        const isNegative = shown.startsWith('-');
-        const amount = parseAmount(isNegative ? shown.slice(1) : shown, {
-          currency: store.currency,
-          zeroAllowed: true,
-        });
-        if (!amount.ok) return [shown];
-        const { minor, currency } = amount.value;
-        return [amountText({ minor: isNegative ? -minor : minor, currency }, language)];
-      }
+      case 'amount':
+        return [detailAmount(shown, store, language)];
+      case 'before':
+      case 'balance':
+        return [fillPlain(parts[name], { value: detailAmount(shown, store, language) })];
+      // The movement in the ledger, which the page of the card shows.
+      case 'entry':
+      case 'refunds':
+      case 'undoes':
+      case 'cancels':
+        return [];
+      case 'how':
+        return [shown === 'email' ? parts.emailed : parts.printed];
+      case 'fields':
+        return [
+          shown
+            .split(', ')
+            .map((each) =>
+              Object.hasOwn(text.fields, each) ? text.fields[each as keyof typeof text.fields] : each,
+            )
+            .join(', '),
+        ];
       case 'email':
       case 'name':
       case 'reason':
         return [fillPlain(parts[name], { value: shown })];
+      case 'emailed':
+      case 'holdsReleased':
+      case 'unlocked':
       case 'removed':
       case 'link':
       case 'copied':
@@ -278,6 +299,14 @@ function detailsOf(
         return [`${name}: ${shown}`];
     }
   });
+}
+
+function detailAmount(shown: string, { currency }: Store, language: PageLanguage): string {
+  const isNegative = shown.startsWith('-');
+  const parsed = parseAmount(isNegative ? shown.slice(1) : shown, { currency, zeroAllowed: true });
+  if (!parsed.ok) return shown;
+  const { minor } = parsed.value;
+  return amountText({ minor: isNegative ? -minor : minor, currency }, language);
 }
 
 export const auditRoutes: readonly StaffRoute[] = [

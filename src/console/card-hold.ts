@@ -9,8 +9,7 @@ import { voidOpenHold } from '../service/hold.ts';
 import { recordAction } from '../service/staff.ts';
 import { findHold } from '../storage/hold.ts';
 import type { Script } from '../storage/sql.ts';
-import { listStaff } from '../storage/staff.ts';
-import { actorName } from './actors.ts';
+import { actorName, listActors } from './actors.ts';
 import {
   backLink,
   change,
@@ -45,8 +44,8 @@ async function openHold(services: ConsoleServices, request: StaffRequest): Promi
   return await services.storage.read(function* read() {
     const hold = (yield* findHold(storeId, holdId))?.hold;
     if (hold?.cardId !== cardId) throw new Fault('not-found');
-    const members = yield* listStaff(request.signedIn.store);
-    return { ...opened, hold, actor: actorName(hold.actor, members, request.language) };
+    const actors = yield* listActors(request.signedIn.store);
+    return { ...opened, hold, actor: actorName(hold.actor, actors, request.language) };
   });
 }
 

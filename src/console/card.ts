@@ -6,7 +6,6 @@ import { addDays, startOfDay } from '../domain/day.ts';
 import { isHoldExpired } from '../domain/hold.ts';
 import type { Transfer } from '../domain/ledger.ts';
 import { subtract, type Money } from '../domain/money.ts';
-import type { StaffMember } from '../domain/staff.ts';
 import { tagsIn } from '../domain/tags.ts';
 import { joinMarkup, linesOf, markup, type Markup, type MarkupPart } from '../markup.ts';
 import { showCardDetails } from '../service/card-list.ts';
@@ -14,10 +13,9 @@ import { readTimeline, type CardTimeline, type TimelineItem } from '../service/c
 import { isCursor } from '../service/cursor.ts';
 import { today } from '../service/money.ts';
 import type { DetailedCard } from '../storage/card-list.ts';
-import { listStaff } from '../storage/staff.ts';
 import { parallel } from '../storage/sql.ts';
 import { listTransfersAfter } from '../storage/transfer.ts';
-import { actorName } from './actors.ts';
+import { actorName, listActors, type Actors } from './actors.ts';
 import { cardEnding, stateTag } from './card-parts.ts';
 import {
   canRelease,
@@ -39,7 +37,7 @@ const itemsInPage = 50;
 /** Everything that the page shows. */
 type Shown = CardView & {
   readonly timeline: CardTimeline;
-  readonly members: readonly StaffMember[];
+  readonly actors: Actors;
   /** The first entry of the ledger. */
   readonly issue: Transfer | undefined;
   readonly path: string;
@@ -53,12 +51,12 @@ async function cardPage(services: ConsoleServices, request: StaffRequest): Promi
   const key = { storeId: store.id, cardId };
   const sent = request.query.get('history') ?? '';
   const cursor = isCursor(sent) ? sent : null;
-  const [found, timeline, [issue], members] = await storage.read(() =>
+  const [found, timeline, [issue], actors] = await storage.read(() =>
     parallel(
       showCardDetails(ctx, key),
       readTimeline(ctx, key, { cursor, limit: itemsInPage }),
       listTransfersAfter(key, { after: 0, limit: 1 }),
-      listStaff(store),
+      listActors(store),
     ),
   );
   const shown: Shown = {
@@ -68,7 +66,7 @@ async function cardPage(services: ConsoleServices, request: StaffRequest): Promi
     today: today(ctx, store),
     now: ctx.clock.earliest(),
     timeline,
-    members,
+    actors,
     issue,
     path: `${frame.basePath}/cards/${ctx.keys.publicIds.of(cardId)}`,
     isFirst: cursor === null,
@@ -165,7 +163,7 @@ function given(value: string | null): MarkupPart {
 function factsPanel(
   { frame }: ConsoleServices,
   { language, signedIn: { store } }: StaffRequest,
-  { found: { card }, members, issue }: Shown,
+  { found: { card }, actors, issue }: Shown,
 ): Markup {
   const text = cardTexts[language];
   const linked = (name: string, value: string): Markup =>
@@ -183,7 +181,7 @@ function factsPanel(
     return vat.kind === 'multi_purpose' ? text.vatMulti : fillPlain(text.vatSingle, { rate: vat.rate });
   };
   const sold = timeElement(card.createdAt, store, language);
-  return markup`<section class="panel" aria-label="${text.facts}"><dl class="facts">${fact(text.for, holderFacts.length > 0 ? joinMarkup(holderFacts, markup`<br>`) : undefined)}${fact(text.from, given(card.senderName))}${customer ? fact(text.buyer, linked('email', customer.email)) : undefined}${fact(text.message, given(card.message))}${fact(text.sold, sold)}${fact(text.expires, expiresOn === null ? text.never : dayText(expiresOn, language))}${fact(text.note, given(card.note))}${tags.length > 0 ? fact(text.tags, joinMarkup(tags, ', ')) : undefined}${orderId === null ? undefined : fact(text.order, linked('order_id', String(orderId)))}${vat ? fact(text.vat, vatText()) : undefined}${issue ? fact(text.createdBy, actorName(issue.actor, members, language)) : undefined}</dl></section>`;
+  return markup`<section class="panel" aria-label="${text.facts}"><dl class="facts">${fact(text.for, holderFacts.length > 0 ? joinMarkup(holderFacts, markup`<br>`) : undefined)}${fact(text.from, given(card.senderName))}${customer ? fact(text.buyer, linked('email', customer.email)) : undefined}${fact(text.message, given(card.message))}${fact(text.sold, sold)}${fact(text.expires, expiresOn === null ? text.never : dayText(expiresOn, language))}${fact(text.note, given(card.note))}${tags.length > 0 ? fact(text.tags, joinMarkup(tags, ', ')) : undefined}${orderId === null ? undefined : fact(text.order, linked('order_id', String(orderId)))}${vat ? fact(text.vat, vatText()) : undefined}${issue ? fact(text.createdBy, actorName(issue.actor, actors, language)) : undefined}</dl></section>`;
 }
 
 function actionPanels(request: StaffRequest, shown: Shown, actions: ReadonlySet<CardAction>): Markup {
@@ -282,11 +280,11 @@ function lineOf(services: ConsoleServices, request: StaffRequest, shown: Shown, 
 
 function whenAndWho(
   { language, signedIn: { store } }: StaffRequest,
-  { members }: Shown,
+  { actors }: Shown,
   { item, actor }: { readonly item: TimelineItem; readonly actor: string | null },
 ): Markup {
   const text = cardTexts[language];
-  const name = actorName(actor, members, language);
+  const name = actorName(actor, actors, language);
   const till = item.staffAction?.till ?? null;
   const who = till === null ? name : fillPlain(text.atTill, { who: name, till });
   return fill(text.who, { time: timeElement(item.at, store, language), who });

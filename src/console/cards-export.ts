@@ -1,6 +1,5 @@
 /** The export of cards as CSV, without codes. */
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { csvRowsOf, csvOf, type CsvRow } from '../domain/csv.ts';
 import { Fault } from '../domain/fault.ts';
 import { detailRecordOf } from '../domain/record.ts';
@@ -15,6 +14,7 @@ import type { Storage } from '../storage/storage.ts';
 import { cardsTexts } from './card-parts.ts';
 import { filterNames, readCardsQuery, type CardsQuery } from './cards-query.ts';
 import { hidden } from './form.ts';
+import { longReads } from './long-reads.ts';
 import { shellPage } from './page.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
 import { actingAs } from './staff-pages.ts';
@@ -151,16 +151,18 @@ function ending(parts: AsyncGenerator<string, void>, end: () => void): AsyncIter
 
 /** The parts of the file, the newest cards first. Cards that are issued while it is sent are left out. */
 async function* partsOf(
-  { ctx, storage }: ConsoleServices,
+  services: ConsoleServices,
   { signedIn: { store } }: StaffRequest,
   filter: CardFilter,
 ): AsyncGenerator<string, void> {
+  const { ctx } = services;
+  const reads = longReads(services);
   yield csvOf(columns, []);
   const list = { store, filter, sort: sorts['-created_at'], limit: cardsInPart };
   let after: CardPosition | null = null;
   for (;;) {
     const position: CardPosition | null = after;
-    const { cards, next }: CardListPage = await storage.read(() =>
+    const { cards, next }: CardListPage = await reads.read(() =>
       listCards(ctx, { ...list, after: position }),
     );
     const day = today(ctx, store);
@@ -171,7 +173,6 @@ async function* partsOf(
       );
     if (next === null) return;
     after = next;
-    await nextTurn();
   }
 }
 

@@ -13,15 +13,17 @@ import {
   type SortName,
 } from '../service/card-filter.ts';
 import { countCards, listCards, type CardCount, type CardListPage } from '../service/card-list.ts';
-import { lookUpForStaff } from '../service/card-lookup.ts';
 import { isCursor, type CursorScope } from '../service/cursor.ts';
 import { today } from '../service/money.ts';
+import { findCardByCode } from '../service/staff-lookup.ts';
 import { findCard } from '../storage/card.ts';
 import type { CardFilter, CardPosition, DetailedCard } from '../storage/card-list.ts';
 import { cardEnding, cardsTexts, stateTag } from './card-parts.ts';
 import { exportRoutes } from './cards-export.ts';
 import { queryWith, readCardsQuery, type CardsQuery, type FilterName } from './cards-query.ts';
 import { amountText, timeElement } from './format.ts';
+import { longReads } from './long-reads.ts';
+import { runSearch } from './lookups.ts';
 import { shellPage } from './page.ts';
 import {
   seeOther,
@@ -35,7 +37,7 @@ import { fill, fillPlain, plural } from './texts.ts';
 const pageSize = 50;
 
 /** How often a page reads on if no card meets the filters: each step reads at most 10,000 cards. */
-const stepsMax = 3;
+const stepsMax = 2;
 
 type Listed = CardListPage & {
   /** The position before which newer cards are; null: this is the first page. */
@@ -99,8 +101,9 @@ async function readPage(
   request: StaffRequest,
   { filter, sort, ...from }: { readonly filter: CardFilter; readonly sort: SortName } & Position,
 ): Promise<Listed> {
-  const { ctx, storage } = services;
+  const { ctx } = services;
   const { store } = request.signedIn;
+  const reads = longReads(services);
   const list = { store, filter, sort: sorts[sort], limit: pageSize, isBackwards: from.isBackwards };
   let { after } = from;
   let page: CardListPage = { cards: [], next: after };
@@ -110,7 +113,7 @@ async function readPage(
     step += 1
   ) {
     const position = after;
-    page = await storage.read(() => listCards(ctx, { ...list, after: position }));
+    page = await reads.read(() => listCards(ctx, { ...list, after: position }));
     after = page.next;
   }
   const { cards, next } = page;
@@ -125,7 +128,7 @@ async function readPage(
 }
 
 async function listPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx, storage } = services;
+  const { ctx } = services;
   const { store } = request.signedIn;
   const query = readCardsQuery(request.query, store);
   const filter = await readFilter(services, request, query);
@@ -142,7 +145,7 @@ async function listPage(services: ConsoleServices, request: StaffRequest): Promi
   // A list on one page needs no statement to count it.
   const count =
     listed.cards.length > 0 && (listed.older || listed.newer)
-      ? await storage.read(() => countCards(ctx, { store, filter }))
+      ? await longReads(services).read(() => countCards(ctx, { store, filter }))
       : { count: listed.cards.length, isExact: true };
   const shown = listed.isUnsorted ? { ...query, sort: '-created_at' as const } : query;
   const { title } = cardsTexts[request.language];
@@ -399,16 +402,13 @@ async function find(services: ConsoleServices, request: StaffRequest): Promise<C
     case 'wrong-code':
       return unknownCode(services, request, showAll);
     case 'code': {
-      const {
-        ctx,
-        storage,
-        lookups: { perHour },
-      } = services;
-      const { store, member } = request.signedIn;
+      const { ctx } = services;
       const { code, otherwise } = meaning;
-      const found = await storage.write(() => lookUpForStaff(ctx, { store, member, code, perHour }));
-      if (found.kind === 'found') return seeOther(`/cards/${ctx.keys.publicIds.of(found.card.id)}`);
-      if (found.kind === 'replaced') return await replacedCode(services, request, found.cardId);
+      const found = await runSearch(services, request, (searcher) => findCardByCode(ctx, searcher, [code]));
+      if (found.kind === 'throttled') throw found.fault;
+      if (found.kind === 'found') return seeOther(`/cards/${ctx.keys.publicIds.of(found.result.id)}`);
+      const [replaced] = found.retired;
+      if (replaced !== undefined) return await replacedCode(services, request, replaced);
       return otherwise ? seeOther(pathOf(otherwise)) : unknownCode(services, request, showAll);
     }
   }

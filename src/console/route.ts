@@ -11,6 +11,7 @@ import type { SignedIn } from '../service/staff-session.ts';
 import type { CardKey } from '../storage/card.ts';
 import type { FiguresReader } from '../service/today.ts';
 import type { Storage } from '../storage/storage.ts';
+import type { Turns } from '../turns.ts';
 import type { PageFrame } from './frame.ts';
 import type { ConsoleOrigin, ConsoleRequest } from './request.ts';
 
@@ -18,6 +19,8 @@ import type { ConsoleOrigin, ConsoleRequest } from './request.ts';
 export type ConsoleServices = {
   readonly ctx: Context;
   readonly storage: Storage;
+  /** The turns of reads that take some milliseconds, shared with the API. */
+  readonly turns: Turns;
   readonly passwords: Passwords;
   readonly origin: ConsoleOrigin;
   /** Whether the service can send emails. */

@@ -13,6 +13,7 @@ import { extend, isExtensionDue, isRecentlyAuthenticated } from '../service/staf
 import { limitedStreams, streamHeaders, type StreamsOptions } from '../http/streams.ts';
 import { figuresReader } from '../service/today.ts';
 import { loadAssets } from './assets.ts';
+import { longReads } from './long-reads.ts';
 import { consoleRoutes } from './routes.ts';
 import { errorPage, forbiddenPage } from './error-page.ts';
 import { assertHost, assertSameOrigin, type ConsoleRequest } from './request.ts';
@@ -62,7 +63,8 @@ export function addConsole(app: FastifyInstance, { onCommit, streamsMax, ...serv
     live.close();
     done();
   });
-  const all: ConsoleServices = { ...services, frame, figures: figuresReader(services), live };
+  const figures = figuresReader({ ctx: services.ctx, storage: longReads(services) });
+  const all: ConsoleServices = { ...services, frame, figures, live };
 
   app.get(`${folder}/:name`, (request, reply) => {
     const { name } = request.params as { readonly name: string };
@@ -151,9 +153,9 @@ function isTillPath(path: string): boolean {
 }
 
 /** Whether a session that was opened with a PIN includes a route: the till, and signing out. */
-function isOpenWithPin({ path, access, isSensitive = false }: StaffRoute): boolean {
+export function isOpenWithPin({ path, access, isSensitive = false }: StaffRoute): boolean {
   if (path === '/sign-out') return true;
-  return isTillPath(path) && !isSensitive && ['findCard', 'useTill', 'staff'].includes(access);
+  return isTillPath(path) && !isSensitive && ['useTill', 'staff'].includes(access);
 }
 
 /** The path of a request without the base path; that of a page with its query, which never has a code. */

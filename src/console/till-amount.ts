@@ -24,6 +24,7 @@ import {
 } from './format.ts';
 import { findResult, keyInput, keyOf, runOnce } from './once.ts';
 import type { PageFrame } from './frame.ts';
+import { searcherOf } from './lookups.ts';
 import { formText } from './request.ts';
 import {
   seeOther,
@@ -33,15 +34,7 @@ import {
   type StaffRoute,
 } from './route.ts';
 import { fillPlain, type PageLanguage } from './texts.ts';
-import {
-  framed,
-  publicIdIn,
-  searcherOf,
-  shortAmount,
-  tillStateOf,
-  tillTexts,
-  type TillState,
-} from './till-frame.ts';
+import { framed, publicIdIn, shortAmount, tillStateOf, tillTexts, type TillState } from './till-frame.ts';
 import { isCurrent } from './till-key.ts';
 import { redeemedPath, type Redeemed, type TillResult } from './till-result.ts';
 import { amountPath } from './till-scan.ts';

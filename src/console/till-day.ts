@@ -22,6 +22,7 @@ import de from './locales/de/till-day.json' with { type: 'json' };
 import en from './locales/en/till-day.json' with { type: 'json' };
 import es from './locales/es/till-day.json' with { type: 'json' };
 import fr from './locales/fr/till-day.json' with { type: 'json' };
+import { longReads } from './long-reads.ts';
 import { tillPage } from './page.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
 import { fill, fillPlain, plural, type Catalogue } from './texts.ts';
@@ -79,7 +80,7 @@ async function dayPage(services: ConsoleServices, request: StaffRequest): Promis
   const now = ctx.clock.now();
   const today = dayOf(now, store.timeZone);
   const { day, isInvalid } = dayIn(request, today);
-  const { entries: all, isCut } = await readTillDay({ ctx, storage }, { store, day });
+  const { entries: all, isCut } = await readTillDay({ ctx, storage: longReads(services) }, { store, day });
   const view = viewOf(request, all);
   const tillIds = new Set(all.map(({ tillId }) => tillId).filter((id) => id !== null));
   if (signedIn.session.tillId !== null) tillIds.add(signedIn.session.tillId);

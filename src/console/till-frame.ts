@@ -2,17 +2,16 @@
 
 import { availableOf, stateOf, type Card } from '../domain/card.ts';
 import { formatMoney, type Money } from '../domain/money.ts';
-import { markup, type Markup, type MarkupPart } from '../markup.ts';
+import type { Markup, MarkupPart } from '../markup.ts';
 import { today } from '../service/money.ts';
-import type { Searcher } from '../service/staff-lookup.ts';
 import de from './locales/de/till.json' with { type: 'json' };
 import en from './locales/en/till.json' with { type: 'json' };
 import es from './locales/es/till.json' with { type: 'json' };
 import fr from './locales/fr/till.json' with { type: 'json' };
-import type { PageFrame } from './frame.ts';
 import { tillPage } from './page.ts';
 import type { ConsoleServices, StaffRequest } from './route.ts';
 import type { Catalogue, PageLanguage } from './texts.ts';
+import { lockForm } from './till-pin.ts';
 
 const texts: Catalogue<typeof en> = { en, de, fr, es };
 
@@ -20,11 +19,6 @@ export type TillTexts = typeof en;
 
 export function tillTexts({ language }: { readonly language: PageLanguage }): TillTexts {
   return texts[language];
-}
-
-/** The form that locks the till. */
-function lockForm({ basePath }: PageFrame, text: TillTexts): Markup {
-  return markup`<form class="inline" method="post" action="${basePath}/till/lock"><button class="linklike">${text.lock}</button></form>`;
 }
 
 /** A page of the till, with its form to lock. */
@@ -38,12 +32,8 @@ export function framed(
     readonly scripts?: readonly string[];
   },
 ): Markup {
-  const lock = lockForm(services.frame, tillTexts(request));
+  const lock = lockForm(services, request);
   return tillPage(services, request, { scripts: ['till.js'], ...page, lock });
-}
-
-export function searcherOf({ lookups }: ConsoleServices, { signedIn }: StaffRequest): Searcher {
-  return { store: signedIn.store, member: signedIn.member, perHour: lookups.perHour };
 }
 
 /** An amount of whole units without decimals, such as `€20`. */

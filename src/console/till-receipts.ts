@@ -6,9 +6,8 @@ import { effectOf, type Transfer } from '../domain/ledger.ts';
 import { markup } from '../markup.ts';
 import { findReceipt } from '../service/till-day.ts';
 import { parallel } from '../storage/sql.ts';
-import { listStaff } from '../storage/staff.ts';
 import { findTillNames } from '../storage/till.ts';
-import { actorName } from './actors.ts';
+import { actorName, listActors } from './actors.ts';
 import { cardTail, amountText, dayText, figure, timeElement } from './format.ts';
 import de from './locales/de/till-day.json' with { type: 'json' };
 import en from './locales/en/till-day.json' with { type: 'json' };
@@ -47,8 +46,8 @@ async function receiptPage(services: ConsoleServices, request: StaffRequest): Pr
   const receipt = await storage.read(() => findReceipt(ctx, store.id, id));
   if (!receipt) throw new Fault('not-found');
   const { transfer, card, tillId } = receipt;
-  const [members, tills] = await storage.read(() =>
-    parallel(listStaff(store), findTillNames(store.id, tillId === null ? [] : [tillId])),
+  const [actors, tills] = await storage.read(() =>
+    parallel(listActors(store), findTillNames(store.id, tillId === null ? [] : [tillId])),
   );
   const { amount, balanceAfter, createdAt, reference } = transfer;
   const { currency } = amount;
@@ -80,7 +79,7 @@ ${slipLines([
     timeElement(createdAt, store, language, { dateStyle: 'medium' }),
     timeElement(createdAt, store, language, { timeStyle: 'short' }),
   ],
-  [till, actorName(transfer.actor, members, language)],
+  [till, actorName(transfer.actor, actors, language)],
 ])}
 <div class="center"><div class="qr">${qrPicture(number, text.qr)}</div></div></article></main>`;
   const documentTitle = `${fillPlain(text.receiptTitle, { number: groupsOfFour(number) })} · ${store.name}`;

@@ -7,7 +7,7 @@ import { isPermitted } from '../domain/staff.ts';
 import { markup, type Markup } from '../markup.ts';
 import { retrieve } from '../service/card.ts';
 import { refundableOf, refundToCard, topUpCard, type Refundable } from '../service/counter-entry.ts';
-import { findForRefund } from '../service/refund-search.ts';
+import { findForRefund } from '../service/staff-lookup.ts';
 import { parallel, type Script } from '../storage/sql.ts';
 import { findTransfer, listTransfersBefore } from '../storage/transfer.ts';
 import { alert, inputField } from './form.ts';
@@ -16,6 +16,7 @@ import de from './locales/de/till-refunds.json' with { type: 'json' };
 import en from './locales/en/till-refunds.json' with { type: 'json' };
 import es from './locales/es/till-refunds.json' with { type: 'json' };
 import fr from './locales/fr/till-refunds.json' with { type: 'json' };
+import { runSearch } from './lookups.ts';
 import { findResult, keyInput, runOnce } from './once.ts';
 import { tillPage } from './page.ts';
 import { formText } from './request.ts';
@@ -68,19 +69,20 @@ ${inputField({ name: 'find', label: text.find, kind: 'code', hint: text.findHint
 }
 
 async function find(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx, storage } = services;
-  const { store, member } = request.signedIn;
+  const { ctx } = services;
   const text = texts[request.language];
   const typed = formText(request, 'find');
   if (typed === '' || typed.length > typedLengthMax)
     return findPage(services, request, 422, text.findMissing);
-  const found = await storage.write(() => findForRefund(ctx, { store, member, typed }));
+  const outcome = await runSearch(services, request, (searcher) => findForRefund(ctx, searcher, typed));
+  if (outcome.kind === 'missed') return findPage(services, request, 404, text.notFound);
+  if (outcome.kind === 'throttled') {
+    const { retryAfterSeconds = 1 } = outcome.fault;
+    return throttled(findPage(services, request, 422, text.tooMany), retryAfterSeconds * 1_000);
+  }
   const { publicIds } = ctx.keys;
+  const found = outcome.result;
   switch (found.kind) {
-    case 'missed':
-      return findPage(services, request, 404, text.notFound);
-    case 'throttled':
-      return throttled(findPage(services, request, 422, text.tooMany), found.waitMs);
     case 'card':
       return seeOther(`/till/refund/card/${publicIds.of(found.cardId)}`);
     case 'entry': {

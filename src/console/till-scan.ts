@@ -3,11 +3,11 @@
 import { availableOf, type Card } from '../domain/card.ts';
 import { parseTypedCode } from '../domain/code.ts';
 import { parseEmail } from '../domain/email-address.ts';
-import { isPermitted } from '../domain/staff.ts';
 import { markup, type Markup } from '../markup.ts';
 import { findCardByCode, findCardsByEmail, type SearchOutcome } from '../service/staff-lookup.ts';
 import { inputField } from './form.ts';
 import { cardTail, amountText } from './format.ts';
+import { runSearch } from './lookups.ts';
 import { formText } from './request.ts';
 import {
   seeOther,
@@ -19,7 +19,7 @@ import {
   type StaffRoute,
 } from './route.ts';
 import { fillPlain, plural } from './texts.ts';
-import { framed, searcherOf, tillTexts } from './till-frame.ts';
+import { framed, tillTexts } from './till-frame.ts';
 import { newKey } from './till-key.ts';
 
 /** Cards of one address that the page lists. */
@@ -45,7 +45,8 @@ function scanPage(
 <input class="field code" id="code" name="code" maxlength="100" autocapitalize="characters" autocomplete="off" autocorrect="off" spellcheck="false" enterkeyhint="search" placeholder="KK82 8QS1 87GF 289N" required autofocus${described}>
 ${error === undefined ? undefined : markup`<p class="error" id="code-error" role="alert">${error}</p>`}</div>
 <button class="button first big">${text.find}</button></form>
-<div class="row apart"><a class="button quiet" href="${basePath}/till/email">${text.byEmail}</a><span class="row"><a class="button" href="${basePath}/till/day">${text.day}</a><a class="button" href="${basePath}/till/sell">${text.sell}</a></span></div>`;
+<p class="center"><a class="button quiet" href="${basePath}/till/email">${text.byEmail}</a></p>
+<nav class="quick" aria-label="${text.others}"><a class="button" href="${basePath}/till/sell">${text.sellShort}</a><a class="button" href="${basePath}/till/refund">${text.refund}</a><a class="button" href="${basePath}/till/day">${text.day}</a></nav>`;
   const scripts = ['till.js', 'camera.js'];
   return { status, body: framed(services, request, { title: text.title, body, scripts }) };
 }
@@ -69,21 +70,12 @@ export function amountPath({ ctx }: Pick<ConsoleServices, 'ctx'>, cardId: number
 }
 
 async function find(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx, storage, lookups } = services;
-  const { store } = request.signedIn;
+  const { ctx } = services;
   const text = tillTexts(request);
   const codes = parseTypedCode(formText(request, 'code'));
   if (!codes.ok) return scanPage(services, request, 422, text.notCode);
-  const searcher = searcherOf(services, request);
-  const retired: number[] = [];
-  const found = await storage.write(() => {
-    // The script can run again.
-    retired.length = 0;
-    const recordRetired = (cardId: number): void => void retired.push(cardId);
-    return findCardByCode(ctx, searcher, { codes: codes.value, recordRetired });
-  });
+  const found = await runSearch(services, request, (searcher) => findCardByCode(ctx, searcher, codes.value));
   if (found.kind === 'found') return seeOther(amountPath(services, found.result.id));
-  for (const cardId of retired) lookups.recordRetired({ storeId: store.id, cardId });
   const tail = codes.value[0]?.reveal().slice(-4) ?? '';
   return missPage(found, request, {
     missed: fillPlain(text.unknownCode, { tail }),
@@ -113,7 +105,7 @@ function emailPage(
   const list =
     shown.length === 0
       ? undefined
-      : markup`<section class="stack" aria-labelledby="choice"><h2 id="choice">${text.choose}</h2><ul class="choice">${shown.map((card) => choiceOf(services, request, card))}</ul>${more}</section>`;
+      : markup`<section class="stack" aria-labelledby="choice"><h2 id="choice">${text.choose}</h2><ul class="matches">${shown.map((card) => choiceOf(services, request, card))}</ul>${more}</section>`;
   const body = markup`<form class="stack" method="post" action="${basePath}/till/email">
 ${inputField({ name: 'email', label: text.email, type: 'email', value: email, error })}
 <button class="button ${shown.length === 0 ? 'first big' : ''}">${text.emailFind}</button></form>
@@ -125,21 +117,19 @@ ${list}
 function choiceOf(services: ConsoleServices, request: StaffRequest, card: Card): Markup {
   const { ctx, frame } = services;
   const text = tillTexts(request);
-  const isAtTill = isPermitted(request.signedIn.member.role, 'useTill');
-  const path = `${isAtTill ? '/till/card' : '/cards'}/${ctx.keys.publicIds.of(card.id)}`;
+  const path = `/till/card/${ctx.keys.publicIds.of(card.id)}`;
   return markup`<li><a class="found" href="${frame.basePath}${path}"><span class="mini" aria-hidden="true"></span><span><strong>${card.recipientName ?? text.giftCard}</strong><br><span class="small soft">${cardTail(card.lastCharacters)}</span></span><span class="end"><strong>${amountText(availableOf(card), request.language)}</strong><br><span class="small soft">${text.availableSmall}</span></span></a></li>
 `;
 }
 
 async function findByEmail(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx, storage } = services;
+  const { ctx } = services;
   const text = tillTexts(request);
   const email = formText(request, 'email').slice(0, emailLengthMax);
   const address = parseEmail(email);
   if (!address.ok) return emailPage(services, request, { status: 422, email, error: text.notEmail });
   const searched = { address: address.value, limit: choiceMax + 1 };
-  const searcher = searcherOf(services, request);
-  const found = await storage.write(() => findCardsByEmail(ctx, searcher, searched));
+  const found = await runSearch(services, request, (searcher) => findCardsByEmail(ctx, searcher, searched));
   if (found.kind === 'found')
     return emailPage(services, request, { status: 200, email, cards: found.result });
   return missPage(found, request, {
@@ -167,8 +157,8 @@ export const tillScanRoutes: readonly StaffRoute[] = [
   {
     method: 'GET',
     path: '/till/email',
-    access: 'findCard',
+    access: 'useTill',
     handle: (services, request) => Promise.resolve(emailPage(services, request, { status: 200, email: '' })),
   },
-  { method: 'POST', path: '/till/email', access: 'findCard', handle: findByEmail },
+  { method: 'POST', path: '/till/email', access: 'useTill', handle: findByEmail },
 ];

@@ -21,6 +21,7 @@ import { balanceChart, type ChartPoint } from './chart.ts';
 import { checklist, tickedSteps, type Readiness } from './checklist.ts';
 import { amountText, dayText, figure, timeElement } from './format.ts';
 import { noRow } from './live.ts';
+import { longReads } from './long-reads.ts';
 import { shellPage } from './page.ts';
 import {
   seeOther,
@@ -95,12 +96,13 @@ type Found = {
 
 async function find(services: ConsoleServices, { signedIn: { store } }: StaffRequest): Promise<Found> {
   const { ctx, storage, figures: reader, condition } = services;
+  const reads = longReads(services);
   const now = ctx.clock.now();
   const today = dayOf(ctx.clock.earliest(), store.timeZone);
   const days = { from: today, to: addDays(today, expiringDays) };
   const since = startOfDay(dayOf(now, store.timeZone), store.timeZone);
   const figures = await reader.read(store);
-  const counted = await storage.read(() =>
+  const counted = await reads.read(() =>
     parallel(
       countExpiring(store.id, { ...days, limit: countedMax }),
       sumHeld(store.id, { now, today, limit: countedMax }),
@@ -112,11 +114,11 @@ async function find(services: ConsoleServices, { signedIn: { store } }: StaffReq
   const [expiring, held, emails, hasAny, settings] = counted;
   const isCounted = figures !== undefined && figures.cards <= cardsCountedMax;
   const withBalance = isCounted
-    ? await storage.read(() =>
+    ? await reads.read(() =>
         countCards(ctx, { store, filter: { ...noFilter, balance: { min: 1n, max: 2n ** 63n - 1n } } }),
       )
     : null;
-  const failed = await storage.read(() => listFailed(services, store));
+  const failed = await reads.read(() => listFailed(services, store));
   const [webhooks, verification, steps, recent] = await storage.read(() =>
     parallel(
       findWebhooks(store.id),
@@ -359,7 +361,7 @@ function readinessOf({ condition }: ConsoleServices, found: Found): Readiness {
     shop: true,
     card: found.hasCards,
     email: condition.emailTransport === 'smtp',
-    staff: found.recent.members.filter(({ disabledAt }) => disabledAt === null).length > 1,
+    staff: found.recent.actors.members.filter(({ disabledAt }) => disabledAt === null).length > 1,
     keyFile: isDone('key_file'),
     backup: isDone('backup'),
   };

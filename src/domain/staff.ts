@@ -11,7 +11,6 @@ export function isRole(name: string): name is Role {
   return (roles as readonly string[]).includes(name);
 }
 
-const all: readonly Role[] = roles;
 const atCounter: readonly Role[] = ['owner', 'manager', 'cashier'];
 const readers: readonly Role[] = ['owner', 'manager', 'accountant'];
 const managers: readonly Role[] = ['owner', 'manager'];
@@ -19,9 +18,7 @@ const owners: readonly Role[] = ['owner'];
 
 /** What a person can be allowed to do, and the roles that may. */
 const permitted = {
-  /** Find the card of a customer at the counter, and see its balance. */
-  findCard: all,
-  /** Sell a card, redeem it, and refund to it: within the person's limits. */
+  /** Find the card of a customer, redeem it, sell one, and refund to it: within the person's limits. */
   useTill: atCounter,
   /** Lists of cards and customers, the card's page, reports, emails. */
   readCards: readers,

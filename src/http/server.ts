@@ -14,7 +14,6 @@ import { Fault, FieldErrors, type FaultCode } from '../domain/fault.ts';
 import type { HttpResponse } from '../service/http-response.ts';
 import type { SignedStore } from '../service/caller.ts';
 import type { FoundToken } from '../storage/token.ts';
-import { createTurns } from '../turns.ts';
 import { authenticate, type Authentication, type Caller } from './auth.ts';
 import type { RawBody } from './body.ts';
 import { clientAddresses, clientKey } from './client-address.ts';
@@ -244,7 +243,6 @@ function addOperations(app: FastifyInstance, services: Services): void {
   const { config, ctx, storage, developmentMode } = services;
   const { basePath, limits, rateLimit } = config;
   const keysInFlight: KeysInFlight = new Set();
-  const turns = createTurns(limits.waitingListsMax);
   const limiters: Limiters | null = rateLimit && {
     callers: rateLimiter(rateLimit, limits.rateLimitedCallersMax),
     anonymous: rateLimiter(rateLimit, limits.rateLimitedCallersMax),
@@ -328,7 +326,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
           logUnsent: services.email.logUnsent,
           webhookUrls: services.webhookUrls,
           streams,
-          turns,
+          turns: services.turns,
           isDryRun: request.isDryRun,
           keysInFlight,
           keysInFlightMax: limits.idempotencyKeysInFlightMax,

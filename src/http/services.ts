@@ -7,6 +7,7 @@ import type { Store } from '../domain/store.ts';
 import type { Log } from '../log.ts';
 import type { WebhookUrls } from '../service/webhook.ts';
 import type { Storage } from '../storage/storage.ts';
+import type { Turns } from '../turns.ts';
 import type { StoredEmails } from './development-emails.ts';
 import type { ServedDocumentation } from './documents.ts';
 import type { Metrics } from './metrics.ts';
@@ -43,6 +44,8 @@ export type Services = {
   readonly isClosing: () => boolean;
   readonly isReady: () => Promise<boolean>;
   readonly email: EmailServices;
+  /** The turns of reads that take some milliseconds: lists, counts and sums. */
+  readonly turns: Turns;
   /** Adds the pages for staff; null: there are none. */
   readonly addConsole: ((app: FastifyInstance) => void) | null;
   /**

@@ -381,15 +381,10 @@ export function* listAllClosedDays(storeId: number): Script<readonly BooksDay[]>
   }
 }
 
-/** The closed days of a month up to an instant, the last of which ends there. */
-export function* listClosedMonth(
-  storeId: number,
-  { month, until }: { readonly month: string; readonly until: number },
-): Script<readonly BooksDay[]> {
+/** The closed days of a month. */
+export function* listClosedDaysOf(storeId: number, month: string): Script<readonly BooksDay[]> {
   const days = yield* listClosedDays(storeId, { from: month, limit: 32 });
-  return days
-    .filter(({ day, fromAt }) => day.startsWith(month) && fromAt < until)
-    .map((day) => ({ ...day, untilAt: Math.min(day.untilAt, until) }));
+  return days.filter(({ day }) => day.startsWith(month));
 }
 
 /** Computes the sums of all closed days from all transfers, in one transaction. */

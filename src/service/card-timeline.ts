@@ -11,7 +11,12 @@ import { isReversible, type Transfer } from '../domain/ledger.ts';
 import { subtract, type Money } from '../domain/money.ts';
 import type { CardKey } from '../storage/card.ts';
 import { listChangesBefore } from '../storage/card-change.ts';
-import { listActionsNear, type CardStaffAction } from '../storage/card-staff-action.ts';
+import {
+  actionSlackMs,
+  listActionsBefore,
+  listActionsNear,
+  type CardStaffAction,
+} from '../storage/card-staff-action.ts';
 import { listEmailsBefore } from '../storage/email.ts';
 import { listHoldsBefore } from '../storage/hold.ts';
 import { parallel, type Script } from '../storage/sql.ts';
@@ -52,14 +57,15 @@ type Place = {
   readonly hold: number | null;
   readonly email: number | null;
   readonly change: number | null;
+  readonly action: number | null;
   readonly at: number;
 };
 
-const sources = ['transfer', 'hold', 'email', 'change'] as const;
+const sources = ['transfer', 'hold', 'email', 'change', 'action'] as const;
 
 type SourceName = (typeof sources)[number];
 
-const newest: Place = { transfer: null, hold: null, email: null, change: null, at: Infinity };
+const newest: Place = { transfer: null, hold: null, email: null, change: null, action: null, at: Infinity };
 
 function scopeOf({ storeId, cardId }: CardKey): CursorScope {
   return ['card timeline', storeId, cardId];
@@ -82,11 +88,17 @@ function readPlace(ctx: Context, key: CardKey, cursor: string): Place {
   const ids = parts.slice(0, sources.length).map((part) => {
     return part === '' ? null : (ctx.keys.publicIds.read(Number.parseInt(part, 36)) ?? null);
   });
-  const [transfer = null, hold = null, email = null, change = null] = ids;
-  return { transfer, hold, email, change, at: Number.parseInt(parts.at(-1) ?? '', 36) };
+  const [transfer = null, hold = null, email = null, change = null, action = null] = ids;
+  return { transfer, hold, email, change, action, at: Number.parseInt(parts.at(-1) ?? '', 36) };
 }
 
-type Found = Readonly<Record<SourceName, readonly TimelineItem[]>>;
+/** Rows of each source after those that a page can show: an entry and its action can be in another order by some places. */
+const aheadRows = 10;
+
+type Found = Readonly<Record<SourceName, readonly TimelineItem[]>> & {
+  /** The ids of the actions of entries. */
+  readonly actionOf: ReadonlyMap<TimelineItem, number>;
+};
 
 /**
  * @param cursor the cursor of the page; null: the newest items.
@@ -98,7 +110,7 @@ export function* readTimeline(
   { cursor, limit }: { readonly cursor: string | null; readonly limit: number },
 ): Script<CardTimeline> {
   const place = cursor === null ? newest : readPlace(ctx, key, cursor);
-  const found = yield* findItems(key, place, limit + 1);
+  const found = yield* findItems(key, place, limit + aheadRows);
   const { items, last, isComplete } = merge(found, place, limit);
   const completed = yield* withReversible(key, items);
   return {
@@ -113,15 +125,16 @@ function common({ id, createdAt: at }: { readonly id: number; readonly createdAt
 
 function* findItems(key: CardKey, place: Place, limit: number): Script<Found> {
   const before = (id: number | null) => ({ before: id ?? Number.MAX_SAFE_INTEGER, limit });
-  const [transfers, holds, emails, changes] = yield* parallel(
+  const [transfers, holds, emails, changes, actions] = yield* parallel(
     listTransfersBefore(key, { before: place.transfer, limit }),
     listHoldsBefore(key, before(place.hold)),
     listEmailsBefore(key, before(place.email)),
     listChangesBefore(key, { before: place.change, limit }),
+    listActionsBefore(key, before(place.action)),
   );
   // What was added since the first page is not a part of the older ones.
   const isOlder = ({ at }: TimelineItem): boolean => at <= place.at;
-  return {
+  const entries = {
     transfer: transfers
       .map((transfer) => ({ kind: 'transfer' as const, transfer, left: null, ...common(transfer) }))
       .filter(isOlder),
@@ -129,6 +142,19 @@ function* findItems(key: CardKey, place: Place, limit: number): Script<Found> {
     email: emails.map((email) => ({ kind: 'email' as const, email, ...common(email) })).filter(isOlder),
     change: changes.map((change) => ({ kind: 'change' as const, change, ...common(change) })).filter(isOlder),
   };
+  const matched = matchActions([...entries.transfer, ...entries.change], actions);
+  const own = new Set(matched.values());
+  const alone = actions.filter((action) => !own.has(action)).map(actionItem);
+  return {
+    ...entries,
+    action: alone.filter(isOlder),
+    actionOf: new Map(Array.from(matched, ([item, { id }]) => [item, id])),
+  };
+}
+
+/** An action without an entry. */
+function actionItem(action: CardStaffAction): TimelineItem {
+  return { kind: 'action', action, at: action.at, id: action.id, staffAction: action };
 }
 
 /** The newest items of all sources. Each source keeps its own order, even if a clock was set back. */
@@ -138,7 +164,7 @@ function merge(
   limit: number,
 ): { readonly items: readonly TimelineItem[]; readonly last: Place; readonly isComplete: boolean } {
   const items: TimelineItem[] = [];
-  const taken: Record<SourceName, number> = { transfer: 0, hold: 0, email: 0, change: 0 };
+  const taken: Record<SourceName, number> = { transfer: 0, hold: 0, email: 0, change: 0, action: 0 };
   const next = (): TimelineItem | undefined => {
     let best: { readonly name: SourceName; readonly item: TimelineItem } | undefined;
     for (const name of sources) {
@@ -153,15 +179,28 @@ function merge(
     if (!item) break;
     items.push(item);
   }
+  // The action of an entry is passed together with it, and with those between them.
+  const passed = Math.min(...items.map((item) => found.actionOf.get(item) ?? Infinity));
+  for (let item = found.action[taken.action]; item && item.id > passed; item = found.action[taken.action]) {
+    taken.action += 1;
+    items.push(item);
+  }
   const lastOf = (name: SourceName): number | null => found[name][taken[name] - 1]?.id ?? place[name];
   const last = {
     transfer: lastOf('transfer'),
     hold: lastOf('hold'),
     email: lastOf('email'),
     change: lastOf('change'),
+    action: lowest(passed, lastOf('action')),
     at: Math.min(items.at(-1)?.at ?? place.at, place.at),
   };
   return { items, last, isComplete: next() === undefined };
+}
+
+/** The lower one of two positions. */
+function lowest(passed: number, last: number | null): number | null {
+  const position = Math.min(passed, last ?? Infinity);
+  return position === Infinity ? null : position;
 }
 
 function isNewer(left: TimelineItem, right: TimelineItem): boolean {
@@ -188,26 +227,32 @@ function* withReversible(
   );
 }
 
-/** Adds the actions of staff to the items that they made, and those without one as items of their own. */
+/** Adds the actions of staff to the items that they made. */
 function* withActions(key: CardKey, items: readonly TimelineItem[]): Script<readonly TimelineItem[]> {
   const instants = new Set(items.flatMap(instantsOfStaff));
-  const actions = yield* listActionsNear(key.storeId, key.cardId, [...instants]);
+  const matched = matchActions(items, yield* listActionsNear(key, [...instants]));
+  return items.map((item) => ({ ...item, staffAction: matched.get(item) ?? item.staffAction }));
+}
+
+/** The action of each entry that has one: the nearest one that is not that of another entry. */
+function matchActions(
+  items: readonly TimelineItem[],
+  actions: readonly CardStaffAction[],
+): ReadonlyMap<TimelineItem, CardStaffAction> {
+  const matched = new Map<TimelineItem, CardStaffAction>();
   const free = new Set(actions);
-  const matched = items.map((item) => {
-    const own = [...free]
-      .filter((action) => isActionOf(action, item))
-      .toSorted((left, right) => Math.abs(left.at - item.at) - Math.abs(right.at - item.at))[0];
-    if (own) free.delete(own);
-    return { ...item, staffAction: own ?? null };
-  });
-  const alone = [...free]
-    .filter(({ action }) => !actionsOf.change.includes(action))
-    .map((action) => {
-      return { kind: 'action' as const, action, at: action.at, id: action.id, staffAction: action };
-    });
-  return alone.length === 0
-    ? matched
-    : [...matched, ...alone].toSorted((left, right) => (isNewer(left, right) ? -1 : 1));
+  for (const item of items) {
+    const [at] = instantsOfStaff(item);
+    if (at === undefined) continue;
+    const distance = (action: CardStaffAction): number => Math.abs(action.at - at);
+    const [own] = [...free]
+      .filter((action) => isActionOf(action, item) && distance(action) <= actionSlackMs)
+      .toSorted((left, right) => distance(left) - distance(right));
+    if (!own) continue;
+    free.delete(own);
+    matched.set(item, own);
+  }
+  return matched;
 }
 
 function instantsOfStaff(item: TimelineItem): readonly number[] {

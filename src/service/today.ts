@@ -70,7 +70,7 @@ export function figuresReader({
   storage,
 }: {
   readonly ctx: Context;
-  readonly storage: Storage;
+  readonly storage: Pick<Storage, 'read'>;
 }): FiguresReader {
   const settledOf = new Map<number, Settled>();
   const settling = new Map<number, Promise<void>>();

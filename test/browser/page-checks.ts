@@ -117,11 +117,18 @@ export async function keyboardFaults(page: Page): Promise<readonly string[]> {
       const { outlineStyle, outlineWidth } = getComputedStyle(element);
       const { outlineStyle: outer } = getComputedStyle(shown);
       const box = shown.getBoundingClientRect();
+      const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+      // A point of the box that is shown: a long one is larger than the window.
+      const on = document.elementFromPoint(
+        Math.min(Math.max(x, 0), innerWidth - 1),
+        Math.min(Math.max(y, 0), innerHeight - 1),
+      );
       const name = `${element.tagName.toLowerCase()} “${(element.textContent || element.getAttribute('name') || '').trim().slice(0, 30)}”`;
       return {
         index: all.indexOf(element),
         name,
         hasOutline: (outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 2) || outer !== 'none',
+        isCovered: on !== null && !shown.contains(on) && !on.contains(shown),
         isInView: box.width > 0 && box.height > 0 && box.bottom > 0 && box.top < innerHeight,
       };
     });
@@ -131,8 +138,11 @@ export async function keyboardFaults(page: Page): Promise<readonly string[]> {
     seen.add((last = reached.index));
     if (!reached.hasOutline) faults.push(`focus on ${reached.name} is not visible`);
     if (!reached.isInView) faults.push(`focus on ${reached.name} is outside of the window`);
+    else if (reached.isCovered) faults.push(`focus on ${reached.name} is covered`);
   }
   const controls = await page.evaluate(() => {
+    // The link that skips the navigation is shown while it has the focus, over other controls.
+    if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
     const all = [...document.querySelectorAll('*')];
     return (
       Array.from(

@@ -5,8 +5,10 @@
 
 import assert from 'node:assert/strict';
 import { mkdirSync, statSync } from 'node:fs';
-import { openBrowser } from '../support/browser.ts';
+import { openBrowser, type Browser } from '../support/browser.ts';
 import { findChromium, type Chromium } from '../support/chromium.ts';
+import { submitForm } from '../support/console.ts';
+import { until } from '../support/delivering.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 const folder = 'docs/console';
@@ -14,60 +16,130 @@ const bytesMax = 100_000;
 
 type Shot = {
   readonly name: string;
-  /** The page, or a link of a page to follow. */
-  readonly path: string;
-  readonly follow?: string;
+  readonly path: keyof Paths | `/${string}`;
   readonly theme: 'light' | 'dark';
   readonly device: 'desktop' | 'phone';
+  /** What is typed on the keypad. */
+  readonly keys?: string;
 };
 
 const shots: readonly Shot[] = [
   { name: 'today', path: '/today', theme: 'light', device: 'desktop' },
   { name: 'today-dark', path: '/today', theme: 'dark', device: 'desktop' },
   { name: 'cards', path: '/cards', theme: 'light', device: 'desktop' },
-  {
-    name: 'card',
-    path: '/cards',
-    follow: 'main td a[href^="/cards/"], main .lines a[href^="/cards/"]',
-    theme: 'light',
-    device: 'desktop',
-  },
+  { name: 'card', path: 'card', theme: 'light', device: 'desktop' },
   { name: 'issue', path: '/cards/new', theme: 'light', device: 'desktop' },
+  { name: 'issued', path: 'issued', theme: 'light', device: 'desktop' },
   { name: 'till', path: '/till', theme: 'light', device: 'phone' },
-  { name: 'till-dark', path: '/till', theme: 'dark', device: 'phone' },
+  { name: 'till-amount', path: 'amount', theme: 'light', device: 'phone', keys: '2450' },
+  { name: 'till-redeemed', path: 'redeemed', theme: 'dark', device: 'phone' },
   { name: 'till-day', path: '/till/day', theme: 'light', device: 'phone' },
-  { name: 'staff', path: '/staff', theme: 'light', device: 'desktop' },
 ];
 
 const viewports = {
   desktop: { width: 1280, height: 900 },
-  phone: { width: 390, height: 780, deviceScaleFactor: 2, hasTouch: true },
+  phone: { width: 430, height: 932, deviceScaleFactor: 2, hasTouch: true },
 } as const;
 
-async function take(chromium: Chromium, service: TestService, shot: Shot): Promise<void> {
-  const browser = openBrowser(service);
+/** Submits a form. @returns the path of the page to which it leads */
+async function submitted(
+  browser: Browser,
+  path: string,
+  options: Parameters<typeof submitForm>[2],
+): Promise<string> {
+  const { status, headers, text } = await submitForm(browser, path, options);
+  assert.equal(status, 303, `${path}: ${text}`);
+  return headers.get('location') ?? assert.fail(path);
+}
+
+/** Pages that exist after a day of work with the demonstration. */
+type Paths = {
+  readonly card: string;
+  readonly issued: string;
+  readonly amount: string;
+  readonly redeemed: string;
+};
+
+/** Opens the demonstration, and sells, redeems and refunds. */
+async function workADay(browser: Browser): Promise<Paths> {
   const { status, text } = await browser.post('/demonstration', { cards: 'yes' });
   assert.equal(status, 303, text);
+  const issue = async (name: string, amount: string): Promise<{ path: string; code: string }> => {
+    const message = 'Happy birthday! Choose something that smells like summer.';
+    const fields = { amount: 'other', other: amount, how: 'print', recipient_name: name, message };
+    const path = await submitted(browser, '/cards/new', { fields });
+    const page = await browser.get(path);
+    return { path, code: /id="code"[^>]*>([^<]+)</.exec(page.text)?.[1]?.trim() ?? assert.fail(page.text) };
+  };
+  const find = (code: string): Promise<string> =>
+    submitted(browser, '/till', { action: '/till/find', fields: { code } });
+  const redeem = async (code: string, amount: string): Promise<string> =>
+    submitted(browser, await find(code), { fields: { amount } });
+
+  const lin = await issue('Lin', '40');
+  await redeem(lin.code, '40');
+  const noor = await issue('Noor', '25');
+  await redeem(noor.code, '18.50');
+  const grace = await issue('Grace', '75');
+  await redeem(grace.code, '12.00');
+  await redeem(grace.code, '16.00');
+  const redeemed = await redeem((await issue('Camille', '60')).code, '24.50');
+  const amount = await find(grace.code);
+  const card = amount
+    .replace(/^\/till/, '/cards')
+    .replace('/card/', '/')
+    .replace(/\?.*/, '');
+  const refunds = /\/cards\/\d+\/entries\/\d+\/refund/.exec((await browser.get(card)).text);
+  await submitted(browser, refunds?.[0] ?? assert.fail(card), { fields: { amount: '6.00' } });
+  const issued = await issue('Grace', '50');
+  return { card, issued: issued.path, amount, redeemed };
+}
+
+/** Waits until the past days are summed, so that the chart has them. */
+async function waitForChart(browser: Browser): Promise<void> {
+  await until(async () => {
+    const { text } = await browser.get('/today');
+    return text.includes('<svg class="plot"') && !text.includes('are being added up');
+  }, 60_000);
+}
+
+async function take(
+  chromium: Chromium,
+  {
+    service,
+    browser,
+    paths,
+  }: { readonly service: TestService; readonly browser: Browser; readonly paths: Paths },
+  shot: Shot,
+): Promise<void> {
   await using window = await chromium.window(service, {
     as: browser,
     viewport: viewports[shot.device],
     colorScheme: shot.theme,
   });
-  assert.equal(await window.open(shot.path), 200, shot.path);
-  if (shot.follow !== undefined)
-    await Promise.all([window.page.waitForNavigation(), window.page.click(shot.follow)]);
-  await window.page.evaluate(() => document.fonts.ready);
-  const path = `${folder}/${shot.name}.webp` as const;
-  await window.page.screenshot({ path, type: 'webp', quality: 80 });
-  assert.ok(statSync(path).size <= bytesMax, `${path} is larger than ${bytesMax} bytes`);
+  const { page } = window;
+  const path = shot.path.startsWith('/') ? shot.path : paths[shot.path as keyof Paths];
+  assert.equal(await window.open(path), 200, path);
+  for (const key of shot.keys ?? '') await page.tap(`[data-digit="${key}"]`);
+  await page.evaluate(() => {
+    (document.activeElement as HTMLElement | null)?.blur();
+    return document.fonts.ready.then(() => undefined);
+  });
+  const file = `${folder}/${shot.name}.webp` as const;
+  await page.screenshot({ path: file, type: 'webp', quality: 80 });
+  assert.ok(statSync(file).size <= bytesMax, `${file} is larger than ${bytesMax} bytes`);
 }
 
 process.env['TEST_ENGINE'] ??= 'sqlite';
 mkdirSync(folder, { recursive: true });
 await using chromium = await findChromium();
 assert.ok(chromium, 'no Chrome or Chromium runs on this machine');
-await using service = await startService();
+// Past days are summed more often, so that the chart has them.
+await using service = await startService({ limits: { closingPeriodMs: 50 } });
+const browser = openBrowser(service);
+const paths = await workADay(browser);
+await waitForChart(browser);
 const names = process.argv.slice(2);
 for (const shot of shots.filter(({ name }) => names.length === 0 || names.includes(name)))
-  await take(chromium, service, shot);
+  await take(chromium, { service, browser, paths }, shot);
 assert.deepEqual(chromium.takeComplaints(), []);

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { consoleRoutes } from '../../src/console/routes.ts';
+import { isOpenWithPin } from '../../src/console/server.ts';
 import { isPermitted, roles, type Role } from '../../src/domain/staff.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import {
@@ -16,17 +17,19 @@ import { command } from '../support/served.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { shopOf, type Shop } from '../support/shop.ts';
 
-/** A role, a visitor who is not signed in, an enrolled till, or the first visitor of a service without a store. */
-export type Visitor = Role | 'visitor' | 'till' | 'newcomer';
+/**
+ * A role, a visitor who is not signed in, an enrolled till, a cashier who has signed in there with the PIN, or the first
+ * visitor of a service without a store.
+ */
+export type Visitor = Role | 'visitor' | 'till' | 'pin' | 'newcomer';
 
 export type ConsoleShop = {
   readonly service: TestService;
   /** A service that has only the demonstration store. */
   readonly unused: TestService;
   readonly shop: Shop;
-  readonly staff: ReadonlyMap<Role, Browser>;
-  /** A device of the counter, without a session. */
-  readonly till: Browser | null;
+  /** The browsers that have a session, and the device of the counter without one. */
+  readonly browsers: ReadonlyMap<Visitor, Browser>;
   /** Public ids. `used` has a redemption, a hold and a recipient. */
   readonly cards: { readonly used: number; readonly disabled: number };
   /** The code of the used card. */
@@ -39,8 +42,10 @@ export type ConsoleShop = {
 export async function openConsoleShop(): Promise<AsyncDisposable & ConsoleShop> {
   const service = await openStoreWithStaff();
   const unused = await startService();
-  const staff = new Map<Role, Browser>();
-  for (const role of roles) staff.set(role, await join(service, role));
+  const browsers = new Map<Visitor, Browser>();
+  for (const role of roles) browsers.set(role, await join(service, role));
+  const [till, pin] = await enrollTill(service, browsers.get('cashier') ?? assert.fail());
+  browsers.set('till', till).set('pin', pin);
   const shop = await shopOf(service, consoleDomain);
   const used = await shop.issue({
     initial_value: '80.00',
@@ -59,8 +64,7 @@ export async function openConsoleShop(): Promise<AsyncDisposable & ConsoleShop> 
     service,
     unused,
     shop,
-    staff,
-    till: await enrollTill(service, staff.get('cashier') ?? assert.fail()),
+    browsers,
     cards: { used: used.id, disabled: disabled.id },
     code: used.code,
     redemption,
@@ -72,21 +76,26 @@ export async function openConsoleShop(): Promise<AsyncDisposable & ConsoleShop> 
   };
 }
 
-/** Enrolls a till, at which the cashier has a PIN. Null: this service has no page for it. */
-async function enrollTill(service: TestService, cashier: Browser): Promise<Browser | null> {
-  if (!consoleRoutes.some(({ path }) => path === '/tills')) return null;
+/** Enrolls a till, at which the cashier has a PIN. @returns the device, without a session and with the cashier's. */
+async function enrollTill(service: TestService, cashier: Browser): Promise<readonly [Browser, Browser]> {
   await cashier.post('/account/pin', { pin: '2580' });
-  const browser = openBrowser(service);
-  await browser.post('/sign-in', { email: `owner@${consoleDomain}`, password: staffPassword });
-  const { status, text } = await browser.post('/tills', { name: 'Counter' });
+  const owner = openBrowser(service);
+  await owner.post('/sign-in', { email: `owner@${consoleDomain}`, password: staffPassword });
+  const { status, text } = await owner.post('/tills', { name: 'Counter' });
   assert.equal(status, 303, text);
-  const till = openBrowser(service);
-  till.cookies.set('largesse-till', browser.cookies.get('largesse-till') ?? assert.fail(text));
-  return till;
+  const cookie = owner.cookies.get('largesse-till') ?? assert.fail(text);
+  const [till, pin] = [openBrowser(service), openBrowser(service)];
+  till.cookies.set('largesse-till', cookie);
+  pin.cookies.set('largesse-till', cookie);
+  const people = await pin.get('/till/pin');
+  const [, staff = assert.fail(people.text)] = /name="staff" value="(\d+)"/.exec(people.text) ?? [];
+  const opened = await pin.post('/till/pin', { staff, pin: '2580' });
+  assert.equal(opened.headers.get('location'), '/till', opened.text);
+  return [till, pin];
 }
 
-function staffOf({ staff }: ConsoleShop, visitor: Visitor): Browser {
-  return staff.get(visitor as Role) ?? assert.fail(visitor);
+function staffOf({ browsers }: ConsoleShop, visitor: Visitor): Browser {
+  return browsers.get(visitor) ?? assert.fail(visitor);
 }
 
 /** Submits a form as a visitor. @returns the path of the result. */
@@ -203,22 +212,29 @@ export type Page = {
 
 /** Every page. @throws AssertionError if a route has parameters and no path above. */
 export function consolePages(): readonly Page[] {
-  return consoleRoutes.flatMap(({ method, path: route, access }) => {
+  return consoleRoutes.flatMap((served) => {
+    const { method, path: route, access } = served;
     if (method !== 'GET' || redirects.has(route) || streams.has(route)) return [];
     const path = paths[route] ?? (() => route);
     assert.ok(paths[route] ?? !route.includes(':'), `test/browser/shop.ts has no path for ${route}`);
     const members = roles.filter(
       (role) => access === 'staff' || (access !== 'anyone' && isPermitted(role, access)),
     );
+    const isForPin = served.access !== 'anyone' && isOpenWithPin(served) && members.includes('cashier');
     const [first, ...others] = members;
     const stranger = strangers.find(([start]) => route.startsWith(start))?.[1] ?? 'visitor';
-    return [{ route, path, visitors: first ? [first, ...others] : ([stranger] as const) }];
+    return [
+      {
+        route,
+        path,
+        visitors: first ? [first, ...others, ...(isForPin ? (['pin'] as const) : [])] : ([stranger] as const),
+      },
+    ];
   });
 }
 
 /** The cookies of a visitor. */
 export function browserOf(shop: ConsoleShop, visitor: Visitor): Browser {
-  if (visitor === 'till') return shop.till ?? assert.fail('no till is enrolled');
   if (visitor === 'visitor' || visitor === 'newcomer') return openBrowser(serviceOf(shop, visitor));
   return staffOf(shop, visitor);
 }

@@ -281,9 +281,12 @@ export function testBooks(factory: StorageFactory): void {
         const until = place === 0 ? now + 1 : model.random.between(started + 1, now);
         await assertBalances(source, until, naiveAt(model.cards, until, timeZone));
       }
+      const closed = await storage.read(() => listClosedDays(store.id, { from: '', limit: 99 }));
+      assert.ok(closed.length > 3);
+      for (const { untilAt } of closed)
+        await assertBalances(source, untilAt, naiveAt(model.cards, untilAt, timeZone));
       await assertTies(source);
       assert.deepEqual(await storage.read(() => problemsOf(store)), []);
-      assert.ok((await storage.read(() => listClosedDays(store.id, { from: '', limit: 99 }))).length > 3);
     }
   });
 

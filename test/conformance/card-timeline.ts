@@ -6,12 +6,12 @@ import { Fault } from '../../src/domain/fault.ts';
 import { actorOf } from '../../src/domain/staff.ts';
 import { update } from '../../src/service/card.ts';
 import { checkCard } from '../../src/service/card-check.ts';
-import { lookUpForStaff } from '../../src/service/card-lookup.ts';
 import { readTimeline, type CardTimeline, type TimelineItem } from '../../src/service/card-timeline.ts';
 import { addCheckpoint } from '../../src/service/checkpoint.ts';
 import { placeHold, voidOpenHold } from '../../src/service/hold.ts';
 import { debit } from '../../src/service/spend.ts';
 import { inviteStaff, recordAction } from '../../src/service/staff.ts';
+import { findCardByCode } from '../../src/service/staff-lookup.ts';
 import { execute, sql } from '../../src/storage/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, email, money, updateCommand } from '../support/fixtures.ts';
@@ -113,6 +113,52 @@ export function testCardTimeline(factory: StorageFactory): void {
     await assert.rejects(foreign, (error) => error instanceof Fault && error.code === 'invalid-query');
   });
 
+  test('a timeline has each action without an entry once, however many items a page has', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const { member, by } = await addCashier(opened);
+    const actor = actorOf(member);
+    const { card } = await opened.issue();
+    const other = await opened.issue();
+    const key = { storeId: store.id, cardId: card.id };
+    const acted = (action: 'card-redeemed' | 'code-sent', how: string, subjectId = card.id) =>
+      recordAction(ctx, by, { storeId: store.id, action, subjectId, details: { how } });
+    const redeem = (how: string) =>
+      storage.write(function* () {
+        yield* debit(ctx, { ...movement, store, cardId: card.id, actor, amount: money('1'), partial: false });
+        yield* acted('card-redeemed', how);
+      });
+    const expected: string[] = ['transfer -'];
+    for (const how of ['print', 'link', 'email']) {
+      ctx.clock.advance(60_000);
+      await storage.write(() => acted('code-sent', how));
+      ctx.clock.advance(60_000);
+      await redeem(how);
+      // In the same second as the entry.
+      await storage.write(() => acted('code-sent', `${how} again`));
+      await storage.write(() => acted('code-sent', 'not this card', other.card.id));
+      expected.unshift(`code-sent ${how} again`, `transfer ${how}`, `code-sent ${how}`);
+    }
+    for (const limit of [1, 2, 3, 4, 50]) {
+      const lines: string[] = [];
+      for (let cursor: string | null = null; ;) {
+        const from: string | null = cursor;
+        const page: CardTimeline = await storage.read(() => readTimeline(ctx, key, { cursor: from, limit }));
+        for (const item of page.items) {
+          const what = item.kind === 'action' ? item.action.action : item.kind;
+          lines.push(`${what} ${String(item.staffAction?.details['how'] ?? '-')}`);
+        }
+        if (page.older === null) break;
+        cursor = page.older;
+      }
+      assert.deepEqual(lines.toSorted(), expected.toSorted(), String(limit));
+      assert.deepEqual(
+        lines.filter((line) => !line.endsWith('again')),
+        expected.filter((line) => !line.endsWith('again')),
+      );
+    }
+  });
+
   test('the check proves each part of a chain, and the entry that the last checkpoint contains', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
@@ -165,20 +211,20 @@ export function testCardTimeline(factory: StorageFactory): void {
     const { member } = await addCashier(opened);
     const { card, code: known } = await opened.issue();
     const lookUp = (typed = code('0000000000000000')) =>
-      storage.write(() => lookUpForStaff(ctx, { store, member, code: typed, perHour: 3 }));
+      storage.write(() => findCardByCode(ctx, { store, member, perHour: 3 }, [typed]));
     for (let count = 0; count < 5; count += 1) {
       const found = await lookUp(known);
-      assert.ok(found.kind === 'found' && found.card.id === card.id);
+      assert.ok(found.kind === 'found' && found.result.id === card.id);
     }
     const kinds = await Promise.all([lookUp(), lookUp(), lookUp()]);
     assert.deepEqual(
       kinds.map(({ kind }) => kind),
-      ['unknown', 'unknown', 'unknown'],
+      ['missed', 'missed', 'missed'],
     );
-    const isThrottled = (error: unknown): boolean =>
-      error instanceof Fault && error.code === 'too-many-misses';
-    await assert.rejects(lookUp(), isThrottled);
-    await assert.rejects(lookUp(known), isThrottled);
+    for (const typed of [undefined, known]) {
+      const throttled = await lookUp(typed);
+      assert.ok(throttled.kind === 'throttled' && throttled.fault.code === 'too-many-misses');
+    }
     ctx.clock.advance(20 * 60 * 1_000);
     assert.equal((await lookUp(known)).kind, 'found');
   });

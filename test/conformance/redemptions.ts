@@ -145,7 +145,7 @@ export function testRedemptions(factory: StorageFactory): void {
     const searcher: Searcher = { store: limited, member: cashier, perHour: 1_000 };
     const unknown = new Secret('zzzzzzzzzzzzzzzz');
     const find = (codes: readonly (typeof code)[]) =>
-      storage.write(() => findCardByCode(ctx, searcher, { codes, recordRetired: () => {} }));
+      storage.write(() => findCardByCode(ctx, searcher, codes));
     assert.equal((await find([unknown])).kind, 'missed');
     assert.equal((await find([unknown, code])).kind, 'found', 'a second reading is tried');
     assert.equal((await find([unknown])).kind, 'missed');

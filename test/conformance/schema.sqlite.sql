@@ -767,6 +767,8 @@ CREATE INDEX lookup_throttle_by_refill on lookup_throttle (refilled_at);
 
 CREATE INDEX staff_actions_by_action on staff_actions (store_id, action, id);
 
+CREATE INDEX staff_actions_by_subject on staff_actions (store_id, subject_id, id);
+
 CREATE INDEX staff_sessions_by_staff on staff_sessions (store_id, staff_id);
 
 CREATE INDEX staff_sessions_by_till on staff_sessions (store_id, till_id, created_at) where till_id is not null;

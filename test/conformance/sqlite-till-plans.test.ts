@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { listActionsBefore, listActionsNear } from '../../src/storage/card-staff-action.ts';
 import { findTillNames, listTills } from '../../src/storage/till.ts';
 import { listEntryActions, listStaffEntries } from '../../src/storage/till-day.ts';
 import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
@@ -11,7 +12,7 @@ import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
 const noon = Date.UTC(2026, 10, 22, 12);
 const period = { after: 0, fromAt: noon, untilAt: noon + 86_400_000, limit: 500 };
 
-test('the entries and actions of a day are read along an index with both bounds', async () => {
+test('the entries of a day, and the actions of a day and on a card, are read along an index with both bounds', async () => {
   await using empty = createSqliteDatabase();
   await using engine = empty.open();
   await engine.migrate(sqliteFactory.migrations);
@@ -33,6 +34,15 @@ test('the entries and actions of a day are read along an index with both bounds'
     'SEARCH staff_actions USING INDEX staff_actions_by_action (store_id=? AND action=? AND id>? AND id<?)',
   ]);
   assert.deepEqual(planOf(findTillNames(1, [7])), ['SEARCH tills USING PRIMARY KEY (store_id=? AND id=?)']);
+  const key = { storeId: 1, cardId: 7 };
+  for (const [script, bounds] of [
+    [listActionsBefore(key, { before: 9, limit: 50 }), 'id<?'],
+    [listActionsNear(key, [noon]), 'id>? AND id<?'],
+  ] as const)
+    assert.equal(
+      planOf(script)[0],
+      `SEARCH a USING INDEX staff_actions_by_subject (store_id=? AND subject_id=? AND ${bounds})`,
+    );
   const listed = planOf(listTills(1, 50));
   assert.ok(
     listed.some((detail) => detail.includes('staff_sessions_by_till (store_id=? AND till_id=?)')),

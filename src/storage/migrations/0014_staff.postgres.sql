@@ -112,6 +112,8 @@ create table staff_actions (
   details text collate "C" not null,
   primary key (store_id, id)
 ); -- by store
+-- What was done with a card.
+create index staff_actions_by_subject on staff_actions (store_id, subject_id, id);
 create trigger staff_actions_are_append_only before update or delete on staff_actions
 for each row execute function refuse('the audit log is append-only');
 create trigger staff_actions_are_not_truncated before truncate on staff_actions

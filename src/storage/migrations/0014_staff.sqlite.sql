@@ -112,6 +112,8 @@ create table staff_actions (
   details text not null,
   primary key (store_id, id)
 ) strict;
+-- What was done with a card.
+create index staff_actions_by_subject on staff_actions (store_id, subject_id, id);
 create trigger staff_actions_are_not_updated before update on staff_actions
 begin select raise(abort, 'the audit log is append-only'); end;
 create trigger staff_actions_are_not_deleted before delete on staff_actions
