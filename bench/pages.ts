@@ -46,7 +46,7 @@ const lists = [
   '/cards?text=nothing-has-this',
   '/cards?tag=nothing-has-this',
   '/cards?last_characters=zzzz',
-  '/cards?email=nobody%40example.com',
+  '/cards?email=unknown%40example.com',
   '/cards?order_id=1',
   '/cards?email_status=bounced',
   '/cards?balance_min=1&balance_max=2',

@@ -71,7 +71,7 @@ test('an export counts from its request on, also before its first part', async (
   }
 });
 
-test('an export that fails before its first part does not count any more', async () => {
+test('an export that fails before its first part no longer counts', async () => {
   const { service: opened } = await openShop();
   await using service = opened;
   const failure = Promise.withResolvers<void>();
@@ -95,7 +95,7 @@ test('an export that is rejected says when to retry, and is not in the audit log
   assert.equal(Number(row?.['n']), done.length);
 });
 
-test('an export that the browser cancels does not count any more', async () => {
+test('an export that the browser cancels no longer counts', async () => {
   const { service: opened, owner } = await openShop();
   await using service = opened;
   const { host } = new URL(service.url);

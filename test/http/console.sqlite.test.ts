@@ -224,7 +224,8 @@ test('wrong passwords use up the budget of a client, but not that of the personâ
   assert.deepEqual(statuses, [...Array<number>(10).fill(401), 429, 429]);
   const throttled = await attempt(attacker, password);
   assert.equal(throttled.status, 429, 'the right password is not compared');
-  assert.equal(throttled.headers.get('retry-after'), String(6 * 60));
+  const seconds = Number(throttled.headers.get('retry-after'));
+  assert.ok(seconds > 60 && seconds <= 6 * 60, String(seconds));
   assert.equal((await attempt(own, password)).status, 303);
   service.clock.advance(6 * 60 * 1_000 + 1_000);
   assert.equal((await attempt(attacker, password)).status, 303, 'a share of the budget is available again');
