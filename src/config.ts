@@ -254,11 +254,12 @@ export function readConfig(environment: Environment = process.env): Config {
 const hourMs = 60 * 60 * 1_000;
 
 function retentionOf(values: ValuesOf<typeof settings.retention>): Retention {
-  const { eventsDays, emailsDays, deliveriesDays, idempotencyHours, lookupsHours } = values;
+  const { eventsDays, emailsDays, deliveriesDays, sessionsDays, idempotencyHours, lookupsHours } = values;
   return {
     eventsMs: eventsDays === null ? null : eventsDays * 24 * hourMs,
     emailsMs: emailsDays === null ? null : emailsDays * 24 * hourMs,
     deliveriesMs: deliveriesDays * 24 * hourMs,
+    sessionsMs: sessionsDays * 24 * hourMs,
     idempotencyMs: idempotencyHours * hourMs,
     lookupsMs: lookupsHours * hourMs,
   };

@@ -29,10 +29,12 @@ import { appendNewEntries } from './service/log.ts';
 import { recordRetiredCodeUses } from './service/lookup-throttle.ts';
 import { enqueueReminders, firstPlace, planReminders, type ReminderPlace } from './service/reminder.ts';
 import {
+  eraseAccess,
   eraseDeliveriesOf,
   eraseEmails,
   eraseEvents,
   eraseOutdated,
+  hasOldAccess,
   hasOldEvents,
 } from './service/retention.ts';
 import { verifyPage } from './service/ledger-check.ts';
@@ -112,7 +114,15 @@ export function startBackground(options: {
       after = await storage.write(() => eraseEmails(ctx, from, page));
     }
   };
+  const eraseOldAccess = async (): Promise<void> => {
+    const page = { sessionsMs: retention.sessionsMs, limit: limits.retentionRowsMax };
+    for (const { store } of await storage.read(listStores)) {
+      if (!(await storage.read(() => hasOldAccess(ctx, store.id, page.sessionsMs)))) continue;
+      while (await storage.write(() => eraseAccess(ctx, store.id, page)));
+    }
+  };
   const eraseOld = async (): Promise<void> => {
+    await eraseOldAccess();
     await eraseOldEvents();
     await eraseOldEmails();
   };

@@ -266,6 +266,15 @@ const retentionSettings = {
     shownDefault: '`30`',
     parse: parseCount(3_650),
   }),
+  sessionsDays: setting({
+    variable: 'SESSION_RETENTION_DAYS',
+    description:
+      'How long sessions of staff, links to join and tills are stored after their end. The audit log stays.',
+    accepts: 'a number of days from 1 to 3650',
+    default: 90,
+    shownDefault: '`90`',
+    parse: parseCount(3_650),
+  }),
   idempotencyHours: setting({
     variable: 'IDEMPOTENCY_RETENTION_HOURS',
     description:

@@ -55,6 +55,8 @@ function retentionOf(kind: StoredKindName, retention: Retention): string {
       return shown(retention.emailsMs);
     case 'webhook_deliveries':
       return shown(retention.deliveriesMs);
+    case 'sessions':
+      return shown(retention.sessionsMs);
     case 'idempotency_records':
       return shown(retention.idempotencyMs);
     case 'failed_lookups':

@@ -294,6 +294,9 @@ export async function confirmPage(
   });
   const elsewhere = passkeys.length > 0 ? notHere(services, request, next) : undefined;
   const usable = passkeys.length > 0 && !elsewhere;
+  const command = markup`<code class="nowrap">npx largesse staff invite</code>`;
+  const withoutPassword = markup`${elsewhere ? undefined : markup`<p class="notice" data-without-passkeys>${text.confirmNeedsScript}</p>`}
+<p class="small soft">${fill(text.cannotHelp, { command })}</p>`;
   const password = markup`<form class="stack" method="post" action="${frame.basePath}/confirm">
 ${hidden('next', next)}
 <input class="sr" type="text" name="email" value="${member.email}" autocomplete="username" aria-hidden="true" tabindex="-1" readonly>
@@ -304,7 +307,7 @@ ${inputField({ name: 'password', label: text.password, type: 'password', autocom
 <section class="panel stack" aria-label="${text.confirm}">
 <p class="soft">${text.confirmHelp}</p>
 ${usable ? withPasskeys(markup`${passkey}${hasPassword ? markup`<p class="or">${text.orPassword}</p>` : undefined}`) : undefined}
-${elsewhere}${hasPassword ? password : undefined}
+${elsewhere}${hasPassword ? password : withoutPassword}
 </section>
 <p class="center"><a class="button quiet" href="${frame.basePath}/">${text.cancel}</a></p>`;
   const page = { title: text.confirm, place: store.name, body, scripts: ['passkey.js'] };

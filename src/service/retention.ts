@@ -20,6 +20,7 @@ import {
 import { eraseIdempotencyRecords } from '../storage/idempotency.ts';
 import { eraseRefilled } from '../storage/lookup-throttle.ts';
 import { parallel, type Script } from '../storage/sql.ts';
+import { eraseSessions, eraseStaffLinks, eraseTills, hasEndedAccess } from '../storage/staff-retention.ts';
 import { eraseDeliveries } from '../storage/webhook-delivery.ts';
 import type { WebhookPlace } from '../storage/webhook.ts';
 import { idempotencyPeriodMs } from './idempotency.ts';
@@ -96,6 +97,27 @@ export function* eraseEvents(
     yield* recordErasedThrough(storeId, newest.id);
   }
   return events.length === limit ? last.id : undefined;
+}
+
+/** Whether a store has sessions, links or tills that ended before the period. */
+export function* hasOldAccess(ctx: Context, storeId: number, sessionsMs: number): Script<boolean> {
+  return yield* hasEndedAccess(storeId, ctx.clock.retainFrom(sessionsMs));
+}
+
+/**
+ * Erases up to `limit` sessions, links and tills each of a store that ended before the period.
+ * @returns whether there can be more.
+ */
+export function* eraseAccess(
+  ctx: Context,
+  storeId: number,
+  { sessionsMs, limit }: Pick<Retention, 'sessionsMs'> & { readonly limit: number },
+): Script<boolean> {
+  const ended = { before: ctx.clock.retainFrom(sessionsMs), limit };
+  const [sessions, links] = yield* parallel(eraseSessions(storeId, ended), eraseStaffLinks(storeId, ended));
+  // A session names its till.
+  const tills = yield* eraseTills(storeId, ended);
+  return sessions === limit || links === limit || tills === limit;
 }
 
 /** The day in an occasion `expiry 2031-12-31 30`. */

@@ -108,13 +108,3 @@ export function* endSessionsOnTill(storeId: number, tillId: number, now: number)
     update staff_sessions set ended_at = ${now}
     where store_id = ${storeId} and till_id = ${tillId} and ended_at is null`);
 }
-
-/** Deletes up to `limit` sessions that ended or expired before an instant. @returns the number of deleted rows. */
-export function* eraseSessions(storeId: number, before: number, limit: number): Script<number> {
-  const erased = yield* all(sql`
-    delete from staff_sessions where (store_id, id) in (
-      select store_id, id from staff_sessions
-      where store_id = ${storeId} and (expires_at < ${before} or ended_at < ${before}) order by id limit ${limit})
-    returning id`);
-  return erased.length;
-}

@@ -75,6 +75,12 @@ const sizeOf = {
         select 100 + coalesce(octet_length(response_body), 0) as size from webhook_deliveries
         where store_id = ${storeId} order by webhook_id desc, event_id desc limit ${sampleRows}) s) as size,
       (select created_at from webhook_deliveries where store_id = ${storeId} order by webhook_id, event_id limit 1) as oldest`,
+  sessions: (storeId: number) => sql<SizeRow>`
+    select (select count(*) from (select 1 as one from staff_sessions where store_id = ${storeId} limit ${countMax}) c) as rows,
+      (select cast(avg(s.size) as bigint) from (
+        select 120 + octet_length(user_agent) as size from staff_sessions
+        where store_id = ${storeId} order by id desc limit ${sampleRows}) s) as size,
+      (select created_at from staff_sessions where store_id = ${storeId} order by id limit 1) as oldest`,
   idempotency_records: (storeId: number) => sql<SizeRow>`
     select (select count(*) from (select 1 as one from idempotency_records where store_id = ${storeId} limit ${countMax}) c) as rows,
       (select cast(avg(s.size) as bigint) from (

@@ -17,6 +17,7 @@ import { execute, sql } from '../../src/storage/sql.ts';
 import { internalIdOf } from '../support/public-ids.ts';
 import { email, issueCommand, manualClock, money, newStore } from '../support/fixtures.ts';
 import { sqliteEngine } from '../support/engine-sqlite.ts';
+import { addStaff } from './sample-staff.ts';
 import { ask, makeHome, type GiftCard, type Home, type Served } from './largesse.ts';
 
 const domain = 'flowers.example';
@@ -127,6 +128,7 @@ export async function makeSampleDatabase(home: Home): Promise<SampleDatabase> {
   await home.json('store', 'update', domain, '--mail-name', 'Blüten & Co.', '--mail-language', 'de');
   await home.json('store', 'update', 'tea.example', '--time-zone', 'Asia/Seoul');
   await deliverThings(home, id);
+  await addStaff({ DATABASE_URL: `file:${fileOf(home)}` }, domain);
   return {
     token, other, revoked: old.token,
     cards: [id, bare.id, disabled.id, expired], holds: [...holds, hold4],

@@ -83,6 +83,32 @@ test('a person adds a passkey, signs in with it in another browser, and confirms
   assert.match((await other.get('/audit')).text, /Signed in <span class="soft">with a passkey</);
 });
 
+test('without a script, a person with only a passkey reads how to confirm', async () => {
+  await using service = await openStoreWithStaff();
+  const browser = openBrowser(service);
+  const path = await invite(service, 'ada@flowers.example', 'owner');
+  const options = await optionsOf<CreationOptions>(browser, `${path}/passkey`);
+  const credential = openAuthenticator().create(options, originOf(service));
+  assert.equal((await browser.post(`${path}/passkey`, { credential })).status, 303);
+  service.clock.advance(10 * minuteMs);
+  const { status, text } = await browser.get('/confirm?next=%2Fstaff%2Fnew');
+  assert.equal(status, 200);
+  assert.doesNotMatch(text, /name="password"/);
+  // The form needs a script, which shows it and hides this.
+  assert.match(text, /<div class="stack" data-needs-passkeys hidden>/);
+  assert.match(
+    text,
+    /<p class="notice" data-without-passkeys>You confirm with your passkey\. Allow JavaScript/,
+  );
+  assert.match(text, /An owner can create a new link for you\./);
+  const owner = await join(service, 'owner');
+  assert.doesNotMatch(
+    (await owner.get('/confirm')).text,
+    /data-without-passkeys/,
+    'a password needs no script',
+  );
+});
+
 test('a person joins with a passkey instead of a password, and the link works once', async () => {
   await using service = await openStoreWithStaff();
   const browser = openBrowser(service);

@@ -212,6 +212,7 @@ test('no setting erases cards, codes, transfers, holds, changes or customers', a
     DELIVERY_RETENTION_DAYS: '1',
     IDEMPOTENCY_RETENTION_HOURS: '24',
     LOOKUP_RETENTION_HOURS: '0',
+    SESSION_RETENTION_DAYS: '1',
   });
   const { old, before } = await history({ service, shop });
   await shop.holds(old.id, '1.00');
@@ -275,6 +276,7 @@ test('store status shows rows, bytes, the oldest row and the retention of each k
   assert.deepEqual(shown('events'), [3, false, 'forever']);
   assert.deepEqual(shown('emails'), [1, false, '400 days']);
   assert.deepEqual(shown('webhook_deliveries'), [0, false, '30 days']);
+  assert.deepEqual(shown('sessions'), [0, false, '90 days']);
   assert.deepEqual(shown('idempotency_records'), [0, false, '24 hours']);
   assert.deepEqual(shown('failed_lookups'), [0, false, '0 hours']);
   assert.ok((rows.get('events')?.bytes ?? 0) > 1_000);

@@ -155,6 +155,12 @@ const cases: {
       accepted: [['1', day], ['3650', 3_650 * day]],
       rejected: ['0', '3651', 'forever', '1.5', '-1'],
     },
+    sessionsDays: {
+      read: (environment) => readConfig(environment).retention.sessionsMs,
+      default: 90 * day,
+      accepted: [['1', day], ['3650', 3_650 * day]],
+      rejected: ['0', '3651', 'forever', '1.5', '-1'],
+    },
     idempotencyHours: {
       read: (environment) => readConfig(environment).retention.idempotencyMs,
       default: day,
@@ -288,6 +294,7 @@ test('without configuration, the service listens on this machine only, on port 3
       eventsMs: 400 * day,
       emailsMs: 400 * day,
       deliveriesMs: 30 * day,
+      sessionsMs: 90 * day,
       idempotencyMs: day,
       lookupsMs: 0,
     },

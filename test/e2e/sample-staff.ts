@@ -1,0 +1,44 @@
+/** The people of a store in a database to copy: how they sign in, what they did, and their devices. */
+
+import { readDatabaseConfig } from '../../src/config.ts';
+import { openDatabase } from '../../src/database.ts';
+import { createSession } from '../../src/service/staff-session.ts';
+import { inviteStaff } from '../../src/service/staff.ts';
+import { requireStore } from '../../src/service/store.ts';
+import { enrollTill } from '../../src/service/till.ts';
+import { insertPasskey } from '../../src/storage/passkey.ts';
+import { saveSetupStep } from '../../src/storage/setup-step.ts';
+import { email } from '../support/fixtures.ts';
+
+/** Adds an owner with a link, a passkey, a till and a session on it. */
+export async function addStaff(environment: Readonly<Record<string, string>>, domain: string): Promise<void> {
+  await using database = await openDatabase(readDatabaseConfig(environment), { prepare: false });
+  const { ctx, storage } = database;
+  await storage.write(function* add() {
+    const { store } = yield* requireStore(domain);
+    const person = { name: 'Käthe 🌷', email: email('käthe@example.com'), role: 'owner' } as const;
+    const { member } = yield* inviteStaff(ctx, {
+      store,
+      by: null,
+      ...person,
+      saleLimit: null,
+      refundLimit: null,
+    });
+    const by = { staffId: member.id, tillId: null };
+    const { till } = yield* enrollTill(ctx, { store, name: 'Kasse № 1', replaced: null, by });
+    yield* createSession(ctx, member, { method: 'pin', tillId: till.id, userAgent: 'Größe/1.0' });
+    yield* insertPasskey({
+      storeId: store.id,
+      id: ctx.random.id(),
+      staffId: member.id,
+      credentialId: new Uint8Array([0, 1, 127, 128, 255]),
+      publicKey: new Uint8Array([165, 1, 2, 3]),
+      signCount: 7,
+      transports: ['internal', 'hybrid'],
+      name: 'Schlüssel',
+      createdAt: ctx.clock.now(),
+      lastUsedAt: null,
+    });
+    yield* saveSetupStep({ storeId: store.id, step: 'backup', doneAt: ctx.clock.now(), staffId: member.id });
+  });
+}
