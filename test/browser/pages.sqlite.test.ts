@@ -1,6 +1,6 @@
 /**
  * Every page in a real browser: accessibility, layout, keyboard and links. `PAGES=all` visits each page as every role that
- * can see it, in all languages and at all widths; without it, once in English.
+ * can see it, in all languages and at all widths, rejected forms and errors; without it, once in English on a phone.
  */
 
 import assert from 'node:assert/strict';
@@ -20,7 +20,8 @@ import { browserOf, consolePages, openConsoleShop, serviceOf, type Page, type Vi
 const isWhole = process.env['PAGES'] === 'all';
 const narrowest = 320;
 const phone = 390;
-const widths = isWhole ? [narrowest, phone, 768, 1280, 1440] : [phone, 1280];
+const desktop = 1280;
+const widths = isWhole ? [narrowest, phone, 768, desktop, 1440] : [phone];
 
 const shop = await openConsoleShop();
 after(() => shop[Symbol.asyncDispose]());
@@ -47,7 +48,7 @@ async function zoomFaults(window: Window): Promise<readonly string[]> {
 
 async function layoutFaults(window: Window): Promise<readonly string[]> {
   const faults: string[] = [];
-  for (const width of new Set([narrowest, ...widths])) {
+  for (const width of new Set([narrowest, ...widths, desktop])) {
     await show(window, { width, theme: 'light' });
     faults.push(...(await overflowFaults(window.page)));
   }
@@ -65,6 +66,11 @@ async function visibleFaults(window: Window, isFirst: boolean): Promise<readonly
     }
   }
   return faults;
+}
+
+/** Defines a test of the whole matrix. */
+function longTest(name: string, run: () => Promise<void>): void {
+  if (isWhole) test(name, run);
 }
 
 const checkedLinks = new Set<string>();
@@ -93,7 +99,7 @@ async function faultsOf(
   }: { readonly visitor: Visitor; readonly language: PageLanguage; readonly browser: Browser },
 ): Promise<readonly string[]> {
   const path = await page.path(shop, visitor);
-  await show(window, { width: 1280, theme: 'light' });
+  await show(window, { width: desktop, theme: 'light' });
   const status = await window.open(path);
   const { pathname, search } = new URL(window.page.url());
   if (status !== 200 || pathname + search !== path) return [`status ${status} at ${pathname}${search}`];
@@ -169,7 +175,7 @@ async function submitEmpty({ page }: Window): Promise<number> {
   return response?.status() ?? assert.fail('no response');
 }
 
-test('a rejected form is accessible, and says at its field what is wrong', async () => {
+longTest('a rejected form is accessible, and says at its field what is wrong', async () => {
   const faults: string[] = [];
   for (const route of rejecting) {
     const page = pages.find((each) => each.route === route) ?? assert.fail(route);
@@ -195,7 +201,7 @@ test('a rejected form is accessible, and says at its field what is wrong', async
   assert.deepEqual(faults, []);
 });
 
-test('pages of errors are accessible', async () => {
+longTest('pages of errors are accessible', async () => {
   const errors = [
     ['cashier', '/staff', 403],
     ['pin', '/account', 403],
