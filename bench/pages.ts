@@ -95,22 +95,28 @@ async function signIn(port: number, link: string): Promise<Visit> {
   return visit;
 }
 
-type Page = { readonly row: readonly string[]; readonly links: readonly string[] };
+type Page = {
+  readonly row: readonly string[];
+  readonly links: readonly string[];
+  readonly location: string;
+};
 
 async function measurePage(service: Server, visit: Visit, path: string): Promise<Page> {
   const micros: number[] = [];
-  let [status, body] = [0, ''];
+  let [status, body, location] = [0, '', ''];
   for (let count = -warmUpRequests; count < requestsPerPage; count += 1) {
     const before = service.usage().micros;
     const response = await visit(path);
     body = await response.text();
     if (count >= 0) micros.push(service.usage().micros - before);
     ({ status } = response);
+    location = response.headers.get('location') ?? '';
   }
   const links = body.matchAll(/ (?:href|action)="(\/[^"#]*)"/g);
   return {
     row: [path, String(status), countOf(body.length), (lowerQuartile(micros) / 1_000).toFixed(1)],
     links: Array.from(links, ([, link = '']) => link.replaceAll('&amp;', '&')),
+    location,
   };
 }
 
@@ -133,8 +139,10 @@ async function measurePages(service: Server, visit: Visit): Promise<readonly (re
   const waiting = [...(plain ?? []), ...lists];
   const rows: (readonly string[])[] = [];
   for (const path of waiting) {
-    const { row, links } = await measurePage(service, visit, path);
+    const { row, links, location } = await measurePage(service, visit, path);
     rows.push(row);
+    // The page adds the key of its form.
+    if (location.startsWith(`${path}?`)) waiting.push(location);
     for (const [pattern, form] of unseen) {
       const link = links.find((each) => isPath(each, form));
       if (link === undefined) continue;

@@ -12,7 +12,13 @@ import {
   sorts,
   type SortName,
 } from '../service/card-filter.ts';
-import { countCards, listCards, type CardCount, type CardListPage } from '../service/card-list.ts';
+import {
+  countCards,
+  findSortableSince,
+  listCards,
+  type CardCount,
+  type CardListPage,
+} from '../service/card-list.ts';
 import { isCursor, type CursorScope } from '../service/cursor.ts';
 import { today } from '../service/money.ts';
 import { findCardByCode } from '../service/staff-lookup.ts';
@@ -21,7 +27,7 @@ import type { CardFilter, CardPosition, DetailedCard } from '../storage/card-lis
 import { cardEnding, cardsTexts, stateTag } from './card-parts.ts';
 import { exportRoutes } from './cards-export.ts';
 import { queryWith, readCardsQuery, type CardsQuery, type FilterName } from './cards-query.ts';
-import { amountText, timeElement } from './format.ts';
+import { amountText, dayText, timeElement } from './format.ts';
 import { longReads } from './long-reads.ts';
 import { runSearch } from './lookups.ts';
 import { shellPage } from './page.ts';
@@ -43,8 +49,11 @@ type Listed = CardListPage & {
   /** The position before which newer cards are; null: this is the first page. */
   readonly newer: CardPosition | null;
   readonly older: CardPosition | null;
-  /** Whether the cards could not be sorted as the query says. */
-  readonly isUnsorted: boolean;
+  /**
+   * Null, unless too many cards would have to be sorted by balance: the first day from which on all cards can be sorted;
+   * undefined: there is none.
+   */
+  readonly unsorted: { readonly sort: SortName; readonly sortableSince: string | undefined } | null;
 };
 
 function may({ signedIn: { member } }: StaffRequest, permission: Permission): boolean {
@@ -121,10 +130,10 @@ async function readPage(
     // Fewer cards are before this page than it could have: it is the first one.
     if (next === null)
       return await readPage(services, request, { filter, sort, after: null, isBackwards: false });
-    return { cards, next, newer: next, older: positionAt(cards.at(-1)) ?? next, isUnsorted: false };
+    return { cards, next, newer: next, older: positionAt(cards.at(-1)) ?? next, unsorted: null };
   }
   const newer = from.after === null ? null : (positionAt(cards[0]) ?? next);
-  return { cards, next, newer, older: next, isUnsorted: false };
+  return { cards, next, newer, older: next, unsorted: null };
 }
 
 async function listPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
@@ -140,14 +149,19 @@ async function listPage(services: ConsoleServices, request: StaffRequest): Promi
     const isTooLong =
       error instanceof Fault && error.code === 'invalid-query' && query.sort.endsWith('balance');
     if (!isTooLong) throw error;
-    return { ...(await read('-created_at')), isUnsorted: true };
+    // Another period can be too long as well.
+    const hasPeriod = query.sent.has('created_at_min') || query.sent.has('created_at_max');
+    const sortableSince = hasPeriod
+      ? undefined
+      : await longReads(services).read(() => findSortableSince(ctx, store));
+    return { ...(await read('-created_at')), unsorted: { sort: query.sort, sortableSince } };
   });
   // A list on one page needs no statement to count it.
   const count =
     listed.cards.length > 0 && (listed.older || listed.newer)
       ? await longReads(services).read(() => countCards(ctx, { store, filter }))
       : { count: listed.cards.length, isExact: true };
-  const shown = listed.isUnsorted ? { ...query, sort: '-created_at' as const } : query;
+  const shown = listed.unsorted ? { ...query, sort: '-created_at' as const } : query;
   const { title } = cardsTexts[request.language];
   const body = listBody(services, request, { query: shown, filter, listed, count });
   return {
@@ -177,9 +191,7 @@ type Shown = {
 function listBody(services: ConsoleServices, request: StaffRequest, shown: Shown): Markup {
   const { query, listed, count } = shown;
   const text = cardsTexts[request.language];
-  const unsorted = listed.isUnsorted
-    ? markup`<p class="notice" role="alert">${text.sortImpossible}</p>`
-    : undefined;
+  const unsorted = listed.unsorted ? unsortedNotice(services, request, query, listed.unsorted) : undefined;
   const counted = plural(request.language, count.isExact ? text.count : text.countAtLeast, count.count);
   const path = `${services.frame.basePath}/cards`;
   const exported = may(request, 'exportCards')
@@ -194,6 +206,20 @@ function listBody(services: ConsoleServices, request: StaffRequest, shown: Shown
 ${stateFilters(services, request, query)}
 ${searchFilters(services, request, query)}${unsorted}${listed.cards.length > 0 ? sortLinks(services, request, query) : undefined}
 ${cards}</div>`;
+}
+
+/** Says that the cards are not sorted by balance, with a link to the newest ones that can be. */
+function unsortedNotice(
+  { frame }: ConsoleServices,
+  { language }: StaffRequest,
+  query: CardsQuery,
+  { sort, sortableSince }: NonNullable<Listed['unsorted']>,
+): Markup {
+  const text = cardsTexts[language];
+  if (sortableSince === undefined) return markup`<p class="notice" role="alert">${text.sortImpossible}</p>`;
+  const path = `${frame.basePath}/cards${queryWith({ ...query, sort }, { created_at_min: sortableSince })}`;
+  const name = fillPlain(text.sortableSince, { day: dayText(sortableSince, language) });
+  return markup`<p class="notice" role="alert">${fill(text.sortFewer, { link: markup`<a href="${path}">${name}</a>` })}</p>`;
 }
 
 /** A form with POST, because what a person types or scans can be a code, which must not be in a URL. */

@@ -1,6 +1,7 @@
 /** Cards with their details, and lists of cards: filtered, sorted, and page by page. */
 
 import type { Context } from '../context.ts';
+import { addDays, dayOf } from '../domain/day.ts';
 import { Fault } from '../domain/fault.ts';
 import type { Store } from '../domain/store.ts';
 import type { CardKey } from '../storage/card.ts';
@@ -9,6 +10,7 @@ import {
   countSource,
   countWalk,
   findDetailedCards,
+  findNewestSince,
   listByBalance,
   listFound,
   sourcesOf,
@@ -141,6 +143,21 @@ function* walkExpiriesBack(listed: Listed, walk: Walk): Script<Walked> {
 
 const tooManyToSort =
   'cannot be the balance of more than 10,000 cards: narrow created_at_min and created_at_max, or filter by email or order_id';
+
+/**
+ * The first day from which on all cards can be sorted by balance, in the store's time zone; undefined: there is none, because
+ * too many were issued today or all can be sorted.
+ */
+export function* findSortableSince(
+  ctx: Context,
+  store: Store,
+  rowsMax: RowsMax = rowsMaxOfRequest,
+): Script<string | undefined> {
+  const since = yield* findNewestSince(store.id, rowsMax.walk);
+  if (since === undefined) return undefined;
+  const day = addDays(dayOf(since, store.timeZone), 1);
+  return day <= today(ctx, store) ? day : undefined;
+}
 
 /** The position before the cards that never expire. */
 const beforeNeverExpiring: CardPosition = Object.freeze({ id: 0, balance: 0n, expiresOn: null });

@@ -89,6 +89,16 @@ const amountMax = 2n ** 63n - 1n;
 /** The ids of a burst can be ahead of the clock, and the clocks of processes differ. */
 const idSlackMs = 60 * 60 * 1_000;
 
+/**
+ * Returns the instant (ms) after which at most `count` cards were issued, also if ids and clocks differ by an hour; undefined:
+ * the store has no more cards than that.
+ */
+export function* findNewestSince(storeId: number, count: number): Script<number | undefined> {
+  const row = yield* first(sql<{ created_at: bigint }>`
+    select created_at from gift_cards where store_id = ${storeId} order by id desc limit 1 offset ${count}`);
+  return row && toNumber(row.created_at) + 2 * idSlackMs;
+}
+
 /** The ids that the cards of a filter can have. Ids grow with time. */
 function idsOf({ createdAt }: CardFilter): Range<number> {
   if (!createdAt) return { min: 1, max: idMax };

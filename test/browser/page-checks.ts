@@ -77,7 +77,7 @@ export async function overflowFaults(page: Page): Promise<readonly string[]> {
 export async function linkedPaths(page: Page): Promise<readonly string[]> {
   return await page.evaluate(() => {
     const links = Array.from(
-      document.querySelectorAll('a[href]'),
+      document.querySelectorAll('a[href]:not([href^="#"])'),
       (link) => new URL((link as HTMLAnchorElement).href),
     );
     return [

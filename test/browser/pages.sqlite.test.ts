@@ -136,3 +136,84 @@ for (const visitor of visitors) {
       check(visitor, language, chosen));
   }
 }
+
+/** Forms that reject what an empty or unfinished form contains. */
+const rejecting = [
+  '/sign-in',
+  '/join/:token',
+  '/cards/new',
+  '/cards/:id/redeem',
+  '/cards/:id/adjust',
+  '/cards/:id/entries/:entry/refund',
+  '/staff/new',
+  '/tills',
+  '/till',
+  '/till/email',
+  '/till/pin',
+  '/till/refund/card/:id/add',
+];
+
+/** Submits the first form with a field, with nothing in it. @returns the status. */
+async function submitEmpty({ page }: Window): Promise<number> {
+  const [response] = await Promise.all([
+    page.waitForNavigation(),
+    page.evaluate(() => {
+      const form = document.querySelector<HTMLFormElement>('main form[method="post"]:has(.field)');
+      if (!form) throw new Error(`${location.pathname} has no form with a field`);
+      form.noValidate = true;
+      for (const field of form.querySelectorAll<HTMLInputElement>('input.field, textarea.field'))
+        field.value = '';
+      form.requestSubmit();
+    }),
+  ]);
+  return response?.status() ?? assert.fail('no response');
+}
+
+test('a rejected form is accessible, and says at its field what is wrong', async () => {
+  const faults: string[] = [];
+  for (const route of rejecting) {
+    const page = pages.find((each) => each.route === route) ?? assert.fail(route);
+    const [visitor] = page.visitors;
+    await using window = await chromium.window(serviceOf(shop, visitor), { as: browserOf(shop, visitor) });
+    await window.open(await page.path(shop, visitor));
+    const status = await submitEmpty(window);
+    const explained = await window.page.evaluate(() => {
+      const field = document.querySelector('main [aria-invalid="true"]');
+      const ids = field?.getAttribute('aria-describedby')?.split(' ') ?? [];
+      const atField = ids.some((id) => (document.getElementById(id)?.textContent ?? '') !== '');
+      return atField || document.querySelector('main [role="alert"], main .error') !== null;
+    });
+    const found = [
+      ...(status >= 400 && status < 500 ? [] : [`status ${status}`]),
+      ...(explained ? [] : ['no message']),
+      ...(await documentFaults(window.page, 'en')),
+      ...(await visibleFaults(window, false)),
+      ...(await layoutFaults(window)),
+    ];
+    faults.push(...found.map((fault) => `${route}: ${fault}`));
+  }
+  assert.deepEqual(faults, []);
+});
+
+test('pages of errors are accessible', async () => {
+  const errors = [
+    ['cashier', '/staff', 403],
+    ['pin', '/account', 403],
+    ['owner', '/cards/1', 404],
+    ['owner', '/cards?reference=none', 200],
+  ] as const;
+  const faults: string[] = [];
+  for (const [visitor, path, expected] of errors) {
+    await using window = await chromium.window(shop.service, { as: browserOf(shop, visitor) });
+    const status = await window.open(path);
+    const found = [
+      ...(status === expected ? [] : [`status ${status}`]),
+      ...(await documentFaults(window.page, 'en')),
+      ...(await linkFaults(window, browserOf(shop, visitor), visitor)),
+      ...(await visibleFaults(window, false)),
+      ...(await layoutFaults(window)),
+    ];
+    faults.push(...found.map((fault) => `${path} as ${visitor}: ${fault}`));
+  }
+  assert.deepEqual(faults, []);
+});

@@ -5,17 +5,18 @@ import test from 'node:test';
 import fc from 'fast-check';
 import { detailStateOf, type DetailState } from '../../src/domain/card-detail.ts';
 import { currencyOf } from '../../src/domain/currency.ts';
-import { addDays } from '../../src/domain/day.ts';
+import { addDays, startOfDay } from '../../src/domain/day.ts';
 import { Fault } from '../../src/domain/fault.ts';
 import { lowerLetters, searchedTag } from '../../src/domain/tags.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { issue, update } from '../../src/service/card.ts';
 import {
-  countCards,
-  listCards,
-  showCardDetails,
   type CardListPage,
+  countCards,
+  findSortableSince,
+  listCards,
   type RowsMax,
+  showCardDetails,
 } from '../../src/service/card-list.ts';
 import { createStore } from '../../src/service/store.ts';
 import type { CardFilter, CardPosition, CardSort, DetailedCard } from '../../src/storage/card-list.ts';
@@ -360,6 +361,19 @@ export function testCardLists(factory: StorageFactory): void {
     await assert.rejects(list(anyCard), (error) => error instanceof Fault && error.code === 'invalid-query');
     const first = await list({ ...anyCard, createdAt: { min: at, max: at } });
     assert.equal(first.cards.length, 4);
+    const since = () => storage.read(() => findSortableSince(ctx, store, rowsMax));
+    assert.equal(await since(), undefined, 'too many were issued today');
+    ctx.clock.advance(48 * 3_600_000);
+    await opened.issue();
+    const day = (await since()) ?? '';
+    const min = startOfDay(day, store.timeZone);
+    assert.ok(min > at && min <= ctx.clock.now(), day);
+    assert.equal((await list({ ...anyCard, createdAt: { min, max: ctx.clock.now() } })).cards.length, 1);
+    assert.equal(
+      await storage.read(() => findSortableSince(ctx, store, { ...rowsMax, walk: 8 })),
+      undefined,
+      'all can be sorted',
+    );
   });
 
   test('a page has an end and a next page, even if none of its cards meet the filter', async () => {

@@ -1,14 +1,12 @@
-/** The tests of the pages for staff on PostgreSQL. `npm test` runs them on SQLite, and the services on both. */
+/** The tests of the pages for staff on PostgreSQL. `npm test` runs them on SQLite, and the services behind them on both. */
 
-import '../http/console-card-changes.sqlite.test.ts';
-import '../http/console-issue.sqlite.test.ts';
-import '../http/console-passkeys.sqlite.test.ts';
-import '../http/console-sessions.sqlite.test.ts';
-import '../http/console-setup.sqlite.test.ts';
-import '../http/console-staff.sqlite.test.ts';
-import '../http/console-till-day.sqlite.test.ts';
-import '../http/console-till-pin.sqlite.test.ts';
-import '../http/console-till-sales.sqlite.test.ts';
-import '../http/console-till.sqlite.test.ts';
-import '../http/console-today.sqlite.test.ts';
-import '../http/console.sqlite.test.ts';
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+
+const folder = join(import.meta.dirname, '../http');
+
+// These two compare pages with the books or read a file as only SQLite has one.
+const onlySqlite = ['console-cards', 'console-chart', 'console-export'];
+
+for (const name of globSync('console*.sqlite.test.ts', { cwd: folder }).toSorted())
+  if (!onlySqlite.some((prefix) => name.startsWith(prefix))) await import(join(folder, name));
