@@ -11,6 +11,7 @@ import type { ConsoleServices, StaffRequest } from '../../src/console/route.ts';
 import { openDatabase } from '../../src/database.ts';
 import { createSession } from '../../src/service/staff-session.ts';
 import { requireStore } from '../../src/service/store.ts';
+import { createTurns } from '../../src/turns.ts';
 import { listStaff } from '../../src/storage/staff.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { Browser } from '../support/browser.ts';
@@ -46,7 +47,11 @@ async function waitingExports(service: TestService, opened: Promise<void>) {
   const route = exportRoutes.find(({ method }) => method === 'POST') ?? assert.fail();
   const fields = { query: new Map(), form: new Map(), signedIn: { session, member, store } };
   return {
-    post: () => route.handle({ ctx, storage } as ConsoleServices, fields as unknown as StaffRequest),
+    post: () =>
+      route.handle(
+        { ctx, storage, turns: createTurns(10) } as ConsoleServices,
+        fields as unknown as StaffRequest,
+      ),
     [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
   };
 }
