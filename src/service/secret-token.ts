@@ -20,16 +20,17 @@ export type TokenKind = {
   readonly parse: (text: string) => PresentedToken | undefined;
 };
 
+const form = /^([a-z]{3})_([1-9a-z][0-9a-z]{0,10})_([0-9A-Za-z]{1,64})$/;
+
 /** @param length the number of symbols of base 62 in the secret: 5.95 random bits each. */
 export function tokenKind(prefix: string, length: number): TokenKind {
-  const pattern = new RegExp(`^${prefix}_([1-9a-z][0-9a-z]{0,10})_[0-9A-Za-z]{${length}}$`);
   return {
     create(ctx, storeId) {
       return new Secret(`${prefix}_${storeId.toString(36)}_${randomText(ctx, length)}`);
     },
     parse(text) {
-      const [, store] = pattern.exec(text) ?? [];
-      if (store === undefined) return undefined;
+      const [, kind, store, random] = form.exec(text) ?? [];
+      if (kind !== prefix || store === undefined || random?.length !== length) return undefined;
       const storeId = Number.parseInt(store, 36);
       return Number.isSafeInteger(storeId) ? { storeId, secret: new Secret(text) } : undefined;
     },
