@@ -111,10 +111,11 @@ export function readShop(
 
 /** The host of a website as people type it: with a scheme, a path or neither. */
 function hostOf(text: string): string {
-  return text
+  const [host = ''] = text
     .slice(0, 300)
     .replace(/^https?:\/\//i, '')
-    .replace(/[/?#:].*$/, '');
+    .split(/[/?#:]/, 1);
+  return host;
 }
 
 type Owner = {

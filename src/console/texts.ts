@@ -32,7 +32,7 @@ export function pageLanguageOf(acceptLanguage: string | undefined): PageLanguage
 
 export type TextValues = Readonly<Record<string, MarkupPart>>;
 
-const placeholder = /\{([a-z]+)\}/;
+const placeholder = /\{([a-z]{1,20})\}/;
 
 /** A text with its values in place of `{name}`, escaped. @throws RangeError if a placeholder has no value. */
 export function fill(text: string, values: TextValues): Markup {
