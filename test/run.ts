@@ -33,6 +33,11 @@ const once =
   /^test\/((unit|interleaving|conformance|failover|delivery)\/|e2e\/(app-proxy|cli|copy|counter|webhook-receiver)\.)/;
 /** A run of only these files starts no PostgreSQL server. */
 const withoutServer = /^test\/(unit|interleaving|delivery)\//;
+/**
+ * These run on SQLite in `npm test` and on PostgreSQL in the soak, because hardly any of their tests depends on the engine.
+ * The conformance, race, money and crash suites run on both.
+ */
+const onServerLater = /^test\/http\/(?!.*\.(?:sqlite|postgres)\.test\.ts$)/;
 /** These files start, load and kill whole servers: two of them run at a time. */
 const heavy = /^test\/(crash|failover|faults|soak)\//;
 const heavyAtOnce = 2;
@@ -71,9 +76,13 @@ const slowestShown = 10;
 
 /** The programs that a file runs and npm does not install, each with its Debian package. */
 const programs: readonly { readonly files: RegExp; readonly program: string; readonly package: string }[] = [
-  { files: /^test\/(faults\/.*\.sqlite|soak\/power-cuts)\./, program: 'gcc', package: 'gcc libc6-dev' },
+  {
+    files: /^test\/(faults\/.*\.sqlite|soak\/(power-cuts|full-disk|failed-sync))\./,
+    program: 'gcc',
+    package: 'gcc libc6-dev',
+  },
   { files: /^test\/faults\/clock/, program: 'faketime', package: 'faketime' },
-  { files: /^test\/faults\/pgbouncer/, program: 'pgbouncer', package: 'pgbouncer' },
+  { files: /^test\/soak\/pgbouncer/, program: 'pgbouncer', package: 'pgbouncer' },
 ];
 
 /** These files need a browser: an installed one, or the one of a package. */
@@ -108,7 +117,12 @@ const suites = new Map<string, { tests: number; seconds: number }>();
 const durations: { readonly name: string; readonly seconds: number }[] = [];
 
 function isOfThisRun(file: string): boolean {
-  if (values.soak) return file.startsWith('test/soak/') || longer.some((each) => each.files.test(file));
+  if (values.soak)
+    return (
+      file.startsWith('test/soak/') ||
+      onServerLater.test(file) ||
+      longer.some((each) => each.files.test(file))
+    );
   return !file.startsWith('test/soak/') && (!values.fast || fast.test(file));
 }
 
@@ -160,7 +174,13 @@ function jobsOf(file: string): readonly Job[] {
     complaints.push(`${file}: its name has an unknown engine`);
   return chosen
     .filter((engine) => only === undefined || only === engine)
+    .filter((engine) => isOfThisEngine(file, engine))
     .map((engine) => ({ files: [file], engine }));
+}
+
+function isOfThisEngine(file: string, engine: EngineId): boolean {
+  if (named.length > 0 || values.engine !== undefined || !onServerLater.test(file)) return true;
+  return (engine === 'postgres') === values.soak;
 }
 
 /** Puts files of one folder and engine into shared processes, in the place of their first file. */

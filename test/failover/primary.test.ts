@@ -23,7 +23,7 @@ import {
   untilEachSucceeds,
 } from '../support/retrying-client.ts';
 
-const rounds = Number(process.env['FAILOVER_ROUNDS'] ?? 2);
+const rounds = Number(process.env['FAILOVER_ROUNDS'] ?? 1);
 const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
 const random = seeded(seed);
 const backWithinMs = 10_000;
