@@ -35,9 +35,9 @@ const once =
 const withoutServer = /^test\/(unit|interleaving|delivery)\//;
 /**
  * These run on SQLite in `npm test` and on PostgreSQL in the soak, because hardly any of their tests depends on the engine.
- * The conformance, race, money and crash suites run on both.
+ * The conformance, race and money suites run on both.
  */
-const onServerLater = /^test\/http\/(?!.*\.(?:sqlite|postgres)\.test\.ts$)/;
+const onServerLater = /^test\/(?:http|crash)\/(?!.*\.(?:sqlite|postgres)\.test\.ts$)/;
 /** These files start, load and kill whole servers: two of them run at a time. */
 const heavy = /^test\/(crash|failover|faults|soak)\//;
 const heavyAtOnce = 2;
@@ -180,6 +180,8 @@ function jobsOf(file: string): readonly Job[] {
 
 function isOfThisEngine(file: string, engine: EngineId): boolean {
   if (named.length > 0 || values.engine !== undefined || !onServerLater.test(file)) return true;
+  // A file with more rounds runs them on both.
+  if (values.soak && longer.some((each) => each.files.test(file))) return true;
   return (engine === 'postgres') === values.soak;
 }
 
