@@ -27,24 +27,17 @@ import {
   type StaffRequest,
 } from './route.ts';
 import { fillPlain, type Catalogue, type PageLanguage } from './texts.ts';
+import { idIn } from './ids.ts';
 
 export const changeTexts: Catalogue<typeof en> = { en, de, fr, es };
 
 /** The card of a page, and the path of its page. */
 export type OpenedCard = { readonly card: Card; readonly path: string };
 
-/** The internal id of a public id in the path. @throws Fault `not-found`. */
-export function idIn({ ctx }: Pick<ConsoleServices, 'ctx'>, request: StaffRequest, name: string): number {
-  const text = request.params[name] ?? '';
-  const id = /^[1-9]\d{0,15}$/.test(text) ? ctx.keys.publicIds.read(Number(text)) : undefined;
-  if (id === undefined) throw new Fault('not-found');
-  return id;
-}
-
 /** The card in the path at present. @throws Fault `not-found`. */
 export async function openCard(services: ConsoleServices, request: StaffRequest): Promise<OpenedCard> {
   const { ctx, storage } = services;
-  const cardId = idIn(services, request, 'id');
+  const cardId = idIn(services, request);
   const storeId = request.signedIn.store.id;
   const { card } = await storage.read(() => loadCard(ctx, { storeId, cardId }));
   return { card, path: pathOfCard(services, card) };

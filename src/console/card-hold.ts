@@ -15,7 +15,6 @@ import {
   change,
   changePage,
   earlierResult,
-  idIn,
   openCard,
   reasonOf,
   changeTexts,
@@ -29,6 +28,7 @@ import { keyInput } from './once.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
 import { actingAs } from './staff-pages.ts';
 import { fill } from './texts.ts';
+import { idIn } from './ids.ts';
 
 type OpenedHold = OpenedCard & {
   readonly hold: Hold;

@@ -17,7 +17,6 @@ import {
   change,
   changePage,
   earlierResult,
-  idIn,
   openCard,
   reasonOf,
   changeTexts,
@@ -33,6 +32,7 @@ import { formText } from './request.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
 import { actingAs } from './staff-pages.ts';
 import { fill, fillPlain } from './texts.ts';
+import { idIn } from './ids.ts';
 
 type OpenedEntry = OpenedCard & {
   readonly entry: Transfer;

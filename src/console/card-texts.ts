@@ -1,25 +1,14 @@
 /** The texts of the pages of one card, the card that a path names, and the names and amounts of its movements. */
 
-import type { Context } from '../context.ts';
-import { Fault } from '../domain/fault.ts';
 import { effectOf, increases, type Transfer } from '../domain/ledger.ts';
 import { amountText } from './format.ts';
 import de from './locales/de/card.json' with { type: 'json' };
 import en from './locales/en/card.json' with { type: 'json' };
 import es from './locales/es/card.json' with { type: 'json' };
 import fr from './locales/fr/card.json' with { type: 'json' };
-import type { StaffRequest } from './route.ts';
 import type { Catalogue, PageLanguage } from './texts.ts';
 
 export const cardTexts: Catalogue<typeof en> = { en, de, fr, es };
-
-/** @throws Fault `not-found` if the path has no public id. */
-export function readCardId({ keys }: Context, { params }: Pick<StaffRequest, 'params'>): number {
-  const text = params['id'] ?? '';
-  const id = /^[1-9]\d{0,15}$/.test(text) ? keys.publicIds.read(Number(text)) : undefined;
-  if (id === undefined) throw new Fault('not-found');
-  return id;
-}
 
 /** The change of the balance, with its sign. */
 export function signedAmount(transfer: Transfer, language: PageLanguage): string {

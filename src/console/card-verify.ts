@@ -2,11 +2,12 @@
 
 import { markup, type Markup } from '../markup.ts';
 import { checkCard, checkedMax, type CardCheck, type CheckedEntry } from '../service/card-check.ts';
-import { cardTexts, movementName, readCardId, signedAmount } from './card-texts.ts';
+import { cardTexts, movementName, signedAmount } from './card-texts.ts';
 import { amountText, timeElement } from './format.ts';
 import { shellPage } from './page.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest } from './route.ts';
 import { fill, fillPlain, plural } from './texts.ts';
+import { idIn } from './ids.ts';
 
 type Checked = CardCheck & { readonly path: string };
 
@@ -15,7 +16,7 @@ export async function checkPage(services: ConsoleServices, request: StaffRequest
   const { store } = request.signedIn;
   const { language } = request;
   const text = cardTexts[language];
-  const cardId = readCardId(ctx, request);
+  const cardId = idIn(services, request);
   const sent = request.query.get('after') ?? '';
   const after = /^\d{1,9}$/.test(sent) ? Number(sent) : null;
   const result = await storage.read(() => checkCard(ctx, { storeId: store.id, cardId }, { after }));

@@ -25,12 +25,13 @@ import {
   type CardAction,
   type CardView,
 } from './card-possible.ts';
-import { cardTexts, movementName, readCardId, signedAmount } from './card-texts.ts';
+import { cardTexts, movementName, signedAmount } from './card-texts.ts';
 import { checkPage } from './card-verify.ts';
 import { amountText, dayText, figure, timeElement } from './format.ts';
 import { shellPage } from './page.ts';
 import type { ConsoleResponse, ConsoleRoute, ConsoleServices, StaffRequest } from './route.ts';
 import { fill, fillPlain } from './texts.ts';
+import { idIn } from './ids.ts';
 
 const itemsInPage = 50;
 
@@ -47,7 +48,7 @@ type Shown = CardView & {
 async function cardPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx, storage, frame } = services;
   const { store, member } = request.signedIn;
-  const cardId = readCardId(ctx, request);
+  const cardId = idIn(services, request);
   const key = { storeId: store.id, cardId };
   const sent = request.query.get('history') ?? '';
   const cursor = isCursor(sent) ? sent : null;

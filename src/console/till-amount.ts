@@ -34,11 +34,12 @@ import {
   type StaffRoute,
 } from './route.ts';
 import { fillPlain, type PageLanguage } from './texts.ts';
-import { framed, publicIdIn, shortAmount, tillStateOf, tillTexts, type TillState } from './till-frame.ts';
+import { framed, shortAmount, tillStateOf, tillTexts, type TillState } from './till-frame.ts';
 import { isCurrent } from './till-key.ts';
 import { redeemedPath, type Redeemed, type TillResult } from './till-result.ts';
 import { amountPath } from './till-scan.ts';
 import { checkingTemplate, unknownPage } from './till-unknown.ts';
+import { readId } from './ids.ts';
 
 /** What was typed, and what is wrong with it. */
 type Typed = {
@@ -221,7 +222,7 @@ ${figure(available, language)}<p><strong>${fillPlain(text.restToPay, { amount: s
 /** @throws Fault `not-found` if the path does not have the id of a card. */
 async function requireCard(services: ConsoleServices, request: StaffRequest): Promise<Card> {
   const { ctx, storage } = services;
-  const id = publicIdIn(services, request.params['id']);
+  const id = readId(services, request.params['id']);
   if (id === undefined) throw new Fault('not-found');
   const searcher = searcherOf(services, request);
   const found = await storage.read(() => findCardById(ctx, searcher, id));

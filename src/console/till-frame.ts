@@ -54,8 +54,3 @@ export function tillStateOf({ ctx }: ConsoleServices, { signedIn }: StaffRequest
   if (availableOf(card).minor > 0n) return 'active';
   return card.balance.minor > 0n ? 'held' : 'empty';
 }
-
-/** The internal id of a public id in a path; undefined: it cannot be one. */
-export function publicIdIn({ ctx }: ConsoleServices, text: string | undefined): number | undefined {
-  return /^[1-9]\d{0,15}$/.test(text ?? '') ? ctx.keys.publicIds.read(Number(text)) : undefined;
-}

@@ -6,7 +6,7 @@ import type { Store } from '../domain/store.ts';
 import { markup, type Markup } from '../markup.ts';
 import type { AtCounter } from '../service/counter-entry.ts';
 import { keyOf } from './once.ts';
-import type { ConsoleServices, StaffRequest } from './route.ts';
+import type { StaffRequest } from './route.ts';
 
 /** The person of a request, at the counter. */
 export function atCounter({ signedIn: { store, member, session } }: StaffRequest): AtCounter {
@@ -18,14 +18,6 @@ export function requireKey(request: StaffRequest): string {
   const key = keyOf(request);
   if (key === undefined) throw new Fault('invalid-body');
   return key;
-}
-
-/** The internal id of the public id in a path. @throws Fault `not-found` if it is not one. */
-export function internalIdIn({ ctx }: Pick<ConsoleServices, 'ctx'>, { params }: StaffRequest): number {
-  const { id: typed = '' } = params;
-  const id = /^\d{16}$/.test(typed) ? ctx.keys.publicIds.read(Number(typed)) : undefined;
-  if (id === undefined) throw new Fault('not-found');
-  return id;
 }
 
 /** An amount as a fault or a result contains it. */

@@ -16,8 +16,8 @@ import fr from './locales/fr/till-day.json' with { type: 'json' };
 import { documentOf } from './page.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
 import { fill, fillPlain, type Catalogue } from './texts.ts';
-import { internalIdIn } from './till-parts.ts';
 import { groupsOfFour, qrPicture, slipLines } from './till-slip.ts';
+import { idIn } from './ids.ts';
 
 const texts: Catalogue<typeof en> = { en, de, fr, es };
 
@@ -42,7 +42,7 @@ async function receiptPage(services: ConsoleServices, request: StaffRequest): Pr
   const { language, signedIn } = request;
   const { store } = signedIn;
   const text = texts[language];
-  const id = internalIdIn(services, request);
+  const id = idIn(services, request);
   const receipt = await storage.read(() => findReceipt(ctx, store.id, id));
   if (!receipt) throw new Fault('not-found');
   const { transfer, card, tillId } = receipt;

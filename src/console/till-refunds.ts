@@ -30,8 +30,9 @@ import {
   type StaffRoute,
 } from './route.ts';
 import { fill, fillPlain, type Catalogue } from './texts.ts';
-import { atCounter, internalIdIn, storedAmount, requireKey, tick } from './till-parts.ts';
+import { atCounter, storedAmount, requireKey, tick } from './till-parts.ts';
 import { lockForm } from './till-pin.ts';
+import { idIn } from './ids.ts';
 
 const texts: Catalogue<typeof en> = { en, de, fr, es };
 
@@ -112,7 +113,7 @@ async function cardPage(services: ConsoleServices, request: StaffRequest): Promi
   const { language, signedIn } = request;
   const { store, member, session } = signedIn;
   const text = texts[language];
-  const cardId = internalIdIn(services, request);
+  const cardId = idIn(services, request);
   const [card, redemptions] = await storage.read(() =>
     parallel(retrieve(store.id, cardId), listRefundable(store.id, cardId)),
   );
@@ -144,7 +145,7 @@ async function loadRedemption(
 ): Promise<Refundable & { readonly card: Card }> {
   const { storage } = services;
   const { store } = request.signedIn;
-  const id = internalIdIn(services, request);
+  const id = idIn(services, request);
   return await storage.read(function* load() {
     const transfer = yield* findTransfer(store.id, id);
     const refundable = transfer && (yield* refundableOf(store.id, transfer));
@@ -273,7 +274,7 @@ function resultOf(
 
 async function refund(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx } = services;
-  const transferId = internalIdIn(services, request);
+  const transferId = idIn(services, request);
   return await change(services, request, {
     show: (shown) => entryPage(services, request, shown),
     *run(amount) {
@@ -290,7 +291,7 @@ async function topUpPage(
 ): Promise<ConsoleResponse> {
   const { ctx, storage, frame } = services;
   const text = texts[request.language];
-  const cardId = internalIdIn(services, request);
+  const cardId = idIn(services, request);
   const card = await storage.read(() => retrieve(request.signedIn.store.id, cardId));
   const path = `${frame.basePath}/till/refund/card/${String(ctx.keys.publicIds.of(cardId))}`;
   const body = markup`${cardBlock(request, card)}
@@ -304,7 +305,7 @@ ${inputField({ name: 'amount', label: text.topUpAmount, value: typed, inputMode:
 
 async function topUp(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx } = services;
-  const cardId = internalIdIn(services, request);
+  const cardId = idIn(services, request);
   return await change(services, request, {
     show: (shown) => topUpPage(services, request, shown),
     *run(amount) {

@@ -19,9 +19,10 @@ import {
   type StaffRoute,
 } from './route.ts';
 import { fill, fillPlain } from './texts.ts';
-import { framed, publicIdIn, tillTexts } from './till-frame.ts';
+import { framed, tillTexts } from './till-frame.ts';
 import { isCurrent } from './till-key.ts';
 import { checkingTemplate, repeatedInputs } from './till-unknown.ts';
+import { readId } from './ids.ts';
 
 /** A redemption. Amounts are in minor units of the store's currency, and ids are public ones. */
 export type Redeemed = {
@@ -76,7 +77,7 @@ async function redeemedPage(
   const { language, query } = request;
   const { store, member } = request.signedIn;
   const text = tillTexts(request);
-  const entryId = publicIdIn(services, String(result.entry)) ?? 0;
+  const entryId = readId(services, String(result.entry)) ?? 0;
   const reversed = await storage.read(() => sumReversals(store.id, entryId));
   const moneyOf = (minor: string): Money => ({ minor: BigInt(minor), currency: store.currency });
   const amount = moneyOf(result.amount);
@@ -132,7 +133,7 @@ function notRedeemedPage(services: ConsoleServices, request: StaffRequest, key: 
   const { store, member } = request.signedIn;
   const text = tillTexts(request);
   const card = query.get('card') ?? '';
-  if (!isKey(key) || publicIdIn(services, card) === undefined) throw new Fault('not-found');
+  if (!isKey(key) || readId(services, card) === undefined) throw new Fault('not-found');
   if (!isCurrent(ctx, key)) {
     const body = markup`<p class="notice" role="status" data-key="${key}" data-result="old">${text.tooOld}</p>
 <p><a class="button" href="${frame.basePath}/till/card/${card}">${text.cardPage}</a></p>${nextCard(services, request)}`;
@@ -166,7 +167,7 @@ async function undoOnce(
 ): Promise<ConsoleResponse> {
   const { ctx } = services;
   const { store, member, session } = request.signedIn;
-  const transferId = publicIdIn(services, String(result.entry)) ?? 0;
+  const transferId = readId(services, String(result.entry)) ?? 0;
   try {
     await runOnce(services, request, undoKeyOf(key), function* run() {
       const { tillId } = session;

@@ -18,8 +18,9 @@ import {
   type StaffRoute,
 } from './route.ts';
 import { fill } from './texts.ts';
-import { framed, publicIdIn, tillTexts } from './till-frame.ts';
+import { framed, tillTexts } from './till-frame.ts';
 import { undoError, undoneShown } from './till-result.ts';
+import { readId } from './ids.ts';
 
 type Redemption = { readonly transfer: Transfer; readonly reversed: bigint; readonly tail: string };
 
@@ -27,7 +28,7 @@ type Redemption = { readonly transfer: Transfer; readonly reversed: bigint; read
 async function requireRedemption(services: ConsoleServices, request: StaffRequest): Promise<Redemption> {
   const { ctx, storage } = services;
   const { store } = request.signedIn;
-  const id = publicIdIn(services, request.params['entry']);
+  const id = readId(services, request.params['entry']);
   if (id === undefined) throw new Fault('not-found');
   const [transfer, reversed] = await storage.read(() =>
     parallel(findTransfer(store.id, id), sumReversals(store.id, id)),
