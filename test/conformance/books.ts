@@ -22,6 +22,7 @@ import { listClosedDays, listSums } from '../../src/storage/books.ts';
 import { all, sql, type Script } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { listTransfers } from '../../src/storage/transfer.ts';
+import { closeAllDays } from '../support/closed-days.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { contextWithSlowClock, issueCommand, money, updateCommand } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
@@ -333,7 +334,7 @@ export function testBooks(factory: StorageFactory): void {
     assert.equal(total, await storage.read(sumBalances));
     assert.deepEqual(await storage.read(() => problemsOf(store)), []);
     ctx.clock.advance(far - ctx.clock.now());
-    await closeDays(opened, 7);
+    await closeAllDays(opened, 7);
     assert.deepEqual(await storage.read(() => problemsOf(store)), []);
     const closed = balancesOf(await readSumsUntil(source, far));
     assert.deepEqual(closed, balances);
@@ -352,7 +353,7 @@ export function testBooks(factory: StorageFactory): void {
     let kills = 0;
     for (let writes = 0; ; writes = (writes + 1) % 5) {
       const dying = { ...opened, storage: dyingAfter(storage, writes) };
-      const error = await closeDays(dying, 3).catch((cause: unknown) => cause);
+      const error = await closeAllDays(dying, 3).catch((cause: unknown) => cause);
       if (error === undefined) break;
       assert.equal((error as Error).message, 'killed');
       kills += 1;
@@ -373,7 +374,7 @@ export function testBooks(factory: StorageFactory): void {
     }
     const other = database.open();
     await Promise.all([closeDays(opened, 2), closeDays({ ...opened, storage: other }, 3)]);
-    await closeDays(opened, 5);
+    await closeAllDays(opened, 5);
     assert.deepEqual(await storage.read(() => problemsOf(store)), []);
     const until = ctx.clock.now() + 1;
     await assertBalances(sourceOf(opened, store), until, naiveAt(model.cards, until, 'UTC'));
@@ -384,7 +385,7 @@ export function testBooks(factory: StorageFactory): void {
     const { ctx, storage, store } = opened;
     const { card } = await opened.issue();
     ctx.clock.advance(dayMs);
-    await closeDays(opened, 10);
+    await closeAllDays(opened, 10);
     const [day] = await storage.read(() => listClosedDays(store.id, { from: '', limit: 9 }));
     assert.equal(day?.day, '2026-03-15');
     const range = { from: '2026-03-15', to: '2026-03-15' };
@@ -400,7 +401,7 @@ export function testBooks(factory: StorageFactory): void {
     assert.equal(balancesOf(await readSumsUntil(source, day.untilAt)).active.amount, 1_500n);
     assert.equal(balancesOf(await readSumsUntil(source, source.now + 1)).disabled.amount, 1_100n);
     ctx.clock.advance(dayMs);
-    await closeDays(opened, 10);
+    await closeAllDays(opened, 10);
     assert.deepEqual(await storage.read(() => listSums(store, range)), closed);
     const next = await storage.read(() => listSums(store, { from: '2026-03-16', to: '2026-03-16' }));
     assert.deepEqual(
@@ -420,7 +421,7 @@ export function testBooks(factory: StorageFactory): void {
     const { ctx, database, storage, store } = opened;
     await opened.issue();
     ctx.clock.advance(2 * dayMs);
-    await closeDays(opened, 10);
+    await closeAllDays(opened, 10);
     await database.tamper(
       sql`update store_days set raised = raised + 1 where store_id = ${store.id}`,
       sql`update store_ages set cards = 9 where store_id = ${store.id}`,

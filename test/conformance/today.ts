@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { readSumsUntil } from '../../src/api/report-sums.ts';
-import { closeDays } from '../../src/jobs.ts';
 import { addDays, dayOf, startOfDay } from '../../src/domain/day.ts';
 import { addMovement, balancesOf, noMovements, outstandingOf } from '../../src/domain/reports.ts';
 import { update } from '../../src/service/card.ts';
@@ -18,6 +17,7 @@ import { findVerification } from '../../src/storage/verification.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { scopes } from '../../src/domain/store.ts';
+import { closeAllDays } from '../support/closed-days.ts';
 import { until } from '../support/delivering.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { money, testContext, updateCommand, type TestContext } from '../support/fixtures.ts';
@@ -65,7 +65,7 @@ export function testToday(factory: StorageFactory): void {
     };
     const open = await compare();
     assert.deepEqual([open.closedUpTo, open.from, open.months.length], [null, from, 0]);
-    await closeDays({ ctx, storage }, 1_000);
+    await closeAllDays({ ctx, storage }, 1_000);
     const closed = await compare();
     const today = dayOf(ctx.clock.now(), store.timeZone);
     assert.deepEqual([closed.closedUpTo, closed.from], [addDays(today, -1), null]);
@@ -76,7 +76,7 @@ export function testToday(factory: StorageFactory): void {
     assert.ok(closed.months.some(({ outstanding }) => outstanding > 0n));
     // A month without an entry has the balance of the one before.
     ctx.clock.advance(70 * dayMs);
-    await closeDays({ ctx, storage }, 1_000);
+    await closeAllDays({ ctx, storage }, 1_000);
     const later = await compare();
     assert.ok(later.months.length >= closed.months.length + 2);
   });
@@ -126,7 +126,7 @@ export function testToday(factory: StorageFactory): void {
     const none = { entries: 0, amount: 0n };
     const nothing = { sold: none, redeemed: none, refunded: none, added: none, adjusted: none };
     assert.deepEqual((await readFigures(reader, store)).today, nothing);
-    await closeDays({ ctx, storage }, 10);
+    await closeAllDays({ ctx, storage }, 10);
     const next = await readFigures(reader, store);
     assert.deepEqual([next.today, next.outstanding, next.cards], [nothing, 3_000n, 1]);
     // A transfer of the closed day that is committed now is late, and no day contains it.
