@@ -1,5 +1,6 @@
 /** The background jobs of the service, such as erasing expired data, closing expired holds and enqueuing reminders. */
 
+import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import type { ClockGuard } from './clock-guard.ts';
 import type { Limits } from './config.ts';
@@ -49,6 +50,10 @@ import type { Storage } from './storage/storage.ts';
 import { listStores } from './storage/store.ts';
 import type { Store } from './domain/store.ts';
 import { listWebhookPlaces, type WebhookPlace } from './storage/webhook.ts';
+
+/** How long a closing waits for older transactions. If they do not end, the next run closes the day. */
+const transactionWaitMaxMs = 5_000;
+const pollMs = 50;
 
 export type Background = {
   /** Waits for the statements of running jobs, then writes a heartbeat, the last token uses and the last uses of replaced codes. */
@@ -349,8 +354,7 @@ async function closeDay(
   const begun = await storage.write(() => beginClosing(ctx, store, { isDryRun: false }));
   if (!begun) return false;
   // Transactions that could not see the closing are either committed before the sums, or rolled back.
-  const newest = await storage.read(findNewestTransaction);
-  if (!(await storage.read(() => haveEnded(newest)))) return false;
+  if (!(await untilOthersEnd(storage))) return false;
   const books = await storage.read(() => loadClosing(store, begun.day));
   if (!books) return true;
   const candidates = await listAllCandidates(storage, books, rowsMax);
@@ -358,6 +362,16 @@ async function closeDay(
     const { part } = await storage.write(() => closeStep(ctx, books, { candidates, limit: rowsMax }));
     if (part === 'closed') return true;
   }
+}
+
+/** Waits for the transactions that are open now. @returns whether they ended in time. */
+async function untilOthersEnd(storage: Storage): Promise<boolean> {
+  const newest = await storage.read(findNewestTransaction);
+  for (let waited = 0; !(await storage.read(() => haveEnded(newest))); waited += pollMs) {
+    if (waited >= transactionWaitMaxMs) return false;
+    await wait(pollMs);
+  }
+  return true;
 }
 
 async function listAllCandidates(storage: Storage, books: Books, limit: number): Promise<readonly number[]> {

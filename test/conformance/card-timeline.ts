@@ -13,6 +13,7 @@ import { debit } from '../../src/service/spend.ts';
 import { inviteStaff, recordAction } from '../../src/service/staff.ts';
 import { findCardByCode } from '../../src/service/staff-lookup.ts';
 import { execute, sql } from '../../src/storage/sql.ts';
+import { untilAppended } from '../support/appended.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, email, money, updateCommand } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
@@ -180,6 +181,7 @@ export function testCardTimeline(factory: StorageFactory): void {
     const check = (after: number | null) => storage.read(() => checkCard(ctx, key, { after }));
     assert.equal((await check(null)).proven, null);
     ctx.clock.advance(1_000);
+    await untilAppended(opened);
     const checkpoint = await storage.write(() => addCheckpoint(ctx, store));
     ctx.clock.advance(1_000);
     await spend('later');

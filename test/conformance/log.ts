@@ -28,10 +28,11 @@ import { debit } from '../../src/service/spend.ts';
 import { createStore } from '../../src/service/store.ts';
 import { verify } from '../../src/service/verify.ts';
 import type { ChainText } from '../../src/storage/chain.ts';
-import { findLog, hasEntriesToAppend, readLogPage, type EntryId } from '../../src/storage/log.ts';
-import { all, execute, sql, type Script, type Statement } from '../../src/storage/sql.ts';
+import { hasEntriesToAppend, readLogPage, type EntryId } from '../../src/storage/log.ts';
+import { all, execute, sql, type Statement } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { chainHash, listTransfers } from '../../src/storage/transfer.ts';
+import { appendAll, sizeOfLog as sizeOf, untilAppended } from '../support/appended.ts';
 import type { StorageFactory } from '../support/database.ts';
 import {
   issueCommand,
@@ -47,30 +48,6 @@ import { until } from '../support/delivering.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
 
 const day = 24 * 60 * 60 * 1_000;
-
-/** Appends everything. PostgreSQL appends an entry after every older transaction of the server has ended. */
-async function appendAll(storage: Storage, ctx: TestContext): Promise<void> {
-  while (await storage.write(() => appendNewEntries(ctx)));
-}
-
-async function untilAppended({ storage, ctx, store }: OpenStore): Promise<void> {
-  await until(async () => {
-    await appendAll(storage, ctx);
-    const { entries } = await storage.read(() => countRows(store.id));
-    return (await sizeOf(storage, store)) === entries;
-  });
-}
-
-function* countRows(storeId: number): Script<{ readonly entries: number }> {
-  const [row] = yield* all(sql<{ entries: bigint }>`
-    select (select count(*) from transfers where store_id = ${storeId})
-      + (select count(*) from card_changes where store_id = ${storeId}) as entries`);
-  return { entries: Number(row?.entries) };
-}
-
-async function sizeOf(storage: Storage, { id }: Store): Promise<number> {
-  return (await storage.read(() => findLog(id)))?.size ?? 0;
-}
 
 async function entriesOf(storage: Storage, { id }: Store): Promise<readonly EntryId[]> {
   const entries: EntryId[] = [];

@@ -217,8 +217,8 @@ type ListedEvent = {
 
 test('subscribers receive an event for each card and for the customer', async () => {
   const { customerId, bought, received, unsent } = await plant('barbara@example.com');
-  const start = await shop.ask('GET /events?after=latest');
-  const next = /<([^>]+)>/.exec(start.headers.get('link') ?? '')?.[1] ?? '';
+  const [newest] = await service.query('select max(id) as id from events');
+  const next = `/events?after=${Number(newest?.['id'])}`;
   const versions = await Promise.all([bought, received, unsent].map(({ id }) => shop.tag(id)));
   await erased(customerId);
   // On a shared server, a list of events is complete only after older transactions of other tests.

@@ -7,8 +7,8 @@ import { listStores } from '../../src/storage/store.ts';
 import { until } from './delivering.ts';
 
 /**
- * Closes all days that ended more than ten minutes ago. On PostgreSQL a run closes no day while an older transaction of
- * another test on the same server is open, so there are as many runs as it takes.
+ * Closes all days that ended more than ten minutes ago. A run gives up if older transactions of other
+ * tests on the same PostgreSQL server do not end in time, so there are as many runs as it takes.
  */
 export async function closeAllDays(
   database: Pick<Database, 'ctx' | 'storage'>,
@@ -23,5 +23,5 @@ export async function closeAllDays(
   await until(async () => {
     await closeDays(database, rowsMax);
     return !(await hasDayToClose());
-  }, 60_000);
+  }, 240_000);
 }
