@@ -1,6 +1,6 @@
 /**
  * Every page in a real browser: accessibility, layout, keyboard and links. `PAGES=all` visits each page as every role that
- * can see it, in all languages and at all widths, rejected forms and errors; without it, once in English on a phone.
+ * can see it, in all languages, themes and widths, rejected forms and errors; without it, once in English on a phone.
  */
 
 import assert from 'node:assert/strict';
@@ -22,6 +22,7 @@ const narrowest = 320;
 const phone = 390;
 const desktop = 1280;
 const widths = isWhole ? [narrowest, phone, 768, desktop, 1440] : [phone];
+const themes = isWhole ? (['light', 'dark'] as const) : (['light'] as const);
 
 const shop = await openConsoleShop();
 after(() => shop[Symbol.asyncDispose]());
@@ -48,18 +49,18 @@ async function zoomFaults(window: Window): Promise<readonly string[]> {
 
 async function layoutFaults(window: Window): Promise<readonly string[]> {
   const faults: string[] = [];
-  for (const width of new Set([narrowest, ...widths, desktop])) {
+  for (const width of isWhole ? widths : [narrowest]) {
     await show(window, { width, theme: 'light' });
     faults.push(...(await overflowFaults(window.page)));
   }
-  return [...faults, ...(await zoomFaults(window))];
+  return isWhole ? [...faults, ...(await zoomFaults(window))] : faults;
 }
 
 /** Contrast is the only thing that depends on the theme. Roles see the same page with more or fewer links. */
 async function visibleFaults(window: Window, isFirst: boolean): Promise<readonly string[]> {
   const faults: string[] = [];
   for (const width of isFirst ? widths : [phone]) {
-    for (const theme of ['light', 'dark'] as const) {
+    for (const theme of themes) {
       await show(window, { width, theme });
       const found = await accessibilityFaults(window.page, theme === 'dark' ? 'contrast' : undefined);
       faults.push(...found.map((fault) => `at ${width} px, ${theme}: ${fault}`));

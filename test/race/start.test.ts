@@ -46,6 +46,8 @@ test('an opening uses keys that another process created after it looked for them
   let looks = 0;
   const observed: DatabaseConfig = {
     ...config,
+    // This process waits for the other one while it connects.
+    limits: { ...config.limits, connectTimeoutMs: 60_000 },
     get keysFile() {
       looks += 1;
       // Right after the first lookup, which finds nothing, and before the next statement reaches the

@@ -16,7 +16,7 @@ test('the chart of a year has the liability at the end of each month', async () 
   await until(async () => {
     const [row] = await service.query(`select max(day) as day from store_closings where part = 'closed'`);
     return row?.['day'] === yesterday;
-  });
+  }, 120_000);
   const owner = await join(service, 'owner');
   let text = '';
   await until(async () => {

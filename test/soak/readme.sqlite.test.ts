@@ -21,7 +21,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { responsesIn, assertResponse, commandsIn } from './readme.ts';
+import { responsesIn, assertResponse, commandsIn } from '../e2e/readme.ts';
 
 const root = join(import.meta.dirname, '../..');
 const readmePort = 3000;
