@@ -37,7 +37,8 @@ const withoutServer = /^test\/(unit|interleaving|delivery)\//;
  * These run on SQLite in `npm test` and on PostgreSQL in the soak, because hardly any of their tests depends on the engine.
  * The conformance suites, and nearly all of the race and money suites, run on both.
  */
-const onServerLater = /^test\/(?:http\/|crash\/|money\/crash\.|race\/start\.)(?!.*\.(?:sqlite|postgres)\.test\.ts$)/;
+const onServerLater =
+  /^test\/(?:http\/|crash\/|money\/crash\.|race\/start\.)(?!.*\.(?:sqlite|postgres)\.test\.ts$)/;
 /** These files start, load and kill whole servers: two of them run at a time. */
 const heavy = /^test\/(crash|failover|faults|soak)\//;
 const heavyAtOnce = 2;
