@@ -15,7 +15,15 @@ import {
   linkedPaths,
   overflowFaults,
 } from './page-checks.ts';
-import { browserOf, consolePages, openConsoleShop, serviceOf, type Page, type Visitor } from './shop.ts';
+import {
+  browserOf,
+  consolePages,
+  openConsoleShop,
+  serviceOf,
+  signInAgain,
+  type Page,
+  type Visitor,
+} from './shop.ts';
 
 const isWhole = process.env['PAGES'] === 'all';
 const narrowest = 320;
@@ -120,6 +128,7 @@ async function faultsOf(
 }
 
 async function check(visitor: Visitor, language: PageLanguage, chosen: readonly Page[]): Promise<void> {
+  await signInAgain(shop, visitor);
   const browser = browserOf(shop, visitor);
   const faults: string[] = [];
   await using window = await chromium.window(serviceOf(shop, visitor), { as: browser, locale: language });
@@ -181,6 +190,7 @@ longTest('a rejected form is accessible, and says at its field what is wrong', a
   for (const route of rejecting) {
     const page = pages.find((each) => each.route === route) ?? assert.fail(route);
     const [visitor] = page.visitors;
+    await signInAgain(shop, visitor);
     await using window = await chromium.window(serviceOf(shop, visitor), { as: browserOf(shop, visitor) });
     await window.open(await page.path(shop, visitor));
     const status = await submitEmpty(window);
@@ -211,6 +221,7 @@ longTest('pages of errors are accessible', async () => {
   ] as const;
   const faults: string[] = [];
   for (const [visitor, path, expected] of errors) {
+    await signInAgain(shop, visitor);
     await using window = await chromium.window(shop.service, { as: browserOf(shop, visitor) });
     const status = await window.open(path);
     const found = [

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { consoleRoutes } from '../../src/console/routes.ts';
 import { isOpenWithPin } from '../../src/console/server.ts';
-import { isPermitted, roles, type Role } from '../../src/domain/staff.ts';
+import { isPermitted, isRole, roles, type Role } from '../../src/domain/staff.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import {
   consoleDomain,
@@ -37,6 +37,8 @@ export type ConsoleShop = {
   readonly redemption: number;
   readonly hold: number;
 };
+
+const tillCookie = 'largesse-till';
 
 /** A service with a member of each role, and cards in several states. */
 export async function openConsoleShop(): Promise<AsyncDisposable & ConsoleShop> {
@@ -83,15 +85,30 @@ async function enrollTill(service: TestService, cashier: Browser): Promise<reado
   await owner.post('/sign-in', { email: `owner@${consoleDomain}`, password: staffPassword });
   const { status, text } = await owner.post('/tills', { name: 'Counter' });
   assert.equal(status, 303, text);
-  const cookie = owner.cookies.get('largesse-till') ?? assert.fail(text);
+  const cookie = owner.cookies.get(tillCookie) ?? assert.fail(text);
   const [till, pin] = [openBrowser(service), openBrowser(service)];
-  till.cookies.set('largesse-till', cookie);
-  pin.cookies.set('largesse-till', cookie);
-  const people = await pin.get('/till/pin');
-  const [, staff = assert.fail(people.text)] = /name="staff" value="(\d+)"/.exec(people.text) ?? [];
-  const opened = await pin.post('/till/pin', { staff, pin: '2580' });
-  assert.equal(opened.headers.get('location'), '/till', opened.text);
+  till.cookies.set(tillCookie, cookie);
+  pin.cookies.set(tillCookie, cookie);
+  await enterPin(pin);
   return [till, pin];
+}
+
+async function enterPin(device: Browser): Promise<void> {
+  for (const name of device.cookies.keys()) if (name !== tillCookie) device.cookies.delete(name);
+  const people = await device.get('/till/pin');
+  const [, staff = assert.fail(people.text)] = /name="staff" value="(\d+)"/.exec(people.text) ?? [];
+  const opened = await device.post('/till/pin', { staff, pin: '2580' });
+  assert.equal(opened.headers.get('location'), '/till', opened.text);
+}
+
+/** Signs a visitor in again: a session with a PIN ends after five minutes, and sensitive pages need a recent password. */
+export async function signInAgain(shop: ConsoleShop, visitor: Visitor): Promise<void> {
+  const browser = browserOf(shop, visitor);
+  if (visitor === 'pin') return await enterPin(browser);
+  if (!isRole(visitor)) return;
+  const email = `${visitor}@${consoleDomain}`;
+  const { status, text } = await browser.post('/sign-in', { email, password: staffPassword });
+  assert.equal(status, 303, text);
 }
 
 function staffOf({ browsers }: ConsoleShop, visitor: Visitor): Browser {
