@@ -9,6 +9,7 @@ import { guardClock } from './clock-guard.ts';
 import { emailTransportOf, isDevelopment, shownLocation, type Config } from './config.ts';
 import { emailFolder } from './delivery/email/folder.ts';
 import { emailQueue, emailWorkerLimits } from './delivery/email/queue.ts';
+import { emailToolsOf } from './delivery/email/tools.ts';
 import { folderTransport, smtpTransport, type EmailTransport } from './delivery/email/transport.ts';
 import { startWorker, type Worker } from './delivery/worker.ts';
 import { openDatabase, type Database } from './database.ts';
@@ -224,7 +225,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
 
 type ConsoleParts = {
   readonly database: Database;
-  readonly email: EmailServices;
+  readonly email: EmailSetup;
   readonly developmentMode: boolean;
   readonly retiredUses: RetiredCodeUses;
 } & Pick<Parameters<typeof addConsole>[1], 'onCommit' | 'condition' | 'turns'>;
@@ -245,6 +246,7 @@ function consoleServicesOf(
     hasKeptEmails: email.kept !== null,
     canSend: email.transportKind !== 'none',
     customerLanguage: languageOf,
+    emailTools: emailToolsOf(ctx, email.transport),
     lookups: { perHour: lookupFailuresPerHour, recordRetired: (use: CardKey) => retiredUses.note(use) },
   };
 }

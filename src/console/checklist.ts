@@ -35,7 +35,7 @@ export function checklist(
   const actions: Readonly<Record<StepName, { readonly details?: Markup; readonly action?: Markup }>> = {
     shop: {},
     card: { action: link('/cards/new', text.issue) },
-    email: { details: how(text.emailHow) },
+    email: { details: how(text.emailHow), action: link('/settings/emails', text.emailSettings) },
     staff: { action: link('/staff/new', text.invite) },
     keyFile: { details: how(text.keyFileHow), action: tick('key-file', 'keyFile') },
     backup: { details: how(text.backupHow, 'largesse backup <file>'), action: tick('backup', 'backup') },

@@ -2,7 +2,8 @@
 
 import { markup, type Markup, type MarkupPart } from '../markup.ts';
 
-type FieldText = {
+/** The texts of a field. */
+export type FieldText = {
   readonly name: string;
   readonly label: string;
   readonly hint?: MarkupPart;

@@ -3,7 +3,10 @@
 import type { Readable } from 'node:stream';
 import type { EmailTransportKind } from '../config.ts';
 import type { Context } from '../context.ts';
+import type { EmailKind, EmailSettings } from '../domain/email.ts';
+import type { Parsed } from '../domain/parsed.ts';
 import type { Permission } from '../domain/staff.ts';
+import type { Store } from '../domain/store.ts';
 import type { Streams } from '../http/streams.ts';
 import type { Markup } from '../markup.ts';
 import type { Passwords } from '../service/password.ts';
@@ -34,6 +37,7 @@ export type ConsoleServices = {
   readonly hasKeptEmails: boolean;
   /** The language of what customers read, by the locale of the store's emails. */
   readonly customerLanguage: (locale: string) => CustomerLanguage;
+  readonly emailTools: EmailTools;
   readonly lookups: StaffLookups;
   readonly condition: ServiceCondition;
   readonly figures: FiguresReader;
@@ -49,6 +53,53 @@ type CustomerLanguage = {
   readonly texts: Readonly<
     Record<'cardTitle' | 'codeHint' | 'expiryLabel' | 'senderLabel' | 'recipientLabel' | 'qrAlt', string>
   >;
+};
+
+/** A store with settings of its emails, which can be unsaved ones. */
+type EmailPlace = { readonly store: Store; readonly settings: EmailSettings };
+
+type LocaleParts = { readonly language: string; readonly region: string };
+
+/** What sets up emails, and shows what they look like. */
+export type EmailTools = {
+  readonly parseLogo: (text: string) => Parsed<string>;
+  readonly parseColor: (text: string) => Parsed<string>;
+  readonly parsePage: (text: string) => Parsed<string>;
+  /** The language, one of `emailLocales`, and the region of a locale; an empty one: none. */
+  readonly localePartsOf: (locale: string) => LocaleParts;
+  /** The error is the name of the part that is not known. */
+  readonly localeOfParts: (parts: LocaleParts) => Parsed<string>;
+  /** How well text can be read on a color. @param color null: the default. */
+  readonly legibilityOf: (color: string | null) => Legibility;
+  readonly preview: (kind: EmailKind, place: EmailPlace) => EmailPreview;
+  /** Sends an email with sample data; null: the service cannot send emails. */
+  readonly sendTest: ((to: string, place: EmailPlace) => Promise<TestOutcome>) | null;
+};
+
+type Legibility = {
+  /** `#rrggbb` */
+  readonly colour: string;
+  readonly foreground: 'white' | 'black';
+  /** 1 to 21. */
+  readonly contrast: number;
+  readonly isReadable: boolean;
+  /** Whether the service adds a border, because the color is nearly white. */
+  readonly hasEdge: boolean;
+};
+
+/** An email as the recipient gets it, with sample data. */
+type EmailPreview = {
+  readonly from: { readonly name: string; readonly address: string };
+  readonly replyTo: string | null;
+  readonly subject: string;
+  /** A whole document, whose images are `data:` and the logo. */
+  readonly html: string;
+};
+
+type TestOutcome = {
+  readonly kind: 'sent' | 'deferred' | 'rejected' | 'unknown';
+  /** Of the mail server. */
+  readonly response: string;
 };
 
 /** The limit on failed searches of members of staff, and where uses of replaced codes are collected. */
@@ -85,6 +136,13 @@ export type ConsoleResponse =
       readonly file: { readonly name: string; readonly type: string; readonly parts: AsyncIterable<string> };
       readonly cookies?: readonly string[];
     }
+  /** A document for a frame of a page, which is sandboxed: an email. */
+  | {
+      readonly status: 200 | 422;
+      readonly framed: string;
+      /** The origin of its images, in addition to those inside of it; null: none. */
+      readonly imageOrigin: string | null;
+    }
   /** Server-sent events. */
   | { readonly status: 200; readonly stream: Readable }
   /** After a form: the browser requests a page, so that reloading does not submit the form again. */
@@ -109,6 +167,8 @@ type Endpoint = {
   readonly path: string;
   /** Whether the page compiles WebAssembly, which reads codes from the camera. */
   readonly usesWebAssembly?: boolean;
+  /** Whether the page has a frame with another page. */
+  readonly hasFrame?: boolean;
   /** The page after an error of the service, if it is not known whether the change was made; undefined: as for any error. */
   readonly unknownPage?: (services: ConsoleServices, request: UnknownRequest) => UnknownPage | undefined;
 };

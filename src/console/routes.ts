@@ -11,6 +11,9 @@ import { liveRoutes } from './live.ts';
 import { morePage } from './page.ts';
 import { passkeyRoutes } from './passkeys.ts';
 import type { ConsoleRoute } from './route.ts';
+import { emailSettingsRoutes } from './settings-emails.ts';
+import { proxySettingsRoutes } from './settings-proxy.ts';
+import { shopSettingsRoutes } from './settings-shop.ts';
 import { setupRoutes } from './setup.ts';
 import { signInRoutes } from './sign-in.ts';
 import { staffRoutes } from './staff-pages.ts';
@@ -38,6 +41,9 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...staffRoutes,
   ...accountRoutes,
   ...auditRoutes,
+  ...shopSettingsRoutes,
+  ...emailSettingsRoutes,
+  ...proxySettingsRoutes,
   {
     method: 'GET',
     path: '/more',

@@ -29,12 +29,19 @@ import { pageLanguageOf } from './texts.ts';
 import { hasTillCookie, onlyTillPage } from './till-pin.ts';
 import { visitorOf } from './visitor.ts';
 
-function policyOf(scripts: string): string {
-  return `default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; script-src ${scripts}; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
+function policyOf(scripts: string, frames = "'none'"): string {
+  return `default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; script-src ${scripts}; connect-src 'self'; frame-src ${frames}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
 }
 
 const policy = policyOf("'self'");
 const policyWithWebAssembly = policyOf("'self' 'wasm-unsafe-eval'");
+const policyWithFrame = policyOf("'self'", "'self'");
+
+/** For an email in a frame: it can neither run a script nor send a form, and it has no origin. */
+function framedPolicy(imageOrigin: string | null): string {
+  const images = imageOrigin === null ? 'data:' : `data: ${imageOrigin}`;
+  return `sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src ${images}; form-action 'none'; base-uri 'none'; frame-ancestors 'self'`;
+}
 
 const pageHeaders = {
   'content-security-policy': policy,
@@ -91,6 +98,8 @@ export function addConsole(app: FastifyInstance, { onCommit, streamsMax, ...serv
         const response = await handle(all, route, request);
         if (route.usesWebAssembly === true)
           return send(reply, response, all, { 'content-security-policy': policyWithWebAssembly });
+        if (route.hasFrame === true)
+          return send(reply, response, all, { 'content-security-policy': policyWithFrame });
         return send(reply, response, all);
       },
       errorHandler: (error, request, reply) =>
@@ -202,6 +211,12 @@ function send(
   headers: Readonly<Record<string, string>> = {},
 ): FastifyReply {
   reply.headers({ ...pageHeaders, ...headers }).code(response.status);
+  if ('framed' in response) {
+    reply.header('content-security-policy', framedPolicy(response.imageOrigin));
+    // A browser does not open a sandboxed document in a group of windows of its own.
+    reply.header('cross-origin-opener-policy', 'unsafe-none');
+    return reply.type('text/html; charset=utf-8').send(response.framed);
+  }
   if ('stream' in response) return reply.headers(streamHeaders).send(response.stream);
   if (response.cookies) reply.header('set-cookie', [...response.cookies]);
   if (response.status === 303) return reply.header('location', `${origin.basePath}${response.path}`).send();

@@ -1,4 +1,4 @@
-/** Creates and changes stores for the command line, and creates the demonstration store of development mode. */
+/** Creates and changes stores, and creates the demonstration store of development mode. */
 
 import type { Context } from '../context.ts';
 import { currencyOf, type Currency } from '../domain/currency.ts';
@@ -81,12 +81,16 @@ export type StoreChanges = Partial<
     | 'vat'
     | 'accountNames'
   >
-> & { readonly proxySecret?: Secret | null };
+> & {
+  readonly proxySecret?: Secret | null;
+  /** Who changes it. Default: the command line. */
+  readonly actor?: string;
+};
 
 /** @throws Fault `not-found`; `invalid-parameter` if the store would require signatures without a secret. */
 export function* changeStore(ctx: Context, domain: string, changes: StoreChanges): Script<StoreRecord> {
   const record = orNotFound(domain, yield* claimStore(domain));
-  const { proxySecret, ...values } = changes;
+  const { proxySecret, actor = 'command_line', ...values } = changes;
   const store = { ...record.store, ...values };
   const sealedSecret =
     proxySecret === undefined
@@ -104,7 +108,7 @@ export function* changeStore(ctx: Context, domain: string, changes: StoreChanges
       field: 'time_zone',
       old: record.store.timeZone,
       new: store.timeZone,
-      actor: 'command_line',
+      actor,
     });
   return { store, sealedSecret };
 }

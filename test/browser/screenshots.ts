@@ -33,6 +33,7 @@ const shots: readonly Shot[] = [
   { name: 'till', path: '/till', theme: 'light', device: 'phone' },
   { name: 'till-amount', path: 'amount', theme: 'light', device: 'phone', keys: '2450' },
   { name: 'till-redeemed', path: 'redeemed', theme: 'dark', device: 'phone' },
+  { name: 'settings-emails', path: '/settings/emails', theme: 'light', device: 'desktop' },
   { name: 'till-day', path: '/till/day', theme: 'light', device: 'phone' },
 ];
 
@@ -121,6 +122,8 @@ async function take(
   const path = shot.path.startsWith('/') ? shot.path : paths[shot.path as keyof Paths];
   assert.equal(await window.open(path), 200, path);
   for (const key of shot.keys ?? '') await page.tap(`[data-digit="${key}"]`);
+  // The preview of an email is in a frame.
+  if ((await page.$('iframe')) !== null) await page.waitForNetworkIdle();
   await page.evaluate(() => {
     (document.activeElement as HTMLElement | null)?.blur();
     return document.fonts.ready.then(() => undefined);

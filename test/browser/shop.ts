@@ -212,7 +212,7 @@ const paths: Readonly<Record<string, Path>> = {
 /** Routes that lead on. */
 const redirects = new Set(['/', '/till/find', '/cards/:id/print']);
 /** Routes that send something else than a page. */
-const streams = new Set(['/live', '/cards/export']);
+const streams = new Set(['/live', '/cards/export', '/settings/emails/preview']);
 
 /** Who sees pages that need no session. */
 const strangers = [

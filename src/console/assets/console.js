@@ -8,6 +8,8 @@ addEventListener('submit', (event) => {
   if (event.defaultPrevented || !(target instanceof HTMLFormElement)) return;
   // A form that stores a file does not leave the page.
   if (target.dataset['repeatable'] !== undefined) return;
+  // A button that shows the form in a frame does not leave the page either.
+  if (event.submitter instanceof HTMLButtonElement && event.submitter.formTarget !== '') return;
   if (submitted.has(target)) event.preventDefault();
   submitted.add(target);
 });

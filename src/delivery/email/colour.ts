@@ -35,6 +35,33 @@ export function edgeOf(colour: Colour): Colour {
   return contrast(colour, white) < 1.3 ? '#cfcbc2' : colour;
 }
 
+/** How well text can be read on a colour. */
+export type Legibility = {
+  readonly colour: Colour;
+  readonly foreground: 'white' | 'black';
+  readonly contrast: number;
+  /** Whether the contrast is at least that of readable text. */
+  readonly isReadable: boolean;
+  /** Whether the colour is nearly white, and has a grey border. */
+  readonly hasEdge: boolean;
+};
+
+const readableContrastMin = 4.5;
+
+/** @param colour null: the default. */
+export function legibilityOn(colour: Colour | null): Legibility {
+  const background = colour ?? defaultColour;
+  const foreground = foregroundOn(background);
+  const ratio = contrast(foreground, background);
+  return {
+    colour: background,
+    foreground: foreground === white ? 'white' : 'black',
+    contrast: ratio,
+    isReadable: ratio >= readableContrastMin,
+    hasEdge: edgeOf(background) !== background,
+  };
+}
+
 /** The contrast ratio of two colours, 1 to 21. */
 function contrast(left: Colour, right: Colour): number {
   const [one, other] = [luminance(left), luminance(right)];

@@ -83,6 +83,34 @@ export function parseKnownLocale(value: unknown): Parsed<string> {
   return rejected(`must be a tag of a known language: ${languages.join(', ')}`);
 }
 
+type LocaleParts = {
+  /** One of `languages`. */
+  readonly language: string;
+  /** Such as `AT`; empty: none. */
+  readonly region: string;
+};
+
+/** The language and the region of a locale; English if it has no texts or the locale is invalid. */
+export function localePartsOf(locale: string): LocaleParts {
+  const parsed = parseKnownLocale(locale);
+  if (!parsed.ok) return { language: 'en', region: '' };
+  return {
+    language: textsOf(parsed.value)?.tag ?? 'en',
+    region: new Intl.Locale(parsed.value).region ?? '',
+  };
+}
+
+const regionNames = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
+
+/** The locale of a language in a region. The error names the part that is not known. */
+export function localeOfParts({ language, region }: LocaleParts): Parsed<string> {
+  if (!languages.includes(language)) return rejected('language');
+  if (region === '') return accepted(language);
+  const code = region.toUpperCase();
+  if (!/^[A-Z]{2}$/.test(code) || regionNames.of(code) === undefined) return rejected('region');
+  return parseKnownLocale(`${language}-${code}`);
+}
+
 /** The language of a locale with its texts; undefined if there are no texts. */
 function textsOf(locale: string): { readonly tag: string; readonly texts: Texts } | undefined {
   const { language, script } = new Intl.Locale(locale).maximize();

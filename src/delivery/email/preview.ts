@@ -21,6 +21,8 @@ export type PreviewOptions = {
   readonly currency: Currency;
   /** The store's domain, for sample links. */
   readonly domain: string;
+  /** The page that emails link to; null: none. Absent: sample links. */
+  readonly pageUrl?: string | null;
 };
 
 /** The date of every preview, so that equal previews have equal bytes. */
@@ -62,12 +64,13 @@ export function browserHtml({ html, images }: Pick<RenderedEmail, 'html' | 'imag
 
 function sampleContent(
   kind: EmailKind,
-  { currency, domain, locale }: PreviewOptions & { readonly locale: string },
+  { currency, domain, locale, pageUrl: linked }: PreviewOptions & { readonly locale: string },
 ): EmailContent {
   const lastCharacters = 'vkhh';
   const expiresOn = '2028-12-31';
-  const pageUrl = `https://${domain}/gift-card`;
-  const unsubscribeUrl = `${pageUrl}/unsubscribe`;
+  const samplePage = `https://${domain}/gift-card`;
+  const pageUrl = linked === undefined ? samplePage : linked;
+  const unsubscribeUrl = linked === undefined ? `${samplePage}/unsubscribe` : null;
   const message = languageOf(locale).texts.sampleMessage;
   const recipient = 'grace@example.com';
   const senderName = 'Ada';

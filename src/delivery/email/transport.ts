@@ -36,7 +36,7 @@ export function smtpTransport({ url, from }: EmailConfig): EmailTransport {
 }
 
 /** An address that cannot exist (RFC 2606). */
-const developmentSender = 'gift-cards@largesse.example';
+export const developmentSender = 'gift-cards@largesse.example';
 
 export function folderTransport(folder: EmailFolder): EmailTransport {
   return {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { languageOf, languages } from '../../../src/delivery/email/language.ts';
+import { legibilityOn } from '../../../src/delivery/email/colour.ts';
+import { languageOf, languages, localeOfParts, localePartsOf } from '../../../src/delivery/email/language.ts';
 import { renderEmail } from '../../../src/delivery/email/render.ts';
 import en from '../../../src/delivery/email/locales/en.json' with { type: 'json' };
 import { everyContent, groupedCode, money, contentWith, senderWith } from './samples.ts';
@@ -237,4 +238,31 @@ test('the HTML loads no resource, runs no script, and is far below Gmail’s lim
       assert.match(html, /max-width:600px/);
     }
   }
+});
+
+test('every locale is the one of its language and region', () => {
+  for (const language of languages) {
+    for (const region of ['', 'CH', 'MO']) {
+      const locale = localeOfParts({ language, region });
+      assert.ok(locale.ok, `${language} ${region}`);
+      assert.deepEqual(localePartsOf(locale.value), { language, region });
+    }
+  }
+  assert.deepEqual(localePartsOf('zh-TW'), { language: 'en', region: '' });
+  assert.deepEqual(localePartsOf('zh-CN'), { language: 'zh-Hans', region: 'CN' });
+  for (const region of ['XY', '1', 'DEU', 'd-'])
+    assert.deepEqual(localeOfParts({ language: 'de', region }), { ok: false, error: 'region' });
+  assert.deepEqual(localeOfParts({ language: 'tlh', region: '' }), { ok: false, error: 'language' });
+});
+
+test('no color has text that is harder to read than on the worst gray', () => {
+  let worst = 21;
+  for (let level = 0; level < 256; level += 1) {
+    const { contrast, isReadable } = legibilityOn(`#${level.toString(16).padStart(2, '0').repeat(3)}`);
+    assert.equal(isReadable, contrast >= 4.5);
+    worst = Math.min(worst, contrast);
+  }
+  assert.ok(worst > 4.1 && worst < 4.5, String(worst));
+  const { foreground, hasEdge, colour } = legibilityOn(null);
+  assert.deepEqual([foreground, hasEdge, colour], ['white', false, '#1f4d3f']);
 });

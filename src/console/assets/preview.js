@@ -1,0 +1,57 @@
+/** The preview of an email follows the fields. Without this script, a button updates it. */
+
+const delayMs = 500;
+
+const form = document.querySelector('form[data-previews]');
+const button = document.querySelector('button[formtarget="preview"]');
+
+/** A new frame, because each page in the same frame would be a step for Back. */
+function replaceFrame() {
+  const frame = document.querySelector('iframe[name="preview"]');
+  if (!frame) return;
+  const next = /** @type {HTMLIFrameElement} */ (frame.cloneNode());
+  next.removeAttribute('src');
+  frame.replaceWith(next);
+}
+
+if (form instanceof HTMLFormElement && button instanceof HTMLButtonElement) {
+  let timer = 0;
+  const update = () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => {
+      replaceFrame();
+      form.requestSubmit(button);
+    }, delayMs);
+  };
+  // The kind of email is outside of the form, and belongs to it.
+  document.addEventListener('input', (event) => {
+    const { target } = event;
+    const isOfForm = target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
+    if (isOfForm && target.form === form) update();
+  });
+}
+
+// A browser neither scrolls to a frame that gets the focus nor shows that it has it.
+addEventListener('blur', () => {
+  const { activeElement } = document;
+  if (!(activeElement instanceof HTMLIFrameElement)) return;
+  activeElement.dataset['focused'] = '';
+  activeElement.scrollIntoView({ block: 'nearest' });
+});
+addEventListener('focus', () => {
+  for (const frame of document.querySelectorAll('iframe')) delete frame.dataset['focused'];
+});
+
+// The picker of a color fills in the text field, and follows it.
+for (const picker of document.querySelectorAll('input[data-picks]')) {
+  if (!(picker instanceof HTMLInputElement)) continue;
+  const typed = document.getElementById(picker.dataset['picks'] ?? '');
+  if (!(typed instanceof HTMLInputElement)) continue;
+  picker.hidden = false;
+  picker.addEventListener('input', () => {
+    typed.value = picker.value;
+  });
+  typed.addEventListener('input', () => {
+    if (/^#[\da-f]{6}$/i.test(typed.value)) picker.value = typed.value;
+  });
+}

@@ -1,0 +1,357 @@
+/** The settings of the emails: brand, sender, language and reminders, with a preview of each kind of email. */
+
+import { parseSenderAddress } from '../domain/email-address.ts';
+import { emailKinds, parseReminderDays, type EmailKind, type EmailSettings } from '../domain/email.ts';
+import { accepted, rejected, type Parsed } from '../domain/parsed.ts';
+import type { Settings } from '../domain/settings.ts';
+import { parseStoreName } from '../domain/store.ts';
+import { markup, type Markup } from '../markup.ts';
+import { reserveTestEmail } from '../service/test-email.ts';
+import { alert, inputField, select } from './form.ts';
+import { keyInput, keyOf, runOnce } from './once.ts';
+import { formText } from './request.ts';
+import {
+  seeOther,
+  throttled,
+  type ConsoleResponse,
+  type ConsoleServices,
+  type EmailTools,
+  type PageResponse,
+  type StaffRequest,
+  type StaffRoute,
+} from './route.ts';
+import { localeText } from './setup-choices.ts';
+import type { ErrorsOf } from './setup-form.ts';
+import {
+  baseOf,
+  checkField,
+  fieldOf,
+  formStart,
+  readSettings,
+  rejectedForm,
+  saveSettings,
+  pageOfSettings,
+  settingsTexts,
+  typedFields,
+  type ShownForm,
+} from './settings-page.ts';
+import { fillPlain, type PageLanguage } from './texts.ts';
+
+const fields = [
+  'emails',
+  'from_name',
+  'from_address',
+  'reply_to',
+  'logo',
+  'color',
+  'email_language',
+  'region',
+  'page',
+  'expiry_reminders',
+  'balance_reminders',
+  'notify_failures',
+] as const;
+
+type Field = (typeof fields)[number];
+type Values = Readonly<Record<Field, string>>;
+
+function valuesOf({ emails }: Settings, { localePartsOf }: EmailTools): Values {
+  const { language, region } = localePartsOf(emails.locale);
+  return {
+    emails: emails.enabled ? 'yes' : '',
+    from_name: emails.senderName ?? '',
+    from_address: emails.address ?? '',
+    reply_to: emails.replyTo ?? '',
+    logo: emails.logoUrl ?? '',
+    color: emails.colour ?? '',
+    email_language: language,
+    region,
+    page: emails.pageUrl ?? '',
+    expiry_reminders: emails.expiryReminderDays.join(', '),
+    balance_reminders: emails.balanceReminderDays.join(', '),
+    notify_failures: emails.notifyFailures ? 'yes' : '',
+  };
+}
+
+type Read =
+  | { readonly ok: true; readonly settings: EmailSettings }
+  | { readonly ok: false; readonly errors: ErrorsOf<Field> };
+
+const typedLengthMax = 4_000;
+
+/** People leave out the `#` of a color. */
+function withHash(typed: string): string {
+  return typed.startsWith('#') ? typed : `#${typed}`;
+}
+
+function readEmailSettings(
+  values: Values,
+  { emails }: Settings,
+  { emailTools: tools }: ConsoleServices,
+  language: PageLanguage,
+): Read {
+  const { emailErrors } = settingsTexts[language];
+  const errors: Partial<Record<Field, string>> = {};
+  const read = <Value>(
+    name: keyof typeof emailErrors,
+    parse: (text: string) => Parsed<Value>,
+  ): Value | null => {
+    const typed = values[name];
+    if (typed === '') return null;
+    const parsed = typed.length > typedLengthMax ? rejected('') : parse(typed);
+    if (parsed.ok) return parsed.value;
+    errors[name] = emailErrors[name];
+    return null;
+  };
+  const parts = { language: values.email_language, region: values.region };
+  const present = tools.localePartsOf(emails.locale);
+  // A stored locale can have more parts, which stay until another one is chosen.
+  const isSame = parts.language === present.language && parts.region.toUpperCase() === present.region;
+  const locale = isSame ? accepted(emails.locale) : tools.localeOfParts(parts);
+  if (!locale.ok) {
+    const name = locale.error === 'region' ? 'region' : 'email_language';
+    errors[name] = emailErrors[name];
+  }
+  const settings: EmailSettings = {
+    enabled: values.emails !== '',
+    senderName: read('from_name', parseStoreName),
+    address: read('from_address', parseSenderAddress),
+    replyTo: read('reply_to', parseSenderAddress),
+    logoUrl: read('logo', tools.parseLogo),
+    colour: read('color', (typed) => tools.parseColor(withHash(typed))),
+    locale: locale.ok ? locale.value : emails.locale,
+    pageUrl: read('page', tools.parsePage),
+    expiryReminderDays: read('expiry_reminders', parseReminderDays) ?? [],
+    balanceReminderDays: read('balance_reminders', parseReminderDays) ?? [],
+    notifyFailures: values.notify_failures !== '',
+  };
+  return Object.keys(errors).length > 0 ? { ok: false, errors } : { ok: true, settings };
+}
+
+/** Whether text on the color of the card can be read, in words. */
+function legibilityText(
+  { foreground, contrast, isReadable, hasEdge }: ReturnType<EmailTools['legibilityOf']>,
+  language: PageLanguage,
+): string {
+  const text = settingsTexts[language];
+  const number = (value: number): string =>
+    new Intl.NumberFormat(language, { maximumFractionDigits: 1 }).format(value);
+  // 4.49 is not enough, so it is not shown as 4.5.
+  const ratio = number(isReadable ? contrast : Math.floor(contrast * 10) / 10);
+  const values = { ratio, enough: number(4.5) };
+  const sentence = fillPlain(foreground === 'white' ? text.whiteText : text.blackText, values);
+  return hasEdge ? `${sentence} ${text.colorEdge}` : sentence;
+}
+
+function legibilityLine({ legibilityOf }: EmailTools, color: string | null, language: PageLanguage): Markup {
+  const legibility = legibilityOf(color);
+  const text = settingsTexts[language];
+  const tag = legibility.isReadable
+    ? markup`<span class="tag good">${text.readable}</span>`
+    : markup`<span class="tag bad">${text.hardToRead}</span>`;
+  return markup`<p class="row">${tag} <span class="soft small">${legibilityText(legibility, language)}</span></p>`;
+}
+
+const previewPath = '/settings/emails/preview';
+
+function kindOf(text: string): EmailKind {
+  return emailKinds.find((each) => each === text) ?? 'gift_card';
+}
+
+function previewPanel({ frame }: ConsoleServices, language: PageLanguage): Markup {
+  const text = settingsTexts[language];
+  const kinds = emailKinds.map((value) => ({ value, text: text.kinds[value] }));
+  return markup`<aside class="stack sticky" aria-label="${text.preview}">
+<div class="row apart"><div><label class="sr" for="kind">${text.kind}</label><select class="field" id="kind" name="kind" form="email-settings">${kinds.map((kind) => markup`<option value="${kind.value}">${kind.text}</option>`)}</select></div><button class="button" form="email-settings" formaction="${frame.basePath}${previewPath}" formtarget="preview" formnovalidate>${text.updatePreview}</button></div>
+<div class="phone"><iframe name="preview" title="${text.preview}" src="${frame.basePath}${previewPath}" sandbox></iframe></div>
+<p class="hint">${text.previewHint}</p></aside>`;
+}
+
+function testPanel(services: ConsoleServices, { language, signedIn }: StaffRequest): Markup {
+  const text = settingsTexts[language];
+  const { ctx, frame, emailTools } = services;
+  if (!emailTools.sendTest)
+    return markup`<section class="panel stack" aria-labelledby="test"><h2 id="test">${text.test}</h2><p class="soft">${text.noServer}</p></section>`;
+  const hint = fillPlain(text.testHint, { address: signedIn.member.email });
+  return markup`<section class="panel stack" aria-labelledby="test"><h2 id="test">${text.test}</h2><p class="soft">${hint}</p>
+<form method="post" action="${frame.basePath}/settings/emails/test">${keyInput(ctx)}<button class="button">${text.sendTest}</button></form></section>`;
+}
+
+function emailsPage(
+  services: ConsoleServices,
+  request: StaffRequest,
+  form: ShownForm<Field>,
+  problem?: string,
+): PageResponse {
+  const { language, signedIn } = request;
+  const { frame, emailLocales, emailTools } = services;
+  const text = settingsTexts[language];
+  const field = (...of: readonly [name: Field, label: string, hint?: string]) => fieldOf(form, language, of);
+  const optional = (...of: readonly [name: Field, label: string, hint?: string]): Markup =>
+    inputField({ ...field(...of), isOptional: true });
+  const locales = emailLocales.map((value) => ({ value, text: localeText(value, language) }));
+  const locale = field('email_language', text.emailLanguage);
+  const changedLocale =
+    form.now && form.now.email_language !== form.values.email_language
+      ? { hint: fillPlain(text.now, { value: localeText(form.now.email_language, language) }) }
+      : {};
+  const typed = form.values.color === '' ? null : withHash(form.values.color);
+  const isColor = typed === null || emailTools.parseColor(typed).ok;
+  const color = isColor ? legibilityLine(emailTools, typed, language) : undefined;
+  const standard = fillPlain(text.colorHint, { color: emailTools.legibilityOf(null).colour });
+  const picker = markup`<input type="color" class="field" aria-label="${text.pickColor}" data-picks="color" value="${emailTools.legibilityOf(typed).colour}" hidden>`;
+  const body = markup`${problem === undefined ? undefined : alert(problem)}<div class="grid two"><div class="stack"><form class="stack" id="email-settings" method="post" action="${frame.basePath}/settings/emails" data-previews>${formStart(services, request, form)}
+<section class="panel stack" aria-labelledby="brand"><h2 id="brand">${text.brand}</h2><div class="fields"><div class="picks">${optional('color', text.color, standard)}${picker}</div>
+${optional('logo', text.logo, text.logoHint)}</div>
+${color}</section>
+<section class="panel stack" aria-labelledby="sender"><h2 id="sender">${text.sender}</h2>
+${checkField(form, language, ['emails', text.sendEmails, text.sendEmailsHint])}
+<div class="fields">${optional('from_name', text.fromName, fillPlain(text.fromNameHint, { name: signedIn.store.name }))}
+${inputField({ ...field('from_address', text.fromAddress, text.fromAddressHint), type: 'email', isOptional: true })}
+${inputField({ ...field('reply_to', text.replyTo, text.replyToHint), type: 'email', isOptional: true })}
+${optional('page', text.page, text.pageHint)}</div>
+${checkField(form, language, ['notify_failures', text.notifyFailures])}</section>
+<section class="panel stack" aria-labelledby="language"><h2 id="language">${text.language}</h2><div class="fields">${select({ ...locale, ...changedLocale, options: locales })}
+${optional('region', text.region, text.regionHint)}</div></section>
+<section class="panel stack" aria-labelledby="reminders"><h2 id="reminders">${text.reminders}</h2><div class="fields">${optional('expiry_reminders', text.expiryReminders, text.expiryRemindersHint)}
+${optional('balance_reminders', text.balanceReminders, text.balanceRemindersHint)}</div></section>
+<div class="row"><button class="button first">${text.save}</button></div></form>
+${testPanel(services, request)}</div>
+${previewPanel(services, language)}</div>`;
+  const page = pageOfSettings(services, request, { area: 'emails', form, body, scripts: ['preview.js'] });
+  return problem === undefined ? page : { ...page, status: 422 };
+}
+
+async function presentPage(
+  services: ConsoleServices,
+  request: StaffRequest,
+  problem?: string,
+): Promise<PageResponse> {
+  const settings = await readSettings(services, request);
+  const values = valuesOf(settings, services.emailTools);
+  return emailsPage(services, request, { values, errors: {}, base: baseOf('emails', settings) }, problem);
+}
+
+/** The origin of a logo for the policy of the preview; null: none, or one that does not fit into a policy. */
+function imageOriginOf(logoUrl: string | null): string | null {
+  const { origin = '' } = (logoUrl === null ? null : URL.parse(logoUrl)) ?? {};
+  return /^https:\/\/[a-z\d.-]+(?::\d{1,5})?$/.test(origin) ? origin : null;
+}
+
+/** The style of the preview's head, which the style sheet of the pages does not reach. */
+const headStyle =
+  'margin:0;padding:12px 16px;border-bottom:1px solid #8b877c;background:Canvas;color:CanvasText;font:14px/1.5 system-ui,sans-serif;text-align:start';
+
+/** An email with sample data, below its sender and subject. */
+function previewOf(
+  { emailTools }: ConsoleServices,
+  { language, signedIn }: StaffRequest,
+  { kind, settings }: { readonly kind: EmailKind; readonly settings: EmailSettings },
+): ConsoleResponse {
+  const text = settingsTexts[language];
+  const { store } = signedIn;
+  const { from, replyTo, subject, html } = emailTools.preview(kind, { store, settings });
+  const legibility = emailTools.legibilityOf(settings.colour);
+  const warning = legibility.isReadable
+    ? undefined
+    : markup`<br><strong>${text.hardToRead}:</strong> ${legibilityText(legibility, language)}`;
+  const reply = replyTo === null ? undefined : markup`<br>${text.replyTo}: <bdi>${replyTo}</bdi>`;
+  const head = markup`<div lang="${language}" dir="ltr" style="${headStyle}">${text.from}: <bdi>${from.name}</bdi> &lt;<bdi>${from.address}</bdi>&gt;${reply}<br>${text.subject}: <strong><bdi>${subject}</bdi></strong>${warning}</div>`;
+  // After the opening tag of the body. Texts of the store are escaped, so that the first one is that tag.
+  const start = html.indexOf('>', html.indexOf('<body ')) + 1;
+  const framed = `${html.slice(0, start)}${String(head)}${html.slice(start)}`;
+  return { status: 200, framed, imageOrigin: imageOriginOf(settings.logoUrl) };
+}
+
+/** Why there is no preview: the errors of the fields. */
+function rejectedPreview(language: PageLanguage, errors: ErrorsOf<Field>): ConsoleResponse {
+  const text = settingsTexts[language];
+  const lines = Object.values(errors).map((error) => markup`<li>${error}</li>`);
+  const framed = markup`<!doctype html>
+<html lang="${language}"><head><meta charset="utf-8"><title>${text.preview}</title></head><body style="${headStyle}"><p>${text.noPreview}</p><ul>${lines}</ul></body></html>
+`;
+  return { status: 422, framed: String(framed), imageOrigin: null };
+}
+
+/** Sends an email with the saved settings to the person, once per form. */
+async function sendTest(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const { ctx, emailTools } = services;
+  const { language, signedIn } = request;
+  const { store, member } = signedIn;
+  const text = settingsTexts[language];
+  const key = keyOf(request);
+  if (!emailTools.sendTest) return await presentPage(services, request, text.noServer);
+  if (key === undefined) return await presentPage(services, request, text.expiredForm);
+  const { result, isRepeated } = await runOnce(services, request, key, function* reserve() {
+    return { waitMs: yield* reserveTestEmail(ctx, member) };
+  });
+  if (result.waitMs > 0)
+    return throttled(await presentPage(services, request, text.testThrottled), result.waitMs);
+  if (isRepeated) return seeOther('/settings/emails?done=repeated');
+  const { emails } = await readSettings(services, request);
+  const outcome = await emailTools.sendTest(member.email, { store, settings: emails });
+  if (outcome.kind === 'sent') return seeOther('/settings/emails?done=tested');
+  const problem = fillPlain(text.testFailed[outcome.kind], { response: outcome.response });
+  return await presentPage(services, request, problem);
+}
+
+export const emailSettingsRoutes: readonly StaffRoute[] = [
+  {
+    method: 'GET',
+    path: '/settings/emails',
+    access: 'changeSettings',
+    hasFrame: true,
+    handle: (services, request) => presentPage(services, request),
+  },
+  {
+    method: 'POST',
+    path: '/settings/emails',
+    access: 'changeSettings',
+    hasFrame: true,
+    async handle(services, request) {
+      const { emailTools } = services;
+      const settings = await readSettings(services, request);
+      const values = typedFields(request, fields);
+      const page = (form: ShownForm<Field>) => emailsPage(services, request, form);
+      const shown = { area: 'emails', values, page } as const;
+      const read = readEmailSettings(values, settings, services, request.language);
+      if (!read.ok) return await rejectedForm(services, request, shown, read.errors);
+      return await saveSettings(services, request, {
+        ...shown,
+        changes: {},
+        emailChanges: read.settings,
+        valuesOf: (present) => valuesOf(present, emailTools),
+      });
+    },
+  },
+  {
+    method: 'GET',
+    path: previewPath,
+    access: 'changeSettings',
+    async handle(services, request) {
+      const { emails: settings } = await readSettings(services, request);
+      const kind = kindOf(request.query.get('kind') ?? '');
+      return previewOf(services, request, { kind, settings });
+    },
+  },
+  {
+    method: 'POST',
+    path: previewPath,
+    access: 'changeSettings',
+    async handle(services, request) {
+      const present = await readSettings(services, request);
+      const values = typedFields(request, fields);
+      const read = readEmailSettings(values, present, services, request.language);
+      if (!read.ok) return rejectedPreview(request.language, read.errors);
+      const kind = kindOf(formText(request, 'kind'));
+      return previewOf(services, request, { kind, settings: read.settings });
+    },
+  },
+  {
+    method: 'POST',
+    path: '/settings/emails/test',
+    access: 'changeSettings',
+    hasFrame: true,
+    handle: sendTest,
+  },
+];

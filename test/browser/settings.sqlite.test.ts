@@ -1,0 +1,48 @@
+/** The preview of emails, which follows the fields of the form. */
+
+import assert from 'node:assert/strict';
+import test, { after } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { openChromium, type Page } from '../support/chromium.ts';
+import { join, openStoreWithStaff } from '../support/console.ts';
+
+const chromium = await openChromium();
+after(() => chromium[Symbol.asyncDispose]());
+
+/** Waits until the frame shows a text. */
+async function waitForPreview(page: Page, text: string): Promise<void> {
+  const isShown = async (): Promise<boolean> => {
+    const found = await Promise.all(page.frames().map((frame) => frame.content().catch(() => '')));
+    return found.slice(1).some((content) => content.includes(text));
+  };
+  while (!(await isShown())) await setTimeout(50);
+}
+
+test('the preview follows the fields, Back leaves the page, and without scripts a button updates it', async () => {
+  await using service = await openStoreWithStaff();
+  const owner = await join(service, 'owner');
+  await using window = await chromium.window(service, { as: owner });
+  const { page } = window;
+  await window.open('/settings');
+  assert.equal(await window.open('/settings/emails'), 200);
+  await waitForPreview(page, 'A gift card for you');
+  await page.type('#from_name', 'Herbs & <i>more</i>');
+  await waitForPreview(page, 'Herbs &amp; &lt;i&gt;more&lt;/i&gt;');
+  await page.select('#email_language', 'ar');
+  await waitForPreview(page, 'dir="rtl"');
+  await page.select('#kind', 'receipt');
+  await page.click('.row > .button.first');
+  await page.waitForSelector('.notice.good');
+  assert.equal(await page.$eval('#email_language', (field) => (field as HTMLSelectElement).value), 'ar');
+  // Previews are not steps for Back.
+  await page.goBack();
+  assert.equal(page.url(), window.url('/settings/emails'));
+  await page.goBack();
+  assert.equal(page.url(), window.url('/settings'));
+
+  await using plain = await chromium.window(service, { as: owner, javaScript: false });
+  assert.equal(await plain.open('/settings/emails'), 200);
+  await plain.page.select('#email_language', 'ja');
+  await plain.page.click('button[formtarget="preview"]');
+  await waitForPreview(plain.page, '<html lang="ja"');
+});

@@ -1,0 +1,365 @@
+/** The settings on the pages: every field, what is rejected, two owners at the same time, and the preview of emails. */
+
+import assert from 'node:assert/strict';
+import test, { after } from 'node:test';
+import en from '../../src/delivery/email/locales/en.json' with { type: 'json' };
+import { languages } from '../../src/delivery/email/language.ts';
+import { emailKinds } from '../../src/domain/email.ts';
+import { openBrowser, type Browser } from '../support/browser.ts';
+import { consoleDomain, staffPassword } from '../support/console.ts';
+import { formOf, openStaffedShop, textOfPage } from '../support/counter-staff.ts';
+import { until } from '../support/delivering.ts';
+import type { TestResponse } from '../support/service.ts';
+
+const shop = await openStaffedShop();
+after(() => shop[Symbol.asyncDispose]());
+const owner = await shop.as('owner');
+
+type Fields = Readonly<Record<string, string>>;
+
+/** What a browser submits for the choices of a form, which `formOf` leaves out. */
+function choicesOf({ text }: TestResponse): Fields {
+  const chosen = Array.from(
+    text.matchAll(/<select[^>]* name="(\w+)"[^>]*>(.*?)<\/select>/gs),
+    ([, name = '', options = '']) => [name, /value="([^"]*)" selected/.exec(options)?.[1] ?? ''] as const,
+  );
+  return Object.fromEntries(chosen);
+}
+
+async function openForm(path: string, browser: Browser = owner): Promise<Fields> {
+  const page = await browser.get(path);
+  assert.equal(page.status, 200, page.text);
+  return { ...choicesOf(page), ...formOf(page, path) };
+}
+
+/** Opens a form, changes fields, and submits it. */
+async function save(path: string, changes: Fields, form?: Fields): Promise<TestResponse> {
+  return await owner.post(path, { ...(form ?? (await openForm(path))), ...changes });
+}
+
+/** The stored settings as texts, by their columns. */
+async function stored(): Promise<Readonly<Record<string, string | null>>> {
+  const [store] = await shop.service.query('select * from stores where domain = ?', consoleDomain);
+  const [emails] = await shop.service.query('select * from email_settings');
+  const { updated_at: _, ...columns } = { ...store, ...emails };
+  const texts = Object.entries(columns).map(([name, value]) => [
+    name,
+    value === null ? null : `${value as bigint | number | string}`,
+  ]);
+  return Object.fromEntries(texts) as Record<string, string | null>;
+}
+
+async function loggedChanges(): Promise<readonly string[]> {
+  const rows = await shop.service.query(
+    "select details from staff_actions where action = 'settings-changed' order by at, id",
+  );
+  return rows.map(({ details }) => {
+    const read = (typeof details === 'string' ? JSON.parse(details) : details) as { readonly fields: string };
+    return read.fields;
+  });
+}
+
+function errorAt({ text }: TestResponse, name: string): string {
+  return new RegExp(`id="${name}-error">([^<]*)<`).exec(text)?.[1] ?? '';
+}
+
+function locationOf({ headers }: TestResponse): string {
+  return headers.get('location') ?? '';
+}
+
+test('every setting of the shop is saved, once, with an entry in the audit log', async () => {
+  const form = await openForm('/settings');
+  assert.deepEqual([form['name'], form['time_zone'], form['undo_window']], ['Flowers', 'UTC', '60']);
+  const changes = {
+    name: 'Flowers & <b>Herbs</b>',
+    time_zone: 'europe/paris',
+    issue_limit: '750,50',
+    lookup_failures: '200',
+    undo_window: '15',
+    expiring_soon: '30',
+    customer_search: 'yes',
+    vat: 'single_purpose',
+    vat_rate: '8,10 %',
+    account_sales: '8400',
+    account_liability_active: 'Ćards',
+  };
+  const saved = await save('/settings', changes, form);
+  assert.equal(locationOf(saved), '/settings?done=saved', saved.text);
+  const shown = await stored();
+  for (const [name, value] of Object.entries({
+    name: 'Flowers & <b>Herbs</b>',
+    time_zone: 'Europe/Paris',
+    issue_limit: '75050',
+    lookup_failures_per_hour: '200',
+    undo_window_minutes: '15',
+    expiring_soon_days: '30',
+    customer_search: '1',
+    vat: 'single_purpose 8.1',
+    account_names: '{"liability_active":"Ćards","sales":"8400"}',
+  }))
+    assert.equal(shown[name], value, name);
+  const page = await owner.get('/settings?done=saved');
+  assert.match(textOfPage(page), /The settings are saved\./);
+  assert.ok(!page.text.includes('<b>Herbs'));
+  const fields = await loggedChanges();
+  assert.deepEqual(fields, [
+    'name, time_zone, issue_limit, lookup_failures, undo_window, expiring_soon, customer_search, vat, account_names',
+  ]);
+  assert.match(textOfPage(await owner.get('/audit')), /Changed the settings name of the shop, time zone, /);
+  const [zone] = await shop.service.query('select actor, new_value from store_changes');
+  assert.match(String(zone?.['actor']), /^staff:\d+$/);
+  // A double click, and Back with other values.
+  const again = await save('/settings', { ...changes, name: 'Other' }, form);
+  assert.equal(locationOf(again), '/settings?done=repeated');
+  assert.equal((await stored())['name'], 'Flowers & <b>Herbs</b>');
+  // Without a change there is nothing to log. Empty fields remove limits, VAT and names.
+  assert.equal(locationOf(await save('/settings', {})), '/settings?done=saved');
+  assert.equal((await loggedChanges()).length, 1);
+  const emptied = { issue_limit: '', lookup_failures: '', vat: '', account_sales: '' };
+  const { customer_search: _, ...unchecked } = await openForm('/settings');
+  assert.equal((await save('/settings', emptied, unchecked)).status, 303);
+  const { issue_limit, lookup_failures_per_hour, vat, account_names, customer_search } = await stored();
+  assert.deepEqual(
+    [issue_limit, lookup_failures_per_hour, vat, account_names, customer_search],
+    [null, null, null, '{"liability_active":"Ćards"}', '0'],
+  );
+});
+
+test('a rejected setting has its message at its field, with what was typed, and nothing is saved', async () => {
+  const before = await stored();
+  const cases: readonly (readonly [path: string, name: string, typed: string, at?: string])[] = [
+    ['/settings', 'name', ''],
+    ['/settings', 'name', 'a\u202eb'],
+    ['/settings', 'time_zone', 'Mars/Olympus'],
+    ['/settings', 'issue_limit', '0'],
+    ['/settings', 'issue_limit', '12.345'],
+    ['/settings', 'lookup_failures', '0'],
+    ['/settings', 'undo_window', '61'],
+    ['/settings', 'undo_window', ''],
+    ['/settings', 'expiring_soon', '366'],
+    ['/settings', 'account_breakage', 'x'.repeat(101)],
+    ['/settings/emails', 'from_name', 'a\u0007b'],
+    ['/settings/emails', 'from_address', 'flowers'],
+    ['/settings/emails', 'reply_to', 'a@b.c\nBcc: x@y.example'],
+    ['/settings/emails', 'logo', 'http://flowers.example/logo.png'],
+    ['/settings/emails', 'color', 'red'],
+    ['/settings/emails', 'email_language', 'tlh'],
+    ['/settings/emails', 'region', 'XY'],
+    ['/settings/emails', 'page', 'javascript:alert(1)'],
+    ['/settings/emails', 'expiry_reminders', '30, 0'],
+    ['/settings/emails', 'balance_reminders', '1,2,3,4,5,6'],
+  ];
+  const forms = new Map([
+    ['/settings', await openForm('/settings')],
+    ['/settings/emails', await openForm('/settings/emails')],
+  ]);
+  for (const [path, name, typed] of cases) {
+    const rejected = await save(path, { [name]: typed }, forms.get(path));
+    assert.equal(rejected.status, 422, `${name}=${typed}`);
+    assert.notEqual(errorAt(rejected, name), '', `${name}=${typed}`);
+    assert.match(rejected.text, new RegExp(`id="${name}"[^>]*aria-invalid="true"`));
+  }
+  const rate = await save('/settings', { vat: 'single_purpose', vat_rate: '101', name: 'Typed' });
+  assert.notEqual(errorAt(rate, 'vat_rate'), '');
+  assert.equal(formOf(rate, '/settings')['name'], 'Typed');
+  // Corrected, the form of the rejection is accepted.
+  const signature = await save('/settings/proxy', { require_signature: 'yes' });
+  assert.equal(signature.status, 422);
+  assert.match(textOfPage(signature), /This needs a secret/);
+  assert.deepEqual(await stored(), before);
+  const incomplete = await owner.post('/settings', { name: 'Flowers', undo_window: '0', expiring_soon: '0' });
+  assert.equal(incomplete.status, 422);
+});
+
+test('of two owners who change the same page, the second sees what has changed', async () => {
+  const other = openBrowser(shop.service);
+  await other.post('/sign-in', { email: `owner@${consoleDomain}`, password: staffPassword });
+  const [mine, theirs] = [await openForm('/settings'), await openForm('/settings', other)];
+  assert.equal((await other.post('/settings', { ...theirs, undo_window: '5' })).status, 303);
+  const conflict = await save('/settings', { expiring_soon: '12', undo_window: '7' }, mine);
+  assert.equal(conflict.status, 409);
+  const text = textOfPage(conflict);
+  assert.match(text, /have changed since you opened the form: minutes to re-enable a card\. Check/);
+  assert.match(text, /Now: 5/);
+  assert.equal(formOf(conflict, '/settings')['undo_window'], '7');
+  assert.equal((await stored())['undo_window_minutes'], '5');
+  const replaced = await owner.post('/settings', {
+    ...choicesOf(conflict),
+    ...formOf(conflict, '/settings'),
+  });
+  assert.equal(replaced.status, 303, replaced.text);
+  const { undo_window_minutes, expiring_soon_days } = await stored();
+  assert.deepEqual([undo_window_minutes, expiring_soon_days], ['7', '12']);
+  // Another page of the settings is another form.
+  const emails = await openForm('/settings/emails');
+  assert.equal((await save('/settings', { undo_window: '8' })).status, 303);
+  assert.equal((await save('/settings/emails', { from_name: 'Ada' }, emails)).status, 303);
+  // Of two submissions at the same moment, one is saved.
+  const [first, second] = [await openForm('/settings'), await openForm('/settings', other)];
+  const statuses = await Promise.all([
+    owner.post('/settings', { ...first, undo_window: '20' }),
+    other.post('/settings', { ...second, undo_window: '21' }),
+  ]);
+  assert.deepEqual(
+    statuses.map(({ status }) => status).toSorted((left, right) => left - right),
+    [303, 409],
+  );
+});
+
+test('the secret of the app proxy is saved and removed, and never shown or logged', async () => {
+  const secret = 'hush-hush-4711';
+  const saved = await save('/settings/proxy', { proxy_secret: secret, require_signature: 'yes' });
+  assert.equal(saved.status, 303, saved.text);
+  const { proxy_secret: sealed, require_signature } = await stored();
+  assert.deepEqual([typeof sealed, require_signature], ['string', '1']);
+  assert.equal((await save('/settings/proxy', { proxy_secret: 'another-secret' })).status, 303);
+  assert.deepEqual((await loggedChanges()).slice(-2), ['proxy_secret, require_signature', 'proxy_secret']);
+  const kept = await save('/settings/proxy', { remove_secret: 'yes' });
+  assert.equal(kept.status, 422, 'signatures need the secret');
+  const { require_signature: _, ...unsigned } = await openForm('/settings/proxy');
+  assert.equal((await save('/settings/proxy', { remove_secret: 'yes' }, unsigned)).status, 303);
+  assert.equal((await stored())['proxy_secret'], null);
+  const rejected = await save('/settings/proxy', { proxy_secret: 'abc' });
+  assert.notEqual(errorAt(rejected, 'proxy_secret'), '');
+  const pages = [rejected, await owner.get('/settings/proxy'), await owner.get('/audit')];
+  const seen = [...pages.map(({ text }) => text), shop.service.log()].join('\n');
+  assert.ok(!seen.includes(secret) && !seen.includes('another-secret') && !seen.includes('value="abc"'));
+});
+
+const brand = {
+  from_name: 'Flowers & Herbs',
+  from_address: 'cards@flowers.example',
+  reply_to: 'hello@flowers.example',
+  logo: 'https://flowers.example/logo.png',
+  color: '#7A1F3D',
+  email_language: 'de',
+  region: 'at',
+  page: 'https://flowers.example/cards',
+  expiry_reminders: '7, 30',
+  balance_reminders: '180',
+  notify_failures: 'yes',
+};
+
+test('every setting of the emails is saved, and shown as it was saved', async () => {
+  assert.equal((await save('/settings/emails', brand)).status, 303);
+  const shown = await stored();
+  for (const [name, value] of Object.entries({
+    enabled: '1',
+    sender_name: brand.from_name,
+    address: brand.from_address,
+    reply_to: brand.reply_to,
+    logo_url: brand.logo,
+    colour: '#7a1f3d',
+    locale: 'de-AT',
+    page_url: brand.page,
+    expiry_reminder_days: '30,7',
+    balance_reminder_days: '180',
+    notify_failures: '1',
+  }))
+    assert.equal(shown[name], value, name);
+  const form = await openForm('/settings/emails');
+  assert.deepEqual([form['email_language'], form['region'], form['color']], ['de', 'AT', '#7a1f3d']);
+  const emptied = new Map(Object.keys(brand).map((name) => [name, '']));
+  const unchecked = { ...form, ...Object.fromEntries(emptied), email_language: 'en', emails: '' };
+  assert.equal((await owner.post('/settings/emails', unchecked)).status, 303);
+  const { enabled, sender_name, logo_url, locale, expiry_reminder_days, notify_failures } = await stored();
+  assert.deepEqual(
+    [enabled, sender_name, logo_url, locale, expiry_reminder_days, notify_failures],
+    ['0', null, null, 'en', '', '0'],
+  );
+});
+
+test('the page says in words whether text can be read on the color', async () => {
+  const form = await openForm('/settings/emails');
+  const said = async (color: string): Promise<string> => {
+    const page = await save('/settings/emails', { color, region: 'XY' }, form);
+    return /<p class="row"><span class="tag[^>]*>.*?<\/p>/s.exec(page.text)?.[0] ?? '';
+  };
+  assert.match(await said('#1f4d3f'), /tag good.*Readable.*white text.*contrast of 9\.\d to 1/s);
+  assert.match(await said('#fffffe'), /tag good.*black text.*gray border/s);
+  assert.match(await said('#777777'), /tag bad.*Hard to read.*4\.\d to 1. At least 4\.5/s);
+});
+
+const preview = '/settings/emails/preview';
+
+/** The email in a preview, without its head. */
+function emailIn({ text }: TestResponse): string {
+  const start = text.indexOf('>', text.indexOf('<body')) + 1;
+  assert.equal(text.slice(start, start + 5), '<div ');
+  return text.slice(0, start) + text.slice(text.indexOf('</div>', start) + '</div>'.length);
+}
+
+test('the preview shows every kind of email in every language, saves nothing and runs nothing', async () => {
+  const manager = await shop.as('manager');
+  const before = await shop.service.state();
+  const form = {
+    ...(await openForm('/settings/emails')),
+    ...brand,
+    from_name: '</title><script>alert(1)</script>{amount}',
+  };
+  // Each language and each kind; the tests of the renderer have all pairs.
+  for (const [index, language] of languages.entries()) {
+    const kind = emailKinds[index % emailKinds.length] ?? 'gift_card';
+    const shown = await owner.post(preview, { ...form, email_language: language, region: '', kind });
+    assert.equal(shown.status, 200, shown.text);
+    const email = emailIn(shown);
+    assert.ok(email.startsWith(`<!doctype html>\n<html lang="${language}"`), language);
+    assert.ok(!/<script|cid:/i.test(shown.text), `${language} ${kind}`);
+    assert.ok(email.includes('&lt;script&gt;alert(1)&lt;/script&gt;{amount}'), 'as text');
+  }
+  const { headers } = await owner.post(preview, form);
+  const policy = headers.get('content-security-policy') ?? '';
+  assert.equal(
+    policy,
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data: https://flowers.example; form-action 'none'; base-uri 'none'; frame-ancestors 'self'",
+  );
+  const odd = await owner.post(preview, { ...form, logo: "https://a;script-src'*'/x.png" });
+  assert.match(odd.headers.get('content-security-policy') ?? '', /img-src data:;/);
+  const rejected = await owner.post(preview, { ...form, color: 'red', page: 'x' });
+  assert.equal(rejected.status, 422);
+  assert.match(textOfPage(rejected), /not up to date: Enter a color .* Enter the address of a page/);
+  assert.equal((await manager.post(preview, form)).status, 403);
+  assert.equal(await shop.service.state(), before);
+});
+
+test('the preview and the test email are what an email contains afterwards', async () => {
+  const saved = await save('/settings/emails', { ...brand, emails: 'yes', email_language: 'en', region: '' });
+  assert.equal(saved.status, 303, saved.text);
+  const shown = await owner.get(preview);
+  assert.match(textOfPage(shown), /From: Flowers & Herbs < cards@flowers\.example >/);
+  const { id } = await shop.issue({
+    initial_value: '50.00',
+    recipient_email: 'grace@example.com',
+    recipient_name: 'Grace',
+    sender_name: 'Ada',
+    message: en.sampleMessage,
+    expires_on: '2028-12-31',
+  });
+  await until(async () => {
+    const { json } = await shop.ask(`GET /gift_card/${id}/deliveries`);
+    return (json as { deliveries: readonly { status: string }[] }).deliveries[0]?.status === 'sent';
+  });
+  const form = formOf(await owner.get('/settings/emails'), '/settings/emails/test');
+  const tested = await owner.post('/settings/emails/test', form);
+  assert.equal(locationOf(tested), '/settings/emails?done=tested', tested.text);
+  assert.equal(locationOf(await owner.post('/settings/emails/test', form)), '/settings/emails?done=repeated');
+  const list = await shop.service.request('/dev/mails');
+  const names = [...new Set(Array.from(list.text.matchAll(/href="mails\/([^"]+)"/g), ([, name]) => name))];
+  assert.equal(names.length, 2);
+  const plain = (html: string): string =>
+    html.replaceAll(/src="data:[^"]*"/g, 'src="code"').replaceAll(/(?:[\dA-Z]{4} ){3}[\dA-Z]{4}/g, 'CODE');
+  for (const name of names) {
+    const kept = await shop.service.request(`/dev/mails/${name}/html`);
+    assert.equal(plain(kept.text), plain(emailIn(shown)));
+  }
+});
+
+test('test emails are limited per person', async () => {
+  const statuses: number[] = [];
+  for (let count = 0; count < 10; count += 1) {
+    const form = formOf(await owner.get('/settings/emails'), '/settings/emails/test');
+    statuses.push((await owner.post('/settings/emails/test', form)).status);
+  }
+  // The test above has sent one.
+  assert.deepEqual(statuses, [303, 303, 303, 303, 303, 303, 303, 303, 303, 429]);
+});
