@@ -1,6 +1,7 @@
 /** The objects of the reports. */
 
 import Type from 'typebox';
+import { activityGroups } from '../service/reports.ts';
 
 const amount = Type.String({ description: 'An amount with exactly the currency’s decimals.' });
 const currency = Type.String();
@@ -87,8 +88,6 @@ const agingMonthSchema = closed('The liability for the cards of a month.', {
   cards_expired: count,
   cards_disabled: count,
 });
-
-export const activityGroups = ['day', 'month', 'actor'] as const;
 
 export const agingSchema = Type.Object(
   { as_of: Type.String(), currency, outstanding: amount, months: Type.Array(agingMonthSchema) },

@@ -2,12 +2,20 @@
 
 import Type, { type Static, type TObject } from 'typebox';
 import { csvOf, type CsvRow } from '../domain/csv.ts';
-import { addDays, dayOf, dayPattern, parseDay, startOfDay } from '../domain/day.ts';
+import { dayOf, dayPattern, parseDay } from '../domain/day.ts';
 import { Fault } from '../domain/fault.ts';
 import { accepted, rejected, type Parsed } from '../domain/parsed.ts';
+import {
+  momentOfDay,
+  problemOfDays,
+  reportDaysMax,
+  type ReportDays,
+  type ReportMoment,
+} from '../domain/report-days.ts';
+import type { SumsSource } from '../service/report-sums.ts';
+import { reportColumns, reportFile, type ReportName } from '../service/reports.ts';
 import { field, required, type Fields, type Values } from './field.ts';
 import { commonDocumentation, queryReader, routeOf, type Common, type Operation } from './operation.ts';
-import type { SumsSource } from './report-sums.ts';
 import { responseOf } from './response.ts';
 
 const formats = ['json', 'csv'] as const;
@@ -19,14 +27,6 @@ const format = field(
     return known ? accepted(known) : rejected(`must be ${formats.join(' or ')}`);
   },
 );
-
-/** The moment of a report, before it is known how late it is. */
-export type ReportMoment = {
-  /** The instant (ms) at which it ends, which it does not include. */
-  readonly until: number;
-  /** The last instant that the caller wrote, or the day. */
-  readonly shown: string;
-};
 
 const asOfPattern =
   '^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.][0-9]{1,9})?(?:Z|[+-][0-9]{2}:[0-9]{2}))?$';
@@ -60,8 +60,7 @@ export const reportMoment = field<ReportMoment>(
     const day = parseDay(value);
     if (!day.ok) return rejected(error);
     if (day.value > dayOf(now, store.timeZone)) return rejected('must not be in the future');
-    const until = startOfDay(addDays(day.value, 1), store.timeZone);
-    return accepted({ until: Math.min(until, now + 1), shown: value });
+    return accepted(momentOfDay(day.value, store, now));
   },
 );
 
@@ -82,43 +81,39 @@ export const daysOfReport = {
   to: dayField('The last day, today at the latest. A report has at most 366 days.'),
 };
 
-const daysMax = 366;
-
 function wrongRange(message: string): Fault {
   return new Fault('invalid-query', { errors: { to: [message] } });
 }
 
 /** @throws Fault `invalid-query` if the days are in the wrong order, or too many. */
-export function assertRange({ from, to }: { readonly from: string; readonly to: string }): void {
-  if (to < from) throw wrongRange('must not be before from');
-  if (to > addDays(from, daysMax - 1))
-    throw wrongRange(`must be at most ${daysMax} days from the first day on`);
+export function assertRange(days: ReportDays): void {
+  const problem = problemOfDays(days);
+  if (problem === 'reversed') throw wrongRange('must not be before from');
+  if (problem === 'too-long') throw wrongRange(`must be at most ${reportDaysMax} days from the first day on`);
 }
 
 /** What a report consists of: the members of its object, and its rows. */
 export type ReportResult<S extends TObject> = {
   readonly report: Static<S>;
   /** The rows of the CSV. */
-  readonly rows: readonly CsvRow[];
-  /** The name of the CSV file, without its ending. */
-  readonly name: string;
+  readonly rows: Parameters<typeof reportFile>[2]['rows'];
+  /** What the report is of, as a part of the file's name. */
+  readonly about: string;
 };
 
 export function report<const Id extends string, const P extends string, S extends TObject, Q extends Fields>(
   definition: Omit<Common<Id, P>, 'scopes' | 'tag' | 'errors'> & {
     readonly query: Q;
     /** The name of the report in the response. */
-    readonly member: string;
+    readonly member: ReportName;
     readonly schema: S;
     readonly example: NoInfer<Static<S>>;
     readonly responseDescription: string;
-    /** The columns of the CSV, in their order. */
-    readonly columns: readonly string[];
     readonly exampleRow: CsvRow;
     readonly run: (source: SumsSource, query: Values<Q>) => Promise<ReportResult<S>>;
   },
 ): Operation<Id> {
-  const { member, schema, example, columns, exampleRow, run, responseDescription } = definition;
+  const { member, schema, example, exampleRow, run, responseDescription } = definition;
   const common = { ...definition, scopes: ['read_reports'], tag: 'Reports', errors: [] } as const;
   const query = { ...definition.query, format };
   const readQuery = queryReader(query, 'invalid-query');
@@ -135,15 +130,16 @@ export function report<const Id extends string, const P extends string, S extend
       const made = await run({ storage, store, now }, values);
       const isCsv = values.format ? values.format === 'csv' : prefersCsv(request.headers.accept);
       if (!isCsv) return responseOf(200, { body: { [member]: made.report }, headers: { vary: 'Accept' } });
+      const file = reportFile(store, member, made);
       return {
         status: 200,
         headers: {
           'content-type': 'text/csv; charset=utf-8; header=present',
-          'content-disposition': `attachment; filename="${made.name}.csv"`,
+          'content-disposition': `attachment; filename="${file.name}"`,
           'cache-control': 'no-store',
           vary: 'Accept',
         },
-        body: csvOf(columns, made.rows),
+        body: file.text,
       };
     },
     documentation: {
@@ -154,7 +150,7 @@ export function report<const Id extends string, const P extends string, S extend
         description: responseDescription,
         headers: [],
         content: { members: { [member]: schema }, example: { [member]: example } },
-        alternative: { type: 'text/csv', example: csvOf(columns, [exampleRow]) },
+        alternative: { type: 'text/csv', example: csvOf(reportColumns[member], [exampleRow]) },
       },
     },
   };

@@ -1,62 +1,26 @@
 /** Reports from the books: the liability, the journal, ages, activity and breakage. */
 
 import Type from 'typebox';
-import { inBuckets, type DaySum } from '../domain/books.ts';
-import { cardStates } from '../domain/card.ts';
-import { formatInstant } from '../domain/day.ts';
-import { formatMoney } from '../domain/money.ts';
 import { accepted, rejected, type Parsed } from '../domain/parsed.ts';
 import {
-  addMovement,
-  agesOf,
-  balancesOf,
-  breakageOf,
-  journalOf,
-  noMovements,
-  outstandingOf,
-  type Balance,
-  type Movements,
-} from '../domain/reports.ts';
-import type { Store } from '../domain/store.ts';
+  activityGroups,
+  readActivity,
+  readAging,
+  readBreakage,
+  readJournal,
+  readLiability,
+  withAmounts,
+  type ActivityGroup,
+} from '../service/reports.ts';
 import { field, required } from './field.ts';
 import {
-  activityGroups,
   activitySchema,
   agingSchema,
   breakageSchema,
   journalSchema,
   liabilitySchema,
 } from './report-schemas.ts';
-import { reportMoment, assertRange, daysOfReport, report, type ReportMoment } from './report.ts';
-import { readAgesUntil, readHeldAt, readSumsOfDays, readSumsUntil, type SumsSource } from './report-sums.ts';
-
-function amountsOf(store: Store) {
-  return (minor: bigint): string => formatMoney({ minor, currency: store.currency });
-}
-
-/** The moment of a report: what was requested, or now. */
-function momentOf(
-  { now }: SumsSource,
-  asked: ReportMoment | undefined,
-): { readonly until: number; readonly shown: string } {
-  return asked ?? { until: now + 1, shown: formatInstant(now) };
-}
-
-function movementRecord(movements: Movements, show: (minor: bigint) => string) {
-  return {
-    issued: show(movements.issued),
-    topped_up: show(movements.toppedUp),
-    redeemed: show(movements.redeemed),
-    refunded: show(movements.refunded),
-    adjusted: show(movements.adjusted),
-  };
-}
-
-function movementsOf(sums: readonly DaySum[]): Movements {
-  const movements = noMovements();
-  for (const sum of sums) addMovement(movements, sum);
-  return movements;
-}
+import { assertRange, daysOfReport, report, reportMoment } from './report.ts';
 
 const liabilityExample = {
   as_of: '2026-06-30',
@@ -88,37 +52,12 @@ export const reportLiability = report({
   schema: liabilitySchema,
   example: liabilityExample,
   exampleRow: liabilityExample,
-  columns: Object.keys(liabilityExample),
   responseDescription: 'The liability.',
   async run(source, { as_of: asked }) {
-    const moment = momentOf(source, asked);
-    const sums = await readSumsUntil(source, moment.until);
-    const held = await readHeldAt(source, moment.until - 1);
-    const show = amountsOf(source.store);
-    const movements = movementsOf(sums);
-    const { active, expired, disabled } = balancesOf(sums);
-    const made = {
-      as_of: moment.shown,
-      currency: source.store.currency.code,
-      ...movementRecord(movements, show),
-      outstanding: show(outstandingOf(movements)),
-      available: show(active.amount - held),
-      on_hold: show(held),
-      expired: show(expired.amount),
-      disabled: show(disabled.amount),
-      cards: active.cards + expired.cards + disabled.cards,
-      cards_active: active.cards,
-      cards_expired: expired.cards,
-      cards_disabled: disabled.cards,
-    };
-    return { report: made, rows: [made], name: `liability-${nameOf(moment.shown)}` };
+    const made = await readLiability(source, asked);
+    return { report: withAmounts(source.store, made), rows: [made], about: made.as_of };
   },
 });
-
-/** A moment as a part of a file name. */
-function nameOf(shown: string): string {
-  return shown.replaceAll(/[^0-9A-Za-z-]/g, '');
-}
 
 const lineExamples = [
   {
@@ -166,42 +105,13 @@ export const reportJournal = report({
     lines: [...lineExamples],
   },
   exampleRow: lineExamples[0],
-  columns: Object.keys(lineExamples[0]),
   responseDescription: 'The journal.',
   async run(source, range) {
     assertRange(range);
     const { store } = source;
-    const show = amountsOf(store);
-    const { before, days } = await readSumsOfDays(source, range);
-    const opening = outstandingOf(movementsOf(before));
-    const change = outstandingOf(movementsOf(days));
-    const lines = journalOf(days);
-    const total = (side: 'debit' | 'credit'): bigint => lines.reduce((sum, line) => sum + line[side], 0n);
-    const rows = lines.map((line) => ({
-      day: line.day,
-      kind: line.kind,
-      account: store.accountNames[line.account] ?? line.account,
-      debit: show(line.debit),
-      credit: show(line.credit),
-      vat_kind: line.vatKind,
-      vat_rate: line.vatRate,
-      vat_due: line.vatDue,
-      vat_amount: line.tax === null ? null : show(line.tax),
-    }));
-    return {
-      report: {
-        ...range,
-        currency: store.currency.code,
-        opening: show(opening),
-        change: show(change),
-        closing: show(opening + change),
-        debits: show(total('debit')),
-        credits: show(total('credit')),
-        lines: rows,
-      },
-      rows,
-      name: `journal-${range.from}-${range.to}`,
-    };
+    const { summary, rows } = await readJournal(source, range);
+    const lines = rows.map((row) => withAmounts(store, row));
+    return { report: { ...withAmounts(store, summary), lines }, rows, about: `${range.from}-${range.to}` };
   },
 });
 
@@ -217,13 +127,6 @@ const agingExample = {
   cards_disabled: 0,
 };
 
-function totalOf(values: readonly Balance[]): Balance {
-  return {
-    amount: values.reduce((total, value) => total + value.amount, 0n),
-    cards: values.reduce((total, value) => total + value.cards, 0),
-  };
-}
-
 export const reportAging = report({
   id: 'reportAging',
   path: '/reports/aging',
@@ -235,59 +138,26 @@ export const reportAging = report({
   schema: agingSchema,
   example: { as_of: '2026-06-30', currency: 'USD', outstanding: '150.00', months: [agingExample] },
   exampleRow: agingExample,
-  columns: Object.keys(agingExample),
   responseDescription: 'The liability by the month of issue.',
   async run(source, { as_of: asked }) {
-    const moment = momentOf(source, asked);
-    const show = amountsOf(source.store);
-    const ages = agesOf(await readAgesUntil(source, moment.until));
-    const months = [...ages].map(([issued, buckets]) => {
-      const all = totalOf(Object.values(buckets));
-      const amounts = inBuckets((bucket) => show(buckets[bucket].amount));
-      return {
-        issued,
-        outstanding: show(all.amount),
-        ...amounts,
-        cards: all.cards,
-        cards_active: buckets.active.cards,
-        cards_expired: buckets.expired.cards,
-        cards_disabled: buckets.disabled.cards,
-      };
-    });
-    const total = totalOf(
-      [...ages.values()].flatMap((buckets) => cardStates.map((bucket) => buckets[bucket])),
-    );
-    return {
-      report: {
-        as_of: moment.shown,
-        currency: source.store.currency.code,
-        outstanding: show(total.amount),
-        months,
-      },
-      rows: months,
-      name: `aging-${nameOf(moment.shown)}`,
-    };
+    const { store } = source;
+    const { summary, rows } = await readAging(source, asked);
+    const months = rows.map((row) => withAmounts(store, row));
+    return { report: { ...withAmounts(store, summary), months }, rows, about: summary.as_of };
   },
 });
 
-type Group = (typeof activityGroups)[number];
-
 const by = required(
-  field<Group>(
+  field<ActivityGroup>(
     Type.Enum([...activityGroups], {
       description: 'What the rows are: days, months, or the actors of the transactions.',
     }),
-    (value): Parsed<Group> => {
+    (value): Parsed<ActivityGroup> => {
       const known = activityGroups.find((group) => group === value);
       return known ? accepted(known) : rejected(`must be ${activityGroups.join(', ')}`);
     },
   ),
 );
-
-function groupOf({ day, actor }: DaySum, group: Group): string {
-  if (group === 'actor') return actor;
-  return group === 'day' ? day : day.slice(0, 7);
-}
 
 const activityExample = {
   group: '2026-06-01',
@@ -311,32 +181,16 @@ export const reportActivity = report({
   schema: activitySchema,
   example: { by: 'day', from: '2026-06-01', to: '2026-06-30', currency: 'USD', rows: [activityExample] },
   exampleRow: activityExample,
-  columns: Object.keys(activityExample),
   responseDescription: 'The activity.',
-  async run(source, { by: group, ...range }) {
-    const { from, to } = range;
-    assertRange({ from, to });
-    const show = amountsOf(source.store);
-    const { days } = await readSumsOfDays(source, { from, to });
-    const grouped = new Map<string, Movements>();
-    for (const sum of days) {
-      if (sum.account === '') continue;
-      const name = groupOf(sum, group);
-      let movements = grouped.get(name);
-      if (!movements) grouped.set(name, (movements = noMovements()));
-      addMovement(movements, sum);
-    }
-    const sorted = [...grouped].toSorted(([left], [right]) => (left < right ? -1 : 1));
-    const rows = sorted.map(([name, movements]) => ({
-      group: name,
-      transactions: movements.entries,
-      ...movementRecord(movements, show),
-      change: show(outstandingOf(movements)),
-    }));
+  async run(source, query) {
+    assertRange(query);
+    const { store } = source;
+    const { summary, rows } = await readActivity(source, query);
+    const shown = rows.map((row) => withAmounts(store, row));
     return {
-      report: { by: group, from, to, currency: source.store.currency.code, rows },
+      report: { ...withAmounts(store, summary), rows: shown },
       rows,
-      name: `activity-${from}-${to}`,
+      about: `${query.from}-${query.to}`,
     };
   },
 });
@@ -370,40 +224,12 @@ export const reportBreakage = report({
     months: [breakageExample],
   },
   exampleRow: breakageExample,
-  columns: Object.keys(breakageExample),
   responseDescription: 'The expired balances.',
   async run(source, range) {
     assertRange(range);
-    const show = amountsOf(source.store);
-    const { before, days } = await readSumsOfDays(source, range);
-    const { expired } = balancesOf(before);
-    let { amount: balance, cards } = expired;
-    const months = [...Map.groupBy(days, ({ day }) => day.slice(0, 7))].map(([month, sums]) => {
-      const breakage = breakageOf(sums);
-      const opening = balance;
-      balance += breakage.expired - breakage.restored - breakage.disabled + breakage.adjusted;
-      cards += breakage.cards;
-      return {
-        month,
-        opening: show(opening),
-        expired: show(breakage.expired),
-        restored: show(breakage.restored),
-        disabled: show(breakage.disabled),
-        adjusted: show(breakage.adjusted),
-        closing: show(balance),
-        cards,
-      };
-    });
-    return {
-      report: {
-        ...range,
-        currency: source.store.currency.code,
-        opening: show(expired.amount),
-        closing: show(balance),
-        months,
-      },
-      rows: months,
-      name: `breakage-${range.from}-${range.to}`,
-    };
+    const { store } = source;
+    const { summary, rows } = await readBreakage(source, range);
+    const months = rows.map((row) => withAmounts(store, row));
+    return { report: { ...withAmounts(store, summary), months }, rows, about: `${range.from}-${range.to}` };
   },
 });

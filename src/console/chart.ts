@@ -3,41 +3,81 @@
 import { formatMoney, type Money } from '../domain/money.ts';
 import type { Store } from '../domain/store.ts';
 import { markup, type Markup } from '../markup.ts';
-import { amountText } from './format.ts';
-import { fillPlain, type PageLanguage } from './texts.ts';
+import type { MonthEnds } from '../service/today.ts';
+import { addDays } from '../domain/day.ts';
+import { amountText, dayText, monthText } from './format.ts';
+import { fill, fillPlain, type PageLanguage } from './texts.ts';
 import { todayTexts } from './today-texts.ts';
 
-export type ChartPoint = {
+type ChartPoint = {
   /** `YYYY-MM` */
   readonly month: string;
   /** Minor units. */
   readonly amount: bigint;
-  /** Whether the month has not ended. */
-  readonly isNow: boolean;
 };
+
+const monthsMax = 12;
 
 const area = { left: 56, right: 462, top: 14, bottom: 200 } as const;
 const lines = 3;
 
+/** The last point: what the store owes on a day. */
+export type ChartEnd = {
+  readonly day: string;
+  /** Minor units. */
+  readonly outstanding: bigint;
+  /** The name of the day. */
+  readonly name: string;
+  /** The title of the drawing, with `{from}`, `{start}`, `{to}` and `{day}`. */
+  readonly title: string;
+};
+
+/** The chart of twelve months that end on a day, and which days are not in it yet. */
+export function monthsChart(
+  { months, closedUpTo, from }: MonthEnds,
+  end: ChartEnd,
+  store: Pick<Store, 'currency'>,
+  language: PageLanguage,
+): Markup {
+  const text = todayTexts[language];
+  const month = end.day.slice(0, 7);
+  const points: readonly ChartPoint[] = [
+    ...months
+      .filter((each) => each.month < month)
+      .map((each) => ({ month: each.month, amount: each.outstanding })),
+    { month, amount: end.outstanding },
+  ].slice(-monthsMax);
+  const missing = { from: closedUpTo === null ? from : addDays(closedUpTo, 1), to: addDays(end.day, -1) };
+  // The day before is closed some minutes after midnight.
+  const isBehind = missing.from !== null && missing.from < missing.to && missing.from.slice(0, 7) < month;
+  const behind =
+    isBehind && missing.from !== null
+      ? markup`<p class="small soft">${fill(text.behind, { from: dayText(missing.from, language), to: dayText(missing.to, language) })}</p>`
+      : undefined;
+  if (points.length > 1) return markup`${balanceChart(points, end, store, language)}${behind}`;
+  return behind ?? markup`<p class="small soft">${text.chartLater}</p>`;
+}
+
 /** @param points the earliest first, at least one. */
-export function balanceChart(
+function balanceChart(
   points: readonly ChartPoint[],
+  end: ChartEnd,
   { currency }: Pick<Store, 'currency'>,
   language: PageLanguage,
 ): Markup {
   const text = todayTexts[language];
   const shownOf = (amount: bigint): string => amountText({ minor: amount, currency }, language);
-  const monthOf = (point: ChartPoint): string => monthText(point.month, language, 'long');
-  const [first, last] = [points.at(0), points.at(-1)];
-  if (!first || !last) return markup``;
-  const title = fillPlain(text.chartTitle, {
+  const [first] = points;
+  if (!first) return markup``;
+  const title = fillPlain(end.title, {
     from: shownOf(first.amount),
-    start: monthOf(first),
-    to: shownOf(last.amount),
+    start: monthText(first.month, language),
+    to: shownOf(end.outstanding),
+    day: end.name,
   });
   const rows = points.map(
-    (point) =>
-      markup`<tr><th scope="row">${point.isNow ? text.now : monthOf(point)}</th><td class="sum">${shownOf(point.amount)}</td></tr>
+    ({ month, amount }, place) =>
+      markup`<tr><th scope="row">${place === points.length - 1 ? end.name : monthText(month, language)}</th><td class="sum">${shownOf(amount)}</td></tr>
 `,
   );
   return markup`${drawing(points, { currency }, language, title)}
@@ -91,18 +131,4 @@ function compact(money: Money, language: PageLanguage): string {
   return new Intl.NumberFormat(language, { notation: 'compact', maximumSignificantDigits: 3 }).format(
     formatMoney(money) as `${number}`,
   );
-}
-
-/** The name of a month `YYYY-MM`. */
-function monthText(month: string, language: PageLanguage, style: 'long' | 'short'): string {
-  const day = Temporal.PlainDate.from(`${month}-15`).toZonedDateTime({
-    timeZone: 'UTC',
-    plainTime: '12:00',
-  });
-  return new Intl.DateTimeFormat(language, {
-    month: style,
-    ...(style === 'long' && { year: 'numeric' }),
-    timeZone: 'UTC',
-    calendar: 'gregory',
-  }).format(day.epochMilliseconds);
 }

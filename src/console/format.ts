@@ -47,6 +47,17 @@ export function amountText(money: Money, language: PageLanguage): string {
   return formatterOf(money, language).format(formatMoney(money) as `${number}`);
 }
 
+/** An amount without its currency, such as `24.50`. */
+export function decimalText(money: Money, language: PageLanguage): string {
+  const { decimals } = money.currency;
+  const formatter = cached(
+    `decimal ${language} ${decimals}`,
+    () =>
+      new Intl.NumberFormat(language, { minimumFractionDigits: decimals, maximumFractionDigits: decimals }),
+  );
+  return formatter.format(formatMoney(money) as `${number}`);
+}
+
 /** The parts of an amount in the language: its currency, digits and separators. */
 export function moneyParts(money: Money, language: string): readonly Intl.NumberFormatPart[] {
   return formatterOf(money, language).formatToParts(formatMoney(money) as `${number}`);
@@ -93,6 +104,13 @@ export function dayText(day: string, language: string): string {
   // Noon UTC, formatted in UTC: no time zone moves it to another day.
   const noon = Temporal.PlainDate.from(day).toZonedDateTime({ timeZone: 'UTC', plainTime: '12:00' });
   return timeFormatterOf(language, { dateStyle: 'medium', timeZone: 'UTC' }).format(noon.epochMilliseconds);
+}
+
+/** The name of a month `YYYY-MM`, with the year if it is long. */
+export function monthText(month: string, language: string, style: 'long' | 'short' = 'long'): string {
+  const day = Temporal.PlainDate.from(`${month}-15`).toZonedDateTime({ timeZone: 'UTC', plainTime: '12:00' });
+  const options = { month: style, timeZone: 'UTC', ...(style === 'long' && { year: 'numeric' as const }) };
+  return timeFormatterOf(language, options).format(day.epochMilliseconds);
 }
 
 /** An instant (ms) in the store's time zone, with the day. */

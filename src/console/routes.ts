@@ -10,6 +10,7 @@ import { joinRoutes } from './join.ts';
 import { liveRoutes } from './live.ts';
 import { morePage } from './page.ts';
 import { passkeyRoutes } from './passkeys.ts';
+import { reportRoutes } from './reports.ts';
 import type { ConsoleRoute } from './route.ts';
 import { emailSettingsRoutes } from './settings-emails.ts';
 import { proxySettingsRoutes } from './settings-proxy.ts';
@@ -34,6 +35,7 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...cardRoutes,
   ...cardActionRoutes,
   ...issueRoutes,
+  ...reportRoutes,
   ...tillRoutes,
   ...tillSaleRoutes,
   ...tillDeviceRoutes,

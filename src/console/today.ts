@@ -17,9 +17,9 @@ import { countEmailsSince, countExpiring, sumHeld, type EmailCounts } from '../s
 import { findVerification, type VerificationRecord } from '../storage/verification.ts';
 import { findWebhooks } from '../storage/webhook.ts';
 import { activityRows, findRecentActivity, type RecentActivity } from './activity.ts';
-import { balanceChart, type ChartPoint } from './chart.ts';
+import { monthsChart } from './chart.ts';
 import { checklist, tickedSteps, type Readiness } from './checklist.ts';
-import { amountText, dayText, figure, timeElement } from './format.ts';
+import { amountText, figure, timeElement } from './format.ts';
 import { noRow } from './live.ts';
 import { longReads } from './long-reads.ts';
 import { shellPage } from './page.ts';
@@ -42,7 +42,6 @@ const emailsCountedMax = 10_000;
 /** Up to so many issued cards, those with a balance are counted. */
 const cardsCountedMax = 10_000;
 const failedListed = 4;
-const chartMonths = 12;
 
 const noFilter: CardFilter = {
   state: null,
@@ -236,30 +235,20 @@ function detailsOf(
   ].join(' · ');
 }
 
-/** The chart of the last twelve months, and which of them are not in it yet. */
 function chartOf(
   { ctx }: Pick<ConsoleServices, 'ctx'>,
   store: Store,
   language: PageLanguage,
-  { months, outstanding, closedUpTo, from }: TodayFigures,
+  figures: TodayFigures,
 ): Markup {
   const text = todayTexts[language];
-  const today = dayOf(ctx.clock.now(), store.timeZone);
-  const month = today.slice(0, 7);
-  const ended = months.filter((each) => each.month < month);
-  const points: readonly ChartPoint[] = [
-    ...ended.map((each) => ({ month: each.month, amount: each.outstanding, isNow: false })),
-    { month, amount: outstanding, isNow: true },
-  ].slice(-chartMonths);
-  const missing = { from: closedUpTo === null ? from : addDays(closedUpTo, 1), to: addDays(today, -1) };
-  // The day before is closed some minutes after midnight.
-  const isBehind = missing.from !== null && missing.from < missing.to && missing.from.slice(0, 7) < month;
-  const behind =
-    isBehind && missing.from !== null
-      ? markup`<p class="small soft">${fill(text.behind, { from: dayText(missing.from, language), to: dayText(missing.to, language) })}</p>`
-      : undefined;
-  if (points.length > 1) return markup`${balanceChart(points, store, language)}${behind}`;
-  return behind ?? markup`<p class="small soft">${text.chartLater}</p>`;
+  const end = {
+    day: dayOf(ctx.clock.now(), store.timeZone),
+    outstanding: figures.outstanding,
+    name: text.now,
+    title: text.chartTitle,
+  };
+  return monthsChart(figures, end, store, language);
 }
 
 function verifiedLine(record: VerificationRecord | undefined, store: Store, language: PageLanguage): Markup {

@@ -2,7 +2,7 @@
 
 import { inBuckets, type AgeSum, type Buckets, type DaySum } from './books.ts';
 import type { CardState } from './card.ts';
-import type { JournalAccount } from './store.ts';
+import { journalAccounts, type JournalAccount } from './store.ts';
 import { readVat, taxIn, type VatKind } from './vat.ts';
 
 /** The changes of the liability by their causes: issued + topped up − redeemed + refunded + adjusted. */
@@ -85,6 +85,14 @@ function liabilityOf(bucket: CardState): JournalAccount {
   return `liability_${bucket}`;
 }
 
+/** Sorts lines by day and kind. */
+function inOrder(lines: readonly JournalLine[]): readonly JournalLine[] {
+  const placeOf = ({ day, kind }: JournalLine): string => `${day} ${kind}`;
+  return lines.toSorted((left, right) =>
+    placeOf(left) < placeOf(right) ? -1 : Number(placeOf(left) > placeOf(right)),
+  );
+}
+
 /** The lines of sums in order, each with its counterpart: their debits and credits are equal. */
 export function journalOf(sums: readonly DaySum[]): readonly JournalLine[] {
   const lines = new Map<string, JournalLine>();
@@ -135,14 +143,64 @@ export function journalOf(sums: readonly DaySum[]): readonly JournalLine[] {
     add(sum, liability, { debit: lowered, credit: 0n, isTaxable: false });
     add(sum, other, { debit: 0n, credit: lowered, isTaxable: true });
   }
-  const placeOf = ({ day, kind }: JournalLine): string => `${day} ${kind}`;
-  const sorted = [...lines.values()].toSorted((left, right) =>
-    placeOf(left) < placeOf(right) ? -1 : Number(placeOf(left) > placeOf(right)),
-  );
+  const sorted = inOrder([...lines.values()]);
   for (const line of sorted)
     if (line.vatDue === 'at_sale' && line.vatRate !== null)
       line.tax = line.debit > 0n ? taxIn(line.debit, line.vatRate) : -taxIn(line.credit, line.vatRate);
   return sorted;
+}
+
+/** An account in a period. A balance is its credits less its debits, so that of a liability is what the store owes. */
+export type AccountBalance = {
+  readonly account: JournalAccount;
+  readonly opening: bigint;
+  readonly debit: bigint;
+  readonly credit: bigint;
+  readonly closing: bigint;
+};
+
+function totalsOf(
+  lines: readonly JournalLine[],
+  account: JournalAccount,
+): Pick<AccountBalance, 'debit' | 'credit'> {
+  const own = lines.filter((line) => line.account === account);
+  return {
+    debit: own.reduce((total, { debit }) => total + debit, 0n),
+    credit: own.reduce((total, { credit }) => total + credit, 0n),
+  };
+}
+
+/** The accounts that have a balance or lines, by the lines before a period and those in it. */
+export function accountsOf(
+  before: readonly JournalLine[],
+  lines: readonly JournalLine[],
+): readonly AccountBalance[] {
+  return journalAccounts.flatMap((account) => {
+    const [earlier, own] = [totalsOf(before, account), totalsOf(lines, account)];
+    const opening = earlier.credit - earlier.debit;
+    if (opening === 0n && own.debit === 0n && own.credit === 0n) return [];
+    return [{ account, opening, ...own, closing: opening + own.credit - own.debit }];
+  });
+}
+
+/** The lines of each month: those of its days that differ in nothing else, as one. Its `day` is `YYYY-MM`. */
+export function monthlyLinesOf(lines: readonly JournalLine[]): readonly JournalLine[] {
+  const months = new Map<string, JournalLine>();
+  for (const line of lines) {
+    const { kind, account, vatKind, vatRate, vatDue } = line;
+    const month = line.day.slice(0, 7);
+    const side = line.debit > 0n ? 'debit' : 'credit';
+    const key = [month, kind, account, side, vatKind, vatRate, vatDue].join('\n');
+    const found = months.get(key);
+    if (!found) {
+      months.set(key, { ...line, day: month });
+      continue;
+    }
+    found.debit += line.debit;
+    found.credit += line.credit;
+    if (line.tax !== null) found.tax = (found.tax ?? 0n) + line.tax;
+  }
+  return inOrder([...months.values()]);
 }
 
 /** Sums of moves can be negative, if a card moved twice on a day. A negative amount is one on the other side. */

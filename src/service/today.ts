@@ -28,17 +28,21 @@ export type MovementSum = { readonly entries: number; readonly amount: bigint };
 
 type TodaySums = Readonly<Record<'sold' | 'redeemed' | 'refunded' | 'added' | 'adjusted', MovementSum>>;
 
-export type TodayFigures = {
-  /** What the store owes now, in minor units. */
-  readonly outstanding: bigint;
-  /** The cards that it has issued. */
-  readonly cards: number;
-  /** What it owed at the end of each month that is closed as a whole, the earliest first. */
+/** The closed months of a store. */
+export type MonthEnds = {
+  /** What the store owed at the end of each month that is closed as a whole, the earliest first. */
   readonly months: readonly { readonly month: string; readonly outstanding: bigint }[];
   /** The last closed day; null: none. */
   readonly closedUpTo: string | null;
   /** The day of the first entry, if no day is closed; null: there is none. */
   readonly from: string | null;
+};
+
+export type TodayFigures = MonthEnds & {
+  /** What the store owes now, in minor units. */
+  readonly outstanding: bigint;
+  /** The cards that it has issued. */
+  readonly cards: number;
   readonly today: TodaySums;
 };
 
@@ -161,8 +165,16 @@ function* readFigures(
     sums.push(...added.sums);
     after = added.last;
   }
-  const from = firstAt === undefined ? null : dayOf(firstAt, store.timeZone);
-  return { ...figuresOf(closed, months, sums), from };
+  return { ...figuresOf(sums, sumMonths(months)), ...monthEndsOf(store, { closed, months, firstAt }) };
+}
+
+export function* findMonthEnds(store: Store): Script<MonthEnds> {
+  const closed = yield* findLastClosed(store.id);
+  const [months, firstAt] = yield* parallel(
+    closed ? listClosedMonths(store) : resolved<readonly ClosedMonth[]>([]),
+    closed ? resolved(undefined) : findFirstInstant(store.id),
+  );
+  return monthEndsOf(store, { closed, months, firstAt });
 }
 
 /** The last closed day of a store; null: none. */
@@ -170,29 +182,46 @@ function* findLastClosed(storeId: number): Script<ClosingDay | null> {
   return (yield* findLastClosings(storeId)).find(({ part }) => part === 'closed') ?? null;
 }
 
-function figuresOf(
-  closed: ClosingDay | null,
-  months: readonly ClosedMonth[],
-  sums: readonly OpenSum[],
-): Omit<TodayFigures, 'from'> {
-  let outstanding = 0n;
-  let cards = 0;
-  const ends: { month: string; outstanding: bigint }[] = [];
-  for (const { month, change, cards: issued } of months) {
-    outstanding += change;
-    cards += issued;
-    ends.push({ month, outstanding });
-  }
+/** What a store owes after closed months, and the cards that it has issued. */
+type ClosedTotals = { readonly outstanding: bigint; readonly cards: number };
+
+function sumMonths(months: readonly ClosedMonth[]): ClosedTotals {
+  return {
+    outstanding: months.reduce((total, { change }) => total + change, 0n),
+    cards: months.reduce((total, { cards }) => total + cards, 0),
+  };
+}
+
+function figuresOf(sums: readonly OpenSum[], before: ClosedTotals): Omit<TodayFigures, keyof MonthEnds> {
+  let { outstanding, cards } = before;
   for (const { isRaise, amount, kind, entries } of sums) {
     outstanding += isRaise ? amount : -amount;
     if (kind === 'issue') cards += entries;
   }
+  return { outstanding, cards, today: todayOf(sums) };
+}
+
+function monthEndsOf(
+  { timeZone }: Pick<Store, 'timeZone'>,
+  {
+    closed,
+    months,
+    firstAt,
+  }: {
+    readonly closed: ClosingDay | null;
+    readonly months: readonly ClosedMonth[];
+    readonly firstAt: number | undefined;
+  },
+): MonthEnds {
+  let outstanding = 0n;
+  const ends = months.map(({ month, change }) => {
+    outstanding += change;
+    return { month, outstanding };
+  });
   return {
-    outstanding,
-    cards,
     months: closed ? withoutGaps(ends, closed).filter(({ month }) => isEnded(month, closed)) : [],
     closedUpTo: closed?.day ?? null,
-    today: todayOf(sums),
+    from: firstAt === undefined ? null : dayOf(firstAt, timeZone),
   };
 }
 

@@ -33,6 +33,7 @@ const shots: readonly Shot[] = [
   { name: 'till', path: '/till', theme: 'light', device: 'phone' },
   { name: 'till-amount', path: 'amount', theme: 'light', device: 'phone', keys: '2450' },
   { name: 'till-redeemed', path: 'redeemed', theme: 'dark', device: 'phone' },
+  { name: 'journal', path: '/books/journal', theme: 'light', device: 'desktop' },
   { name: 'settings-emails', path: '/settings/emails', theme: 'light', device: 'desktop' },
   { name: 'till-day', path: '/till/day', theme: 'light', device: 'phone' },
 ];

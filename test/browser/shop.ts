@@ -211,8 +211,9 @@ const paths: Readonly<Record<string, Path>> = {
 
 /** Routes that lead on. */
 const redirects = new Set(['/', '/till/find', '/cards/:id/print']);
+const reportFiles = consoleRoutes.filter(({ path }) => path.endsWith('.csv')).map(({ path }) => path);
 /** Routes that send something else than a page. */
-const streams = new Set(['/live', '/cards/export', '/settings/emails/preview']);
+const streams = new Set(['/live', '/cards/export', '/settings/emails/preview', ...reportFiles]);
 
 /** Who sees pages that need no session. */
 const strangers = [

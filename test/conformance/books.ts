@@ -2,7 +2,12 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { readAgesUntil, readSumsOfDays, readSumsUntil, type SumsSource } from '../../src/api/report-sums.ts';
+import {
+  readAgesUntil,
+  readSumsOfDays,
+  readSumsUntil,
+  type SumsSource,
+} from '../../src/service/report-sums.ts';
 import { closeDays } from '../../src/jobs.ts';
 import type { Context } from '../../src/context.ts';
 import { cardStates, type CardState } from '../../src/domain/card.ts';

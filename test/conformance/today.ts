@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { readSumsUntil } from '../../src/api/report-sums.ts';
+import { readSumsUntil } from '../../src/service/report-sums.ts';
 import { addDays, dayOf, startOfDay } from '../../src/domain/day.ts';
 import { addMovement, balancesOf, noMovements, outstandingOf } from '../../src/domain/reports.ts';
 import { update } from '../../src/service/card.ts';

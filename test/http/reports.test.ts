@@ -233,3 +233,20 @@ test('amounts on hold are part of the liability until the hold ends', async () =
   const then = await readJson(shop, `liability?as_of=${new Date(started + 30_000).toISOString()}`);
   assert.equal(then['on_hold'], held['on_hold']);
 });
+
+test('on the first day of a month, the cards of that day are of the new month', async () => {
+  const shop = await shopOf(service, 'berlin.example');
+  setClock(service, '2027-06-30T10:00:00Z');
+  await shop.issue({ initial_value: '40.00' });
+  setClock(service, '2027-07-01T10:00:00Z');
+  await untilClosed('berlin.example', '2027-06-30');
+  await shop.issue({ initial_value: '70.00' });
+  const { months } = await readJson(shop, 'aging');
+  assert.deepEqual(
+    (months as readonly Readonly<Record<string, unknown>>[]).map(({ issued, cards }) => [issued, cards]),
+    [
+      ['2027-06', 3],
+      ['2027-07', 1],
+    ],
+  );
+});

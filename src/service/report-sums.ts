@@ -21,7 +21,7 @@ import {
   type CandidatePage,
   type Candidates,
   type Period,
-} from '../service/books.ts';
+} from './books.ts';
 import {
   findClosedDayOf,
   listAges,
@@ -36,7 +36,11 @@ import type { Script } from '../storage/sql.ts';
 import type { Storage } from '../storage/storage.ts';
 
 /** The store whose sums are read. `now` is an instant in ms. */
-export type SumsSource = { readonly storage: Storage; readonly store: Store; readonly now: number };
+export type SumsSource = {
+  readonly storage: Pick<Storage, 'read'>;
+  readonly store: Store;
+  readonly now: number;
+};
 
 const rowsMax = 500;
 /** Entries after the last closed day that a report sums. More are there only while the first days are being closed. */
@@ -112,8 +116,14 @@ async function sumOpen({ storage }: SumsSource, books: Books): Promise<Sums> {
   return sums;
 }
 
+/** The books of a period. Its open days can be of months that have no closed day yet. */
 async function booksOf({ storage, store }: SumsSource, period: Period): Promise<Books> {
-  return { store, period, months: await storage.read(() => listMonths(store.id)) };
+  const months = [...(await storage.read(() => listMonths(store.id)))];
+  for (const { day, fromAt } of period.days) {
+    const month = day.slice(0, 7);
+    if ((months.at(-1)?.month ?? '') < month) months.push({ month, fromAt });
+  }
+  return { store, period, months };
 }
 
 /** The day of the first entry; undefined if there is none that is closed. */

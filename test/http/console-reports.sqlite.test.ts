@@ -1,0 +1,394 @@
+/** The pages of reports: their figures and CSV files are those of the API. */
+
+import assert from 'node:assert/strict';
+import test, { after } from 'node:test';
+import { consoleRoutes } from '../../src/console/routes.ts';
+import { roles, type Role } from '../../src/domain/staff.ts';
+import { addDays, dayOf } from '../../src/domain/day.ts';
+import { openBrowser, type Browser } from '../support/browser.ts';
+import { consoleDomain, join, staffPassword } from '../support/console.ts';
+import { until } from '../support/delivering.ts';
+import { seeded } from '../support/seeded.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { shopOf, type Shop } from '../support/shop.ts';
+
+const zone = 'Europe/Berlin';
+const dayMs = 24 * 60 * 60_000;
+const reports = ['liability', 'journal', 'aging', 'activity', 'breakage'] as const;
+
+const service = await startService({
+  stores: [
+    {
+      domain: consoleDomain,
+      name: 'Flowers <& Co>',
+      currency: 'EUR',
+      timeZone: zone,
+      vat: { kind: 'single_purpose', rate: '19' },
+      accountNames: { sales: '8400 <b>', redemptions: '=SUM(A1)' },
+    },
+  ],
+  limits: { closingPeriodMs: 50 },
+});
+after(() => service[Symbol.asyncDispose]());
+
+function today({ clock }: Pick<TestService, 'clock'> = service): string {
+  return dayOf(clock.now(), zone);
+}
+
+type Report = Readonly<Record<string, unknown>>;
+type Row = Readonly<Record<string, string | number | null>>;
+
+/** A report of the API. */
+async function reportOf(shop: Shop, path: string): Promise<Report> {
+  const response = await shop.ask(`GET /reports/${path}`);
+  assert.equal(response.status, 200, `${path}: ${response.text}`);
+  return Object.values(response.json as Readonly<Record<string, Report>>)[0] ?? assert.fail(path);
+}
+
+async function pageOf(browser: Browser, path: string): Promise<string> {
+  const { status, text } = await browser.get(`/books/${path}`);
+  assert.equal(status, 200, path);
+  return text;
+}
+
+const unescaped = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" } as const;
+
+/** The cells of a table as text, a row each. */
+function cellsOf(page: string, id: string): readonly (readonly string[])[] {
+  const [, panel = assert.fail(`no ${id}`)] =
+    new RegExp(`<section[^>]*aria-labelledby="${id}">(.*?)</section>`, 's').exec(page) ?? [];
+  const [, , rows = ''] = /<table(.*?)<tbody>(.*)<\/table>/s.exec(panel) ?? [];
+  return Array.from(rows.matchAll(/<tr>(.*?)<\/tr>/gs), ([, row = '']) =>
+    Array.from(row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs), ([, cell = '']) =>
+      cell
+        .replaceAll(/<[^>]*>/g, '')
+        .replaceAll(/&\w+;|&#39;/g, (entity) => unescaped[entity as keyof typeof unescaped]),
+    ),
+  );
+}
+
+/** An amount of the API as the tables have it. */
+function shown(amount: unknown): string {
+  return new Intl.NumberFormat('en', { minimumFractionDigits: 2 }).format(String(amount) as `${number}`);
+}
+
+function shownOrEmpty(amount: unknown): string {
+  return Number(amount) === 0 ? '' : shown(amount);
+}
+
+function figureOf(page: string): string {
+  return (/<span class="figure">(.*?)<\/span>/.exec(page)?.[1] ?? '').replaceAll(/<[^>]*>/g, '');
+}
+
+/** Issues cards and changes them at random, over some months. */
+async function tradeAtRandom(shop: Shop, seed: number): Promise<void> {
+  const random = seeded(seed);
+  const cards: number[] = [];
+  const debits: number[] = [];
+  const amount = (): string => `${random.between(1, 90)}.${random.between(10, 99)}`;
+  for (let step = 0; step < 60; step += 1) {
+    if (step % 3 === 2) service.clock.advance(random.between(1, 6) * dayMs + random.between(0, dayMs));
+    const [id = 0] = random.chooseSome(cards, 1);
+    const kind = cards.length < 3 ? 0 : random.between(0, 9);
+    if (kind <= 2) {
+      const expiry = random() < 0.4 ? { expires_on: addDays(today(), random.between(1, 30)) } : {};
+      const vat = random() < 0.3 ? { vat_kind: 'multi_purpose' } : {};
+      const { id: issued } = await shop.issue({ initial_value: `1${amount()}`, ...expiry, ...vat });
+      cards.push(issued);
+      continue;
+    }
+    // Some are rejected, as the card is disabled, expired or empty.
+    const requests = [
+      ['POST', `/gift_card/${id}/debit`, { amount: amount() }],
+      ['POST', `/gift_card/${id}/debit`, { amount: amount() }],
+      ['POST', `/gift_card/${id}/credit`, { amount: amount() }],
+      ['PUT', `/gift_card/${id}`, { balance: amount() }],
+      ['POST', `/gift_card/${id}/${random() < 0.5 ? 'disable' : 'enable'}`, {}],
+      ['POST', `/gift_card/${id}/holds`, { amount: '1.00', expires_in: 86_400 }],
+      ['POST', `/transactions/${debits.at(-1) ?? 0}/reverse`, { amount: '0.50' }],
+    ] as const;
+    const [method, path, json] = requests[kind - 3] ?? assert.fail();
+    const response = await shop.ask(`${method} ${path}`, { json });
+    if (path.endsWith('/debit') && response.status === 201)
+      debits.push((response.json as { readonly transaction: { readonly id: number } }).transaction.id);
+  }
+}
+
+async function untilClosed(): Promise<void> {
+  const yesterday = addDays(today(), -1);
+  await until(async () => {
+    const [row] = await service.query(`select max(day) as day from store_closings where part = 'closed'`);
+    return row?.['day'] === yesterday;
+  }, 60_000);
+}
+
+// The clock of the command that invites people is not ahead.
+const joined = new Map<Role, Browser>();
+for (const role of roles) joined.set(role, await join(service, role));
+
+async function signIn(role: Role): Promise<Browser> {
+  const browser = openBrowser(service);
+  const response = await browser.post('/sign-in', {
+    email: `${role}@${consoleDomain}`,
+    password: staffPassword,
+  });
+  assert.equal(response.status, 303, response.text);
+  return browser;
+}
+
+test('an empty store has every report, without a figure', async () => {
+  const owner = joined.get('owner') ?? assert.fail();
+  for (const name of reports) {
+    const text = await pageOf(owner, name);
+    assert.match(text, /<a href="\/books\/liability" aria-current="page">/, name);
+    const none =
+      name === 'liability' || name === 'aging' ? /starts with your first card/ : /no entries in this/;
+    assert.match(text, none, name);
+    const { status, headers } = await owner.get(`/books/${name}.csv`);
+    assert.equal(status, 200, name);
+    assert.match(headers.get('content-type') ?? '', /^text\/csv; charset=utf-8/);
+  }
+  assert.equal(figureOf(await pageOf(owner, 'liability')), '€0.00');
+  assert.match(await pageOf(owner, 'liability'), /href="\/cards\/new">Issue a card/);
+});
+
+test('the figures of the pages and the CSV files are those of the API, on random days', async () => {
+  const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+  const shop = await shopOf(service, consoleDomain);
+  const begun = today();
+  await tradeAtRandom(shop, seed);
+  const random = seeded(seed + 1);
+  const span = Temporal.PlainDate.from(begun).until(today()).days;
+  const someDay = (): string => addDays(begun, random.between(-1, span));
+  const accountant = await signIn('accountant');
+  const what = `SEED=${seed}`;
+  for (const isClosed of [false, true]) {
+    if (isClosed) await untilClosed();
+    for (const day of [today(), someDay(), someDay(), addDays(begun, -400)])
+      await assertDay(shop, accountant, day, what);
+    const ranges = [
+      [begun, today()],
+      [someDay(), someDay()].toSorted(),
+      [addDays(today(), -365), today()],
+      [addDays(begun, -400), addDays(begun, -380)],
+    ];
+    for (const [from = '', to = ''] of ranges)
+      await assertRange(shop, accountant, `from=${from}&to=${to}`, what);
+  }
+  await assertChart(shop, accountant, what);
+});
+
+async function assertFile(shop: Shop, browser: Browser, path: string, what: string): Promise<void> {
+  const [name = '', query = ''] = path.split('?');
+  const file = await browser.get(`/books/${name}.csv?${query}`);
+  const expected = await shop.ask(`GET /reports/${path}&format=csv`);
+  assert.equal(expected.status, 200, expected.text);
+  assert.equal(file.text, expected.text, `${path} ${what}`);
+  for (const header of ['content-type', 'content-disposition', 'cache-control'])
+    assert.equal(file.headers.get(header), expected.headers.get(header), `${path}: ${header}`);
+}
+
+async function assertDay(shop: Shop, browser: Browser, day: string, what: string): Promise<void> {
+  const query = `as_of=${day}`;
+  await assertFile(shop, browser, `liability?${query}`, what);
+  await assertFile(shop, browser, `aging?${query}`, what);
+  const of = await reportOf(shop, `liability?${query}`);
+  const page = await pageOf(browser, `liability?${query}`);
+  assert.equal(figureOf(page), `€${shown(of['outstanding'])}`, `${day} ${what}`);
+  assert.deepEqual(cellsOf(page, 'parts'), [
+    ['Available', String(of['cards_active']), shown(of['available'])],
+    ['On hold', '', shown(of['on_hold'])],
+    ['Expired', String(of['cards_expired']), shown(of['expired'])],
+    ['Disabled', String(of['cards_disabled']), shown(of['disabled'])],
+    ['Outstanding', String(of['cards']), `€${shown(of['outstanding'])}`],
+  ]);
+  const causes = ['issued', 'topped_up', 'redeemed', 'refunded', 'adjusted'].map((name) =>
+    shown(name === 'redeemed' ? -Number(of[name]) : of[name]),
+  );
+  assert.deepEqual(
+    cellsOf(page, 'causes').map(([, amount]) => amount),
+    [...causes.map((amount) => amount.replace(/^-(0\.00)$/, '$1')), `€${shown(of['outstanding'])}`],
+  );
+  const aging = await reportOf(shop, `aging?${query}`);
+  const months = (aging['months'] as readonly Row[]).map((row) => [
+    String(row['cards']),
+    ...['active', 'expired', 'disabled', 'outstanding'].map((name) => shown(row[name])),
+  ]);
+  const agingPage = await pageOf(browser, `aging?${query}`);
+  assert.equal(figureOf(agingPage), `€${shown(aging['outstanding'])}`);
+  if (months.length > 0)
+    assert.deepEqual(
+      cellsOf(agingPage, 'months')
+        .slice(0, -1)
+        .map(([, ...cells]) => cells),
+      months,
+    );
+}
+
+async function assertRange(shop: Shop, browser: Browser, query: string, what: string): Promise<void> {
+  const where = `${query} ${what}`;
+  await assertFile(shop, browser, `journal?${query}`, what);
+  await assertFile(shop, browser, `breakage?${query}`, what);
+  await assertJournal(shop, browser, query, where);
+  for (const by of ['day', 'month', 'actor']) {
+    const path = `activity?by=${by}&${query}`;
+    await assertFile(shop, browser, path, what);
+    const { rows } = (await reportOf(shop, path)) as { readonly rows: readonly Row[] };
+    const names = ['issued', 'topped_up', 'redeemed', 'refunded', 'adjusted', 'change'];
+    const page = await pageOf(browser, path);
+    if (rows.length === 0) assert.match(page, /no entries in this period/);
+    else
+      assert.deepEqual(
+        cellsOf(page, 'activity')
+          .slice(0, -1)
+          .map(([, ...cells]) => cells),
+        rows.map((row) => [String(row['transactions']), ...names.map((name) => shown(row[name]))]),
+        where,
+      );
+  }
+  const { months, closing } = (await reportOf(shop, `breakage?${query}`)) as {
+    readonly months: readonly Row[];
+    readonly closing: string;
+  };
+  const page = await pageOf(browser, `breakage?${query}`);
+  assert.equal(figureOf(page), `€${shown(closing)}`, where);
+  const names = ['opening', 'expired', 'restored', 'disabled', 'adjusted', 'closing'];
+  if (months.length > 0)
+    assert.deepEqual(
+      cellsOf(page, 'months').map(([, ...cells]) => cells),
+      months.map((row) => [...names.map((name) => shown(row[name])), String(row['cards'])]),
+      where,
+    );
+}
+
+/** The names of accounts on the page, after those that the store gave them. */
+const accountNames: Readonly<Record<string, string>> = {
+  liability_active: 'Gift card liability, valid cards',
+  liability_expired: 'Gift card liability, expired cards',
+  liability_disabled: 'Gift card liability, disabled cards',
+  '8400 <b>': '8400 <b> Gift cards sold',
+  '=SUM(A1)': '=SUM(A1) Gift cards redeemed',
+  adjustments: 'Adjustments',
+};
+
+async function assertJournal(shop: Shop, browser: Browser, query: string, where: string): Promise<void> {
+  const of = await reportOf(shop, `journal?${query}`);
+  const lines = of['lines'] as readonly Row[];
+  const page = await pageOf(browser, `journal?${query}`);
+  assert.equal(figureOf(page), `€${shown(of['closing'])}`, where);
+  const facts = Array.from(
+    page.matchAll(/<dd class="sum">€?(-?)€?([^<]*)<\/dd>/g),
+    ([, sign, fact]) => `${sign}${fact}`,
+  );
+  assert.deepEqual(facts, [shown(of['opening']), shown(of['change']), shown(of['closing'])], where);
+  if (lines.length === 0) return;
+  assert.equal(of['debits'], of['credits']);
+  const isMonthly = page.includes('One line per month');
+  const groups = Map.groupBy(lines, (line) => {
+    const side = Number(line['debit']) > 0 ? 'debit' : 'credit';
+    const { day, ...rest } = { day: String(line['day']), kind: line['kind'], account: line['account'] };
+    const terms = [line['vat_kind'], line['vat_rate'], line['vat_due']];
+    return [isMonthly ? day.slice(0, 7) : day, ...Object.values(rest), side, ...terms].join('\n');
+  });
+  const sum = (own: readonly Row[], name: string): number =>
+    own.reduce((total, line) => total + Math.round(Number(line[name]) * 100), 0) / 100;
+  const expected = [...groups.values()].map((own) => [
+    accountNames[String(own[0]?.['account'])],
+    shownOrEmpty(sum(own, 'debit')),
+    shownOrEmpty(sum(own, 'credit')),
+  ]);
+  const rows = cellsOf(page, 'lines');
+  const total = rows.at(-1)?.slice(-2);
+  const listed = rows.slice(0, -1).map((cells) => [cells[2], ...cells.slice(-2)]);
+  // Months are in the order of their kinds, and the API has days.
+  const inOrder = (all: readonly (readonly unknown[])[]) => all.map((cells) => cells.join('|')).toSorted();
+  assert.deepEqual(isMonthly ? inOrder(listed) : listed, isMonthly ? inOrder(expected) : expected, where);
+  assert.deepEqual(total, [shown(of['debits']), shown(of['credits'])], where);
+  // Each account begins with its opening balance, and the liability's accounts add up to the liability.
+  const balanceOf = (text = ''): number => {
+    const value = Math.round(Number(text.replaceAll(/[^\d.]/g, '')) * 100);
+    return text.endsWith('Dr') ? -value : value;
+  };
+  const accounts = cellsOf(page, 'accounts').slice(0, -1);
+  for (const [name, opening, debit, credit, closing] of accounts)
+    assert.equal(
+      balanceOf(opening) - balanceOf(debit) + balanceOf(credit),
+      balanceOf(closing),
+      `${name} ${where}`,
+    );
+  for (const [place, figure] of [
+    [1, 'opening'],
+    [4, 'closing'],
+  ] as const) {
+    const owed = accounts.filter(([name = '']) => name.startsWith('Gift card liability'));
+    const sumOf = (all: typeof accounts): number =>
+      all.reduce((added, cells) => added + balanceOf(cells[place]), 0);
+    assert.equal(sumOf(owed), Math.round(Number(of[figure]) * 100), `${figure} ${where}`);
+    assert.equal(sumOf(accounts), 0, `${figure} ${where}`);
+  }
+}
+
+/** Each month in the chart is the liability at its end. */
+async function assertChart(shop: Shop, browser: Browser, what: string): Promise<void> {
+  const [, chart = ''] = /<details(.*?)<\/details>/s.exec(await pageOf(browser, 'liability')) ?? [];
+  const rows = Array.from(
+    chart.matchAll(/<tr><th scope="row">([^<]*)<\/th><td class="sum">€([\d,.]*)<\/td><\/tr>/g),
+    ([, month = '', amount = '']) => ({ month, amount }),
+  );
+  assert.ok(rows.length >= 3, `${rows.length} months, ${what}`);
+  const now = Temporal.PlainYearMonth.from(today().slice(0, 7));
+  for (const [place, { month, amount }] of rows.entries()) {
+    const end = now.subtract({ months: rows.length - 1 - place });
+    const last = place === rows.length - 1 ? today() : end.toPlainDate({ day: end.daysInMonth }).toString();
+    const of = await reportOf(shop, `liability?as_of=${last}`);
+    assert.equal(amount, shown(of['outstanding']), `${month} ${what}`);
+  }
+}
+
+test('rejected days and periods are 422 with a sentence at the field, in the language of the page', async () => {
+  const owner = await signIn('owner');
+  const [now, tomorrow, longAgo] = [today(), addDays(today(), 1), addDays(today(), -366)];
+  const cases: readonly (readonly [string, string, string])[] = [
+    [`liability?as_of=${tomorrow}`, 'as_of', 'Wählen Sie heute oder einen früheren Tag.'],
+    ['liability?as_of=2027-02-30', 'as_of', 'Geben Sie einen Tag ein, den es gibt.'],
+    [`aging?as_of=${'9'.repeat(300)}`, 'as_of', 'Geben Sie einen Tag ein, den es gibt.'],
+    [`aging?as_of=%22%3E%3Cb%3E`, 'as_of', 'Geben Sie einen Tag ein, den es gibt.'],
+    [`journal?from=${now}`, 'to', 'Geben Sie einen Tag ein, den es gibt.'],
+    [`journal?from=&to=${now}`, 'from', 'Geben Sie einen Tag ein, den es gibt.'],
+    [`journal?from=${now}&to=${tomorrow}`, 'to', 'Wählen Sie heute oder einen früheren Tag.'],
+    [`journal?from=${longAgo}&to=${now}`, 'to', 'Ein Bericht umfasst höchstens 366 Tage.'],
+    [`activity?by=month&from=${longAgo}&to=${now}`, 'to', 'Ein Bericht umfasst höchstens 366 Tage.'],
+    [`breakage?from=${now}&to=${longAgo}`, 'to', 'Der letzte Tag darf nicht vor dem ersten liegen.'],
+  ];
+  for (const [path, field, sentence] of cases) {
+    for (const asked of [path, path.replace('?', '.csv?')]) {
+      const { status, text } = await owner.request(`/books/${asked}`, {
+        headers: { 'accept-language': 'de' },
+      });
+      assert.equal(status, 422, asked);
+      assert.match(
+        text,
+        new RegExp(`<input [^>]*id="${field}"[^>]*aria-describedby="${field}-error" aria-invalid="true"`),
+      );
+      const [, error = ''] = new RegExp(`<p class="error" id="${field}-error">([^<]*)</p>`).exec(text) ?? [];
+      assert.ok(error.startsWith(sentence), `${asked}: ${error}`);
+      assert.equal(text.match(/class="error"/g)?.length, 1, asked);
+      assert.doesNotMatch(text, /must |<b>|\.csv\?/);
+    }
+  }
+  assert.equal((await owner.get(`/books/journal?from=${addDays(longAgo, 1)}&to=${now}`)).status, 200);
+  assert.equal((await owner.get('/books/activity?by=year')).status, 200);
+});
+
+test('owners, managers and accountants have the reports, and cashiers do not', async () => {
+  const paths = consoleRoutes.map(({ path }) => path).filter((path) => path.startsWith('/books/'));
+  assert.equal(paths.length, 2 * reports.length);
+  const [manager, cashier] = [await signIn('manager'), await signIn('cashier')];
+  for (const path of paths) {
+    assert.equal((await manager.get(path)).status, 200, path);
+    assert.equal((await cashier.get(path)).status, 403, path);
+    assert.equal((await openBrowser(service).get(path)).status, 303, path);
+  }
+  assert.match((await manager.get('/more')).text, /href="\/books\/liability"/);
+  assert.doesNotMatch((await cashier.get('/more')).text, /\/books/);
+});
