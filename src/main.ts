@@ -25,6 +25,7 @@ import { isExposed } from './key-file.ts';
 import { homePathOf } from './console/home.ts';
 import { addConsole } from './console/server.ts';
 import { languageOf, languages } from './delivery/email/language.ts';
+import { previewStored } from './delivery/email/stored.ts';
 import { passwordsOf } from './service/password.ts';
 import { createSetupLink } from './service/setup.ts';
 import { createLog, type Log } from './log.ts';
@@ -247,6 +248,7 @@ function consoleServicesOf(
     canSend: email.transportKind !== 'none',
     customerLanguage: languageOf,
     emailTools: emailToolsOf(ctx, email.transport),
+    previewOf: (previewed) => previewStored(previewed, email.transport?.from ?? null),
     lookups: { perHour: lookupFailuresPerHour, recordRetired: (use: CardKey) => retiredUses.note(use) },
   };
 }

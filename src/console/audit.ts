@@ -64,6 +64,7 @@ const actions = {
   'card-credited': ['money', 'card'],
   'hold-released': ['money', 'card'],
   'code-sent': ['money', 'card'],
+  'email-cancelled': ['money', 'card'],
   'cards-exported': ['settings', null],
   'settings-changed': ['settings', null],
   'token-created': ['settings', null],

@@ -264,7 +264,7 @@ function lineOf(services: ConsoleServices, request: StaffRequest, shown: Shown, 
     case 'hold':
       return lineMarkup(holdLine(services, request, shown, item));
     case 'email':
-      return lineMarkup(emailLine(request, item));
+      return lineMarkup(emailLine(services, request, item));
     case 'change':
       return lineMarkup(changeLine(request, shown, item));
     case 'action': {
@@ -366,11 +366,14 @@ function holdLine(
 }
 
 function emailLine(
+  { ctx, frame }: ConsoleServices,
   { language, signedIn: { store } }: StaffRequest,
   { email, at }: Extract<TimelineItem, { readonly kind: 'email' }>,
 ): Line {
   const text = cardTexts[language];
-  const { state, kind, address, response, nextAt, endedAt, lastAt } = email;
+  const { id, state, kind, response, nextAt, endedAt, lastAt } = email;
+  // The address of an erased person is empty.
+  const address = email.address === '' ? text.erased : email.address;
   const moment = nextAt ?? endedAt ?? lastAt;
   const time = timeElement(moment ?? at, store, language);
   const hasFailed = state === 'bounced' || state === 'dead';
@@ -380,6 +383,7 @@ function emailLine(
     what: text.emails[kind],
     details: markup`${fillPlain(text.emailTo, { address })} · ${fill(text.emailStates[state], { time })}${reason}`,
     when: timeElement(at, store, language),
+    links: markup`<a href="${frame.basePath}/emails/${String(ctx.keys.publicIds.of(id))}">${text.showEmail}</a>`,
   };
 }
 

@@ -22,6 +22,7 @@ const icons = {
   cards: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><rect x="2.5" y="5" width="19" height="14" rx="2.5"/><path d="M15 5v14M2.5 13.5h19"/></svg>`,
   till: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 8V4h4M16 4h4v4M20 16v4h-4M8 20H4v-4M7 12h10"/></svg>`,
   reports: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 20V10M10 20V4M16 20v-7M21 20H3"/></svg>`,
+  emails: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><rect x="3" y="5" width="18" height="14" rx="2.5"/><path d="m4 7 8 6 8-6"/></svg>`,
   staff: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="8" r="4"/><path d="M4 21c0-5 4-7 8-7s8 2 8 7"/></svg>`,
   tills: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><rect x="4" y="3" width="16" height="12" rx="2"/><path d="M3 20h18M8 15v5M16 15v5"/></svg>`,
   settings: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="3.2"/><path d="M12 2.5v3M12 18.5v3M2.5 12h3M18.5 12h3M5.3 5.3l2.1 2.1M16.6 16.6l2.1 2.1M18.7 5.3l-2.1 2.1M7.4 16.6l-2.1 2.1"/></svg>`,
@@ -101,6 +102,7 @@ const entries: readonly Entry[] = [
   { path: '/today', name: 'today', permission: 'readCards' },
   { path: '/cards', name: 'cards', permission: 'readCards', accessKey: 'g' },
   { path: '/till', name: 'till', permission: 'useTill', accessKey: 't' },
+  { path: '/emails', name: 'emails', permission: 'readCards' },
   { path: '/books/liability', name: 'reports', permission: 'readCards' },
   { path: '/tills', name: 'tills', permission: 'enrollTills' },
   { path: '/staff', name: 'staff', permission: 'manageStaff' },
@@ -108,8 +110,8 @@ const entries: readonly Entry[] = [
   { path: '/settings', name: 'settings', permission: 'changeSettings' },
 ];
 
-/** The others are for setting up the shop. */
-const dailyPages: ReadonlySet<string> = new Set(['today', 'cards', 'till', 'reports']);
+/** The pages of every day's work; the others are below a heading. */
+const dailyPages: ReadonlySet<Entry['name']> = new Set(['today', 'cards', 'till', 'emails', 'reports']);
 
 function entriesOf({ signedIn: { member } }: Pick<StaffRequest, 'signedIn'>): readonly Entry[] {
   return entries.filter(({ permission }) => permission === null || isPermitted(member.role, permission));

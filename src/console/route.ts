@@ -9,6 +9,7 @@ import type { Permission } from '../domain/staff.ts';
 import type { Store } from '../domain/store.ts';
 import type { Streams } from '../http/streams.ts';
 import type { Markup } from '../markup.ts';
+import type { PreviewedEmail, StoredPreview } from '../domain/email-preview.ts';
 import type { Passwords } from '../service/password.ts';
 import type { SignedIn } from '../service/staff-session.ts';
 import type { CardKey } from '../storage/card.ts';
@@ -38,6 +39,8 @@ export type ConsoleServices = {
   /** The language of what customers read, by the locale of the store's emails. */
   readonly customerLanguage: (locale: string) => CustomerLanguage;
   readonly emailTools: EmailTools;
+  /** An email as it would be sent now, without the code; undefined: the card lacks what it is about. */
+  readonly previewOf: (email: PreviewedEmail) => StoredPreview | undefined;
   readonly lookups: StaffLookups;
   readonly condition: ServiceCondition;
   readonly figures: FiguresReader;

@@ -5,6 +5,7 @@ import { auditRoutes } from './audit.ts';
 import { cardActionRoutes } from './card-actions.ts';
 import { cardRoutes } from './card.ts';
 import { cardsRoutes } from './cards.ts';
+import { emailRoutes } from './emails.ts';
 import { issueRoutes } from './issue.ts';
 import { joinRoutes } from './join.ts';
 import { liveRoutes } from './live.ts';
@@ -36,6 +37,7 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...cardActionRoutes,
   ...issueRoutes,
   ...reportRoutes,
+  ...emailRoutes,
   ...tillRoutes,
   ...tillSaleRoutes,
   ...tillDeviceRoutes,

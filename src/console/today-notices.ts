@@ -28,6 +28,9 @@ export type Concerns = {
 const failedShown = 3;
 const pausedShown = 5;
 
+/** The list of emails with codes that could not be delivered. */
+const failedPath = '/emails?state=failed&kind=gift_card';
+
 /** The filter of the list of cards that expire soon. */
 function expiringPath({ expiringFrom, expiringTo }: Concerns): string {
   return `/cards?state=active&expires_on_min=${expiringFrom}&expires_on_max=${expiringTo}&sort=expires_on`;
@@ -59,11 +62,12 @@ export function notices(
       person === undefined || person === null
         ? fill(text.failedUnknown, { card: link })
         : fill(text.failed, { card: link, person });
-    items.push({ content: mayChange ? markup`${said} ${text.failedAction}` : said });
+    const action = markup`<a href="${basePath}${failedPath}">${text.failedAction}</a>`;
+    items.push({ content: mayChange ? markup`${said} ${action}` : said });
   }
   if (failed.length > failedShown)
     items.push({
-      content: markup`<a href="${basePath}/cards?email_status=bounced">${text.moreFailed}</a>`,
+      content: markup`<a href="${basePath}${failedPath}">${text.moreFailed}</a>`,
     });
   for (const { url, paused: pause } of paused.slice(0, pausedShown)) {
     const said = { failures: text.paused, gone: text.pausedGone, requested: text.pausedRequested };

@@ -31,6 +31,7 @@ export const staffActionNames = [
   'card-credited',
   'hold-released',
   'code-sent',
+  'email-cancelled',
   'cards-exported',
   'settings-changed',
   'token-created',

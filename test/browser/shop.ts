@@ -161,6 +161,12 @@ async function redeemedAtTill(shop: ConsoleShop, visitor: Visitor): Promise<stri
 /** The path of the page with the code of a new card. */
 type Path = (shop: ConsoleShop, visitor: Visitor) => Promise<string> | string;
 
+/** The email of the used card. */
+async function emailPath(shop: ConsoleShop, visitor: Visitor): Promise<string> {
+  const { text } = await staffOf(shop, visitor).get('/emails');
+  return /"(\/emails\/\d+)"/.exec(text)?.[1] ?? assert.fail(text);
+}
+
 const ofCard =
   (end: string): Path =>
   ({ cards }) =>
@@ -181,6 +187,7 @@ const paths: Readonly<Record<string, Path>> = {
       fields: { email: 'later@flowers.example', name: 'Later', role: 'cashier' },
     }),
   '/staff/:id': memberPath,
+  '/emails/:id': emailPath,
   '/cards/:id': ofCard(''),
   '/cards/:id/redeem': ofCard('/redeem'),
   '/cards/:id/adjust': ofCard('/adjust'),
@@ -213,7 +220,13 @@ const paths: Readonly<Record<string, Path>> = {
 const redirects = new Set(['/', '/till/find', '/cards/:id/print']);
 const reportFiles = consoleRoutes.filter(({ path }) => path.endsWith('.csv')).map(({ path }) => path);
 /** Routes that send something else than a page. */
-const streams = new Set(['/live', '/cards/export', '/settings/emails/preview', ...reportFiles]);
+const streams = new Set([
+  '/live',
+  '/cards/export',
+  '/settings/emails/preview',
+  '/emails/:id/preview',
+  ...reportFiles,
+]);
 
 /** Who sees pages that need no session. */
 const strangers = [

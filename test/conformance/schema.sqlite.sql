@@ -725,6 +725,8 @@ CREATE INDEX email_deliveries_by_id on email_deliveries (store_id, id, state);
 CREATE UNIQUE INDEX email_deliveries_by_occasion on email_deliveries (store_id, card_id, occasion)
   where occasion is not null;
 
+CREATE INDEX email_deliveries_by_state on email_deliveries (store_id, state, kind, id);
+
 CREATE INDEX email_deliveries_due on email_deliveries (next_at) where next_at is not null;
 
 CREATE INDEX email_deliveries_failed on email_deliveries (store_id, state, card_id, id)

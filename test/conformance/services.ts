@@ -21,6 +21,7 @@ import { testCodes } from './codes.ts';
 import { testKeys } from './keys.ts';
 import { testLog } from './log.ts';
 import { testLookupThrottle } from './lookup-throttle.ts';
+import { testEmailLists } from './email-lists.ts';
 import { testEmails } from './emails.ts';
 import { testPastCards } from './past-cards.ts';
 import { testRedemptions } from './redemptions.ts';
@@ -62,5 +63,6 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: books`, () => testBooks(factory));
   suite(`${name}: today`, () => testToday(factory));
   suite(`${name}: emails`, () => testEmails(factory));
+  suite(`${name}: lists of emails`, () => testEmailLists(factory));
   suite(`${name}: webhooks`, () => testWebhooks(factory));
 }

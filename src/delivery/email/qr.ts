@@ -35,6 +35,11 @@ export function qrImage(code: Secret): QrImage {
   return { png: pngOf(Buffer.concat(rows), size), modules: modules.length };
 }
 
+/** A white image, in the place of a QR code that is not shown. */
+export function blankImage(): Uint8Array {
+  return pngOf(Buffer.of(0, 0x80), 1);
+}
+
 /** A PNG file of scanlines with one grey bit per pixel (https://www.w3.org/TR/png-3/). */
 function pngOf(scanlines: Uint8Array, size: number): Uint8Array {
   const header = Buffer.alloc(13);

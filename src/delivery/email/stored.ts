@@ -1,0 +1,45 @@
+/** Previews of stored emails, without the code: a code is shown only once, to the person who creates it. */
+
+import { buyerOf } from '../../domain/email.ts';
+import type { PreviewedEmail, StoredPreview } from '../../domain/email-preview.ts';
+import { Secret } from '../../domain/secret.ts';
+import { contentOf } from './content.ts';
+import { browserHtml } from './preview.ts';
+import { blankImage } from './qr.ts';
+import { renderEmail } from './render.ts';
+import { parseLogoUrl, senderOf } from './sender.ts';
+
+/** In the place of the code. */
+const dots = new Secret('•'.repeat(16));
+
+/** In the place of the service's address, if it sends no emails (RFC 2606). */
+const noAddress = 'gift-cards@largesse.example';
+
+/**
+ * An email as it would be sent now. The code is dots, and its QR code is left out.
+ * @param from the address of stores that have none; null: the service sends no emails.
+ * @returns undefined if the card lacks what the email is about, such as the buyer.
+ */
+export function previewStored(
+  { email, card, store, settings, cardSentAt }: PreviewedEmail,
+  from: string | null,
+): StoredPreview | undefined {
+  const { kind } = email;
+  if (kind === 'expiry_reminder' && card.expiresOn === null) return undefined;
+  if (kind === 'delivery_failed' && !buyerOf(card)) return undefined;
+  const content = contentOf(email, card, {
+    timeZone: store.timeZone,
+    pageUrl: settings.pageUrl,
+    code: kind === 'gift_card' ? dots : null,
+    cardSentAt,
+  });
+  const sender = senderOf(store, settings, from ?? noAddress);
+  const { subject, html, images } = renderEmail(content, sender);
+  const withoutCode = images.map((image) => ({ ...image, content: blankImage() }));
+  const logo = parseLogoUrl(sender.logoUrl);
+  return {
+    subject,
+    html: browserHtml({ html, images: withoutCode }),
+    logoOrigin: logo.ok ? new URL(logo.value).origin : null,
+  };
+}

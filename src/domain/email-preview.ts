@@ -1,0 +1,23 @@
+/** Previews of stored emails. */
+
+import type { Card } from './card.ts';
+import type { EmailDelivery, EmailSettings } from './email.ts';
+import type { Store } from './store.ts';
+
+/** An email, and what its content is read from. */
+export type PreviewedEmail = {
+  readonly email: EmailDelivery;
+  readonly card: Card;
+  readonly store: Store;
+  readonly settings: EmailSettings;
+  /** When the first email with the code of the card was or will be sent (ms). */
+  readonly cardSentAt: number;
+};
+
+/** The HTML of an email, in which the code is replaced by dots. */
+export type StoredPreview = {
+  readonly subject: string;
+  readonly html: string;
+  /** The origin of the store's logo; null: the email loads nothing. */
+  readonly logoOrigin: string | null;
+};

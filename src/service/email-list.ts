@@ -1,0 +1,165 @@
+/** The emails of a store for its staff: pages of all emails, what needs attention, and what can be done about one. */
+
+import type { Context } from '../context.ts';
+import { emailKinds, deliveryStates, type EmailDelivery, type EmailState } from '../domain/email.ts';
+import type { EmailAddress } from '../domain/email-address.ts';
+import { Fault } from '../domain/fault.ts';
+import type { Card } from '../domain/card.ts';
+import type { Store } from '../domain/store.ts';
+import { lockCard } from '../storage/card.ts';
+import {
+  cancelScheduled,
+  countEmailsIn,
+  countUndelivered,
+  findEmailById,
+  findNewestCodeEmails,
+  listEmails,
+  type EmailFilter,
+} from '../storage/email-list.ts';
+import { listLastCharacters } from '../storage/staff-action.ts';
+import { parallel, type Script } from '../storage/sql.ts';
+import { sendGiftCard, type RotateCommand } from './email.ts';
+import { requireCard, today } from './money.ts';
+
+/** An email in a list. */
+export type ListedEmail = {
+  readonly email: EmailDelivery;
+  /** Of the card's present code. */
+  readonly lastCharacters: string;
+  /** Whether a later email of the card has another code. */
+  readonly isReplaced: boolean;
+};
+
+export type EmailPosition = { readonly from: number | null; readonly isBackwards: boolean };
+
+export type ListedEmails = {
+  readonly emails: readonly ListedEmail[];
+  /** The email before which newer ones are; null: this is the first page. */
+  readonly newer: number | null;
+  readonly older: number | null;
+};
+
+const pageSize = 50;
+
+/** A page of the emails of a store with some states and kinds, newest first. */
+export function* pageOfStoreEmails(
+  storeId: number,
+  wanted: Partial<EmailFilter>,
+  { from, isBackwards }: EmailPosition,
+): Script<ListedEmails> {
+  const { states, kinds } = wanted;
+  const filter = states || kinds ? { states: states ?? deliveryStates, kinds: kinds ?? emailKinds } : null;
+  const found = yield* listEmails(storeId, filter, { from, isBackwards, limit: pageSize + 1 });
+  // Fewer emails are before this page than it could have: it is the first one.
+  if (isBackwards && found.length <= pageSize)
+    return yield* pageOfStoreEmails(storeId, wanted, { from: null, isBackwards: false });
+  const shown = found.slice(0, pageSize);
+  const emails = isBackwards ? shown.toReversed() : shown;
+  const cardIds = [...new Set(emails.map(({ cardId }) => cardId))];
+  const failed = emails.filter((email) => isFailedCode(email)).map(({ cardId }) => cardId);
+  const [cards, newest] = yield* parallel(
+    listLastCharacters(storeId, cardIds),
+    findNewestCodeEmails(storeId, [...new Set(failed)]),
+  );
+  const [top, last] = [emails[0]?.id ?? null, emails.at(-1)?.id ?? null];
+  return {
+    emails: emails.map((email) => ({
+      email,
+      lastCharacters: cards.get(email.cardId) ?? '',
+      isReplaced: isFailedCode(email) && newest.get(email.cardId) !== email.id,
+    })),
+    newer: isBackwards || from !== null ? top : null,
+    older: isBackwards || found.length > pageSize ? last : null,
+  };
+}
+
+export function hasFailed({ state }: Pick<EmailDelivery, 'state'>): boolean {
+  return state === 'bounced' || state === 'dead';
+}
+
+/** Whether an email with a code could not be delivered. */
+function isFailedCode(email: Pick<EmailDelivery, 'state' | 'kind'>): boolean {
+  return email.kind === 'gift_card' && hasFailed(email);
+}
+
+/** A number of emails; if it is not exact, there are more. */
+export type EmailCount = { readonly count: number; readonly isExact: boolean };
+
+export type EmailConcerns = {
+  readonly scheduled: EmailCount;
+  readonly waiting: EmailCount;
+  /** Usable cards whose code has not reached anyone. */
+  readonly undelivered: EmailCount;
+};
+
+/** Emails are counted up to this number. */
+const countMax = 1_000;
+
+/** The states of emails that are sent as soon as possible. */
+export const waitingStates = ['queued', 'deferred'] as const satisfies readonly EmailState[];
+
+export function* countEmailConcerns(ctx: Context, store: Store): Script<EmailConcerns> {
+  const max = countMax + 1;
+  const [scheduled, waiting, undelivered] = yield* parallel(
+    countEmailsIn(store.id, ['scheduled'], max),
+    countEmailsIn(store.id, waitingStates, max),
+    countUndelivered(store.id, { today: today(ctx, store), max }),
+  );
+  return { scheduled: capped(scheduled), waiting: capped(waiting), undelivered };
+}
+
+function capped(count: number): EmailCount {
+  return { count: Math.min(count, countMax), isExact: count <= countMax };
+}
+
+export type ShownEmail = Omit<ListedEmail, 'lastCharacters'> & { readonly card: Card };
+
+/** @throws Fault `not-found` if the store has no such email. */
+export function* showEmail(storeId: number, id: number): Script<ShownEmail> {
+  const email = yield* findEmailById(storeId, id);
+  if (!email) throw new Fault('not-found');
+  const [card, newest] = yield* parallel(
+    requireCard(storeId, email.cardId),
+    findNewestCodeEmails(storeId, [email.cardId]),
+  );
+  return { email, card, isReplaced: email.kind === 'gift_card' && newest.get(card.id) !== email.id };
+}
+
+/**
+ * Sends a new code to another address than that of an email that could not be delivered.
+ * @throws Fault `not-found`; `precondition-failed` if the email was delivered or erased, or a later one has another code;
+ * and what `sendGiftCard` does.
+ */
+export function* sendToCorrected(
+  ctx: Context,
+  command: Omit<RotateCommand, 'cardId' | 'versions'> & {
+    readonly emailId: number;
+    readonly address: EmailAddress;
+    readonly canSend: boolean;
+  },
+): Script<EmailDelivery> {
+  const { store, emailId, ...rest } = command;
+  const found = yield* findEmailById(store.id, emailId);
+  if (!found) throw new Fault('not-found');
+  // Of two concurrent corrections, the later one reads the email of the earlier one.
+  yield* lockCard(found);
+  const { email, isReplaced } = yield* showEmail(store.id, emailId);
+  if (!isFailedCode(email) || isReplaced || email.address === '') throw new Fault('precondition-failed');
+  const { delivery } = yield* sendGiftCard(ctx, { ...rest, store, cardId: email.cardId, versions: null });
+  return delivery;
+}
+
+/** The response of an email that a person cancelled. */
+export const cancelledByStaff = 'cancelled by a member of staff';
+
+/**
+ * Cancels a scheduled email.
+ * @throws Fault `not-found`; `precondition-failed` if the email is no longer scheduled.
+ */
+export function* cancelEmail(ctx: Context, storeId: number, emailId: number): Script<EmailDelivery> {
+  const email = yield* findEmailById(storeId, emailId);
+  if (!email) throw new Fault('not-found');
+  const cancelled = yield* cancelScheduled(email, { now: ctx.clock.now(), response: cancelledByStaff });
+  if (!cancelled) throw new Fault('precondition-failed');
+  return email;
+}

@@ -1,0 +1,157 @@
+/** Lists of all emails of a store, newest first, and single emails by their id. */
+
+import type { EmailDelivery, EmailKind, EmailState } from '../domain/email.ts';
+import { emailColumns, toEmailDelivery, type DeliveryRow } from './email.ts';
+import { all, first, indexedBy, one, parallel, sql, toNumber, ValueList, type Script } from './sql.ts';
+
+/** Emails of these states and kinds. */
+export type EmailFilter = { readonly states: readonly EmailState[]; readonly kinds: readonly EmailKind[] };
+
+export type EmailRange = {
+  /** The id before or after which the emails are; null: the newest ones. */
+  readonly from: number | null;
+  /** Whether the emails after the id are read, oldest first, instead of those before it, newest first. */
+  readonly isBackwards: boolean;
+  readonly limit: number;
+};
+
+const byId = indexedBy('email_deliveries_by_id');
+const byState = indexedBy('email_deliveries_by_state');
+
+function* listAny(storeId: number, { from, isBackwards, limit }: EmailRange): Script<readonly DeliveryRow[]> {
+  return yield* all(
+    isBackwards
+      ? sql<DeliveryRow>`
+          select ${emailColumns} from email_deliveries ${byId}
+          where store_id = ${storeId} and id > ${from ?? 0} order by id limit ${limit}`
+      : sql<DeliveryRow>`
+          select ${emailColumns} from email_deliveries ${byId}
+          where store_id = ${storeId} and id < ${from ?? Number.MAX_SAFE_INTEGER} order by id desc limit ${limit}`,
+  );
+}
+
+type Stretch = { readonly state: EmailState; readonly kind: EmailKind };
+
+function* listStretch(
+  storeId: number,
+  { state, kind }: Stretch,
+  { from, isBackwards, limit }: EmailRange,
+): Script<readonly DeliveryRow[]> {
+  return yield* all(
+    isBackwards
+      ? sql<DeliveryRow>`
+          select ${emailColumns} from email_deliveries ${byState}
+          where store_id = ${storeId} and state = ${state} and kind = ${kind} and id > ${from ?? 0}
+          order by id limit ${limit}`
+      : sql<DeliveryRow>`
+          select ${emailColumns} from email_deliveries ${byState}
+          where store_id = ${storeId} and state = ${state} and kind = ${kind}
+            and id < ${from ?? Number.MAX_SAFE_INTEGER}
+          order by id desc limit ${limit}`,
+  );
+}
+
+/**
+ * Returns the emails of a filter in the order of the range. Each state and kind is one stretch of an index, of which at
+ * most `limit` rows are read.
+ * @param filter null: all emails.
+ */
+export function* listEmails(
+  storeId: number,
+  filter: EmailFilter | null,
+  range: EmailRange,
+): Script<readonly EmailDelivery[]> {
+  const rows = filter
+    ? (yield* parallel(
+        ...filter.states.flatMap((state) =>
+          filter.kinds.map((kind) => listStretch(storeId, { state, kind }, range)),
+        ),
+      )).flat()
+    : yield* listAny(storeId, range);
+  const direction = range.isBackwards ? 1 : -1;
+  return rows
+    .map(toEmailDelivery)
+    .toSorted((left, right) => direction * (left.id - right.id))
+    .slice(0, range.limit);
+}
+
+export function* findEmailById(storeId: number, id: number): Script<EmailDelivery | undefined> {
+  const row = yield* first(sql<DeliveryRow>`
+    select ${emailColumns} from email_deliveries ${byId} where store_id = ${storeId} and id = ${id} limit 1`);
+  return row && toEmailDelivery(row);
+}
+
+/** More cards than a page of emails has. */
+const cardsMax = 50;
+
+/** The id of the newest `gift_card` email of each of up to 50 cards, by the ids of the cards. */
+export function* findNewestCodeEmails(
+  storeId: number,
+  cardIds: readonly number[],
+): Script<ReadonlyMap<number, number>> {
+  if (cardIds.length === 0) return new Map();
+  const ids = new ValueList(Array.from({ length: cardsMax }, (_, place) => cardIds[place] ?? 0));
+  const rows = yield* all(sql<{ card_id: bigint; id: bigint | null }>`
+    select g.id as card_id, (
+      select e.id from email_deliveries e
+      where e.store_id = g.store_id and e.card_id = g.id and e.kind = 'gift_card' order by e.id desc limit 1) as id
+    from gift_cards g where g.store_id = ${storeId} and g.id in (${ids})`);
+  return new Map(rows.flatMap((row) => (row.id === null ? [] : [[toNumber(row.card_id), toNumber(row.id)]])));
+}
+
+/** Counts the emails of some states, at most `max` of each state. */
+export function* countEmailsIn(storeId: number, states: readonly EmailState[], max: number): Script<number> {
+  const counts = yield* parallel(
+    ...states.map((state) =>
+      one(sql<{ emails: bigint }>`
+        select count(*) as emails from (
+          select 1 as one from email_deliveries ${byState}
+          where store_id = ${storeId} and state = ${state} limit ${max}) counted`),
+    ),
+  );
+  return counts.reduce((sum, { emails }) => sum + toNumber(emails), 0);
+}
+
+/**
+ * Counts usable cards whose newest email with the code could not be delivered, among at most `max` such emails of each
+ * state.
+ */
+export function* countUndelivered(
+  storeId: number,
+  { today, max }: { readonly today: string; readonly max: number },
+): Script<{ readonly count: number; readonly isExact: boolean }> {
+  const states: readonly EmailState[] = ['bounced', 'dead'];
+  const counts = yield* parallel(
+    ...states.map((state) =>
+      one(sql<{ found: bigint; emails: bigint }>`
+        select count(*) as found, cast(coalesce(sum(
+          case when g.disabled_at is null and (g.expires_on is null or g.expires_on >= ${today})
+            and not exists (
+              select 1 from email_deliveries later
+              where later.store_id = f.store_id and later.card_id = f.card_id and later.id > f.id
+                and later.kind = 'gift_card')
+          then 1 else 0 end), 0) as bigint) as emails
+        from (
+          select store_id, card_id, id from email_deliveries ${byState}
+          where store_id = ${storeId} and state = ${state} and kind = 'gift_card' order by id desc limit ${max}
+        ) f join gift_cards g on g.store_id = f.store_id and g.id = f.card_id`),
+    ),
+  );
+  return {
+    count: counts.reduce((sum, { emails }) => sum + toNumber(emails), 0),
+    isExact: counts.every(({ found }) => toNumber(found) < max),
+  };
+}
+
+/** Cancels an email that is scheduled. @returns false if it is no longer scheduled. */
+export function* cancelScheduled(
+  { storeId, cardId, id }: Pick<EmailDelivery, 'storeId' | 'cardId' | 'id'>,
+  { now, response }: { readonly now: number; readonly response: string },
+): Script<boolean> {
+  const row = yield* first(sql<{ id: bigint }>`
+    update email_deliveries set state = 'cancelled', next_at = null, code = null, ended_at = ${now},
+      response = ${response}
+    where store_id = ${storeId} and card_id = ${cardId} and id = ${id} and state = 'scheduled'
+    returning id`);
+  return row !== undefined;
+}

@@ -1,0 +1,154 @@
+/** Lists of emails: pages in both directions, filters and counts. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { StorageFactory } from '../support/database.ts';
+import { email } from '../support/fixtures.ts';
+import { openStore, type OpenStore } from '../support/open-store.ts';
+import { Fault } from '../../src/domain/fault.ts';
+import {
+  cancelEmail,
+  countEmailConcerns,
+  pageOfStoreEmails,
+  showEmail,
+} from '../../src/service/email-list.ts';
+import { countEmailsIn, countUndelivered } from '../../src/storage/email-list.ts';
+import { execute, sql } from '../../src/storage/sql.ts';
+
+/** Inserts emails with the ids 1, 2, …, by their states and kinds. */
+async function insertEmails(
+  { storage, store }: OpenStore,
+  cardId: number,
+  emails: readonly (readonly [state: string, kind: string])[],
+): Promise<void> {
+  await storage.write(function* () {
+    for (const [place, [state, kind]] of emails.entries()) {
+      const isPending = ['scheduled', 'queued', 'deferred'].includes(state);
+      yield* execute(sql`
+        insert into email_deliveries (store_id, card_id, id, kind, address, state, send_at, next_at, created_at, ended_at)
+        values (${store.id}, ${cardId}, ${place + 1}, ${kind}, 'grace@example.com', ${state}, 1, ${isPending ? 2 : null},
+          1, ${isPending ? null : 2})`);
+    }
+  });
+}
+
+export function testEmailLists(factory: StorageFactory): void {
+  test('pages of emails lead to the last one and back, with and without filters', async () => {
+    await using opened = await openStore(factory);
+    const { storage, store } = opened;
+    const { card } = await opened.issue();
+    const states = ['sent', 'sent', 'bounced', 'queued', 'deferred', 'cancelled', 'dead'];
+    const kinds = ['receipt', 'expiry_reminder', 'balance_reminder', 'receipt'];
+    const emails = Array.from(
+      { length: 230 },
+      (_, place) => [states[place % states.length] ?? '', kinds[place % kinds.length] ?? ''] as const,
+    );
+    await insertEmails(opened, card.id, emails);
+    const filters = [
+      {},
+      { states: ['sent'] },
+      { states: ['queued', 'deferred'] },
+      { kinds: ['expiry_reminder', 'balance_reminder'] },
+      { states: ['bounced', 'dead'], kinds: ['receipt'] },
+      { states: ['scheduled'] },
+    ] as const;
+    for (const filter of filters) {
+      const page = (from: number | null, isBackwards: boolean) =>
+        storage.read(() => pageOfStoreEmails(store.id, filter, { from, isBackwards }));
+      const { states: wanted, kinds: ofKinds } = filter as {
+        readonly states?: readonly string[];
+        readonly kinds?: readonly string[];
+      };
+      const expected = emails
+        .map(([state, kind], place) => ({ state, kind, id: place + 1 }))
+        .filter(({ state, kind }) => (wanted?.includes(state) ?? true) && (ofKinds?.includes(kind) ?? true))
+        .map(({ id }) => id)
+        .toReversed();
+      const forwards: number[][] = [];
+      let shown = await page(null, false);
+      assert.equal(shown.newer, null);
+      for (;;) {
+        forwards.push(shown.emails.map((listed) => listed.email.id));
+        assert.ok(shown.emails.every(({ lastCharacters }) => lastCharacters === card.lastCharacters));
+        if (shown.older === null) break;
+        shown = await page(shown.older, false);
+      }
+      assert.deepEqual(forwards.flat(), expected);
+      assert.ok(forwards.every((ids) => ids.length <= 50));
+      for (const ids of forwards.slice(0, -1).toReversed()) {
+        assert.ok(shown.newer !== null);
+        shown = await page(shown.newer, true);
+        assert.deepEqual(
+          shown.emails.map((listed) => listed.email.id),
+          ids,
+        );
+      }
+      assert.equal(shown.newer, null, 'the first page');
+    }
+    const other = await storage.read(() =>
+      pageOfStoreEmails(store.id + 1, {}, { from: null, isBackwards: false }),
+    );
+    assert.deepEqual(other.emails, []);
+  });
+
+  test('counts of emails are capped, and a failed code needs attention until there is another one', async () => {
+    await using opened = await openStore(factory);
+    const { storage, store, ctx } = opened;
+    const today = '2026-03-15';
+    const [first, expired] = [await opened.issue(), await opened.issue({ expiresOn: '2026-03-14' })];
+    await insertEmails(opened, first.card.id, [
+      ['bounced', 'receipt'],
+      ['bounced', 'gift_card'],
+      ['sent', 'receipt'],
+      ['deferred', 'receipt'],
+      ['queued', 'receipt'],
+      ['queued', 'receipt'],
+    ]);
+    await insertEmails(opened, expired.card.id, [['dead', 'gift_card']]);
+    const undelivered = (max: number) => storage.read(() => countUndelivered(store.id, { today, max }));
+    assert.deepEqual(await undelivered(10), { count: 1, isExact: true });
+    assert.deepEqual(await undelivered(1), { count: 1, isExact: false });
+    assert.equal(await storage.read(() => countEmailsIn(store.id, ['queued', 'deferred'], 1)), 2);
+    const { waiting, scheduled } = await storage.read(() => countEmailConcerns(ctx, store));
+    assert.deepEqual([waiting, scheduled.count], [{ count: 3, isExact: true }, 0]);
+    await storage.write(() =>
+      execute(sql`
+        insert into email_deliveries (store_id, card_id, id, kind, address, state, send_at, created_at, ended_at)
+        values (${store.id}, ${first.card.id}, 9, 'gift_card', 'grace@example.com', 'sent', 1, 1, 2)`),
+    );
+    assert.deepEqual(await undelivered(10), { count: 0, isExact: true });
+  });
+
+  test('only a scheduled email is cancelled, and its code is erased', async () => {
+    await using opened = await openStore(factory);
+    const { storage, store, ctx } = opened;
+    const sendAt = ctx.clock.now() + 86_400_000;
+    await opened.issue({
+      recipient: email('grace@example.com'),
+      emails: { sendAt },
+      customer: email('ada@example.com'),
+    });
+    const { emails } = await storage.read(() =>
+      pageOfStoreEmails(store.id, {}, { from: null, isBackwards: false }),
+    );
+    const [receipt, gift] = emails.map((listed) => listed.email.id);
+    assert.ok(receipt !== undefined && gift !== undefined);
+    const isFault = (error: unknown): boolean =>
+      error instanceof Fault && error.code === 'precondition-failed';
+    await assert.rejects(
+      storage.write(() => cancelEmail(ctx, store.id, receipt)),
+      isFault,
+    );
+    await storage.write(() => cancelEmail(ctx, store.id, gift));
+    await assert.rejects(
+      storage.write(() => cancelEmail(ctx, store.id, gift)),
+      isFault,
+    );
+    const { email: cancelled, isReplaced } = await storage.read(() => showEmail(store.id, gift));
+    assert.deepEqual([cancelled.state, cancelled.nextAt, isReplaced], ['cancelled', null, false]);
+    await assert.rejects(
+      storage.read(() => showEmail(store.id + 1, gift)),
+      Fault,
+    );
+  });
+}

@@ -1,0 +1,196 @@
+/** The pages of emails: what was sent, why an email failed, and what a person can do about it. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { Browser } from '../support/browser.ts';
+import { formOf, openStaffedShop, textOfPage, type StaffedShop } from '../support/counter-staff.ts';
+import { until } from '../support/delivering.ts';
+import { receivedEmails } from '../delivery/email/received.ts';
+import { reply, smtpServer } from '../delivery/email/smtp-server.ts';
+
+/** Rejects some addresses. */
+const rejections: ReadonlyMap<string, Error> = new Map([
+  ['grace@exmaple.com', reply(550, `5.1.1 <b>no such user</b> ${'x'.repeat(300)}`)],
+  ['slow@example.com', reply(451, '4.7.1 greylisted')],
+  ['full@example.com', reply(552, '5.2.2 over quota')],
+]);
+
+/** The path of the page of the only email to an address. */
+async function pathTo(browser: Browser, address: string, list = '/emails'): Promise<string> {
+  const { text } = await browser.get(list);
+  const found = Array.from(text.matchAll(/"(\/emails\/\d+)">([^<]*)</g)).filter(([, , to]) => to === address);
+  assert.equal(found.length, 1, `${address} in ${text}`);
+  return found[0]?.[1] ?? '';
+}
+
+async function statesOf({ service }: StaffedShop): Promise<readonly unknown[]> {
+  return (await service.query('select state from email_deliveries order by id')).map(({ state }) => state);
+}
+
+async function actionsOf({ service }: StaffedShop, name: string): Promise<number> {
+  return (await service.query('select id from staff_actions where action = ?', name)).length;
+}
+
+test('a bounced email is shown with its reason, and a new code goes to the corrected address once', async () => {
+  await using server = await smtpServer({
+    onRcptTo: ({ address }, _session, done) => done(rejections.get(address) ?? null),
+  });
+  const environment = { SMTP_URL: server.url().reveal(), MAIL_FROM: 'cards@flowers.example' };
+  await using shop = await openStaffedShop({ environment });
+  const [manager, accountant] = [await shop.as('manager'), await shop.as('accountant')];
+  assert.match(textOfPage(await manager.get('/emails')), /No emails yet/);
+  const card = await shop.issue({ recipient_email: 'grace@exmaple.com', email: 'ada@example.com' });
+  await shop.issue({ recipient_email: 'slow@example.com' });
+  await shop.issue({ recipient_email: 'full@example.com' });
+  const ended = ['bounced', 'sent', 'deferred', 'bounced'];
+  await until(async () => (await statesOf(shop)).join() === ended.join());
+
+  const all = await accountant.get('/emails');
+  const listed = textOfPage(all);
+  assert.match(listed, /The codes of 2 cards have not reached anyone/);
+  assert.match(listed, /full@example\.com .*slow@example\.com .*ada@example\.com .*grace@exmaple\.com/);
+  assert.match(
+    listed,
+    /Bounced The mailbox is full\..*Retrying The mail server cannot accept the email at the moment/,
+  );
+  assert.match(listed, /Waiting 1 /);
+  assert.match(listed, new RegExp(`Gift card •••• ${card.last_characters} Bounced The mail server does not`));
+  assert.ok(all.text.includes(`<a class="soft code nowrap" href="/cards/${card.id}">`), all.text);
+  const failed = await manager.get('/emails?state=failed&kind=gift_card');
+  assert.match(failed.text, /exmaple/);
+  assert.doesNotMatch(failed.text, /ada@|slow@/);
+  assert.match((await manager.get('/emails?kind=receipt')).text, /ada@/);
+  assert.match(textOfPage(await manager.get('/emails?state=cancelled')), /No email is in this list/);
+  assert.equal((await (await shop.as('cashier')).get('/emails')).status, 403);
+  assert.match((await manager.get('/today')).text, /could not be delivered/);
+
+  const path = await pathTo(manager, 'grace@exmaple.com');
+  const page = await manager.get(path);
+  assert.match(page.text, /550 5\.1\.1 &lt;b&gt;no such user&lt;\/b&gt; x{100,200}…</);
+  assert.match(textOfPage(page), /Attempts 1 .*The mail server rejected it permanently/);
+  assert.match(textOfPage(page), /a new code goes to this address and the old one stops working/);
+  assert.doesNotMatch((await accountant.get(path)).text, /<form[^>]*correct/);
+  assert.equal((await accountant.post(`${path}/correct`, {})).status, 403);
+  const action = `${path}/correct`;
+  const form = formOf(page, action);
+  assert.equal(form['address'], 'grace@exmaple.com');
+  for (const address of ['grace@', '', 'grace@exmaple.com', `${'x'.repeat(5_000)}@example.com`]) {
+    const rejected = await manager.post(action, { ...form, address });
+    assert.equal(rejected.status, 422, address);
+    assert.match(rejected.text, /id="address-error"/, address);
+  }
+  const withoutKey = await manager.post(action, { address: 'grace@example.com' });
+  assert.equal(withoutKey.status, 422);
+  assert.match(textOfPage(withoutKey), /The form was not complete/);
+
+  const stale = formOf(await manager.get(path), action);
+  const responses = await Promise.all(
+    ['grace@example.com', 'grace@example.com', 'other@example.com'].map((address) =>
+      manager.post(action, { ...form, address }),
+    ),
+  );
+  const [location = ''] = responses.map(({ headers }) =>
+    (headers.get('location') ?? '').replace('&again=1', ''),
+  );
+  for (const response of responses) {
+    assert.equal(response.status, 303, response.text);
+    assert.ok(response.headers.get('location')?.startsWith(location), location);
+  }
+  assert.equal(await actionsOf(shop, 'code-sent'), 1);
+  await until(async () => Promise.resolve(receivedEmails(server).length === 2));
+  const received = receivedEmails(server).find(({ to }) => to[0] !== 'ada@example.com');
+  const shown = await manager.get(location);
+  assert.match(textOfPage(shown), /A new code is on its way to this address/);
+  const found = await shop.ask('POST /gift_card/lookup', { json: { code: received?.code ?? '' } });
+  assert.equal((found.json as { readonly gift_card: { readonly id: number } }).gift_card.id, card.id);
+  assert.equal((await shop.ask('POST /gift_card/lookup', { json: { code: card.code } })).status, 404);
+  assert.ok(!shown.text.toLowerCase().includes(received?.code ?? '?'), 'a page never shows the code');
+  const late = await manager.post(action, { ...stale, address: 'third@example.com' });
+  assert.equal(late.status, 422);
+  assert.match(textOfPage(late), /The email has changed/);
+  assert.match(textOfPage(await manager.get('/emails?state=failed')), /New code sent/);
+  assert.match(textOfPage(await manager.get('/emails')), /The code of 1 card has not reached anyone/);
+  const other = await pathTo(manager, 'full@example.com');
+  const disabled = await shop.ask(`PUT /gift_card/${await cardOf(manager, other)}`, {
+    json: { disable: true },
+  });
+  assert.equal(disabled.status, 200, disabled.text);
+  assert.match(textOfPage(await manager.get(other)), /This card is disabled/);
+  assert.doesNotMatch(textOfPage(await manager.get('/emails')), /not reached anyone/);
+});
+
+/** The public id of the card of an email. */
+async function cardOf(browser: Browser, path: string): Promise<string> {
+  const { text } = await browser.get(path);
+  return /href="\/cards\/(\d+)"/.exec(text)?.[1] ?? assert.fail(text);
+}
+
+test('a scheduled email is previewed without its code, cancelled once, and erased with its customer', async () => {
+  await using shop = await openStaffedShop({ store: { name: 'Flowers & Co' } });
+  const manager = await shop.as('manager');
+  const day = Temporal.Instant.fromEpochMilliseconds(shop.service.clock.now()).add({ hours: 24 * 30 });
+  const scheduled = { send_on: day.toString({ smallestUnit: 'second' }), recipient_name: '<Grace>' };
+  const card = await shop.issue({
+    ...scheduled,
+    recipient_email: 'grace@example.com',
+    message: 'Enjoy & smile',
+  });
+  assert.match(textOfPage(await manager.get('/emails')), /Scheduled 1 /);
+  const path = await pathTo(manager, 'grace@example.com', '/emails?state=scheduled&kind=gift_card');
+  const page = await manager.get(path);
+  assert.match(page.headers.get('content-security-policy') ?? '', /; frame-src 'self'; /);
+  assert.match(page.text, /<iframe [^>]*sandbox/);
+  const preview = await manager.get(`${path}/preview`);
+  assert.equal(preview.status, 200);
+  assert.equal(
+    preview.headers.get('content-security-policy'),
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'",
+  );
+  assert.match(preview.text, /•••• •••• •••• ••••/);
+  assert.match(preview.text, /Enjoy &amp; smile/);
+  assert.match(preview.text, /Flowers &amp; Co/);
+  for (const part of [card.code, card.last_characters, card.code.slice(0, 4)])
+    assert.ok(!preview.text.toLowerCase().includes(`>${part}`), 'a part of the code');
+  assert.ok(!preview.text.toLowerCase().includes(card.code));
+
+  const action = `${path}/cancel`;
+  assert.equal((await (await shop.as('accountant')).post(action, {})).status, 403);
+  const form = formOf(page, action);
+  const open = formOf(await manager.get(path), action);
+  const responses = await Promise.all([manager.post(action, form), manager.post(action, form)]);
+  for (const { status, headers } of responses) {
+    assert.equal(status, 303);
+    assert.match(headers.get('location') ?? '', new RegExp(`^${path}\\?done=cancelled`));
+  }
+  assert.equal(await actionsOf(shop, 'email-cancelled'), 1);
+  const cancelled = textOfPage(await manager.get(`${path}?done=cancelled`));
+  assert.match(cancelled, /The email is cancelled\..*Cancelled A member of staff cancelled it/);
+  assert.match(cancelled, /Email a new code/);
+  const late = await manager.post(action, open);
+  assert.equal(late.status, 422);
+  assert.match(textOfPage(late), /The email has changed/);
+  assert.deepEqual(await shop.service.query('select id from email_deliveries where code is not null'), []);
+  const used = await shop.ask('POST /gift_card/lookup', { json: { code: card.code } });
+  assert.equal(used.status, 200, 'the card stays valid');
+  assert.match(textOfPage(await (await shop.as('owner')).get('/audit')), /Cancelled an email/);
+  const history = await manager.get(`/cards/${card.id}`);
+  assert.match(textOfPage(history), /Email cancelled/);
+  assert.ok(history.text.includes(`<a href="${path}">`), history.text);
+
+  const record = await shop.ask(`GET /gift_card/${card.id}`);
+  const { recipient_id: person } = (record.json as { readonly gift_card: { readonly recipient_id: number } })
+    .gift_card;
+  assert.equal((await shop.ask(`POST /customers/${person}/erase`, { json: {} })).status, 202);
+  await until(async () => {
+    const { json } = await shop.ask(`GET /customers/${person}/erasure`);
+    return (json as { readonly erasure: { readonly status: string } }).erasure.status === 'complete';
+  });
+  const list = await manager.get('/emails');
+  assert.match(list.text, /<em>Erased<\/em>/);
+  const erased = await manager.get(path);
+  assert.match(textOfPage(erased), /The customer was erased/);
+  assert.doesNotMatch(erased.text, /<iframe|Email a new code/);
+  const none = await manager.get(`${path}/preview`);
+  for (const { text } of [list, erased, none]) assert.doesNotMatch(text, /grace|Enjoy/i);
+  assert.equal((await manager.get('/emails/1')).status, 404);
+});

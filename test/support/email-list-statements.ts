@@ -1,0 +1,35 @@
+/** The statements of the pages of emails. */
+
+import { deliveryStates, emailKinds } from '../../src/domain/email.ts';
+import {
+  countEmailsIn,
+  countUndelivered,
+  findEmailById,
+  findNewestCodeEmails,
+  listEmails,
+} from '../../src/storage/email-list.ts';
+import type { Script, Statement } from '../../src/storage/sql.ts';
+
+const forwards = { from: null, isBackwards: false, limit: 51 };
+const backwards = { from: 7, isBackwards: true, limit: 51 };
+const filter = { states: deliveryStates, kinds: emailKinds };
+
+/** The statements of the first step of each script, by name. */
+export function emailListStatements(storeId: number): ReadonlyMap<string, readonly Statement[]> {
+  const scripts: Readonly<Record<string, Script<unknown>>> = {
+    newest: listEmails(storeId, null, forwards),
+    newer: listEmails(storeId, null, backwards),
+    'newest of a filter': listEmails(storeId, filter, forwards),
+    'newer of a filter': listEmails(storeId, filter, backwards),
+    'one email': findEmailById(storeId, 7),
+    'emails of cards': findNewestCodeEmails(storeId, [7, 8]),
+    'count of a state': countEmailsIn(storeId, ['scheduled'], 1_001),
+    'count of undelivered codes': countUndelivered(storeId, { today: '2026-11-22', max: 1_001 }),
+  };
+  return new Map(
+    Object.entries(scripts).map(([name, script]) => {
+      const step = script.next([]);
+      return [name, step.done === true ? [] : step.value.statements];
+    }),
+  );
+}
