@@ -114,6 +114,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
     const mayUseLoopback = loopbackRule(developmentMode, database.storage);
     const email = setUpEmail(config, logger);
     const turns = createTurns(config.limits.waitingListsMax);
+    const webhookUrls = webhookUrlsOf(database.ctx, mayUseLoopback);
     const pages = config.hasConsole
       ? consoleServicesOf(config, {
           database,
@@ -122,6 +123,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
           retiredUses,
           onCommit,
           turns,
+          webhookUrls,
           condition: {
             emailTransport: email.transportKind,
             isDiskLow: async () =>
@@ -144,7 +146,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       retiredCodeUses: retiredUses,
       log,
       developmentMode,
-      webhookUrls: webhookUrlsOf(database.ctx, mayUseLoopback),
+      webhookUrls,
       onCommit,
       isClosing: () => isClosing,
       isReady: readiness(
@@ -229,7 +231,7 @@ type ConsoleParts = {
   readonly email: EmailSetup;
   readonly developmentMode: boolean;
   readonly retiredUses: RetiredCodeUses;
-} & Pick<Parameters<typeof addConsole>[1], 'onCommit' | 'condition' | 'turns'>;
+} & Pick<Parameters<typeof addConsole>[1], 'onCommit' | 'condition' | 'turns' | 'webhookUrls'>;
 
 function consoleServicesOf(
   { publicUrl, basePath, lookupFailuresPerHour, limits }: Config,

@@ -3,6 +3,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { readDatabaseConfig } from '../config.ts';
 import { openDatabase } from '../database.ts';
+import { proxySecretLengths } from '../domain/app-proxy.ts';
 import { findCurrency, type Currency } from '../domain/currency.ts';
 import { isTimeZone } from '../domain/day.ts';
 import type { EmailSettings } from '../domain/email.ts';
@@ -38,7 +39,6 @@ type Options = EmailOptions & {
   readonly json?: boolean;
 };
 
-const secretLengthMin = 4;
 /** In units of the store's currency. It limits the damage of a stolen token or a mistyped amount. */
 const issueLimitDefault = '2000';
 
@@ -59,8 +59,8 @@ function readTimeZone(text: string): string {
 }
 
 function readSecret(text: string): Secret {
-  if (text.length < secretLengthMin)
-    throw new InvalidArgumentError(`It must have at least ${secretLengthMin} characters.`);
+  if (text.length < proxySecretLengths.min)
+    throw new InvalidArgumentError(`It must have at least ${proxySecretLengths.min} characters.`);
   return new Secret(text);
 }
 

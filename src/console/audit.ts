@@ -69,7 +69,10 @@ const actions = {
   'settings-changed': ['settings', null],
   'token-created': ['settings', null],
   'token-revoked': ['settings', null],
+  'webhook-created': ['settings', null],
   'webhook-changed': ['settings', null],
+  'webhook-deleted': ['settings', null],
+  'event-sent': ['settings', null],
 } as const satisfies Readonly<Record<StaffActionName, readonly [Kind, 'person' | 'till' | 'card' | null]>>;
 
 const failures: readonly StaffActionName[] = ['sign-in-failed', 'pin-locked'];
@@ -292,7 +295,14 @@ function detailsOf(
       case 'copied':
       case 'confirm':
       case 'all':
+      case 'paused':
+      case 'resumed':
+      case 'rotated':
+      case 'test':
         return [parts[name]];
+      case 'scopes':
+      case 'event':
+        return [shown];
       case 'rows':
       case 'count':
         return typeof value === 'number' ? [plural(language, parts.rows, value)] : [shown];

@@ -36,7 +36,7 @@ export function inputField({
   hasFocus = false,
   ...text
 }: FieldText & {
-  readonly type?: 'text' | 'email' | 'password' | 'date' | 'time' | 'search';
+  readonly type?: 'text' | 'email' | 'password' | 'date' | 'time' | 'search' | 'url';
   readonly value?: string;
   readonly autocomplete?: string;
   readonly inputMode?: 'decimal' | 'numeric';

@@ -27,6 +27,7 @@ const icons = {
   tills: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><rect x="4" y="3" width="16" height="12" rx="2"/><path d="M3 20h18M8 15v5M16 15v5"/></svg>`,
   settings: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="3.2"/><path d="M12 2.5v3M12 18.5v3M2.5 12h3M18.5 12h3M5.3 5.3l2.1 2.1M16.6 16.6l2.1 2.1M18.7 5.3l-2.1 2.1M7.4 16.6l-2.1 2.1"/></svg>`,
   audit: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M6 3h9l4 4v14H6zM9 11h7M9 15h7"/></svg>`,
+  developers: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="m8 7-5 5 5 5M16 7l5 5-5 5M13.5 4l-3 16"/></svg>`,
   more: markup`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 7h16M4 12h16M4 17h16"/></svg>`,
 } as const;
 
@@ -107,6 +108,7 @@ const entries: readonly Entry[] = [
   { path: '/tills', name: 'tills', permission: 'enrollTills' },
   { path: '/staff', name: 'staff', permission: 'manageStaff' },
   { path: '/audit', name: 'audit', permission: 'readAuditLog' },
+  { path: '/developers', name: 'developers', permission: 'manageTokens' },
   { path: '/settings', name: 'settings', permission: 'changeSettings' },
 ];
 

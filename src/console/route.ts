@@ -13,6 +13,7 @@ import type { PreviewedEmail, StoredPreview } from '../domain/email-preview.ts';
 import type { Passwords } from '../service/password.ts';
 import type { SignedIn } from '../service/staff-session.ts';
 import type { CardKey } from '../storage/card.ts';
+import type { WebhookUrls } from '../service/webhook.ts';
 import type { FiguresReader } from '../service/today.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Turns } from '../turns.ts';
@@ -44,6 +45,7 @@ export type ConsoleServices = {
   readonly lookups: StaffLookups;
   readonly condition: ServiceCondition;
   readonly figures: FiguresReader;
+  readonly webhookUrls: WebhookUrls;
   /** The streams of changes that open pages show. */
   readonly live: Streams;
 };

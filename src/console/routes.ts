@@ -5,6 +5,7 @@ import { auditRoutes } from './audit.ts';
 import { cardActionRoutes } from './card-actions.ts';
 import { cardRoutes } from './card.ts';
 import { cardsRoutes } from './cards.ts';
+import { developerRoutes } from './developers.ts';
 import { emailRoutes } from './emails.ts';
 import { issueRoutes } from './issue.ts';
 import { joinRoutes } from './join.ts';
@@ -45,6 +46,7 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...staffRoutes,
   ...accountRoutes,
   ...auditRoutes,
+  ...developerRoutes,
   ...shopSettingsRoutes,
   ...emailSettingsRoutes,
   ...proxySettingsRoutes,

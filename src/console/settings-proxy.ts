@@ -1,5 +1,6 @@
 /** The settings of the storefront's app proxy: the secret with which it signs, and whether requests need a signature. */
 
+import { proxySecretLengths } from '../domain/app-proxy.ts';
 import { Fault } from '../domain/fault.ts';
 import { Secret } from '../domain/secret.ts';
 import type { Settings } from '../domain/settings.ts';
@@ -23,9 +24,6 @@ const fields = ['proxy_secret', 'remove_secret', 'require_signature'] as const;
 
 type Field = (typeof fields)[number];
 type Values = Readonly<Record<Field, string>>;
-
-const secretLengthMin = 4;
-const secretLengthMax = 1_000;
 
 /** The secret itself is never shown. */
 function valuesOf({ store }: Settings): Values {
@@ -75,7 +73,8 @@ export const proxySettingsRoutes: readonly StaffRoute[] = [
       const values = { ...typedFields(request, fields), proxy_secret: '' };
       const page = (form: ShownForm<Field>) => proxyPage(services, request, form);
       const shown = { area: 'proxy', values, page } as const;
-      if (secret !== '' && (secret.length < secretLengthMin || secret.length > secretLengthMax))
+      const { min, max } = proxySecretLengths;
+      if (secret !== '' && (secret.length < min || secret.length > max))
         return await rejectedForm(services, request, shown, { proxy_secret: text.secretInvalid });
       const removed = values.remove_secret === '' ? {} : { proxySecret: null };
       try {

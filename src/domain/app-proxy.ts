@@ -15,6 +15,9 @@ export const proxyParameters = [
 
 export type QueryParameter = readonly [name: string, value: string];
 
+/** Characters of a secret of an app proxy. */
+export const proxySecretLengths = { min: 4, max: 500 } as const;
+
 /** Seconds that a signed request's `timestamp` can be in the past or in the future. */
 export const signatureAgeMaxSeconds = 90;
 

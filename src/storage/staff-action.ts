@@ -36,7 +36,10 @@ export const staffActionNames = [
   'settings-changed',
   'token-created',
   'token-revoked',
+  'webhook-created',
   'webhook-changed',
+  'webhook-deleted',
+  'event-sent',
 ] as const;
 
 export type StaffActionName = (typeof staffActionNames)[number];

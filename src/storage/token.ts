@@ -59,6 +59,28 @@ export function* listTokens(storeId: number): Script<readonly Token[]> {
   return rows.map(toToken);
 }
 
+/** The tokens of a store before an id, newest first. */
+export function* listNewestTokens(
+  storeId: number,
+  {
+    before,
+    limit,
+    areRevokedIncluded = false,
+  }: { readonly before: number; readonly limit: number; readonly areRevokedIncluded?: boolean },
+): Script<readonly Token[]> {
+  const rows = yield* all(sql<TokenRow>`
+    select ${tokens.names} from access_tokens where store_id = ${storeId} and id < ${before}
+      and (${Number(areRevokedIncluded)} = 1 or revoked_at is null)
+    order by id desc limit ${limit}`);
+  return rows.map(toToken);
+}
+
+export function* findToken(storeId: number, id: number): Script<Token | undefined> {
+  const row = yield* first(sql<TokenRow>`
+    select ${tokens.names} from access_tokens where store_id = ${storeId} and id = ${id}`);
+  return row && toToken(row);
+}
+
 /** Returns whether a store other than the demonstration store has an active token. */
 export function* hasRealTokens(): Script<boolean> {
   const row = yield* first(sql<{ id: bigint }>`

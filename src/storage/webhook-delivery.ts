@@ -2,7 +2,7 @@
 
 import type { Attempt, AttemptResult, Delivery, DeliveryStatus } from '../domain/webhook.ts';
 import { columns, integer, integerOrNull, unchanged, writeOnly, type RowOf } from './columns.ts';
-import { all, first, fragment, execute, sql, toNumber, type Script } from './sql.ts';
+import { all, first, fragment, execute, parallel, sql, toNumber, type Script } from './sql.ts';
 
 type ResultRow = {
   readonly response_body: string | null;
@@ -93,6 +93,47 @@ export function* listDeliveriesAfter(
     where d.store_id = ${storeId} and d.webhook_id = ${webhookId} and d.event_id > ${after}
     order by d.event_id limit ${limit}`);
   return rows.map(toDelivery);
+}
+
+/** With a state, so many deliveries are read at most, because there is no index of states. */
+const scannedMax = 2_000;
+
+export type FoundDeliveries = {
+  readonly deliveries: readonly Delivery[];
+  /** The oldest event whose delivery was read, if there can be older ones with the state; null: there are none. */
+  readonly scannedTo: number | null;
+};
+
+/** A webhook's deliveries of events with ids below `before`, newest first. @param status null: every state. */
+export function* searchDeliveries(
+  key: WebhookKey,
+  {
+    before,
+    limit,
+    status,
+  }: { readonly before: number; readonly limit: number; readonly status: DeliveryStatus | null },
+): Script<FoundDeliveries> {
+  if (status === null)
+    return { deliveries: yield* listDeliveriesBefore(key, { before, limit }), scannedTo: null };
+  const { storeId, webhookId } = key;
+  const [rows, last] = yield* parallel(
+    all(sql<DeliveryRow>`
+      select ${deliveryColumns} from (
+        select event_id from (
+          select event_id, status from webhook_deliveries
+          where store_id = ${storeId} and webhook_id = ${webhookId} and event_id < ${before}
+          order by event_id desc limit ${scannedMax}) recent
+        where recent.status = ${status} order by event_id desc limit ${limit}) found
+      join webhook_deliveries d
+        on d.store_id = ${storeId} and d.webhook_id = ${webhookId} and d.event_id = found.event_id
+      join events e on e.store_id = d.store_id and e.id = d.event_id
+      order by d.event_id desc`),
+    first(sql<{ event_id: bigint }>`
+      select event_id from webhook_deliveries
+      where store_id = ${storeId} and webhook_id = ${webhookId} and event_id < ${before}
+      order by event_id desc limit 1 offset ${scannedMax - 1}`),
+  );
+  return { deliveries: rows.map(toDelivery), scannedTo: last ? toNumber(last.event_id) : null };
 }
 
 /** Returns the newest delivery of an event type to a webhook. */

@@ -144,6 +144,44 @@ async function passkeyPath({ service }: ConsoleShop, visitor: Visitor): Promise<
   return `/account/passkeys/${staffId}`;
 }
 
+/** A webhook that no event matches, with a delivery that failed: the service sends nothing. */
+async function webhookPath(shop: ConsoleShop, visitor: Visitor): Promise<string> {
+  const { service } = shop;
+  const found = async (): Promise<string | undefined> =>
+    /\/developers\/webhooks\/\d+/.exec((await staffOf(shop, visitor).get('/developers')).text)?.[0];
+  const existing = await found();
+  if (existing !== undefined) return existing;
+  const fields = { url: 'https://shop.example.com/webhooks', 'event_checkpoint.created': '1' };
+  await resultOf(shop, visitor, '/developers/webhooks/new', { fields });
+  await service.database.meddle(
+    `insert into webhook_deliveries (store_id, webhook_id, event_id, status, created_at, attempts, last_at,
+       response_status, response_body, duration_ms)
+     select w.store_id, w.id, e.id, 'dead', e.created_at, 1, e.created_at, 503, 'down for maintenance', 41
+     from webhooks w, (select * from events order by id limit 1) e`,
+  );
+  return (await found()) ?? assert.fail('no webhook');
+}
+
+const ofWebhook =
+  (end: string): Path =>
+  async (shop, visitor) =>
+    `${await webhookPath(shop, visitor)}${end}`;
+
+async function deliveryPath(shop: ConsoleShop, visitor: Visitor): Promise<string> {
+  const path = await webhookPath(shop, visitor);
+  const { text } = await staffOf(shop, visitor).get(path);
+  return /"(\/developers\/webhooks\/\d+\/deliveries\/\d+)"/.exec(text)?.[1] ?? assert.fail(text);
+}
+
+const tokenPath: Path = (shop, visitor) =>
+  resultOf(shop, visitor, '/developers/tokens/new', { fields: { name: 'Web shop', scope_read_events: '1' } });
+
+async function revocationPath(shop: ConsoleShop, visitor: Visitor): Promise<string> {
+  await tokenPath(shop, visitor);
+  const { text } = await staffOf(shop, visitor).get('/developers');
+  return /"(\/developers\/tokens\/\d+\/revoke)"/.exec(text)?.[1] ?? assert.fail(text);
+}
+
 async function issuedPath(shop: ConsoleShop, visitor: Visitor): Promise<string> {
   const fields = { amount: 'other', other: '30', how: 'print', recipient_name: 'Grace' };
   return await resultOf(shop, visitor, '/cards/new', { fields });
@@ -213,6 +251,13 @@ const paths: Readonly<Record<string, Path>> = {
   '/till/refund/entry/:id': ({ redemption }) => `/till/refund/entry/${redemption}`,
   '/till/refund/done/:key': (shop, visitor) =>
     resultOf(shop, visitor, `/till/refund/entry/${shop.redemption}`, { fields: { amount: '0.50' } }),
+  '/developers/created/:key': tokenPath,
+  '/developers/tokens/:id/revoke': revocationPath,
+  '/developers/webhooks/:id': ofWebhook(''),
+  '/developers/webhooks/:id/edit': ofWebhook('/edit'),
+  '/developers/webhooks/:id/rotate': ofWebhook('/rotate'),
+  '/developers/webhooks/:id/delete': ofWebhook('/delete'),
+  '/developers/webhooks/:id/deliveries/:event': deliveryPath,
   '/till/undo/:entry': ({ redemption }) => `/till/undo/${redemption}`,
 };
 
