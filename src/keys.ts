@@ -41,6 +41,7 @@ export type Purpose =
   | 'list-cursor'
   | 'checkpoint'
   | 'sign-in'
+  | 'client-address'
   | 'known-browser'
   | 'staff-pin'
   | 'setup-link'

@@ -24,6 +24,7 @@ import { tokenUses } from './http/token-last-used.ts';
 import { isExposed } from './key-file.ts';
 import { homePathOf } from './console/home.ts';
 import { addConsole } from './console/server.ts';
+import { brandOf } from './delivery/email/colour.ts';
 import { languageOf, languages } from './delivery/email/language.ts';
 import { previewStored } from './delivery/email/stored.ts';
 import { passwordsOf } from './service/password.ts';
@@ -172,7 +173,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       canSend: email.transportKind !== 'none',
       logger,
     });
-    const emails = startEmails(email.transport, { database, metrics, logger });
+    const emails = startEmails(email.transport, { config, database, metrics, logger });
     if (emails) commitListeners.add(() => emails.wake());
     const webhooks = startWebhooks({
       ...database,
@@ -251,6 +252,7 @@ function consoleServicesOf(
     customerLanguage: languageOf,
     emailTools: emailToolsOf(ctx, email.transport),
     previewOf: (previewed) => previewStored(previewed, email.transport?.from ?? null),
+    brandOf,
     lookups: { perHour: lookupFailuresPerHour, recordRetired: (use: CardKey) => retiredUses.note(use) },
   };
 }
@@ -312,7 +314,12 @@ type Emails = Pick<Worker, 'wake' | 'stop'>;
 /** Sends queued emails. Without a transport, they wait for a process that has one. */
 function startEmails(
   transport: EmailTransport | null,
-  { database, metrics, logger }: { database: Database; metrics: Metrics; logger: Log['logger'] },
+  {
+    config: { hasConsole, publicUrl, basePath },
+    database,
+    metrics,
+    logger,
+  }: { config: Config; database: Database; metrics: Metrics; logger: Log['logger'] },
 ): Emails | undefined {
   if (!transport) return undefined;
   const observer = {
@@ -321,7 +328,8 @@ function startEmails(
     operatorNeeded: (response: string) =>
       logger.error({ response }, 'the mail server rejects this service: check SMTP_URL and MAIL_FROM'),
   };
-  const queue = emailQueue({ ...database, transport, observer });
+  const pagesUrl = hasConsole && publicUrl ? `${publicUrl.origin}${basePath}` : null;
+  const queue = emailQueue({ ...database, transport, observer, pagesUrl });
   const worker = startWorker(queue, logger, emailWorkerLimits(transport));
   return {
     wake: () => worker.wake(),

@@ -128,7 +128,7 @@ const serviceSettings = {
   }),
   publicUrl: setting<URL | null>({
     variable: 'PUBLIC_URL',
-    description: 'The address at which browsers reach the pages for staff.',
+    description: 'The address at which browsers reach the pages for staff and customers.',
     accepts:
       'an origin without a path, such as `https://cards.flowers.example`; `http` only for this machine',
     default: null,
@@ -137,7 +137,7 @@ const serviceSettings = {
   }),
   hasConsole: setting({
     variable: 'CONSOLE',
-    description: 'Whether the service has pages for staff.',
+    description: 'Whether the service has pages for staff and customers.',
     accepts: '`on` or `off`',
     default: true,
     shownDefault: '`on`',

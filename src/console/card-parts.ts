@@ -1,6 +1,6 @@
 /** What the list of cards and the page of a card both show. */
 
-import { availableOf } from '../domain/card.ts';
+import { availableOf, type Card } from '../domain/card.ts';
 import { detailStateOf, type DetailState } from '../domain/card-detail.ts';
 import { addDays } from '../domain/day.ts';
 import { markup, type Markup } from '../markup.ts';
@@ -40,6 +40,18 @@ export function stateTag(
   if (state === 'active' && card.expiresOn !== null && card.expiresOn <= addDays(today, soonDays))
     return tag('wait', fillPlain(text.expiresOn, { day: dayText(card.expiresOn, language) }));
   return tag(kinds[state], text.stateOf[state]);
+}
+
+/** Available, on hold and redeemed, of the initial value, or of the balance if that is more. */
+export function balanceRibbon(
+  { balance, initialValue, held }: Pick<Card, 'balance' | 'initialValue' | 'held'>,
+  label: string,
+): Markup {
+  const total = balance.minor > initialValue.minor ? balance.minor : initialValue.minor;
+  // Of a hundredth of a percent, exactly.
+  const share = (minor: bigint): string =>
+    total === 0n ? '0' : (Number((minor * 10_000n) / total) / 100).toString();
+  return markup`<svg class="ribbon" viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label="${label}"><rect class="track" width="100" height="10"/><rect class="held" width="${share(balance.minor)}" height="10"/><rect class="left" width="${share(balance.minor - held.minor)}" height="10"/></svg>`;
 }
 
 /** The last characters of a code, as a person sees and hears them. */

@@ -16,7 +16,7 @@ import type { DetailedCard } from '../storage/card-list.ts';
 import { parallel } from '../storage/sql.ts';
 import { listTransfersAfter } from '../storage/transfer.ts';
 import { actorName, listActors, type Actors } from './actors.ts';
-import { cardEnding, stateTag } from './card-parts.ts';
+import { balanceRibbon, cardEnding, stateTag } from './card-parts.ts';
 import {
   canRelease,
   canReverse,
@@ -137,20 +137,16 @@ function balancePanel({ language }: StaffRequest, { found, today: day }: Shown):
 ${balanceBar(found, language)}</section>`;
 }
 
-/** Available, on hold and redeemed, of the initial value, or of the balance if that is more. */
 function balanceBar({ card }: DetailedCard, language: StaffRequest['language']): Markup {
   const { balance, initialValue, held } = card;
   const total = balance.minor > initialValue.minor ? balance : initialValue;
-  // Of a hundredth of a percent, exactly.
-  const share = ({ minor }: Money): string =>
-    total.minor === 0n ? '0' : (Number((minor * 10_000n) / total.minor) / 100).toString();
   const label = fillPlain(cardTexts[language].bar, {
     total: amountText(total, language),
     available: amountText(availableOf(card), language),
     held: amountText(held, language),
     redeemed: amountText(subtract(total, balance), language),
   });
-  return markup`<svg class="ribbon" viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label="${label}"><rect class="track" width="100" height="10"/><rect class="held" width="${share(balance)}" height="10"/><rect class="left" width="${share(availableOf(card))}" height="10"/></svg>`;
+  return balanceRibbon(card, label);
 }
 
 function drawing({ language, signedIn: { store } }: StaffRequest, found: DetailedCard): Markup {

@@ -47,15 +47,24 @@ export function barcodeSvg(code: Secret): Markup {
 
 const knot = markup`<svg class="knot" viewBox="0 0 48 48" aria-hidden="true"><path d="M24 24C12 6 2 13 8 20c4 4 11 4 16 4 5 0 12 0 16-4 6-7-4-14-16 4zM24 24c-3 7-7 11-11 15M24 24c3 7 7 11 11 15"/></svg>`;
 
-/** The drawing of a card. */
+/** The color of a store's cards, and whether text on it is dark. */
+export type Brand = { readonly color: string; readonly isLight: boolean };
+
+/** The drawing of a card. @param brand undefined: the color of the pages. */
 export function giftDrawing({
   shop,
   name,
   figure,
+  brand,
 }: {
   readonly shop: string;
   readonly name: string | null;
   readonly figure: Markup;
+  readonly brand?: Brand;
 }): Markup {
-  return markup`<div class="gift">${knot}<span class="shop">${shop}</span><span class="tail name">${name ?? ''}</span>${figure}</div>`;
+  // The content security policy allows no inline styles, but attributes of SVG.
+  const ground =
+    brand &&
+    markup`<svg class="ground" aria-hidden="true"><rect width="100%" height="100%" fill="${brand.color}"/></svg>`;
+  return markup`<div class="gift${brand?.isLight === true ? ' light' : ''}">${ground}${knot}<span class="shop"><bdi>${shop}</bdi></span><span class="tail name"><bdi>${name ?? ''}</bdi></span>${figure}</div>`;
 }

@@ -42,7 +42,7 @@ function timeFormatterOf(language: string, options: Intl.DateTimeFormatOptions):
 }
 
 /** An amount as text, such as `€24.50`. */
-export function amountText(money: Money, language: PageLanguage): string {
+export function amountText(money: Money, language: string): string {
   // As text, because the formatter is exact for it (ECMA-402, Intl mathematical values).
   return formatterOf(money, language).format(formatMoney(money) as `${number}`);
 }
@@ -56,6 +56,24 @@ export function decimalText(money: Money, language: PageLanguage): string {
       new Intl.NumberFormat(language, { minimumFractionDigits: decimals, maximumFractionDigits: decimals }),
   );
   return formatter.format(formatMoney(money) as `${number}`);
+}
+
+/** The change of a balance as text, with its sign. @param change a negative amount decreases the balance. */
+export function signedText({ minor, currency }: Money, language: string): string {
+  const { code, decimals } = currency;
+  const formatter = cached(
+    `signed money ${language} ${code} ${decimals}`,
+    () =>
+      new Intl.NumberFormat(language, {
+        style: 'currency',
+        currency: code,
+        signDisplay: 'exceptZero',
+        minimumFractionDigits: decimals,
+        maximumFractionDigits: decimals,
+      }),
+  );
+  const [sign, amount] = minor < 0n ? ['-', -minor] : ['', minor];
+  return formatter.format(`${sign}${formatMoney({ minor: amount, currency })}` as `${number}`);
 }
 
 /** The parts of an amount in the language: its currency, digits and separators. */
@@ -100,10 +118,10 @@ export function amountValue(money: Money, language: PageLanguage): string {
 }
 
 /** A day `YYYY-MM-DD`, with the month as a word. */
-export function dayText(day: string, language: string): string {
+export function dayText(day: string, language: string, dateStyle: 'medium' | 'long' = 'medium'): string {
   // Noon UTC, formatted in UTC: no time zone moves it to another day.
   const noon = Temporal.PlainDate.from(day).toZonedDateTime({ timeZone: 'UTC', plainTime: '12:00' });
-  return timeFormatterOf(language, { dateStyle: 'medium', timeZone: 'UTC' }).format(noon.epochMilliseconds);
+  return timeFormatterOf(language, { dateStyle, timeZone: 'UTC' }).format(noon.epochMilliseconds);
 }
 
 /** The name of a month `YYYY-MM`, with the year if it is long. */
@@ -117,7 +135,7 @@ export function monthText(month: string, language: string, style: 'long' | 'shor
 export function timeElement(
   instant: number,
   { timeZone }: Pick<Store, 'timeZone'>,
-  language: PageLanguage,
+  language: string,
   options: Intl.DateTimeFormatOptions = { dateStyle: 'medium', timeStyle: 'short' },
 ): Markup {
   const text = timeText(instant, { timeZone }, language, options);
@@ -128,7 +146,7 @@ export function timeElement(
 export function timeText(
   instant: number,
   { timeZone }: Pick<Store, 'timeZone'>,
-  language: PageLanguage,
+  language: string,
   options: Intl.DateTimeFormatOptions = { dateStyle: 'medium', timeStyle: 'short' },
 ): string {
   return timeFormatterOf(language, { ...options, timeZone }).format(instant);

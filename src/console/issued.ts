@@ -8,6 +8,7 @@ import { markup, type Markup } from '../markup.ts';
 import { findCard } from '../storage/card.ts';
 import { findEmailSettings } from '../storage/email.ts';
 import { endingOf, pathOfCard } from './card-change.ts';
+import { cardSheet } from './card-sheet.ts';
 import { barcodeSvg, giftDrawing, groupedCode, qrSvg } from './code-view.ts';
 import { amountText, dayText, figure, timeElement } from './format.ts';
 import { issueTexts } from './issue-form.ts';
@@ -121,49 +122,28 @@ ${barcodeSvg(code)}
   return { status: 200, body: shellPage(services, request, { title, path: '/cards', actions, body }) };
 }
 
-/** Longer messages are cut, so that the card fits on its half of the sheet. */
-const printedLengthMax = 700;
-const printedLinesMax = 14;
-
-/** A message as the sheet has room for it, and the class of its size. */
-function printedMessage(message: string): Markup {
-  const lines = message.split('\n').slice(0, printedLinesMax).join('\n');
-  const symbols = Array.from(lines.slice(0, 2 * printedLengthMax));
-  const isCut = lines.length < message.length || symbols.length > printedLengthMax;
-  const cut = symbols.slice(0, printedLengthMax).join('');
-  const size = cut.length > 160 || lines.split('\n').length > 5 ? 'small' : '';
-  const smallest = cut.length > 380 || lines.split('\n').length > 9 ? 'tiny' : size;
-  return markup`<blockquote class="${smallest}">${cut}${isCut ? '…' : ''}</blockquote>`;
-}
-
 /** An A4 sheet that folds to a card, in the language of the store's emails. */
 async function printPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const found = await findShown(services, request);
   if (!found) return overPage(services, request);
-  const { frame, storage, customerLanguage } = services;
+  const { frame, storage, customerLanguage, brandOf } = services;
   const { store } = request.signedIn;
   const text = issueTexts[request.language];
   const { card, code, shown } = found;
-  const { locale: stored } = await storage.read(() => findEmailSettings(store.id));
-  const { locale, direction, texts: printed } = customerLanguage(stored);
-  const balance = shown.done === 'issued' ? card.initialValue : card.balance;
-  const from =
-    card.senderName === null
-      ? undefined
-      : markup`<p class="soft">${printed.senderLabel}: <bdi>${card.senderName}</bdi></p>`;
-  const until =
-    card.expiresOn === null
-      ? undefined
-      : markup` ${printed.expiryLabel}: <span class="nowrap">${dayText(card.expiresOn, locale)}</span>.`;
-  const front = giftDrawing({ shop: store.name, name: card.recipientName, figure: figure(balance, locale) });
+  const settings = await storage.read(() => findEmailSettings(store.id));
+  const sheet = cardSheet({
+    card,
+    code,
+    amount: shown.done === 'issued' ? card.initialValue : card.balance,
+    shop: store.name,
+    brand: brandOf(settings.colour),
+    language: customerLanguage(settings.locale),
+    fold: text.fold,
+  });
   const key = request.params['key'] ?? '';
   const body = markup`<main id="content"><h1 class="sr">${text.print}</h1>
 <div class="tools noprint"><button class="button first" type="button" data-print hidden>${text.print}</button><a class="button" href="${frame.basePath}/cards/issued/${key}">${text.back}</a></div>
-<div class="sheet" lang="${locale}" dir="${direction}"><div class="fold"><div class="front" data-fold="${text.fold}"><div class="face"><p class="kind">${printed.cardTitle}</p>${front}</div></div>
-<div class="back"><div class="stack">${card.message === null ? undefined : printedMessage(card.message)}${from}
-<p class="codeline code" dir="ltr"><strong>${groupedCode(code)}</strong></p>
-<p class="small soft">${printed.codeHint}${until}</p></div>
-<div class="symbols">${qrSvg(code, printed.qrAlt)}${barcodeSvg(code)}</div></div></div></div></main>`;
+${sheet}</main>`;
   return {
     status: 200,
     body: documentOf(services, request, { title: `${text.print} · ${store.name}`, body }),

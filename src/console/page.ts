@@ -42,10 +42,33 @@ type Document = {
 
 /** A whole document. Pages use the functions below, which add their landmarks. */
 export function documentOf(
-  { frame: { assetUrl } }: Framed,
+  services: Framed,
   { language }: Pick<ConsoleRequest, 'language'>,
-  { title, body, scripts = [], refreshSeconds }: Document,
+  page: Document,
 ): Markup {
+  return htmlDocument(services, { ...page, language, skip: texts[language].skip });
+}
+
+/** A document in any language. */
+export function htmlDocument(
+  { frame: { assetUrl } }: Framed,
+  {
+    title,
+    body,
+    scripts = [],
+    refreshSeconds,
+    language,
+    direction,
+    skip,
+  }: Document & {
+    readonly language: string;
+    /** Undefined: left to right. */
+    readonly direction?: 'ltr' | 'rtl';
+    /** The text of the link to the content. */
+    readonly skip: string;
+  },
+): Markup {
+  const dir = direction && markup` dir="${direction}"`;
   const modules = ['console.js', ...scripts].map(
     (name) => markup`<script type="module" src="${assetUrl(name)}"></script>
 `,
@@ -56,7 +79,7 @@ export function documentOf(
       : markup`<meta http-equiv="refresh" content="${refreshSeconds}">
 `;
   return markup`<!doctype html>
-<html lang="${language}">
+<html lang="${language}"${dir}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
@@ -65,7 +88,7 @@ ${refresh}<title>${title}</title>
 <link rel="stylesheet" href="${assetUrl('largesse.css')}">
 ${modules}</head>
 <body>
-<a class="skip" href="#content">${texts[language].skip}</a>
+<a class="skip" href="#content">${skip}</a>
 ${body}
 </body>
 </html>

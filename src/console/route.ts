@@ -17,6 +17,7 @@ import type { WebhookUrls } from '../service/webhook.ts';
 import type { FiguresReader } from '../service/today.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Turns } from '../turns.ts';
+import type { Brand } from './code-view.ts';
 import type { PageFrame } from './frame.ts';
 import type { ConsoleOrigin, ConsoleRequest } from './request.ts';
 
@@ -42,7 +43,9 @@ export type ConsoleServices = {
   readonly emailTools: EmailTools;
   /** An email as it would be sent now, without the code; undefined: the card lacks what it is about. */
   readonly previewOf: (email: PreviewedEmail) => StoredPreview | undefined;
-  readonly lookups: StaffLookups;
+  /** The color of a store's cards, by the one in its email settings. */
+  readonly brandOf: (color: string | null) => Brand;
+  readonly lookups: Lookups;
   readonly condition: ServiceCondition;
   readonly figures: FiguresReader;
   readonly webhookUrls: WebhookUrls;
@@ -50,13 +53,25 @@ export type ConsoleServices = {
   readonly live: Streams;
 };
 
-/** A language of emails, with the texts that a printed card has as well. */
-type CustomerLanguage = {
+/** A language of emails, with the texts that a printed card and the recipient's page have as well. */
+export type CustomerLanguage = {
   /** For `lang` attributes and Intl. */
   readonly locale: string;
   readonly direction: 'ltr' | 'rtl';
   readonly texts: Readonly<
-    Record<'cardTitle' | 'codeHint' | 'expiryLabel' | 'senderLabel' | 'recipientLabel' | 'qrAlt', string>
+    Record<
+      | 'cardTitle'
+      | 'balanceLabel'
+      | 'checkBalance'
+      | 'codeLabel'
+      | 'codeHint'
+      | 'contact'
+      | 'expiryLabel'
+      | 'messageLabel'
+      | 'senderLabel'
+      | 'qrAlt',
+      string
+    >
   >;
 };
 
@@ -107,8 +122,8 @@ type TestOutcome = {
   readonly response: string;
 };
 
-/** The limit on failed searches of members of staff, and where uses of replaced codes are collected. */
-type StaffLookups = {
+/** The limit on failed searches, and where uses of replaced codes are collected. */
+type Lookups = {
   /** Failed searches per hour, if the store has no limit of its own. */
   readonly perHour: number;
   readonly recordRetired: (use: CardKey) => void;
@@ -174,6 +189,8 @@ type Endpoint = {
   readonly usesWebAssembly?: boolean;
   /** Whether the page has a frame with another page. */
   readonly hasFrame?: boolean;
+  /** Whether other sites can submit the form: it changes nothing for anyone, and they cannot read the response. */
+  readonly acceptsOtherSites?: boolean;
   /** The page after an error of the service, if it is not known whether the change was made; undefined: as for any error. */
   readonly unknownPage?: (services: ConsoleServices, request: UnknownRequest) => UnknownPage | undefined;
 };

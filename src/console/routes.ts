@@ -13,6 +13,7 @@ import { liveRoutes } from './live.ts';
 import { morePage } from './page.ts';
 import { passkeyRoutes } from './passkeys.ts';
 import { reportRoutes } from './reports.ts';
+import { recipientRoutes } from './recipient.ts';
 import type { ConsoleRoute } from './route.ts';
 import { emailSettingsRoutes } from './settings-emails.ts';
 import { proxySettingsRoutes } from './settings-proxy.ts';
@@ -50,6 +51,7 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...shopSettingsRoutes,
   ...emailSettingsRoutes,
   ...proxySettingsRoutes,
+  ...recipientRoutes,
   {
     method: 'GET',
     path: '/more',

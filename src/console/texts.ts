@@ -14,20 +14,28 @@ export type Catalogue<Texts> = Readonly<Record<PageLanguage, Texts>>;
 
 const headerLengthMax = 500;
 
-/** The language that a browser prefers, by its Accept-Language header (RFC 9110, 12.5.4). Default: English. */
-export function pageLanguageOf(acceptLanguage: string | undefined): PageLanguage {
+/** The language tags of an Accept-Language header (RFC 9110, 12.5.4), in lower case, the preferred one first. */
+export function acceptedTags(acceptLanguage: string | undefined): readonly string[] {
   const ranges = (acceptLanguage ?? '').slice(0, headerLengthMax).toLowerCase().split(',');
-  const preferred = ranges
+  return ranges
     .map((range) => {
       const [tag = '', ...parameters] = range.split(';').map((part) => part.trim());
       const weight = parameters.find((parameter) => parameter.startsWith('q='));
-      const quality = weight === undefined ? 1 : Number(weight.slice(2));
-      const [primary] = tag.split('-', 1);
-      return { language: pageLanguages.find((each) => each === primary), quality };
+      return { tag, quality: weight === undefined ? 1 : Number(weight.slice(2)) };
     })
-    .filter(({ language, quality }) => language !== undefined && quality > 0 && quality <= 1)
-    .toSorted((left, right) => right.quality - left.quality);
-  return preferred[0]?.language ?? 'en';
+    .filter(({ tag, quality }) => tag !== '' && quality > 0 && quality <= 1)
+    .toSorted((left, right) => right.quality - left.quality)
+    .map(({ tag }) => tag);
+}
+
+/** The language that a browser prefers, by its Accept-Language header. Default: English. */
+export function pageLanguageOf(acceptLanguage: string | undefined): PageLanguage {
+  for (const tag of acceptedTags(acceptLanguage)) {
+    const [primary] = tag.split('-', 1);
+    const language = pageLanguages.find((each) => each === primary);
+    if (language !== undefined) return language;
+  }
+  return 'en';
 }
 
 export type TextValues = Readonly<Record<string, MarkupPart>>;

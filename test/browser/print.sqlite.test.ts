@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { inflateSync } from 'node:zlib';
 import test, { after } from 'node:test';
-import jsQr from 'jsqr';
 import { openChromium, type Page, type Window } from '../support/chromium.ts';
 import { openStaffedShop, sendForm, type StaffedShop } from '../support/counter-staff.ts';
+import { scan } from './scan.ts';
 
 const chromium = await openChromium();
 after(() => chromium[Symbol.asyncDispose]());
@@ -34,27 +34,6 @@ async function shownCode(page: Page): Promise<string> {
   const code = text.replaceAll(/\s/g, '');
   assert.match(code, /^[0-9A-Z]{16}$/);
   return code;
-}
-
-/** The pixels of a screenshot, from the browser's own decoder. */
-async function scan(page: Page, selector: string): Promise<string | undefined> {
-  const element = (await page.$(selector)) ?? assert.fail(selector);
-  const png = await element.screenshot({ encoding: 'base64' });
-  const { pixels, width, height } = await page.evaluate(async (base64) => {
-    const bytes = Uint8Array.from(atob(base64), (symbol) => symbol.charCodeAt(0));
-    const image = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
-    // A white margin, as paper has.
-    const margin = 40;
-    const canvas = new OffscreenCanvas(image.width + 2 * margin, image.height + 2 * margin);
-    const context = canvas.getContext('2d');
-    if (!context) throw new Error('no canvas');
-    context.fillStyle = '#fff';
-    context.fillRect(0, 0, canvas.width, canvas.height);
-    context.drawImage(image, margin, margin);
-    const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
-    return { pixels: [...data], width: canvas.width, height: canvas.height };
-  }, png);
-  return jsQr.default(Uint8ClampedArray.from(pixels), width, height)?.data;
 }
 
 function pagesIn(pdf: Uint8Array): number {

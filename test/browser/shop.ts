@@ -258,6 +258,8 @@ const paths: Readonly<Record<string, Path>> = {
   '/developers/webhooks/:id/rotate': ofWebhook('/rotate'),
   '/developers/webhooks/:id/delete': ofWebhook('/delete'),
   '/developers/webhooks/:id/deliveries/:event': deliveryPath,
+  '/b/:domain': () => `/b/${consoleDomain}`,
+  '/b/:domain/card': () => `/b/${consoleDomain}/card`,
   '/till/undo/:entry': ({ redemption }) => `/till/undo/${redemption}`,
 };
 

@@ -55,11 +55,15 @@ export function startMailer(
     reclaimed: () => void (reclaimed += 1),
     operatorNeeded: (response: string) => void needs.push(response),
   };
-  const worker = startWorker(emailQueue({ ctx, storage, transport, observer }), pino({ level: 'silent' }), {
-    ...emailWorkerLimits(transport),
-    pollMs: 20,
-    stopMs: 500,
-  });
+  const worker = startWorker(
+    emailQueue({ ctx, storage, transport, observer, pagesUrl: null }),
+    pino({ level: 'silent' }),
+    {
+      ...emailWorkerLimits(transport),
+      pollMs: 20,
+      stopMs: 500,
+    },
+  );
   return {
     emails,
     outcomes,

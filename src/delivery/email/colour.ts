@@ -30,6 +30,13 @@ export function foregroundOn(background: Colour): Colour {
   return contrast(white, background) >= contrast(ink, background) ? white : ink;
 }
 
+/** The color of a store's cards, and whether text on it is dark. @param stored null or invalid: the default. */
+export function brandOf(stored: string | null): { readonly color: Colour; readonly isLight: boolean } {
+  const parsed = parseColour(stored);
+  const color = parsed.ok ? parsed.value : defaultColour;
+  return { color, isLight: foregroundOn(color) === ink };
+}
+
 /** A border that is visible on white: the colour itself, or a grey if it is nearly white. */
 export function edgeOf(colour: Colour): Colour {
   return contrast(colour, white) < 1.3 ? '#cfcbc2' : colour;

@@ -26,7 +26,7 @@ export type GiftCardContent = {
   /** Text of the buyer, of any form; null: none. */
   readonly message: string | null;
   readonly expiresOn: string | null;
-  /** The card's page. The code is never part of a link, because servers log links. */
+  /** The card's page. Only after `#`, which browsers do not send, a link has the code: servers log links. */
   readonly pageUrl: string | null;
 };
 

@@ -9,6 +9,9 @@ import type { Context } from '../../context.ts';
 import { deliveryFailedEvent } from '../../domain/event.ts';
 import { buyerOf, messageName } from '../../domain/email.ts';
 import { emailRecordOf } from '../../domain/email-record.ts';
+import { recipientLink } from '../../domain/recipient-page.ts';
+import type { Secret } from '../../domain/secret.ts';
+import type { Store } from '../../domain/store.ts';
 import { findCard, lockCard } from '../../storage/card.ts';
 import { recordEvent } from '../../storage/event.ts';
 import {
@@ -24,7 +27,7 @@ import {
 import { enqueueEmail, findEmailSettings, openEmailedCode } from '../../storage/email.ts';
 import { parallel, type Script } from '../../storage/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
-import { findStore } from '../../storage/store.ts';
+import { findStore, hasOtherRealStores } from '../../storage/store.ts';
 import { emailBackoff, nextAttempt, type Backoff } from '../backoff.ts';
 import { workerLimits, type Queue, type WorkerLimits } from '../worker.ts';
 import { cancelReasonOf, contentOf, type EmailContent } from './content.ts';
@@ -48,6 +51,8 @@ export type EmailQueueOptions = {
   readonly storage: Storage;
   readonly transport: EmailTransport;
   readonly observer: EmailObserver;
+  /** The public URL of the service, where recipients see their cards; null: there is no such page. */
+  readonly pagesUrl: string | null;
 };
 
 export type EmailJob = {
@@ -90,6 +95,7 @@ export function emailQueue({
   storage,
   transport,
   observer,
+  pagesUrl,
 }: EmailQueueOptions): Queue<EmailJob, EmailResult> {
   const leaseMs = startsWithinMs + transport.emailMaxMs + settlesWithinMs;
 
@@ -98,7 +104,7 @@ export function emailQueue({
     signal: AbortSignal,
   ): Promise<{ readonly result: EmailResult; readonly isHealthy: boolean }> => {
     const now = ctx.clock.earliest();
-    const loaded = await storage.read(() => load(ctx, claimed, { from: transport.from, now }));
+    const loaded = await storage.read(() => load(ctx, claimed, { from: transport.from, now, pagesUrl }));
     if (!loaded) return { result: null, isHealthy: true };
     if ('state' in loaded) return { result: loaded, isHealthy: true };
     const email = emailOf(claimed, loaded);
@@ -165,7 +171,11 @@ type Loaded = { readonly content: EmailContent; readonly sender: Sender; readonl
 function* load(
   ctx: Context,
   claimed: ClaimedEmail,
-  { from, now }: { readonly from: string; readonly now: number },
+  {
+    from,
+    now,
+    pagesUrl,
+  }: { readonly from: string; readonly now: number } & Pick<EmailQueueOptions, 'pagesUrl'>,
 ): Script<Loaded | EmailSettlement | undefined> {
   const { storeId, cardId, sealedCode } = claimed;
   const [isOurs, card, record, settings, firstSendAt] = yield* parallel(
@@ -182,13 +192,26 @@ function* load(
   // The email was attempted for all this time without a recorded outcome: it may be the cause of the crashes.
   if (claimed.isReclaimed && now - claimed.firstAt >= emailBackoff.windowMs)
     return finalSettlement('dead', claimed.response ?? 'the email could not be sent');
+  const code = sealedCode && openEmailedCode(ctx, claimed, sealedCode);
   const content = contentOf(claimed, card, {
     timeZone: store.timeZone,
-    pageUrl: settings.pageUrl,
-    code: sealedCode && openEmailedCode(ctx, claimed, sealedCode),
+    pageUrl: settings.pageUrl ?? (yield* pageOf(store, { pagesUrl, code })),
+    code,
     cardSentAt: firstSendAt ?? claimed.sendAt,
   });
   return { content, sender: senderOf(store, settings, from), domain: store.domain };
+}
+
+/** The link to the service's own page of a card. With several stores, the page of each has its domain. */
+function* pageOf(
+  { id, domain, demonstration }: Store,
+  { pagesUrl, code }: Pick<EmailQueueOptions, 'pagesUrl'> & { readonly code: Secret | null },
+): Script<string | null> {
+  if (pagesUrl === null) return null;
+  const isOnly = !(yield* hasOtherRealStores(id));
+  // Browsers on other machines cannot open the demonstration.
+  if (demonstration && !isOnly) return null;
+  return recipientLink(pagesUrl, { domain: isOnly ? null : domain, code });
 }
 
 /** The email, the same in every attempt unless the card has changed. */

@@ -1,0 +1,21 @@
+/** Where recipients see their cards, below the base path of the service. */
+
+import type { Secret } from './secret.ts';
+
+/** The path of the page. @param domain the store's; null: the service has one store. */
+export function recipientPath(domain: string | null): string {
+  return domain === null ? '/b' : `/b/${domain}`;
+}
+
+/**
+ * The link in an email. A browser does not send what follows `#`, so no server logs the code.
+ * @param base the public URL of the service, without a slash at its end.
+ * @param code null: the email does not contain it.
+ */
+export function recipientLink(
+  base: string,
+  { domain, code }: { readonly domain: string | null; readonly code: Secret | null },
+): string {
+  const page = `${base}${recipientPath(domain)}`;
+  return code === null ? page : `${page}/card#${code.reveal().toUpperCase()}`;
+}

@@ -1,0 +1,207 @@
+/** The page of recipients: what it shows, its limit on failed lookups, its stores, and the links in emails. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { openBrowser, type Browser } from '../support/browser.ts';
+import { until } from '../support/delivering.ts';
+import { createStoreElsewhere } from '../support/second-process.ts';
+import { startService, type TestResponse, type TestService } from '../support/service.ts';
+import { shopOf } from '../support/shop.ts';
+
+const domain = 'flowers.example';
+
+function open(environment: Readonly<Record<string, string>> = {}): Promise<TestService> {
+  return startService({ stores: [{ domain, name: 'Flowers', undoWindowMinutes: 15 }], environment });
+}
+
+/** A visitor behind a proxy, with an address of its own. */
+function visitor(service: TestService, address: string): Browser['post'] {
+  const browser = openBrowser(service);
+  return (path, form = {}) =>
+    browser.request(path, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        'sec-fetch-site': 'same-origin',
+        'x-forwarded-for': address,
+      },
+      body: new URLSearchParams(form).toString(),
+    });
+}
+
+/** A response without what differs between any two. */
+function comparable({ status, headers, text }: TestResponse): object {
+  const kept = [...headers].filter(([name]) => !['date', 'x-request-id', 'request-id'].includes(name));
+  return { status, headers: kept, text };
+}
+
+test('a recipient sees the balance, state, expiry and history of the card, without data of staff', async () => {
+  await using service = await open();
+  const shop = await shopOf(service, domain);
+  const card = await shop.issue({
+    initial_value: '50.00',
+    expires_on: '2031-12-31',
+    sender_name: 'Ada <b>',
+    recipient_name: 'Grace',
+    message: 'Happy birthday!',
+    note: 'internal note',
+  });
+  await shop.debits(card.id, '12.50', { reference: 'till 7', note: 'cashier note' });
+  await shop.holds(card.id, '5.00');
+  const browser = openBrowser(service);
+  const grouped = (card.code.match(/.{4}/g) ?? []).join(' ').toUpperCase();
+  for (const typed of [card.code, grouped, ` ${grouped.replaceAll(' ', '-')} `]) {
+    const { status, text, headers } = await browser.post('/b', { code: typed });
+    assert.equal(status, 200);
+    for (const shown of [
+      '$37.50',
+      '$50.00',
+      '-$12.50',
+      '+$50.00',
+      '$5.00',
+      'December 31, 2031',
+      grouped,
+      'Valid',
+    ])
+      assert.ok(text.includes(shown), shown);
+    assert.match(text, /Ada &lt;b&gt;/);
+    assert.match(text, /Happy birthday!/);
+    assert.doesNotMatch(text, /internal note|till 7|cashier note|api_client/);
+    assert.doesNotMatch(text, new RegExp(String(card.id)));
+    const [, title = ''] = /<title>([^<]*)<\/title>/.exec(text) ?? [];
+    assert.equal(title, 'Gift card · Flowers');
+    assert.equal(headers.get('cache-control'), 'no-store');
+    assert.equal(headers.get('referrer-policy'), 'no-referrer');
+    assert.match(headers.get('content-security-policy') ?? '', /^default-src 'none'; style-src 'self';/);
+    assert.equal(headers.get('set-cookie'), null);
+  }
+  const form = await browser.get('/b');
+  assert.equal(form.status, 200);
+  assert.match(form.text, /<form [^>]*method="post" action="\/b">/);
+  assert.match((await browser.get('/b/card')).text, /recipient\.js/);
+  assert.equal((await browser.post('/b', { code: 'short' })).status, 422);
+  // Of another site, which cannot read the response: a store can have the form on its own pages.
+  const type = { 'content-type': 'application/x-www-form-urlencoded', origin: 'https://flowers.example' };
+  const foreign = {
+    method: 'POST',
+    headers: { ...type, 'sec-fetch-site': 'cross-site' },
+    body: `code=${card.code}`,
+  };
+  const embedded = await browser.request('/b', foreign);
+  assert.equal(embedded.status, 200);
+  assert.equal(embedded.headers.get('access-control-allow-origin'), null);
+  service.clock.advance(6 * 366 * 24 * 3_600_000);
+  const expired = await browser.post('/b', { code: card.code });
+  assert.equal(expired.status, 200);
+  assert.match(expired.text, /Expired/);
+  assert.match(expired.text, /\$37\.50/);
+  assert.doesNotMatch(expired.text, /class="qr/);
+  assert.doesNotMatch(service.log(), new RegExp(`${card.code}|${grouped.replaceAll(' ', '.?')}`, 'i'));
+});
+
+test('an unknown code, the code of a disabled card and a replaced code have the same response', async () => {
+  await using service = await open();
+  const shop = await shopOf(service, domain);
+  const card = await shop.issue();
+  assert.equal((await shop.ask(`PUT /gift_card/${card.id}`, { json: { disable: true } })).status, 200);
+  const browser = openBrowser(service);
+  const disabled = await browser.post('/b', { code: card.code });
+  const unknown = await browser.post('/b', { code: 'zzzzzzzzzzzzzzzz' });
+  assert.equal(unknown.status, 404);
+  assert.deepEqual(comparable(disabled), comparable(unknown));
+  const other = await shop.issue();
+  assert.equal((await shop.ask(`POST /gift_card/${other.id}/rotate_code`)).status, 200);
+  assert.deepEqual(comparable(await browser.post('/b', { code: other.code })), comparable(unknown));
+  await until(async () => {
+    const events = await service.query("select type from events where type = 'gift_card.retired_code_used'");
+    return events.length > 0;
+  });
+  assert.doesNotMatch(unknown.text, /zzzz|\$\d/);
+});
+
+test('failed lookups are limited per client address, and a right code is always found', async () => {
+  await using service = await open({ TRUSTED_PROXIES: '127.0.0.1' });
+  const shop = await shopOf(service, domain);
+  const card = await shop.issue();
+  const disabled = await shop.issue();
+  assert.equal((await shop.ask(`PUT /gift_card/${disabled.id}`, { json: { disable: true } })).status, 200);
+  const short = await shop.issue({ code: 'flower42' });
+  const guesser = visitor(service, '203.0.113.7');
+  const wrong = (number: number): string => `zzzzzzzzzzzz${String(number).padStart(4, '0')}`;
+  for (let count = 0; count < 10; count += 1) {
+    assert.equal((await guesser('/b', { code: wrong(count) })).status, 404);
+    assert.equal((await guesser('/b', { code: disabled.code })).status, 404);
+    assert.equal((await guesser('/b', { code: card.code })).status, 200, 'a right code uses up nothing');
+  }
+  for (const code of [wrong(99), disabled.code]) {
+    const { status, headers, text } = await guesser('/b', { code });
+    assert.equal(status, 429);
+    assert.ok(Number(headers.get('retry-after')) > 100);
+    assert.match(text, /Too many wrong codes/);
+  }
+  assert.equal((await guesser('/b', { code: card.code })).status, 200);
+  // A short code of the store's own could be guessed without a limit.
+  assert.equal((await guesser('/b', { code: short.code })).status, 429);
+  const other = visitor(service, '203.0.113.8');
+  assert.equal((await other('/b', { code: short.code })).status, 200);
+  assert.equal((await other('/b', { code: wrong(1) })).status, 404);
+  const rows = await service.query("select caller from lookup_throttle where caller like 'recipient:%'");
+  assert.equal(rows.length, 2);
+  assert.doesNotMatch(JSON.stringify(rows), /203\.0/);
+  service.clock.advance(3_600_000);
+  assert.equal((await guesser('/b', { code: wrong(2) })).status, 404);
+});
+
+test('with several stores, each has its own page, and there is none without a domain', async () => {
+  const stores = [{ domain }, { domain: 'books.example', name: 'Books' }];
+  await using service = await startService({ stores });
+  const shop = await shopOf(service, domain);
+  const { code } = await shop.issue();
+  const browser = openBrowser(service);
+  for (const path of ['/b', '/b/card', '/b/unknown.example', '/b/no%20host'])
+    assert.equal((await browser.get(path)).status, 404, path);
+  assert.equal((await browser.post('/b', { code })).status, 404);
+  assert.equal((await browser.get(`/b/${domain}/card`)).status, 200);
+  assert.equal((await browser.post(`/b/${domain}`, { code })).status, 200);
+  const books = await browser.post('/b/books.example', { code });
+  assert.equal(books.status, 404);
+  assert.match(books.text, /Books/);
+});
+
+test('the demonstration has a page for this machine until there is a real store', async () => {
+  await using service = await startService();
+  const issued = await service.request('/gift_card', { method: 'POST', json: { initial_value: 25 } });
+  const { code } = (issued.json as { readonly gift_card: { readonly code: string } }).gift_card;
+  const browser = openBrowser(service);
+  assert.equal((await browser.post('/b', { code })).status, 200);
+  assert.equal((await browser.post('/b/demo.localhost', { code })).status, 200);
+  await createStoreElsewhere(service, domain);
+  for (const path of ['/b', '/b/demo.localhost'])
+    assert.equal((await browser.post(path, { code })).status, 404, path);
+});
+
+test('the email of a card links to its page, where a browser keeps the code for itself', async () => {
+  const emailed = async (stores: readonly string[], environment: Readonly<Record<string, string>>) => {
+    await using service = await startService({
+      stores: stores.map((each) => ({ domain: each })),
+      environment,
+    });
+    const basePath = environment['BASE_PATH'] ?? '';
+    const shop = await shopOf(service, domain, { basePath });
+    const { id, code } = await shop.issue({ recipient_email: 'grace@example.com' });
+    await until(async () => {
+      const { json } = await service.request(`/gift_card/${id}/deliveries`, { token: shop.token });
+      return (json as { deliveries: readonly { status: string }[] }).deliveries[0]?.status === 'sent';
+    });
+    const [, name = ''] = /href="mails\/([^"]+)"/.exec((await service.request('/dev/mails')).text) ?? [];
+    const { text } = await service.request(`/dev/mails/${name}/html`);
+    assert.doesNotMatch(service.log(), new RegExp(code, 'i'));
+    const link = /<a class="button" href="([^"]*)"/.exec(text)?.[1];
+    return link?.replace(code.toUpperCase(), 'CODE');
+  };
+  const published = { PUBLIC_URL: 'https://cards.flowers.example' };
+  const at = published.PUBLIC_URL;
+  assert.equal(await emailed([domain], { ...published, BASE_PATH: '/x' }), `${at}/x/b/card#CODE`);
+  assert.equal(await emailed([domain, 'books.example'], published), `${at}/b/${domain}/card#CODE`);
+  assert.equal(await emailed([domain], {}), undefined);
+});

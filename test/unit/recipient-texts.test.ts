@@ -1,0 +1,61 @@
+/** The texts of recipients: every language of emails has all of them. */
+
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import test from 'node:test';
+import { recipientLanguageOf, recipientLanguages } from '../../src/console/recipient-texts.ts';
+import { languageOf, languages } from '../../src/delivery/email/language.ts';
+
+const folder = 'src/console/locales/recipient';
+
+function textsOf(tag: string): ReadonlyMap<string, string> {
+  const texts = JSON.parse(readFileSync(`${folder}/${tag}.json`, 'utf8')) as Readonly<Record<string, string>>;
+  return new Map(Object.entries(texts));
+}
+
+const english = textsOf('en');
+
+test('every language of emails has the texts and placeholders of English', () => {
+  assert.deepEqual(recipientLanguages.toSorted(), languages.toSorted());
+  const files = globSync(`${folder}/*.json`).map((path) => basename(path, '.json'));
+  assert.deepEqual(files.toSorted(), languages.toSorted());
+  const placeholders = (text: string): readonly string[] => (text.match(/\{\w*\}/g) ?? []).toSorted();
+  for (const tag of languages) {
+    const texts = textsOf(tag);
+    assert.deepEqual([...texts.keys()], [...english.keys()], tag);
+    for (const [name, text] of texts) {
+      const original = english.get(name) ?? '';
+      assert.deepEqual(placeholders(text), placeholders(original), `${tag}: ${name}`);
+      assert.equal(text, text.trim().normalize('NFC'), `${tag}: ${name}`);
+      assert.match(text, /\p{L}/u, `${tag}: ${name}`);
+      assert.doesNotMatch(text, /[<>]|&\w+;/, `${tag}: ${name}`);
+      if (tag !== 'en' && original.length > 20) assert.notEqual(text, original, `${tag}: ${name}`);
+    }
+  }
+});
+
+test('every text is used', () => {
+  const source = globSync('src/console/recipient*.ts')
+    .map((path) => readFileSync(path, 'utf8'))
+    .join('\n');
+  for (const name of english.keys()) assert.match(source, new RegExp(`texts\\.${name}\\b`));
+});
+
+test('the page is in the first language that the browser accepts, or in that of the store', () => {
+  const services = { customerLanguage: languageOf };
+  const cases = [
+    ['de-AT,en;q=0.5', 'fr', 'de', 'de-AT', 'ltr'],
+    ['tlh, ar;q=0.8, en;q=0.4', 'fr', 'ar', 'ar', 'rtl'],
+    ['zh-TW, zh-CN;q=0.9', 'fr', 'zh-Hans', 'zh-CN', 'ltr'],
+    ['ja;q=0, *', 'he', 'he', 'he', 'rtl'],
+    ['', 'pt-BR', 'pt', 'pt-BR', 'ltr'],
+    ['not a tag, x', 'tlh', 'en', 'en', 'ltr'],
+  ] as const;
+  for (const [accepted, stored, tag, locale, direction] of cases) {
+    const found = recipientLanguageOf(services, accepted, stored);
+    assert.deepEqual([found.tag, found.locale, found.direction], [tag, locale, direction], accepted);
+    assert.equal(found.texts.title, textsOf(tag).get('title'));
+    assert.equal(found.shared.cardTitle, languageOf(tag).texts.cardTitle);
+  }
+});
