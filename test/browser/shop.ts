@@ -61,7 +61,7 @@ export async function openConsoleShop(): Promise<AsyncDisposable & ConsoleShop> 
   const { id: hold } = await shop.holds(used.id, '5.00');
   await shop.issue({ initial_value: '1234.56', expires_on: '2031-12-31' });
   const disabled = await shop.issue({ initial_value: '10.00' });
-  await shop.ask(`POST /gift_card/${disabled.id}/disable`);
+  await shop.ask(`PUT /gift_card/${disabled.id}`, { json: { disable: true } });
   return {
     service,
     unused,
