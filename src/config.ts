@@ -119,6 +119,12 @@ export const limits = Object.freeze({
   /** How often the service looks for customers to erase, and how many it erases before it looks again. */
   erasurePeriodMs: 1_000,
   erasuresMax: 100,
+  /** How often the service looks for batches to continue, how many it continues, and of how many it erases codes together. */
+  batchPeriodMs: 1_000,
+  batchesMax: 100,
+  batchesErasedMax: 10,
+  /** The body of a request that creates a batch. */
+  batchBodyBytesMax: 4 * 2 ** 20,
   /** How often the service looks for days to close, and how many entries it sums in one transaction. */
   closingPeriodMs: 60_000,
   closingRowsMax: 250,
@@ -288,6 +294,11 @@ export function readDatabaseConfig(environment: Environment = process.env): Data
 export function readEmailConfig(environment: Environment = process.env): EmailConfig | null {
   const reader = new Reader(environment);
   return reader.finish({ email: readEmailSettings(reader) }).email;
+}
+
+/** `emailTransportOf` for a command that does not read the whole configuration: whether the service sends email. */
+export function sendsEmail(environment: Environment = process.env): boolean {
+  return readEmailConfig(environment) !== null || isDevelopmentEnvironment(environment);
 }
 
 /** The two databases of a copy. */

@@ -10,6 +10,7 @@ import type { RetiredCodeUses } from './http/retired-codes.ts';
 import type { TokenUses } from './http/token-last-used.ts';
 import type { Retention } from './retention.ts';
 import { Fault } from './domain/fault.ts';
+import { continueBatch } from './service/batch.ts';
 import { recordTokenUses } from './service/caller.ts';
 import { shownId } from './domain/public-id.ts';
 import {
@@ -31,6 +32,7 @@ import { recordRetiredCodeUses } from './service/lookup-throttle.ts';
 import { enqueueReminders, firstPlace, planReminders, type ReminderPlace } from './service/reminder.ts';
 import {
   eraseAccess,
+  eraseCodesOfBatches,
   eraseDeliveriesOf,
   eraseEmails,
   eraseEvents,
@@ -39,6 +41,7 @@ import {
   hasOldEvents,
 } from './service/retention.ts';
 import { verifyPage } from './service/ledger-check.ts';
+import { listRunningBatches } from './storage/batch.ts';
 import { findNewestTransaction, haveEnded } from './storage/books.ts';
 import { beat } from './storage/heartbeat.ts';
 import { listRemindingStores } from './storage/email.ts';
@@ -56,6 +59,8 @@ const transactionWaitMaxMs = 5_000;
 const pollMs = 50;
 
 export type Background = {
+  /** Issues the cards of new batches, without waiting for the next period. */
+  startBatches(): void;
   /** Waits for the statements of running jobs, then writes a heartbeat, the last token uses and the last uses of replaced codes. */
   stop(): Promise<void>;
 };
@@ -89,6 +94,7 @@ export function startBackground(options: {
   const ofDeliveries = { deliveriesMs: retention.deliveriesMs, limit: limits.upkeepRowsMax };
   const erase = async (): Promise<void> => {
     while (await storage.write(() => eraseOutdated(ctx, limits.upkeepRowsMax, retention)));
+    while (await storage.write(() => eraseCodesOfBatches(ctx, limits.batchesErasedMax)));
     for (let place: WebhookPlace | undefined = { storeId: 0, id: 0 }; place;) {
       const after: WebhookPlace = place;
       const webhooks = await storage.read(() => listWebhookPlaces(after, limits.upkeepRowsMax));
@@ -164,6 +170,13 @@ export function startBackground(options: {
       await storage.write(() => addDueCheckpoint(ctx, store));
     }
   };
+  const issueBatches = async (): Promise<void> => {
+    const errors: unknown[] = [];
+    for (const key of await storage.read(() => listRunningBatches(limits.batchesMax)))
+      await continueBatch(database, key).catch((error: unknown) => void errors.push(error));
+    // A batch that fails does not stop the others.
+    if (errors.length > 0) throw errors[0];
+  };
   const recordHeartbeat = async (): Promise<void> => {
     await unstopped.write(() => beat(ctx.clock.now()));
   };
@@ -178,7 +191,9 @@ export function startBackground(options: {
       if (!isStopping) logger.error({ err: error }, 'a background task failed');
     });
 
+  const batches = repeat(issueBatches, limits.batchPeriodMs);
   const jobs = [
+    batches,
     repeat(recordUses, limits.tokenUsesPeriodMs),
     repeat(publishRetiredUses, limits.retiredCodesPeriodMs),
     repeat(whileTrusted(erase), limits.upkeepPeriodMs),
@@ -201,6 +216,7 @@ export function startBackground(options: {
     logger.warn({ err: error }, 'the first heartbeat could not be written'),
   );
   return {
+    startBatches: () => batches.wake(),
     async stop() {
       isStopping = true;
       await Promise.all(jobs.map((job) => job.stop()));
@@ -237,6 +253,8 @@ function stoppable(storage: Storage, isStopping: () => boolean): Storage {
 }
 
 type Job = {
+  /** Runs the task now, or again after the run in progress. */
+  wake(): void;
   /** Stops its timer, and waits until a run in progress has ended. */
   stop(): Promise<void>;
 };
@@ -244,17 +262,27 @@ type Job = {
 /** Runs a task periodically, one run at a time. A failed run is retried after the next period. */
 function startJob(task: () => Promise<void>, periodMs: number, failed: (error: unknown) => void): Job {
   let running: Promise<void> | undefined;
-  const timer = setInterval(() => {
+  let isWoken = false;
+  const run = (): void => {
     running ??= task()
       .catch(failed)
       .finally(() => {
         running = undefined;
+        if (!isWoken) return;
+        isWoken = false;
+        run();
       });
-  }, periodMs);
+  };
+  const timer = setInterval(run, periodMs);
   timer.unref();
   return {
+    wake() {
+      isWoken = running !== undefined;
+      run();
+    },
     async stop() {
       clearInterval(timer);
+      isWoken = false;
       await running;
     },
   };

@@ -35,6 +35,8 @@ export type Purpose =
   | 'store-secret'
   | 'webhook-secret'
   | 'mail'
+  | 'batch'
+  | 'batch-key'
   | 'erasure'
   | 'key-check'
   | 'public-id'

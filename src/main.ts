@@ -116,6 +116,9 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
     const email = setUpEmail(config, logger);
     const turns = createTurns(config.limits.waitingListsMax);
     const webhookUrls = webhookUrlsOf(database.ctx, mayUseLoopback);
+    /** Does nothing until the jobs are started, which then find new batches themselves. */
+    const batches = { start: (): void => {} };
+    const startBatches = (): void => batches.start();
     const pages = config.hasConsole
       ? consoleServicesOf(config, {
           database,
@@ -125,6 +128,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
           onCommit,
           turns,
           webhookUrls,
+          startBatches,
           condition: {
             emailTransport: email.transportKind,
             isDiskLow: async () =>
@@ -157,6 +161,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       ),
       email,
       turns,
+      startBatches,
       addConsole: pages && ((server) => addConsole(server, pages)),
       homePath: pages && ((request) => homePathOf(pages, request)),
     });
@@ -173,6 +178,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       canSend: email.transportKind !== 'none',
       logger,
     });
+    batches.start = () => background.startBatches();
     const emails = startEmails(email.transport, { config, database, metrics, logger });
     if (emails) commitListeners.add(() => emails.wake());
     const webhooks = startWebhooks({
@@ -232,7 +238,10 @@ type ConsoleParts = {
   readonly email: EmailSetup;
   readonly developmentMode: boolean;
   readonly retiredUses: RetiredCodeUses;
-} & Pick<Parameters<typeof addConsole>[1], 'onCommit' | 'condition' | 'turns' | 'webhookUrls'>;
+} & Pick<
+  Parameters<typeof addConsole>[1],
+  'onCommit' | 'condition' | 'turns' | 'webhookUrls' | 'startBatches'
+>;
 
 function consoleServicesOf(
   { publicUrl, basePath, lookupFailuresPerHour, limits }: Config,

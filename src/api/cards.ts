@@ -2,6 +2,7 @@
 
 import type { Card, CardDetails } from '../domain/card.ts';
 import { Fault, FieldErrors } from '../domain/fault.ts';
+import { emailedTo, isEmailWanted, newCardErrors, newCardOf } from '../domain/new-card.ts';
 import type { PublicIds } from '../domain/public-id.ts';
 import { recordOf, type ReadOnlyField } from '../domain/record.ts';
 import {
@@ -10,9 +11,7 @@ import {
   issuedGiftCardSchema,
   type GiftCardRecord,
 } from '../domain/schemas.ts';
-import type { Vat } from '../domain/vat.ts';
 import { cardEtagOf } from '../http/etag.ts';
-import type { RequestContext } from '../http/request-context.ts';
 import { issue, rejectIssue, retrieve, search, reenableCard, update } from '../service/card.ts';
 import { findEmailSettings } from '../storage/email.ts';
 import { resolved, parallel } from '../storage/sql.ts';
@@ -45,18 +44,14 @@ const detailNames = {
 type SentDetails = { readonly [K in keyof typeof detailFields]?: string | null };
 type Details = Pick<CardDetails, (typeof detailNames)[keyof typeof detailNames]>;
 
-/** The details that a request sets. @param absent the value of the others; undefined: they are left out. */
-function detailsIn(body: SentDetails): Partial<Details>;
-function detailsIn(body: SentDetails, absent: null): Details;
-function detailsIn(body: SentDetails, absent?: null): Partial<Details> {
+/** The details that a request sets. */
+function detailsIn(body: SentDetails): Partial<Details> {
   const names = Object.keys(detailFields) as (keyof typeof detailFields)[];
-  const entries = names.map(
-    (name) => [detailNames[name], body[name] === undefined ? absent : body[name]] as const,
-  );
+  const entries = names.map((name) => [detailNames[name], body[name]] as const);
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
-const creationFields = {
+export const creationFields = {
   initial_value: fields.initialValue,
   expires_on: fields.expiresOnOrLater,
   email: fields.email,
@@ -136,14 +131,8 @@ export const createGiftCard = write({
     idempotencyKey: 'order-1001-line-1',
   },
   check(values, errors, requestContext) {
-    const { email, storefront_customer_id: storefrontId } = values;
-    const message = sendOnMessage(values, requestContext);
-    if (message !== null) errors.add('send_on', message);
-    const vatError = vatRateError(values);
-    if (vatError !== null && !errors.has('vat_kind') && !errors.has('vat_rate'))
-      errors.add('vat_rate', vatError);
-    if ((storefrontId ?? null) !== null && !email && !errors.has('email'))
-      errors.add('storefront_customer_id', 'cannot be set without email');
+    for (const [name, message] of newCardErrors(values, requestContext, (field) => errors.has(field)))
+      errors.add(name, message);
   },
   // The response reveals whether the store has used the code, so a creation without a new card is a lookup.
   guesses: ({ code }, { isDryRun }) =>
@@ -152,26 +141,14 @@ export const createGiftCard = write({
   writeScope: ({ store, body: { email, recipient_email: recipient, code } }) =>
     email || recipient || code ? undefined : { storeId: store.id, cardId: null },
   *run({ ctx, caller, store, body, requestContext, after }) {
-    const isEmailed = isEmailWanted(body) && requestContext.canSend;
-    const isUnsent = isEmailWanted(body) && !requestContext.canSend && addressOf(body) !== null;
+    const isUnsent = isEmailWanted(body) && !requestContext.canSend && emailedTo(body) !== null;
     const [settings, issued] = yield* parallel(
       isUnsent ? findEmailSettings(store.id) : resolved(undefined),
       issue(ctx, {
         store,
         apiClientId: caller.apiClientId,
         actor: caller.actor,
-        value: body.initial_value,
-        customer: body.email ?? null,
-        storefrontCustomerId: body.storefront_customer_id ?? null,
-        recipient: body.recipient_email ?? null,
-        details: {
-          expiresOn: body.expires_on ?? null,
-          message: body.message ?? null,
-          ...detailsIn(body, null),
-        },
-        code: body.code ?? null,
-        ...vatIn(body),
-        ...(isEmailed && { emails: { sendAt: body.send_on?.at ?? null } }),
+        ...newCardOf(body, requestContext),
       }),
     );
     const { publicIds } = ctx.keys;
@@ -198,38 +175,6 @@ export const createGiftCard = write({
       errors,
     }),
 });
-
-type Creation = Partial<Values<typeof creationFields>>;
-
-/** The VAT that a creation sets; nothing: the store's default applies. */
-function vatIn({ vat_kind: kind, vat_rate: rate }: Creation): { readonly vat?: Vat | null } {
-  if (kind === undefined) return {};
-  if (kind !== 'single_purpose') return { vat: kind && { kind } };
-  return { vat: { kind, rate: rate ?? '0' } };
-}
-
-function vatRateError({ vat_kind: kind, vat_rate: rate = null }: Creation): string | null {
-  if (kind === 'single_purpose') return rate === null ? 'is required with vat_kind single_purpose' : null;
-  return rate === null ? null : 'cannot be set without vat_kind single_purpose';
-}
-
-function isEmailWanted({ notify }: Creation): boolean {
-  return notify ?? true;
-}
-
-/** The address that a new card is emailed to. */
-function addressOf({ email, recipient_email: recipient }: Creation) {
-  return recipient ?? email ?? null;
-}
-
-/** The error if the card cannot be emailed at the requested time; otherwise null. */
-function sendOnMessage(values: Creation, { canSend }: RequestContext): string | null {
-  const { send_on: sendOn, expires_on: expiresOn } = values;
-  if (!sendOn) return null;
-  if (!isEmailWanted(values) || !canSend) return 'cannot be set because no email is sent';
-  if (!addressOf(values)) return 'cannot be set without recipient_email or email';
-  return expiresOn && sendOn.day > expiresOn ? 'must not be after expires_on' : null;
-}
 
 const oneCard = {
   description: 'The gift card.',

@@ -6,6 +6,7 @@ import type { HeaderName, Members } from './response.ts';
 
 export type Tag =
   | 'Gift cards'
+  | 'Batches'
   | 'Money'
   | 'Holds'
   | 'History'
@@ -25,7 +26,8 @@ export type Sample = {
 };
 
 /** The name that a body can be wrapped in. */
-type Wrapper = 'gift_card' | 'transaction' | 'hold' | 'webhook' | 'event' | 'customer' | 'checkpoint';
+type Wrapper =
+  'gift_card' | 'transaction' | 'hold' | 'webhook' | 'event' | 'customer' | 'checkpoint' | 'batch';
 
 export type BodyDefinition<F extends Fields> = {
   /** The name of its schema in the documentation. */

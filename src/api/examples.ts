@@ -6,6 +6,8 @@ import {
   detailGiftCardSchema,
   giftCardSchema,
   type BalanceRecord,
+  type BatchCardRecord,
+  type BatchRecord,
   type ChainEntryRecord,
   type CheckpointKeyRecord,
   type CheckpointRecord,
@@ -42,6 +44,23 @@ export function publicId(number: number): PublicId {
 export const card: GiftCardRecord = { ...exampleOf(giftCardSchema), balance: '15.00' };
 
 export const exampleCode = 'q2m8xk4w9c0d7f3k';
+
+export const batch: BatchRecord = {
+  id: pathIds.batch_id.example,
+  name: 'Spring campaign',
+  state: 'complete',
+  count: 500,
+  issued: 500,
+  failed: 0,
+  currency: 'USD',
+  total: '12500.00',
+  issued_total: '12500.00',
+  created_at: '2026-03-15T12:00:00Z',
+  completed_at: '2026-03-15T12:00:01Z',
+  codes_until: '2026-03-16T12:00:01Z',
+};
+
+export const batchCard: BatchCardRecord = { index: 0, ...card, balance: '25.00', code: exampleCode };
 
 export const spendable: SpendableRecord = { ...card, held: '0.00', available: '15.00' };
 

@@ -8,6 +8,7 @@
 
 import Type, { type TSchema } from 'typebox';
 import type { FieldErrors } from '../domain/fault.ts';
+import { integerFromText as integerFromForm } from '../domain/new-card.ts';
 import { accepted, rejected, type Parsed } from '../domain/parsed.ts';
 import type { Store } from '../domain/store.ts';
 import type { Body } from '../http/body.ts';
@@ -18,6 +19,8 @@ export type FieldContext = {
   /** Instant in ms. */
   readonly now: number;
   readonly isForm: boolean;
+  /** Whether the service sends email; absent: it does not. */
+  readonly canSend?: boolean;
   /** Normalizes a webhook URL; absent: any URL is accepted unchanged. */
   readonly parseWebhookUrl?: (value: unknown) => Parsed<string>;
 };
@@ -56,12 +59,7 @@ export function optional<T>(base: Field<T>): Field<T, false> {
   return { ...base, isRequired: false };
 }
 
-const integerText = /^[1-9][0-9]{0,15}$/;
-
-/** The integer of a text in a form: digits, the first of them not 0. */
-export function integerFromForm(text: string): unknown {
-  return integerText.test(text) ? Number(text) : text;
-}
+export { integerFromForm };
 
 const present = {
   description: 'Optional; must equal the current value. A client can send back the record that it read.',

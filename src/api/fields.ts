@@ -3,25 +3,20 @@
 import Type from 'typebox';
 import { codePattern, lastCharactersPattern, parseCode, parseLastCharacters } from '../domain/code.ts';
 import { findCurrency } from '../domain/currency.ts';
-import { dayOf, dayPattern, parseDay } from '../domain/day.ts';
+import { dayPattern, parseDay } from '../domain/day.ts';
 import { parseEmail, type EmailAddress } from '../domain/email-address.ts';
 import { eventTypes } from '../domain/event-type.ts';
 import { holdSecondsDefault, holdSecondsMax } from '../domain/hold.ts';
 import { decimalPattern, parseAmount, type Money } from '../domain/money.ts';
-import { accepted, rejected, type Parsed } from '../domain/parsed.ts';
+import { flagFromText, newCardFields, orNull, parseFlag, parseId, tagsFromText } from '../domain/new-card.ts';
+import { accepted, rejected } from '../domain/parsed.ts';
 import type { Secret } from '../domain/secret.ts';
-import { parseSendOn, instantOrDayPattern, type SendOn } from '../domain/send-on.ts';
-import { aboveLimit, isAbove } from '../domain/store.ts';
-import { parseTags, tagLengthMax, tagsMax } from '../domain/tags.ts';
-import { nameLengthMax, parseLine, parseText, referenceLengthMax, textLengthMax } from '../domain/text.ts';
+import { instantOrDayPattern, type SendOn } from '../domain/send-on.ts';
+import { tagLengthMax, tagsMax } from '../domain/tags.ts';
+import { nameLengthMax, parseText, referenceLengthMax, textLengthMax } from '../domain/text.ts';
 import { eventPatterns, parsePatterns } from '../domain/webhook.ts';
-import { parseVatRate, vatKinds, vatRatePattern, type VatKind } from '../domain/vat.ts';
+import { vatKinds, vatRatePattern, type VatKind } from '../domain/vat.ts';
 import { field, integerFromForm, required, type Read } from './field.ts';
-
-/** Accepts null, and parses any other value with the given parser. */
-function orNull<T>(read: Read<T>): Read<T | null> {
-  return (value, context) => (value === null ? accepted(null) : read(value, context));
-}
 
 /** Parses an amount that cannot be null. */
 function readAmount({ zeroAllowed }: { readonly zeroAllowed: boolean }): Read<Money> {
@@ -41,11 +36,7 @@ export const initialValue = required(
       description: `The value of the card, greater than 0. ${amountText}`,
       examples: ['25.00'],
     }),
-    (value, context) => {
-      const amount = readPositive(value, context);
-      const { issueLimit } = context.store;
-      return amount.ok && isAbove(issueLimit, amount.value) ? rejected(aboveLimit(issueLimit)) : amount;
-    },
+    newCardFields.initial_value,
   ),
 );
 
@@ -66,12 +57,7 @@ export const expiresOnOrLater = field(
       'The last day on which the card is valid, in the store’s time zone: today or later. null: never expires.',
     examples: ['2031-12-31'],
   }),
-  orNull((value, { store, now }): Parsed<string> => {
-    const parsed = parseDay(value);
-    return parsed.ok && parsed.value < dayOf(now, store.timeZone)
-      ? rejected('must be today or later')
-      : parsed;
-  }),
+  newCardFields.expires_on,
 );
 
 export const expiresOn = field(
@@ -93,7 +79,7 @@ export const email = field<EmailAddress | null>(
     description: `The customer’s email address: ${addressText}`,
     examples: ['ada@example.com'],
   }),
-  orNull(parseEmail),
+  newCardFields.email,
 );
 
 export const recipientEmail = field<EmailAddress | null>(
@@ -101,7 +87,7 @@ export const recipientEmail = field<EmailAddress | null>(
     description: `The recipient’s email address: ${addressText}`,
     examples: ['grace@example.com'],
   }),
-  orNull(parseEmail),
+  newCardFields.recipient_email,
 );
 
 const text = Type.Union([Type.String({ maxLength: textLengthMax }), Type.Null()]);
@@ -112,7 +98,7 @@ export const note = field(
       'A note for the store, never visible to customers. Newlines and tabs are the only control characters. "" and null clear it.',
     examples: ['Sold at the counter'],
   }),
-  (value) => parseText(value),
+  newCardFields.note,
 );
 
 export const message = field(
@@ -121,7 +107,7 @@ export const message = field(
       'The message in the gift card email. Newlines and tabs are the only control characters. "" and null: none.',
     examples: ['Happy birthday!'],
   }),
-  (value) => parseText(value),
+  newCardFields.message,
 );
 
 const name = Type.Union([Type.String({ maxLength: nameLengthMax }), Type.Null()]);
@@ -134,7 +120,7 @@ export const senderName = field(
     description: `The name of the person who gives the card, for emails: ${nameText}`,
     examples: ['Ada'],
   }),
-  (value) => parseLine(value, nameLengthMax),
+  newCardFields.sender_name,
 );
 
 export const recipientName = field(
@@ -142,11 +128,8 @@ export const recipientName = field(
     description: `The name of the person who receives the card, for emails: ${nameText}`,
     examples: ['Grace'],
   }),
-  (value) => parseLine(value, nameLengthMax),
+  newCardFields.recipient_name,
 );
-
-/** Longer texts in a form are not split into tags. */
-const tagListLengthMax = 4 * tagsMax * (tagLengthMax + 1);
 
 export const cardTags = field(
   Type.Union(
@@ -157,27 +140,12 @@ export const cardTags = field(
       examples: [['VIP', 'Spring 2026']],
     },
   ),
-  parseTags,
-  (list) => (list.length > tagListLengthMax ? list : list.split(',').map((tag) => tag.trim())),
+  newCardFields.tags,
+  tagsFromText,
 );
 
-const flags: ReadonlyMap<string, boolean> = new Map([
-  ['true', true],
-  ['1', true],
-  ['false', false],
-  ['0', false],
-]);
-
-function flagFromForm(sent: string): unknown {
-  return flags.get(sent) ?? sent;
-}
-
-function readFlag(value: unknown): Parsed<boolean> {
-  return typeof value === 'boolean' ? accepted(value) : rejected('must be true or false');
-}
-
 function flag(description: string, example = true) {
-  return field(Type.Boolean({ description, examples: [example] }), readFlag, flagFromForm);
+  return field(Type.Boolean({ description, examples: [example] }), parseFlag, flagFromText);
 }
 
 export const sendOn = field<SendOn | null>(
@@ -186,7 +154,7 @@ export const sendOn = field<SendOn | null>(
       'When the card is emailed: a date in the store’s time zone (sent at 9 o’clock, or immediately if it is later than that today), or a date and time with `Z` or an offset. Not in the past, at most a year ahead, and not after `expires_on`. null: immediately.',
     examples: ['2026-12-24', '2026-12-24T18:00:00+01:00'],
   }),
-  orNull((value, { store, now }) => parseSendOn(value, { now, timeZone: store.timeZone })),
+  newCardFields.send_on,
 );
 
 export const notify = field<boolean | null>(
@@ -195,8 +163,8 @@ export const notify = field<boolean | null>(
       'false: no email is sent, neither the card nor a receipt. By default the card is emailed to its recipient, or to its customer if it has no recipient, if the store sends email.',
     examples: [false],
   }),
-  orNull(readFlag),
-  flagFromForm,
+  newCardFields.notify,
+  flagFromText,
 );
 
 export const code = field<Secret | null>(
@@ -205,7 +173,7 @@ export const code = field<Secret | null>(
       'The store’s own code: 8 to 20 letters or digits, case-insensitive; spaces and hyphens are ignored. A code that the store has ever used is rejected. By default the server generates a random code of 16 characters.',
     examples: ['SPRING-2031-0001'],
   }),
-  orNull(parseCode),
+  newCardFields.code,
 );
 
 export const disable = flag('true disables the card permanently.');
@@ -255,10 +223,7 @@ const nullableId = Type.Union([Type.Integer({ minimum: 1, maximum: Number.MAX_SA
 function idField(description: string, example: number) {
   return field<number | null>(
     Type.Union(nullableId.anyOf, { description, examples: [example] }),
-    orNull((value): Parsed<number> => {
-      const isId = typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
-      return isId ? accepted(value) : rejected('must be an integer from 1 to 2^53 - 1');
-    }),
+    orNull(parseId),
     integerFromForm,
   );
 }
@@ -324,13 +289,7 @@ export const currency = field<null>(
     description: 'Optional; must be the store’s currency.',
     examples: ['USD'],
   }),
-  orNull((value, { store }) => {
-    const { code: own } = store.currency;
-    if (value === own) return accepted(null);
-    return typeof value === 'string' && findCurrency(value)
-      ? rejected(`must be ${own}, the store’s currency`)
-      : rejected(`must be an ISO 4217 currency code in upper case: ${own}, the store’s currency`);
-  }),
+  newCardFields.currency,
 );
 
 const urlLengthMax = 2_048;
@@ -411,10 +370,7 @@ export const vatKind = field<VatKind | null>(
       'When VAT is due. `single_purpose`: at the sale of the card, at the rate `vat_rate`. `multi_purpose`: when the card is redeemed. Absent: the store’s default. null: none is recorded.',
     examples: ['single_purpose'],
   }),
-  orNull((value) => {
-    const kind = vatKinds.find((known) => known === value);
-    return kind ? accepted(kind) : rejected(`must be ${vatKinds.join(' or ')}`);
-  }),
+  newCardFields.vat_kind,
 );
 
 export const vatRate = field<string | null>(
@@ -423,5 +379,5 @@ export const vatRate = field<string | null>(
       'The rate in percent of a `single_purpose` card, with at most 3 decimals: required with that kind, and not allowed without it.',
     examples: ['19'],
   }),
-  orNull(parseVatRate),
+  newCardFields.vat_rate,
 );

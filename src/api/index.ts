@@ -1,5 +1,6 @@
 /** Every operation of the service, one per line, in the order of the documentation. */
 
+import { createBatch, listBatchCards, listBatches, retrieveBatch } from './batches.ts';
 import {
   createGiftCard,
   reenableGiftCard,
@@ -47,6 +48,11 @@ export const operations = [
   listGiftCards, // GET /gift_cards
   countGiftCards, // GET /gift_cards/count
   retrieveGiftCardDetails, // GET /gift_cards/:gift_card_id
+
+  createBatch, // POST /batches
+  listBatches, // GET /batches
+  retrieveBatch, // GET /batches/:batch_id
+  listBatchCards, // GET /batches/:batch_id/cards
 
   lookUpGiftCard, // POST /gift_card/lookup
   retrieveBalance, // GET /gift_card/:gift_card_id/balance

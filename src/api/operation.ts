@@ -36,6 +36,8 @@ export type Common<Id extends string, P extends string> = {
   readonly description: string;
   /** Whether it finds a card by something other than an id in its path, so that "not found" is a failed lookup. */
   readonly isSearch?: boolean;
+  /** Maximum length of its body; absent: the one of all operations. */
+  readonly bodyBytesMax?: number;
   /** The errors in addition to those of every operation, body, write and lookup. */
   readonly errors: readonly FaultCode[];
   readonly sample?: Sample;
@@ -184,6 +186,8 @@ export function write<
       errors: FieldErrors,
       requestContext: RequestContext,
     ) => void;
+    /** Adds errors that several reads find, if there are no others. */
+    readonly inspect?: (request: WriteRequest<P, Partial<Values<F>>>, errors: FieldErrors) => Promise<void>;
     /** Which statuses are a failed lookup; null if the response does not reveal whether a code exists. */
     readonly guesses?: (
       values: Partial<Values<F>>,
@@ -194,7 +198,7 @@ export function write<
     readonly reject?: (request: WriteRequest<P, Partial<Values<F>>>, errors: FieldErrors) => Script<unknown>;
   },
 ): Operation<Id> {
-  const { path, body, writeScope, prepare, check, guesses, run, reject } = definition;
+  const { path, body, writeScope, prepare, check, inspect, guesses, run, reject } = definition;
   const { status, members } = definition.response;
   const isPublic = !canHoldSecret(members);
   const readIds = idReader(path);
@@ -232,6 +236,7 @@ export function write<
         ctx, caller, store, ids, requestContext, body: values, after: (last: Effect) => void (effect = last),
         ifMatch: (id: number) => matchedVersions(request.headers['if-match'], id),
       }; // prettier-ignore
+      if (inspect && input && !errors.any) await inspect(input, errors);
       const script = (): Script<HttpResponse> => {
         effect = undefined;
         return respond(input, errors);
@@ -299,10 +304,11 @@ export function routeOf<Id extends string>(
     path,
     scopes,
     customerMaySearch = false,
+    bodyBytesMax,
   }: Common<Id, string> & { readonly customerMaySearch?: boolean },
   method: Route['method'],
-): Pick<Operation<Id>, 'id' | 'method' | 'path' | 'scopes' | 'customerMaySearch'> {
-  return { id, method, path, scopes, customerMaySearch };
+): Pick<Operation<Id>, 'id' | 'method' | 'path' | 'scopes' | 'customerMaySearch' | 'bodyBytesMax'> {
+  return { id, method, path, scopes, customerMaySearch, ...(bodyBytesMax !== undefined && { bodyBytesMax }) };
 }
 
 export function commonDocumentation(definition: Common<string, string>): Omit<Documentation, 'response'> {

@@ -20,7 +20,7 @@ import { responseOf } from './response.ts';
 
 const formats = ['json', 'csv'] as const;
 
-const format = field(
+export const format = field(
   Type.Enum([...formats], { description: 'The form of the response; absent: as `Accept` says, or JSON.' }),
   (value): Parsed<(typeof formats)[number]> => {
     const known = formats.find((one) => one === value);

@@ -2,6 +2,7 @@
 
 import { Command } from 'commander';
 import { addAppProxyCommand } from './app-proxy.ts';
+import { addCardCommands } from './card.ts';
 import { addCheckpointCommands } from './checkpoint.ts';
 import { addCopyCommand } from './copy.ts';
 import { addCustomerCommands } from './customer.ts';
@@ -42,6 +43,7 @@ export function program(): Command {
   addStoreCommands(root);
   addStaffCommands(root);
   addTokenCommands(root);
+  addCardCommands(root);
   addReportsCommands(root);
   addCustomerCommands(root);
   addWebhookCommands(root);

@@ -1,15 +1,11 @@
 /** The export of cards as CSV, without codes. */
 
-import { csvRowsOf, csvOf, type CsvRow } from '../domain/csv.ts';
 import { Fault } from '../domain/fault.ts';
-import { detailRecordOf } from '../domain/record.ts';
 import { dayOf } from '../domain/day.ts';
 import { markup } from '../markup.ts';
-import { customerIdOf, filterOf, sorts } from '../service/card-filter.ts';
-import { listCards, type CardListPage } from '../service/card-list.ts';
-import { today } from '../service/money.ts';
+import { cardExport } from '../service/card-export.ts';
+import { customerIdOf, filterOf } from '../service/card-filter.ts';
 import { recordAction } from '../service/staff.ts';
-import type { CardFilter, CardPosition, DetailedCard } from '../storage/card-list.ts';
 import type { Storage } from '../storage/storage.ts';
 import { cardsTexts } from './card-parts.ts';
 import { filterNames, readCardsQuery, type CardsQuery } from './cards-query.ts';
@@ -19,33 +15,6 @@ import { shellPage } from './page.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
 import { actingAs } from './staff-pages.ts';
 import { fillPlain } from './texts.ts';
-
-/** The columns have the names of the fields in the API. */
-const columns = [
-  'id',
-  'last_characters',
-  'state',
-  'email_status',
-  'currency',
-  'initial_value',
-  'balance',
-  'held',
-  'available',
-  'created_at',
-  'expires_on',
-  'disabled_at',
-  'order_id',
-  'customer_email',
-  'recipient_email',
-  'sender_name',
-  'recipient_name',
-  'message',
-  'note',
-  'tags',
-] as const;
-
-/** Cards of one statement: it takes about 2 ms, and other requests run before the next one. */
-const cardsInPart = 100;
 
 /** Exports that run at the same time, from the request to the last part. Each reads until its end. */
 const runningMax = 2;
@@ -116,7 +85,7 @@ async function exportOf(
     }),
   );
   const name = `gift-cards-${dayOf(ctx.clock.now(), store.timeZone)}.csv`;
-  const parts = ending(partsOf(services, request, filter), end);
+  const parts = ending(cardExport({ ctx, storage: longReads(services) }, store, filter), end);
   return { status: 200, file: { name, type: 'text/csv; charset=utf-8; header=present', parts } };
 }
 
@@ -147,42 +116,6 @@ function ending(parts: AsyncGenerator<string, void>, end: () => void): AsyncIter
       throw: (error: unknown) => result(parts.throw(error)),
     }),
   };
-}
-
-/** The parts of the file, the newest cards first. Cards that are issued while it is sent are left out. */
-async function* partsOf(
-  services: ConsoleServices,
-  { signedIn: { store } }: StaffRequest,
-  filter: CardFilter,
-): AsyncGenerator<string, void> {
-  const { ctx } = services;
-  const reads = longReads(services);
-  yield csvOf(columns, []);
-  const list = { store, filter, sort: sorts['-created_at'], limit: cardsInPart };
-  let after: CardPosition | null = null;
-  for (;;) {
-    const position: CardPosition | null = after;
-    const { cards, next }: CardListPage = await reads.read(() =>
-      listCards(ctx, { ...list, after: position }),
-    );
-    const day = today(ctx, store);
-    if (cards.length > 0)
-      yield csvRowsOf(
-        columns,
-        cards.map((found) => rowOf(ctx, found, day)),
-      );
-    if (next === null) return;
-    after = next;
-  }
-}
-
-function rowOf(
-  { keys: { publicIds } }: ConsoleServices['ctx'],
-  { card, emailStatus }: DetailedCard,
-  day: string,
-): CsvRow {
-  const { tags, ...record } = detailRecordOf(publicIds, card, { today: day, emailStatus });
-  return { ...record, tags: tags.join(', ') };
 }
 
 export const exportRoutes: readonly StaffRoute[] = [

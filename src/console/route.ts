@@ -49,6 +49,8 @@ export type ConsoleServices = {
   readonly condition: ServiceCondition;
   readonly figures: FiguresReader;
   readonly webhookUrls: WebhookUrls;
+  /** Issues the cards of new batches now. */
+  readonly startBatches: () => void;
   /** The streams of changes that open pages show. */
   readonly live: Streams;
 };

@@ -57,7 +57,7 @@ A signature proves the route of a request, not its sender: a token is also requi
     title: 'Requests and responses',
     note: 'Bodies, JSON types, forms, amounts, dates, ids and headers',
     text: `
-Bodies are \`application/json\` or \`application/x-www-form-urlencoded\`, at most 64 KiB, either bare (\`{"initial_value": 25}\`) or wrapped (\`{"gift_card": {"initial_value": 25}}\`, \`gift_card[initial_value]=25\`), never both.
+Bodies are \`application/json\` or \`application/x-www-form-urlencoded\`, at most 64 KiB (of a batch: at most 4 MiB), either bare (\`{"initial_value": 25}\`) or wrapped (\`{"gift_card": {"initial_value": 25}}\`, \`gift_card[initial_value]=25\`), never both.
 
 - JSON takes JSON types: booleans and integers are not accepted as strings. Only amounts are numbers or decimal strings.
 - ${formValues}

@@ -16,6 +16,8 @@ export const introduction =
 
 const tagTexts: Readonly<Record<Tag | 'Service', string>> = {
   'Gift cards': 'Issue, find, update and disable gift cards, and re-enable them.',
+  Batches:
+    'Issue up to 10,000 gift cards with one request. They are issued in the background, each of them once, also after an interruption.',
   Money:
     'Spend and top up gift cards, safely from several tills concurrently. These operations return `held` and `available` in addition to the balance. A caller without `read_gift_cards` receives only what a till needs: `id`, `balance`, `held`, `available`, `currency`, `expires_on`, `last_characters` and `state`.',
   Holds: 'Amounts that are reserved for a checkout.',

@@ -4,6 +4,7 @@
  */
 
 import Type, { type Static, type TSchema } from 'typebox';
+import { batchNameLengthMax, batchStates } from './batch.ts';
 import { cardStates } from './card.ts';
 import { trackedFields, type FieldName } from './card-change.ts';
 import { historyKinds } from './card-history.ts';
@@ -264,6 +265,62 @@ export const customerSchema = closedObject(
   'A customer of the store.',
 );
 export type CustomerRecord = Readonly<Static<typeof customerSchema>>;
+
+export const batchSchema = closedObject(
+  {
+    id,
+    name: nullable(
+      Type.String({ maxLength: batchNameLengthMax }),
+      'The caller’s name of the batch.',
+      'Spring campaign',
+    ),
+    state: Type.Enum([...batchStates], {
+      description:
+        '`running`: its gift cards are being issued. `complete`: all of them were issued, except `failed`.',
+    }),
+    count: Type.Integer({ minimum: 1, description: 'The number of gift cards.' }),
+    issued: Type.Integer({ minimum: 0, description: 'Gift cards that were issued so far.' }),
+    failed: Type.Integer({
+      minimum: 0,
+      description:
+        'Gift cards that could not be issued, because a parameter became invalid after the request, such as a code that another request used first.',
+    }),
+    currency: Type.String({ description: 'The store’s currency.' }),
+    total: decimal({ description: 'The sum of the values of all gift cards.' }),
+    issued_total: decimal({ description: 'The sum of the values of those that were issued so far.' }),
+    created_at: timestamp(),
+    completed_at: nullable(timestamp()),
+    codes_until: nullable(
+      timestamp(),
+      'Until when the codes can be read. null: the batch is running, and they can be read; or they were erased; or all gift cards were emailed.',
+    ),
+  },
+  'Gift cards that are issued with one request.',
+);
+export type BatchRecord = Readonly<Static<typeof batchSchema>>;
+
+export const batchFailureSchema = closedObject(
+  {
+    index: Type.Integer({ minimum: 0, description: 'The place of the gift card in the batch, from 0.' }),
+    field: nullable(Type.String(), 'The parameter that the error concerns.', 'code'),
+    message: Type.String({ description: 'Reads after the name of the parameter.' }),
+  },
+  'Why a gift card of a batch was not issued.',
+);
+
+export const batchCardSchema = closedObject(
+  {
+    index: Type.Integer({ minimum: 0, description: 'The place of the gift card in the batch, from 0.' }),
+    ...record,
+    code: nullable(
+      Type.String({ pattern: '^[0-9a-z]{8,20}$' }),
+      'The full code. null: the gift card was emailed, `codes_until` has passed, or the caller lacks `write_gift_cards`.',
+      'q2m8xk4w9c0d7f3k',
+    ),
+  },
+  'A gift card of a batch.',
+);
+export type BatchCardRecord = Readonly<Static<typeof batchCardSchema>>;
 
 export const erasureSchema = closedObject(
   {

@@ -79,7 +79,11 @@ export const problems = {
     title: 'Precondition Failed',
     detail: 'The resource has changed: If-Match does not contain its current version.',
   },
-  'body-too-large': { status: 413, title: 'Content Too Large', detail: 'The body must have at most 64 KiB.' },
+  'body-too-large': {
+    status: 413,
+    title: 'Content Too Large',
+    detail: 'The body must have at most 64 KiB; that of a batch at most 4 MiB.',
+  },
   'unsupported-media-type': {
     status: 415,
     title: 'Unsupported Media Type',

@@ -39,6 +39,8 @@ export type RequestContext = {
   readonly streams: EventStreams;
   /** The turns of lists and counts. */
   readonly turns: Turns;
+  /** Issues the cards of new batches now. */
+  readonly startBatches: () => void;
   /** Whether the request returns its response without its effect. */
   readonly isDryRun: boolean;
   /** @throws Fault `unsupported-media-type` or `invalid-body`. */

@@ -15,5 +15,7 @@ export type Route = {
   readonly query: readonly string[];
   /** Whether a signed-in customer can call it without a token, if the store allows it. */
   readonly customerMaySearch: boolean;
+  /** Maximum length of its body; absent: the one of all operations. */
+  readonly bodyBytesMax?: number;
   readonly handle: (requestContext: RequestContext) => Promise<HttpResponse | Streamed>;
 };

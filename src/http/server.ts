@@ -307,7 +307,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
       request.isDryRun = isDryRun(query);
       if (request.isDryRun) reply.header('dry-run', 'true');
       request.caller = caller;
-      askForBody(request, reply, limits.bodyBytesMax);
+      askForBody(request, reply, operation.bodyBytesMax ?? limits.bodyBytesMax);
     };
     const handle = (request: FastifyRequest): Promise<HttpResponse | Streamed> => {
       const { caller, operationQuery: query = [] } = request;
@@ -327,6 +327,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
           webhookUrls: services.webhookUrls,
           streams,
           turns: services.turns,
+          startBatches: services.startBatches,
           isDryRun: request.isDryRun,
           keysInFlight,
           keysInFlightMax: limits.idempotencyKeysInFlightMax,
@@ -338,6 +339,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
     app.route({
       method: operation.method,
       url: `${basePath}${operation.path}`,
+      ...(operation.bodyBytesMax !== undefined && { bodyLimit: operation.bodyBytesMax }),
       // Neither returns a promise, because Fastify would wrap it in others (docs/decisions/performance.md).
       onRequest: (request, reply, done) => {
         const query = parseQuery(request, operation);

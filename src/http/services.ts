@@ -46,6 +46,8 @@ export type Services = {
   readonly email: EmailServices;
   /** The turns of reads that take some milliseconds: lists, counts and sums. */
   readonly turns: Turns;
+  /** Issues the cards of new batches now. */
+  readonly startBatches: () => void;
   /** Adds the pages for staff; null: there are none. */
   readonly addConsole: ((app: FastifyInstance) => void) | null;
   /**

@@ -7,6 +7,7 @@ import { idsAt } from '../random.ts';
 import type { Retention } from '../retention.ts';
 import type { Context } from '../context.ts';
 import { dayOf } from '../domain/day.ts';
+import { eraseBatchCodes } from '../storage/batch.ts';
 import { eraseEmail, listEmailsFrom, type EmailPlace } from '../storage/email-retention.ts';
 import {
   eraseDeliveriesIn,
@@ -42,6 +43,11 @@ export function* eraseOutdated(
     eraseRefilled(ctx.clock.earliest() - lookupsMs, limit),
   );
   return records === limit || budgets === limit;
+}
+
+/** Erases the codes of up to `limit` batches that can no longer be read. @returns whether there can be more. */
+export function* eraseCodesOfBatches(ctx: Context, limit: number): Script<boolean> {
+  return (yield* eraseBatchCodes(ctx.clock.retainFrom(0), limit)) === limit;
 }
 
 /**

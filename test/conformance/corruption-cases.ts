@@ -228,6 +228,8 @@ export const otherTables: Readonly<Record<string, string>> = {
     'Stored responses, which expire. Each must have been sealed with a key of this database.',
   key_checks: 'Each command compares it with the key file before it reads anything else.',
   lookup_throttle: 'Counters of failed lookups, which expire.',
+  batches: 'The progress of batches. Their cards are in the ledger.',
+  batch_parts: 'Cards that are not issued yet, and codes, which expire. Both are sealed for their row.',
   customer_erasures: 'The progress of erasures. Its customers must exist.',
   customer_erasure_cards: 'Cards of unfinished erasures.',
   erased_events: 'How far a subscriber has missed events. The cards have the versions of erased events.',

@@ -5,6 +5,7 @@
 
 import { suite } from 'node:test';
 import type { StorageFactory } from '../support/database.ts';
+import { testBatches } from './batches.ts';
 import { testBooks } from './books.ts';
 import { testAccess } from './access.ts';
 import { testStaff } from './staff.ts';
@@ -37,6 +38,7 @@ import { testWebhooks } from './webhooks.ts';
 
 export function serviceConformance(name: string, factory: StorageFactory): void {
   suite(`${name}: issue and retrieve`, () => testCards(factory));
+  suite(`${name}: batches`, () => testBatches(factory));
   suite(`${name}: lists of cards`, () => testCardLists(factory));
   suite(`${name}: timeline and check of a card`, () => testCardTimeline(factory));
   suite(`${name}: search and its budget`, () => testSearch(factory));

@@ -58,6 +58,8 @@ type SampleDatabase = {
   readonly cards: readonly number[];
   readonly holds: readonly number[];
   readonly codes: readonly string[];
+  /** A complete batch, whose codes can be read. */
+  readonly batch: number;
   /** A creation with an idempotency key: its request and response. */
   readonly creation: { readonly json: unknown; readonly response: unknown };
 };
@@ -67,6 +69,7 @@ type Received = {
   readonly gift_card: GiftCard & { readonly code: string };
   readonly transaction: { readonly id: number };
   readonly hold: { readonly id: number };
+  readonly batch: { readonly id: number; readonly completed_at: string | null };
   readonly erasure: { readonly completed_at: string | null };
 };
 
@@ -121,6 +124,7 @@ export async function makeSampleDatabase(home: Home): Promise<SampleDatabase> {
   await send('POST /checkpoints');
   const missed = await ask(`${service.url}/gift_card?last_characters=zzzz&email=unknown@example.com`, { token });
   assert.equal(missed.status, 404);
+  const batch = await completeBatch(send);
   await eraseCustomer(send);
   await service.stop();
   const [expired, hold4] = await expireThings(home);
@@ -132,10 +136,21 @@ export async function makeSampleDatabase(home: Home): Promise<SampleDatabase> {
   return {
     token, other, revoked: old.token,
     cards: [id, bare.id, disabled.id, expired], holds: [...holds, hold4],
-    codes: [creation.gift_card.code, bare.code, disabled.code, yen.code],
+    codes: [creation.gift_card.code, bare.code, disabled.code, yen.code], batch,
     creation: { json, response: creation },
   };
 } // prettier-ignore
+
+/** A batch whose cards are all issued. */
+async function completeBatch(send: Send): Promise<number> {
+  const { batch } = await send('POST /batches', { name: 'Frühling', count: 3, initial_value: '7.00' });
+  const deadline = performance.now() + 30_000;
+  while ((await send(`GET /batches/${batch.id}`)).batch.completed_at === null) {
+    assert.ok(performance.now() < deadline, 'the batch was not issued');
+    await wait(50);
+  }
+  return batch.id;
+}
 
 /** A customer whose personal data was erased. */
 async function eraseCustomer(send: Send): Promise<void> {
@@ -230,7 +245,7 @@ async function deliverThings(home: Home, publicId: number): Promise<void> {
  * Returns every response of the service about a sample database. The creation is repeated with the same key.
  */
 export async function readSampleDatabase(service: Served, sample: SampleDatabase): Promise<unknown> {
-  const { token, revoked, other, cards, holds, codes, creation } = sample;
+  const { token, revoked, other, cards, holds, codes, batch, creation } = sample;
   const get = (path: string, as = token) => exchange(service, { method: 'GET', path, token: as });
   const responses = [
     ...(await Promise.all(cards.map((id) => get(`/gift_card/${id}`)))),
@@ -239,6 +254,8 @@ export async function readSampleDatabase(service: Served, sample: SampleDatabase
     ...(await Promise.all(holds.map((id) => get(`/holds/${id}`)))),
     await get('/gift_card?last_characters=abcd&email=GRACE@example.com'),
     await get('/checkpoints'),
+    await get(`/batches/${batch}`),
+    await get(`/batches/${batch}/cards`),
   ];
   for (const { status } of responses) assert.equal(status, 200);
   await verifyCheckpoints((path) => get(path), cards[0]);

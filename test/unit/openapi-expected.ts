@@ -44,7 +44,7 @@ const inWrites = ['query dry_run', 'header Idempotency-Key'];
 
 /** Operations with limited failed lookups: by an id, a code, or the last characters of a code. */
 export function isThrottled(id: string, known: readonly string[]): boolean {
-  const byCode = ['createGiftCard', 'searchGiftCard', 'lookUpGiftCard', 'redeemGiftCard'];
+  const byCode = ['createGiftCard', 'createBatch', 'searchGiftCard', 'lookUpGiftCard', 'redeemGiftCard'];
   const ids = [cardId, holdId, transactionId, customerId];
   return byCode.includes(id) || ids.some((name) => known.includes(name));
 }
@@ -58,7 +58,8 @@ export type Expected = {
   readonly parameters: readonly string[];
   readonly body?: {
     readonly schema: string;
-    readonly wrapper: 'gift_card' | 'transaction' | 'hold' | 'webhook' | 'event' | 'customer' | 'checkpoint';
+    readonly wrapper:
+      'gift_card' | 'transaction' | 'hold' | 'webhook' | 'event' | 'customer' | 'checkpoint' | 'batch';
     readonly required: boolean;
   };
   readonly response: Readonly<Record<string, string>>;
@@ -130,6 +131,39 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     parameters: [cardId, 'query as_of', ifNoneMatch],
     response: { gift_card: 'DetailedGiftCard' },
     headers: ['ETag', 'Recorded-From'],
+  },
+  createBatch: {
+    scopes: [write],
+    statuses: ['202', ...anywhere, ...ofWrites],
+    codes: [],
+    parameters: inWrites,
+    body: { schema: 'CreateBatch', wrapper: 'batch', required: false },
+    response: { batch: 'Batch' },
+    headers: ['Location'],
+  },
+  listBatches: {
+    scopes: [read, write],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: ['query limit', 'query before', 'query after'],
+    response: { batches: 'Batch' },
+    headers: ['Link'],
+  },
+  retrieveBatch: {
+    scopes: [read, write],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: ['path batch_id required'],
+    response: { batch: 'Batch', failures: 'BatchFailure' },
+    headers: [],
+  },
+  listBatchCards: {
+    scopes: [read, write],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: ['path batch_id required', 'query limit', 'query from', 'query format'],
+    response: { cards: 'BatchGiftCard' },
+    headers: ['Link'],
   },
   lookUpGiftCard: {
     scopes: [read, redeem],

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { recordOf } from '../../src/domain/record.ts';
 import { readOnlyFields as claimableFields } from '../../src/api/cards.ts';
+import { batchFields } from '../../src/api/batches.ts';
 import * as parameters from '../../src/api/fields.ts';
 import { operations } from '../../src/api/index.ts';
 import {
@@ -55,6 +56,7 @@ test('the schema of a parameter outside the body accepts exactly the values that
     'path transaction_id': [integers, [...noIds, 2 ** 53]],
     'path event_id': [integers, [...noIds, 2 ** 53]],
     'path webhook_id': [integers, [...noIds, 2 ** 53]],
+    'path batch_id': [integers, [...noIds, 2 ** 53]],
     'path customer_id': [integers, [...noIds, 2 ** 53]],
     'query dry_run': [['true', 'false', '1', '0'], ['', 'yes', 'TRUE', null]],
     'query limit': [[1, 50, 250], [...noIds, 251]],
@@ -164,6 +166,10 @@ const bodies: Readonly<Record<string, { readonly read: object; readonly required
   Redeem: { read: { code, ...spending, partial }, required: ['code', 'amount'] },
   Debit: { read: { ...spending, partial }, required: ['amount'] },
   Credit: { read: spending, required: ['amount'] },
+  CreateBatch: {
+    read: Object.fromEntries(Object.entries(batchFields).map(([name, { schema }]) => [name, schema])),
+    required: [],
+  },
   CreateHold: { read: { ...spending, expires_in: parameters.expiresIn.schema }, required: ['amount'] },
   Capture: { read: part, required: [] },
   Reverse: { read: part, required: [] },

@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { checkpointRecordOf } from '../../src/domain/checkpoint.ts';
+import { batchCardRecordOf, batchRecordOf } from '../../src/domain/batch-record.ts';
+import { Secret } from '../../src/domain/secret.ts';
 import { erasureRecordOf } from '../../src/domain/erasure-record.ts';
 import { customerRecordOf } from '../../src/domain/customer.ts';
 import type { HistoryEntry } from '../../src/domain/card-history.ts';
@@ -32,7 +34,7 @@ import {
 } from './openapi-document.ts';
 import { operations } from '../../src/api/index.ts';
 import { expectedOperations } from './openapi-expected.ts';
-import { amount, cardWith, holdWith, emailWith, transferWith, sameIds } from './samples.ts';
+import { amount, batchWith, cardWith, holdWith, emailWith, transferWith, sameIds } from './samples.ts';
 
 /** Members other than records. */
 const values: Readonly<Record<string, unknown>> = { Cursor: 'x', Count: 3, Precision: 'exact' };
@@ -115,6 +117,11 @@ const shown: Readonly<Record<string, Json>> = {
   Hold: { ...holdRecordOf(sameIds, holdWith(), 0) },
   Customer: {
     ...customerRecordOf(sameIds, { id: 51, email: 'ada@example.com', storefrontCustomerId: 7, createdAt: 0 }),
+  },
+  Batch: { ...batchRecordOf(batchWith(), 0) },
+  BatchFailure: { index: 12, field: 'code', message: 'is taken' },
+  BatchGiftCard: {
+    ...batchCardRecordOf(sameIds, { index: 0, card: cardWith(), code: new Secret('q2m8xk4w9c0d7f3k') }),
   },
   Erasure: {
     ...erasureRecordOf(sameIds, {
@@ -207,13 +214,13 @@ for (const { id, statuses, response } of expectedOperations.filter(
   });
 }
 
-test('only the responses of a creation and a rotation contain the code of a card', () => {
+test('only the responses of a creation, a rotation and a batch contain the code of a card', () => {
   const withCode = Object.entries(document.components?.schemas ?? {}).flatMap(([name, schema]) =>
     'properties' in schema && isObject(schema.properties) && 'code' in schema.properties ? [name] : [],
   );
   assert.deepEqual(
     withCode.filter((name) => name in shown),
-    ['IssuedGiftCard'],
+    ['IssuedGiftCard', 'BatchGiftCard'],
   );
   const issuing = expectedOperations.filter(({ response }) => response['gift_card'] === 'IssuedGiftCard');
   assert.deepEqual(

@@ -107,6 +107,7 @@ test('the operations and four pages are documented with unique names', () => {
     [
       'captureHold post /holds/{hold_id}/capture',
       'countGiftCards get /gift_cards/count',
+      'createBatch post /batches',
       'createCheckpoint post /checkpoints',
       'createGiftCard post /gift_card',
       'createHold post /gift_card/{gift_card_id}/holds',
@@ -117,6 +118,8 @@ test('the operations and four pages are documented with unique names', () => {
       'eraseCustomer post /customers/{customer_id}/erase',
       'exportCustomer get /customers/{customer_id}/export',
       'health get /healthz',
+      'listBatchCards get /batches/{batch_id}/cards',
+      'listBatches get /batches',
       'listCheckpointKeys get /checkpoints/key',
       'listCheckpoints get /checkpoints',
       'listCustomerGiftCards get /customers/{customer_id}/gift_cards',
@@ -145,6 +148,7 @@ test('the operations and four pages are documented with unique names', () => {
       'reportJournal get /reports/journal',
       'reportLiability get /reports/liability',
       'retrieveBalance get /gift_card/{gift_card_id}/balance',
+      'retrieveBatch get /batches/{batch_id}',
       'retrieveCustomer get /customers/{customer_id}',
       'retrieveDelivery get /webhooks/{webhook_id}/deliveries/{event_id}',
       'retrieveErasure get /customers/{customer_id}/erasure',
@@ -200,7 +204,7 @@ test('every operation has a case here, and writes support dry runs', () => {
     Object.keys(expectations),
     operations.map(({ id }) => id),
   );
-  assert.equal(operations.length, 55);
+  assert.equal(operations.length, 59);
   for (const { id, query, method } of operations) {
     const isReading = method === 'GET' || id === 'lookUpGiftCard';
     assert.equal(query.includes('dry_run'), !isReading, id);

@@ -14,6 +14,7 @@ test('only the responses that create a code or a secret can contain one', () => 
   assert.deepEqual(found.map(({ id }) => id).toSorted(), [
     'createGiftCard',
     'createWebhook',
+    'listBatchCards',
     'rotateGiftCardCode',
     'rotateWebhookSecret',
   ]);

@@ -3,6 +3,7 @@
 import type { PublicId, PublicIds } from '../../src/domain/public-id.ts';
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import type { Batch } from '../../src/domain/batch.ts';
 import { noDetails, type Card } from '../../src/domain/card.ts';
 import { currencyCodes, currencyOf } from '../../src/domain/currency.ts';
 import { Fault, type FaultCode } from '../../src/domain/fault.ts';
@@ -60,6 +61,27 @@ export function cardWith(given: Partial<Card> = {}): Card {
     userId: 63,
     apiClientId: 64,
     vat: null,
+    ...given,
+  };
+}
+
+export function batchWith(given: Partial<Batch> = {}): Batch {
+  return {
+    storeId: 17,
+    id: 244_212_380_001,
+    name: 'Spring campaign',
+    actor: 'api_client:7',
+    apiClientId: 7,
+    state: 'complete',
+    cards: 3,
+    total: amount(7_500n),
+    issued: 2,
+    issuedTotal: amount(5_000n),
+    failed: 1,
+    nextPart: 1,
+    createdAt: 0,
+    completedAt: 1_000,
+    codesUntil: 86_401_000,
     ...given,
   };
 }

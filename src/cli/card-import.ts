@@ -1,0 +1,248 @@
+/** `largesse card import` */
+
+import { createHash } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
+import { InvalidArgumentError, type Command } from 'commander';
+import { readDatabaseConfig, sendsEmail } from '../config.ts';
+import { openDatabase, type Database } from '../database.ts';
+import { expectationErrors, type Batch } from '../domain/batch.ts';
+import {
+  batchFileBytesMax,
+  errorsByLine,
+  linesOfCards,
+  parseBatchFile,
+  type BatchFile,
+  type LineError,
+} from '../domain/batch-csv.ts';
+import { batchCardRecordOf, batchRecordOf } from '../domain/batch-record.ts';
+import { csvOf, csvRowsOf } from '../domain/csv.ts';
+import { formatMoney, parseAmount } from '../domain/money.ts';
+import type { Store } from '../domain/store.ts';
+import {
+  checkBatch,
+  continueBatch,
+  startBatch,
+  findCreatedBatch,
+  batchKeyOf,
+  listCardsOfBatch,
+  listFailures,
+  showBatch,
+  type BatchCards,
+  type BatchCardsPage,
+} from '../service/batch.ts';
+import { assertNew, writeText } from './card-output.ts';
+import { chooseStore, storeOption } from './choose-store.ts';
+import { CommandError } from './failure.ts';
+import { print, printJson } from './output.ts';
+import { showProgress } from './progress.ts';
+import { readName } from './read.ts';
+
+type Options = {
+  readonly store?: string;
+  readonly expectCount?: number;
+  readonly expectTotal?: string;
+  readonly dryRun?: boolean;
+  readonly output?: string;
+  readonly key?: string;
+  readonly json?: boolean;
+};
+
+function readCount(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a number above 0.');
+  return Number(text);
+}
+
+export function addImportCommand(card: Command): void {
+  card
+    .command('import')
+    .description(
+      'issue the gift cards of a CSV file, and print their codes as CSV; after an interruption, the same command continues, and issues each of them once',
+    )
+    .argument('<file>', 'CSV in UTF-8, whose first line has the names of fields, such as initial_value')
+    .addOption(storeOption('the store of the gift cards'))
+    .option(
+      '--expect-count <number>',
+      'issue nothing if the file has another number of gift cards',
+      readCount,
+    )
+    .option('--expect-total <amount>', 'issue nothing if the sum of the values differs')
+    .option('--dry-run', 'check the file, and issue nothing')
+    .option('--output <file>', 'write the codes to a new file')
+    .option('--key <name>', 'issue the gift cards of the same file once for each key', readName)
+    .option('--json', 'print the batch as JSON; the codes are written only with --output')
+    .action(async (file: string, options: Options) => {
+      assertNew(options.output);
+      const bytes = await readBatchFile(file);
+      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+      const { ctx, storage } = database;
+      const { store } = await storage.read(() => chooseStore(options.store));
+      const key = `${createHash('sha256').update(bytes).digest('hex')} ${options.key ?? ''}`;
+      const created = await storage.read(() => findCreatedBatch(ctx, store.id, key));
+      const isRepeated = created !== undefined;
+      const batch = created ?? (await create(database, { store, bytes, key, file, options }));
+      if (!batch) return;
+      await run(database, batch, options);
+      await report(database, batch, { bytes, isRepeated, options });
+    });
+}
+
+async function readBatchFile(file: string): Promise<Uint8Array> {
+  const { size } = await stat(file);
+  if (size > batchFileBytesMax)
+    throw new CommandError(`${file} has more than 4 MiB: divide it into several files`);
+  return await readFile(file);
+}
+
+type Import = {
+  readonly store: Store;
+  readonly bytes: Uint8Array;
+  readonly key: string;
+  readonly file: string;
+  readonly options: Options;
+};
+
+/** Checks a file and stores its batch; undefined after a dry run. @throws CommandError with all errors. */
+async function create(
+  { ctx, storage }: Database,
+  { store, bytes, key, file, options }: Import,
+): Promise<Batch | undefined> {
+  const parsed = parseBatchFile(bytes, { store, now: ctx.clock.now(), canSend: sendsEmail() });
+  if (!parsed.ok) throw rejection(file, parsed);
+  assertExpected(parsed, { store, options });
+  const taken = await checkBatch({ ctx, storage }, { store, cards: parsed.cards });
+  if (taken.length > 0)
+    throw rejection(file, { errors: errorsByLine(taken, parsed.lines), errorCount: taken.length });
+  const { cards, total } = parsed;
+  if (options.dryRun) {
+    const emailed = cards.filter(
+      ({ emails, recipient, customer }) => emails && (recipient ?? customer),
+    ).length;
+    const summary = {
+      count: cards.length,
+      total: formatMoney(total),
+      currency: store.currency.code,
+      emailed,
+    };
+    if (options.json) printJson(summary);
+    else
+      print(
+        `${file} has ${cards.length} gift cards of ${formatMoney(total)} ${store.currency.code} in total, of which ${emailed} would be emailed. Nothing was issued.`,
+      );
+    return undefined;
+  }
+  return await storage.write(() =>
+    startBatch(ctx, { store, name: null, actor: 'command_line', apiClientId: null, cards, total, key }),
+  );
+}
+
+function rejection(
+  file: string,
+  { errors, errorCount }: { readonly errors: readonly LineError[]; readonly errorCount: number },
+): CommandError {
+  const lines = errors.map(
+    ({ line, field, message }) => `  line ${line}: ${field === null ? '' : `${field} `}${message}`,
+  );
+  const others = errorCount > errors.length ? [`  and ${errorCount - errors.length} more errors`] : [];
+  return new CommandError([`${file} has errors, and nothing was issued:`, ...lines, ...others].join('\n'));
+}
+
+/** @throws CommandError if the file differs from its control figures. */
+function assertExpected(
+  parsed: Extract<BatchFile, { readonly ok: true }>,
+  { store, options }: { readonly store: Store; readonly options: Options },
+): void {
+  const { expectCount = null, expectTotal } = options;
+  const total =
+    expectTotal === undefined
+      ? null
+      : parseAmount(expectTotal, { currency: store.currency, zeroAllowed: true });
+  if (total && !total.ok) throw new CommandError(`--expect-total ${total.error}`);
+  const errors = expectationErrors(parsed, {
+    expectedCount: expectCount,
+    expectedTotal: total?.ok === true ? total.value : null,
+  });
+  const names = { expected_count: '--expect-count', expected_total: '--expect-total' } as const;
+  if (errors.length > 0)
+    throw new CommandError(
+      `${errors.map(([name, message]) => `${names[name]} ${message}`).join('; ')}: nothing was issued`,
+    );
+}
+
+/** How long to wait while the running service issues the cards. */
+const pollMs = 100;
+
+/** Issues the cards of a batch, together with the service if it is running. */
+async function run(database: Database, created: Batch, { json = false }: Options): Promise<void> {
+  const { ctx, storage } = database;
+  const key = batchKeyOf(created);
+  const progress = showProgress(process.stderr, { isSilent: json });
+  const reach = async (): Promise<Batch> => {
+    const batch = await storage.read(() => showBatch(key));
+    progress.reach(batch.issued + batch.failed);
+    return batch;
+  };
+  if (created.state === 'complete') return;
+  progress.begin('gift cards', { total: created.cards, done: created.issued + created.failed });
+  for (;;) {
+    await continueBatch({ ctx, storage }, key, () => void reach());
+    if ((await reach()).state === 'complete') break;
+    await wait(pollMs);
+  }
+  progress.end();
+}
+
+async function report(
+  { ctx, storage }: Database,
+  { storeId, id }: Batch,
+  {
+    bytes,
+    isRepeated,
+    options,
+  }: { readonly bytes: Uint8Array; readonly isRepeated: boolean; readonly options: Options },
+): Promise<void> {
+  const key = { storeId, batchId: id };
+  const batch = await storage.read(() => showBatch(key));
+  const { output, json = false } = options;
+  if (output !== undefined || !json) await writeText(codesOf({ ctx, storage }, key), output);
+  const failures = await storage.read(() => listFailures(key));
+  if (json) printJson(batchRecordOf(batch, ctx.clock.earliest()));
+  else {
+    const { issued, issuedTotal, codesUntil } = batch;
+    const done = `${issued} gift cards of ${formatMoney(issuedTotal)} ${issuedTotal.currency.code} in total`;
+    console.error(isRepeated ? `This file was imported before: ${done}.` : `Issued ${done}.`);
+    if (codesUntil === null)
+      console.error('No code is stored: the gift cards were emailed, or 24 hours have passed.');
+  }
+  if (batch.failed === 0) return;
+  const lines = linesOfCards(bytes);
+  for (const { line, field, message } of errorsByLine(failures, lines))
+    console.error(`  line ${line}: ${field === null ? '' : `${field} `}${message}`);
+  throw new CommandError(`${batch.failed} gift cards could not be issued`);
+}
+
+const columns = [
+  'id',
+  'code',
+  'initial_value',
+  'currency',
+  'expires_on',
+  'recipient_email',
+  'customer_email',
+  'note',
+];
+const cardsInPart = 250;
+
+async function* codesOf(
+  { ctx, storage }: Pick<Database, 'ctx' | 'storage'>,
+  key: ReturnType<typeof batchKeyOf>,
+): AsyncGenerator<string> {
+  yield csvOf(columns, []);
+  for (let from: number | null = 0; from !== null;) {
+    const page: BatchCardsPage = { from, limit: cardsInPart, withCodes: true };
+    const { cards, next }: BatchCards = await storage.read(() => listCardsOfBatch(ctx, key, page));
+    const records = cards.map((each) => batchCardRecordOf(ctx.keys.publicIds, each));
+    if (records.length > 0) yield csvRowsOf(columns, records);
+    from = next;
+  }
+}

@@ -1,0 +1,94 @@
+/** `largesse card issue|import|export` */
+
+import type { Command } from 'commander';
+import { readDatabaseConfig, sendsEmail } from '../config.ts';
+import { openDatabase } from '../database.ts';
+import { parseBatch } from '../domain/batch.ts';
+import { newCardFromText, type NewCardField } from '../domain/new-card.ts';
+import { recordOf } from '../domain/record.ts';
+import { issue } from '../service/card.ts';
+import { cardExport } from '../service/card-export.ts';
+import { filterOf } from '../service/card-filter.ts';
+import { addImportCommand } from './card-import.ts';
+import { writeText } from './card-output.ts';
+import { chooseStore, storeOption } from './choose-store.ts';
+import { CommandError } from './failure.ts';
+import { printFields, printJson } from './output.ts';
+
+/** The options of `issue`, by the fields that they set. */
+const options: readonly (readonly [field: NewCardField, flags: string, description: string])[] = [
+  ['expires_on', '--expires-on <day>', 'the last valid day, YYYY-MM-DD; optional'],
+  ['email', '--email <address>', "the customer's email address"],
+  ['recipient_email', '--recipient-email <address>', "the recipient's email address"],
+  ['sender_name', '--sender-name <name>', 'the name of the person who gives the card'],
+  ['recipient_name', '--recipient-name <name>', 'the name of the person who receives the card'],
+  ['message', '--message <text>', 'the message in the email'],
+  ['note', '--note <text>', 'a note for the store'],
+  ['tags', '--tags <list>', 'tags, separated by commas'],
+  ['send_on', '--send-on <time>', 'when the card is emailed: a day, or a date and time with an offset'],
+  ['code', '--code <code>', 'a code of your own; optional'],
+];
+
+export function addCardCommands(root: Command): void {
+  const card = root.command('card').description('issue, import and export gift cards');
+  addIssueCommand(card);
+  addImportCommand(card);
+  card
+    .command('export')
+    .description('print all gift cards of a store as CSV, without their codes')
+    .addOption(storeOption('the store of the gift cards'))
+    .option('--output <file>', 'write to a new file')
+    .action(async ({ store: domain, output }: { readonly store?: string; readonly output?: string }) => {
+      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+      const { ctx, storage } = database;
+      const { store } = await storage.read(() => chooseStore(domain));
+      await writeText(cardExport({ ctx, storage }, store, filterOf({}, null)), output);
+    });
+}
+
+function addIssueCommand(card: Command): void {
+  const command = card
+    .command('issue')
+    .description('issue one gift card, and print its code, which is not shown again')
+    .addOption(storeOption('the store of the gift card'))
+    .requiredOption('--value <amount>', "the value in the store's currency, such as 25.00");
+  for (const [, flags, description] of options) command.option(flags, description);
+  command
+    .option('--no-notify', 'do not email the card')
+    .option('--json', 'print JSON')
+    .action(async (given: Readonly<Record<string, string | boolean | undefined>>) => {
+      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+      const { ctx, storage } = database;
+      const domain = given['store'];
+      const { store } = await storage.read(() =>
+        chooseStore(typeof domain === 'string' ? domain : undefined),
+      );
+      const parsed = parseBatch([fieldsOf(given)], { store, now: ctx.clock.now(), canSend: sendsEmail() });
+      if (!parsed.ok)
+        throw new CommandError(
+          parsed.errors.map(({ field, message }) => `${field ?? 'it'} ${message}`).join('; '),
+        );
+      const [found] = parsed.cards;
+      if (!found) throw new Error('a card without fields');
+      const issued = await storage.write(() =>
+        issue(ctx, { ...found, store, apiClientId: null, actor: 'command_line' }),
+      );
+      const record = recordOf(ctx.keys.publicIds, issued.card);
+      const code = issued.code.reveal();
+      if (given['json'] === true) printJson({ ...record, code });
+      else {
+        const { id, initial_value: value, currency, expires_on: expiresOn } = record;
+        printFields({ code, id, value: `${value} ${currency}`, expires_on: expiresOn, store: store.domain });
+      }
+    });
+}
+
+function fieldsOf(given: Readonly<Record<string, string | boolean | undefined>>): Record<string, unknown> {
+  const fields: Record<string, unknown> = { initial_value: given['value'] };
+  for (const [field] of options) {
+    const text = given[field.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())];
+    if (typeof text === 'string') fields[field] = newCardFromText[field]?.(text) ?? text;
+  }
+  if (given['notify'] === false) fields['notify'] = false;
+  return fields;
+}
