@@ -161,7 +161,7 @@ async function startUntil(
   return { ...program, isRunning };
 }
 
-const kills = Number(process.env['COPY_KILLS'] ?? '2');
+const kills = Number(process.env['COPY_KILLS'] ?? '1');
 const cards = kills * 850;
 
 for (const way of ['a file to a server', 'a server to a file'] as const) {
