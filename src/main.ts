@@ -243,10 +243,17 @@ type ConsoleParts = {
   'onCommit' | 'condition' | 'turns' | 'webhookUrls' | 'startBatches'
 >;
 
+/** The base of links to the pages in emails; null: emails do not link to them. */
+function pagesUrlOf({ hasConsole, publicUrl, basePath }: Config): string | null {
+  return hasConsole && publicUrl ? `${publicUrl.origin}${basePath}` : null;
+}
+
 function consoleServicesOf(
-  { publicUrl, basePath, lookupFailuresPerHour, limits }: Config,
+  config: Config,
   { database: { ctx, storage }, email, developmentMode, retiredUses, ...parts }: ConsoleParts,
 ): Parameters<typeof addConsole>[1] {
+  const { publicUrl, basePath, lookupFailuresPerHour, limits } = config;
+  const pagesUrl = pagesUrlOf(config);
   return {
     ...parts,
     streamsMax: limits.eventStreamsMax,
@@ -259,8 +266,8 @@ function consoleServicesOf(
     hasKeptEmails: email.kept !== null,
     canSend: email.transportKind !== 'none',
     customerLanguage: languageOf,
-    emailTools: emailToolsOf(ctx, email.transport),
-    previewOf: (previewed) => previewStored(previewed, email.transport?.from ?? null),
+    emailTools: emailToolsOf(ctx, { transport: email.transport, pagesUrl }),
+    previewOf: (previewed) => previewStored(previewed, { from: email.transport?.from ?? null, pagesUrl }),
     brandOf,
     lookups: { perHour: lookupFailuresPerHour, recordRetired: (use: CardKey) => retiredUses.note(use) },
   };
@@ -324,7 +331,7 @@ type Emails = Pick<Worker, 'wake' | 'stop'>;
 function startEmails(
   transport: EmailTransport | null,
   {
-    config: { hasConsole, publicUrl, basePath },
+    config,
     database,
     metrics,
     logger,
@@ -337,8 +344,7 @@ function startEmails(
     operatorNeeded: (response: string) =>
       logger.error({ response }, 'the mail server rejects this service: check SMTP_URL and MAIL_FROM'),
   };
-  const pagesUrl = hasConsole && publicUrl ? `${publicUrl.origin}${basePath}` : null;
-  const queue = emailQueue({ ...database, transport, observer, pagesUrl });
+  const queue = emailQueue({ ...database, transport, observer, pagesUrl: pagesUrlOf(config) });
   const worker = startWorker(queue, logger, emailWorkerLimits(transport));
   return {
     wake: () => worker.wake(),

@@ -19,3 +19,11 @@ export function recipientLink(
   const page = `${base}${recipientPath(domain)}`;
   return code === null ? page : `${page}/card#${code.reveal().toUpperCase()}`;
 }
+
+/** The link of an email's preview, which leads nowhere: the store's own page, or that of the service. */
+export function previewLink(
+  own: string | null,
+  { pagesUrl, domain }: { readonly pagesUrl: string | null; readonly domain: string },
+): string | null {
+  return own ?? (pagesUrl === null ? null : recipientLink(pagesUrl, { domain, code: null }));
+}

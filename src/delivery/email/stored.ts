@@ -2,6 +2,7 @@
 
 import { buyerOf } from '../../domain/email.ts';
 import type { PreviewedEmail, StoredPreview } from '../../domain/email-preview.ts';
+import { previewLink } from '../../domain/recipient-page.ts';
 import { Secret } from '../../domain/secret.ts';
 import { contentOf } from './content.ts';
 import { browserHtml } from './preview.ts';
@@ -18,18 +19,19 @@ const noAddress = 'gift-cards@largesse.example';
 /**
  * An email as it would be sent now. The code is dots, and its QR code is left out.
  * @param from the address of stores that have none; null: the service sends no emails.
+ * @param pagesUrl the base of links to the service's own pages; null: emails do not link to them.
  * @returns undefined if the card lacks what the email is about, such as the buyer.
  */
 export function previewStored(
   { email, card, store, settings, cardSentAt }: PreviewedEmail,
-  from: string | null,
+  { from, pagesUrl }: { readonly from: string | null; readonly pagesUrl: string | null },
 ): StoredPreview | undefined {
   const { kind } = email;
   if (kind === 'expiry_reminder' && card.expiresOn === null) return undefined;
   if (kind === 'delivery_failed' && !buyerOf(card)) return undefined;
   const content = contentOf(email, card, {
     timeZone: store.timeZone,
-    pageUrl: settings.pageUrl,
+    pageUrl: previewLink(settings.pageUrl, { pagesUrl, domain: store.domain }),
     code: kind === 'gift_card' ? dots : null,
     cardSentAt,
   });

@@ -2,6 +2,7 @@
 
 import type { Context } from '../../context.ts';
 import type { EmailKind, EmailSettings } from '../../domain/email.ts';
+import { previewLink } from '../../domain/recipient-page.ts';
 import type { Store } from '../../domain/store.ts';
 import { legibilityOn, parseColour, type Legibility } from './colour.ts';
 import { localeOfParts, localePartsOf } from './language.ts';
@@ -33,14 +34,25 @@ type Tools = {
 /** The longest wait for the response of the mail server to a test email, in which a person waits for the page. */
 const testMaxMs = 20_000;
 
-function sampleOf(transport: EmailTransport | null, kind: EmailKind, { store, settings }: Place): Email {
+type Setup = {
+  /** Null: the service cannot send emails. */
+  readonly transport: EmailTransport | null;
+  /** The base of links to the service's own pages; null: emails do not link to them. */
+  readonly pagesUrl: string | null;
+};
+
+function sampleOf({ transport, pagesUrl }: Setup, kind: EmailKind, { store, settings }: Place): Email {
   const { currency, domain } = store;
   const sender = senderOf(store, settings, transport?.from ?? developmentSender);
-  return sampleEmail(kind, sender, { currency, domain, pageUrl: settings.pageUrl });
+  return sampleEmail(kind, sender, {
+    currency,
+    domain,
+    pageUrl: previewLink(settings.pageUrl, { pagesUrl, domain }),
+  });
 }
 
-/** @param transport null: the service cannot send emails. */
-export function emailToolsOf(ctx: Context, transport: EmailTransport | null): Tools {
+export function emailToolsOf(ctx: Context, setup: Setup): Tools {
+  const { transport } = setup;
   return {
     parseLogo: parseLogoUrl,
     parseColor: parseColour,
@@ -52,7 +64,7 @@ export function emailToolsOf(ctx: Context, transport: EmailTransport | null): To
       return legibilityOn(parsed.ok ? parsed.value : null);
     },
     preview(kind, place) {
-      const { from, replyTo, content } = sampleOf(transport, kind, place);
+      const { from, replyTo, content } = sampleOf(setup, kind, place);
       return { from, replyTo, subject: content.subject, html: browserHtml(content) };
     },
     sendTest:
@@ -61,7 +73,7 @@ export function emailToolsOf(ctx: Context, transport: EmailTransport | null): To
         const id = ctx.random.id();
         const sendAt = ctx.clock.now();
         const messageId = messageIdOf(`test.${id}`, place.store.domain);
-        const email = { ...sampleOf(transport, 'gift_card', place), messageId, date: sendAt, to };
+        const email = { ...sampleOf(setup, 'gift_card', place), messageId, date: sendAt, to };
         return await transport.send(email, { name: `test-${id}`, sendAt }, AbortSignal.timeout(testMaxMs));
       }),
   };
