@@ -43,8 +43,24 @@ function timeFormatterOf(language: string, options: Intl.DateTimeFormatOptions):
 
 /** An amount as text, such as `€24.50`. */
 export function amountText(money: Money, language: string): string {
+  return textOf(moneyParts(money, language));
+}
+
+function textOf(parts: readonly Intl.NumberFormatPart[]): string {
+  return parts.map(({ value }) => value).join('');
+}
+
+/**
+ * The parts of an amount. Where text runs from right to left, a symbol such as US$ is isolated, because `$` would move to
+ * the other side of its letters (U+2066 and U+2069).
+ */
+function partsOf(formatter: Intl.NumberFormat, amount: string, language: string): Intl.NumberFormatPart[] {
   // As text, because the formatter is exact for it (ECMA-402, Intl mathematical values).
-  return formatterOf(money, language).format(formatMoney(money) as `${number}`);
+  const parts = formatter.formatToParts(amount as `${number}`);
+  if (!/^(?:ar|he)\b/.test(language)) return parts;
+  return parts.map((part) =>
+    part.type === 'currency' ? { ...part, value: `\u2066${part.value}\u2069` } : part,
+  );
 }
 
 /** An amount without its currency, such as `24.50`. */
@@ -73,12 +89,12 @@ export function signedText({ minor, currency }: Money, language: string): string
       }),
   );
   const [sign, amount] = minor < 0n ? ['-', -minor] : ['', minor];
-  return formatter.format(`${sign}${formatMoney({ minor: amount, currency })}` as `${number}`);
+  return textOf(partsOf(formatter, `${sign}${formatMoney({ minor: amount, currency })}`, language));
 }
 
 /** The parts of an amount in the language: its currency, digits and separators. */
 export function moneyParts(money: Money, language: string): readonly Intl.NumberFormatPart[] {
-  return formatterOf(money, language).formatToParts(formatMoney(money) as `${number}`);
+  return partsOf(formatterOf(money, language), formatMoney(money), language);
 }
 
 /** An amount as the largest figure of a page: its currency is small and where the language puts it. */
