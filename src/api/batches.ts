@@ -15,16 +15,15 @@ import {
   type ParsedBatch,
 } from '../domain/batch.ts';
 import { batchCardRecordOf, batchRecordOf } from '../domain/batch-record.ts';
-import { csvOf, csvRowsOf, type CsvRow } from '../domain/csv.ts';
 import type { FieldErrors } from '../domain/fault.ts';
 import { decimalPattern, parseAmount, type Money } from '../domain/money.ts';
 import { newCardErrors, newCardFieldNames, newCardOf, orNull, type CardToIssue } from '../domain/new-card.ts';
 import { accepted, rejected, type Parsed } from '../domain/parsed.ts';
-import { batchCardSchema, batchFailureSchema, batchSchema, type BatchCardRecord } from '../domain/schemas.ts';
+import { batchCardSchema, batchFailureSchema, batchSchema } from '../domain/schemas.ts';
 import { parseLine } from '../domain/text.ts';
 import type { RequestContext } from '../http/request-context.ts';
+import { batchExport, batchExportOf } from '../service/batch-export.ts';
 import * as service from '../service/batch.ts';
-import type { BatchKey } from '../storage/batch.ts';
 import { creationFields } from './cards.ts';
 import * as examples from './examples.ts';
 import { field, integerFromForm, optional, type Values } from './field.ts';
@@ -279,22 +278,6 @@ export const retrieveBatch = read({
   },
 });
 
-const columns = [
-  'index',
-  'id',
-  'code',
-  'initial_value',
-  'currency',
-  'last_characters',
-  'expires_on',
-  'customer_email',
-  'recipient_email',
-  'note',
-] as const;
-
-/** Cards of one read of the CSV: other requests run before the next one. */
-const cardsInPart = 100;
-
 const cardsQuery = {
   limit: limitField,
   from: field<number>(
@@ -343,7 +326,11 @@ export const listBatchCards: Operation<'listBatchCards'> = {
     if (isCsv) {
       // An unknown batch is rejected here, while an error response is possible.
       const { id } = await storage.read(() => service.showBatch(key));
-      const parts = request.method === 'HEAD' ? [] : csvParts(requestContext, key, { from, withCodes });
+      const reads: Parameters<typeof batchExport>[0]['storage'] = {
+        read: (script) => turns(() => storage.read(script)),
+      };
+      const file = batchExport({ ctx, storage: reads }, key, { from, withCodes });
+      const parts = request.method === 'HEAD' ? [] : file;
       return {
         status: 200,
         headers: {
@@ -374,28 +361,7 @@ export const listBatchCards: Operation<'listBatchCards'> = {
         members: { cards: Type.Array(batchCardSchema) },
         example: { cards: [examples.batchCard] },
       },
-      alternative: { type: 'text/csv', example: csvOf(columns, [rowOf(examples.batchCard)]) },
+      alternative: { type: 'text/csv', example: batchExportOf(examples.batchCard) },
     },
   },
 };
-
-async function* csvParts(
-  { ctx, storage, turns }: RequestContext,
-  key: BatchKey,
-  { from, withCodes }: { readonly from: number; readonly withCodes: boolean },
-): AsyncGenerator<string> {
-  yield csvOf(columns, []);
-  for (let place: number | null = from; place !== null;) {
-    const page: service.BatchCardsPage = { from: place, limit: cardsInPart, withCodes };
-    const { cards, next }: service.BatchCards = await turns(() =>
-      storage.read(() => service.listCardsOfBatch(ctx, key, page)),
-    );
-    const rows = cards.map((each) => rowOf(batchCardRecordOf(ctx.keys.publicIds, each)));
-    if (rows.length > 0) yield csvRowsOf(columns, rows);
-    place = next;
-  }
-}
-
-function rowOf(card: BatchCardRecord): CsvRow {
-  return Object.fromEntries(columns.map((column) => [column, card[column]]));
-}

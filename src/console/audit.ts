@@ -66,6 +66,8 @@ const actions = {
   'code-sent': ['money', 'card'],
   'email-cancelled': ['money', 'card'],
   'cards-exported': ['settings', null],
+  'batch-issued': ['money', null],
+  'batch-codes-read': ['money', null],
   'settings-changed': ['settings', null],
   'token-created': ['settings', null],
   'token-revoked': ['settings', null],

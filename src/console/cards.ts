@@ -176,8 +176,12 @@ async function listPage(services: ConsoleServices, request: StaffRequest): Promi
 }
 
 function issueLink({ frame }: ConsoleServices, request: StaffRequest): Markup | undefined {
+  const text = cardsTexts[request.language];
+  const many = may(request, 'issueBatches')
+    ? markup`<a class="button" href="${frame.basePath}/cards/batches">${text.issueMany}</a>`
+    : undefined;
   return may(request, 'useTill')
-    ? markup`<a class="button first" href="${frame.basePath}/cards/new">${cardsTexts[request.language].issue}</a>`
+    ? markup`<span class="row">${many}<a class="button first" href="${frame.basePath}/cards/new">${text.issue}</a></span>`
     : undefined;
 }
 

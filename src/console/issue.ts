@@ -165,7 +165,14 @@ ${deliveryFields(request, form)}</div>
 <button class="button first big">${text.issue}</button><a class="button quiet" href="${frame.basePath}${back}">${text.cancel}</a></section></aside></form>`;
   return {
     status: isRejected ? 422 : 200,
-    body: shellPage(services, request, { title: text.title, path: '/cards', body }),
+    body: shellPage(services, request, {
+      title: text.title,
+      path: '/cards',
+      ...(isPermitted(signedIn.member.role, 'issueBatches') && {
+        actions: markup`<a class="button" href="${frame.basePath}/cards/batches/new">${text.many}</a>`,
+      }),
+      body,
+    }),
   };
 }
 

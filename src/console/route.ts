@@ -187,6 +187,8 @@ export type UnknownPage = {
 type Endpoint = {
   readonly method: 'GET' | 'POST';
   readonly path: string;
+  /** The most bytes of a form, if it is longer than others. Only people who are signed in can send so much. */
+  readonly formBytesMax?: number;
   /** Whether the page compiles WebAssembly, which reads codes from the camera. */
   readonly usesWebAssembly?: boolean;
   /** Whether the page has a frame with another page. */

@@ -2,6 +2,7 @@
 
 import { accountRoutes } from './account.ts';
 import { auditRoutes } from './audit.ts';
+import { batchRoutes } from './batches.ts';
 import { cardActionRoutes } from './card-actions.ts';
 import { cardRoutes } from './card.ts';
 import { cardsRoutes } from './cards.ts';
@@ -38,6 +39,7 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...cardRoutes,
   ...cardActionRoutes,
   ...issueRoutes,
+  ...batchRoutes,
   ...reportRoutes,
   ...emailRoutes,
   ...tillRoutes,

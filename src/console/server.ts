@@ -89,11 +89,12 @@ export function addConsole(app: FastifyInstance, { onCommit, streamsMax, ...serv
     app.route({
       method: route.method,
       url: `${basePath}${route.path}`,
-      onRequest(request, _reply, done) {
+      ...(route.formBytesMax !== undefined && { bodyLimit: route.formBytesMax }),
+      onRequest: async (request) => {
         assertHost(request.headers, all.origin);
         if (route.method !== 'GET' && route.acceptsOtherSites !== true)
           assertSameOrigin(request.headers, all.origin);
-        done();
+        if (route.formBytesMax !== undefined && isLongForm(request, app)) await assertSignedIn(all, request);
       },
       handler: async (request, reply) => {
         const response = await handle(all, route, request);
@@ -107,6 +108,21 @@ export function addConsole(app: FastifyInstance, { onCommit, streamsMax, ...serv
         void sendErrorPage(reply, request, { error, services: all, route }),
     });
   }
+}
+
+/** Whether a form is longer than those that anyone can send, or its length is unknown. */
+function isLongForm(
+  { headers }: FastifyRequest,
+  { initialConfig: { bodyLimit = 0 } }: Pick<FastifyInstance, 'initialConfig'>,
+): boolean {
+  const { 'content-length': length, 'transfer-encoding': encoding } = headers;
+  return encoding !== undefined || Number(length ?? 0) > bodyLimit;
+}
+
+/** Before a long form is read. @throws Fault `body-too-large`. */
+async function assertSignedIn(services: ConsoleServices, raw: FastifyRequest): Promise<void> {
+  const { signedIn } = await visitorOf(services, raw);
+  if (!signedIn) throw new Fault('body-too-large');
 }
 
 async function handle(

@@ -33,6 +33,8 @@ export const staffActionNames = [
   'code-sent',
   'email-cancelled',
   'cards-exported',
+  'batch-issued',
+  'batch-codes-read',
   'settings-changed',
   'token-created',
   'token-revoked',

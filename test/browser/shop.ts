@@ -13,6 +13,7 @@ import {
   staffPassword,
   submitForm,
 } from '../support/console.ts';
+import { until } from '../support/delivering.ts';
 import { command } from '../support/served.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { shopOf, type Shop } from '../support/shop.ts';
@@ -125,6 +126,19 @@ async function resultOf(
   const { status, headers, text } = await submitForm(staffOf(shop, visitor), path, options);
   assert.equal(status, 303, `${path}: ${text}`);
   return headers.get('location') ?? assert.fail(path);
+}
+
+/** Issues two equal cards. @returns the path of their page, once they are issued. */
+async function batchPath(shop: ConsoleShop, visitor: Visitor): Promise<string> {
+  const browser = staffOf(shop, visitor);
+  const form = { kind: 'equal', count: '2', value: '25' };
+  const { text } = await browser.post('/cards/batches/new', form);
+  const [, key = assert.fail(text)] = /name="key" value="([^"]*)"/.exec(text) ?? [];
+  const figures = { expected_count: '2', expected_total: '50' };
+  const { headers } = await browser.post('/cards/batches/issue', { ...form, ...figures, key });
+  const path = headers.get('location') ?? assert.fail(key);
+  await until(async () => (await browser.get(path)).text.includes('/codes.csv'));
+  return path;
 }
 
 async function memberPath(shop: ConsoleShop): Promise<string> {
@@ -241,6 +255,8 @@ const paths: Readonly<Record<string, Path>> = {
     resultOf(shop, visitor, `/cards/${shop.cards.used}/redeem`, { fields: { amount: '1.00' } }),
   '/cards/issued/:key': issuedPath,
   '/cards/issued/:key/print': async (shop, visitor) => `${await issuedPath(shop, visitor)}/print`,
+  '/cards/batches/:id': batchPath,
+  '/cards/batches/:id/print': async (shop, visitor) => `${await batchPath(shop, visitor)}/print`,
   '/till/sold/:key': (shop, visitor) =>
     resultOf(shop, visitor, '/till/sell?amount=20', { action: '/till/sell', fields: { how: 'new' } }),
   '/till/card/:id': amountPath,

@@ -1,0 +1,151 @@
+/** Issuing many cards on the pages. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { Browser } from '../support/browser.ts';
+import { staffPassword } from '../support/console.ts';
+import { formOf, openStaffedShop, textOfPage, type StaffedShop } from '../support/counter-staff.ts';
+import { until } from '../support/delivering.ts';
+import type { TestResponse } from '../support/service.ts';
+
+const path = '/cards/batches';
+
+function locationOf({ headers }: Pick<TestResponse, 'headers'>): string {
+  return headers.get('location') ?? '';
+}
+
+async function countOf({ service }: StaffedShop, table: 'batches' | 'gift_cards'): Promise<number> {
+  const [row] = await service.query(`select count(*) as n from ${table}`);
+  return Number(row?.['n']);
+}
+
+/** Checks the cards of a form. @returns the fields of the confirmation. */
+async function checked(
+  browser: Browser,
+  fields: Readonly<Record<string, string>>,
+): Promise<Readonly<Record<string, string>>> {
+  const page = await browser.post(`${path}/new`, fields);
+  assert.equal(page.status, 200, page.text);
+  return formOf(page, `${path}/issue`);
+}
+
+async function completed(browser: Browser, at: string): Promise<TestResponse> {
+  await until(async () => textOfPage(await browser.get(at)).includes('until'));
+  return await browser.get(at);
+}
+
+const equalCards = { kind: 'equal', count: '3', value: '25,00', name: 'Staff presents' };
+
+test('equal cards are issued once, and their codes can be read for a day', async () => {
+  await using shop = await openStaffedShop();
+  const manager = await shop.as('manager');
+  const form = await checked(manager, equalCards);
+  for (const figures of [
+    { expected_count: '3', expected_total: '52,00' },
+    { expected_count: '4', expected_total: '75' },
+    {},
+  ]) {
+    const rejected = await manager.post(`${path}/issue`, { ...form, ...figures });
+    assert.equal(rejected.status, 422);
+    assert.match(textOfPage(rejected), /Nothing was issued/);
+  }
+  assert.equal(await countOf(shop, 'batches'), 0);
+  for (const count of ['0', '3,5', '10.001', 'x']) {
+    const rejected = await manager.post(`${path}/new`, { ...equalCards, count });
+    assert.match(textOfPage(rejected), /Enter a number from 1 to 10,000/, count);
+  }
+  const confirmed = { ...form, expected_count: '3', expected_total: '75,00' };
+  const issued = await manager.post(`${path}/issue`, confirmed);
+  assert.equal(issued.status, 303, issued.text);
+  const at = locationOf(issued);
+  assert.match(at, /^\/cards\/batches\/\d+$/);
+  for (const other of ['3', '99']) {
+    const again = await manager.post(`${path}/issue`, { ...confirmed, expected_count: other });
+    assert.equal(locationOf(again), at);
+  }
+  const page = await completed(manager, at);
+  assert.match(textOfPage(page), /3 of 3 cards issued, of €75\.00 in all/);
+  assert.doesNotMatch(page.text, /http-equiv="refresh"/);
+  assert.deepEqual([await countOf(shop, 'batches'), await countOf(shop, 'gift_cards')], [1, 3]);
+  assert.match(textOfPage(await manager.get(path)), /Staff presents.*Issued/);
+
+  const file = await manager.post(`${at}/codes.csv`);
+  assert.equal(file.headers.get('cache-control'), 'no-store');
+  const codes = file.text.split('\r\n').slice(1, -1).map((line) => line.split(',')[2] ?? ''); // prettier-ignore
+  assert.equal(new Set(codes).size, 3);
+  const { json } = await shop.ask('POST /gift_card/lookup', { json: { code: codes[0] } });
+  assert.equal((json as { readonly gift_card: { readonly balance: string } }).gift_card.balance, '25.00');
+  const sheets = await manager.get(`${at}/print`);
+  assert.equal(sheets.text.split('class="sheet"').length, 4);
+  assert.doesNotMatch(page.text, new RegExp(codes.join('|'), 'i'));
+  assert.doesNotMatch(shop.service.log(), new RegExp(codes.join('|'), 'i'));
+  const actions = await shop.service.query(
+    "select action from staff_actions where action like 'batch-%' order by action",
+  );
+  assert.deepEqual(actions.map(({ action }) => action), ['batch-codes-read', 'batch-codes-read', 'batch-issued']); // prettier-ignore
+
+  const cashier = await shop.as('cashier');
+  for (const each of [path, `${path}/new`, at, `${at}/print`])
+    assert.equal((await cashier.get(each)).status, 403, each);
+  assert.equal((await cashier.post(`${path}/issue`, confirmed)).status, 403);
+  shop.service.clock.advance(11 * 60_000);
+  assert.match(locationOf(await manager.post(`${at}/codes.csv`)), /^\/confirm\?/);
+  shop.service.clock.advance(24 * 60 * 60_000);
+  await manager.post('/sign-in', { email: 'manager@flowers.example', password: staffPassword });
+  assert.equal((await manager.post(`${at}/codes.csv`)).status, 404);
+  assert.equal((await manager.get(`${at}/print`)).status, 404);
+  assert.match(textOfPage(await manager.get(at)), /can no longer be read/);
+});
+
+test('a file is issued as a whole or not at all, its errors are listed by line, and only staff send long forms', async () => {
+  await using shop = await openStaffedShop();
+  const owner = await shop.as('owner');
+  const rejected = await owner.post(`${path}/new`, {
+    kind: 'file',
+    rows: 'initial_value,recipient_email\r\n25.00,grace@example.com\r\n0,ada\r\n"12\r\n',
+  });
+  assert.equal(rejected.status, 422);
+  const broken = 'initial_value,recipient_email\r\n25.00,grace@example.com\r\n0,ada\r\n5,\r\n5\r\n';
+  const page = await owner.post(`${path}/new`, { kind: 'file', rows: broken });
+  assert.equal(page.status, 422);
+  const text = textOfPage(page);
+  assert.match(text, /Nothing was issued: 3 errors/);
+  assert.match(text, /3\s*initial_value\s*The amount is missing/);
+  assert.match(text, /3\s*recipient_email\s*This is not one valid email address/);
+  assert.match(text, /5\s*The line has more or fewer cells/);
+  assert.doesNotMatch(text, /must be (?:an|a|at) |must have \d/);
+  const first = await owner.post(`${path}/new`, { kind: 'file', rows: 'amount\r\n5\r\n' });
+  assert.match(textOfPage(first), /The first line must have the names of the columns/);
+
+  // Longer than other forms.
+  const note = 'x'.repeat(4_000);
+  const lines = Array.from({ length: 300 }, (_, index) => `${index + 1}.50;"${note}\r\n${index}"`);
+  const form = await checked(owner, { kind: 'file', rows: ['initial_value;note', ...lines].join('\r\n') });
+  const issued = await owner.post(`${path}/issue`, {
+    ...form,
+    expected_count: '300',
+    expected_total: '45300',
+  });
+  assert.equal(issued.status, 303, textOfPage(issued));
+  await completed(owner, locationOf(issued));
+  assert.equal(await countOf(shop, 'gift_cards'), 300);
+  // The limit of the person applies to each card.
+  await shop.service.database.meddle("update staff set sale_limit = 2000 where role = 'owner'");
+  const one = await owner.post(`${path}/new`, equalCards);
+  assert.equal(one.status, 422);
+  assert.match(textOfPage(one), /Your limit for one sale is €20\.00/);
+  const many = await owner.post(`${path}/new`, { kind: 'file', rows: 'initial_value\n20\n20.01\n' });
+  assert.match(textOfPage(many), /3\s*initial_value/);
+  assert.equal((await owner.post(`${path}/new`, { kind: 'file', rows: 'initial_value\n20\n' })).status, 200);
+
+  const stranger = {
+    headers: { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' },
+  };
+  owner.cookies.clear();
+  const long = await owner.request(`${path}/new`, {
+    method: 'POST',
+    ...stranger,
+    body: `rows=${note.repeat(300)}`,
+  });
+  assert.equal(long.status, 413);
+});
