@@ -38,7 +38,7 @@ const withoutServer = /^test\/(unit|interleaving|delivery)\//;
  * The conformance suites, and nearly all of the race and money suites, run on both.
  */
 const onServerLater =
-  /^test\/(?:http\/|crash\/|money\/crash\.|race\/start\.)(?!.*\.(?:sqlite|postgres)\.test\.ts$)/;
+  /^test\/(?:http\/|crash\/|money\/crash\.|race\/start\.|e2e\/cli-running\.|faults\/clock\.)(?!.*\.(?:sqlite|postgres)\.test\.ts$)/;
 /** These files start, load and kill whole servers: two of them run at a time. */
 const heavy = /^test\/(crash|failover|faults|soak)\//;
 const heavyAtOnce = 2;

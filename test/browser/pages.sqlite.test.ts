@@ -1,6 +1,7 @@
 /**
  * Every page in a real browser: accessibility, layout, keyboard and links. `PAGES=all` visits each page as every role that
- * can see it, in all languages, themes and widths, rejected forms and errors; without it, once in English on a phone.
+ * can see it, in all languages, themes and widths, with the keyboard, rejected forms and errors; without it, once in English
+ * on a phone.
  */
 
 import assert from 'node:assert/strict';
@@ -113,14 +114,13 @@ async function faultsOf(
   const { pathname, search } = new URL(window.page.url());
   if (status !== 200 || pathname + search !== path) return [`status ${status} at ${pathname}${search}`];
   const isFirst = visitor === page.visitors[0];
-  const faults = await documentFaults(window.page, language);
+  const faults = [...(await documentFaults(window.page, language))];
   if (language !== 'en') return [...faults, ...(await layoutFaults(window))];
-  const walked = isWhole && isFirst ? await keyboardFaults(window.page) : [];
+  if (isWhole && isFirst) faults.push(...(await keyboardFaults(window.page)));
   await show(window, { width: phone, theme: 'light' });
+  if (isWhole) faults.push(...(await keyboardFaults(window.page)).map((fault) => `at ${phone} px: ${fault}`));
   return [
     ...faults,
-    ...walked,
-    ...(await keyboardFaults(window.page)).map((fault) => `at ${phone} px: ${fault}`),
     ...(await linkFaults(window, browser, visitor)),
     ...(await visibleFaults(window, isFirst)),
     ...(await layoutFaults(window)),

@@ -24,7 +24,7 @@ test(`the service loses no acknowledged request when killed ${rounds} times unde
 });
 
 test('the service starts after it was killed at any moment of creating its database', async (t) => {
-  const times = Math.min(12, Math.max(4, Math.ceil(rounds / 3)));
+  const times = Math.min(12, Math.max(2, Math.ceil(rounds / 3)));
   const found = new Map<string, number>();
   for (let round = 0; round < times; round += 1) {
     await using database = await databaseToServe({ empty: true });

@@ -1,5 +1,5 @@
 /**
- * Single races, each in hundreds of orders (`ORDERS`), statement by statement: the responses to two callers and the
+ * Single races, each in a hundred orders or more (`ORDERS`), statement by statement: the responses to two callers and the
  * final state are those of a sequential order. Amounts are minor units.
  */
 
@@ -9,7 +9,7 @@ import type { Action, Changes } from '../support/reference-model.ts';
 import { seeded } from '../support/seeded.ts';
 import { contender, openArena, withContest, type Preparation } from './contest.ts';
 
-const orders = Number(process.env['ORDERS'] ?? 200);
+const orders = Number(process.env['ORDERS'] ?? 100);
 
 const issued: Action = { kind: 'issue', amount: 3_000n, expiresOn: null };
 type On = { readonly card: number; readonly isCurrent: boolean | null };

@@ -24,7 +24,7 @@ import { perform, errorOf, type Done } from './service-under-test.ts';
 const runs = Number(process.env['MODEL_RUNS'] ?? engine.rounds(120));
 const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 2 ** 31);
 
-/** The kinds of steps that every test run must execute at least once. */
+/** The kinds of steps that every test run must execute at least once. A few runs can leave one out: then others follow. */
 const kinds = ['issue', 'update', 'debit', 'credit', 'hold', 'capture', 'void', 'reverse', 'undo', 'advance'];
 
 type Ids = { readonly cards: number[]; readonly holds: number[]; readonly transfers: number[] };
@@ -211,8 +211,10 @@ test(`every operation matches the reference model in ${runs} runs of up to 60 op
     const outstanding = pair.model.cards.reduce((sum, { balance }) => sum + balance, 0n);
     assert.equal(await assertVerified(books.storage), outstanding);
   });
-  await fc.assert(property, { numRuns: runs, seed });
-  for (const kind of kinds) assert.ok(taken.has(kind), `no ${kind} was ever executed`);
+  const missing = (): readonly string[] => kinds.filter((kind) => !taken.has(kind));
+  for (let round = 0; round === 0 || (missing().length > 0 && round < 5); round += 1)
+    await fc.assert(property, { numRuns: runs, seed: seed + round });
+  assert.deepEqual(missing(), [], 'kinds of steps that were never executed');
   t.diagnostic(
     `${[...taken.values()].reduce((sum, times) => sum + times, 0)} operations, outcomes: ${describeCounts(taken)}`,
   );
