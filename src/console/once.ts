@@ -84,13 +84,22 @@ async function storedFor(
   return error instanceof Fault ? await find() : undefined;
 }
 
-/** The result of an earlier submission with the key; undefined: there was none in the last 24 hours. */
+/**
+ * The result of an earlier submission with the key; undefined: there was none in the last 24 hours.
+ * @param fields what a result of this form has. The key of a URL can be that of another form, which has other fields.
+ */
 export async function findResult<Result extends Json>(
   { ctx, storage }: Pick<ConsoleServices, 'ctx' | 'storage'>,
   request: Pick<StaffRequest, 'signedIn'>,
   key: string,
+  ...fields: readonly string[]
 ): Promise<Result | undefined> {
   if (!isKey(key)) return undefined;
   const response = await storage.read(() => findStoredResponse(ctx, ownerOf(request, key)));
-  return response && (JSON.parse(response.body) as Result);
+  if (!response) return undefined;
+  const result = JSON.parse(response.body) as Result;
+  const isOwn = fields.every(
+    (field) => typeof result === 'object' && result !== null && Object.hasOwn(result, field),
+  );
+  return isOwn ? result : undefined;
 }

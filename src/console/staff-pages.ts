@@ -207,7 +207,7 @@ async function linkPage(services: ConsoleServices, request: StaffRequest): Promi
   const { frame, origin } = services;
   const { language, pageOrigin } = request;
   const text = texts[language];
-  const created = await findResult<LinkResult>(services, request, request.params['key'] ?? '');
+  const created = await findResult<LinkResult>(services, request, request.params['key'] ?? '', 'token');
   if (!created) throw new Fault('not-found');
   const { name, token } = created;
   const href = new URL(`${frame.basePath}/join/${token}`, pageOrigin).href;

@@ -320,7 +320,7 @@ async function donePage(services: ConsoleServices, request: StaffRequest): Promi
   const { language, signedIn, params } = request;
   const { store } = signedIn;
   const text = texts[language];
-  const result = await findResult<DoneResult>(services, request, params['key'] ?? '');
+  const result = await findResult<DoneResult>(services, request, params['key'] ?? '', 'entry', 'balance');
   const cardId = result && ctx.keys.publicIds.read(result.card);
   if (!result || cardId === undefined) throw new Fault('not-found');
   const card = await storage.read(() => retrieve(store.id, cardId));

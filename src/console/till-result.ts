@@ -153,7 +153,7 @@ ${checkingTemplate(services, request)}`;
 
 async function showResult(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const key = request.params['key'] ?? '';
-  const result = await findResult<TillResult>(services, request, key);
+  const result = await findResult<TillResult>(services, request, key, 'state');
   if (!result) return notRedeemedPage(services, request, key);
   if (result.state === 'cancelled') return cancelledPage(services, request, key);
   return await redeemedPage(services, request, { result, key });
@@ -201,7 +201,7 @@ export function undoError(request: StaffRequest, { code }: Fault): string | unde
 
 async function undo(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const key = request.params['key'] ?? '';
-  const result = await findResult<TillResult>(services, request, key);
+  const result = await findResult<TillResult>(services, request, key, 'state');
   if (!result) throw new Fault('not-found');
   if (result.state === 'cancelled') return seeOther(redeemedPath(key));
   return await undoOnce(services, request, { result, key });

@@ -234,7 +234,7 @@ async function soldPage(
   const { store } = signedIn;
   const text = texts[language];
   const { key = '' } = params;
-  const result = await findResult<SoldResult>(services, request, key);
+  const result = await findResult<SoldResult>(services, request, key, 'code', 'entry');
   const cardId = result && ctx.keys.publicIds.read(result.card);
   const entryId = result && ctx.keys.publicIds.read(result.entry);
   if (!result || cardId === undefined || entryId === undefined) throw new Fault('not-found');
@@ -292,7 +292,7 @@ ${slipLines([[text.receiptNumber, groupsOfFour(String(entry))]])}</article>`;
 async function cancelSold(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx } = services;
   const { key: saleKey = '' } = request.params;
-  const result = await findResult<SoldResult>(services, request, saleKey);
+  const result = await findResult<SoldResult>(services, request, saleKey, 'code', 'entry');
   const transferId = result && ctx.keys.publicIds.read(result.entry);
   if (transferId === undefined) throw new Fault('not-found');
   const key = requireKey(request);

@@ -7,7 +7,7 @@ import { openDatabase } from '../../src/database.ts';
 import { execute, sql, type Statement } from '../../src/storage/sql.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { command } from '../support/served.ts';
-import { consoleDomain, invite, join, openStoreWithStaff } from '../support/console.ts';
+import { consoleDomain, invite, join, openStoreWithStaff, submitForm } from '../support/console.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 /** Changes the database in another process than the service. */
@@ -224,4 +224,25 @@ test('times in the audit log are those of the store, and its subjects are links'
     timeZone: 'Asia/Tokyo',
   }).format(Date.parse(instant));
   assert.equal(shown, expected);
+});
+
+test('a page of a result is not found with the key of another form', async () => {
+  await using service = await openStoreWithStaff();
+  const owner = await join(service, 'owner');
+  const link = await keyOf(owner, '/staff/new');
+  assert.equal((await owner.post('/staff/new', { key: link, ...cashier })).status, 303);
+  const issued = await submitForm(owner, '/cards/new', { fields: { amount: '10', how: 'print' } });
+  const card = issued.headers.get('location')?.split('/').at(-1) ?? assert.fail(issued.text);
+  for (const [key, path] of [
+    [card, '/staff/links/'],
+    ...[card, link].flatMap((key) => [
+      [key, '/till/redeemed/'],
+      [key, '/till/refund/done/'],
+    ]),
+    [link, '/cards/issued/'],
+    [link, '/till/sold/'],
+  ] as const) {
+    const response = await owner.get(`${path}${key}`);
+    assert.equal(response.status, 404, path);
+  }
 });
