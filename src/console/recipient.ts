@@ -114,7 +114,7 @@ async function find(services: ConsoleServices, request: ConsoleRequest): Promise
   });
 }
 
-/** The routes of a page. With one store, its page is at `/b`. */
+/** The routes of a page. `/b` is the page of the first store. */
 function routesAt(path: string): readonly OpenRoute[] {
   return [
     {

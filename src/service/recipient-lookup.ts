@@ -15,9 +15,9 @@ import { findRefilledAt, returnShare, type LookupCaller } from '../storage/looku
 import type { Script } from '../storage/sql.ts';
 import {
   findDemonstrationStore,
+  findFirstRealStore,
   findStoreByDomain,
   hasRealStores,
-  listRealStores,
 } from '../storage/store.ts';
 import { lookUp } from './card.ts';
 import { lookupPeriodMs, recordFailedLookup, tooManyLookups } from './lookup-throttle.ts';
@@ -78,7 +78,7 @@ function callerOf({ keys }: Pick<Context, 'keys'>, { store, client }: Recipient)
 
 /**
  * The store whose cards a page shows; undefined: there is no such page.
- * @param domain in lower case; null: the only store.
+ * @param domain in lower case; null: the first store, whose page has no domain even if others follow.
  * @param options.showsDemonstration whether the visitor can see the demonstration, until there is a real store.
  */
 export function* findStoreOfPage(
@@ -90,7 +90,7 @@ export function* findStoreOfPage(
     if (record?.store.demonstration !== true) return record?.store;
     return showsDemonstration && !(yield* hasRealStores()) ? record.store : undefined;
   }
-  const [only, other] = yield* listRealStores(2);
-  if (only) return other ? undefined : only.store;
+  const first = yield* findFirstRealStore();
+  if (first) return first.store;
   return showsDemonstration ? (yield* findDemonstrationStore())?.store : undefined;
 }

@@ -119,18 +119,11 @@ export function* hasRealStores(): Script<boolean> {
   return row !== undefined;
 }
 
-/** Returns whether a store other than this and the demonstration store exists. */
-export function* hasOtherRealStores(storeId: number): Script<boolean> {
-  const row = yield* first(sql<{ id: bigint }>`
-    select id from stores where demonstration = 0 and id <> ${storeId} limit 1`);
-  return row !== undefined;
-}
-
-/** Returns up to `limit` stores other than the demonstration store. */
-export function* listRealStores(limit: number): Script<readonly StoreRecord[]> {
-  const rows = yield* all(sql<StoreRow>`
-    select ${storeColumns} from stores s where s.demonstration = 0 order by s.id limit ${limit}`);
-  return rows.map(toStoreRecord);
+/** Returns the oldest store other than the demonstration store. */
+export function* findFirstRealStore(): Script<StoreRecord | undefined> {
+  const row = yield* first(sql<StoreRow>`
+    select ${storeColumns} from stores s where s.demonstration = 0 order by s.created_at, s.id limit 1`);
+  return row && toStoreRecord(row);
 }
 
 export function* findDemonstrationStore(): Script<StoreRecord | undefined> {

@@ -152,20 +152,31 @@ test('failed lookups are limited per client address, and a right code is always 
   assert.equal((await guesser('/b', { code: wrong(2) })).status, 404);
 });
 
-test('with several stores, each has its own page, and there is none without a domain', async () => {
-  const stores = [{ domain }, { domain: 'books.example', name: 'Books' }];
-  await using service = await startService({ stores });
+test('with several stores, each has its own page, and the first one keeps the page without a domain', async () => {
+  await using service = await startService({ stores: [{ domain, name: 'Flowers' }] });
   const shop = await shopOf(service, domain);
   const { code } = await shop.issue();
   const browser = openBrowser(service);
-  for (const path of ['/b', '/b/card', '/b/unknown.example', '/b/no%20host'])
-    assert.equal((await browser.get(path)).status, 404, path);
-  assert.equal((await browser.post('/b', { code })).status, 404);
+  const before = await browser.get('/b/card');
+  assert.equal(before.status, 200);
+  // Its domain sorts before that of the first store.
+  await createStoreElsewhere(service, 'books.example');
+  const books = await shopOf(service, 'books.example');
+  const other = await books.issue();
+  assert.deepEqual(comparable(await browser.get('/b/card')), comparable(before));
+  for (const path of ['/b', `/b/${domain}`]) assert.equal((await browser.post(path, { code })).status, 200);
   assert.equal((await browser.get(`/b/${domain}/card`)).status, 200);
-  assert.equal((await browser.post(`/b/${domain}`, { code })).status, 200);
-  const books = await browser.post('/b/books.example', { code });
-  assert.equal(books.status, 404);
-  assert.match(books.text, /Books/);
+  assert.equal((await browser.post('/b/books.example', { code: other.code })).status, 200);
+  // No page searches the cards of another store.
+  const unknown = await browser.post('/b', { code: 'zzzzzzzzzzzzzzzz' });
+  assert.equal(unknown.status, 404);
+  assert.match(unknown.text, /Flowers/);
+  assert.deepEqual(comparable(await browser.post('/b', { code: other.code })), comparable(unknown));
+  const elsewhere = await browser.post('/b/books.example', { code });
+  assert.equal(elsewhere.status, 404);
+  assert.doesNotMatch(elsewhere.text, /Flowers/);
+  for (const path of ['/b/unknown.example', '/b/no%20host'])
+    assert.equal((await browser.get(path)).status, 404, path);
 });
 
 test('the demonstration has a page for this machine until there is a real store', async () => {
@@ -201,7 +212,7 @@ test('the email of a card links to its page, where a browser keeps the code for 
   };
   const published = { PUBLIC_URL: 'https://cards.flowers.example' };
   const at = published.PUBLIC_URL;
-  assert.equal(await emailed([domain], { ...published, BASE_PATH: '/x' }), `${at}/x/b/card#CODE`);
+  assert.equal(await emailed([domain], { ...published, BASE_PATH: '/x' }), `${at}/x/b/${domain}/card#CODE`);
   assert.equal(await emailed([domain, 'books.example'], published), `${at}/b/${domain}/card#CODE`);
   assert.equal(await emailed([domain], {}), undefined);
 });

@@ -27,7 +27,7 @@ import {
 import { enqueueEmail, findEmailSettings, openEmailedCode } from '../../storage/email.ts';
 import { parallel, type Script } from '../../storage/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
-import { findStore, hasOtherRealStores } from '../../storage/store.ts';
+import { findStore, hasRealStores } from '../../storage/store.ts';
 import { emailBackoff, nextAttempt, type Backoff } from '../backoff.ts';
 import { workerLimits, type Queue, type WorkerLimits } from '../worker.ts';
 import { cancelReasonOf, contentOf, type EmailContent } from './content.ts';
@@ -202,16 +202,15 @@ function* load(
   return { content, sender: senderOf(store, settings, from), domain: store.domain };
 }
 
-/** The link to the service's own page of a card. With several stores, the page of each has its domain. */
+/** The link to the service's own page of a card. */
 function* pageOf(
-  { id, domain, demonstration }: Store,
+  { domain, demonstration }: Store,
   { pagesUrl, code }: Pick<EmailQueueOptions, 'pagesUrl'> & { readonly code: Secret | null },
 ): Script<string | null> {
   if (pagesUrl === null) return null;
-  const isOnly = !(yield* hasOtherRealStores(id));
-  // Browsers on other machines cannot open the demonstration.
-  if (demonstration && !isOnly) return null;
-  return recipientLink(pagesUrl, { domain: isOnly ? null : domain, code });
+  // The demonstration has no page as soon as there is a real store.
+  if (demonstration && (yield* hasRealStores())) return null;
+  return recipientLink(pagesUrl, { domain, code });
 }
 
 /** The email, the same in every attempt unless the card has changed. */
