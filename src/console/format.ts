@@ -1,5 +1,6 @@
 /** Amounts, days and instants as the pages show them, in the language of the page and the time zone of the store. */
 
+import { orderedParts } from '../domain/currency.ts';
 import { formatInstant } from '../domain/day.ts';
 import { formatMoney, parseAmount, type Money } from '../domain/money.ts';
 import type { Parsed } from '../domain/parsed.ts';
@@ -50,17 +51,13 @@ function textOf(parts: readonly Intl.NumberFormatPart[]): string {
   return parts.map(({ value }) => value).join('');
 }
 
-/**
- * The parts of an amount. Where text runs from right to left, a symbol such as US$ is isolated, because `$` would move to
- * the other side of its letters (U+2066 and U+2069).
- */
-function partsOf(formatter: Intl.NumberFormat, amount: string, language: string): Intl.NumberFormatPart[] {
+function partsOf(
+  formatter: Intl.NumberFormat,
+  amount: string,
+  language: string,
+): readonly Intl.NumberFormatPart[] {
   // As text, because the formatter is exact for it (ECMA-402, Intl mathematical values).
-  const parts = formatter.formatToParts(amount as `${number}`);
-  if (!/^(?:ar|he)\b/.test(language)) return parts;
-  return parts.map((part) =>
-    part.type === 'currency' ? { ...part, value: `\u2066${part.value}\u2069` } : part,
-  );
+  return orderedParts(formatter.formatToParts(amount as `${number}`), language);
 }
 
 /** An amount without its currency, such as `24.50`. */

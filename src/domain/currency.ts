@@ -45,3 +45,22 @@ export function currencyOf(code: string): Currency {
 export function currencyCodes(): string[] {
   return [...currencies.keys()].toSorted();
 }
+
+const rightToLeft = /^(?:ar|he)\b/i;
+const leftToRightMark = '\u200e';
+
+/**
+ * The parts of an amount, from Intl, for a text of their locale. Where text runs from right to left, the mark after a symbol
+ * such as US$ keeps `$` on the right of its letters, also in subjects of emails and attributes, which have no elements.
+ */
+export function orderedParts(
+  parts: readonly Intl.NumberFormatPart[],
+  locale: string,
+): readonly Intl.NumberFormatPart[] {
+  if (!rightToLeft.test(locale)) return parts;
+  return parts.map((part) =>
+    part.type === 'currency' && /[A-Z]/.test(part.value)
+      ? { ...part, value: `${part.value}${leftToRightMark}` }
+      : part,
+  );
+}

@@ -6,6 +6,7 @@
  * reverse. `htmlOf` turns these characters into `<bdi>`; `plainOf` removes them where they are not needed.
  */
 
+import { orderedParts } from '../../domain/currency.ts';
 import { formatMoney, type Money } from '../../domain/money.ts';
 import type { Secret } from '../../domain/secret.ts';
 import type { Language, TextName } from './language.ts';
@@ -60,7 +61,8 @@ export function formatAmount(money: Money, locale: string): Isolated {
     maximumFractionDigits: decimals,
   });
   // As text, because the formatter is exact for it (ECMA-402, Intl mathematical values).
-  return isolate(formatter.format(formatMoney(money) as `${number}`));
+  const parts = orderedParts(formatter.formatToParts(formatMoney(money) as `${number}`), locale);
+  return isolate(parts.map(({ value }) => value).join(''));
 }
 
 /** A day (`YYYY-MM-DD`) in the locale's format, with the month as a word, in the Gregorian calendar. */

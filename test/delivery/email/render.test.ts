@@ -67,6 +67,28 @@ test('in every language, the plain text of every kind contains everything in the
   }
 });
 
+test('in right-to-left emails, the letters of a currency such as US$ stay at its sign', () => {
+  for (const locale of ['ar', 'ar-EG', 'he']) {
+    for (const [currency, symbol] of [
+      ['USD', locale === 'he' ? '$' : 'US$'],
+      ['CAD', 'CA$'],
+    ] as const) {
+      const amount = money(5_000n, currency);
+      for (const content of everyContent({ amount })) {
+        const { html, text, subject } = renderEmail(content, senderWith({ locale }));
+        for (const part of [html, text, subject]) {
+          // The mark after the sign gives it the direction of the letters before it.
+          const symbols = [...part.matchAll(/[A-Z]+\$(.?)/gu)];
+          for (const [found, mark] of symbols) assert.equal(mark, '\u200e', found);
+          if (symbol !== '$' && part !== subject) assert.ok(symbols.length > 0, `${content.kind}: ${part}`);
+        }
+      }
+    }
+  }
+  const { text } = renderEmail(contentWith('gift_card', { amount: money(5_000n, 'USD') }), senderWith());
+  assert.doesNotMatch(text, /\u200e/);
+});
+
 test('only the gift card email contains the code, in groups and as a QR code', () => {
   for (const content of everyContent()) {
     const { html, text, images, subject } = renderEmail(content, senderWith());
