@@ -65,6 +65,7 @@ const actions = {
   'hold-released': ['money', 'card'],
   'code-sent': ['money', 'card'],
   'email-cancelled': ['money', 'card'],
+  'recipient-corrected': ['money', 'card'],
   'cards-exported': ['settings', null],
   'batch-issued': ['money', null],
   'batch-codes-read': ['money', null],

@@ -9,6 +9,7 @@ import { assertMay } from '../service/counter.ts';
 import {
   cancelEmail,
   hasFailed,
+  isToRecipient,
   sendToCorrected,
   showEmail,
   type ShownEmail,
@@ -55,6 +56,8 @@ function pathOfEmail({ ctx }: Pick<ConsoleServices, 'ctx'>, id: number): string 
 type Form = {
   /** What was typed; absent: the form was not submitted. */
   readonly address?: string;
+  /** Whether the address is also that of the card's recipient. Default: true. */
+  readonly correctsRecipient?: boolean;
   /** At the field. */
   readonly error?: string;
   /** Above the page. */
@@ -159,15 +162,22 @@ function correctForm(
   services: ConsoleServices,
   request: StaffRequest,
   { email, card, path }: OpenedEmail,
-  { address, error, notice }: Form,
+  { address, correctsRecipient = true, error, notice }: Form,
 ): Markup {
   const { ctx, frame } = services;
   const { page: text } = emailTexts[request.language];
   const key = error === undefined && notice === undefined ? undefined : keyOf(request);
   const value = address ?? email.address;
+  const isRecipient = isToRecipient(email, card);
+  const hint = isRecipient ? text.correctHint : `${text.correctHint} ${text.correctOnlyThis}`;
+  const checked = correctsRecipient ? markup` checked` : undefined;
+  const recipient = isRecipient
+    ? markup`<label class="check"><input type="checkbox" name="recipient" value="yes"${checked}><span>${text.correctRecipient}</span><span class="soft">${text.correctRecipientHint}</span></label>
+`
+    : undefined;
   return markup`<form class="stack" method="post" action="${frame.basePath}${path}/correct">${keyInput(ctx, key)}
-${inputField({ name: 'address', label: text.correctTitle, type: 'email', value, hint: text.correctHint, error })}
-<div class="row"><button class="button first">${text.correct}</button><a class="button quiet" href="${frame.basePath}${pathOfCard(services, card)}/resend?how=print">${text.print}</a></div>
+${inputField({ name: 'address', label: text.correctTitle, type: 'email', value, hint, error })}
+${recipient}<div class="row"><button class="button first">${text.correct}</button><a class="button quiet" href="${frame.basePath}${pathOfCard(services, card)}/resend?how=print">${text.print}</a></div>
 </form>`;
 }
 
@@ -230,7 +240,9 @@ async function submit(
   const { page: text } = emailTexts[request.language];
   const opened = await openEmail(services, request);
   const key = keyOf(request);
-  const typed: Form = request.form.has('address') ? { address: formText(request, 'address') } : {};
+  const typed: Form = request.form.has('address')
+    ? { address: formText(request, 'address'), correctsRecipient: correctsRecipient(request) }
+    : {};
   if (key === undefined) return emailPage(services, request, opened, { ...typed, notice: text.expiredForm });
   const after = ({ done, email }: Done, isRepeated: boolean): ConsoleResponse =>
     seeOther(`${pathOfEmail(services, email)}?done=${done}${isRepeated ? '&again=1' : ''}`);
@@ -256,6 +268,10 @@ async function submit(
   }
 }
 
+function correctsRecipient(request: StaffRequest): boolean {
+  return formText(request, 'recipient') === 'yes';
+}
+
 async function correct(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx, canSend } = services;
   const { store, member } = request.signedIn;
@@ -269,11 +285,21 @@ async function correct(services: ConsoleServices, request: StaffRequest): Promis
     *script({ email, card }) {
       yield* assertMay(store, member, 'changeCards');
       if (!address.ok) throw new Fault('precondition-failed');
-      const entry = { storeId: store.id, action: 'code-sent', subjectId: card.id } as const;
-      const command = { store, actor: actorOf(member), emailId: email.id, address: address.value, canSend };
-      const sent = yield* sendToCorrected(ctx, command);
-      yield* recordAction(ctx, actingAs(request), { ...entry, details: { how: 'email' } });
-      return { done: 'sent', email: sent.id };
+      const subject = { storeId: store.id, subjectId: card.id };
+      const { delivery, isRecipientCorrected } = yield* sendToCorrected(ctx, {
+        store,
+        actor: actorOf(member),
+        emailId: email.id,
+        address: address.value,
+        canSend,
+        correctsRecipient: correctsRecipient(request),
+      });
+      const sent = { ...subject, action: 'code-sent', details: { how: 'email' } } as const;
+      yield* recordAction(ctx, actingAs(request), sent);
+      // Without the addresses, because an erasure does not reach the audit log.
+      const corrected = { ...subject, action: 'recipient-corrected', details: {} } as const;
+      if (isRecipientCorrected) yield* recordAction(ctx, actingAs(request), corrected);
+      return { done: 'sent', email: delivery.id };
     },
   });
 }

@@ -74,6 +74,12 @@ export function cardReenabledEvent(ids: PublicIds, card: Card): Event {
   return cardEvent('gift_card.updated', card, { gift_card: recordOf(ids, card), changed: ['disabled_at'] });
 }
 
+/** The event of a card whose recipient has another address. */
+export function recipientCorrectedEvent(ids: PublicIds, card: Card): Event {
+  const changed = ['recipient_id', 'recipient_email'];
+  return cardEvent('gift_card.updated', card, { gift_card: recordOf(ids, card), changed });
+}
+
 /** The event of a card with a new code. It contains neither code. */
 export function codeRotatedEvent(ids: PublicIds, card: Card): Event {
   return cardEvent('gift_card.code_rotated', card, { gift_card: recordOf(ids, card) });

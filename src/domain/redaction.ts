@@ -49,12 +49,17 @@ const messages = ['message', 'sender_name', 'recipient_name'] as const;
 /**
  * Returns the data of an event without a person; undefined if it does not change.
  * @param data JSON. @param options.isOwn whether the event is about the person or one of the person's cards.
+ * @param options.isRecipientErased whether the card no longer has a recipient, so that no earlier one stays either.
  * @throws SyntaxError if the data is not JSON.
  */
 export function redacted(
   data: string,
   person: ErasedPerson,
-  { isOwn, eraseNotes }: { readonly isOwn: boolean; readonly eraseNotes: boolean },
+  {
+    isOwn,
+    isRecipientErased = false,
+    eraseNotes,
+  }: { readonly isOwn: boolean; readonly isRecipientErased?: boolean; readonly eraseNotes: boolean },
 ): string | undefined {
   if (!isOwn && !(eraseNotes && mentions(data, person.key))) return undefined;
   const event = JSON.parse(data) as Members;
@@ -68,8 +73,8 @@ export function redacted(
   const isAddress = (value: unknown): boolean => typeof value === 'string' && emailKey(value) === person.key;
   if (isRecord(card)) {
     for (const role of ['customer', 'recipient']) {
-      if (card[`${role}_id`] !== person.publicId && !isAddress(card[`${role}_email`])) continue;
-      if (!isOwn) continue;
+      const isPerson = card[`${role}_id`] === person.publicId || isAddress(card[`${role}_email`]);
+      if (!isOwn || !(isPerson || (isRecipientErased && role === 'recipient'))) continue;
       erase(card, `${role}_id`);
       erase(card, `${role}_email`);
     }
@@ -82,7 +87,14 @@ export function redacted(
     erase(customer, 'email');
     erase(customer, 'storefront_customer_id');
   }
-  if (isRecord(delivery) && isOwn && (isAddress(delivery['recipient']) || mentionsIn(delivery, person.key))) {
+  const isToHolder = isRecord(delivery) && !['receipt', 'delivery_failed'].includes(String(delivery['kind']));
+  if (
+    isRecord(delivery) &&
+    isOwn &&
+    (isAddress(delivery['recipient']) ||
+      mentionsIn(delivery, person.key) ||
+      (isRecipientErased && isToHolder))
+  ) {
     erase(delivery, 'recipient');
     erase(delivery, 'last_attempt');
   }

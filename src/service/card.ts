@@ -5,13 +5,7 @@ import { choose, effectiveChanges, isDisabled, isExpired, validateChanges } from
 import type { Card, CardChanges, CardDetails } from '../domain/card.ts';
 import { lastCharactersOf } from '../domain/code.ts';
 import type { EmailAddress } from '../domain/email-address.ts';
-import {
-  cardCreatedEvent,
-  cardReenabledEvent,
-  cardUpdateEvents,
-  customerCreatedEvent,
-} from '../domain/event.ts';
-import type { CustomerAccount } from '../domain/customer.ts';
+import { cardCreatedEvent, cardReenabledEvent, cardUpdateEvents } from '../domain/event.ts';
 import { Fault, FieldErrors } from '../domain/fault.ts';
 import { isHoldExpired, type Hold } from '../domain/hold.ts';
 import { adjustmentOf, issueOf } from '../domain/ledger.ts';
@@ -32,12 +26,12 @@ import {
 import { findChangeEnd, recordChange } from '../storage/card-change.ts';
 import { findDetailedCards } from '../storage/card-list.ts';
 import { findByCode, findCardIdByCode, insertChosenCode, insertCode } from '../storage/code.ts';
-import { findOrInsertCustomer } from '../storage/customer.ts';
+import { findOrInsertCustomer, type ResolvedCustomer } from '../storage/customer.ts';
 import { recordEvent } from '../storage/event.ts';
 import { listOpenHolds } from '../storage/hold.ts';
 import { resolved, parallel, type Script } from '../storage/sql.ts';
 import { endAt, insertTransfer, openChain } from '../storage/transfer.ts';
-import { linkNewCustomer, findLinkError } from './customer.ts';
+import { linkNewCustomer, findLinkError, recordIfNewCustomer } from './customer.ts';
 import { enqueueCardEmails, assertSendTime, type CardEmails } from './email.ts';
 import {
   record,
@@ -160,24 +154,23 @@ export function* rejectIssue(
   throw new Error('an issue was rejected without an error');
 }
 
-type Resolved = { readonly customer: CustomerAccount; readonly isNew: boolean };
-
-function* findOrInsert(ctx: Context, { id }: Store, address: EmailAddress | null): Script<Resolved | null> {
+function* findOrInsert(
+  ctx: Context,
+  { id }: Store,
+  address: EmailAddress | null,
+): Script<ResolvedCustomer | null> {
   return address && (yield* findOrInsertCustomer(ctx, id, address));
 }
 
-function* recordIfNew(ctx: Context, store: Store, found: Resolved | null): Script<Card['customer']> {
-  if (!found) return null;
-  const { customer, isNew } = found;
-  if (isNew) yield* recordEvent(ctx, customerCreatedEvent(ctx.keys.publicIds, store.id, customer));
-  return { id: customer.id, email: customer.email };
+function* recordIfNew(ctx: Context, store: Store, found: ResolvedCustomer | null): Script<Card['customer']> {
+  return found && (yield* recordIfNewCustomer(ctx, store.id, found));
 }
 
 /** @throws Fault `invalid-parameter` if the customer cannot be linked to the storefront id. */
 function* linkAndRecord(
   ctx: Context,
   { store, code, storefrontCustomerId = null }: IssueCommand,
-  found: Resolved | null,
+  found: ResolvedCustomer | null,
 ): Script<Card['customer']> {
   if (!found || storefrontCustomerId === null) return yield* recordIfNew(ctx, store, found);
   const linked = yield* linkNewCustomer(store.id, found.customer, storefrontCustomerId);

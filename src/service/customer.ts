@@ -1,15 +1,21 @@
 /** Customers and their ids on the storefront. */
 
+import type { Context } from '../context.ts';
+import type { Customer } from '../domain/card.ts';
 import type { CustomerAccount } from '../domain/customer.ts';
 import type { EmailAddress } from '../domain/email-address.ts';
+import { customerCreatedEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import {
   findCustomer,
   findCustomerByEmail,
   findLinkedCustomerId,
+  findOrInsertCustomer,
   listCustomersBefore,
   setStorefrontCustomerId,
+  type ResolvedCustomer,
 } from '../storage/customer.ts';
+import { recordEvent } from '../storage/event.ts';
 import { parallel, type Script } from '../storage/sql.ts';
 
 const taken = 'is taken';
@@ -51,6 +57,25 @@ export function* showCustomerByEmail(storeId: number, address: EmailAddress): Sc
   const customer = yield* findCustomerByEmail(storeId, address);
   if (!customer) throw new Fault('not-found', { detail: `there is no customer ${address.address}` });
   return customer;
+}
+
+/** Publishes a customer that this transaction has created. */
+export function* recordIfNewCustomer(
+  ctx: Context,
+  storeId: number,
+  { customer, isNew }: ResolvedCustomer,
+): Script<Customer> {
+  if (isNew) yield* recordEvent(ctx, customerCreatedEvent(ctx.keys.publicIds, storeId, customer));
+  return { id: customer.id, email: customer.email };
+}
+
+/** The customer with an address, who is created and published if there is none. */
+export function* findOrRecordCustomer(
+  ctx: Context,
+  storeId: number,
+  address: EmailAddress,
+): Script<Customer> {
+  return yield* recordIfNewCustomer(ctx, storeId, yield* findOrInsertCustomer(ctx, storeId, address));
 }
 
 /**

@@ -2,11 +2,12 @@
 
 import type { Context } from '../context.ts';
 import { emailKinds, deliveryStates, type EmailDelivery, type EmailState } from '../domain/email.ts';
-import type { EmailAddress } from '../domain/email-address.ts';
+import { emailKey, type EmailAddress } from '../domain/email-address.ts';
+import { recipientCorrectedEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import type { Card } from '../domain/card.ts';
 import type { Store } from '../domain/store.ts';
-import { lockCard } from '../storage/card.ts';
+import { lockCard, replaceRecipient } from '../storage/card.ts';
 import {
   cancelScheduled,
   countEmailsIn,
@@ -16,8 +17,10 @@ import {
   listEmails,
   type EmailFilter,
 } from '../storage/email-list.ts';
+import { recordEvent } from '../storage/event.ts';
 import { listLastCharacters } from '../storage/staff-action.ts';
 import { parallel, type Script } from '../storage/sql.ts';
+import { findOrRecordCustomer } from './customer.ts';
 import { sendGiftCard, type RotateCommand } from './email.ts';
 import { requireCard, today } from './money.ts';
 
@@ -126,7 +129,8 @@ export function* showEmail(storeId: number, id: number): Script<ShownEmail> {
 }
 
 /**
- * Sends a new code to another address than that of an email that could not be delivered.
+ * Sends a new code to another address than that of an email that could not be delivered. The address becomes that of the
+ * card's recipient if that is requested and the email went to the recipient.
  * @throws Fault `not-found`; `precondition-failed` if the email was delivered or erased, or a later one has another code;
  * and what `sendGiftCard` does.
  */
@@ -136,17 +140,42 @@ export function* sendToCorrected(
     readonly emailId: number;
     readonly address: EmailAddress;
     readonly canSend: boolean;
+    /** Whether the address also becomes that of the card's recipient. */
+    readonly correctsRecipient: boolean;
   },
-): Script<EmailDelivery> {
-  const { store, emailId, ...rest } = command;
+): Script<{ readonly delivery: EmailDelivery; readonly isRecipientCorrected: boolean }> {
+  const { store, emailId, correctsRecipient, ...rest } = command;
   const found = yield* findEmailById(store.id, emailId);
   if (!found) throw new Fault('not-found');
   // Of two concurrent corrections, the later one reads the email of the earlier one.
   yield* lockCard(found);
-  const { email, isReplaced } = yield* showEmail(store.id, emailId);
+  const { email, card, isReplaced } = yield* showEmail(store.id, emailId);
   if (!isFailedCode(email) || isReplaced || email.address === '') throw new Fault('precondition-failed');
+  const isRecipientCorrected = correctsRecipient && isToRecipient(email, card);
+  if (isRecipientCorrected) yield* correctRecipient(ctx, { store, card, address: command.address });
   const { delivery } = yield* sendGiftCard(ctx, { ...rest, store, cardId: email.cardId, versions: null });
-  return delivery;
+  return { delivery, isRecipientCorrected };
+}
+
+/** Whether an email went to the address of the card's recipient. */
+export function isToRecipient(
+  { address }: Pick<EmailDelivery, 'address'>,
+  { recipient }: Pick<Card, 'recipient'>,
+): boolean {
+  return recipient !== null && emailKey(recipient.email) === emailKey(address);
+}
+
+/** Gives a locked card the recipient with another address. Other cards of the former recipient do not change. */
+function* correctRecipient(
+  ctx: Context,
+  { store, card, address }: { readonly store: Store; readonly card: Card; readonly address: EmailAddress },
+): Script<void> {
+  const recipient = yield* findOrRecordCustomer(ctx, store.id, address);
+  // Another spelling of the same address.
+  if (recipient.id === card.recipient?.id) return;
+  const corrected: Card = { ...card, recipient, version: card.version + 1 };
+  yield* replaceRecipient(card, corrected);
+  yield* recordEvent(ctx, recipientCorrectedEvent(ctx.keys.publicIds, corrected));
 }
 
 /** The response of an email that a person cancelled. */

@@ -214,7 +214,11 @@ function* eraseCards(ctx: Context, erasure: Erasure, { address }: Person): Scrip
     const key = { storeId, cardId };
     const loaded = yield* loadForChange(key);
     yield* erasePersonOfCard(erasure, cardId, { eraseNote: eraseNotes });
-    const erased = yield* eraseEmailsTo({ ...key, address }, { now: ctx.clock.now(), reason: cancelReason });
+    const isHolder = isRecipient || (isCustomer && loaded.before.recipient === null);
+    const erased = yield* eraseEmailsTo(
+      { ...key, address, isHolder },
+      { now: ctx.clock.now(), reason: cancelReason },
+    );
     emails += erased.emails;
     if (eraseNotes && (loaded.before.note !== null || loaded.before.tags !== null)) texts += 1;
     if (erased.isUnsent) {
@@ -296,8 +300,8 @@ function* redactEvents(
   const webhookIds = yield* listWebhookIds(storeId);
   const now = ctx.clock.earliest();
   let { events } = erasure;
-  for (const { id, data, isOwn } of yield* listWalkedEvents(erasure, range)) {
-    const changed = redacted(data, erased, { isOwn, eraseNotes });
+  for (const { id, data, isOwn, isRecipientErased } of yield* listWalkedEvents(erasure, range)) {
+    const changed = redacted(data, erased, { isOwn, isRecipientErased, eraseNotes });
     if (changed === undefined) continue;
     yield* redactEvent({ storeId, id, data: changed }, { webhookIds, now });
     events += 1;

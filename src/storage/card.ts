@@ -236,6 +236,18 @@ export function* replaceCode(read: Card, changed: Card, codeLookup: bigint): Scr
   if (!row) throw new RetryTransaction('the card has changed since it was read');
 }
 
+/**
+ * Sets another recipient of a card, if the card still has the version that was read.
+ * @throws RetryTransaction if the card has changed since.
+ */
+export function* replaceRecipient(read: Card, changed: Card): Script<void> {
+  const row = yield* first(sql<{ id: bigint }>`
+    update gift_cards set version = ${changed.version}, recipient_id = ${changed.recipient?.id ?? null}
+    where store_id = ${read.storeId} and id = ${read.id} and version = ${read.version}
+    returning id`);
+  if (!row) throw new RetryTransaction('the card has changed since it was read');
+}
+
 /** Conditions that a card must meet. The statement that changes the balance checks all of them. */
 export type MoveDemands = {
   /** The card must not have expired before this day; null: the card can be expired. */

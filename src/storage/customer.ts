@@ -83,6 +83,9 @@ function* lockCustomerByEmail(storeId: number, { key }: EmailAddress): Script<Cu
   return row && toCustomer(row);
 }
 
+/** A customer, and whether this transaction has created it. */
+export type ResolvedCustomer = { readonly customer: CustomerAccount; readonly isNew: boolean };
+
 /**
  * Returns the customer with an address, and creates it if it does not exist. Concurrent transactions create one
  * customer: the insert waits for a concurrent insert of the same address, and the select runs after the insert.
@@ -91,7 +94,7 @@ export function* findOrInsertCustomer(
   ctx: Context,
   storeId: number,
   address: EmailAddress,
-): Script<{ readonly customer: CustomerAccount; readonly isNew: boolean }> {
+): Script<ResolvedCustomer> {
   const account: CustomerAccount = {
     id: ctx.random.id(),
     email: address.address,

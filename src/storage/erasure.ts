@@ -13,7 +13,7 @@ import {
   unchanged,
   type RowOf,
 } from './columns.ts';
-import { all, first, forUpdate, execute, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+import { all, first, forUpdate, execute, part, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
 
 /** The steps of an erasure, in order. */
 export const erasureSteps = [
@@ -182,25 +182,34 @@ export type ErasedEmails = { readonly emails: number; readonly isUnsent: boolean
 
 /**
  * Cancels the pending emails of a card to an address, and removes the address and the mail server's response from all
- * emails to it. An attempt in progress does not record its result.
+ * emails to it. The emails of the card's holder can have had other addresses, which were wrong. An attempt in progress
+ * does not record its result.
  */
 export function* eraseEmailsTo(
   {
     storeId,
     cardId,
     address,
-  }: { readonly storeId: number; readonly cardId: number; readonly address: string },
+    isHolder,
+  }: {
+    readonly storeId: number;
+    readonly cardId: number;
+    readonly address: string;
+    readonly isHolder: boolean;
+  },
   { now, reason }: { readonly now: number; readonly reason: string },
 ): Script<ErasedEmails> {
+  const isTheirs = part`(address = ${address} or (${Number(isHolder)} = 1
+    and kind in ('gift_card', 'expiry_reminder', 'balance_reminder')))`;
   const cancelled = yield* all(sql<{ kind: string }>`
     update email_deliveries set state = 'cancelled', address = '', next_at = null, lease = null, code = null,
       ended_at = ${now}, response = ${reason}
-    where store_id = ${storeId} and card_id = ${cardId} and address = ${address} and next_at is not null
+    where store_id = ${storeId} and card_id = ${cardId} and ${isTheirs} and next_at is not null
     returning kind`);
   const ended = yield* all(sql<{ id: bigint }>`
     update email_deliveries set address = '', lease = null,
       response = case when state = 'cancelled' then response else null end
-    where store_id = ${storeId} and card_id = ${cardId} and address = ${address}
+    where store_id = ${storeId} and card_id = ${cardId} and address <> '' and ${isTheirs}
     returning id`);
   return {
     emails: cancelled.length + ended.length,
@@ -272,20 +281,34 @@ function pageEndIn(
 /** Tables whose rows have texts. */
 export type TextTable = Exclude<WalkedTable, 'events' | 'card_changes'>;
 
-export type WalkedEvent = { readonly id: number; readonly data: string; readonly isOwn: boolean };
+export type WalkedEvent = {
+  readonly id: number;
+  readonly data: string;
+  readonly isOwn: boolean;
+  /** Whether the event is about a card whose recipient was erased. */
+  readonly isRecipientErased: boolean;
+};
 
 /** Returns the events of a page. An own event is about a card of the customer, or about the customer. */
 export function* listWalkedEvents(
   { storeId, customerId }: CustomerKey,
   { after, upTo }: RowRange,
 ): Script<readonly WalkedEvent[]> {
-  const rows = yield* all(sql<{ id: bigint; data: string; own: bigint }>`
+  const rows = yield* all(sql<{ id: bigint; data: string; own: bigint; erased: bigint }>`
     select e.id, e.data, case when e.subject_id = ${customerId} or exists (
         select 1 from customer_erasure_cards c
         where c.store_id = ${storeId} and c.customer_id = ${customerId} and c.card_id = e.subject_id
-      ) then 1 else 0 end as own
+      ) then 1 else 0 end as own,
+      case when exists (
+        select 1 from gift_cards g where g.store_id = ${storeId} and g.id = e.subject_id and g.recipient_id is null
+      ) then 1 else 0 end as erased
     from events e where e.store_id = ${storeId} and e.id > ${after} and e.id <= ${upTo} order by e.id`);
-  return rows.map((row) => ({ id: toNumber(row.id), data: row.data, isOwn: Number(row.own) === 1 }));
+  return rows.map((row) => ({
+    id: toNumber(row.id),
+    data: row.data,
+    isOwn: Number(row.own) === 1,
+    isRecipientErased: Number(row.erased) === 1,
+  }));
 }
 
 /**

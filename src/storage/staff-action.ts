@@ -32,6 +32,7 @@ export const staffActionNames = [
   'hold-released',
   'code-sent',
   'email-cancelled',
+  'recipient-corrected',
   'cards-exported',
   'batch-issued',
   'batch-codes-read',

@@ -15,6 +15,11 @@ const rejections: ReadonlyMap<string, Error> = new Map([
   ['full@example.com', reply(552, '5.2.2 over quota')],
 ]);
 
+async function recipientOf(shop: StaffedShop, id: number): Promise<unknown> {
+  const { json } = await shop.ask(`GET /gift_card/${id}`);
+  return (json as { readonly gift_card: { readonly recipient_email: unknown } }).gift_card.recipient_email;
+}
+
 /** The path of the page of the only email to an address. */
 async function pathTo(browser: Browser, address: string, list = '/emails'): Promise<string> {
   const { text } = await browser.get(list);
@@ -72,8 +77,9 @@ test('a bounced email is shown with its reason, and a new code goes to the corre
   assert.doesNotMatch((await accountant.get(path)).text, /<form[^>]*correct/);
   assert.equal((await accountant.post(`${path}/correct`, {})).status, 403);
   const action = `${path}/correct`;
-  const form = formOf(page, action);
+  const { recipient, ...form } = formOf(page, action);
   assert.equal(form['address'], 'grace@exmaple.com');
+  assert.equal(recipient, 'yes', 'the recipient is corrected as well, unless staff clear the box');
   for (const address of ['grace@', '', 'grace@exmaple.com', `${'x'.repeat(5_000)}@example.com`]) {
     const rejected = await manager.post(action, { ...form, address });
     assert.equal(rejected.status, 422, address);
@@ -83,6 +89,7 @@ test('a bounced email is shown with its reason, and a new code goes to the corre
   assert.equal(withoutKey.status, 422);
   assert.match(textOfPage(withoutKey), /The form was not complete/);
 
+  assert.doesNotMatch((await manager.post(action, { ...form, address: 'x@' })).text, /value="yes" checked/);
   const stale = formOf(await manager.get(path), action);
   const responses = await Promise.all(
     ['grace@example.com', 'grace@example.com', 'other@example.com'].map((address) =>
@@ -97,6 +104,8 @@ test('a bounced email is shown with its reason, and a new code goes to the corre
     assert.ok(response.headers.get('location')?.startsWith(location), location);
   }
   assert.equal(await actionsOf(shop, 'code-sent'), 1);
+  assert.equal(await actionsOf(shop, 'recipient-corrected'), 0);
+  assert.equal(await recipientOf(shop, card.id), 'grace@exmaple.com');
   await until(async () => Promise.resolve(receivedEmails(server).length === 2));
   const received = receivedEmails(server).find(({ to }) => to[0] !== 'ada@example.com');
   const shown = await manager.get(location);
@@ -117,6 +126,83 @@ test('a bounced email is shown with its reason, and a new code goes to the corre
   assert.equal(disabled.status, 200, disabled.text);
   assert.match(textOfPage(await manager.get(other)), /This card is disabled/);
   assert.doesNotMatch(textOfPage(await manager.get('/emails')), /not reached anyone/);
+});
+
+test('a corrected address becomes that of the recipient, on this card only, and is erased with the recipient', async () => {
+  await using server = await smtpServer({
+    onRcptTo: ({ address }, _session, done) => done(rejections.get(address) ?? null),
+  });
+  const environment = { SMTP_URL: server.url().reveal(), MAIL_FROM: 'cards@flowers.example' };
+  await using shop = await openStaffedShop({ environment });
+  const manager = await shop.as('manager');
+  const wrong = { recipient_email: 'full@example.com' };
+  const [card, other] = [await shop.issue({ ...wrong, email: 'ada@example.com' }), await shop.issue(wrong)];
+  const self = await shop.issue({ email: 'grace@exmaple.com' });
+  await until(
+    async () =>
+      (await statesOf(shop)).filter((state) => state === 'sent' || state === 'bounced').length === 4,
+  );
+  const { text: list } = await manager.get(`/emails?state=failed`);
+  const pathOf = (id: number): string => {
+    const [, path] =
+      list.match(new RegExp(`"(/emails/\\d+)">[^<]*</a></td><td[^>]*>[^<]*<a [^>]*/cards/${id}"`)) ?? [];
+    return path ?? assert.fail(list);
+  };
+  const path = pathOf(card.id);
+  const form = formOf(await manager.get(path), `${path}/correct`);
+  const corrected = { ...form, address: 'Grace@example.com' };
+  const responses = await Promise.all(
+    Array.from({ length: 3 }, () => manager.post(`${path}/correct`, corrected)),
+  );
+  for (const { status, text } of responses) assert.equal(status, 303, text);
+  assert.equal(await recipientOf(shop, card.id), 'Grace@example.com');
+  assert.equal(await recipientOf(shop, other.id), 'full@example.com');
+  assert.equal(await actionsOf(shop, 'recipient-corrected'), 1);
+  const shown = textOfPage(await manager.get(`/cards/${card.id}`));
+  assert.match(shown, /Recipient’s address corrected/);
+  assert.match(shown, /New code \w{4} → \w{4}; the old code stopped working/);
+  assert.match(textOfPage(await (await shop.as('owner')).get('/audit')), /Corrected a recipient’s address/);
+  const [event, ...others] = await shop.service.query(
+    "select data from events where type = 'gift_card.updated' and data like '%recipient_email\"]%'",
+  );
+  assert.deepEqual(others, []);
+  assert.match(
+    String(event?.['data']),
+    /"recipient_email":"Grace@example.com".*"changed":\["recipient_id","recipient_email"\]/,
+  );
+  const found = await manager.get('/cards?email=grace@example.com');
+  assert.ok(found.text.includes(`/cards/${card.id}"`), found.text);
+
+  // The holder of this card is its customer, whose address is not the card's own.
+  const own = pathOf(self.id);
+  const page = await manager.get(own);
+  assert.match(textOfPage(page), /the card keeps its customer/);
+  const ownForm = formOf(page, `${own}/correct`);
+  assert.equal(ownForm['recipient'], undefined);
+  const forged = { ...ownForm, address: 'grace@example.com', recipient: 'yes' };
+  assert.equal((await manager.post(`${own}/correct`, forged)).status, 303);
+  assert.equal(await recipientOf(shop, self.id), null);
+
+  const { json } = await shop.ask(`GET /gift_card/${card.id}`);
+  const { recipient_id: person } = (json as { readonly gift_card: { readonly recipient_id: number } })
+    .gift_card;
+  assert.equal((await shop.ask(`POST /customers/${person}/erase`, { json: {} })).status, 202);
+  await until(async () => {
+    const erasure = await shop.ask(`GET /customers/${person}/erasure`);
+    return (erasure.json as { readonly erasure: { readonly status: string } }).erasure.status === 'complete';
+  });
+  const internal = await shop.service.query(
+    "select card_id from email_deliveries where kind = 'receipt' and address = 'ada@example.com'",
+  );
+  const cardId = Number(internal[0]?.['card_id']);
+  const emails = await shop.service.query('select address from email_deliveries where card_id = ?', cardId);
+  assert.deepEqual(
+    emails.map(({ address }) => address).filter((address) => address !== ''),
+    ['ada@example.com'],
+  );
+  const events = await shop.service.query('select data from events where subject_id = ?', cardId);
+  assert.ok(events.length > 3);
+  for (const { data } of events) assert.doesNotMatch(String(data), /full@example|grace@example/i);
 });
 
 /** The public id of the card of an email. */
