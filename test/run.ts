@@ -58,6 +58,7 @@ const longer: readonly { readonly files: RegExp; readonly rounds: Readonly<Recor
   { files: /^test\/browser\/pages\./, rounds: { PAGES: 'all' } },
   { files: /^test\/conformance\/(sqlite|postgres)\./, rounds: { SERIES_RUNS: '100' } },
   { files: /^test\/failover\/primary\./, rounds: { FAILOVER_ROUNDS: '10' } },
+  { files: /^test\/browser\/pdf\./, rounds: { PRINTED_CARDS: '500' } },
 ];
 /** The files of one folder share processes: their tests use separate stores, services and databases. */
 const sharing = /^test\/(unit|http|delivery)\//;
@@ -84,6 +85,7 @@ const programs: readonly { readonly files: RegExp; readonly program: string; rea
   },
   { files: /^test\/faults\/clock/, program: 'faketime', package: 'faketime' },
   { files: /^test\/soak\/pgbouncer/, program: 'pgbouncer', package: 'pgbouncer' },
+  { files: /^test\/browser\/pdf/, program: 'pdftoppm', package: 'poppler-utils' },
 ];
 
 /** These files need a browser: an installed one, or the one of a package. */
