@@ -241,7 +241,7 @@ async function submit(
   const opened = await openEmail(services, request);
   const key = keyOf(request);
   const typed: Form = request.form.has('address')
-    ? { address: formText(request, 'address'), correctsRecipient: correctsRecipient(request) }
+    ? { address: formText(request, 'address'), correctsRecipient: asksForRecipient(request) }
     : {};
   if (key === undefined) return emailPage(services, request, opened, { ...typed, notice: text.expiredForm });
   const after = ({ done, email }: Done, isRepeated: boolean): ConsoleResponse =>
@@ -268,7 +268,7 @@ async function submit(
   }
 }
 
-function correctsRecipient(request: StaffRequest): boolean {
+function asksForRecipient(request: StaffRequest): boolean {
   return formText(request, 'recipient') === 'yes';
 }
 
@@ -292,7 +292,7 @@ async function correct(services: ConsoleServices, request: StaffRequest): Promis
         emailId: email.id,
         address: address.value,
         canSend,
-        correctsRecipient: correctsRecipient(request),
+        correctsRecipient: asksForRecipient(request),
       });
       const sent = { ...subject, action: 'code-sent', details: { how: 'email' } } as const;
       yield* recordAction(ctx, actingAs(request), sent);

@@ -99,7 +99,7 @@ type Detector = {
 };
 type Packaged = {
   readonly BarcodeDetector: new (options: { readonly formats: readonly string[] }) => Detector;
-  prepareZXingModule(options: { readonly overrides: { locateFile(): string } }): unknown;
+  readonly prepareZXingModule: (options: { readonly overrides: { locateFile(): string } }) => unknown;
 };
 
 async function symbolsIn(till: Page, base64: string): Promise<readonly Symbol[]> {

@@ -1,0 +1,184 @@
+/**
+ * Many cards in a real browser: a manager issues 500 cards from a spreadsheet, corrects an address that bounced, an owner
+ * changes the brand, an accountant downloads the journal, and a customer checks and prints the card on a phone.
+ */
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test, { after } from 'node:test';
+import { parse } from 'csv-parse/sync';
+import { receivedEmails } from '../delivery/email/received.ts';
+import { reply, smtpServer } from '../delivery/email/smtp-server.ts';
+import { openChromium, type Page } from '../support/chromium.ts';
+import { openStaffedShop } from '../support/counter-staff.ts';
+import { until } from '../support/delivering.ts';
+import { makeScratchFolder } from '../support/scratch.ts';
+import { scan } from './scan.ts';
+
+const cards = 500;
+const folder = makeScratchFolder('bulk-');
+const chromium = await openChromium();
+after(async () => {
+  await chromium[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function textOf(page: Page): Promise<string> {
+  return await page.evaluate(() => document.body.innerText.replace(/\s+/g, ' '));
+}
+
+/** Follows the link or presses the button with the text, and waits for the next page. */
+async function press(page: Page, text: string, shown: RegExp): Promise<void> {
+  const target = `::-p-xpath(//*[self::a or self::button][normalize-space()='${text}'])`;
+  await Promise.all([page.waitForNavigation(), page.click(target)]);
+  assert.match(await textOf(page), shown, page.url());
+}
+
+async function fill(page: Page, values: Readonly<Record<string, string>>): Promise<void> {
+  for (const [id, value] of Object.entries(values)) {
+    await page.$eval(`#${id}`, (field) => ((field as HTMLInputElement).value = ''));
+    await page.type(`#${id}`, value);
+  }
+}
+
+/** Presses a button or link that downloads a file. @returns its rows by the names of the first line */
+async function download(page: Page, text: string): Promise<readonly Readonly<Record<string, string>>[]> {
+  const downloads = makeScratchFolder('downloads-');
+  try {
+    const client = await page.createCDPSession();
+    const { id: browserContextId = '' } = page.browserContext();
+    const behavior = { behavior: 'allow', downloadPath: downloads, browserContextId } as const;
+    await client.send('Browser.setDownloadBehavior', behavior);
+    await page.click(`::-p-xpath(//*[self::a or self::button][normalize-space()='${text}'])`);
+    await until(() => readdirSync(downloads).some((name) => name.endsWith('.csv')));
+    const [name = ''] = readdirSync(downloads);
+    return parse<Record<string, string>>(readFileSync(join(downloads, name)), { columns: true, bom: true });
+  } finally {
+    rmSync(downloads, { recursive: true, force: true });
+  }
+}
+
+/** A file as a spreadsheet saves it: with semicolons, decimal commas and a mark of its encoding. */
+function spreadsheet(name: string, changes: Readonly<Record<number, string>> = {}): string {
+  const lines = Array.from({ length: cards }, (_, index) => `25,50;Person ${index + 1};;"Merry; Christmas"`);
+  lines[9] = '40,00;Grace;grace@exmaple.com;';
+  for (const [line, text] of Object.entries(changes)) lines[Number(line) - 2] = text;
+  const file = join(folder, name);
+  const head = 'initial_value;recipient_name;recipient_email;message';
+  writeFileSync(file, `\uFEFF${[head, ...lines].join('\r\n')}\r\n`);
+  return file;
+}
+
+async function upload(page: Page, file: string, shown: RegExp): Promise<void> {
+  const input = (await page.$('input#csv')) ?? assert.fail('there is no field for a file');
+  await input.uploadFile(file);
+  const length = readFileSync(file, 'utf8').length;
+  // Lines of a field end with one character.
+  await page.waitForFunction(
+    (least) => (document.querySelector<HTMLTextAreaElement>('#rows')?.value.length ?? 0) > least,
+    {},
+    length - cards - 10,
+  );
+  const check = (await page.$('form:has(#rows) button.first')) ?? assert.fail('no button');
+  await Promise.all([page.waitForNavigation(), check.click()]);
+  assert.match(await textOf(page), shown);
+}
+
+test('a shop issues 500 cards from a spreadsheet, corrects an address, and a customer prints a card', async () => {
+  await using server = await smtpServer({
+    onRcptTo: ({ address }, _session, done) =>
+      done(address === 'grace@exmaple.com' ? reply(550, '5.1.1 no such user') : null),
+  });
+  const environment = { SMTP_URL: server.url().reveal(), MAIL_FROM: 'cards@flowers.example' };
+  await using shop = await openStaffedShop({ environment });
+
+  // The manager issues the cards.
+  await using office = await chromium.window(shop.service, { as: await shop.as('manager') });
+  const { page } = office;
+  assert.equal(await office.open('/cards'), 200);
+  await press(page, 'Many cards', /Many cards/);
+  await press(page, 'Issue many cards', /Cards of a file/);
+  const bad = spreadsheet('bad.csv', { 3: '25,5O;Person 2;;', 7: '25,50;Person 6;person6.example;' });
+  await upload(page, bad, /Nothing was issued: 2 errors\..* 3 initial_value .* 7 recipient_email /);
+  const total = (25.5 * (cards - 1) + 40).toFixed(2);
+  await upload(page, spreadsheet('good.csv'), /Ready to issue .*500 cards .*1 card is emailed/);
+  await fill(page, { expected_count: String(cards), expected_total: total });
+  await press(page, 'Issue the cards', /of 500 cards issued, of €12,764\.50 in all/);
+  const batch = new URL(page.url()).pathname;
+  await until(async () => {
+    assert.equal(await office.open(batch), 200);
+    return (await textOf(page)).includes('500 of 500 cards issued');
+  });
+  const codes = await download(page, 'Codes as CSV');
+  assert.equal(codes.length, cards);
+  assert.equal(
+    new Set(codes.map(({ code }) => code).filter(Boolean)).size,
+    cards - 1,
+    'without the emailed one',
+  );
+
+  // The email bounced.
+  await until(async () => {
+    assert.equal(await office.open('/emails?state=failed'), 200);
+    return (await textOf(page)).includes('grace@exmaple.com Gift card');
+  });
+  await press(
+    page,
+    'grace@exmaple.com',
+    /The mail server does not know this mailbox|rejected it permanently/,
+  );
+  await fill(page, { address: 'grace@example.com' });
+  await press(page, 'Send a new code', /A new code is on its way to this address/);
+  await until(() => receivedEmails(server).some(({ to }) => to.includes('grace@example.com')));
+  assert.equal(await office.open('/cards?email=grace@example.com'), 200);
+  assert.match(await textOf(page), /Grace .*€40\.00/);
+
+  // The owner changes the brand.
+  await using owners = await chromium.window(shop.service, { as: await shop.as('owner') });
+  assert.equal(await owners.open('/settings/emails'), 200);
+  await fill(owners.page, { color: '#7a1f3d' });
+  await press(owners.page, 'Save', /The settings are saved/);
+  await press(owners.page, 'Send a test email to me', /The mail server has accepted the test email/);
+  const tested = server.received.at(-1) ?? assert.fail('no email');
+  assert.match(tested.message.toString('latin1').replaceAll('=\r\n', ''), /background:#7a1f3d/);
+
+  // The accountant gets the journal of the month.
+  await using books = await chromium.window(shop.service, { as: await shop.as('accountant') });
+  assert.equal(await books.open('/books/journal'), 200);
+  const [today = ''] = Temporal.Instant.fromEpochMilliseconds(shop.service.clock.now()).toString().split('T');
+  await books.page.$eval(
+    '#from',
+    (field, day) => ((field as HTMLInputElement).value = day),
+    `${today.slice(0, 8)}01`,
+  );
+  await books.page.$eval('#to', (field, day) => ((field as HTMLInputElement).value = day), today);
+  await press(books.page, 'Show', /Debits equal credits: €12,764\.50/);
+  const journal = await download(books.page, 'CSV');
+  const cents = (amount = ''): number => Math.round(Number(amount || '0') * 100);
+  const sum = (column: string): number => journal.reduce((all, row) => all + cents(row[column]), 0);
+  assert.equal(sum('debit'), Number(total) * 100);
+  assert.equal(sum('debit') - sum('credit'), 0);
+
+  // The customer follows the email on a phone.
+  const email = receivedEmails(server).find(({ to }) => to.includes('grace@example.com'));
+  const code = email?.code.toUpperCase() ?? '';
+  const phone = { width: 390, height: 844, isMobile: true, hasTouch: true };
+  await using customer = await chromium.window(shop.service, { viewport: phone });
+  await Promise.all([customer.page.waitForSelector('.qr'), customer.open(`/b/card#${code}`)]);
+  assert.match(await textOf(customer.page), /€40\.00 left of €40\.00 .*Valid/);
+  assert.equal(
+    await customer.page.$eval('.gift .ground rect', (rect) => rect.getAttribute('fill')),
+    '#7a1f3d',
+  );
+  assert.ok((await customer.page.evaluate(() => document.documentElement.scrollWidth)) <= phone.width);
+  assert.equal(await scan(customer.page, '.qr svg'), code);
+  await customer.page.evaluate(() => {
+    globalThis.print = () => document.body.setAttribute('data-printed', '');
+  });
+  await customer.page.click('[data-print]');
+  await customer.page.waitForSelector('[data-printed]');
+  await customer.page.setViewport({ width: 1280, height: 1200 });
+  await customer.page.emulateMediaType('print');
+  assert.equal(await scan(customer.page, '.symbols svg'), code);
+});
