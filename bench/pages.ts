@@ -13,6 +13,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { consoleRoutes } from '../src/console/routes.ts';
 import { createFile, prepare, stop } from './fixture.ts';
@@ -53,6 +54,24 @@ const lists = [
   '/cards?created_at_min=2020-01-01&sort=balance',
   ...['active', 'disabled', 'expired', 'empty', 'scheduled'].map((state) => `/cards?state=${state}`),
 ];
+
+/** The reports of a year, and the lists of emails. */
+const longest = [
+  ...['sent', 'failed', 'scheduled'].map((state) => `/emails?state=${state}`),
+  '/emails?kind=gift_card',
+  '/emails?state=sent&kind=reminder',
+];
+
+function reportsOf(today: string): readonly string[] {
+  const from = Temporal.PlainDate.from(today).subtract({ days: 365 }).toString();
+  const days = `from=${from}&to=${today}`;
+  return [
+    `/books/liability?as_of=${from}`,
+    `/books/journal?${days}`,
+    `/books/activity?${days}&by=month`,
+    `/books/activity?${days}&by=day`,
+  ];
+}
 
 /** The pages of the till about a card and its redemption, which are reached by forms. */
 function pagesOfTill(card: string, entry: string): readonly string[] {
@@ -101,12 +120,17 @@ type Page = {
   readonly location: string;
 };
 
-async function measurePage(service: Server, visit: Visit, path: string): Promise<Page> {
+async function measurePage(
+  service: Server,
+  visit: Visit,
+  path: string,
+  form?: Readonly<Record<string, string>>,
+): Promise<Page> {
   const micros: number[] = [];
   let [status, body, location] = [0, '', ''];
   for (let count = -warmUpRequests; count < requestsPerPage; count += 1) {
     const before = service.usage().micros;
-    const response = await visit(path);
+    const response = await visit(path, form);
     body = await response.text();
     if (count >= 0) micros.push(service.usage().micros - before);
     ({ status } = response);
@@ -114,14 +138,23 @@ async function measurePage(service: Server, visit: Visit, path: string): Promise
   }
   const links = body.matchAll(/ (?:href|action)="(\/[^"#]*)"/g);
   return {
-    row: [path, String(status), countOf(body.length), (lowerQuartile(micros) / 1_000).toFixed(1)],
+    row: [
+      form ? `POST ${path}` : path,
+      String(status),
+      countOf(body.length),
+      (lowerQuartile(micros) / 1_000).toFixed(1),
+    ],
     links: Array.from(links, ([, link = '']) => link.replaceAll('&amp;', '&')),
     location,
   };
 }
 
 /** The pages without parameters, the lists, and a page of each other route to which one of them has a link. */
-async function measurePages(service: Server, visit: Visit): Promise<readonly (readonly string[])[]> {
+async function measurePages(
+  service: Server,
+  visit: Visit,
+  known: readonly string[],
+): Promise<readonly (readonly string[])[]> {
   const routes = consoleRoutes.filter(
     ({ method, path, access }) => method === 'GET' && access !== 'anyone' && !omitted.has(path),
   );
@@ -136,7 +169,7 @@ async function measurePages(service: Server, visit: Visit): Promise<readonly (re
     const [path = ''] = link.split('?', 1);
     return form.test(path) && plain?.includes(path) !== true;
   };
-  const waiting = [...(plain ?? []), ...lists];
+  const waiting = [...(plain ?? []), ...lists, ...longest, ...reportsOf(todayInUtc()), ...known];
   const rows: (readonly string[])[] = [];
   for (const path of waiting) {
     const { row, links, location } = await measurePage(service, visit, path);
@@ -151,9 +184,9 @@ async function measurePages(service: Server, visit: Visit): Promise<readonly (re
     }
     const [, card, entry] = /^\/cards\/(\d+)\/entries\/(\d+)\//.exec(path) ?? [];
     if (card !== undefined && entry !== undefined)
-      for (const known of pagesOfTill(card, entry)) {
-        waiting.push(known);
-        for (const [pattern, form] of unseen) if (isPath(known, form)) unseen.delete(pattern);
+      for (const each of pagesOfTill(card, entry)) {
+        waiting.push(each);
+        for (const [pattern, form] of unseen) if (isPath(each, form)) unseen.delete(pattern);
       }
     // The next page of the list, and the older part of a history.
     const next = links.find((link) => laterPage.test(link));
@@ -162,8 +195,15 @@ async function measurePages(service: Server, visit: Visit): Promise<readonly (re
   return [...rows, ...Array.from(unseen.keys(), (path) => [path, '?', '', ''])];
 }
 
-/** Adds a card with a redemption and a hold, so that pages have links to their entries. */
-async function addActivity(service: Server, environment: Environment, store: string): Promise<void> {
+function todayInUtc(): string {
+  return Temporal.Now.plainDateISO('UTC').toString();
+}
+
+/**
+ * Adds a card with an email, a redemption and a hold, so that pages have links to them.
+ * @returns the code of the card
+ */
+async function addActivity(service: Server, environment: Environment, store: string): Promise<string> {
   const { token } = largesse(thisTree, environment, ['token', 'create', '--store', store]) as {
     readonly token: string;
   };
@@ -174,11 +214,29 @@ async function addActivity(service: Server, environment: Environment, store: str
     if (!response.ok) throw new Error(`${path} returned ${response.status}: ${await response.text()}`);
     return await response.json();
   };
-  const { gift_card: card } = (await call('/gift_card', { initial_value: 25 })) as {
-    readonly gift_card: { readonly id: number };
+  const emailed = { initial_value: 25, recipient_email: 'grace@bench.example' };
+  const { gift_card: card } = (await call('/gift_card', emailed)) as {
+    readonly gift_card: { readonly id: number; readonly code: string };
   };
   await call(`/gift_card/${card.id}/debit`, { amount: 5 });
   await call(`/gift_card/${card.id}/holds`, { amount: 5 });
+  return card.code;
+}
+
+/** Issues a batch. @returns its page, and that of its sheets */
+async function addBatch(visit: Visit): Promise<readonly string[]> {
+  const equal = { kind: 'equal', count: '500', value: '10', name: 'Bench' };
+  const check = await (await visit('/cards/batches/new', equal)).text();
+  const [, key = ''] = /name="key" value="([^"]+)"/.exec(check) ?? [];
+  const sums = { expected_count: '500', expected_total: '5000' };
+  const issued = await visit('/cards/batches/issue', { ...equal, ...sums, key });
+  const path = issued.headers.get('location');
+  if (path === null) throw new Error(`issuing a batch returned ${issued.status}: ${await issued.text()}`);
+  for (let waits = 0; waits < 600; waits += 1) {
+    if ((await (await visit(path)).text()).includes('codes.csv')) return [path, `${path}/print`];
+    await setTimeout(100);
+  }
+  throw new Error('the cards of the batch were not issued in a minute');
 }
 
 async function report(environment: Environment, log: string, title: string): Promise<void> {
@@ -191,9 +249,15 @@ async function report(environment: Environment, log: string, title: string): Pro
   // In production, pages need PUBLIC_URL.
   const settings = { ...environment, NODE_ENV: 'development', LOG_LEVEL: 'warn' };
   const service = await startService(thisTree, { environment: settings, log });
-  await addActivity(service, environment, store.domain);
   const visit = await signIn(service.port, link);
-  const rows = await measurePages(service, visit);
+  const batch = await addBatch(visit);
+  // The last card, which the lists have first.
+  const code = await addActivity(service, environment, store.domain);
+  const rows = [...(await measurePages(service, visit, batch))];
+  // A recipient has no session, and sends the code in a form.
+  for (const path of ['/b', '/b/card']) rows.push((await measurePage(service, visit, path)).row);
+  for (const typed of [code, 'zzzzzzzzzzzzzzzz'])
+    rows.push((await measurePage(service, visit, '/b', { code: typed })).row);
   await stop(service);
   console.log(markdown({ title, headings: ['page', 'status', 'characters', 'processor time, ms'], rows }));
 }

@@ -98,7 +98,10 @@ export function moneyParts(money: Money, language: string): readonly Intl.Number
 export function figure(money: Money, language: string): Markup {
   const shown = moneyParts(money, language)
     .filter(({ type, value }) => type !== 'literal' || value.trim() !== '')
-    .map(({ type, value }) => (type === 'currency' ? markup`<small>${value}</small>` : value));
+    .map(({ type, value }, place) => {
+      if (type !== 'currency') return value;
+      return place === 0 ? markup`<small>${value}</small>` : markup`<small class="after">${value}</small>`;
+    });
   return markup`<span class="figure">${shown}</span>`;
 }
 

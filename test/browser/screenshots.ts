@@ -5,6 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { mkdirSync, statSync } from 'node:fs';
+import { reply, smtpServer } from '../delivery/email/smtp-server.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { findChromium, type Chromium } from '../support/chromium.ts';
 import { submitForm } from '../support/console.ts';
@@ -13,6 +14,7 @@ import { startService, type TestService } from '../support/service.ts';
 
 const folder = 'docs/console';
 const bytesMax = 100_000;
+const wrongAddress = 'jonas@exmaple.com';
 
 type Shot = {
   readonly name: string;
@@ -21,6 +23,10 @@ type Shot = {
   readonly device: 'desktop' | 'phone';
   /** What is typed on the keypad. */
   readonly keys?: string;
+  /** Of the browser. Default: `en-US`. */
+  readonly locale?: string;
+  /** Of the picture, in CSS pixels. Default: that of the device. */
+  readonly height?: number;
 };
 
 const shots: readonly Shot[] = [
@@ -36,6 +42,12 @@ const shots: readonly Shot[] = [
   { name: 'journal', path: '/books/journal', theme: 'light', device: 'desktop' },
   { name: 'settings-emails', path: '/settings/emails', theme: 'light', device: 'desktop' },
   { name: 'till-day', path: '/till/day', theme: 'light', device: 'phone' },
+  { name: 'batch', path: 'batch', theme: 'light', device: 'desktop', height: 560 },
+  { name: 'liability', path: '/books/liability', theme: 'light', device: 'desktop' },
+  { name: 'emails', path: '/emails', theme: 'light', device: 'desktop', height: 660 },
+  { name: 'developers', path: '/developers', theme: 'light', device: 'desktop' },
+  { name: 'recipient', path: 'recipient', theme: 'light', device: 'phone' },
+  { name: 'recipient-arabic', path: 'recipient', theme: 'light', device: 'phone', locale: 'ar' },
 ];
 
 const viewports = {
@@ -60,6 +72,9 @@ type Paths = {
   readonly issued: string;
   readonly amount: string;
   readonly redeemed: string;
+  readonly batch: string;
+  /** The link in the email of a card. */
+  readonly recipient: string;
 };
 
 /** Opens the demonstration, and sells, redeems and refunds. */
@@ -94,7 +109,48 @@ async function workADay(browser: Browser): Promise<Paths> {
   const refunds = /\/cards\/\d+\/entries\/\d+\/refund/.exec((await browser.get(card)).text);
   await submitted(browser, refunds?.[0] ?? assert.fail(card), { fields: { amount: '6.00' } });
   const issued = await issue('Grace', '50');
-  return { card, issued: issued.path, amount, redeemed };
+  await sendEmails(browser);
+  await connectApps(browser);
+  const recipient = `/b/card#${grace.code.replaceAll(/\s/g, '')}`;
+  return { card, issued: issued.path, amount, redeemed, batch: await issueBatch(browser), recipient };
+}
+
+/** Cards by email, one of them to an address that the mail server rejects, and one on another day. */
+async function sendEmails(browser: Browser): Promise<void> {
+  for (const [name, address] of [
+    ['Amira', 'amira@example.com'],
+    ['Jonas', wrongAddress],
+    ['Chloé', 'chloe@example.com'],
+  ] as const) {
+    const to = { how: 'email', recipient_name: name, recipient_email: address };
+    await submitted(browser, '/cards/new', { fields: { amount: 'other', other: '30', ...to } });
+  }
+  await until(async () => (await browser.get('/emails?state=failed')).text.includes(wrongAddress));
+}
+
+async function connectApps(browser: Browser): Promise<void> {
+  for (const [name, scopes] of [
+    ['Web shop', ['read_gift_cards', 'write_gift_cards']],
+    ['Cash register', ['read_gift_cards']],
+  ] as const) {
+    const fields = Object.fromEntries(scopes.map((scope) => [`scope_${scope}`, '1']));
+    await submitted(browser, '/developers/tokens/new', { fields: { name, ...fields } });
+  }
+  const fields = { url: 'https://shop.example/gift-cards', 'event_gift_card.*': '1' };
+  await submitted(browser, '/developers/webhooks/new', { fields });
+}
+
+/** @returns the path of its page, when all cards are issued */
+async function issueBatch(browser: Browser): Promise<string> {
+  const equal = { kind: 'equal', count: '40', value: '10', name: 'Staff presents' };
+  const check = await browser.post('/cards/batches/new', equal);
+  assert.equal(check.status, 200, check.text);
+  const fields = { ...equal, expected_count: '40', expected_total: '400' };
+  const key = /name="key" value="([^"]+)"/.exec(check.text)?.[1] ?? assert.fail(check.text);
+  const issued = await browser.post('/cards/batches/issue', { key, ...fields });
+  const path = issued.headers.get('location') ?? assert.fail(issued.text);
+  await until(async () => (await browser.get(path)).text.includes('codes.csv'), 60_000);
+  return path;
 }
 
 /** Waits until the past days are summed, so that the chart has them. */
@@ -116,12 +172,15 @@ async function take(
 ): Promise<void> {
   await using window = await chromium.window(service, {
     as: browser,
-    viewport: viewports[shot.device],
+    viewport: { ...viewports[shot.device], ...(shot.height !== undefined && { height: shot.height }) },
     colorScheme: shot.theme,
+    ...(shot.locale !== undefined && { locale: shot.locale }),
   });
   const { page } = window;
   const path = shot.path.startsWith('/') ? shot.path : paths[shot.path as keyof Paths];
   assert.equal(await window.open(path), 200, path);
+  // A script sends the code of the link.
+  if (shot.path === 'recipient') await page.waitForSelector('.qr');
   for (const key of shot.keys ?? '') await page.tap(`[data-digit="${key}"]`);
   // The preview of an email is in a frame.
   if ((await page.$('iframe')) !== null) await page.waitForNetworkIdle();
@@ -139,7 +198,12 @@ mkdirSync(folder, { recursive: true });
 await using chromium = await findChromium();
 assert.ok(chromium, 'no Chrome or Chromium runs on this machine');
 // Past days are summed more often, so that the chart has them.
-await using service = await startService({ limits: { closingPeriodMs: 50 } });
+await using server = await smtpServer({
+  onRcptTo: ({ address }, _session, done) =>
+    done(address === wrongAddress ? reply(550, '5.1.1 no such user') : null),
+});
+const environment = { SMTP_URL: server.url().reveal(), MAIL_FROM: 'cards@flowers.example' };
+await using service = await startService({ environment, limits: { closingPeriodMs: 50 } });
 const browser = openBrowser(service);
 const paths = await workADay(browser);
 await waitForChart(browser);
