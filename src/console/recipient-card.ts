@@ -133,5 +133,8 @@ ${contactLine(place)}`;
         fold: texts.fold,
         isOnlyPrinted: true,
       });
-  return { status: 200, body: publicPage(services, place, { title: shared.cardTitle, content, sheet }) };
+  return {
+    status: 200,
+    body: publicPage(services, place, { title: shared.cardTitle, content, sheet, code }),
+  };
 }

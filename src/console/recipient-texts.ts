@@ -64,14 +64,40 @@ function tagOf(locale: string): string | undefined {
   }
 }
 
-/** The first language that a browser accepts, or that of the store's emails. */
+/** A language that a visitor can choose, with its own name. */
+export type LanguageChoice = Pick<RecipientLanguage, 'tag' | 'direction'> & { readonly name: string };
+
+export function languageChoices({
+  customerLanguage,
+}: Pick<ConsoleServices, 'customerLanguage'>): readonly LanguageChoice[] {
+  return Array.from(textsByLanguage, ([tag, { name }]) => ({
+    tag,
+    direction: customerLanguage(tag).direction,
+    name,
+  }));
+}
+
+/** The tag that a visitor has chosen; undefined: none, or one that has no texts. */
+export function chosenTag(query: ReadonlyMap<string, string>): string | undefined {
+  const tag = query.get('lang') ?? '';
+  return textsByLanguage.has(tag) ? tag : undefined;
+}
+
+/**
+ * The language that the visitor has chosen, else the first one that the browser accepts, else that of the store's emails.
+ * The formats are those of the visitor's or the store's region.
+ * @param chosen a tag of `recipientLanguages`.
+ */
 export function recipientLanguageOf(
   { customerLanguage }: Pick<ConsoleServices, 'customerLanguage'>,
   acceptLanguage: string,
   emailLocale: string,
+  chosen?: string,
 ): RecipientLanguage {
-  const accepted = acceptedTags(acceptLanguage).find((locale) => tagOf(locale) !== undefined);
-  const { locale, direction, texts: shared } = customerLanguage(accepted ?? emailLocale);
+  const isWanted = (known: string | undefined): boolean =>
+    chosen === undefined ? known !== undefined : known === chosen;
+  const known = [...acceptedTags(acceptLanguage), emailLocale].find((each) => isWanted(tagOf(each)));
+  const { locale, direction, texts: shared } = customerLanguage(known ?? chosen ?? emailLocale);
   const tag = tagOf(locale) ?? 'en';
   return { tag, locale, direction, texts: textsByLanguage.get(tag) ?? en, shared };
 }

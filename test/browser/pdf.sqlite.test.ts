@@ -45,7 +45,7 @@ for (const [locale, amount, fold] of [
     const { page } = window;
     assert.equal(await window.open('/b'), 200);
     await page.type('#code', card.code);
-    await Promise.all([page.waitForNavigation(), page.click('form button')]);
+    await Promise.all([page.waitForNavigation(), page.click('form button.first')]);
     const code = await shownCode(page);
     assert.equal(code, card.code.toUpperCase());
     using paper = await printed(page);

@@ -35,7 +35,7 @@ for (const [locale, language, direction] of [
       assert.equal(await window.open(javaScript ? '/b' : '/b/card'), 200);
       const fill = async (): Promise<void> => {
         await page.type('#code', `${code.slice(0, 8)} ${code.slice(8)}`);
-        await Promise.all([page.waitForNavigation(), page.click('form button')]);
+        await Promise.all([page.waitForNavigation(), page.click('form button.first')]);
       };
       const follow = async (): Promise<void> => {
         await page.goto(window.url(`/b/card#${code}`));
@@ -45,6 +45,7 @@ for (const [locale, language, direction] of [
       assert.equal(page.url(), window.url('/b'));
       assert.equal(await page.$eval('html', ({ dir }) => dir), direction);
       assert.deepEqual(await documentFaults(page, language), []);
+      await page.click('.languages summary');
       if (javaScript) assert.deepEqual(await accessibilityFaults(page), []);
       const width = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(width <= viewport.width, String(width));
@@ -76,6 +77,28 @@ for (const [locale, language, direction] of [
     });
   }
 }
+
+test('without JavaScript, a visitor reads the shown card in another language', async () => {
+  const viewport = { width: 390, height: 844 };
+  await using window = await chromium.window(service, { javaScript: false, viewport });
+  const { page } = window;
+  const choose = async (name: string): Promise<void> => {
+    await page.click('.languages summary');
+    const choice = `::-p-xpath(//nav//*[self::a or self::button][normalize-space()='${name}'])`;
+    const box = await (await page.waitForSelector(choice))?.boundingBox();
+    assert.ok(box && box.height >= 44 && box.x >= 0 && box.x + box.width <= viewport.width, name);
+    await Promise.all([page.waitForNavigation(), page.click(choice)]);
+  };
+  assert.equal(await window.open('/b'), 200);
+  await choose('עברית');
+  assert.equal(page.url(), window.url('/b?lang=he'));
+  await page.type('#code', code);
+  await Promise.all([page.waitForNavigation(), page.click('form button.first')]);
+  await choose('Français');
+  assert.equal(page.url(), window.url('/b?lang=fr'));
+  assert.equal(await page.$eval('html', ({ lang }) => lang), 'fr');
+  assert.equal(await scan(page, '.qr svg'), code);
+});
 
 test('the code of a link leaves the address bar and the history before it is sent', async () => {
   await using window = await chromium.window(service);

@@ -99,6 +99,51 @@ test('a recipient sees the balance, state, expiry and history of the card, witho
   assert.doesNotMatch(service.log(), new RegExp(`${card.code}|${grouped.replaceAll(' ', '.?')}`, 'i'));
 });
 
+test('a visitor chooses a language, which the URL keeps, and the card stays on the page without its code in a URL', async () => {
+  await using service = await open();
+  const shop = await shopOf(service, domain);
+  const { code } = await shop.issue();
+  const browser = openBrowser(service);
+  const form = await browser.get('/b');
+  const links = Array.from(form.text.matchAll(/<a href="\/b\?lang=([\w-]+)" lang="([\w-]+)" dir="(\w+)"/g));
+  assert.equal(links.length, 16);
+  for (const [, tag = '', language = '', direction = ''] of links) {
+    assert.equal(language, tag);
+    const chosen = await browser.get(`/b?lang=${tag}`);
+    assert.equal(chosen.status, 200);
+    assert.ok(chosen.text.includes(`<html lang="${tag}" dir="${direction}">`), tag);
+    assert.ok(chosen.text.includes(`action="/b?lang=${tag}"`), 'the form keeps the language');
+    assert.match(chosen.text, new RegExp(`<a [^>]*lang="${tag}"[^>]* aria-current="true">`));
+    assert.equal(chosen.headers.get('set-cookie'), null);
+  }
+  for (const unknown of ['xx', '', 'EN', '%22%3E', 'x'.repeat(5_000)])
+    assert.match((await browser.get(`/b?lang=${unknown}`)).text, /<html lang="en" .*action="\/b"/s, unknown);
+  const card = await browser.post('/b', { code });
+  assert.match(card.text, /<button [^>]*formaction="\/b\?lang=de" lang="de" dir="ltr">Deutsch<\/button>/);
+  const german = await browser.post('/b?lang=de', { code });
+  assert.equal(german.status, 200);
+  assert.match(german.text, /<html lang="de"/);
+  assert.match(german.text, /<a href="\/b\?lang=de">/, 'another card is checked in the same language');
+  assert.match(
+    (await browser.post('/b?lang=ar', { code: 'zzzzzzzzzzzzzzzz' })).text,
+    /<html lang="ar" dir="rtl"/,
+  );
+  for (const { text } of [card, german])
+    for (const [, url = ''] of text.matchAll(/ (?:href|action|formaction|src)="([^"]*)"/g))
+      assert.doesNotMatch(url, new RegExp(code, 'i'));
+  // The language of the visitor's region formats the amounts.
+  const austrian = await browser.request('/b?lang=de', {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      'sec-fetch-site': 'same-origin',
+      'accept-language': 'en, de-AT',
+    },
+    body: `code=${code}`,
+  });
+  assert.match(austrian.text, /<bdi>\$\u00a025,00<\/bdi>/);
+});
+
 test('an unknown code, the code of a disabled card and a replaced code have the same response', async () => {
   await using service = await open();
   const shop = await shopOf(service, domain);

@@ -1,10 +1,10 @@
 /** The page that emails link to: submits the code after `#`, which the browser does not send with the address. */
 
 function submitCode() {
-  const { hash, pathname } = location;
+  const { hash, pathname, search } = location;
   if (hash.length < 2) return;
   // First, so that the address bar and the history do not keep the code.
-  history.replaceState(null, '', pathname);
+  history.replaceState(null, '', pathname + search);
   const field = document.getElementById('code');
   if (!(field instanceof HTMLInputElement) || !field.form) return;
   try {
