@@ -86,6 +86,8 @@ const programs: readonly { readonly files: RegExp; readonly program: string; rea
   { files: /^test\/faults\/clock/, program: 'faketime', package: 'faketime' },
   { files: /^test\/soak\/pgbouncer/, program: 'pgbouncer', package: 'pgbouncer' },
   { files: /^test\/browser\/pdf/, program: 'pdftoppm', package: 'poppler-utils' },
+  { files: /^test\/soak\/restore-drill/, program: 'curl', package: 'curl' },
+  { files: /^test\/soak\/restore-drill/, program: 'jq', package: 'jq' },
 ];
 
 /** These files need a browser: an installed one, or the one of a package. */

@@ -40,7 +40,7 @@ function expressionOf(parts: readonly RegExp[], flags: string): RegExp {
 const files = globSync([
   '*.md',
   'docs/**/*.md',
-  'examples/**/*.{md,ts,sh}',
+  '{examples,deploy}/**/*.{md,ts,sh}',
   'src/console/locales/en/*.json',
   '{src,test,bench,bin}/**/*.{ts,js,c}',
 ]).filter((path) => path !== 'test/unit/words.test.ts');
