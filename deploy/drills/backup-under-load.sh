@@ -61,6 +61,7 @@ start_service "$work/service.log"
 node "$drills/load.ts" --url "$service_url" --token-file "$work/token" --record "$work/record" >"$work/load.log" 2>&1 &
 load_pid=$!
 sleep "$load_seconds"
+within 120 has_changes 50 "$work/record" || { cat "$work/load.log" >&2; fail 'the load client changes nothing'; }
 before=$(date --utc +%Y-%m-%dT%H:%M:%S.%3NZ)
 step 'backup while clients write' run backup "$work/backups/largesse.db"
 after=$(date --utc +%Y-%m-%dT%H:%M:%S.%3NZ)

@@ -1,7 +1,10 @@
 /**
  * Counts what receivers of webhooks and emails notice of a restore to a time in the past.
  *
- *     node check-deliveries.ts --url <url> --received <file of receive.ts> --emails <folder> --restored-at <time>
+ *     node check-deliveries.ts --url <url> --received <file of receive.ts> --emails <folder> --time <time>
+ *       --restored-at <time>
+ *
+ * `--time` is the time to which the database was restored, `--restored-at` the moment of the restore.
  */
 
 import assert from 'node:assert/strict';
@@ -13,13 +16,15 @@ const { values } = parseArgs({
     url: { type: 'string' },
     received: { type: 'string' },
     emails: { type: 'string' },
+    time: { type: 'string' },
     'restored-at': { type: 'string' },
   },
 });
 const { url, received: file, emails: folder } = values;
 assert.ok(url !== undefined && file !== undefined && folder !== undefined);
 const restoredAt = Date.parse(values['restored-at'] ?? '');
-assert.ok(!Number.isNaN(restoredAt), '--restored-at is required');
+const time = Date.parse(values.time ?? '');
+assert.ok(!Number.isNaN(restoredAt) && !Number.isNaN(time), '--time and --restored-at are required');
 
 type Received = { readonly at: number; readonly id: number; readonly status: number };
 
@@ -48,10 +53,13 @@ const before = new Set(accepted.filter(({ at }) => at < restoredAt).map(({ id })
 const after = new Set(accepted.filter(({ at }) => at >= restoredAt).map(({ id }) => id));
 const undone = [...before].filter((id) => !existing.has(id));
 const repeated = [...after].filter((id) => before.has(id));
+const early = new Set(accepted.filter(({ at }) => at < time).map(({ id }) => id));
+const repeatedEarly = repeated.filter((id) => early.has(id));
 const missing = [...existing].filter((id) => !before.has(id) && !after.has(id));
 console.log(
   `webhooks: ${before.size} events delivered before the restore, ${undone.length} of them undone by it; ` +
-    `${after.size} delivered since, ${repeated.length} of them for the second time; ${missing.length} not delivered`,
+    `${after.size} delivered since, ${repeated.length} of them for the second time ` +
+    `(${repeatedEarly.length} were first delivered before the time); ${missing.length} not delivered`,
 );
 
 const [lost] = undone.toSorted((one, other) => one - other);

@@ -112,6 +112,7 @@ function centsOf(amount: string): number {
   return Number(amount.replace('.', ''));
 }
 
+if (changes.length === 0) problems.push('the record contains no change');
 const transactions = changes.flatMap(({ transaction }) => (transaction ? [transaction.id] : []));
 if (new Set(transactions).size !== transactions.length)
   problems.push('one transaction was the response to several requests');
@@ -124,16 +125,18 @@ await Promise.all(
     for (let next = queue.pop(); next; next = queue.pop()) await checkCard(...next);
   }),
 );
-const { count } = await json<{ readonly count: number }>('/gift_cards/count');
-if (count !== cardsBefore + cardsPresent)
+// `/gift_cards/count` stops at 10,000.
+const { liability } = await json<{ readonly liability: { readonly cards: number } }>('/reports/liability');
+if (liability.cards !== cardsBefore + cardsPresent)
   problems.push(
-    `the store has ${count} cards, and ${cardsBefore + cardsPresent} are known: a card was issued twice`,
+    `the store has ${liability.cards} cards, and ${cardsBefore + cardsPresent} are known: a card was issued twice`,
   );
 
 const sorted = changes
   .map(({ acknowledgedAt }) => acknowledgedAt)
   .filter((at) => at >= since)
   .toSorted((one, other) => one - other);
+if (counts.required === 0) problems.push('no change was acknowledged before the time');
 let pause = { ms: 0, from: 0 };
 for (const [place, at] of sorted.entries()) {
   const from = sorted[place - 1] ?? at;

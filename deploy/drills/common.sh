@@ -91,6 +91,11 @@ has_line() {
   grep -Eq "$1" "$2"
 }
 
+# has_changes NUMBER RECORD: whether the load client has recorded so many changes.
+has_changes() {
+  [ "$(grep -c '"change"' "$2")" -ge "$1" ]
+}
+
 # start_service LOG: starts the service in the background with the environment of the drill, and sets service_pid and
 # service_url. The array `environment` is its whole environment.
 environment=()
@@ -115,7 +120,7 @@ service_listens() {
 }
 
 is_ready() {
-  curl --silent --fail --max-time 10 --output /dev/null "$1/readyz"
+  curl --silent --fail --max-time 10 --noproxy '*' --output /dev/null "$1/readyz"
 }
 
 stop_service() {

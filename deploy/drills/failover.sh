@@ -22,6 +22,8 @@ while [ $# -gt 0 ]; do
 done
 need patroni 'patroni python3-etcd'
 need etcd etcd-server
+need etcdctl etcd-client
+need pgrep procps
 need curl curl
 need jq jq
 need node nodejs
@@ -126,7 +128,7 @@ start_patroni() {
 cluster() {
   local member
   for member in "${members[@]}"; do
-    curl --silent --fail --max-time 5 "http://127.0.0.1:${rest_port[$member]}/cluster" && return 0
+    curl --silent --fail --max-time 5 --noproxy 127.0.0.1 "http://127.0.0.1:${rest_port[$member]}/cluster" && return 0
   done
   return 1
 }
@@ -233,7 +235,7 @@ for ((round = 1; round <= rounds; round++)); do
   load
   sleep "$load_seconds"
   switched=$(now_ms)
-  curl --silent --show-error --max-time 120 --data "{\"leader\": \"$old\", \"candidate\": \"$candidate\"}" \
+  curl --silent --show-error --max-time 120 --noproxy 127.0.0.1 --data "{\"leader\": \"$old\", \"candidate\": \"$candidate\"}" \
     "http://127.0.0.1:${rest_port[$old]}/switchover" | sed 's/^/  /; s/$/\n/'
   within 120 is_whole || fail 'the cluster is not whole after the switchover'
   [ "$(leader)" = "$candidate" ] || fail "$(leader) is the leader, not $candidate"

@@ -156,7 +156,7 @@ check record-after
 # An event whose delivery failed is retried after some seconds.
 is_delivered() {
   node "$drills/check-deliveries.ts" --url "$service_url" --received "$work/service/received" \
-    --emails "$work/service/mails" --restored-at "$restored_at" >"$work/service/deliveries"
+    --emails "$work/service/mails" --time "$time" --restored-at "$restored_at" >"$work/service/deliveries"
 }
 within 60 is_delivered || { cat "$work/service/deliveries" >&2; fail 'events are not delivered'; }
 sed 's/^/  /' "$work/service/deliveries"

@@ -88,7 +88,7 @@ run() { env -i "${environment[@]}" "${largesse[@]}" "$@"; }
 api() {
   local token=$1
   shift
-  curl --silent --show-error --fail --max-time 120 \
+  curl --silent --show-error --fail --max-time 120 --noproxy 127.0.0.1,localhost \
     --config <(printf 'header = "Authorization: Bearer %s"\n' "$token") "$@"
 }
 
