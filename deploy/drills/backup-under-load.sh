@@ -5,10 +5,11 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-cards=100000 load_seconds=10 scratch=${TMPDIR:-/tmp}
+cards=100000 load_seconds=10 scratch=${TMPDIR:-/tmp} keep=
 while [ $# -gt 0 ]; do
   case $1 in
-    --help) echo 'Usage: backup-under-load.sh [--cards 100000] [--seconds 10] [--scratch /tmp]'; exit 0 ;;
+    --help) echo 'Usage: backup-under-load.sh [--cards 100000] [--seconds 10] [--scratch /tmp] [--keep]'; exit 0 ;;
+    --keep) keep=yes; shift; continue ;;
     --cards | --seconds | --scratch) [ $# -ge 2 ] || usage_error "$1 needs a value" ;;&
     --cards) cards=$2 ;;
     --seconds) load_seconds=$2 ;;
@@ -29,7 +30,7 @@ clean_up() {
   stop_step
   [ -z "$load_pid" ] || kill "$load_pid" 2>/dev/null || true
   stop_service
-  rm -rf "$work"
+  if [ -n "$keep" ]; then echo "Kept $work"; else rm -rf "$work"; fi
 }
 trap clean_up EXIT
 trap 'exit 1' INT TERM HUP

@@ -111,7 +111,7 @@ start_service() {
   fi
   service_url=$(sed -En 's/.*"url":"([^"]+)".*"message":"largesse serves".*/\1/p' "$file" | tail -n 1)
   [ -n "$service_url" ] || { tail -n 20 "$file" >&2; fail 'the service did not start'; }
-  within 60 is_ready "$service_url" || fail "$service_url/readyz does not return 200"
+  within 120 is_ready "$service_url" || fail "$service_url/readyz does not return 200"
 }
 
 # Succeeds when the service listens, or has ended.

@@ -9,17 +9,20 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'node:test';
 import { ask, cardOf, makeHome, type Home } from '../e2e/largesse.ts';
-import { runProgram, type Result } from '../support/programs.ts';
+import { startProgram, type Result } from '../support/programs.ts';
 
 const drills = join(import.meta.dirname, '../../deploy/drills');
 const domain = 'demo.localhost';
+const drillMaxMs = 300_000;
 
 type Drill = { readonly home: Home; readonly backup: string; readonly scratch: string };
 
-function drill(name: string, ...args: readonly string[]): Promise<Result> {
+async function drill(name: string, ...args: readonly string[]): Promise<Result> {
   // Settings of the caller that the service of the drill must not receive.
   const environment = { SMTP_URL: 'smtp://127.0.0.1:1', DATABASE_URL: 'file:/nowhere/largesse.db' };
-  return runProgram('bash', [join(drills, name), ...args], { environment });
+  await using program = startProgram('bash', [join(drills, name), ...args], { environment });
+  const exit = await program.ended(drillMaxMs);
+  return { ...exit, output: program.output(), errors: program.errors() };
 }
 
 /** A port that accepts no connections. */
