@@ -111,6 +111,10 @@ export const limits = Object.freeze({
   eventStreamsMax: 64,
   tokenUsesPeriodMs: 60_000,
   retiredCodesPeriodMs: 1_000,
+  /** How often requests are written for developers, how many wait in memory, and how many of one store. Others are dropped. */
+  requestLogPeriodMs: 5_000,
+  requestsWaitingMax: 10_000,
+  requestsOfStoreWaitingMax: 2_500,
   upkeepPeriodMs: 60_000,
   upkeepRowsMax: 500,
   /** How often old events and emails are looked for, and how many rows one transaction reads. */

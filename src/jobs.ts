@@ -6,10 +6,12 @@ import type { ClockGuard } from './clock-guard.ts';
 import type { Limits } from './config.ts';
 import type { Database } from './database.ts';
 import type { Metrics } from './http/metrics.ts';
+import type { RecordedRequests } from './http/recorded-requests.ts';
 import type { RetiredCodeUses } from './http/retired-codes.ts';
 import type { TokenUses } from './http/token-last-used.ts';
 import type { Retention } from './retention.ts';
 import { Fault } from './domain/fault.ts';
+import { eraseRequests, hasOldRequests, requestWriter } from './service/api-requests.ts';
 import { continueBatch } from './service/batch.ts';
 import { recordTokenUses } from './service/caller.ts';
 import { shownId } from './domain/public-id.ts';
@@ -61,7 +63,10 @@ const pollMs = 50;
 export type Background = {
   /** Issues the cards of new batches, without waiting for the next period. */
   startBatches(): void;
-  /** Waits for the statements of running jobs, then writes a heartbeat, the last token uses and the last uses of replaced codes. */
+  /**
+   * Waits for the statements of running jobs, then writes a heartbeat, the last token uses, the last uses of replaced codes
+   * and the last requests.
+   */
   stop(): Promise<void>;
 };
 
@@ -73,6 +78,7 @@ export function startBackground(options: {
   readonly metrics: Metrics;
   readonly tokenUses: TokenUses;
   readonly retiredCodeUses: RetiredCodeUses;
+  readonly recordedRequests: RecordedRequests;
   /** Whether the service sends email. */
   readonly canSend: boolean;
   readonly logger: FastifyBaseLogger;
@@ -90,6 +96,16 @@ export function startBackground(options: {
   const publishRetiredUses = async (): Promise<void> => {
     const uses = options.retiredCodeUses.take();
     if (uses.length > 0) await unstopped.write(() => recordRetiredCodeUses(ctx, uses));
+  };
+  const requests = requestWriter({ ctx, storage: unstopped });
+  const writeRequests = async (): Promise<void> => {
+    await requests.write(options.recordedRequests.take());
+  };
+  const eraseOldRequests = async (): Promise<void> => {
+    for (const { store } of await storage.read(listStores)) {
+      if (!(await storage.read(() => hasOldRequests(ctx, store.id)))) continue;
+      while (await storage.write(() => eraseRequests(ctx, store.id, limits.upkeepRowsMax)));
+    }
   };
   const ofDeliveries = { deliveriesMs: retention.deliveriesMs, limit: limits.upkeepRowsMax };
   const erase = async (): Promise<void> => {
@@ -196,6 +212,8 @@ export function startBackground(options: {
     batches,
     repeat(recordUses, limits.tokenUsesPeriodMs),
     repeat(publishRetiredUses, limits.retiredCodesPeriodMs),
+    repeat(writeRequests, limits.requestLogPeriodMs),
+    repeat(eraseOldRequests, limits.upkeepPeriodMs),
     repeat(whileTrusted(erase), limits.upkeepPeriodMs),
     repeat(whileTrusted(eraseOld), limits.retentionPeriodMs),
     repeat(continueErasures, limits.erasurePeriodMs),
@@ -229,6 +247,9 @@ export function startBackground(options: {
       );
       await publishRetiredUses().catch((error: unknown) =>
         logger.warn({ err: error }, 'the last uses of replaced codes could not be published'),
+      );
+      await writeRequests().catch((error: unknown) =>
+        logger.warn({ err: error }, 'the last requests could not be written'),
       );
     },
   };

@@ -19,6 +19,7 @@ import { freeSpaceOf } from './disk.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer } from './http/server.ts';
 import type { EmailServices } from './http/services.ts';
+import { recordedRequests } from './http/recorded-requests.ts';
 import { retiredCodeUses, type RetiredCodeUses } from './http/retired-codes.ts';
 import { tokenUses } from './http/token-last-used.ts';
 import { isExposed } from './key-file.ts';
@@ -112,6 +113,10 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
     const developmentMode = await chooseMode(config, database);
     const uses = tokenUses();
     const retiredUses = retiredCodeUses();
+    const requests = recordedRequests({
+      requestsMax: config.limits.requestsWaitingMax,
+      requestsOfStoreMax: config.limits.requestsOfStoreWaitingMax,
+    });
     const mayUseLoopback = loopbackRule(developmentMode, database.storage);
     const email = setUpEmail(config, logger);
     const turns = createTurns(config.limits.waitingListsMax);
@@ -149,6 +154,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       metrics,
       tokenUses: uses,
       retiredCodeUses: retiredUses,
+      recordedRequests: requests,
       log,
       developmentMode,
       webhookUrls,
@@ -175,6 +181,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       metrics,
       tokenUses: uses,
       retiredCodeUses: retiredUses,
+      recordedRequests: requests,
       canSend: email.transportKind !== 'none',
       logger,
     });
@@ -265,6 +272,7 @@ function consoleServicesOf(
     developmentMode,
     hasKeptEmails: email.kept !== null,
     canSend: email.transportKind !== 'none',
+    operations: operations.map(({ method, path }) => ({ method, route: path })),
     customerLanguage: languageOf,
     emailTools: emailToolsOf(ctx, { transport: email.transport, pagesUrl }),
     previewOf: (previewed) => previewStored(previewed, { from: email.transport?.from ?? null, pagesUrl }),

@@ -5,6 +5,7 @@ import { readConfig } from '../config.ts';
 import { openDatabase } from '../database.ts';
 import { formatInstantOrNull } from '../domain/day.ts';
 import type { Retention } from '../retention.ts';
+import { requestLogMs } from '../service/api-requests.ts';
 import { requireStore } from '../service/store.ts';
 import { listStoredKinds, type StoredKindName } from '../storage/store-size.ts';
 import { printJson, printTable } from './output.ts';
@@ -61,6 +62,8 @@ function retentionOf(kind: StoredKindName, retention: Retention): string {
       return shown(retention.idempotencyMs);
     case 'failed_lookups':
       return shown(retention.lookupsMs);
+    case 'api_requests':
+      return shown(requestLogMs);
     case 'gift_cards':
     case 'codes':
     case 'transfers':

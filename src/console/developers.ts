@@ -16,6 +16,7 @@ import {
   pathOfSecret,
   type ShownSecret,
 } from './developer-parts.ts';
+import { developerRequestRoutes, requestsPath } from './developer-requests.ts';
 import { developerTokenRoutes, tokenTable } from './developer-tokens.ts';
 import { developerWebhookRoutes, pathOfWebhook, webhooksPath, webhookTable } from './developer-webhooks.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
@@ -46,7 +47,8 @@ async function startPage(services: ConsoleServices, request: StaffRequest): Prom
       : webhookTable(services, request, webhooks);
   const body = markup`<div class="stack">${needsPanel(services, request)}
 <section class="panel flush" aria-labelledby="tokens"><div class="head row apart"><h2 id="tokens">${text.tokens.title}</h2><a class="button first" href="${path}/tokens/new">${text.tokens.create}</a></div>${tokenList}<p class="head"><a href="${path}/tokens">${text.tokens.all}</a></p></section>
-<section class="panel flush" aria-labelledby="webhooks"><div class="head row apart"><h2 id="webhooks">${text.webhooks.title}</h2><a class="button" href="${frame.basePath}${webhooksPath}/new">${text.webhooks.add}</a></div>${webhookList}</section></div>`;
+<section class="panel flush" aria-labelledby="webhooks"><div class="head row apart"><h2 id="webhooks">${text.webhooks.title}</h2><a class="button" href="${frame.basePath}${webhooksPath}/new">${text.webhooks.add}</a></div>${webhookList}</section>
+<section class="panel stack" aria-labelledby="requests"><h2 id="requests">${text.requests.title}</h2><p class="soft">${text.requests.intro}</p><p><a class="button" href="${frame.basePath}${requestsPath}">${text.requests.open}</a></p></section></div>`;
   return developerPage(services, request, { title: text.title, body });
 }
 
@@ -124,4 +126,5 @@ export const developerRoutes: readonly StaffRoute[] = [
   ...developerTokenRoutes,
   ...developerWebhookRoutes,
   ...developerDeliveryRoutes,
+  ...developerRequestRoutes,
 ];

@@ -3,6 +3,7 @@
 import type { Readable } from 'node:stream';
 import type { EmailTransportKind } from '../config.ts';
 import type { Context } from '../context.ts';
+import type { ApiRequest } from '../domain/api-request.ts';
 import type { EmailKind, EmailSettings } from '../domain/email.ts';
 import type { Parsed } from '../domain/parsed.ts';
 import type { Permission } from '../domain/staff.ts';
@@ -49,6 +50,8 @@ export type ConsoleServices = {
   readonly condition: ServiceCondition;
   readonly figures: FiguresReader;
   readonly webhookUrls: WebhookUrls;
+  /** The operations of the API. */
+  readonly operations: readonly Pick<ApiRequest, 'method' | 'route'>[];
   /** Issues the cards of new batches now. */
   readonly startBatches: () => void;
   /** The streams of changes that open pages show. */

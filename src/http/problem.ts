@@ -270,11 +270,20 @@ function challenge({ code, scopes = [] }: Fault): Record<string, string> {
   }
 }
 
+const typeInBody = /^\{"type":"[^"]*\/docs\/problems\/([a-z-]+)"/;
+
+/** The code of a problem that is sent again as it was stored; null: the body is not a problem. */
+export function problemCodeOf(body: string): FaultCode | null {
+  const [, code = ''] = typeInBody.exec(body) ?? [];
+  return Object.hasOwn(problems, code) ? (code as FaultCode) : null;
+}
+
 export function sendProblem(
   reply: FastifyReply,
   fault: Fault,
   options: { basePath: string; requestId: string },
 ): FastifyReply {
+  reply.request.problem = fault.code;
   return reply
     .code(problems[fault.code].status)
     .headers(problemHeaders(fault))

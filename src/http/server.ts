@@ -26,7 +26,14 @@ import { lookupThrottle } from './lookup-throttle.ts';
 import { addOtherMethods, collectMethods } from './methods.ts';
 import { addPages } from './system.ts';
 import { loggedFault } from './logged-fault.ts';
-import { commonHeaders, problemBody, problemHeaders, problems, sendProblem } from './problem.ts';
+import {
+  commonHeaders,
+  problemBody,
+  problemCodeOf,
+  problemHeaders,
+  problems,
+  sendProblem,
+} from './problem.ts';
 import { findRepeated, MalformedError, parseUrlEncoded, queryOf } from './query.ts';
 import { rateLimiter, type RateLimiter } from './rate-limit.ts';
 import type { Route } from './route.ts';
@@ -119,6 +126,7 @@ export function createServer(services: Services): FastifyInstance {
 
   app.decorateRequest('clientAddress', '');
   app.decorateRequest('caller', null);
+  app.decorateRequest('problem', null);
   app.decorateRequest('isUnrouted', false);
   app.decorateRequest('operationQuery');
   app.decorateRequest('isDryRun', false);
@@ -293,6 +301,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
   };
   for (const operation of services.operations) {
     const admit = (request: FastifyRequest, reply: FastifyReply, caller: Caller): void => {
+      request.caller = caller;
       if (limiters)
         limit(limiters.callers, reply, { key: rateLimitKeyOf(caller), now: ctx.clock.monotonic() });
       if (caller.tokenId !== null) {
@@ -306,7 +315,6 @@ function addOperations(app: FastifyInstance, services: Services): void {
       const { operationQuery: query = [] } = request;
       request.isDryRun = isDryRun(query);
       if (request.isDryRun) reply.header('dry-run', 'true');
-      request.caller = caller;
       askForBody(request, reply, operation.bodyBytesMax ?? limits.bodyBytesMax);
     };
     const handle = (request: FastifyRequest): Promise<HttpResponse | Streamed> => {
@@ -366,6 +374,7 @@ function send(reply: FastifyReply, response: HttpResponse | Streamed): FastifyRe
   if ('stream' in response)
     return reply.code(response.status).headers(response.headers).send(response.stream);
   const { status, headers, body } = response;
+  if (status >= 400) reply.request.problem = problemCodeOf(body);
   // Fastify would add a content type to an empty text.
   return reply
     .code(status)
@@ -459,10 +468,27 @@ function sendError(
   return sendProblem(reply, loggedFault(request, error), { basePath, requestId: request.id });
 }
 
-function report({ metrics, log }: Services, request: FastifyRequest, reply: FastifyReply): void {
+function report(
+  { metrics, log, recordedRequests, config, ctx }: Services,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
   const { method, caller } = request;
   const route = (request.isUnrouted ? undefined : request.routeOptions.url) ?? 'unknown';
   const status = reply.statusCode;
+  if (caller) {
+    recordedRequests.note(caller.store.id, {
+      at: ctx.clock.now(),
+      durationMs: reply.elapsedTime,
+      method,
+      route: route.slice(config.basePath.length),
+      status,
+      problem: request.problem,
+      caller: caller.tokenId ?? (caller.onlyStorefrontCustomerId === null ? 'development' : 'customer'),
+      hasKey: request.headers['idempotency-key'] !== undefined,
+      requestId: request.id,
+    });
+  }
   metrics.request({ method, route, status, seconds: reply.elapsedTime / 1_000 });
   log.request({
     request_id: request.id,
@@ -482,6 +508,8 @@ declare module 'fastify' {
     clientAddress: string;
     /** Null for requests that need no caller. */
     caller: Caller | null;
+    /** The code of the error that it ended with; null: none. */
+    problem: FaultCode | null;
     /** The query without the parameters of the app proxy. */
     operationQuery: readonly QueryParameter[] | undefined;
     /** Whether the request returns its response without its effect. */

@@ -11,6 +11,7 @@ import type { Turns } from '../turns.ts';
 import type { StoredEmails } from './development-emails.ts';
 import type { ServedDocumentation } from './documents.ts';
 import type { Metrics } from './metrics.ts';
+import type { RecordedRequests } from './recorded-requests.ts';
 import type { RetiredCodeUses } from './retired-codes.ts';
 import type { Route } from './route.ts';
 import type { TokenUses } from './token-last-used.ts';
@@ -34,6 +35,7 @@ export type Services = {
   readonly metrics: Metrics;
   readonly tokenUses: TokenUses;
   readonly retiredCodeUses: RetiredCodeUses;
+  readonly recordedRequests: RecordedRequests;
   readonly log: Pick<Log, 'logger' | 'request'>;
   /** Whether development mode can accept requests without a credential. */
   readonly developmentMode: boolean;

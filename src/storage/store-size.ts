@@ -87,6 +87,13 @@ const sizeOf = {
         select 80 + octet_length(response) as size from idempotency_records
         where store_id = ${storeId} order by key_digest limit ${sampleRows}) s) as size,
       (select created_at from idempotency_records where store_id = ${storeId} order by created_at limit 1) as oldest`,
+  api_requests: (storeId: number) => sql<SizeRow>`
+    select (select cast(coalesce(sum(c.requests), 0) as bigint) from (
+        select requests from request_blocks where store_id = ${storeId} limit ${countMax}) c) as rows,
+      (select cast(avg(octet_length(s.content) / s.requests) as bigint) from (
+        select content, requests from request_blocks
+        where store_id = ${storeId} and requests > 0 order by id desc limit ${sampleRows}) s) as size,
+      (select started_at from request_blocks where store_id = ${storeId} order by id limit 1) as oldest`,
   failed_lookups: (storeId: number) => sql<SizeRow>`
     select (select count(*) from (select 1 as one from lookup_throttle where store_id = ${storeId} limit ${countMax}) c) as rows,
       (select cast(avg(s.size) as bigint) from (

@@ -187,6 +187,17 @@ async function deliveryPath(shop: ConsoleShop, visitor: Visitor): Promise<string
   return /"(\/developers\/webhooks\/\d+\/deliveries\/\d+)"/.exec(text)?.[1] ?? assert.fail(text);
 }
 
+/** A request that the shop's program has sent. It is listed some seconds later. */
+async function requestPath(shop: ConsoleShop, visitor: Visitor): Promise<string> {
+  let path: string | undefined;
+  await until(async () => {
+    const { text } = await staffOf(shop, visitor).get('/developers/requests');
+    path = /"(\/developers\/requests\/\d+-\d+)"/.exec(text)?.[1];
+    return path !== undefined;
+  });
+  return path ?? assert.fail('no request');
+}
+
 const tokenPath: Path = (shop, visitor) =>
   resultOf(shop, visitor, '/developers/tokens/new', { fields: { name: 'Web shop', scope_read_events: '1' } });
 
@@ -274,6 +285,7 @@ const paths: Readonly<Record<string, Path>> = {
   '/developers/webhooks/:id/rotate': ofWebhook('/rotate'),
   '/developers/webhooks/:id/delete': ofWebhook('/delete'),
   '/developers/webhooks/:id/deliveries/:event': deliveryPath,
+  '/developers/requests/:request': requestPath,
   '/b/:domain': () => `/b/${consoleDomain}`,
   '/b/:domain/card': () => `/b/${consoleDomain}/card`,
   '/till/undo/:entry': ({ redemption }) => `/till/undo/${redemption}`,

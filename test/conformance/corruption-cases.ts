@@ -230,6 +230,7 @@ export const otherTables: Readonly<Record<string, string>> = {
   lookup_throttle: 'Counters of failed lookups, which expire.',
   batches: 'The progress of batches. Their cards are in the ledger.',
   batch_parts: 'Cards that are not issued yet, and codes, which expire. Both are sealed for their row.',
+  request_blocks: 'Requests to the API, which expire.',
   customer_erasures: 'The progress of erasures. Its customers must exist.',
   customer_erasure_cards: 'Cards of unfinished erasures.',
   erased_events: 'How far a subscriber has missed events. The cards have the versions of erased events.',

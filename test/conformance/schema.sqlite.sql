@@ -12,7 +12,7 @@ CREATE TABLE access_tokens (
   scopes text not null,
   created_at integer not null,
   last_used_at integer,
-  revoked_at integer,
+  revoked_at integer, expires_at integer,
   primary key (store_id, id),
   unique (store_id, hash)
 ) strict, without rowid;
@@ -429,6 +429,24 @@ CREATE TABLE passkeys (
   primary key (store_id, id),
   unique (store_id, credential_id),
   foreign key (store_id, staff_id) references staff (store_id, id)
+) strict, without rowid;
+
+CREATE TABLE request_blocks (
+  store_id integer not null references stores (id),
+  id integer not null check (id > 0),
+  -- The first and the last request.
+  started_at integer not null,
+  ended_at integer not null check (ended_at >= started_at),
+  requests integer not null check (requests >= 0),
+  -- Requests that were not recorded, because there were too many.
+  dropped integer not null check (dropped >= 0),
+  -- Bits: 1 if a response was a success, 2 if a request was rejected, 4 if the service failed.
+  results integer not null check (results between 0 and 7),
+  -- JSON: what requests have in common.
+  kinds text not null,
+  -- The rest of each request, in a fixed number of bytes.
+  content blob not null,
+  primary key (store_id, id)
 ) strict, without rowid;
 
 CREATE TABLE schema_migrations (

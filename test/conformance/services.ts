@@ -5,6 +5,7 @@
 
 import { suite } from 'node:test';
 import type { StorageFactory } from '../support/database.ts';
+import { testApiRequests } from './api-requests.ts';
 import { testBatches } from './batches.ts';
 import { testBooks } from './books.ts';
 import { testAccess } from './access.ts';
@@ -38,6 +39,7 @@ import { testWebhooks } from './webhooks.ts';
 
 export function serviceConformance(name: string, factory: StorageFactory): void {
   suite(`${name}: issue and retrieve`, () => testCards(factory));
+  suite(`${name}: requests to the API`, () => testApiRequests(factory));
   suite(`${name}: batches`, () => testBatches(factory));
   suite(`${name}: lists of cards`, () => testCardLists(factory));
   suite(`${name}: timeline and check of a card`, () => testCardTimeline(factory));

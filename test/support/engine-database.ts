@@ -75,6 +75,7 @@ const notState: ReadonlySet<string> = new Set([
   'log_turn',
   'heartbeat',
   'lookup_throttle',
+  'request_blocks',
   'schema_migrations',
   'key_checks',
 ]);
