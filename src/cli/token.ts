@@ -15,6 +15,7 @@ type Options = {
   readonly store?: string;
   readonly name?: string;
   readonly scopes: readonly Scope[];
+  readonly expires: Expiry;
   readonly json?: boolean;
 };
 
@@ -24,6 +25,20 @@ function readScopes(text: string): readonly Scope[] {
   if (read.length !== names.length)
     throw new InvalidArgumentError(`It must list some of ${scopes.join(',')}.`);
   return read;
+}
+
+const dayMs = 24 * 60 * 60 * 1_000;
+const daysMax = 3_650;
+
+/** The period after which a token expires (ms); null: never. An object, because commander replaces null. */
+type Expiry = { readonly periodMs: number | null };
+
+function readExpiry(text: string): Expiry {
+  if (text === 'never') return { periodMs: null };
+  const days = /^[1-9]\d{0,3}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(days <= daysMax))
+    throw new InvalidArgumentError(`It must be a number of days from 1 to ${daysMax}, or never.`);
+  return { periodMs: days * dayMs };
 }
 
 const readId = idParser('token list');
@@ -43,12 +58,18 @@ export function addTokenCommands(root: Command): void {
         .argParser(readScopes)
         .default(scopes, scopes.join(',')),
     )
+    .addOption(
+      new Option('--expires <days>', 'in how many days it expires, or never')
+        .argParser(readExpiry)
+        .default({ periodMs: null }, 'never'),
+    )
     .option('--json', 'print JSON')
-    .action(async ({ store: domain, name = 'token', scopes: granted, json }: Options) => {
+    .action(async ({ store: domain, name = 'token', scopes: granted, expires, json }: Options) => {
       await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
       const { ctx, storage } = database;
       const { store } = await storage.read(() => chooseStore(domain));
-      showOnce(await storage.write(() => createToken(ctx, { store, name, scopes: granted })), json);
+      const given = { store, name, scopes: granted, ...expires };
+      showOnce(await storage.write(() => createToken(ctx, given)), json);
     });
 
   token
@@ -99,7 +120,14 @@ function showOnce({ token, secret }: NewToken, json: boolean | undefined): void 
     printJson({ ...rowOf(token), scopes: token.scopes, token: secret.reveal() });
     return;
   }
-  printFields({ id: token.id, name: token.name, scopes: token.scopes.join(','), token: secret.reveal() });
+  const { id, name, scopes: granted, expiresAt } = token;
+  printFields({
+    id,
+    name,
+    scopes: granted.join(','),
+    ...(expiresAt !== null && { expires_at: formatInstant(expiresAt) }),
+    token: secret.reveal(),
+  });
   print('\nSave it now: it is not shown again.');
 }
 
@@ -110,6 +138,7 @@ function rowOf({
   scopes: granted,
   createdAt,
   lastUsedAt,
+  expiresAt,
   revokedAt,
 }: Token): OutputRow {
   return {
@@ -119,6 +148,7 @@ function rowOf({
     scopes: granted.join(','),
     created_at: formatInstant(createdAt),
     last_used_at: formatInstantOrNull(lastUsedAt),
+    expires_at: formatInstantOrNull(expiresAt),
     revoked_at: formatInstantOrNull(revokedAt),
   };
 }

@@ -3,7 +3,7 @@
 import { Fault } from '../domain/fault.ts';
 import { parseStaffName } from '../domain/staff.ts';
 import { scopes, type Scope } from '../domain/store.ts';
-import { markup, type Markup } from '../markup.ts';
+import { markup, type Markup, type MarkupPart } from '../markup.ts';
 import { createToken, revoke } from '../service/token.ts';
 import { findToken, listNewestTokens, type Token } from '../storage/token.ts';
 import {
@@ -20,7 +20,7 @@ import {
   scopesText,
   type ShownSecret,
 } from './developer-parts.ts';
-import { alert, inputField } from './form.ts';
+import { alert, inputField, select } from './form.ts';
 import { timeElement } from './format.ts';
 import { keyInput, keyOf } from './once.ts';
 import { formText } from './request.ts';
@@ -37,6 +37,10 @@ const pageSize = 50;
 const dayMs = 24 * 60 * 60 * 1_000;
 /** A token that has not been used for longer is probably forgotten. */
 const unusedDays = 90;
+/** The days after which a token can expire. */
+const expiryChoices = [30, 90, 365] as const;
+/** Tokens that expire in fewer days are marked. */
+const soonDays = 14;
 
 const tokensPath = `${developersPath}/tokens`;
 
@@ -64,11 +68,35 @@ export function tokenTable(
 ${rows}</tbody></table>`;
 }
 
-function tokenRow(
+/** Whether a token that is not revoked expires soon. */
+export function expiresSoon(
+  { ctx }: Pick<ConsoleServices, 'ctx'>,
+  { expiresAt, revokedAt }: Pick<Token, 'expiresAt' | 'revokedAt'>,
+): boolean {
+  if (expiresAt === null || revokedAt !== null) return false;
+  const leftMs = expiresAt - ctx.clock.now();
+  return leftMs > 0 && leftMs <= soonDays * dayMs;
+}
+
+function expiryText(
   services: ConsoleServices,
-  request: StaffRequest,
-  { id, name, scopes: granted, createdAt, lastUsedAt, revokedAt }: Token,
-): Markup {
+  { language, signedIn: { store } }: StaffRequest,
+  token: Token,
+): MarkupPart {
+  const { expiresAt, revokedAt } = token;
+  if (expiresAt === null || revokedAt !== null) return undefined;
+  const { tokens: text } = developerTexts[language];
+  const now = services.ctx.clock.now();
+  const time = timeElement(expiresAt, store, language, { dateStyle: 'medium' });
+  if (expiresAt <= now) return markup`<br><span class="tag bad">${fill(text.expiredAt, { time })}</span>`;
+  if (!expiresSoon(services, token))
+    return markup`<br><span class="small soft">${fill(text.expires, { time })}</span>`;
+  const days = Math.ceil((expiresAt - now) / dayMs);
+  return markup`<br><span class="tag wait">${plural(language, text.expiresIn, days)}</span>`;
+}
+
+function tokenRow(services: ConsoleServices, request: StaffRequest, token: Token): Markup {
+  const { id, name, scopes: granted, createdAt, lastUsedAt, revokedAt } = token;
   const { language, signedIn } = request;
   const { store } = signedIn;
   const { tokens: text, never } = developerTexts[language];
@@ -83,7 +111,7 @@ function tokenRow(
     revokedAt === null
       ? markup`<a class="button quiet bad" href="${services.frame.basePath}${tokensPath}/${String(id)}/revoke" aria-label="${fillPlain(text.revokeOf, { name })}">${text.action}</a>`
       : markup`<span class="tag ended">${fill(text.revokedAt, { time: day(revokedAt) })}</span>`;
-  return markup`<tr role="row"><td role="cell"><strong>${name}</strong><br><span class="small soft">${fill(text.created, { time: day(createdAt) })}</span></td><td role="cell" class="small whole-line">${scopesText(granted, language)}</td><td role="cell" class="soft small">${used}${forgotten}</td><td role="cell" class="aside end">${action}</td></tr>
+  return markup`<tr role="row"><td role="cell"><strong>${name}</strong><br><span class="small soft">${fill(text.created, { time: day(createdAt) })}</span>${expiryText(services, request, token)}</td><td role="cell" class="small whole-line">${scopesText(granted, language)}</td><td role="cell" class="soft small">${used}${forgotten}</td><td role="cell" class="aside end">${action}</td></tr>
 `;
 }
 
@@ -119,6 +147,8 @@ async function listPage(services: ConsoleServices, request: StaffRequest): Promi
 type FormState = {
   readonly name: string;
   readonly chosen: ReadonlySet<Scope>;
+  /** Days, as text; empty: never. */
+  readonly expires: string;
   readonly nameError?: string | undefined;
   readonly scopesError?: string | undefined;
   readonly alert?: string;
@@ -139,12 +169,20 @@ function formPage(services: ConsoleServices, request: StaffRequest, state: FormS
   const describedBy = scopesError === undefined ? 'scopes-hint' : 'scopes-error scopes-hint';
   const error =
     scopesError === undefined ? undefined : markup`<p class="error" id="scopes-error">${scopesError}</p>`;
+  const expiries = [
+    { value: '', text: text.noExpiry },
+    ...expiryChoices.map((days) => ({
+      value: String(days),
+      text: plural(request.language, text.days, days),
+    })),
+  ];
   const isRejected = state.nameError !== undefined || scopesError !== undefined || state.alert !== undefined;
   const body = markup`<section class="panel stack change" aria-label="${text.create}">${state.alert === undefined ? undefined : alert(state.alert)}
 <form class="stack" method="post" action="${frame.basePath}${tokensPath}/new">${keyInput(ctx, isRejected ? keyOf(request) : undefined)}
 ${inputField({ name: 'name', label: text.name, value: state.name, hint: text.nameHint, error: state.nameError })}
 <fieldset class="stack" aria-describedby="${describedBy}"><legend>${text.scopes}</legend><p class="hint" id="scopes-hint">${text.scopesHint}</p>${error}
 ${choices}</fieldset>
+${select({ name: 'expires', label: text.expiry, hint: text.expiryHint, options: expiries, value: state.expires })}
 <p class="small soft">${text.onceText}</p>
 <button class="button first">${text.submit}</button></form></section>`;
   const status = isRejected ? 422 : 200;
@@ -158,7 +196,9 @@ async function submitNew(services: ConsoleServices, request: StaffRequest): Prom
   const typed = formText(request, 'name');
   const name = parseStaffName(typed);
   const granted = scopes.filter((scope) => request.form.get(`scope_${scope}`) === '1');
-  const state = { name: typed.slice(0, 400), chosen: new Set(granted) };
+  const expires = formText(request, 'expires');
+  const days = expiryChoices.find((each) => String(each) === expires);
+  const state = { name: typed.slice(0, 400), chosen: new Set(granted), expires };
   if (!name.ok || granted.length === 0) {
     const nameText = typed === '' ? text.nameMissing : text.nameInvalid;
     return formPage(services, request, {
@@ -168,9 +208,15 @@ async function submitNew(services: ConsoleServices, request: StaffRequest): Prom
     });
   }
   const key = keyOf(request);
-  if (key === undefined) return formPage(services, request, { ...state, alert: expiredForm });
+  if (key === undefined || (days === undefined && expires !== ''))
+    return formPage(services, request, { ...state, alert: expiredForm });
   await runOrFault<ShownSecret>(services, request, { key, codes: [] }, function* create() {
-    const { token, secret } = yield* createToken(ctx, { store, name: name.value, scopes: granted });
+    const { token, secret } = yield* createToken(ctx, {
+      store,
+      name: name.value,
+      scopes: granted,
+      periodMs: days === undefined ? null : days * dayMs,
+    });
     const details = { name: token.name, scopes: granted.join(', ') };
     yield* recordDeveloperAction(services, request, {
       action: 'token-created',
@@ -240,7 +286,7 @@ export const developerTokenRoutes: readonly StaffRoute[] = [
     path: `${tokensPath}/new`,
     ...sensitive,
     handle: (services, request) =>
-      Promise.resolve(formPage(services, request, { name: '', chosen: new Set() })),
+      Promise.resolve(formPage(services, request, { name: '', chosen: new Set(), expires: '' })),
   },
   { method: 'POST', path: `${tokensPath}/new`, ...sensitive, handle: submitNew },
   { method: 'GET', path: `${tokensPath}/:id/revoke`, ...sensitive, handle: revokePage },

@@ -17,10 +17,10 @@ import {
   type ShownSecret,
 } from './developer-parts.ts';
 import { developerRequestRoutes, requestsPath } from './developer-requests.ts';
-import { developerTokenRoutes, tokenTable } from './developer-tokens.ts';
+import { developerTokenRoutes, expiresSoon, tokenTable } from './developer-tokens.ts';
 import { developerWebhookRoutes, pathOfWebhook, webhooksPath, webhookTable } from './developer-webhooks.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
-import { fillPlain } from './texts.ts';
+import { fillPlain, plural } from './texts.ts';
 
 /** Tokens on this page. The page of all tokens has the others. */
 const tokensMax = 50;
@@ -45,7 +45,12 @@ async function startPage(services: ConsoleServices, request: StaffRequest): Prom
     webhooks.length === 0
       ? markup`<p class="empty">${text.webhooks.none}</p>`
       : webhookTable(services, request, webhooks);
-  const body = markup`<div class="stack">${needsPanel(services, request)}
+  const expiring = tokens.filter((token) => expiresSoon(services, token));
+  const notice =
+    expiring.length > 0
+      ? markup`<p class="notice">${plural(language, text.tokens.expiring, expiring.length)}</p>\n`
+      : undefined;
+  const body = markup`<div class="stack">${notice}${needsPanel(services, request)}
 <section class="panel flush" aria-labelledby="tokens"><div class="head row apart"><h2 id="tokens">${text.tokens.title}</h2><a class="button first" href="${path}/tokens/new">${text.tokens.create}</a></div>${tokenList}<p class="head"><a href="${path}/tokens">${text.tokens.all}</a></p></section>
 <section class="panel flush" aria-labelledby="webhooks"><div class="head row apart"><h2 id="webhooks">${text.webhooks.title}</h2><a class="button" href="${frame.basePath}${webhooksPath}/new">${text.webhooks.add}</a></div>${webhookList}</section>
 <section class="panel stack" aria-labelledby="requests"><h2 id="requests">${text.requests.title}</h2><p class="soft">${text.requests.intro}</p><p><a class="button" href="${frame.basePath}${requestsPath}">${text.requests.open}</a></p></section></div>`;

@@ -40,7 +40,7 @@ Every request needs an access token of the store, in one of three headers. The s
 - \`X-Access-Token: lgs_…\`
 - \`x-gcf-access-token: lgs_…\`, as existing clients of this API send it
 
-A token belongs to one store. It is shown once, when it is created with \`npx largesse token create\`, and stored only as a hash. It can be rotated and revoked. The server returns no CORS headers, because a token does not belong in a browser.
+A token belongs to one store. It is shown once, when it is created with \`npx largesse token create\`, and stored only as a hash. It can be rotated and revoked, and it can expire. The server returns no CORS headers, because a token does not belong in a browser.
 
 ## App proxy
 

@@ -84,10 +84,13 @@ export function encodeRequests(requests: readonly ApiRequest[], startedAt: numbe
     view.setUint32(offset, at - startedAt);
     view.setFloat32(offset + 4, durationMs);
     view.setUint16(offset + 8, place);
-    const id = requestId === null ? null : storedRequestId(requestId);
-    if (id === null) continue;
-    if (uuid.test(id)) content.set(Uint8Array.fromHex(id.replaceAll('-', '')), offset + idOffset);
-    else ids[index] = id;
+    if (requestId === null) continue;
+    if (uuid.test(requestId)) {
+      writeUuid(view, offset + idOffset, requestId);
+      continue;
+    }
+    const id = storedRequestId(requestId);
+    if (id !== null) ids[index] = id;
   }
   const common: Common = { kinds, ids };
   return { kinds: JSON.stringify(common), content };
@@ -128,6 +131,14 @@ function matches(kind: Kind, { result, caller, operation }: RequestFilter): bool
     (caller === null || kind.caller === caller) &&
     (operation === null || (kind.method === operation.method && kind.route === operation.route))
   );
+}
+
+/** Four words: this takes half as long as `Uint8Array.fromHex`. */
+function writeUuid(view: DataView, offset: number, id: string): void {
+  view.setUint32(offset, Number.parseInt(id.slice(0, 8), 16));
+  view.setUint32(offset + 4, Number.parseInt(id.slice(9, 13) + id.slice(14, 18), 16));
+  view.setUint32(offset + 8, Number.parseInt(id.slice(19, 23) + id.slice(24, 28), 16));
+  view.setUint32(offset + 12, Number.parseInt(id.slice(28), 16));
 }
 
 /** Null: only zeros. */

@@ -76,7 +76,8 @@ export function authenticate(
   if (proxied) return authenticateProxied(authentication, { token, proxied }, credentials);
   if (token) {
     const found = findToken(authentication.tokens, token);
-    return found instanceof Promise ? found.then((read) => tokenCaller(read)) : tokenCaller(found);
+    const { ctx } = authentication;
+    return found instanceof Promise ? found.then((read) => tokenCaller(ctx, read)) : tokenCaller(ctx, found);
   }
   if (!authentication.developmentMode) throw new Fault('unauthenticated');
   return enterDevelopment(authentication.storage, request);
@@ -92,7 +93,7 @@ async function authenticateProxied(
     findCached(signedStores, proxied.shop, () => findSignedStore(ctx, proxied.shop)),
   ]);
   verifySignature(ctx, proxied, { query, secret: shop?.proxySecret });
-  return token ? tokenCaller(found, shop) : customerCaller(shop, proxied, customerMaySearch);
+  return token ? tokenCaller(ctx, found, shop) : customerCaller(shop, proxied, customerMaySearch);
 }
 
 /**
@@ -140,9 +141,15 @@ function trim(value: string | string[] | undefined): string | undefined {
 }
 
 /** @param signedBy the store whose signature the request has; undefined: none. */
-function tokenCaller(found: FoundToken | undefined, signedBy?: SignedStore): Caller {
+function tokenCaller(
+  { clock }: Pick<Context, 'clock'>,
+  found: FoundToken | undefined,
+  signedBy?: SignedStore,
+): Caller {
   if (!found) throw new Fault('unauthenticated');
   const { token, record } = found;
+  if (token.expiresAt !== null && token.expiresAt <= clock.earliest())
+    throw new Fault('unauthenticated', { detail: 'The access token has expired.' });
   if (signedBy && signedBy.store.id !== record.store.id) throw new Fault('invalid-signature');
   if (record.store.requireSignature && !signedBy) throw new Fault('invalid-signature');
   return {

@@ -5,6 +5,7 @@
 
 import type { Readable } from 'node:stream';
 import { eventJson, type WrittenEvent } from '../domain/event.ts';
+import type { Context } from '../context.ts';
 import { isStillAllowed } from '../service/caller.ts';
 import { listPublishedEvents } from '../service/event.ts';
 import { resolved, parallel } from '../storage/sql.ts';
@@ -25,9 +26,10 @@ export type EventStreams = {
 };
 
 export function eventStreams({
+  ctx,
   storage,
   ...options
-}: StreamsOptions & { readonly storage: Storage }): EventStreams {
+}: StreamsOptions & { readonly ctx: Pick<Context, 'clock'>; readonly storage: Storage }): EventStreams {
   const streams = limitedStreams(options);
   return {
     open({ store, tokenId }, after) {
@@ -40,7 +42,7 @@ export function eventStreams({
             const [isAllowed, events] = await storage.read(() =>
               // One snapshot, so an event that was committed after a revocation is never read without it.
               parallel(
-                isStillAllowed({ storeId: store.id, tokenId }),
+                isStillAllowed(ctx, { storeId: store.id, tokenId }),
                 limit > 0 ? listPublishedEvents(store.id, { after: last, limit }) : resolved([]),
               ),
             );

@@ -34,15 +34,12 @@ export function* findOpenDemonstrationStore(): Script<Store | undefined> {
 }
 
 /** Whether an authenticated caller still has access: with an active token or, without a token, in development mode. */
-export function* isStillAllowed({
-  storeId,
-  tokenId,
-}: {
-  readonly storeId: number;
-  readonly tokenId: number | null;
-}): Script<boolean> {
+export function* isStillAllowed(
+  { clock }: Pick<Context, 'clock'>,
+  { storeId, tokenId }: { readonly storeId: number; readonly tokenId: number | null },
+): Script<boolean> {
   if (tokenId === null) return (yield* findOpenDemonstrationStore())?.id === storeId;
-  return yield* isTokenActive(storeId, tokenId);
+  return yield* isTokenActive(storeId, tokenId, clock.earliest());
 }
 
 export type TokenUse = { readonly storeId: number; readonly id: number; readonly usedAt: number };

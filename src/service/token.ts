@@ -19,20 +19,33 @@ export function* createToken(
     store,
     name,
     scopes,
-  }: { readonly store: Store; readonly name: string; readonly scopes: readonly Scope[] },
+    periodMs = null,
+  }: {
+    readonly store: Store;
+    readonly name: string;
+    readonly scopes: readonly Scope[];
+    /** Null: it does not expire. */
+    readonly periodMs?: number | null;
+  },
 ): Script<NewToken> {
-  return yield* addToken(ctx, { storeId: store.id, apiClientId: ctx.random.id(), name, scopes });
+  return yield* addToken(ctx, { storeId: store.id, apiClientId: ctx.random.id(), name, scopes }, periodMs);
 }
 
 function* addToken(
   ctx: Context,
-  fields: Pick<Token, 'storeId' | 'apiClientId' | 'name' | 'scopes'>,
+  { storeId, apiClientId, name, scopes }: Pick<Token, 'storeId' | 'apiClientId' | 'name' | 'scopes'>,
+  periodMs: number | null,
 ): Script<NewToken> {
+  const now = ctx.clock.now();
   const token: Token = {
-    ...fields,
+    storeId,
     id: ctx.random.id(),
-    createdAt: ctx.clock.now(),
+    apiClientId,
+    name,
+    scopes,
+    createdAt: now,
     lastUsedAt: null,
+    expiresAt: periodMs === null ? null : now + periodMs,
     revokedAt: null,
   };
   const secret = accessTokens.create(ctx, token.storeId);
@@ -41,12 +54,14 @@ function* addToken(
 }
 
 /**
- * Revokes a token and creates one with a new secret for the same API client, name and scopes. Idempotency keys stay
- * valid, because they belong to the API client.
+ * Revokes a token and creates one with a new secret for the same API client, name and scopes, which expires after the
+ * same period. Idempotency keys stay valid, because they belong to the API client.
  * @throws Fault `not-found` if the store has no such active token.
  */
 export function* rotateToken(ctx: Context, store: Store, id: number): Script<NewToken> {
-  return yield* addToken(ctx, yield* revoke(ctx, store, id));
+  const revoked = yield* revoke(ctx, store, id);
+  const { createdAt, expiresAt } = revoked;
+  return yield* addToken(ctx, revoked, expiresAt === null ? null : expiresAt - createdAt);
 }
 
 /** @returns the revoked token. @throws Fault `not-found` if the store has no such active token. */

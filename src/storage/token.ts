@@ -15,6 +15,8 @@ export type Token = {
   readonly scopes: readonly Scope[];
   readonly createdAt: number;
   readonly lastUsedAt: number | null;
+  /** From when on it is rejected (ms); null: never. */
+  readonly expiresAt: number | null;
   readonly revokedAt: number | null;
 };
 
@@ -31,6 +33,7 @@ const tokens = columns({
   created_at: integer('createdAt'),
   last_used_at: integerOrNull('lastUsedAt'),
   revoked_at: integerOrNull('revokedAt'),
+  expires_at: integerOrNull('expiresAt'),
 });
 
 type TokenRow = RowOf<typeof tokens>;
@@ -39,7 +42,7 @@ const toToken: (row: TokenRow) => Token = tokens.read;
 
 export type FoundToken = { readonly token: Token; readonly record: StoreRecord };
 
-/** Returns the token with this SHA-256 hash and its store, unless the token was revoked. */
+/** Returns the token with this SHA-256 hash and its store, unless the token was revoked. It can have expired. */
 export function* findActiveToken(storeId: number, hash: Uint8Array): Script<FoundToken | undefined> {
   // Of two columns with the same name, a row has the last one.
   type Row = StoreRow & TokenRow & { readonly token_id: bigint; readonly token_name: string };
@@ -94,9 +97,11 @@ export function* insertToken(token: Token, hash: Uint8Array): Script<void> {
     insert into access_tokens (${tokens.names}, hash) values (${tokens.values(token)}, ${hash})`);
 }
 
-export function* isTokenActive(storeId: number, id: number): Script<boolean> {
+/** Whether a token is neither revoked nor expired at an instant (ms). */
+export function* isTokenActive(storeId: number, id: number, now: number): Script<boolean> {
   const row = yield* first(sql<{ id: bigint }>`
-    select id from access_tokens where store_id = ${storeId} and id = ${id} and revoked_at is null`);
+    select id from access_tokens where store_id = ${storeId} and id = ${id} and revoked_at is null
+      and (expires_at is null or expires_at > ${now})`);
   return row !== undefined;
 }
 

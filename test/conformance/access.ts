@@ -8,6 +8,7 @@ import {
   findOpenDemonstrationStore,
   findPresentedToken,
   findSignedStore,
+  isStillAllowed,
   recordTokenUses,
 } from '../../src/service/caller.ts';
 import { changeStore, createStore, ensureDemonstrationStore, requireStore } from '../../src/service/store.ts';
@@ -177,6 +178,25 @@ export function testAccess(factory: StorageFactory): void {
       );
     }
     assert.equal((await storage.read(() => listTokens(store.id))).length, 2);
+  });
+
+  test('a token with an expiry is rejected from then on, and its replacement has the same period', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const dayMs = 24 * 60 * 60 * 1_000;
+    const given = { store, name: 'till', scopes: ['read_events'] as const, periodMs: 30 * dayMs };
+    const old = await storage.write(() => createToken(ctx, given));
+    assert.equal(old.token.expiresAt, ctx.clock.now() + 30 * dayMs);
+    const caller = { storeId: store.id, tokenId: old.token.id };
+    const isAllowed = () => storage.read(() => isStillAllowed(ctx, caller));
+    ctx.clock.advance(30 * dayMs - 1);
+    assert.equal(await isAllowed(), true);
+    ctx.clock.advance(1);
+    assert.equal(await isAllowed(), false);
+    const rotated = await storage.write(() => rotateToken(ctx, store, old.token.id));
+    assert.equal(rotated.token.expiresAt, ctx.clock.now() + 30 * dayMs);
+    const [listed] = await storage.read(() => listTokens(store.id));
+    assert.deepEqual(listed, { ...old.token, revokedAt: ctx.clock.now() });
   });
 
   test('concurrent rotations of one token rotate it once', async () => {

@@ -111,6 +111,7 @@ export function testEvents(factory: StorageFactory): void {
     const { storage, ctx, store } = opened;
     const listeners = new Set<() => void>();
     const streams = eventStreams({
+      ctx,
       storage,
       onCommit(listener) {
         listeners.add(listener);
@@ -150,7 +151,13 @@ export function testEvents(factory: StorageFactory): void {
     await using opened = await open(factory);
     const { storage, ctx, store, database } = opened;
     const elsewhere = database.open();
-    const streams = eventStreams({ storage, onCommit: () => () => undefined, streamsMax: 64, pollMs: 5 });
+    const streams = eventStreams({
+      ctx,
+      storage,
+      onCommit: () => () => undefined,
+      streamsMax: 64,
+      pollMs: 5,
+    });
     for (let round = 0; round < 20; round += 1) {
       const { caller, tokenId } = await newCaller(elsewhere, ctx, store);
       const after = await storage.read(() => findEnd(store.id));
@@ -174,7 +181,7 @@ export function testEvents(factory: StorageFactory): void {
   test('a stream with a revoked token is cut off if its client does not read the rest', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
-    const given = { storage, onCommit: () => () => undefined, streamsMax: 16 };
+    const given = { ctx, storage, onCommit: () => () => undefined, streamsMax: 16 };
     const streams = eventStreams({ ...given, patienceMs: 100, pollMs: 5 });
     const { caller, tokenId } = await newCaller(storage, ctx, store);
     const idle = streams.open(caller, null);
@@ -189,6 +196,7 @@ export function testEvents(factory: StorageFactory): void {
     for (let count = 0; count < 200; count += 1) await storage.write(() => issue(ctx, issueCommand(store)));
     await untilRecorded(storage, store);
     const streams = eventStreams({
+      ctx,
       storage,
       onCommit: () => () => undefined,
       streamsMax: 16,
@@ -216,7 +224,7 @@ export function testEvents(factory: StorageFactory): void {
     for (let count = 0; count < 200; count += 1) await storage.write(() => issue(ctx, issueCommand(store)));
     await untilRecorded(storage, store);
     // The limits are four streams of a store and two of a token.
-    const streams = eventStreams({ storage, onCommit: () => () => undefined, streamsMax: 16 });
+    const streams = eventStreams({ ctx, storage, onCommit: () => () => undefined, streamsMax: 16 });
     const { caller } = await newCaller(storage, ctx, store);
     const { caller: other } = await newCaller(storage, ctx, store);
     const [slow, eager] = [streams.open(caller, null), streams.open(caller, null)];

@@ -6,9 +6,11 @@ import { Webhook as Verifier } from 'standardwebhooks';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { consoleDomain, join, openStoreWithStaff, staffPassword, submitForm } from '../support/console.ts';
 import { until } from '../support/delivering.ts';
+import { command } from '../support/served.ts';
 import { startService, type TestResponse, type TestService } from '../support/service.ts';
 import { receiveWebhooks } from '../support/webhook-receiver.ts';
 
+const dayMs = 24 * 60 * 60 * 1_000;
 const tokenForm = { name: 'Web shop', scope_read_gift_cards: '1', scope_read_events: '1' };
 
 function locationOf({ status, headers, text }: TestResponse): string {
@@ -93,6 +95,49 @@ test('an owner creates a token that is shown once, works with the API, and stops
   assert.equal(audit.match(/Revoked an access token <[^>]+>“Web shop”</g)?.length, 1);
   const paths = ['/audit', '/developers', '/developers/tokens', revokePath];
   await assertSecret(service, owner, { secrets: [token], paths });
+});
+
+test('a token can expire: the page marks it before, and requests are rejected with their own detail after', async () => {
+  await using service = await openStoreWithStaff();
+  const owner = await join(service, 'owner');
+  const submit = (fields: Readonly<Record<string, string>>) =>
+    submitForm(owner, '/developers/tokens/new', { fields: { ...tokenForm, ...fields } });
+  assert.equal((await submit({ expires: '31' })).status, 422);
+  const path = locationOf(await submit({ expires: '30' }));
+  const token = await secretAt(owner, path);
+  const other = await secretAt(owner, locationOf(await submit({ expires: '', name: 'Till' })));
+  const ask = (used: string): Promise<TestResponse> => service.request('/gift_cards', { token: used });
+  assert.equal((await ask(token)).status, 200);
+  const page = async (): Promise<string> => {
+    await owner.post('/sign-in', { email: `owner@${consoleDomain}`, password: staffPassword });
+    return (await owner.get('/developers')).text;
+  };
+  const early = await page();
+  assert.match(early, /Web shop<.*Expires <time/s);
+  assert.doesNotMatch(early, /in the next 14 days/);
+  service.clock.advance(28 * dayMs + 1);
+  assert.match(await page(), /1 token expires in the next 14 days.*Expires in 2 days/s);
+  service.clock.advance(2 * dayMs);
+  assert.match(await page(), /Expired <time/);
+  const { status, json, headers } = await ask(token);
+  const { type, detail } = json as { readonly type: string; readonly detail: string };
+  assert.deepEqual(
+    [status, type, detail],
+    [401, '/docs/problems/unauthenticated', 'The access token has expired.'],
+  );
+  assert.equal(headers.get('www-authenticate'), 'Bearer realm="largesse"');
+  assert.equal((await ask(other)).status, 200);
+  const create = ['token', 'create', '--scopes', 'read_events', '--json', '--expires'] as const;
+  const made = await command(service.environment, ...create, '7');
+  const { expires_at: expiresAt, created_at: createdAt } = JSON.parse(made.output) as Record<string, string>;
+  assert.equal(Date.parse(expiresAt ?? '') - Date.parse(createdAt ?? ''), 7 * dayMs);
+  const never = await command(service.environment, ...create, 'never');
+  assert.equal((JSON.parse(never.output) as Record<string, unknown>)['expires_at'], null);
+  for (const wrong of ['0', '-1', '3651', '1.5', 'soon'])
+    assert.match(
+      (await command(service.environment, ...create, wrong)).errors,
+      /a number of days from 1 to 3650/,
+    );
 });
 
 test('only an owner who has confirmed the password creates tokens and webhooks', async () => {
