@@ -166,7 +166,7 @@ export const createBatch = write({
   tag: 'Batches',
   summary: 'Create a batch',
   description:
-    'Issues many gift cards: `count` equal ones, or those in `cards`, at most 10,000. All parameters are validated before the response; if any is invalid, nothing is issued, and at most 100 errors are returned. The gift cards are issued after the response: `GET /batches/{batch_id}` returns the progress, and `GET /batches/{batch_id}/cards` the gift cards with their codes. Gift cards with an email address are emailed, as by `POST /gift_card`. With `dry_run=true`, the response has the count and the total, and nothing is issued. The body can have 4 MiB. A store can have 20 running batches.',
+    'Issues many gift cards: `count` equal ones, or those in `cards`, at most 10,000. All parameters are validated before the response; if any is invalid, nothing is issued, and at most 100 errors are returned. The gift cards are issued after the response: `GET /batches/{batch_id}` returns the progress, and `GET /batches/{batch_id}/cards` the gift cards with their codes. At the end, `batch.completed` is published. Gift cards with an email address are emailed, as by `POST /gift_card`. With `dry_run=true`, the response has the count and the total, and nothing is issued. The body can have 4 MiB. A store can have 20 running batches.',
   bodyBytesMax: limits.batchBodyBytesMax,
   body: {
     name: 'CreateBatch',

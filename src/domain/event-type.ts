@@ -17,6 +17,7 @@ export const eventTypes = [
   'customer.created',
   'checkpoint.created',
   'customer.erased',
+  'batch.completed',
   // About a webhook itself.
   'webhook.test',
   'webhook.paused',

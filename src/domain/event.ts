@@ -3,6 +3,8 @@
  * It contains its *subject* (a card, customer or webhook) as it was at that time, but never a code.
  */
 
+import type { Batch } from './batch.ts';
+import { batchRecordOf } from './batch-record.ts';
 import type { Card, CardChanges } from './card.ts';
 import { checkpointRecordOf, type Checkpoint } from './checkpoint.ts';
 import type { CustomerAccount } from './customer.ts';
@@ -124,6 +126,14 @@ export function customerErasedEvent(ids: PublicIds, storeId: number, customerId:
 /** The event of a card whose customer or recipient was erased. */
 export function cardPersonErasedEvent(ids: PublicIds, card: Card, changed: readonly string[]): Event {
   return cardEvent('gift_card.updated', card, { gift_card: recordOf(ids, card), changed });
+}
+
+/** The event of a batch whose gift cards were issued. It has no codes, and the cards have events of their own. */
+export function batchCompletedEvent(batch: Batch): Event {
+  const { storeId, id } = batch;
+  // At its completion, its codes can still be read.
+  const data = { batch: batchRecordOf(batch, Number.NEGATIVE_INFINITY) };
+  return { type: 'batch.completed', storeId, subjectId: id, subjectVersion: 0, data };
 }
 
 /** An event about a webhook. It does not have a sequence. */

@@ -606,6 +606,7 @@ export const eventSchema = closedObject(
         webhook: Type.Optional(webhookSchema),
         delivery: Type.Optional(emailDeliverySchema),
         checkpoint: Type.Optional(checkpointSchema),
+        batch: Type.Optional(batchSchema),
       },
       'The records concerned, as they were at that time.',
     ),

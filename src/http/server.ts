@@ -279,7 +279,12 @@ function addOperations(app: FastifyInstance, services: Services): void {
       );
     },
   });
-  const streams = eventStreams({ ctx, storage, onCommit: services.onCommit, streamsMax: limits.eventStreamsMax });
+  const streams = eventStreams({
+    ctx,
+    storage,
+    onCommit: services.onCommit,
+    streamsMax: limits.eventStreamsMax,
+  });
   app.addHook('preClose', (done) => {
     streams.close();
     done();

@@ -9,6 +9,7 @@ import type { Context } from '../context.ts';
 import { batchCardsMax, batchCodesMs, batchErrorsMax, type Batch, type BatchError } from '../domain/batch.ts';
 import type { Card } from '../domain/card.ts';
 import { holderOf } from '../domain/email.ts';
+import { batchCompletedEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import { equal, type Money } from '../domain/money.ts';
 import type { CardToIssue } from '../domain/new-card.ts';
@@ -36,6 +37,7 @@ import {
 import { findDetailedCards } from '../storage/card-list.ts';
 import { findCardIdByCode } from '../storage/code.ts';
 import { findEmailSettings } from '../storage/email.ts';
+import { recordEvent } from '../storage/event.ts';
 import { parallel, resolved, type Script } from '../storage/sql.ts';
 import type { Storage } from '../storage/storage.ts';
 import { findStore } from '../storage/store.ts';
@@ -271,7 +273,7 @@ function* issuePart(ctx: Context, key: BatchKey, rejected: ReadonlyMap<number, B
   });
   const isComplete = (part + 1) * batchPartCards >= batch.cards;
   const anyCodes = isComplete && (hasCodes || (yield* hasBatchCodes(key)));
-  yield* saveBatchProgress({
+  const progress: Batch = {
     ...batch,
     state: isComplete ? 'complete' : 'running',
     issued: batch.issued + lines.length - failures.length,
@@ -280,7 +282,9 @@ function* issuePart(ctx: Context, key: BatchKey, rejected: ReadonlyMap<number, B
     nextPart: part + 1,
     completedAt: isComplete ? ctx.clock.now() : null,
     codesUntil: anyCodes ? ctx.clock.latest() + batchCodesMs : null,
-  });
+  };
+  yield* saveBatchProgress(progress);
+  if (isComplete) yield* recordEvent(ctx, batchCompletedEvent(progress));
   return 'issued';
 }
 

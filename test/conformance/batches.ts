@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { batchCodesMs, parseBatch, type Batch } from '../../src/domain/batch.ts';
+import { batchRecordOf } from '../../src/domain/batch-record.ts';
 import {
   batchPartCards,
   checkBatch,
@@ -26,7 +27,7 @@ import { all, sql, type Script } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, newStore } from '../support/fixtures.ts';
-import { countRows, openStore, type OpenStore } from '../support/open-store.ts';
+import { countRows, listEvents, openStore, type OpenStore } from '../support/open-store.ts';
 
 type Sent = Readonly<Record<string, unknown>>;
 
@@ -90,7 +91,12 @@ async function assertIssued(opened: OpenStore, created: Batch, count: number): P
     assert.equal(await storage.read(() => findCardIdByCode(ctx, store.id, found)), card.id);
   }
   const rows = await storage.read(countRows);
-  assert.deepEqual([rows.cards, rows.codes, rows.transfers, rows.events], [count, count, count, count]);
+  assert.deepEqual([rows.cards, rows.codes, rows.transfers, rows.events], [count, count, count, count + 1]);
+  const published = (await storage.read(listEvents)).filter(({ type }) => type === 'batch.completed');
+  assert.deepEqual(
+    published.map(({ subject, data }) => [subject, data['batch']]),
+    [[batch.id, batchRecordOf(batch, ctx.clock.now())]],
+  );
   assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
 }
 
