@@ -1,14 +1,15 @@
-/** How SQLite finds tokens and deliveries for the pages for developers. */
+/** How SQLite finds tokens, requests and deliveries for the pages for developers. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
 import type { Script } from '../../src/storage/sql.ts';
+import { findRequestBlock, listRequestBlocks } from '../../src/storage/request-block.ts';
 import { findToken, listNewestTokens } from '../../src/storage/token.ts';
 import { searchDeliveries } from '../../src/storage/webhook-delivery.ts';
 import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
 
-test('tokens and deliveries in a state are read along their keys, and sorted only in pages', async () => {
+test('tokens, requests and deliveries in a state are read along their keys, and sorted only in pages', async () => {
   await using empty = createSqliteDatabase();
   await using engine = empty.open();
   await engine.migrate(sqliteFactory.migrations);
@@ -30,6 +31,9 @@ test('tokens and deliveries in a state are read along their keys, and sorted onl
   assert.deepEqual(plansOf(findToken(1, 7)), [
     ['SEARCH access_tokens USING PRIMARY KEY (store_id=? AND id=?)'],
   ]);
+  const blocks = 'request_blocks USING PRIMARY KEY';
+  assert.deepEqual(plansOf(listRequestBlocks(1, 2_000)), [[`SEARCH ${blocks} (store_id=?)`]]);
+  assert.deepEqual(plansOf(findRequestBlock(1, 7)), [[`SEARCH ${blocks} (store_id=? AND id=?)`]]);
   const key = { storeId: 1, webhookId: 7 };
   const [found = [], last] = plansOf(searchDeliveries(key, { ...place, status: 'dead' }));
   const recent = 'SEARCH webhook_deliveries USING PRIMARY KEY (store_id=? AND webhook_id=? AND event_id<?)';
