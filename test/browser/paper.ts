@@ -14,7 +14,7 @@ const dotsPerInch = 10 * mmPerInch;
 /** A rectangle on a page in mm, from its upper left corner. */
 type Box = { readonly left: number; readonly top: number; readonly right: number; readonly bottom: number };
 
-export type Word = Box & { readonly text: string };
+type Word = Box & { readonly text: string };
 
 export type PaperPage = {
   readonly widthMm: number;
@@ -22,7 +22,7 @@ export type PaperPage = {
   readonly words: readonly Word[];
 };
 
-export type Symbol = Box & { readonly format: string; readonly text: string };
+type PrintedSymbol = Box & { readonly format: string; readonly text: string };
 
 export type Paper = Disposable & {
   readonly pages: readonly PaperPage[];
@@ -30,7 +30,7 @@ export type Paper = Disposable & {
    * The QR codes and barcodes that a till's scanner reads on the lower half of a page.
    * @param till the page of a till, which has the detector. @param number counts from 1.
    */
-  readonly scan: (till: Page, number: number) => Promise<readonly Symbol[]>;
+  readonly scan: (till: Page, number: number) => Promise<readonly PrintedSymbol[]>;
 };
 
 async function poppler(program: string, args: readonly string[]): Promise<string> {
@@ -102,7 +102,7 @@ type Packaged = {
   readonly prepareZXingModule: (options: { readonly overrides: { locateFile(): string } }) => unknown;
 };
 
-async function symbolsIn(till: Page, base64: string): Promise<readonly Symbol[]> {
+async function symbolsIn(till: Page, base64: string): Promise<readonly PrintedSymbol[]> {
   const found = await till.evaluate(async (encoded) => {
     const { detector = '', reader = '' } = document.getElementById('scan')?.dataset ?? {};
     const { BarcodeDetector, prepareZXingModule } = (await import(detector)) as Packaged;
