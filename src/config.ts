@@ -288,6 +288,13 @@ export function isDevelopmentEnvironment(environment: Environment = process.env)
   });
 }
 
+/** Where the service listens, for a command that does not read the whole configuration. @throws ConfigError. */
+export function readListenAddress(environment: Environment = process.env): Pick<Config, 'host' | 'port'> {
+  const reader = new Reader(environment);
+  const { host, port } = settings.service;
+  return reader.finish({ host: reader.read(host), port: reader.read(port) });
+}
+
 /** Reads the settings of commands that only use the database. @throws ConfigError. */
 export function readDatabaseConfig(environment: Environment = process.env): DatabaseConfig {
   const reader = new Reader(environment);

@@ -9,6 +9,7 @@ import { addCustomerCommands } from './customer.ts';
 import { addDatabaseCommands } from './database.ts';
 import { addDemoCommands } from './demo.ts';
 import { addEmailCommands } from './email.ts';
+import { addHealthCommand } from './health.ts';
 import { addReportsCommands } from './reports.ts';
 import { addRestoreCommand } from './restore.ts';
 import { addServeCommand } from './serve.ts';
@@ -35,6 +36,7 @@ export function program(): Command {
     .addHelpText('after', notes);
   addServeCommand(root);
   addStatusCommand(root);
+  addHealthCommand(root);
   addSettingsPageCommand(root);
   addDatabaseCommands(root);
   addRestoreCommand(root);

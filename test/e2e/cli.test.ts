@@ -100,6 +100,7 @@ test('every command has help, and commands that print data accept --json', async
     new Set([
       ...printing,
       'serve',
+      'health',
       'app-proxy',
       'card export',
       'checkpoint export',
