@@ -5,6 +5,12 @@ import { dirname, join, resolve } from 'node:path';
 import type { Secret } from './domain/secret.ts';
 import { isLoopback } from './loopback.ts';
 import type { Retention } from './retention.ts';
+import {
+  settingSources,
+  unknownVariables,
+  type SettingSource,
+  type UnknownVariable,
+} from './setting-sources.ts';
 import { problemOf, settings, type DatabaseLocation, type Setting, type ValuesOf } from './settings.ts';
 
 export { isLoopback };
@@ -286,6 +292,14 @@ export function isDevelopmentEnvironment(environment: Environment = process.env)
     isLoopback: isLoopback(reader.read(host)),
     isProduction: reader.read(isProduction),
   });
+}
+
+/** Where the value of each setting comes from, and variables that look like settings. */
+export function inspectEnvironment(environment: Environment = process.env): {
+  readonly sources: readonly SettingSource[];
+  readonly unknown: readonly UnknownVariable[];
+} {
+  return { sources: settingSources(environment), unknown: unknownVariables(environment) };
 }
 
 /** Where the service listens, for a command that does not read the whole configuration. @throws ConfigError. */

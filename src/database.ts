@@ -91,6 +91,22 @@ async function checkAllKeys(storage: Storage, opening: Context): Promise<string>
 }
 
 /**
+ * Opens an existing database without its keys, for a command that examines it: nothing is migrated, and neither its schema
+ * nor its keys are checked.
+ * @throws the error of opening it.
+ */
+export function openToExamine(config: DatabaseConfig, observer: Partial<StorageObserver> = {}): Storage {
+  return openStorage(config, {
+    create: false,
+    moveLog: false,
+    withoutTimeLimit: false,
+    clock: systemClock,
+    random: systemRandom(systemClock),
+    observer: { ...noObserver, ...observer },
+  });
+}
+
+/**
  * Creates or migrates the target of a copy, and opens it without its keys, because the key checks are copied.
  * @throws MigrationError, or the error of opening it.
  */

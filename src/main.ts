@@ -108,7 +108,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
   });
   try {
     primaries.assertOne();
-    await assertDurable(config, database, logger);
+    await assertDurable(config, database.storage, (risk) => logger.warn(risk));
     await checkClock(config, { database, guard, logger });
     const developmentMode = await chooseMode(config, database);
     const uses = tokenUses();

@@ -14,8 +14,8 @@ import { findReplication } from './storage/replication.ts';
  */
 export async function assertDurable(
   config: Config,
-  { storage }: Database,
-  logger: Log['logger'],
+  storage: Database['storage'],
+  warn: (risk: string) => void,
 ): Promise<void> {
   if (config.database.kind !== 'server') return;
   const { isDurable, hasWholePages, standbys, isSynchronous } = await storage.read(findReplication);
@@ -27,7 +27,7 @@ export async function assertDurable(
           'primary_conninfo) and reload, or accept the loss with ASYNCHRONOUS_STANDBY=allow.',
       );
     }
-    logger.warn(risk);
+    warn(risk);
   }
   if (!isDurable && config.isProduction) {
     throw new StartError(
@@ -35,14 +35,14 @@ export async function assertDurable(
         'damaged. Set fsync=on and restart it.',
     );
   }
-  if (!isDurable) logger.warn('the server runs with fsync=off: it loses data when its machine fails');
+  if (!isDurable) warn('the server runs with fsync=off: it loses data when its machine fails');
   if (!hasWholePages) {
-    logger.warn(
+    warn(
       'the server runs with full_page_writes=off: unless its file system writes whole pages, its data is damaged when its machine fails',
     );
   }
   if (config.database.urls.length > 1 && standbys === 0)
-    logger.warn('DATABASE_URL names several hosts, but no standby follows the primary now');
+    warn('DATABASE_URL names several hosts, but no standby follows the primary now');
 }
 
 /**

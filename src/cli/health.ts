@@ -3,8 +3,8 @@
 import type { Command } from 'commander';
 import { ConfigError, readListenAddress } from '../config.ts';
 import { CommandError } from './failure.ts';
-import { getLocally, localUrl } from './local-service.ts';
 import { print } from './output.ts';
+import { getJson, localUrl, textOfField } from './service-request.ts';
 
 /** The service itself waits at most 2 s for its database. */
 const timeoutMs = 4_000;
@@ -28,21 +28,17 @@ export async function describeReadiness(
   const page = `${url}/readyz`;
   let response;
   try {
-    response = await getLocally(page, limits);
+    response = await getJson(page, limits);
   } catch (error) {
     throw new CommandError(`${page}: ${(error as Error).message}`, { cause: error });
   }
   const { status, json } = response;
-  if (status === 200 && fieldOf(json, 'status') === 'ready') return `${page}: ready`;
+  if (status === 200 && textOfField(json, 'status') === 'ready') return `${page}: ready`;
   const detail =
-    fieldOf(json, 'request_id') === undefined ? 'not a response of Largesse' : fieldOf(json, 'detail');
+    textOfField(json, 'request_id') === undefined
+      ? 'not a response of Largesse'
+      : textOfField(json, 'detail');
   throw new CommandError(`${page}: not ready, status ${status}: ${detail}`);
-}
-
-function fieldOf(json: unknown, name: string): string | undefined {
-  if (typeof json !== 'object' || json === null) return undefined;
-  const value: unknown = new Map(Object.entries(json)).get(name);
-  return typeof value === 'string' ? value : undefined;
 }
 
 /** A container engine knows only the exit codes 0 and 1, so a wrong setting does not exit with 2. */

@@ -8,6 +8,7 @@ import { addCopyCommand } from './copy.ts';
 import { addCustomerCommands } from './customer.ts';
 import { addDatabaseCommands } from './database.ts';
 import { addDemoCommands } from './demo.ts';
+import { addDoctorCommand } from './doctor.ts';
 import { addEmailCommands } from './email.ts';
 import { addHealthCommand } from './health.ts';
 import { addReportsCommands } from './reports.ts';
@@ -37,6 +38,7 @@ export function program(): Command {
   addServeCommand(root);
   addStatusCommand(root);
   addHealthCommand(root);
+  addDoctorCommand(root);
   addSettingsPageCommand(root);
   addDatabaseCommands(root);
   addRestoreCommand(root);

@@ -1,7 +1,7 @@
 /** What has to be done before a shop opens, and the service cannot always find out. */
 
 import { columns, integer, integerOrNull, unchanged, type RowOf } from './columns.ts';
-import { all, execute, sql, type Script } from './sql.ts';
+import { all, execute, one, sql, toNumber, type Script } from './sql.ts';
 
 const setupStepNames = ['key_file', 'backup'] as const;
 
@@ -35,4 +35,12 @@ export function* saveSetupStep(step: SetupStep): Script<void> {
 export function* listSetupSteps(storeId: number): Script<readonly SetupStep[]> {
   const rows = yield* all(sql<StepRow>`select ${steps.names} from setup_steps where store_id = ${storeId}`);
   return rows.map(steps.read);
+}
+
+/** When the last backup of the database was recorded, for any store, in ms; null if none was. */
+export function* findLastBackup(): Script<number | null> {
+  const { last } = yield* one(
+    sql<{ last: bigint | null }>`select max(done_at) as last from setup_steps where step = 'backup'`,
+  );
+  return last === null ? null : toNumber(last);
 }

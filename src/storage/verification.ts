@@ -1,7 +1,7 @@
 /** The last verification of this database, for each store. */
 
 import { columns, integer, text, type RowOf } from './columns.ts';
-import { execute, first, sql, type Script } from './sql.ts';
+import { execute, first, one, sql, toNumber, type Script } from './sql.ts';
 
 export type VerificationRecord = {
   readonly storeId: number;
@@ -37,4 +37,20 @@ export function* findVerification(storeId: number): Script<VerificationRecord | 
   const row = yield* first(sql<VerificationRow>`
     select ${verifications.names} from verifications where store_id = ${storeId}`);
   return row && verifications.read(row);
+}
+
+export type LastVerification = {
+  /** When the last verification of any store ended, in ms; null if no store was verified. */
+  readonly verifiedAt: number | null;
+  /** The highest number of problems of a store. */
+  readonly mismatches: number;
+};
+
+/** The last verification of all stores. */
+export function* findLastVerification(): Script<LastVerification> {
+  const { last, mismatches } = yield* one(
+    sql<{ last: bigint | null; mismatches: bigint | null }>`
+      select max(verified_at) as last, max(mismatches) as mismatches from verifications`,
+  );
+  return { verifiedAt: last === null ? null : toNumber(last), mismatches: toNumber(mismatches ?? 0n) };
 }

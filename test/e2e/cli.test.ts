@@ -21,6 +21,7 @@ import { ask, makeHome, type Home } from './largesse.ts';
 const printing = [
   'migrate',
   'status',
+  'doctor',
   'verify',
   'backup',
   'restore',

@@ -9,7 +9,7 @@
 import assert from 'node:assert/strict';
 import type { Readable } from 'node:stream';
 import { rootCertificates } from 'node:tls';
-import { createTransport, type SMTPPoolOptions } from 'nodemailer';
+import { createTransport, type NodemailerError, type SMTPPoolOptions } from 'nodemailer';
 import { parseSenderAddress } from '../../domain/email-address.ts';
 import type { Secret } from '../../domain/secret.ts';
 import { addressesOf, compositionOf, type Email, type EmailAddresses } from './message.ts';
@@ -111,6 +111,37 @@ export function createMailer(options: MailerOptions): Mailer {
       await Promise.allSettled(inProgress);
     },
   };
+}
+
+export type SignInFailure = {
+  readonly response: string;
+  /** Whether the settings are wrong, and not only the connection. */
+  readonly isOfTheSettings: boolean;
+};
+
+/**
+ * Connects to the mail server, encrypts the connection and signs in as for an email, and sends none.
+ * @returns null if the server accepts it.
+ * @throws RangeError as `createMailer` does.
+ */
+export async function trySignIn(options: MailerOptions): Promise<SignInFailure | null> {
+  const server = parseSmtpUrl(options.url);
+  if (!server.ok) throw new RangeError(`SMTP_URL ${server.error}`);
+  const timeouts = { ...mailerTimeouts, ...options.timeouts };
+  const transport = createTransport(poolOptions(server.value, { ...options, timeouts }));
+  try {
+    await transport.verify();
+    return null;
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    // The library has no code for a connection that the server closes before it responds.
+    if (!('code' in error)) return { response: storedResponseOf(error.message), isOfTheSettings: false };
+    const outcome = outcomeOf(error as NodemailerError, { isCompletelySent: false });
+    const isOfTheSettings = outcome.kind === 'deferred' && outcome.cause === 'operator';
+    return { response: outcome.response, isOfTheSettings };
+  } finally {
+    transport.close();
+  }
 }
 
 const stoppedOutcome: EmailOutcome = {

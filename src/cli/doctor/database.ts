@@ -1,0 +1,215 @@
+/** The database and its keys: nothing is written. */
+
+import { existsSync } from 'node:fs';
+import { systemClock } from '../../clock.ts';
+import { CodeCohorts } from '../../code-cohorts.ts';
+import { shownLocation, type Config } from '../../config.ts';
+import type { Context } from '../../context.ts';
+import { migrationsOf, openToExamine } from '../../database.ts';
+import { readKeyFile } from '../../key-file.ts';
+import { keysOf } from '../../keys.ts';
+import { systemRandom } from '../../random.ts';
+import { contradictionOf, findClockEvidence, isConfirmed } from '../../service/clock.ts';
+import { assertNotHalfCopied } from '../../service/copy.ts';
+import { checkKeysWithoutWriting, hasKeys } from '../../service/key-check.ts';
+import { assertDurable } from '../../start-checks.ts';
+import { pending } from '../../storage/migrate.ts';
+import { findLastBackup } from '../../storage/setup-step.ts';
+import type { Storage } from '../../storage/storage.ts';
+import { listStores } from '../../storage/store.ts';
+import { findLastVerification } from '../../storage/verification.ts';
+import { checked, failure, messageOf, ok, warning, type DoctorFinding } from './finding.ts';
+
+const dayMs = 24 * 60 * 60 * 1_000;
+const backupAgeMaxMs = 2 * dayMs;
+const verificationAgeMaxMs = 35 * dayMs;
+
+export async function checkDatabase(
+  config: Config,
+  now = systemClock.now(),
+): Promise<readonly DoctorFinding[]> {
+  const location = shownLocation(config.database);
+  if (config.database.kind === 'file' && !existsSync(config.database.file))
+    return [
+      warning(
+        'database',
+        `there is no database yet at ${location}`,
+        'the first start of the service creates it; if there is one already, set DATABASE_URL to it',
+      ),
+    ];
+  let primaries: readonly string[] = [];
+  let storage: Storage;
+  try {
+    storage = openToExamine(config, { primariesFound: (servers) => (primaries = servers) });
+  } catch (error) {
+    return [unusable(error)];
+  }
+  await using _storage = storage;
+  const schema = await checkSchema(config, storage);
+  if (schema.findings.length > 0) return schema.findings;
+  const findings = [
+    await checked('key_file', () => checkKeyFile(config, storage)),
+    await checked('database', async () => {
+      await storage.read(assertNotHalfCopied);
+      const stores = await storage.read(listStores);
+      return [ok('database', `${location}, stores: ${stores.length}`)];
+    }),
+    [ok('migrations', `the schema is current (migration ${schema.newest})`)],
+    await checked('clock', () => checkClockOf(config, { storage, now })),
+    await checked('durability', () => checkDurability(config, storage)),
+    await checked('backup', () => checkBackup(config, { storage, now })),
+    await checked('verification', () => checkVerification(storage, now)),
+  ];
+  if (primaries.length > 1)
+    findings.push([
+      failure(
+        'database',
+        `${primaries.length} servers of DATABASE_URL accept writes, ${primaries.join(' and ')}`,
+        'stop the old primary, usually that with the lower timeline, and make it a standby from a fresh copy',
+      ),
+    ]);
+  return findings.flat();
+}
+
+function unusable(error: unknown): DoctorFinding {
+  return failure(
+    'database',
+    `the database cannot be used: ${messageOf(error)}`,
+    'check DATABASE_URL, and that the disk or the server of the database works',
+  );
+}
+
+async function checkSchema(
+  config: Config,
+  storage: Storage,
+): Promise<{ readonly findings: readonly DoctorFinding[]; readonly newest: number }> {
+  let applied;
+  try {
+    applied = await storage.applied();
+  } catch (error) {
+    return { findings: [unusable(error)], newest: 0 };
+  }
+  const newest = applied.at(-1)?.version ?? 0;
+  let missing;
+  try {
+    missing = pending(migrationsOf(config), applied);
+  } catch (error) {
+    const remedy = 'use the version of the program that last migrated the database, or a later one';
+    return { findings: [failure('migrations', messageOf(error), remedy)], newest };
+  }
+  if (missing.length === 0) return { findings: [], newest };
+  return {
+    findings: [
+      warning(
+        'migrations',
+        newest === 0
+          ? 'the database has no schema yet'
+          : `${missing.length} migrations are pending, the first is ${missing[0]?.version} (${missing[0]?.name})`,
+        'start the service, which applies them, or run "largesse migrate"; before an update, make a backup',
+      ),
+    ],
+    newest,
+  };
+}
+
+async function checkKeyFile({ keysFile }: Config, storage: Storage): Promise<readonly DoctorFinding[]> {
+  const remedy = 'put the right key file back, or set KEYS_FILE; without it, codes are not found';
+  const hasChecks = await storage.read(hasKeys);
+  let masterKeys;
+  try {
+    masterKeys = readKeyFile(keysFile);
+    if (!masterKeys) {
+      return hasChecks
+        ? [failure('key_file', `the key file ${keysFile} is missing`, remedy)]
+        : [warning('key_file', `there is no key file yet at ${keysFile}`, 'the first start creates it')];
+    }
+    const ctx: Context = {
+      clock: systemClock,
+      random: systemRandom(systemClock),
+      keys: keysOf(masterKeys),
+      codeCohorts: new CodeCohorts(),
+    };
+    if (hasChecks) await storage.read(() => checkKeysWithoutWriting(ctx));
+  } catch (error) {
+    return [failure('key_file', messageOf(error), remedy)];
+  }
+  return [ok('key_file', `${keysFile} has every key of the database (${masterKeys.length})`)];
+}
+
+async function checkClockOf(
+  { database: { kind }, limits, implausibleClockAllowed }: Config,
+  { storage, now }: { readonly storage: Storage; readonly now: number },
+): Promise<readonly DoctorFinding[]> {
+  const evidence = await storage.read(() => findClockEvidence({ hasServer: kind === 'server' }));
+  const contradiction = contradictionOf(evidence, { now, offsetMaxMs: limits.clockOffsetMaxMs });
+  const remedy = 'set the clock that is wrong, and synchronize it (NTP)';
+  if (contradiction !== undefined)
+    return [
+      implausibleClockAllowed
+        ? warning('clock', `${contradiction}; IMPLAUSIBLE_CLOCK allows it`, remedy)
+        : failure('clock', `${contradiction}: the service does not start`, remedy),
+    ];
+  const { clockJumpMaxMs: jumpMaxMs, clockStableMs: stableMs } = limits;
+  if (isConfirmed(evidence, { now, jumpMaxMs, stableMs }))
+    return [
+      ok('clock', kind === 'server' ? 'agrees with the clock of the server' : 'agrees with the database'),
+    ];
+  if (kind === 'file' && now > evidence.heartbeatAt)
+    return [ok('clock', 'is later than every time in the database, which does not confirm it further')];
+  return [
+    warning('clock', `differs by more than ${jumpMaxMs / 60_000} min from the time in the database`, remedy),
+  ];
+}
+
+async function checkDurability(config: Config, storage: Storage): Promise<readonly DoctorFinding[]> {
+  if (config.database.kind !== 'server') return [];
+  const warnings: string[] = [];
+  const remedy =
+    'the chapter "PostgreSQL with a synchronous standby" of docs/deployment.md describes the settings';
+  try {
+    await assertDurable(config, storage, (text) => void warnings.push(text));
+  } catch (error) {
+    return [failure('durability', messageOf(error), remedy)];
+  }
+  if (warnings.length > 0) return warnings.map((text) => warning('durability', text, remedy));
+  return [ok('durability', 'the server keeps what it has acknowledged')];
+}
+
+async function checkBackup(
+  { database: { kind } }: Config,
+  { storage, now }: { readonly storage: Storage; readonly now: number },
+): Promise<readonly DoctorFinding[]> {
+  if (kind === 'server')
+    return [ok('backup', 'the server is backed up with its own tools, which this command does not check')];
+  const stores = await storage.read(listStores);
+  const last = await storage.read(findLastBackup);
+  if (last === null && stores.length === 0) return [ok('backup', 'there are no stores yet to back up')];
+  const remedy = 'run "largesse backup <file>", and let a timer run it once a day';
+  if (last === null) return [warning('backup', 'no backup was ever recorded', remedy)];
+  const message = `the last backup is from ${new Date(last).toISOString()}`;
+  return [now - last > backupAgeMaxMs ? warning('backup', message, remedy) : ok('backup', message)];
+}
+
+async function checkVerification(storage: Storage, now: number): Promise<readonly DoctorFinding[]> {
+  const { verifiedAt, mismatches } = await storage.read(findLastVerification);
+  const remedy = 'run "largesse verify", once a month';
+  if (verifiedAt === null) {
+    const stores = await storage.read(listStores);
+    if (stores.length === 0) return [ok('verification', 'there are no stores yet to verify')];
+    return [warning('verification', 'the database was never completely verified', remedy)];
+  }
+  const message = `the last complete verification was on ${new Date(verifiedAt).toISOString()}`;
+  if (mismatches > 0)
+    return [
+      failure(
+        'verification',
+        `${message} and found ${mismatches} problems`,
+        'run "largesse verify", which names them',
+      ),
+    ];
+  return [
+    now - verifiedAt > verificationAgeMaxMs
+      ? warning('verification', message, remedy)
+      : ok('verification', message),
+  ];
+}

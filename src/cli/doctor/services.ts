@@ -1,0 +1,161 @@
+/** What the service is connected with: the mail server, its own port, and the proxy that browsers use. */
+
+import { emailTransportOf, type Config } from '../../config.ts';
+import { trySignIn, type MailerOptions } from '../../delivery/email/smtp.ts';
+import { parseSmtpUrl } from '../../smtp-url.ts';
+import { version } from '../../version.ts';
+import { getJson, localUrl, textOfField } from '../service-request.ts';
+import { failure, messageOf, ok, warning, type DoctorFinding } from './finding.ts';
+
+/** Together shorter than the limit of a check. */
+const smtpTimeouts = { connectMs: 4_000, greetingMs: 4_000, responseMs: 4_000 } as const;
+const requestMaxMs = 4_000;
+/** The document of the API has about 400 kB. */
+const documentBytesMax = 4 * 2 ** 20;
+
+export async function checkEmails(
+  config: Config,
+  options: Partial<Pick<MailerOptions, 'timeouts' | 'authority'>> = {},
+): Promise<readonly DoctorFinding[]> {
+  const kind = emailTransportOf(config);
+  if (kind === 'folder')
+    return [ok('emails', `SMTP_URL is not set: in development, emails are kept in ${config.emailFolder}`)];
+  if (kind === 'none' || !config.email)
+    return [
+      warning(
+        'emails',
+        'SMTP_URL is not set: no email is sent',
+        'set SMTP_URL and MAIL_FROM, or send codes yourself',
+      ),
+    ];
+  const server = parseSmtpUrl(config.email.url);
+  const place = server.ok ? `${server.value.host}:${server.value.port}` : '';
+  const failed = await trySignIn({ ...config.email, timeouts: smtpTimeouts, ...options });
+  if (failed)
+    return [
+      failure(
+        'emails',
+        `the mail server ${place} does not accept this service: ${failed.response}`,
+        failed.isOfTheSettings
+          ? 'check the user, the password and the encryption in SMTP_URL, and the certificate of the server'
+          : 'check the host and the port in SMTP_URL, and that a firewall lets this machine connect',
+      ),
+    ];
+  const user = server.ok && server.value.user !== null ? 'signed in' : 'connected without a user';
+  return [
+    ok('emails', `${user} at ${place}, sender ${config.email.from}; "largesse mail test" sends an email`),
+  ];
+}
+
+export async function checkService(config: Config): Promise<readonly DoctorFinding[]> {
+  if (config.port === 0) return [warning('service', 'PORT is 0, so the port is not known', 'set PORT')];
+  const url = localUrl(config);
+  let response;
+  try {
+    response = await getJson(`${url}/readyz`, { timeoutMs: requestMaxMs });
+  } catch (error) {
+    return [
+      warning(
+        'service',
+        `the service does not respond at ${url}: ${messageOf(error)}`,
+        'start it; if it runs, its HOST and PORT differ from those of this command',
+      ),
+    ];
+  }
+  const { status, json } = response;
+  if (status === 200 && textOfField(json, 'status') === 'ready') return [ok('service', `ready at ${url}`)];
+  if (textOfField(json, 'request_id') === undefined)
+    return [failure('service', `another program responds at ${url}`, 'stop it, or set PORT to another port')];
+  return [
+    failure(
+      'service',
+      `the service at ${url} is not ready, status ${status}: ${textOfField(json, 'detail')}`,
+      'the other findings, and the log of the service, say why',
+    ),
+  ];
+}
+
+/** @param ca a certificate authority (PEM) to trust instead of the public ones. */
+export async function checkPublicUrl(
+  { publicUrl, basePath, hasConsole, trustedProxies, isProduction }: Config,
+  { isRunning, ca }: { readonly isRunning: boolean; readonly ca?: string },
+): Promise<readonly DoctorFinding[]> {
+  if (!publicUrl) {
+    if (!hasConsole || !isProduction) return [ok('public_url', 'is not set, and not required')];
+    return [
+      warning(
+        'public_url',
+        'PUBLIC_URL is not set: only browsers on this machine reach the pages',
+        'set PUBLIC_URL to the address of the pages, or CONSOLE=off if there are none',
+      ),
+    ];
+  }
+  const findings: DoctorFinding[] = [];
+  if (publicUrl.protocol === 'https:' && trustedProxies.length === 0)
+    findings.push(
+      warning(
+        'public_url',
+        'PUBLIC_URL is https, which a proxy provides, and TRUSTED_PROXIES is empty: all clients count as one',
+        'set TRUSTED_PROXIES to the address from which the proxy connects',
+      ),
+    );
+  if (!isRunning)
+    return [...findings, ok('public_url', 'not requested, because the service does not respond')];
+  const base = `${publicUrl.origin}${basePath}`;
+  const reached = await checkProxy(base, { ca });
+  return [...findings, ...reached];
+}
+
+async function checkProxy(
+  base: string,
+  { ca }: { readonly ca: string | undefined },
+): Promise<readonly DoctorFinding[]> {
+  const limits = { timeoutMs: requestMaxMs, ...(ca !== undefined && { ca }) };
+  let health;
+  try {
+    health = await getJson(`${base}/healthz`, limits);
+  } catch (error) {
+    return [
+      warning(
+        'public_url',
+        `this machine does not reach ${base}/healthz: ${messageOf(error)}`,
+        'open it in a browser on another machine; if that fails, check the name, the certificate and the proxy',
+      ),
+    ];
+  }
+  if (health.status !== 200 || textOfField(health.json, 'status') !== 'ok')
+    return [
+      failure(
+        'public_url',
+        `${base}/healthz has status ${health.status} and is not a response of Largesse`,
+        'let the proxy forward all paths to the service unchanged; below a path, set BASE_PATH to it',
+      ),
+    ];
+  // The document names the origin that the service derives from Host and X-Forwarded-Proto.
+  const { json } = await getJson(`${base}/openapi.json`, { ...limits, bodyBytesMax: documentBytesMax });
+  const { served, servedVersion } = identityOf(json);
+  if (served !== base)
+    return [
+      failure(
+        'public_url',
+        `requests to ${base} arrive as requests to ${served || 'an unknown URL'}`,
+        'let the proxy send the Host of the client and X-Forwarded-Proto, and set TRUSTED_PROXIES to its address',
+      ),
+    ];
+  if (servedVersion !== version)
+    return [
+      warning(
+        'public_url',
+        `${base} is served by version ${servedVersion}, and this command has version ${version}`,
+        'restart the service after an update, on every machine',
+      ),
+    ];
+  return [ok('public_url', `${base} reaches the service, and its proxy sends Host and X-Forwarded-Proto`)];
+}
+
+/** What the OpenAPI document says of its service. */
+function identityOf(json: unknown): { readonly served: string; readonly servedVersion: string } {
+  const { externalDocs, info } = (json ?? {}) as { readonly externalDocs?: unknown; readonly info?: unknown };
+  const reference = textOfField(externalDocs, 'url') ?? '';
+  return { served: reference.replace(/\/docs$/, ''), servedVersion: textOfField(info, 'version') ?? '' };
+}
