@@ -47,6 +47,7 @@ import { listRunningBatches } from './storage/batch.ts';
 import { findNewestTransaction, haveEnded } from './storage/books.ts';
 import { beat } from './storage/heartbeat.ts';
 import { listRemindingStores } from './storage/email.ts';
+import { findDelay, findUpkeep, type Delay } from './service/upkeep.ts';
 import { hasEntriesToAppend } from './storage/log.ts';
 import { firstEmail, type EmailPlace } from './storage/email-retention.ts';
 import { hasErasures, listUnfinishedErasures } from './storage/erasure.ts';
@@ -200,12 +201,26 @@ export function startBackground(options: {
   const whileTrusted = (task: () => Promise<void>) => async (): Promise<void> => {
     if (guard.isTrusted()) await task();
   };
+  const examine = async (): Promise<void> => {
+    const upkeep = await storage.read(() => findUpkeep(ctx));
+    const delays: Delay[] = [];
+    for (const { store } of await storage.read(listStores))
+      delays.push(await storage.read(() => findDelay(ctx, store)));
+    options.metrics.upkeepFound(upkeep, delays);
+  };
   const audit = createAudit({ ...options, database });
   const remind = createReminders({ ...options, database });
-  const repeat = (task: () => Promise<void>, periodMs: number): Job =>
-    startJob(task, periodMs, (error) => {
+  const repeat = (
+    task: () => Promise<void>,
+    periodMs: number,
+    { isImmediate = false }: { readonly isImmediate?: boolean } = {},
+  ): Job => {
+    const job = startJob(task, periodMs, (error) => {
       if (!isStopping) logger.error({ err: error }, 'a background task failed');
     });
+    if (isImmediate) job.wake();
+    return job;
+  };
 
   const batches = repeat(issueBatches, limits.batchPeriodMs);
   const jobs = [
@@ -228,6 +243,7 @@ export function startBackground(options: {
     repeat(retryLater(appendEntries, limits.logRetryMs), limits.logPeriodMs),
     repeat(whileTrusted(createCheckpoints), limits.checkpointPeriodMs),
     repeat(whileTrusted(remind), limits.reminderPeriodMs),
+    repeat(examine, limits.examinationPeriodMs, { isImmediate: true }),
   ];
   // The first heartbeat is written now, because the process can stop before the first period ends.
   const firstHeartbeat = whileTrusted(recordHeartbeat)().catch((error: unknown) =>

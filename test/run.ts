@@ -88,6 +88,7 @@ const programs: readonly { readonly files: RegExp; readonly program: string; rea
   { files: /^test\/browser\/pdf/, program: 'pdftoppm', package: 'poppler-utils' },
   { files: /^test\/soak\/restore-drill/, program: 'curl', package: 'curl' },
   { files: /^test\/soak\/restore-drill/, program: 'jq', package: 'jq' },
+  { files: /^test\/soak\/prometheus/, program: 'promtool', package: 'prometheus' },
 ];
 
 /** These files need a browser: an installed one, or the one of a package. */

@@ -2,7 +2,9 @@
 
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { FreeSpace } from '../disk.ts';
+import type { Delay, Upkeep } from '../service/upkeep.ts';
 import { requestDurations, type RequestDuration } from './request-durations.ts';
+import { upkeepGauges } from './upkeep-gauges.ts';
 
 export type Metrics = {
   readonly contentType: string;
@@ -22,6 +24,8 @@ export type Metrics = {
   readonly emailReclaimed: () => void;
   readonly deliveryAttempted: (outcome: 'delivered' | 'retrying' | 'dead', seconds: number) => void;
   readonly webhookPaused: () => void;
+  /** What the database has, and what the jobs have not done, for each store. */
+  readonly upkeepFound: (upkeep: Upkeep, delays: readonly Delay[]) => void;
 };
 
 export function createMetrics({
@@ -156,5 +160,6 @@ export function createMetrics({
     emailReclaimed: () => emailsReclaimed.inc(),
     deliveryAttempted: (outcome, seconds) => attempts.observe({ outcome }, seconds),
     webhookPaused: () => pauses.inc(),
+    upkeepFound: upkeepGauges(registry, { hasBackups: freeSpace !== null }),
   };
 }

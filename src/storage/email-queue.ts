@@ -12,6 +12,7 @@ import {
   first,
   forUpdateSkipLocked,
   execute,
+  one,
   sql,
   toNumber,
   toNumberOrNull,
@@ -132,4 +133,24 @@ export function* releaseEmail({ storeId, cardId, id, lease }: ClaimedEmail, now:
       first_at = case when attempts = 1 then null else first_at end
     where store_id = ${storeId} and card_id = ${cardId} and id = ${id} and lease = ${lease}
       and next_at is not null`);
+}
+
+/** How many of the next due emails are examined, because thousands can be scheduled. */
+const examinedMax = 1_000;
+
+/** The oldest unsent emails, in ms since 1970 UTC; null: there is none. */
+export type EmailDelay = {
+  /** When the email that is due for longest became due. */
+  readonly dueAt: number | null;
+  /** When the first attempt of an email failed that is not sent yet. */
+  readonly firstAt: number | null;
+};
+
+export function* findEmailDelay(now: number): Script<EmailDelay> {
+  const { due, earliest } = yield* one(sql<{ due: bigint | null; earliest: bigint | null }>`
+    select min(case when next_at <= ${now} then next_at end) as due, min(first_at) as earliest
+    from (
+      select next_at, first_at from email_deliveries where next_at is not null order by next_at limit ${examinedMax}
+    ) as soon`);
+  return { dueAt: toNumberOrNull(due), firstAt: toNumberOrNull(earliest) };
 }

@@ -5,7 +5,7 @@ import { Secret } from '../domain/secret.ts';
 import type { PauseReason, Webhook } from '../domain/webhook.ts';
 import { sealNonceLength } from '../keys.ts';
 import { columns, integer, integerOrNull, text, writeOnly, type RowOf } from './columns.ts';
-import { all, first, fragment, execute, sql, toNumber, type Script } from './sql.ts';
+import { all, first, fragment, execute, one, sql, toNumber, type Script } from './sql.ts';
 
 /** A webhook with its sealed secrets. */
 export type WebhookKept = {
@@ -146,4 +146,12 @@ export function* listWebhookPlaces(after: WebhookPlace, limit: number): Script<r
     select store_id, id from webhooks where (store_id, id) > (${after.storeId}, ${after.id})
     order by store_id, id limit ${limit}`);
   return rows.map((row) => ({ storeId: toNumber(row.store_id), id: toNumber(row.id) }));
+}
+
+/** The number of webhooks of all stores that were paused because of failures, not on request. */
+export function* countPausedWebhooks(): Script<number> {
+  const { webhooks } = yield* one(
+    sql<{ webhooks: bigint }>`select count(*) as webhooks from webhooks where pause_reason <> 'requested'`,
+  );
+  return toNumber(webhooks);
 }

@@ -1,0 +1,56 @@
+/** What only the database knows and operators are alerted of. */
+
+import type { Context } from '../context.ts';
+import { findEmailDelay } from '../storage/email-queue.ts';
+import { findLastBackup } from '../storage/setup-step.ts';
+import { parallel, type Script } from '../storage/sql.ts';
+import type { Store } from '../domain/store.ts';
+import { findLastVerification } from '../storage/verification.ts';
+import { countPausedWebhooks } from '../storage/webhook.ts';
+import { beginClosing } from './books.ts';
+import { needsNoCheckpoint } from './checkpoint.ts';
+
+export type Upkeep = {
+  /** Instants in ms; null: never. */
+  readonly lastBackupAt: number | null;
+  readonly lastVerificationAt: number | null;
+  /** Problems that the last complete verification found. */
+  readonly problems: number;
+  readonly pausedWebhooks: number;
+  /** For how long an email is due, and for how long one has been tried without success. */
+  readonly emailOverdueMs: number;
+  readonly emailRetriedMs: number;
+};
+
+export function* findUpkeep(ctx: Context): Script<Upkeep> {
+  const now = ctx.clock.now();
+  const [lastBackupAt, { verifiedAt, mismatches }, pausedWebhooks, { dueAt, firstAt }] = yield* parallel(
+    findLastBackup(),
+    findLastVerification(),
+    countPausedWebhooks(),
+    findEmailDelay(now),
+  );
+  return {
+    lastBackupAt,
+    lastVerificationAt: verifiedAt,
+    problems: mismatches,
+    pausedWebhooks,
+    emailOverdueMs: Math.max(0, now - (dueAt ?? now)),
+    emailRetriedMs: Math.max(0, now - (firstAt ?? now)),
+  };
+}
+
+/** What the background jobs have not done yet for a store. */
+export type Delay = {
+  /** How long ago the first open day could have been closed. */
+  readonly closingMs: number;
+  readonly needsCheckpoint: boolean;
+};
+
+export function* findDelay(ctx: Context, store: Store): Script<Delay> {
+  const day = yield* beginClosing(ctx, store, { isDryRun: true });
+  return {
+    closingMs: day ? Math.max(0, ctx.clock.now() - day.untilAt) : 0,
+    needsCheckpoint: !(yield* needsNoCheckpoint(ctx, store)),
+  };
+}
