@@ -51,8 +51,6 @@ export function upkeepGauges(
     'Stores whose checkpoint of the last day is missing.',
   );
 
-  const instantOf = (at: number | null, stores: number): number =>
-    stores === 0 ? Number.NaN : (at ?? 0) / 1_000;
   return (upkeep, delays) => {
     backup?.set(instantOf(upkeep.lastBackupAt, delays.length));
     verification.set(instantOf(upkeep.lastVerificationAt, delays.length));
@@ -63,4 +61,8 @@ export function upkeepGauges(
     closing.set(Math.max(0, ...delays.map(({ closingMs }) => closingMs)) / 1_000);
     checkpoints.set(delays.filter(({ needsCheckpoint }) => needsCheckpoint).length);
   };
+}
+
+function instantOf(at: number | null, stores: number): number {
+  return stores === 0 ? Number.NaN : (at ?? 0) / 1_000;
 }

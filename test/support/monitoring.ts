@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 
 export const rulesFile = 'deploy/prometheus/largesse.rules.yml';
 export const rulesTestFile = 'deploy/prometheus/largesse.test.yml';
-export const dashboardFile = 'deploy/grafana/largesse.json';
+const dashboardFile = 'deploy/grafana/largesse.json';
 
 type Panel = { readonly title: string; readonly targets?: readonly { readonly expr: string }[] };
 
