@@ -150,8 +150,8 @@ export function* listWebhookPlaces(after: WebhookPlace, limit: number): Script<r
 
 /** The number of webhooks of all stores that were paused because of failures, not on request. */
 export function* countPausedWebhooks(): Script<number> {
-  const { webhooks } = yield* one(
-    sql<{ webhooks: bigint }>`select count(*) as webhooks from webhooks where pause_reason <> 'requested'`,
+  const { paused } = yield* one(
+    sql<{ paused: bigint }>`select count(*) as paused from webhooks where pause_reason <> 'requested'`,
   );
-  return toNumber(webhooks);
+  return toNumber(paused);
 }
