@@ -39,6 +39,8 @@ import { startMessage } from './start-message.ts';
 import type { CardKey } from './storage/card.ts';
 import { findDemonstrationStore, hasRealStores } from './storage/store.ts';
 import { hasRealTokens } from './storage/token.ts';
+import { tracedStorage } from './storage/traced.ts';
+import { openTracing } from './tracing.ts';
 import { createTurns } from './turns.ts';
 
 export type Service = AsyncDisposable & {
@@ -73,6 +75,9 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
   let isClosing = false;
   let hasFailed = false;
   const commitListeners = new Set<() => void>();
+  const notifyOfCommit = (): void => {
+    for (const listener of commitListeners) listener();
+  };
   const onCommit = (listener: () => void): (() => void) => {
     commitListeners.add(listener);
     return () => void commitListeners.delete(listener);
@@ -85,14 +90,16 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
     freeSpace,
   });
   const primaries = watchPrimaries(metrics, logger);
-  const database = await openDatabase(config, {
+  const tracing = openTracing();
+  const opened = await openDatabase(config, {
     prepare: true,
     serves: true,
     clock: guard.clock,
     observer: {
       committed(group) {
         metrics.committed(group);
-        for (const listener of commitListeners) listener();
+        if (tracing) tracing.outside(notifyOfCommit);
+        else notifyOfCommit();
       },
       readOnly(cause) {
         logger.error({ err: cause }, 'the database is read-only: every change is rejected');
@@ -106,6 +113,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       warned: (message, cause) => logger.warn({ err: cause }, message),
     },
   });
+  const database = tracing ? { ...opened, storage: tracedStorage(opened.storage, tracing) } : opened;
   try {
     primaries.assertOne();
     await assertDurable(config, database.storage, (risk) => logger.warn(risk));
@@ -152,6 +160,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       ctx: database.ctx,
       storage: database.storage,
       metrics,
+      tracing,
       tokenUses: uses,
       retiredCodeUses: retiredUses,
       recordedRequests: requests,
@@ -192,6 +201,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       ...database,
       outbound: openOutboundThread(),
       mayUseLoopback,
+      tracing,
       observer: {
         attempted: (outcome, seconds) => metrics.deliveryAttempted(outcome, seconds),
         paused({ storeId, id, url: endpoint, paused, failing }) {

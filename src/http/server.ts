@@ -21,6 +21,7 @@ import { sendClientError } from './client-error.ts';
 import { guardConnections } from './connections.ts';
 import { eventStreams } from './event-stream.ts';
 import { requestContextOf, type KeysInFlight, type Streamed } from './request-context.ts';
+import { addRequestSpans } from './request-spans.ts';
 import { isDraining, isReceived } from './drain.ts';
 import { lookupThrottle } from './lookup-throttle.ts';
 import { addOtherMethods, collectMethods } from './methods.ts';
@@ -146,6 +147,7 @@ export function createServer(services: Services): FastifyInstance {
     reply: FastifyReply,
     code: 'method-not-allowed' | 'not-found' = 'not-found',
   ): void => void sendProblem(reply, new Fault(code), { basePath, requestId: request.id });
+  if (services.tracing) addRequestSpans(app, services.tracing);
   app.addHook('onRequest', (request, reply, done) => {
     request.clientAddress = clients.of(request.raw);
     reply.headers(commonHeaders).header('x-request-id', request.id);

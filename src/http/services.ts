@@ -11,6 +11,7 @@ import type { Turns } from '../turns.ts';
 import type { StoredEmails } from './development-emails.ts';
 import type { ServedDocumentation } from './documents.ts';
 import type { Metrics } from './metrics.ts';
+import type { Tracing } from '../tracing.ts';
 import type { RecordedRequests } from './recorded-requests.ts';
 import type { RetiredCodeUses } from './retired-codes.ts';
 import type { Route } from './route.ts';
@@ -33,6 +34,8 @@ export type Services = {
   readonly ctx: Context;
   readonly storage: Storage;
   readonly metrics: Metrics;
+  /** Null: nothing is traced. */
+  readonly tracing: Tracing | null;
   readonly tokenUses: TokenUses;
   readonly retiredCodeUses: RetiredCodeUses;
   readonly recordedRequests: RecordedRequests;

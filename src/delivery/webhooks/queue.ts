@@ -21,7 +21,8 @@ import { parallel, type Script } from '../../storage/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { openWebhookSecret, type WebhookPlace } from '../../storage/webhook.ts';
 import { nextAttempt, parseRetryAfter, webhookBackoff } from '../backoff.ts';
-import type { Outbound } from './post.ts';
+import type { Outbound, PostResult } from './post.ts';
+import type { Tracing } from '../../tracing.ts';
 import type { Claimed, Queue } from '../worker.ts';
 import { signatureHeaders } from './signature.ts';
 
@@ -38,6 +39,8 @@ export type WebhookQueueOptions = {
   /** Whether webhook URLs can now lead to this machine. */
   readonly mayUseLoopback: () => Promise<boolean>;
   readonly observer: DeliveryObserver;
+  /** Null or absent: nothing is traced. */
+  readonly tracing?: Tracing | null;
 };
 
 export type WebhookJob = {
@@ -64,7 +67,7 @@ const pauseAfterMs = webhookBackoff.windowMs;
 const gone = 410;
 
 export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, SettledAttempt> {
-  const { ctx, storage, outbound, mayUseLoopback, observer } = options;
+  const { ctx, storage, outbound, mayUseLoopback, observer, tracing = null } = options;
   /** The last webhook of the last claim: the next claim continues after it, so that every webhook gets a turn. */
   let place = start;
 
@@ -104,16 +107,21 @@ export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, Se
       const [at, firstAt] = [ctx.clock.now(), ctx.clock.latest()];
       const id = String(delivery.eventId);
       const allowLoopback = await mayUseLoopback();
-      const posted = await outbound.post({
-        url,
-        headers: {
-          'content-type': 'application/json',
-          ...signatureHeaders({ id, attemptedAt: at, body }, secrets),
-        },
-        body,
-        allowLoopback,
-        signal,
-      });
+      const post = (headers: Readonly<Record<string, string>>): Promise<PostResult> =>
+        outbound.post({
+          url,
+          headers: {
+            ...headers,
+            'content-type': 'application/json',
+            ...signatureHeaders({ id, attemptedAt: at, body }, secrets),
+          },
+          body,
+          allowLoopback,
+          signal,
+        });
+      const posted = tracing
+        ? await tracing.delivery({ 'largesse.event.type': delivery.event.type }, post)
+        : await post({});
       const isDelivered = posted.kind === 'responded' && posted.status >= 200 && posted.status < 300;
       const now = ctx.clock.earliest();
       const nextAt = isDelivered ? null : nextAfter(ctx, delivery, { firstAt, now, posted });

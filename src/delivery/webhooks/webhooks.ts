@@ -2,6 +2,7 @@
 
 import type { FastifyBaseLogger } from 'fastify';
 import type { Context } from '../../context.ts';
+import type { Tracing } from '../../tracing.ts';
 import type { Parsed } from '../../domain/parsed.ts';
 import type { Secret } from '../../domain/secret.ts';
 import { hasRealStores } from '../../storage/store.ts';
@@ -26,6 +27,8 @@ export function startWebhooks(options: {
   readonly outbound: Outbound;
   readonly mayUseLoopback: () => Promise<boolean>;
   readonly observer: DeliveryObserver;
+  /** Null: nothing is traced. */
+  readonly tracing: Tracing | null;
   readonly logger: FastifyBaseLogger;
 }): Webhooks {
   const { outbound, logger } = options;
