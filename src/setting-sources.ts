@@ -37,8 +37,14 @@ export function settingSources(environment: Environment): readonly SettingSource
 
 /** One line without control characters, and without the user and password of a URL. */
 function shown(text: string): string {
-  const line = text.replaceAll(/\p{Cc}/gu, ' ').replace(/(?<=:\/\/)[^/@]*@/, '…@');
+  const line = withoutUser(text.replaceAll(/\p{Cc}/gu, ' '));
   return line.length <= textMax ? line : `${line.slice(0, textMax)}…`;
+}
+
+function withoutUser(text: string): string {
+  const start = text.indexOf('://');
+  const end = start < 0 ? -1 : text.lastIndexOf('@');
+  return end < start + 3 ? text : `${text.slice(0, start + 3)}…${text.slice(end)}`;
 }
 
 const { database, email, service } = settings;
@@ -56,7 +62,7 @@ const families = [
 
 /** Kubernetes and Docker set these for a service with such a name. */
 const ofOrchestrators =
-  /_SERVICE_(?:HOST|PORT(?:_\w+)?)$|_PORT_\d+_(?:TCP|UDP)(?:_\w+)?$|^(?:LARGESSE|DATABASE|SMTP|KEYS|METRICS)_(?:PORT|NAME)$|_ENV_/;
+  /_SERVICE_(?:HOST$|PORT(?:_|$))|_PORT_\d{1,5}_(?:TCP|UDP)(?:_|$)|^(?:LARGESSE|DATABASE|SMTP|KEYS|METRICS)_(?:PORT|NAME)$|_ENV_/;
 const namesMax = 10_000;
 const nameLengthMax = 64;
 
