@@ -1,9 +1,7 @@
 /** The version of this program, from package.json. */
 
-import { readFileSync } from 'node:fs';
+import { readProgramFile } from './program-files.ts';
 
-const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-  readonly version: string;
-};
+const manifest = JSON.parse(readProgramFile('../package.json').toString()) as { readonly version: string };
 
 export const version = manifest.version;

@@ -1,10 +1,11 @@
 /** The files of the pages: style, scripts, fonts and icons. Their URLs contain a hash of all of them, so browsers keep them. */
 
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { extname } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { programFilesIn, readProgramFile } from '../program-files.ts';
 
 const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
@@ -22,32 +23,34 @@ export type Assets = {
   readonly find: (name: string) => Asset | undefined;
 };
 
-const folder = new URL('assets/', import.meta.url);
-
-const detector = import.meta.resolve('barcode-detector/ponyfill');
+const folder = 'console/assets';
 
 /** Files of packages: they read codes from the camera in browsers that have no `BarcodeDetector`. */
-const packaged: readonly (readonly [name: string, file: URL])[] = [
-  ['barcode-detector.js', new URL(detector)],
-  // The file above imports it under this name.
-  ['zxing-exported.js', new URL('zxing-exported.js', detector)],
-  [
-    'zxing-reader.wasm',
-    pathToFileURL(createRequire(detector).resolve('zxing-wasm/reader/zxing_reader.wasm')),
-  ],
-];
+export function packagedAssets(): readonly (readonly [name: string, file: URL])[] {
+  const detector = import.meta.resolve('barcode-detector/ponyfill');
+  const reader = createRequire(detector).resolve('zxing-wasm/reader/zxing_reader.wasm');
+  return [
+    ['barcode-detector.js', new URL(detector)],
+    // The file above imports it under this name.
+    ['zxing-exported.js', new URL('zxing-exported.js', detector)],
+    ['zxing-reader.wasm', pathToFileURL(reader)],
+  ];
+}
 
 export function loadAssets(): Assets {
   const assets = new Map<string, Asset>();
-  const own = readdirSync(folder)
-    .toSorted()
-    .map((name) => [name, new URL(name, folder)] as const);
-  for (const [name, file] of [...own, ...packaged]) {
+  const add = (name: string, bytes: Buffer): void => {
     const type = types[extname(name)];
     // Licences are not served.
-    if (type !== undefined) assets.set(name, { type, bytes: readFileSync(file) });
-  }
+    if (type !== undefined) assets.set(name, { type, bytes });
+  };
+  const own = programFilesIn(folder);
+  for (const name of own) add(name, readProgramFile(`${folder}/${name}`));
+  // The npm package and the single executable contain the files of packages next to the others.
+  if (!own.includes('barcode-detector.js'))
+    for (const [name, file] of packagedAssets()) add(name, readFileSync(file));
   const digest = createHash('sha256');
-  for (const { bytes } of assets.values()) digest.update(bytes);
+  for (const [, { bytes }] of [...assets].toSorted(([one], [other]) => (one < other ? -1 : 1)))
+    digest.update(bytes);
   return { version: digest.digest('base64url').slice(0, 12), find: (name) => assets.get(name) };
 }

@@ -6,7 +6,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { programFilesIn, readProgramFile } from '../program-files.ts';
 import type { Random } from '../random.ts';
 import { MigrationError } from './migration-error.ts';
 import { rewriteChains } from './rewrite-chains.ts';
@@ -41,18 +41,16 @@ export function stepsOf({ text }: Migration): readonly (string | MigrationScript
 const fileForm = /^(\d{4})_([a-z0-9-]+)(?:\.([a-z]+))?\.sql$/;
 
 export function loadMigrations(engine: 'sqlite' | 'postgres'): readonly Migration[] {
-  const folder = new URL('migrations/', import.meta.url);
-  return readdirSync(folder)
-    .toSorted()
-    .flatMap((file) => {
-      const [, version, name, onlyFor] = fileForm.exec(file) ?? [];
-      if (version === undefined || name === undefined)
-        throw new MigrationError(`${file} is not the name of a migration`);
-      if (onlyFor !== undefined && onlyFor !== engine) return [];
-      const text = readFileSync(new URL(file, folder), 'utf8');
-      const checksum = createHash('sha256').update(text).digest('hex');
-      return [{ version: Number(version), name, text, checksum }];
-    });
+  const folder = 'storage/migrations';
+  return programFilesIn(folder).flatMap((file) => {
+    const [, version, name, onlyFor] = fileForm.exec(file) ?? [];
+    if (version === undefined || name === undefined)
+      throw new MigrationError(`${file} is not the name of a migration`);
+    if (onlyFor !== undefined && onlyFor !== engine) return [];
+    const text = readProgramFile(`${folder}/${file}`).toString();
+    const checksum = createHash('sha256').update(text).digest('hex');
+    return [{ version: Number(version), name, text, checksum }];
+  });
 }
 
 /**

@@ -5,7 +5,8 @@
  * The worker bounds the requests at the same time.
  */
 
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { startThread } from '../../program-files.ts';
 import type { Outbound, PostRequest, PostResult } from './post.ts';
 
 type Posting = Readonly<Omit<PostRequest, 'signal'> & { id: number }>;
@@ -18,10 +19,10 @@ export type Report = { readonly id: number } & (
   { readonly result: PostResult } | { readonly error: unknown }
 );
 
-const threadMain = new URL('thread-main.ts', import.meta.url);
+const startOwn = (): Worker => startThread('delivery/webhooks/thread-main', { execArgv: [] });
 
-/** As `openOutbound`, on a thread. @param main the main module of the thread. */
-export function openOutboundThread(main: URL = threadMain): Outbound {
+/** As `openOutbound`, on a thread that `startWorker` starts. */
+export function openOutboundThread(startWorker: () => Worker = startOwn): Outbound {
   const waiting = new Map<number, PromiseWithResolvers<PostResult>>();
   let thread: Worker | undefined;
   let lastId = 0;
@@ -35,7 +36,7 @@ export function openOutboundThread(main: URL = threadMain): Outbound {
   };
 
   const start = (): Worker => {
-    const started = new Worker(main, { execArgv: [] });
+    const started = startWorker();
     started.on('message', (reports: readonly Report[]) => {
       for (const report of reports) settle(report);
       // It keeps the process alive only while it has requests.

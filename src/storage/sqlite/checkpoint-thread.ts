@@ -1,7 +1,7 @@
 /** Starts and controls the checkpoint thread. */
 
 import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
+import { startThread } from '../../program-files.ts';
 import type { WalState, Checkpointer } from './checkpoints.ts';
 
 /** A message to the thread: run a checkpoint, also empty the log, or close the connection and exit. */
@@ -15,7 +15,7 @@ export type CheckpointResult =
 export function startCheckpointThread(file: string): Checkpointer & {
   /** @returns the state of the log, which is empty unless it is in use. */ truncate(): Promise<WalState>;
 } {
-  const worker = new Worker(new URL('checkpoint-worker.ts', import.meta.url), {
+  const worker = startThread('storage/sqlite/checkpoint-worker', {
     name: 'checkpoints',
     workerData: { file },
   });

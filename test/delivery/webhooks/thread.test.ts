@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import test from 'node:test';
+import { Worker } from 'node:worker_threads';
 import { openOutboundThread } from '../../../src/delivery/webhooks/thread.ts';
 import { responding, receive } from './receiver.ts';
 
@@ -76,7 +77,7 @@ test('requests reject when the thread ends unexpectedly, and the next request st
         parentPort.postMessage([{ id, result: { kind: 'responded', status: 200 } }]);
       });`)}`,
   );
-  using outbound = openOutboundThread(dying);
+  using outbound = openOutboundThread(() => new Worker(dying));
   const url = 'http://127.0.0.1:1/';
   for (const [body, message] of [
     ['die', /dead/],

@@ -1,0 +1,37 @@
+/** One module finds the files that the program reads, because the npm package and the executable have no sources. */
+
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import test from 'node:test';
+import { programFilesIn, readProgramFile } from '../../src/program-files.ts';
+
+const sources = globSync('src/**/*.ts').map((path) => ({ path, text: readFileSync(path, 'utf8') }));
+const using = (pattern: RegExp): readonly string[] =>
+  sources.filter(({ text }) => pattern.test(text)).map(({ path }) => path);
+
+test('no other module finds files next to itself or starts a thread', () => {
+  assert.deepEqual(using(/\bimport\.meta\b/).toSorted(), [
+    'src/cli.ts', // the cache of compiled sources
+    'src/console/assets.ts', // files of other packages
+    'src/program-files.ts',
+  ]);
+  assert.deepEqual(using(/\bnew Worker\(/), ['src/program-files.ts']);
+});
+
+test('the main module of every thread exists', () => {
+  const mains = sources.flatMap(({ text }) =>
+    Array.from(text.matchAll(/\bstartThread\(\s*'([^']+)'/g), ([, main = '']) => main),
+  );
+  assert.ok(mains.length >= 2, `${mains.length} threads`);
+  for (const main of mains) assert.ok(readProgramFile(`${main}.ts`).length > 0, main);
+});
+
+test('the files of a folder are listed in order', () => {
+  const files = programFilesIn('storage/migrations');
+  assert.deepEqual(files, files.toSorted());
+  assert.equal(files[0], '0001_foundation.postgres.sql');
+  assert.match(
+    readProgramFile('storage/migrations/0001_foundation.sqlite.sql').toString(),
+    /^create table /m,
+  );
+});
