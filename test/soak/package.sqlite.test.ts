@@ -74,8 +74,8 @@ test('npm pack makes a package that serves in an empty folder', { timeout: 280_0
   npm(folder.path, 'install', '--ignore-scripts', join(folder.path, packed.filename));
   assert.ok(!existsSync(join(folder.path, 'node_modules/node')), 'it does not install a Node.js');
   const environment = {
-    // The Node.js of this process, and no other program of the clone.
-    PATH: [dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter),
+    // The Node.js of this process comes first.
+    PATH: [dirname(process.execPath), process.env['PATH']].join(delimiter),
     HOME: folder.path,
   };
   const version = execFileSync('npx', ['--no-install', 'largesse', '--version'], {
