@@ -2,7 +2,7 @@
  * `npm run build:binary`: makes a single executable of the Node.js that runs this script, or of the one that --node
  * names. It contains the bundled program with its compiled code, the threads and every file that the program reads.
  *
- *   --output <file>   default dist/binary/largesse
+ *   --output <file>   default build/binary/largesse
  *   --node <file>     a Node.js of the same version, such as a verified download
  *   --no-strip        keep the symbols, which native stack traces need
  */
@@ -30,7 +30,7 @@ const threads = ['storage/sqlite/checkpoint-worker', 'delivery/webhooks/thread-m
 
 const { values } = parseArgs({
   options: {
-    output: { type: 'string', default: join(root, 'dist/binary/largesse') },
+    output: { type: 'string', default: join(root, 'build/binary/largesse') },
     node: { type: 'string', default: process.execPath },
     strip: { type: 'boolean', default: true },
   },
