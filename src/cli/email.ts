@@ -1,4 +1,4 @@
-/** `largesse mail preview|test|list` */
+/** `largesse mail preview|text|test|list` */
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -8,12 +8,16 @@ import { openDatabase } from '../database.ts';
 import { createMailer } from '../delivery/email/smtp.ts';
 import { messageIdOf } from '../delivery/email/message.ts';
 import { previewEmail, sampleEmail } from '../delivery/email/preview.ts';
-import { senderOf } from '../delivery/email/sender.ts';
+import { senderOf, type SenderParts } from '../delivery/email/sender.ts';
 import { parseEmail } from '../domain/email-address.ts';
 import { deliveryStates, emailKinds, type EmailKind } from '../domain/email.ts';
 import { emailRecordOf } from '../domain/email-record.ts';
+import type { Store } from '../domain/store.ts';
+import { listEmailTexts } from '../storage/email-text.ts';
 import { countStoreEmails, findEmailSettings, listStoreEmails } from '../storage/email.ts';
+import { parallel, type Script } from '../storage/sql.ts';
 import { chooseStore, storeOption } from './choose-store.ts';
+import { addEmailTextCommand } from './email-text.ts';
 import { CommandError } from './failure.ts';
 import { print, printJson, printTable } from './output.ts';
 
@@ -31,8 +35,13 @@ function readAddress(text: string): string {
   return address.value.address;
 }
 
+function* findSenderParts(store: Store): Script<SenderParts> {
+  const [settings, texts] = yield* parallel(findEmailSettings(store.id), listEmailTexts(store.id));
+  return { store, settings, texts };
+}
+
 export function addEmailCommands(root: Command): void {
-  const email = root.command('mail').description('preview, test and list emails');
+  const email = root.command('mail').description('preview, word, test and list emails');
 
   email
     .command('preview')
@@ -45,8 +54,8 @@ export function addEmailCommands(root: Command): void {
       await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
       const { storage } = database;
       const { store } = await storage.read(() => chooseStore(domain));
-      const settings = await storage.read(() => findEmailSettings(store.id));
-      const sender = senderOf(store, settings, readEmailConfig()?.from ?? previewFrom);
+      const parts = await storage.read(() => findSenderParts(store));
+      const sender = senderOf(parts, readEmailConfig()?.from ?? previewFrom);
       const options = { currency: store.currency, domain: store.domain };
       const folder = resolve(out);
       await mkdir(folder, { recursive: true });
@@ -58,6 +67,8 @@ export function addEmailCommands(root: Command): void {
       if (json) printJson({ files });
       else for (const file of files) print(file);
     });
+
+  addEmailTextCommand(email);
 
   email
     .command('test')
@@ -71,8 +82,8 @@ export function addEmailCommands(root: Command): void {
       await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
       const { ctx, storage } = database;
       const { store } = await storage.read(() => chooseStore(domain));
-      const settings = await storage.read(() => findEmailSettings(store.id));
-      const sample = sampleEmail('gift_card', senderOf(store, settings, config.from), {
+      const parts = await storage.read(() => findSenderParts(store));
+      const sample = sampleEmail('gift_card', senderOf(parts, config.from), {
         currency: store.currency,
         domain: store.domain,
       });

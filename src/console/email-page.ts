@@ -17,6 +17,7 @@ import {
 import { today } from '../service/money.ts';
 import { recordAction } from '../service/staff.ts';
 import { findFirstSendAt } from '../storage/email-queue.ts';
+import { listTextsOfKind } from '../storage/email-text.ts';
 import { findEmailSettings } from '../storage/email.ts';
 import { parallel, type Script } from '../storage/sql.ts';
 import { endingOf, pathOfCard, reasonOf, withoutAccess } from './card-change.ts';
@@ -323,13 +324,19 @@ async function preview(services: ConsoleServices, request: StaffRequest): Promis
   const { store } = request.signedIn;
   const { email, card } = await openEmail(services, request);
   const { page: text } = emailTexts[request.language];
-  const [settings, sentAt] = await services.storage.read(() =>
-    parallel(findEmailSettings(store.id), findFirstSendAt(store.id, card.id)),
+  const [settings, texts, sentAt] = await services.storage.read(() =>
+    parallel(
+      findEmailSettings(store.id),
+      listTextsOfKind(store.id, email.kind),
+      findFirstSendAt(store.id, card.id),
+    ),
   );
   const cardSentAt = sentAt ?? email.sendAt;
   // An erased email has no preview: the names and texts of the card were erased as well.
   const found =
-    email.address === '' ? undefined : services.previewOf({ email, card, store, settings, cardSentAt });
+    email.address === ''
+      ? undefined
+      : services.previewOf({ email, card, store, settings, texts, cardSentAt });
   const empty = markup`<!doctype html><html lang="${request.language}"><meta charset="utf-8"><title>${text.preview}</title><p>${text.noPreview}</p></html>`;
   return {
     status: 200,

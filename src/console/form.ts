@@ -5,16 +5,19 @@ import { markup, type Markup, type MarkupPart } from '../markup.ts';
 /** The texts of a field. */
 export type FieldText = {
   readonly name: string;
+  /** The language in which people fill it in, if it is not that of the page. */
+  readonly written?: { readonly language: string; readonly direction: 'ltr' | 'rtl' };
   readonly label: string;
   readonly hint?: MarkupPart;
   readonly error?: string | undefined;
 };
 
-/** The attributes with which assistive technology finds the hint and the error. */
-function described({ name, hint, error }: FieldText): Markup {
+/** The attributes with which assistive technology finds the hint and the error, and knows the language. */
+function described({ name, hint, error, written }: FieldText): Markup {
   const ids = [error !== undefined && `${name}-error`, hint !== undefined && `${name}-hint`].filter(Boolean);
   const describedBy = ids.length === 0 ? undefined : markup` aria-describedby="${ids.join(' ')}"`;
-  return markup`${describedBy}${error === undefined ? undefined : markup` aria-invalid="true"`}`;
+  const language = written && markup` lang="${written.language}" dir="${written.direction}"`;
+  return markup`${describedBy}${error === undefined ? undefined : markup` aria-invalid="true"`}${language}`;
 }
 
 function labeled(text: FieldText, control: Markup): Markup {

@@ -5,6 +5,7 @@ import type { EmailTransportKind } from '../config.ts';
 import type { Context } from '../context.ts';
 import type { ApiRequest } from '../domain/api-request.ts';
 import type { EmailKind, EmailSettings } from '../domain/email.ts';
+import type { EmailText, EmailTextPart } from '../domain/email-text.ts';
 import type { Parsed } from '../domain/parsed.ts';
 import type { Permission } from '../domain/staff.ts';
 import type { Store } from '../domain/store.ts';
@@ -80,8 +81,12 @@ export type CustomerLanguage = {
   >;
 };
 
-/** A store with settings of its emails, which can be unsaved ones. */
-type EmailPlace = { readonly store: Store; readonly settings: EmailSettings };
+/** A store with settings and own texts of its emails, which can be unsaved ones. */
+type EmailPlace = {
+  readonly store: Store;
+  readonly settings: EmailSettings;
+  readonly texts: readonly EmailText[];
+};
 
 type LocaleParts = { readonly language: string; readonly region: string };
 
@@ -96,6 +101,8 @@ export type EmailTools = {
   readonly localeOfParts: (parts: LocaleParts) => Parsed<string>;
   /** How well text can be read on a color. @param color null: the default. */
   readonly legibilityOf: (color: string | null) => Legibility;
+  /** The texts of a language, one of `emailLocales`, for the parts of which a store has none. */
+  readonly standardTexts: (kind: EmailKind, language: string) => Readonly<Record<EmailTextPart, string>>;
   readonly preview: (kind: EmailKind, place: EmailPlace) => EmailPreview;
   /** Sends an email with sample data; null: the service cannot send emails. */
   readonly sendTest: ((to: string, place: EmailPlace) => Promise<TestOutcome>) | null;

@@ -19,6 +19,7 @@ import type { ConsoleRoute } from './route.ts';
 import { emailSettingsRoutes } from './settings-emails.ts';
 import { proxySettingsRoutes } from './settings-proxy.ts';
 import { shopSettingsRoutes } from './settings-shop.ts';
+import { textSettingsRoutes } from './settings-texts.ts';
 import { setupRoutes } from './setup.ts';
 import { signInRoutes } from './sign-in.ts';
 import { staffRoutes } from './staff-pages.ts';
@@ -52,6 +53,7 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...developerRoutes,
   ...shopSettingsRoutes,
   ...emailSettingsRoutes,
+  ...textSettingsRoutes,
   ...proxySettingsRoutes,
   ...recipientRoutes,
   {

@@ -1,12 +1,13 @@
 /** The settings of the emails: brand, sender, language and reminders, with a preview of each kind of email. */
 
 import { parseSenderAddress } from '../domain/email-address.ts';
-import { emailKinds, parseReminderDays, type EmailKind, type EmailSettings } from '../domain/email.ts';
+import { parseReminderDays, type EmailSettings } from '../domain/email.ts';
 import { accepted, rejected, type Parsed } from '../domain/parsed.ts';
 import type { Settings } from '../domain/settings.ts';
 import { parseStoreName } from '../domain/store.ts';
 import { markup, type Markup } from '../markup.ts';
 import { reserveTestEmail } from '../service/test-email.ts';
+import { kindOf, legibilityText, previewOf, previewPanel, rejectedPreview } from './email-preview.ts';
 import { alert, inputField, select } from './form.ts';
 import { keyInput, keyOf, runOnce } from './once.ts';
 import { formText } from './request.ts';
@@ -128,21 +129,6 @@ function readEmailSettings(
   return Object.keys(errors).length > 0 ? { ok: false, errors } : { ok: true, settings };
 }
 
-/** Whether text on the color of the card can be read, in words. */
-function legibilityText(
-  { foreground, contrast, isReadable, hasEdge }: ReturnType<EmailTools['legibilityOf']>,
-  language: PageLanguage,
-): string {
-  const text = settingsTexts[language];
-  const number = (value: number): string =>
-    new Intl.NumberFormat(language, { maximumFractionDigits: 1 }).format(value);
-  // 4.49 is not enough, so it is not shown as 4.5.
-  const ratio = number(isReadable ? contrast : Math.floor(contrast * 10) / 10);
-  const values = { ratio, enough: number(4.5) };
-  const sentence = fillPlain(foreground === 'white' ? text.whiteText : text.blackText, values);
-  return hasEdge ? `${sentence} ${text.colorEdge}` : sentence;
-}
-
 function legibilityLine({ legibilityOf }: EmailTools, color: string | null, language: PageLanguage): Markup {
   const legibility = legibilityOf(color);
   const text = settingsTexts[language];
@@ -153,19 +139,6 @@ function legibilityLine({ legibilityOf }: EmailTools, color: string | null, lang
 }
 
 const previewPath = '/settings/emails/preview';
-
-function kindOf(text: string): EmailKind {
-  return emailKinds.find((each) => each === text) ?? 'gift_card';
-}
-
-function previewPanel({ frame }: ConsoleServices, language: PageLanguage): Markup {
-  const text = settingsTexts[language];
-  const kinds = emailKinds.map((value) => ({ value, text: text.kinds[value] }));
-  return markup`<aside class="stack sticky" aria-label="${text.preview}">
-<div class="row apart"><div><label class="sr" for="kind">${text.kind}</label><select class="field" id="kind" name="kind" form="email-settings">${kinds.map((kind) => markup`<option value="${kind.value}">${kind.text}</option>`)}</select></div><button class="button" form="email-settings" formaction="${frame.basePath}${previewPath}" formtarget="preview" formnovalidate>${text.updatePreview}</button></div>
-<div class="phone"><iframe name="preview" title="${text.preview}" src="${frame.basePath}${previewPath}" sandbox></iframe></div>
-<p class="hint">${text.previewHint}</p></aside>`;
-}
 
 function testPanel(services: ConsoleServices, { language, signedIn }: StaffRequest): Markup {
   const text = settingsTexts[language];
@@ -217,7 +190,7 @@ ${optional('region', text.region, text.regionHint)}</div></section>
 ${optional('balance_reminders', text.balanceReminders, text.balanceRemindersHint)}</div></section>
 <div class="row"><button class="button first">${text.save}</button></div></form>
 ${testPanel(services, request)}</div>
-${previewPanel(services, language)}</div>`;
+${previewPanel(services, language, { form: 'email-settings', path: previewPath })}</div>`;
   const page = pageOfSettings(services, request, { area: 'emails', form, body, scripts: ['preview.js'] });
   return problem === undefined ? page : { ...page, status: 422 };
 }
@@ -230,47 +203,6 @@ async function presentPage(
   const settings = await readSettings(services, request);
   const values = valuesOf(settings, services.emailTools);
   return emailsPage(services, request, { values, errors: {}, base: baseOf('emails', settings) }, problem);
-}
-
-/** The origin of a logo for the policy of the preview; null: none, or one that does not fit into a policy. */
-function imageOriginOf(logoUrl: string | null): string | null {
-  const { origin = '' } = (logoUrl === null ? null : URL.parse(logoUrl)) ?? {};
-  return /^https:\/\/[a-z\d.-]+(?::\d{1,5})?$/.test(origin) ? origin : null;
-}
-
-/** The style of the preview's head, which the style sheet of the pages does not reach. */
-const headStyle =
-  'margin:0;padding:12px 16px;border-bottom:1px solid #8b877c;background:Canvas;color:CanvasText;font:14px/1.5 system-ui,sans-serif;text-align:start';
-
-/** An email with sample data, below its sender and subject. */
-function previewOf(
-  { emailTools }: ConsoleServices,
-  { language, signedIn }: StaffRequest,
-  { kind, settings }: { readonly kind: EmailKind; readonly settings: EmailSettings },
-): ConsoleResponse {
-  const text = settingsTexts[language];
-  const { store } = signedIn;
-  const { from, replyTo, subject, html } = emailTools.preview(kind, { store, settings });
-  const legibility = emailTools.legibilityOf(settings.colour);
-  const warning = legibility.isReadable
-    ? undefined
-    : markup`<br><strong>${text.hardToRead}:</strong> ${legibilityText(legibility, language)}`;
-  const reply = replyTo === null ? undefined : markup`<br>${text.replyTo}: <bdi>${replyTo}</bdi>`;
-  const head = markup`<div lang="${language}" dir="ltr" style="${headStyle}">${text.from}: <bdi>${from.name}</bdi> &lt;<bdi>${from.address}</bdi>&gt;${reply}<br>${text.subject}: <strong><bdi>${subject}</bdi></strong>${warning}</div>`;
-  // After the opening tag of the body. Texts of the store are escaped, so that the first one is that tag.
-  const start = html.indexOf('>', html.indexOf('<body ')) + 1;
-  const framed = `${html.slice(0, start)}${String(head)}${html.slice(start)}`;
-  return { status: 200, framed, imageOrigin: imageOriginOf(settings.logoUrl) };
-}
-
-/** Why there is no preview: the errors of the fields. */
-function rejectedPreview(language: PageLanguage, errors: ErrorsOf<Field>): ConsoleResponse {
-  const text = settingsTexts[language];
-  const lines = Object.values(errors).map((error) => markup`<li>${error}</li>`);
-  const framed = markup`<!doctype html>
-<html lang="${language}"><head><meta charset="utf-8"><title>${text.preview}</title></head><body style="${headStyle}"><p>${text.noPreview}</p><ul>${lines}</ul></body></html>
-`;
-  return { status: 422, framed: String(framed), imageOrigin: null };
 }
 
 /** Sends an email with the saved settings to the person, once per form. */
@@ -288,8 +220,8 @@ async function sendTest(services: ConsoleServices, request: StaffRequest): Promi
   if (result.waitMs > 0)
     return throttled(await presentPage(services, request, text.testThrottled), result.waitMs);
   if (isRepeated) return seeOther('/settings/emails?done=repeated');
-  const { emails } = await readSettings(services, request);
-  const outcome = await emailTools.sendTest(member.email, { store, settings: emails });
+  const { emails, texts } = await readSettings(services, request);
+  const outcome = await emailTools.sendTest(member.email, { store, settings: emails, texts });
   if (outcome.kind === 'sent') return seeOther('/settings/emails?done=tested');
   const problem = fillPlain(text.testFailed[outcome.kind], { response: outcome.response });
   return await presentPage(services, request, problem);
@@ -329,9 +261,9 @@ export const emailSettingsRoutes: readonly StaffRoute[] = [
     path: previewPath,
     access: 'changeSettings',
     async handle(services, request) {
-      const { emails: settings } = await readSettings(services, request);
+      const { emails: settings, texts } = await readSettings(services, request);
       const kind = kindOf(request.query.get('kind') ?? '');
-      return previewOf(services, request, { kind, settings });
+      return previewOf(services, request, { kind, settings, texts });
     },
   },
   {
@@ -342,9 +274,9 @@ export const emailSettingsRoutes: readonly StaffRoute[] = [
       const present = await readSettings(services, request);
       const values = typedFields(request, fields);
       const read = readEmailSettings(values, present, services, request.language);
-      if (!read.ok) return rejectedPreview(request.language, read.errors);
+      if (!read.ok) return rejectedPreview(request.language, Object.values(read.errors));
       const kind = kindOf(formText(request, 'kind'));
-      return previewOf(services, request, { kind, settings: read.settings });
+      return previewOf(services, request, { kind, settings: read.settings, texts: present.texts });
     },
   },
   {

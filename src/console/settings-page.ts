@@ -2,6 +2,7 @@
 
 import { Fault } from '../domain/fault.ts';
 import type { EmailSettings } from '../domain/email.ts';
+import type { EmailTextChange } from '../domain/email-text.ts';
 import {
   changedSettings,
   settingTexts,
@@ -38,7 +39,7 @@ import { fillPlain, type Catalogue, type PageLanguage } from './texts.ts';
 export const settingsTexts: Catalogue<typeof en> = { en, de, fr, es };
 const auditTexts: Catalogue<typeof enAudit> = { en: enAudit, de: deAudit, fr: frAudit, es: esAudit };
 
-type Area = 'shop' | 'emails' | 'proxy';
+type Area = 'shop' | 'emails' | 'texts' | 'proxy';
 
 /** The pages and the settings of each. */
 const areas: Readonly<Record<Area, { readonly path: string; readonly names: readonly SettingName[] }>> = {
@@ -72,6 +73,7 @@ const areas: Readonly<Record<Area, { readonly path: string; readonly names: read
       'notify_failures',
     ],
   },
+  texts: { path: '/settings/texts', names: ['email_texts'] },
   proxy: { path: '/settings/proxy', names: ['proxy_secret', 'require_signature'] },
 };
 
@@ -240,6 +242,10 @@ type Saved<Field extends string> = {
   readonly area: Area;
   readonly changes: StoreChanges;
   readonly emailChanges: Partial<EmailSettings>;
+  /** Default: none. */
+  readonly textChanges?: readonly EmailTextChange[];
+  /** The parameters of the page to which saving leads. Default: none. */
+  readonly parameters?: Readonly<Record<string, string>>;
   readonly values: Readonly<Record<Field, string>>;
   /** The values of the fields with other settings. */
   readonly valuesOf: (settings: Settings) => Readonly<Record<Field, string>>;
@@ -261,7 +267,7 @@ export async function rejectedForm<Field extends string>(
 export async function saveSettings<Field extends string>(
   services: ConsoleServices,
   request: StaffRequest,
-  { area, changes, emailChanges, values, valuesOf, page }: Saved<Field>,
+  { area, changes, emailChanges, textChanges = [], parameters, values, valuesOf, page }: Saved<Field>,
 ): Promise<ConsoleResponse> {
   const { ctx } = services;
   const { store, member } = request.signedIn;
@@ -279,10 +285,11 @@ export async function saveSettings<Field extends string>(
   const by = actingAs(request);
   try {
     const { isRepeated } = await runOnce(services, request, key, function* save() {
-      const change = { store, member, by, base, changes, emailChanges };
+      const change = { store, member, by, base, changes, emailChanges, textChanges };
       return { settings: [...(yield* changeSettings(ctx, change))] };
     });
-    return seeOther(`${areas[area].path}?done=${isRepeated ? 'repeated' : 'saved'}`);
+    const query = new URLSearchParams({ ...parameters, done: isRepeated ? 'repeated' : 'saved' });
+    return seeOther(`${areas[area].path}?${query.toString()}`);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     const response = withoutAccess(services, request, error);

@@ -2,6 +2,7 @@
 
 import type { Card } from './card.ts';
 import type { EmailDelivery, EmailSettings } from './email.ts';
+import type { EmailText } from './email-text.ts';
 import type { Store } from './store.ts';
 
 /** An email, and what its content is read from. */
@@ -10,6 +11,8 @@ export type PreviewedEmail = {
   readonly card: Card;
   readonly store: Store;
   readonly settings: EmailSettings;
+  /** The store's own texts. */
+  readonly texts: readonly EmailText[];
   /** When the first email with the code of the card was or will be sent (ms). */
   readonly cardSentAt: number;
 };

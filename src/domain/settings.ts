@@ -1,6 +1,7 @@
 /** The settings that an owner changes on the pages, as texts: to compare them, and to say which have changed. */
 
 import type { EmailSettings } from './email.ts';
+import type { EmailText } from './email-text.ts';
 import { formatMoney } from './money.ts';
 import { journalAccounts, type Store } from './store.ts';
 import { formatVat } from './vat.ts';
@@ -8,6 +9,10 @@ import { formatVat } from './vat.ts';
 export type Settings = {
   readonly store: Store;
   readonly emails: EmailSettings;
+  /** The store's own texts of its emails. */
+  readonly texts: readonly EmailText[];
+  /** Of the texts: they are long, and a form contains the settings of which it was made. */
+  readonly textsDigest: string;
   /** Whether the store has the secret of an app proxy. */
   readonly hasProxySecret: boolean;
 };
@@ -35,14 +40,15 @@ export type SettingName =
   | 'page'
   | 'expiry_reminders'
   | 'balance_reminders'
-  | 'notify_failures';
+  | 'notify_failures'
+  | 'email_texts';
 
 function flagText(flag: boolean): string {
   return flag ? 'yes' : '';
 }
 
 /** The text of each setting by the name of its field. Equal texts are equal settings, except for a replaced secret. */
-export function settingTexts({ store, emails, hasProxySecret }: Settings): AllTexts {
+export function settingTexts({ store, emails, textsDigest, hasProxySecret }: Settings): AllTexts {
   return {
     name: store.name,
     time_zone: store.timeZone,
@@ -66,6 +72,7 @@ export function settingTexts({ store, emails, hasProxySecret }: Settings): AllTe
     expiry_reminders: emails.expiryReminderDays.join(', '),
     balance_reminders: emails.balanceReminderDays.join(', '),
     notify_failures: flagText(emails.notifyFailures),
+    email_texts: textsDigest,
   };
 }
 

@@ -51,7 +51,7 @@ export function parseLine(value: unknown, lengthMax: number): Parsed<string | nu
   return accepted(line);
 }
 
-function longerThan(text: string, codePointsMax: number): boolean {
+export function longerThan(text: string, codePointsMax: number): boolean {
   if (text.length <= codePointsMax) return false;
   // A code point has at most two units.
   if (text.length > 2 * codePointsMax) return true;

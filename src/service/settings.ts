@@ -1,7 +1,9 @@
 /** Changes the settings of a store for an owner: with an entry in the audit log, unless another owner changed them first. */
 
+import { createHash } from 'node:crypto';
 import type { Context } from '../context.ts';
 import type { EmailSettings } from '../domain/email.ts';
+import type { EmailText, EmailTextChange } from '../domain/email-text.ts';
 import { Fault } from '../domain/fault.ts';
 import {
   changedSettings,
@@ -12,11 +14,13 @@ import {
 } from '../domain/settings.ts';
 import { actorOf, type StaffMember } from '../domain/staff.ts';
 import type { Store } from '../domain/store.ts';
+import { listEmailTexts } from '../storage/email-text.ts';
 import { findEmailSettings } from '../storage/email.ts';
 import { parallel, type Script } from '../storage/sql.ts';
 import { claimStore, findStore, type StoreRecord } from '../storage/store.ts';
 import { assertMay } from './counter.ts';
 import { changeEmailSettings } from './email.ts';
+import { changeEmailTexts } from './email-text.ts';
 import { recordAction, type Acting } from './staff.ts';
 import { changeStore, type StoreChanges } from './store.ts';
 
@@ -24,13 +28,18 @@ type StoreKey = Pick<Store, 'id' | 'domain'>;
 
 /** @throws Fault `not-found`. */
 export function* findSettings({ id }: Pick<Store, 'id'>): Script<Settings> {
-  const [record, emails] = yield* parallel(findStore(id), findEmailSettings(id));
-  return settingsOf(record, emails);
+  const [record, emails, texts] = yield* parallel(findStore(id), findEmailSettings(id), listEmailTexts(id));
+  return settingsOf(record, emails, texts);
 }
 
-function settingsOf(record: StoreRecord | undefined, emails: EmailSettings): Settings {
+function settingsOf(
+  record: StoreRecord | undefined,
+  emails: EmailSettings,
+  texts: readonly EmailText[],
+): Settings {
   if (!record) throw new Fault('not-found');
-  return { store: record.store, emails, hasProxySecret: record.sealedSecret !== null };
+  const textsDigest = createHash('sha256').update(JSON.stringify(texts)).digest('base64url');
+  return { store: record.store, emails, texts, textsDigest, hasProxySecret: record.sealedSecret !== null };
 }
 
 export type SettingsChange = {
@@ -41,6 +50,7 @@ export type SettingsChange = {
   readonly base: SettingTexts;
   readonly changes: StoreChanges;
   readonly emailChanges: Partial<EmailSettings>;
+  readonly textChanges: readonly EmailTextChange[];
 };
 
 /**
@@ -50,16 +60,18 @@ export type SettingsChange = {
  */
 export function* changeSettings(
   ctx: Context,
-  { store, member, by, base, changes, emailChanges }: SettingsChange,
+  { store, member, by, base, changes, emailChanges, textChanges }: SettingsChange,
 ): Script<readonly SettingName[]> {
   // Locks the store: of two owners who save at the same time, the later one reads the settings of the earlier one.
   const claimed = yield* claimStore(store.domain);
-  const before = settingsOf(claimed, yield* findEmailSettings(store.id));
+  const [emails, ownTexts] = yield* parallel(findEmailSettings(store.id), listEmailTexts(store.id));
+  const before = settingsOf(claimed, emails, ownTexts);
   yield* assertMay(before.store, member, 'changeSettings');
   const texts = settingTexts(before);
   if (changedSettings(base, texts).length > 0) throw new Fault('precondition-failed');
   yield* changeStore(ctx, store.domain, { ...changes, actor: actorOf(member) });
   yield* changeEmailSettings(ctx, store.id, emailChanges);
+  yield* changeEmailTexts(ctx, store.id, textChanges);
   const changed = changedSettings(texts, settingTexts(yield* findSettings(store)));
   // A secret can be replaced by another one.
   const names =

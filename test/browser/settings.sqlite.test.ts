@@ -40,6 +40,17 @@ test('the preview follows the fields, Back leaves the page, and without scripts 
   await page.goBack();
   assert.equal(page.url(), window.url('/settings'));
 
+  // The wording: the preview shows the kind of email whose fields are filled in.
+  assert.equal(await window.open('/settings/texts?language=he'), 200);
+  await waitForPreview(page, '<html lang="he" dir="rtl"');
+  await page.click('[data-kind="receipt"] > summary');
+  await page.type('#receipt_closing', 'Line 1');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('{store} & <i>');
+  await waitForPreview(page, 'Line 1<br /><bdi>');
+  await page.type('#receipt_subject', '{code}');
+  await waitForPreview(page, 'Receipt, Subject: Braces are only for placeholders');
+
   await using plain = await chromium.window(service, { as: owner, javaScript: false });
   assert.equal(await plain.open('/settings/emails'), 200);
   await plain.page.select('#email_language', 'ja');

@@ -299,6 +299,7 @@ const streams = new Set([
   '/live',
   '/cards/export',
   '/settings/emails/preview',
+  '/settings/texts/preview',
   '/emails/:id/preview',
   ...reportFiles,
 ]);

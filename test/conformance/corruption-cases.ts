@@ -224,6 +224,7 @@ export const otherTables: Readonly<Record<string, string>> = {
   customers: 'An address of a card is compared with the events of the card. Missing customers are found.',
   email_deliveries: 'A queue. Its cards must exist.',
   email_settings: 'Settings of a store.',
+  email_texts: 'Settings of a store.',
   idempotency_records:
     'Stored responses, which expire. Each must have been sealed with a key of this database.',
   key_checks: 'Each command compares it with the key file before it reads anything else.',

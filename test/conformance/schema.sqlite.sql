@@ -228,6 +228,17 @@ CREATE TABLE "email_settings" (
   primary key (store_id)
 ) strict, without rowid;
 
+CREATE TABLE email_texts (
+  store_id integer not null references stores (id),
+  kind text not null
+    check (kind in ('gift_card', 'receipt', 'expiry_reminder', 'balance_reminder', 'delivery_failed')),
+  language text not null,
+  part text not null check (part in ('subject', 'heading', 'greeting', 'intro', 'closing')),
+  text text not null check (text <> ''),
+  updated_at integer not null,
+  primary key (store_id, kind, language, part)
+) strict, without rowid;
+
 CREATE TABLE erased_events (
   store_id integer not null references stores (id),
   last_id integer not null check (last_id > 0),

@@ -54,6 +54,7 @@ const printing = [
   'checkpoint list',
   'checkpoint keys',
   'mail preview',
+  'mail text',
   'mail test',
   'mail list',
   'demo load',

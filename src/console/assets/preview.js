@@ -14,6 +14,17 @@ function replaceFrame() {
   frame.replaceWith(next);
 }
 
+/**
+ * The preview shows the kind of email whose fields a person opens or fills in.
+ * @param {Element} part
+ */
+function chooseKind(part) {
+  const kind = part.closest('[data-kind]');
+  const choice = document.querySelector('select[name="kind"]');
+  if (kind instanceof HTMLElement && choice instanceof HTMLSelectElement)
+    choice.value = kind.dataset['kind'] ?? choice.value;
+}
+
 if (form instanceof HTMLFormElement && button instanceof HTMLButtonElement) {
   let timer = 0;
   const update = () => {
@@ -24,11 +35,23 @@ if (form instanceof HTMLFormElement && button instanceof HTMLButtonElement) {
     }, delayMs);
   };
   // The kind of email is outside of the form, and belongs to it.
-  document.addEventListener('input', (event) => {
-    const { target } = event;
-    const isOfForm = target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
-    if (isOfForm && target.form === form) update();
+  document.addEventListener('input', ({ target }) => {
+    const isField =
+      target instanceof HTMLInputElement ||
+      target instanceof HTMLSelectElement ||
+      target instanceof HTMLTextAreaElement;
+    if (!isField || target.form !== form) return;
+    chooseKind(target);
+    update();
   });
+  for (const summary of document.querySelectorAll('[data-kind] > summary')) {
+    summary.addEventListener('click', () => {
+      const { parentElement } = summary;
+      if (!(parentElement instanceof HTMLDetailsElement) || parentElement.open) return;
+      chooseKind(summary);
+      update();
+    });
+  }
 }
 
 // A browser neither scrolls to a frame that gets the focus nor shows that it has it.

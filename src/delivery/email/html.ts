@@ -18,14 +18,16 @@ export function rowOf(block: Block, frame: Frame, qr: Qr | null): Markup {
           `;
 }
 
-function paddingOf({ block }: Block): string {
-  switch (block) {
+function paddingOf(block: Block): string {
+  switch (block.block) {
     case 'heading':
       return '20px 40px 0';
     case 'paragraph':
       return '10px 40px 0';
     case 'note':
       return '20px 40px 0';
+    case 'closing':
+      return block.isFirst ? '24px 40px 0' : '10px 40px 0';
     case 'card':
     case 'message':
     case 'code':
@@ -40,6 +42,7 @@ function cellOf(block: Block, frame: Frame, qr: Qr | null): Markup {
     case 'heading':
       return markup`<h1 class="ink" style="margin:0;font-size:26px;line-height:34px;font-weight:700;text-align:center;color:${light.ink}">${htmlOf(block.text)}</h1>`;
     case 'paragraph':
+    case 'closing':
       return markup`<p class="soft" style="margin:0;font-size:16px;line-height:25px;text-align:center;color:${light.soft}">${htmlOf(block.text)}</p>`;
     case 'note':
       return markup`<p class="soft" style="margin:0;font-size:14px;line-height:21px;text-align:center;color:${light.soft}">${htmlOf(block.text)}</p>`;

@@ -1,7 +1,7 @@
 /**
  * The queue of emails. It has one destination: the mail server.
  *
- * The content of an email is read just before it is sent. After a temporary rejection it is retried for 72 hours;
+ * The content and the wording of an email are read just before it is sent. After a temporary rejection it is retried for 72 hours;
  * a permanent rejection ends it; a rejection because of the service's own settings is retried for 14 days.
  */
 
@@ -25,6 +25,7 @@ import {
   type EmailSettlement,
 } from '../../storage/email-queue.ts';
 import { enqueueEmail, findEmailSettings, openEmailedCode } from '../../storage/email.ts';
+import { listTextsOfKind } from '../../storage/email-text.ts';
 import { parallel, type Script } from '../../storage/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { findStore, hasRealStores } from '../../storage/store.ts';
@@ -178,11 +179,12 @@ function* load(
   }: { readonly from: string; readonly now: number } & Pick<EmailQueueOptions, 'pagesUrl'>,
 ): Script<Loaded | EmailSettlement | undefined> {
   const { storeId, cardId, sealedCode } = claimed;
-  const [isOurs, card, record, settings, firstSendAt] = yield* parallel(
+  const [isOurs, card, record, settings, texts, firstSendAt] = yield* parallel(
     hasEmail(claimed),
     findCard(storeId, cardId),
     findStore(storeId),
     findEmailSettings(storeId),
+    listTextsOfKind(storeId, claimed.kind),
     findFirstSendAt(storeId, cardId),
   );
   if (!isOurs || !card || !record) return undefined;
@@ -199,7 +201,7 @@ function* load(
     code,
     cardSentAt: firstSendAt ?? claimed.sendAt,
   });
-  return { content, sender: senderOf(store, settings, from), domain: store.domain };
+  return { content, sender: senderOf({ store, settings, texts }, from), domain: store.domain };
 }
 
 /** The link to the service's own page of a card. */
@@ -213,7 +215,7 @@ function* pageOf(
   return recipientLink(pagesUrl, { domain, code });
 }
 
-/** The email, the same in every attempt unless the card has changed. */
+/** The email, the same in every attempt unless the card or the settings have changed. */
 function emailOf(claimed: ClaimedEmail, { content, sender, domain }: Loaded): Email {
   return {
     messageId: messageIdOf(messageName(claimed), domain),

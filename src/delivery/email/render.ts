@@ -10,9 +10,10 @@ import { languageOf, type Language } from './language.ts';
 import { page, type Frame } from './page.ts';
 import { qrImage } from './qr.ts';
 import { isLink, parseLogoUrl, type Sender } from './sender.ts';
-import { templateOf } from './template.ts';
+import { blocksOf } from './template.ts';
 import { plain } from './text.ts';
 import { isolate, plainOf, translator, type Translate } from './translate.ts';
+import { wordingOf } from './wording.ts';
 
 /** An image that the HTML refers to as `cid:…`. */
 type InlineImage = {
@@ -43,14 +44,18 @@ const qrSideMax = 180;
 
 /**
  * Renders an email in the sender's language. Its size is bounded by the lengths of the card's message and of the
- * sender's names and links, which are limited where they are set.
+ * sender's names, texts and links, which are limited where they are set.
  * @throws AssertionError if a link is neither https nor http to this machine.
  */
 export function renderEmail(content: EmailContent, sender: Sender): RenderedEmail {
   const language = languageOf(sender.locale);
   const storeName = cleanLine(sender.name);
-  const translate = translator(language, { store: isolate(storeName) });
-  const { subject, preheader, blocks } = templateOf(content, translate, language.locale);
+  const store = isolate(storeName);
+  const translate = translator(language, { store });
+  const { locale } = language;
+  const texts = sender.texts[content.kind] ?? {};
+  const wording = wordingOf(content, { texts, store, translate, locale });
+  const blocks = blocksOf(content, wording, { translate, locale });
   const unsubscribeUrl = 'unsubscribeUrl' in content ? content.unsubscribeUrl : null;
   for (const block of blocks) if (block.block === 'button') assertLink(block.url);
   if (unsubscribeUrl !== null) assertLink(unsubscribeUrl);
@@ -58,13 +63,14 @@ export function renderEmail(content: EmailContent, sender: Sender): RenderedEmai
   const qr = content.kind === 'gift_card' ? qrImage(content.code) : null;
   // A whole number of pixels per module, so that the edges of the modules are sharp.
   const image = qr && { cid: qrCid, size: qr.modules * Math.floor(qrSideMax / qr.modules) };
-  const title = plainOf(subject);
+  const title = plainOf(wording.subject);
+  const { preheader } = wording;
   return {
     kind: content.kind,
     subject: title,
     html: page({ title, preheader, body: blocks.map((block) => rowOf(block, frame, image)) }, frame),
     text: plain(blocks, frame),
-    locale: language.locale,
+    locale,
     images: qr ? [{ cid: qrCid, filename: 'qr.png', contentType: 'image/png', content: qr.png }] : [],
     unsubscribeUrl,
   };

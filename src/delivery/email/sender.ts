@@ -2,8 +2,10 @@
 
 import { accepted, rejected, type Parsed } from '../../domain/parsed.ts';
 import type { EmailSettings } from '../../domain/email.ts';
+import { textsIn, type EmailText, type EmailTexts } from '../../domain/email-text.ts';
 import type { Store } from '../../domain/store.ts';
 import { parseColour, type Colour } from './colour.ts';
+import { localePartsOf } from './language.ts';
 
 export type Sender = {
   /** The store's name, in the From header and in the email. */
@@ -18,10 +20,19 @@ export type Sender = {
   readonly colour: Colour | null;
   /** A BCP 47 tag such as `de` or `pt-BR`, for the texts and the format of amounts and dates. */
   readonly locale: string;
+  /** The store's own texts in the language of the locale. */
+  readonly texts: EmailTexts;
+};
+
+/** A store, the settings of its emails, and its own texts in all languages. */
+export type SenderParts = {
+  readonly store: Store;
+  readonly settings: EmailSettings;
+  readonly texts: readonly EmailText[];
 };
 
 /** The sender of a store's emails. @param from the address of stores that have none. */
-export function senderOf(store: Store, settings: EmailSettings, from: string): Sender {
+export function senderOf({ store, settings, texts }: SenderParts, from: string): Sender {
   const colour = parseColour(settings.colour);
   return {
     name: settings.senderName ?? store.name,
@@ -30,6 +41,7 @@ export function senderOf(store: Store, settings: EmailSettings, from: string): S
     logoUrl: settings.logoUrl,
     colour: colour.ok ? colour.value : null,
     locale: settings.locale,
+    texts: textsIn(texts, localePartsOf(settings.locale).language),
   };
 }
 

@@ -23,7 +23,7 @@ const noAddress = 'gift-cards@largesse.example';
  * @returns undefined if the card lacks what the email is about, such as the buyer.
  */
 export function previewStored(
-  { email, card, store, settings, cardSentAt }: PreviewedEmail,
+  { email, card, store, settings, texts, cardSentAt }: PreviewedEmail,
   { from, pagesUrl }: { readonly from: string | null; readonly pagesUrl: string | null },
 ): StoredPreview | undefined {
   const { kind } = email;
@@ -35,7 +35,7 @@ export function previewStored(
     code: kind === 'gift_card' ? dots : null,
     cardSentAt,
   });
-  const sender = senderOf(store, settings, from ?? noAddress);
+  const sender = senderOf({ store, settings, texts }, from ?? noAddress);
   const { subject, html, images } = renderEmail(content, sender);
   const withoutCode = images.map((image) => ({ ...image, content: blankImage() }));
   const logo = parseLogoUrl(sender.logoUrl);

@@ -1,5 +1,5 @@
 /**
- * The templates: from the content of an email to its subject and blocks.
+ * The templates: from the content and the wording of an email to its blocks.
  *
  * `html.ts` and `text.ts` write the same blocks, so the two parts of an email say the same.
  */
@@ -14,8 +14,9 @@ import type {
   ReceiptContent,
 } from './content.ts';
 import { formatAmount, formatCode, formatDay, isolate, type Isolated, type Translate } from './translate.ts';
+import { nameOf, type Wording } from './wording.ts';
 
-/** Texts can contain isolated values. */
+/** Texts can contain isolated values. Those of paragraphs and of the last lines can contain newlines. */
 export type Block =
   | { readonly block: 'heading'; readonly text: string }
   | { readonly block: 'paragraph'; readonly text: string }
@@ -41,139 +42,99 @@ export type Block =
     }
   | { readonly block: 'facts'; readonly facts: readonly Fact[] }
   | { readonly block: 'button'; readonly text: string; readonly url: string }
-  | { readonly block: 'note'; readonly text: string };
+  | { readonly block: 'note'; readonly text: string }
+  /** A paragraph of the last lines. */
+  | { readonly block: 'closing'; readonly text: string; readonly isFirst: boolean };
 
 export type Fact = { readonly label: string; readonly value: Isolated };
 
-type Template = {
-  readonly subject: string;
-  /** The line that lists of emails show after the subject. */
-  readonly preheader: string;
-  readonly blocks: readonly Block[];
-};
+function paragraph(text: string): Block {
+  return { block: 'paragraph', text };
+}
 
-/** The template of a content, in the language of `translate` and the formats of `locale`. */
-export function templateOf(content: EmailContent, translate: Translate, locale: string): Template {
+/** The blocks of an email: its wording, and between the first and the last lines what it is about. */
+export function blocksOf(
+  content: EmailContent,
+  { heading, greeting, intro, closing }: Wording,
+  { translate, locale }: { readonly translate: Translate; readonly locale: string },
+): readonly Block[] {
+  return [
+    { block: 'heading', text: heading },
+    ...(greeting === null ? [] : [paragraph(greeting)]),
+    ...intro.map(paragraph),
+    ...detailsOf(content, translate, locale),
+    ...closing.map((text, index): Block => ({ block: 'closing', text, isFirst: index === 0 })),
+  ];
+}
+
+/** The blocks of a content, in the language of `translate` and the formats of `locale`. */
+function detailsOf(content: EmailContent, translate: Translate, locale: string): readonly Block[] {
   switch (content.kind) {
     case 'gift_card':
       return giftCard(content, translate, locale);
     case 'receipt':
       return receipt(content, translate, locale);
     case 'expiry_reminder':
-      return expiryReminder(content, translate, locale);
     case 'balance_reminder':
-      return balanceReminder(content, translate, locale);
+      return reminder(content, translate, locale);
     case 'delivery_failed':
       return deliveryFailed(content, translate, locale);
   }
 }
 
 function giftCard(
-  { code, senderName, recipientName, message, expiresOn, pageUrl, ...content }: GiftCardContent,
+  { code, senderName, message, expiresOn, pageUrl, amount }: GiftCardContent,
   translate: Translate,
   locale: string,
-): Template {
-  const amount = formatAmount(content.amount, locale);
-  return {
-    subject: translate('giftCardSubject'),
-    preheader: translate('giftCardPreheader', { amount }),
-    blocks: [
-      { block: 'heading', text: translate('giftCardHeading') },
-      ...greeting(recipientName, translate),
-      { block: 'paragraph', text: translate('giftCardIntro') },
-      {
-        block: 'card',
-        title: translate('cardTitle'),
-        ending: null,
-        label: translate('valueLabel'),
-        amount,
-        caption: expiryOf(expiresOn, translate, locale),
-      },
-      ...senderBlock(senderName, translate),
-      ...messageBlock(message, translate),
-      {
-        block: 'code',
-        label: translate('codeLabel'),
-        code: formatCode(code),
-        hint: translate('codeHint'),
-        alt: translate('qrAlt'),
-      },
-      ...button(translate('openCard'), pageUrl),
-      { block: 'note', text: translate('codeIsMoney') },
-    ],
-  };
+): readonly Block[] {
+  return [
+    {
+      block: 'card',
+      title: translate('cardTitle'),
+      ending: null,
+      label: translate('valueLabel'),
+      amount: formatAmount(amount, locale),
+      caption: expiryOf(expiresOn, translate, locale),
+    },
+    ...senderBlock(senderName, translate),
+    ...messageBlock(message, translate),
+    {
+      block: 'code',
+      label: translate('codeLabel'),
+      code: formatCode(code),
+      hint: translate('codeHint'),
+      alt: translate('qrAlt'),
+    },
+    ...button(translate('openCard'), pageUrl),
+    { block: 'note', text: translate('codeIsMoney') },
+  ];
 }
 
-function receipt(content: ReceiptContent, translate: Translate, locale: string): Template {
-  const {
-    lastCharacters,
-    senderName,
-    recipientName,
-    recipient,
-    message,
-    issuedOn,
-    sendOn,
-    expiresOn,
-    orderId,
-  } = content;
+function receipt(content: ReceiptContent, translate: Translate, locale: string): readonly Block[] {
+  const { lastCharacters, recipientName, recipient, message, issuedOn, sendOn, expiresOn, orderId } = content;
   const day = (value: string): Isolated => formatDay(value, locale);
-  const amount = formatAmount(content.amount, locale);
-  return {
-    subject: translate('receiptSubject'),
-    preheader: translate('receiptPreheader', { amount }),
-    blocks: [
-      { block: 'heading', text: translate('receiptHeading') },
-      ...greeting(senderName, translate),
-      { block: 'paragraph', text: translate('receiptIntro') },
-      {
-        block: 'card',
-        title: translate('cardTitle'),
-        ending: endingOf(lastCharacters, translate),
-        label: translate('valueLabel'),
-        amount,
-        caption: null,
-      },
-      {
-        block: 'facts',
-        facts: [
-          { label: translate('issuedLabel'), value: day(issuedOn) },
-          ...fact(translate('orderLabel'), orderId, (id) => isolate(String(id), 'ltr')),
-          ...fact(translate('recipientLabel'), recipientOf(recipientName, recipient), (value) => value),
-          ...fact(translate('sendOnLabel'), sendOn, day),
-          ...fact(translate('expiryLabel'), expiresOn, day),
-        ],
-      },
-      ...messageBlock(message, translate),
-      { block: 'note', text: translate('receiptNoCode') },
-    ],
-  };
-}
-
-function expiryReminder(content: ExpiryReminderContent, translate: Translate, locale: string): Template {
-  const date = formatDay(content.expiresOn, locale);
-  return {
-    subject: translate('expirySubject'),
-    preheader: translate('expiryPreheader', { date, amount: formatAmount(content.amount, locale) }),
-    blocks: [
-      { block: 'heading', text: translate('expiryHeading') },
-      ...greeting(content.recipientName, translate),
-      { block: 'paragraph', text: translate('expiryIntro', { date }) },
-      ...reminder(content, translate, locale),
-    ],
-  };
-}
-
-function balanceReminder(content: BalanceReminderContent, translate: Translate, locale: string): Template {
-  return {
-    subject: translate('balanceSubject'),
-    preheader: translate('balancePreheader', { amount: formatAmount(content.amount, locale) }),
-    blocks: [
-      { block: 'heading', text: translate('balanceHeading') },
-      ...greeting(content.recipientName, translate),
-      { block: 'paragraph', text: translate('balanceIntro') },
-      ...reminder(content, translate, locale),
-    ],
-  };
+  return [
+    {
+      block: 'card',
+      title: translate('cardTitle'),
+      ending: endingOf(lastCharacters, translate),
+      label: translate('valueLabel'),
+      amount: formatAmount(content.amount, locale),
+      caption: null,
+    },
+    {
+      block: 'facts',
+      facts: [
+        { label: translate('issuedLabel'), value: day(issuedOn) },
+        ...fact(translate('orderLabel'), orderId, (id) => isolate(String(id), 'ltr')),
+        ...fact(translate('recipientLabel'), recipientOf(recipientName, recipient), (value) => value),
+        ...fact(translate('sendOnLabel'), sendOn, day),
+        ...fact(translate('expiryLabel'), expiresOn, day),
+      ],
+    },
+    ...messageBlock(message, translate),
+    { block: 'note', text: translate('receiptNoCode') },
+  ];
 }
 
 function reminder(
@@ -196,29 +157,21 @@ function reminder(
 }
 
 function deliveryFailed(
-  { lastCharacters, senderName, recipient, amount }: DeliveryFailedContent,
+  { lastCharacters, recipient, amount }: DeliveryFailedContent,
   translate: Translate,
   locale: string,
-): Template {
-  const address = addressOf(recipient);
-  return {
-    subject: translate('failedSubject'),
-    preheader: translate('failedPreheader'),
-    blocks: [
-      { block: 'heading', text: translate('failedHeading') },
-      ...greeting(senderName, translate),
-      { block: 'paragraph', text: translate('failedIntro', { address }) },
-      { block: 'paragraph', text: `${translate('failedSafe')} ${translate('failedNext')}` },
-      {
-        block: 'facts',
-        facts: [
-          { label: translate('recipientLabel'), value: address },
-          { label: translate('valueLabel'), value: formatAmount(amount, locale) },
-          endingOf(lastCharacters, translate),
-        ],
-      },
-    ],
-  };
+): readonly Block[] {
+  return [
+    { block: 'paragraph', text: `${translate('failedSafe')} ${translate('failedNext')}` },
+    {
+      block: 'facts',
+      facts: [
+        { label: translate('recipientLabel'), value: addressOf(recipient) },
+        { label: translate('valueLabel'), value: formatAmount(amount, locale) },
+        endingOf(lastCharacters, translate),
+      ],
+    },
+  ];
 }
 
 /** The end of the code, which emails without the whole code show. */
@@ -232,17 +185,6 @@ function expiryOf(expiresOn: string | null, translate: Translate, locale: string
 
 function addressOf(address: string): Isolated {
   return isolate(cleanLine(address), 'ltr');
-}
-
-/** The cleaned name of a person; null if nothing is left of it. */
-function nameOf(name: string | null): Isolated | null {
-  const cleaned = cleanLine(name ?? '');
-  return cleaned === '' ? null : isolate(cleaned);
-}
-
-function greeting(name: string | null, translate: Translate): readonly Block[] {
-  const greeted = nameOf(name);
-  return greeted === null ? [] : [{ block: 'paragraph', text: translate('greeting', { name: greeted }) }];
 }
 
 function senderBlock(name: string | null, translate: Translate): readonly Block[] {

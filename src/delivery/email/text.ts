@@ -23,6 +23,7 @@ function linesOf(block: Block, text: (isolated: string) => string): string {
     case 'heading':
     case 'paragraph':
     case 'note':
+    case 'closing':
       return text(block.text);
     case 'card':
       return [

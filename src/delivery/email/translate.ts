@@ -31,14 +31,25 @@ export function isolate(value: string, direction: 'auto' | 'ltr' = 'auto'): Isol
 /** @param common values that every text can use. */
 export function translator({ texts }: Pick<Language, 'texts'>, common: Placeholders): Translate {
   return (name, values = {}) => {
-    const known: Placeholders = { ...common, ...values };
-    return texts[name].replaceAll(/\{([a-z]{1,20})\}(\.?)/g, (placeholder, key: string, stop: string) => {
-      const value = known[key];
-      if (value === undefined) throw new RangeError(`${placeholder} of the text ${name} has no value`);
-      // A value with a final full stop, such as "Flowers & Co.", replaces the full stop of the sentence.
-      return value.endsWith('.\u2069') ? value : value + stop;
-    });
+    const text = insertValues(texts[name], { ...common, ...values });
+    if (text === undefined) throw new RangeError(`a placeholder of the text ${name} has no value`);
+    return text;
   };
+}
+
+/** A text with its values, each inserted once; undefined if a placeholder has no value. */
+export function insertValues(text: string, values: Placeholders): string | undefined {
+  let isComplete = true;
+  const filled = text.replaceAll(/\{([a-z]{1,20})\}(\.?)/g, (placeholder, key: string, stop: string) => {
+    const value = values[key];
+    if (value === undefined) {
+      isComplete = false;
+      return placeholder;
+    }
+    // A value with a final full stop, such as "Flowers & Co.", replaces the full stop of the sentence.
+    return value.endsWith('.\u2069') ? value : value + stop;
+  });
+  return isComplete ? filled : undefined;
 }
 
 /** Plain text without isolates: for left-to-right texts, subjects and attributes. */
@@ -46,9 +57,14 @@ export function plainOf(text: string): string {
   return text.replaceAll(isolates, '');
 }
 
-/** Markup with `<bdi>` for isolates. */
+/** Markup with `<bdi>` for isolates and `<br />` for newlines. */
 export function htmlOf(text: string): Markup {
-  return insertTags(markup`${text}`, { '\u2068': '<bdi>', '\u2066': '<bdi dir="ltr">', '\u2069': '</bdi>' });
+  return insertTags(markup`${text}`, {
+    '\u2068': '<bdi>',
+    '\u2066': '<bdi dir="ltr">',
+    '\u2069': '</bdi>',
+    '\n': '<br />',
+  });
 }
 
 /** An amount in the locale's format, with exactly the decimals of ISO 4217. */

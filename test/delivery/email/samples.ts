@@ -24,6 +24,7 @@ export function senderWith(changes: Partial<Sender> = {}): Sender {
     logoUrl: null,
     colour: null,
     locale: 'en',
+    texts: {},
     ...changes,
   };
 }
