@@ -47,7 +47,7 @@ test('the preview follows the fields, Back leaves the page, and without scripts 
   await page.type('#receipt_closing', 'Line 1');
   await page.keyboard.press('Enter');
   await page.keyboard.type('{store} & <i>');
-  await waitForPreview(page, 'Line 1<br /><bdi>');
+  await waitForPreview(page, 'Line 1<br><bdi>');
   await page.type('#receipt_subject', '{code}');
   await waitForPreview(page, 'Receipt, Subject: Braces are only for placeholders');
 

@@ -6,7 +6,7 @@ import { languages } from '../../src/delivery/email/language.ts';
 import { emailKinds } from '../../src/domain/email.ts';
 import { receivedEmails } from '../delivery/email/received.ts';
 import { smtpServer } from '../delivery/email/smtp-server.ts';
-import { openBrowser } from '../support/browser.ts';
+import { openBrowser, type Browser } from '../support/browser.ts';
 import { consoleDomain, staffPassword } from '../support/console.ts';
 import { formOf, openStaffedShop, sendForm, textOfPage } from '../support/counter-staff.ts';
 import { until } from '../support/delivering.ts';
@@ -22,6 +22,13 @@ after(() => shop[Symbol.asyncDispose]());
 const owner = await shop.as('owner');
 
 const path = '/settings/texts';
+
+/** Another browser of the owner. */
+async function signIn(): Promise<Browser> {
+  const browser = openBrowser(shop.service);
+  await browser.post('/sign-in', { email: `owner@${consoleDomain}`, password: staffPassword });
+  return browser;
+}
 
 type Stored = Readonly<Record<string, string>>;
 
@@ -110,8 +117,7 @@ test('a rejected text has its message at its field, with what was typed, and not
 });
 
 test('of two owners who change the texts, the second sees what has changed', async () => {
-  const other = openBrowser(shop.service);
-  await other.post('/sign-in', { email: `owner@${consoleDomain}`, password: staffPassword });
+  const other = await signIn();
   const mine = formOf(await owner.get(`${path}?language=fr`), path);
   assert.equal((await sendForm(other, `${path}?language=fr`, { receipt_heading: 'Merci !' })).status, 303);
   const conflict = await owner.post(path, { ...mine, receipt_heading: 'Bonjour' });
@@ -196,9 +202,11 @@ test('an email has the texts that are stored when it is sent, and its page shows
   assert.ok(gift.headers.includes('Subject: For Grace from Ada at Flowers'), gift.headers.join('\n'));
   assert.equal(gift.code, code);
   assert.match(gift.text, /\r\n\r\nSee you soon\r\n/);
-  const { text: list } = await owner.get('/emails?kind=gift_card');
+  // The session of the other browser has ended in the two days.
+  const browser = await signIn();
+  const { text: list } = await browser.get('/emails?kind=gift_card');
   const [, email = ''] = /"(\/emails\/\d+)"/.exec(list) ?? [];
-  assert.match((await owner.get(`${email}/preview`)).text, /See you soon/);
+  assert.match((await browser.get(`${email}/preview`)).text, /See you soon/);
   const rejected = await command(shop.service.environment, 'mail', 'text', 'receipt', '--subject', '{code}');
   assert.match(rejected.errors, /--subject can contain braces only in the placeholders \{store\}, /);
   assert.equal(rejected.code, 1);
