@@ -171,9 +171,11 @@ function emailsPage(
   const typed = form.values.color === '' ? null : withHash(form.values.color);
   const isColor = typed === null || emailTools.parseColor(typed).ok;
   const color = isColor ? legibilityLine(emailTools, typed, language) : undefined;
+  // The frame has the stored settings until the script updates it.
+  const hasTyped = Object.keys(form.errors).length > 0 || form.notice !== undefined;
   const standard = fillPlain(text.colorHint, { color: emailTools.legibilityOf(null).colour });
   const picker = markup`<input type="color" class="field" aria-label="${text.pickColor}" data-picks="color" value="${emailTools.legibilityOf(typed).colour}" hidden>`;
-  const body = markup`${problem === undefined ? undefined : alert(problem)}<div class="grid two"><div class="stack"><form class="stack" id="email-settings" method="post" action="${frame.basePath}/settings/emails" data-previews>${formStart(services, request, form)}
+  const body = markup`${problem === undefined ? undefined : alert(problem)}<div class="grid two"><div class="stack"><form class="stack" id="email-settings" method="post" action="${frame.basePath}/settings/emails" data-previews="${hasTyped ? 'now' : 'later'}">${formStart(services, request, form)}
 <section class="panel stack" aria-labelledby="brand"><h2 id="brand">${text.brand}</h2><div class="fields"><div class="picks">${optional('color', text.color, standard)}${picker}</div>
 ${optional('logo', text.logo, text.logoHint)}</div>
 ${color}</section>

@@ -36,7 +36,7 @@ import {
   typedFields,
   type ShownForm,
 } from './settings-page.ts';
-import { fillPlain, plural, type Catalogue, type PageLanguage } from './texts.ts';
+import { fill, fillPlain, plural, type Catalogue, type PageLanguage } from './texts.ts';
 
 const wordingTexts: Catalogue<typeof en> = { en, de, fr, es };
 
@@ -99,10 +99,16 @@ function readTexts(values: Values, language: string, pageLanguage: PageLanguage)
 type Shown = { readonly settings: Settings; readonly language: string; readonly kind: EmailKind };
 
 /** The standard text of a part, below its field. */
-function standardHint(standard: string, part: EmailTextPart, pageLanguage: PageLanguage): string {
+function standardHint(
+  standard: string,
+  part: EmailTextPart,
+  { language, direction }: { readonly language: string; readonly direction: 'ltr' | 'rtl' },
+  pageLanguage: PageLanguage,
+): Markup {
   const text = wordingTexts[pageLanguage];
-  if (standard === '') return text.standardNone;
-  return fillPlain(part === 'greeting' ? text.standardNamed : text.standard, { text: standard });
+  if (standard === '') return markup`${text.standardNone}`;
+  const shown = markup`<bdi lang="${language}" dir="${direction}">${standard}</bdi>`;
+  return fill(part === 'greeting' ? text.standardNamed : text.standard, { text: shown });
 }
 
 function kindPanel(
@@ -120,12 +126,10 @@ function kindPanel(
   const standards = emailTools.standardTexts(kind, language);
   const written = { language, direction: customerLanguage(language).direction };
   const inputs = emailTextParts.map((part) => {
-    const hint = standardHint(standards[part], part, pageLanguage);
-    const field = {
-      ...fieldOf(form, pageLanguage, [fieldName({ kind, part }), text.parts[part], hint]),
-      written,
-    };
-    return hasLines(part) ? textArea(field) : inputField({ ...field, isOptional: true });
+    const field = fieldOf(form, pageLanguage, [fieldName({ kind, part }), text.parts[part]]);
+    const hint = field.hint ?? standardHint(standards[part], part, written, pageLanguage);
+    const shown = { ...field, hint, written };
+    return hasLines(part) ? textArea(shown) : inputField({ ...shown, isOptional: true });
   });
   const count = emailTextParts.filter((part) => form.values[fieldName({ kind, part })] !== '').length;
   const own =
@@ -144,13 +148,15 @@ function languagePanel(
   const text = wordingTexts[pageLanguage];
   const options = emailLocales.map((value) => ({ value, text: localeText(value, pageLanguage) }));
   const used = emailTools.localePartsOf(emails.locale).language;
-  const hint =
-    used === language ? {} : { hint: fillPlain(text.notInUse, { language: localeText(used, pageLanguage) }) };
+  const notInUse =
+    used === language
+      ? undefined
+      : markup`<p class="hint">${fillPlain(text.notInUse, { language: localeText(used, pageLanguage) })}</p>`;
   const values = emailValues.gift_card.map(
     (name) => markup`<dt><code>{${name}}</code></dt><dd>${text.values[name]}</dd>`,
   );
   return markup`<section class="panel stack" aria-label="${text.languageOfTexts}"><p>${text.intro}</p>
-<form class="row end">${select({ name: 'language', label: text.languageOfTexts, options, value: language, ...hint })}<button class="button">${text.show}</button></form>
+<form class="filters">${select({ name: 'language', label: text.languageOfTexts, options, value: language })}<button class="button">${text.show}</button></form>${notInUse}
 <details><summary>${text.placeholders}</summary><p class="hint">${text.placeholdersHint}</p><dl class="facts">${values}</dl></details></section>`;
 }
 
@@ -170,9 +176,11 @@ function textsPage(
   const panels = emailKinds.map((each) =>
     kindPanel(services, pageLanguage, form, { language, kind: each, isOpen: open.includes(each) }),
   );
+  // The frame has the stored texts until the script updates it.
+  const hasTyped = request.method === 'POST';
   const query = `?${new URLSearchParams({ language, kind }).toString()}`;
   const body = markup`<div class="grid two"><div class="stack">${languagePanel(services, pageLanguage, shown)}
-<form class="stack wording" id="${formId}" method="post" action="${frame.basePath}${path}" data-previews>${formStart(services, request, form)}${hidden('language', language)}
+<form class="stack wording" id="${formId}" method="post" action="${frame.basePath}${path}" data-previews="${hasTyped ? 'now' : 'later'}">${formStart(services, request, form)}${hidden('language', language)}
 ${panels}<div class="row"><button class="button first">${settingsTexts[pageLanguage].save}</button></div></form></div>
 ${previewPanel(services, pageLanguage, { form: formId, path: previewPath, query, kind: open[0] ?? kind })}</div>`;
   return pageOfSettings(services, request, { area: 'texts', form, body, scripts: ['preview.js'] });

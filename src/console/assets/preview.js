@@ -34,6 +34,7 @@ if (form instanceof HTMLFormElement && button instanceof HTMLButtonElement) {
       form.requestSubmit(button);
     }, delayMs);
   };
+  if (form.dataset['previews'] === 'now') update();
   // The kind of email is outside of the form, and belongs to it.
   document.addEventListener('input', ({ target }) => {
     const isField =
