@@ -52,7 +52,7 @@ function fieldName({ kind, part }: (typeof places)[number]): Field {
 
 const fields = places.map(fieldName);
 
-/** A character of a text takes at most twelve bytes in a form. */
+/** A character of a text has at most twelve bytes in a form. */
 const formBytesMax =
   12 * places.reduce((sum, { part }) => sum + emailTextLengths[part], 0) + 64 * places.length + 4_096;
 

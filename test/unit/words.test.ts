@@ -24,7 +24,7 @@ const names = expressionOf(
     /\b[Mm]ail (?:servers?|clients?|programs?)\b|\bmail\.example\b|MAIL FROM\b|X-Mailer|mail-composer|\bApple Mail\b/,
     /\bMailComposer\w*|\bmailFrom\b|\bonMailFrom\b|\bsendMail\b/,
     /\b(?:mail_\w+|\w+_mails?(?:_\w+)?|MAIL_\w+|no-mail)\b|--(?:no-)?mail\b[\w-]*/,
-    /largesse mail\b|`mail (?=\$)|'mail (?:list|preview|test)'|'mails?'/,
+    /largesse mail\b|`mail (?=\$)|'mail (?:list|preview|test|text)'|'mails?'/,
     /details\.mail\b|"mail":|\bmail(?=: )|(?<=[/"'])mails\b|\bmails(?=\.css|\/\$|">)/,
     /["'`]nobody["'`]/,
     // Columns before migration 6.
