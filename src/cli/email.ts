@@ -15,6 +15,7 @@ import { emailRecordOf } from '../domain/email-record.ts';
 import type { Store } from '../domain/store.ts';
 import { listEmailTexts } from '../storage/email-text.ts';
 import { countStoreEmails, findEmailSettings, listStoreEmails } from '../storage/email.ts';
+import { findLogo } from '../storage/logo.ts';
 import { parallel, type Script } from '../storage/sql.ts';
 import { chooseStore, storeOption } from './choose-store.ts';
 import { addEmailTextCommand } from './email-text.ts';
@@ -36,8 +37,12 @@ function readAddress(text: string): string {
 }
 
 function* findSenderParts(store: Store): Script<SenderParts> {
-  const [settings, texts] = yield* parallel(findEmailSettings(store.id), listEmailTexts(store.id));
-  return { store, settings, texts };
+  const [settings, texts, logo] = yield* parallel(
+    findEmailSettings(store.id),
+    listEmailTexts(store.id),
+    findLogo(store.id),
+  );
+  return { store, settings, texts, logo };
 }
 
 export function addEmailCommands(root: Command): void {

@@ -19,6 +19,7 @@ import { recordAction } from '../service/staff.ts';
 import { findFirstSendAt } from '../storage/email-queue.ts';
 import { listTextsOfKind } from '../storage/email-text.ts';
 import { findEmailSettings } from '../storage/email.ts';
+import { findLogo } from '../storage/logo.ts';
 import { parallel, type Script } from '../storage/sql.ts';
 import { endingOf, pathOfCard, reasonOf, withoutAccess } from './card-change.ts';
 import { emailTag, emailTexts, reasonOfEmail, responseText } from './email-texts.ts';
@@ -324,10 +325,11 @@ async function preview(services: ConsoleServices, request: StaffRequest): Promis
   const { store } = request.signedIn;
   const { email, card } = await openEmail(services, request);
   const { page: text } = emailTexts[request.language];
-  const [settings, texts, sentAt] = await services.storage.read(() =>
+  const [settings, texts, logo, sentAt] = await services.storage.read(() =>
     parallel(
       findEmailSettings(store.id),
       listTextsOfKind(store.id, email.kind),
+      findLogo(store.id),
       findFirstSendAt(store.id, card.id),
     ),
   );
@@ -336,7 +338,7 @@ async function preview(services: ConsoleServices, request: StaffRequest): Promis
   const found =
     email.address === ''
       ? undefined
-      : services.previewOf({ email, card, store, settings, texts, cardSentAt });
+      : services.previewOf({ email, card, store, settings, texts, logo, cardSentAt });
   const empty = markup`<!doctype html><html lang="${request.language}"><meta charset="utf-8"><title>${text.preview}</title><p>${text.noPreview}</p></html>`;
   return {
     status: 200,

@@ -3,6 +3,7 @@
 import { emailKinds, type EmailKind, type EmailSettings } from '../domain/email.ts';
 import type { EmailText } from '../domain/email-text.ts';
 import { markup, type Markup } from '../markup.ts';
+import { findLogo } from '../storage/logo.ts';
 import type { ConsoleResponse, ConsoleServices, EmailTools, StaffRequest } from './route.ts';
 import { settingsTexts } from './settings-page.ts';
 import { fillPlain, type PageLanguage } from './texts.ts';
@@ -62,8 +63,8 @@ const headStyle =
   'margin:0;padding:12px 16px;border-bottom:1px solid #8b877c;background:Canvas;color:CanvasText;font:14px/1.5 system-ui,sans-serif;text-align:start';
 
 /** An email with sample data, below its sender and subject. */
-export function previewOf(
-  { emailTools }: ConsoleServices,
+export async function previewOf(
+  { emailTools, storage }: ConsoleServices,
   { language, signedIn }: StaffRequest,
   {
     kind,
@@ -74,10 +75,11 @@ export function previewOf(
     readonly settings: EmailSettings;
     readonly texts: readonly EmailText[];
   },
-): ConsoleResponse {
+): Promise<ConsoleResponse> {
   const text = settingsTexts[language];
   const { store } = signedIn;
-  const { from, replyTo, subject, html } = emailTools.preview(kind, { store, settings, texts });
+  const logo = await storage.read(() => findLogo(store.id));
+  const { from, replyTo, subject, html } = emailTools.preview(kind, { store, settings, texts, logo });
   const legibility = emailTools.legibilityOf(settings.colour);
   const warning = legibility.isReadable
     ? undefined
@@ -87,7 +89,7 @@ export function previewOf(
   // After the opening tag of the body. Texts of the store are escaped, so that the first one is that tag.
   const start = html.indexOf('>', html.indexOf('<body ')) + 1;
   const framed = `${html.slice(0, start)}${String(head)}${html.slice(start)}`;
-  return { status: 200, framed, imageOrigin: imageOriginOf(settings.logoUrl) };
+  return { status: 200, framed, imageOrigin: logo ? null : imageOriginOf(settings.logoUrl) };
 }
 
 /** Why there is no preview: the errors of the fields. */

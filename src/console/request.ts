@@ -18,6 +18,8 @@ export type ConsoleRequest = {
   readonly query: ReadonlyMap<string, string>;
   /** The fields of a form. A field that occurs twice has its last value. */
   readonly form: ReadonlyMap<string, string>;
+  /** The file of a form, if its route accepts one; null: none was chosen. */
+  readonly file: Uint8Array | null;
   /** Null: the visitor is not signed in. */
   readonly signedIn: SignedIn | null;
   /** Whether a program on this machine sent the request directly. */

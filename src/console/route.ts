@@ -6,6 +6,7 @@ import type { Context } from '../context.ts';
 import type { ApiRequest } from '../domain/api-request.ts';
 import type { EmailKind, EmailSettings } from '../domain/email.ts';
 import type { EmailText, EmailTextPart } from '../domain/email-text.ts';
+import type { Logo } from '../domain/logo.ts';
 import type { Parsed } from '../domain/parsed.ts';
 import type { Permission } from '../domain/staff.ts';
 import type { Store } from '../domain/store.ts';
@@ -86,6 +87,7 @@ type EmailPlace = {
   readonly store: Store;
   readonly settings: EmailSettings;
   readonly texts: readonly EmailText[];
+  readonly logo: Logo | null;
 };
 
 type LocaleParts = { readonly language: string; readonly region: string };
@@ -199,6 +201,8 @@ type Endpoint = {
   readonly path: string;
   /** The most bytes of a form, if it is longer than others. Only people who are signed in can send so much. */
   readonly formBytesMax?: number;
+  /** Whether the form has a file, which browsers send as `multipart/form-data`. */
+  readonly acceptsFile?: boolean;
   /** Whether the page compiles WebAssembly, which reads codes from the camera. */
   readonly usesWebAssembly?: boolean;
   /** Whether the page has a frame with another page. */

@@ -15,6 +15,7 @@ import { figuresReader } from '../service/today.ts';
 import { loadAssets } from './assets.ts';
 import { longReads } from './long-reads.ts';
 import { consoleRoutes } from './routes.ts';
+import { readFileForm, type FileForm } from './file-form.ts';
 import { errorPage, forbiddenPage } from './error-page.ts';
 import { assertHost, assertSameOrigin, type ConsoleRequest } from './request.ts';
 import {
@@ -132,6 +133,7 @@ async function handle(
 ): Promise<ConsoleResponse> {
   const { ctx, storage, origin } = services;
   const { cookies, isLocal, signedIn } = await visitorOf(services, raw);
+  const { form, file } = route.acceptsFile === true ? fileFormOf(raw) : { form: formOf(raw), file: null };
   const request: ConsoleRequest = {
     method: raw.method,
     language: pageLanguageOf(raw.headers['accept-language']),
@@ -141,7 +143,8 @@ async function handle(
     pageOrigin: origin.url ?? new URL(`http://${raw.headers.host ?? 'localhost'}`),
     params: raw.params as Readonly<Record<string, string>>,
     query: fieldsOf(queryOf(raw.url)),
-    form: formOf(raw),
+    form,
+    file,
     signedIn,
     isLocal,
     client: clientKey(raw),
@@ -210,6 +213,13 @@ function formOf({ method, body }: FastifyRequest): ReadonlyMap<string, string> {
   if (type.trim().toLowerCase() !== 'application/x-www-form-urlencoded')
     throw new Fault('unsupported-media-type');
   return fieldsOf(Buffer.from(bytes).toString());
+}
+
+/** @throws Fault `unsupported-media-type` or `invalid-body`. */
+function fileFormOf(raw: FastifyRequest): FileForm {
+  const { contentType = '', bytes } = (raw.body ?? {}) as Partial<RawBody>;
+  if (!bytes || !/^multipart\/form-data *;/i.test(contentType)) return { form: formOf(raw), file: null };
+  return readFileForm(contentType, bytes);
 }
 
 /** @throws Fault `invalid-body`. */

@@ -3,9 +3,11 @@
 import { parseSenderAddress } from '../domain/email-address.ts';
 import { parseReminderDays, type EmailSettings } from '../domain/email.ts';
 import { accepted, rejected, type Parsed } from '../domain/parsed.ts';
+import type { Logo } from '../domain/logo.ts';
 import type { Settings } from '../domain/settings.ts';
 import { parseStoreName } from '../domain/store.ts';
 import { markup, type Markup } from '../markup.ts';
+import { findLogo } from '../storage/logo.ts';
 import { reserveTestEmail } from '../service/test-email.ts';
 import { kindOf, legibilityText, previewOf, previewPanel, rejectedPreview } from './email-preview.ts';
 import { alert, inputField, select } from './form.ts';
@@ -23,6 +25,7 @@ import {
 } from './route.ts';
 import { localeText } from './setup-choices.ts';
 import type { ErrorsOf } from './setup-form.ts';
+import { logoFormBytesMax, logoPanel, logoPath, removeLogo, submitLogo } from './settings-logo.ts';
 import {
   baseOf,
   checkField,
@@ -150,11 +153,20 @@ function testPanel(services: ConsoleServices, { language, signedIn }: StaffReque
 <form method="post" action="${frame.basePath}/settings/emails/test">${keyInput(ctx)}<button class="button">${text.sendTest}</button></form></section>`;
 }
 
+/** What the page shows outside of the form of the settings. */
+type Outside = {
+  readonly logo: Logo | null;
+  /** At the field of the logo. */
+  readonly logoError?: string;
+  /** Above the page. */
+  readonly problem?: string;
+};
+
 function emailsPage(
   services: ConsoleServices,
   request: StaffRequest,
   form: ShownForm<Field>,
-  problem?: string,
+  { logo, logoError, problem }: Outside,
 ): PageResponse {
   const { language, signedIn } = request;
   const { frame, emailLocales, emailTools } = services;
@@ -191,20 +203,27 @@ ${optional('region', text.region, text.regionHint)}</div></section>
 <section class="panel stack" aria-labelledby="reminders"><h2 id="reminders">${text.reminders}</h2><div class="fields">${optional('expiry_reminders', text.expiryReminders, text.expiryRemindersHint)}
 ${optional('balance_reminders', text.balanceReminders, text.balanceRemindersHint)}</div></section>
 <div class="row"><button class="button first">${text.save}</button></div></form>
+${logoPanel(services, request, { logo, error: logoError })}
 ${testPanel(services, request)}</div>
 ${previewPanel(services, language, { form: 'email-settings', path: previewPath })}</div>`;
   const page = pageOfSettings(services, request, { area: 'emails', form, body, scripts: ['preview.js'] });
-  return problem === undefined ? page : { ...page, status: 422 };
+  return problem === undefined && logoError === undefined ? page : { ...page, status: 422 };
 }
 
 async function presentPage(
   services: ConsoleServices,
   request: StaffRequest,
-  problem?: string,
+  outside: Omit<Outside, 'logo'> = {},
 ): Promise<PageResponse> {
   const settings = await readSettings(services, request);
+  const logo = await services.storage.read(() => findLogo(settings.store.id));
   const values = valuesOf(settings, services.emailTools);
-  return emailsPage(services, request, { values, errors: {}, base: baseOf('emails', settings) }, problem);
+  return emailsPage(
+    services,
+    request,
+    { values, errors: {}, base: baseOf('emails', settings) },
+    { ...outside, logo },
+  );
 }
 
 /** Sends an email with the saved settings to the person, once per form. */
@@ -214,19 +233,20 @@ async function sendTest(services: ConsoleServices, request: StaffRequest): Promi
   const { store, member } = signedIn;
   const text = settingsTexts[language];
   const key = keyOf(request);
-  if (!emailTools.sendTest) return await presentPage(services, request, text.noServer);
-  if (key === undefined) return await presentPage(services, request, text.expiredForm);
+  if (!emailTools.sendTest) return await presentPage(services, request, { problem: text.noServer });
+  if (key === undefined) return await presentPage(services, request, { problem: text.expiredForm });
   const { result, isRepeated } = await runOnce(services, request, key, function* reserve() {
     return { waitMs: yield* reserveTestEmail(ctx, member) };
   });
   if (result.waitMs > 0)
-    return throttled(await presentPage(services, request, text.testThrottled), result.waitMs);
+    return throttled(await presentPage(services, request, { problem: text.testThrottled }), result.waitMs);
   if (isRepeated) return seeOther('/settings/emails?done=repeated');
   const { emails, texts } = await readSettings(services, request);
-  const outcome = await emailTools.sendTest(member.email, { store, settings: emails, texts });
+  const logo = await services.storage.read(() => findLogo(store.id));
+  const outcome = await emailTools.sendTest(member.email, { store, settings: emails, texts, logo });
   if (outcome.kind === 'sent') return seeOther('/settings/emails?done=tested');
   const problem = fillPlain(text.testFailed[outcome.kind], { response: outcome.response });
-  return await presentPage(services, request, problem);
+  return await presentPage(services, request, { problem });
 }
 
 export const emailSettingsRoutes: readonly StaffRoute[] = [
@@ -246,7 +266,8 @@ export const emailSettingsRoutes: readonly StaffRoute[] = [
       const { emailTools } = services;
       const settings = await readSettings(services, request);
       const values = typedFields(request, fields);
-      const page = (form: ShownForm<Field>) => emailsPage(services, request, form);
+      const logo = await services.storage.read(() => findLogo(settings.store.id));
+      const page = (form: ShownForm<Field>) => emailsPage(services, request, form, { logo });
       const shown = { area: 'emails', values, page } as const;
       const read = readEmailSettings(values, settings, services, request.language);
       if (!read.ok) return await rejectedForm(services, request, shown, read.errors);
@@ -265,7 +286,7 @@ export const emailSettingsRoutes: readonly StaffRoute[] = [
     async handle(services, request) {
       const { emails: settings, texts } = await readSettings(services, request);
       const kind = kindOf(request.query.get('kind') ?? '');
-      return previewOf(services, request, { kind, settings, texts });
+      return await previewOf(services, request, { kind, settings, texts });
     },
   },
   {
@@ -278,7 +299,7 @@ export const emailSettingsRoutes: readonly StaffRoute[] = [
       const read = readEmailSettings(values, present, services, request.language);
       if (!read.ok) return rejectedPreview(request.language, Object.values(read.errors));
       const kind = kindOf(formText(request, 'kind'));
-      return previewOf(services, request, { kind, settings: read.settings, texts: present.texts });
+      return await previewOf(services, request, { kind, settings: read.settings, texts: present.texts });
     },
   },
   {
@@ -287,5 +308,23 @@ export const emailSettingsRoutes: readonly StaffRoute[] = [
     access: 'changeSettings',
     hasFrame: true,
     handle: sendTest,
+  },
+  {
+    method: 'POST',
+    path: logoPath,
+    access: 'changeSettings',
+    hasFrame: true,
+    acceptsFile: true,
+    formBytesMax: logoFormBytesMax,
+    handle: (services, request) =>
+      submitLogo(services, request, (logoError) => presentPage(services, request, { logoError })),
+  },
+  {
+    method: 'POST',
+    path: `${logoPath}/remove`,
+    access: 'changeSettings',
+    hasFrame: true,
+    handle: (services, request) =>
+      removeLogo(services, request, (logoError) => presentPage(services, request, { logoError })),
   },
 ];

@@ -187,15 +187,15 @@ ${previewPanel(services, pageLanguage, { form: formId, path: previewPath, query,
 }
 
 /** A preview in the language of the texts, with the country of the emails if they have the same language. */
-function preview(
+async function preview(
   services: ConsoleServices,
   request: StaffRequest,
   { settings: { emails, texts }, language, kind }: Shown,
-): ConsoleResponse {
+): Promise<ConsoleResponse> {
   const { emailTools } = services;
   const isSame = emailTools.localePartsOf(emails.locale).language === language;
   const settings = isSame ? emails : { ...emails, locale: language };
-  return previewOf(services, request, { kind, settings, texts });
+  return await previewOf(services, request, { kind, settings, texts });
 }
 
 export const textSettingsRoutes: readonly StaffRoute[] = [
@@ -246,7 +246,7 @@ export const textSettingsRoutes: readonly StaffRoute[] = [
       const settings = await readSettings(services, request);
       const language = languageOf(services, settings, request.query.get('language') ?? '');
       const kind = kindOf(request.query.get('kind') ?? '');
-      return preview(services, request, { settings, language, kind });
+      return await preview(services, request, { settings, language, kind });
     },
   },
   {
@@ -262,7 +262,11 @@ export const textSettingsRoutes: readonly StaffRoute[] = [
       if (!read.ok) return rejectedPreview(request.language, labeledErrors(read.errors, request.language));
       const texts = read.changes.flatMap(({ text, ...place }) => (text === null ? [] : [{ ...place, text }]));
       const settings = { ...present, texts };
-      return preview(services, request, { settings, language, kind: kindOf(formText(request, 'kind')) });
+      return await preview(services, request, {
+        settings,
+        language,
+        kind: kindOf(formText(request, 'kind')),
+      });
     },
   },
 ];

@@ -3,6 +3,7 @@
 import type { Card } from './card.ts';
 import type { EmailDelivery, EmailSettings } from './email.ts';
 import type { EmailText } from './email-text.ts';
+import type { Logo } from './logo.ts';
 import type { Store } from './store.ts';
 
 /** An email, and what its content is read from. */
@@ -13,6 +14,7 @@ export type PreviewedEmail = {
   readonly settings: EmailSettings;
   /** The store's own texts. */
   readonly texts: readonly EmailText[];
+  readonly logo: Logo | null;
   /** When the first email with the code of the card was or will be sent (ms). */
   readonly cardSentAt: number;
 };

@@ -210,6 +210,16 @@ CREATE TABLE "email_deliveries" (
   check (lease is null or next_at is not null or state = 'cancelled')
 ) strict, without rowid;
 
+CREATE TABLE email_logos (
+  store_id integer not null references stores (id),
+  type text not null check (type in ('image/png', 'image/jpeg')),
+  width integer not null check (width > 0),
+  height integer not null check (height > 0),
+  content blob not null check (length(content) between 1 and 100000),
+  updated_at integer not null,
+  primary key (store_id)
+) strict;
+
 CREATE TABLE "email_settings" (
   store_id integer not null references stores (id),
   enabled integer not null check (enabled in (0, 1)),

@@ -2,8 +2,11 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
+import PostalMime from 'postal-mime';
 import { languages } from '../../src/delivery/email/language.ts';
+import { qrImage } from '../../src/delivery/email/qr.ts';
 import { emailKinds } from '../../src/domain/email.ts';
+import { Secret } from '../../src/domain/secret.ts';
 import { receivedEmails } from '../delivery/email/received.ts';
 import { smtpServer } from '../delivery/email/smtp-server.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
@@ -77,8 +80,8 @@ test('the texts of a language are saved once, shown again, and removed with an e
     "select details from staff_actions where action = 'settings-changed'",
   );
   assert.deepEqual(
-    logged.map(({ details }) => (typeof details === 'string' ? JSON.parse(details) : details)),
-    [{ fields: 'email_texts' }],
+    logged.map(({ details }) => (typeof details === 'string' ? details : JSON.stringify(details))),
+    ['{"fields":"email_texts"}'],
   );
   assert.match(textOfPage(await owner.get('/audit')), /Changed the settings wording of emails/);
   assert.equal((await sendForm(owner, `${path}?language=de`, { receipt_closing: ' ' })).status, 303);
@@ -161,7 +164,81 @@ test('the preview shows unsaved texts of every language, and saves nothing', asy
   assert.deepEqual(await stored(), before);
 });
 
-test('an email has the texts that are stored when it is sent, and its page shows them', async () => {
+const logo = Buffer.from(qrImage(new Secret('logo-of-flowers-1')).png);
+
+/** Submits the form with a file. */
+async function upload(browser: Browser, file: Uint8Array | null, name = 'logo.png'): Promise<TestResponse> {
+  const fields = formOf(await browser.get('/settings/emails'), '/settings/emails/logo');
+  const form = new FormData();
+  form.set('key', fields['key'] ?? '');
+  form.set(
+    'logo_file',
+    new Blob(file ? [new Uint8Array(file)] : [], { type: 'image/png' }),
+    file ? name : '',
+  );
+  const sent = new Response(form);
+  return await browser.request('/settings/emails/logo', {
+    method: 'POST',
+    headers: { 'content-type': sent.headers.get('content-type') ?? '', 'sec-fetch-site': 'same-origin' },
+    body: new Uint8Array(await sent.arrayBuffer()),
+  });
+}
+
+test('an uploaded logo is checked, shown in previews, and removed', async () => {
+  const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>');
+  for (const [file, message] of [
+    [null, /Choose a file/],
+    [svg, /not a PNG or JPEG/],
+    [Buffer.concat([logo, Buffer.alloc(100_000)]), /more than 100 kB/],
+  ] as const) {
+    const rejected = await upload(owner, file);
+    assert.equal(rejected.status, 422);
+    assert.match(errorAt(rejected, 'logo_file'), message);
+    assert.match(rejected.text, /id="logo_file"[^>]* aria-invalid="true"/);
+  }
+  assert.equal((await upload(owner, Buffer.alloc(1_100_000))).status, 413);
+  const broken = { 'content-type': 'multipart/form-data; boundary=x', 'sec-fetch-site': 'same-origin' };
+  const request = { method: 'POST', headers: broken, body: '--y' };
+  assert.equal((await owner.request('/settings/emails/logo', request)).status, 400);
+  // Other forms accept no file.
+  assert.equal((await owner.request('/settings/emails', request)).status, 415);
+  const manager = await shop.as('manager');
+  assert.equal((await manager.post('/settings/emails/logo', {})).status, 403);
+  assert.equal((await manager.post('/settings/emails/logo/remove', {})).status, 403);
+  assert.deepEqual(await shop.service.query('select store_id from email_logos'), []);
+  const saved = await upload(owner, logo);
+  assert.equal(saved.headers.get('location'), '/settings/emails?done=saved', saved.text);
+  const [row] = await shop.service.query('select type, width, height, content from email_logos');
+  const side = logo.readUInt32BE(16);
+  assert.deepEqual(
+    [row?.['type'], Number(row?.['width']), Number(row?.['height'])],
+    ['image/png', side, side],
+  );
+  assert.ok(Buffer.from(row?.['content'] as Uint8Array).equals(logo));
+  const page = await owner.get('/settings/emails');
+  assert.match(textOfPage(page), new RegExp(`Emails contain a logo of ${side} × ${side} pixels`));
+  // The file has precedence over an address.
+  const form = {
+    ...formOf(page, '/settings/emails'),
+    logo: 'https://flowers.example/logo.png',
+    email_language: 'en',
+  };
+  const shown = await owner.post('/settings/emails/preview', form);
+  assert.ok(shown.text.includes(`<img class="logo" src="data:image/png;base64,${logo.toString('base64')}"`));
+  assert.match(shown.text, /alt="Flowers" width="44" height="44"/);
+  assert.match(shown.headers.get('content-security-policy') ?? '', /img-src data:;/);
+  const remove = formOf(page, '/settings/emails/logo/remove');
+  assert.equal((await owner.post('/settings/emails/logo/remove', remove)).status, 303);
+  assert.deepEqual(await shop.service.query('select store_id from email_logos'), []);
+  const logged = await shop.service.query(
+    "select details from staff_actions where action = 'settings-changed'",
+  );
+  const fields = logged.map(({ details }) => JSON.stringify(details)).filter((text) => /logo/.test(text));
+  assert.equal(fields.length, 2);
+  assert.equal((await upload(owner, logo)).status, 303);
+});
+
+test('an email has the logo and the texts that are stored when it is sent, and its page shows them', async () => {
   const sendOn = new Date(shop.service.clock.now() + 2 * 86_400_000).toISOString();
   const names = { recipient_name: 'Grace', sender_name: 'Ada' };
   const card = { recipient_email: 'grace@example.com', email: 'ada@example.com', ...names };
@@ -202,11 +279,24 @@ test('an email has the texts that are stored when it is sent, and its page shows
   assert.ok(gift.headers.includes('Subject: For Grace from Ada at Flowers'), gift.headers.join('\n'));
   assert.equal(gift.code, code);
   assert.match(gift.text, /\r\n\r\nSee you soon\r\n/);
+  const { attachments, html = '' } = await PostalMime.parse(server.received[1]?.message ?? '');
+  const [inside, qr] = attachments;
+  assert.deepEqual(
+    [inside?.contentId, inside?.mimeType, inside?.disposition],
+    ['<logo@largesse.invalid>', 'image/png', 'inline'],
+  );
+  assert.ok(Buffer.from(inside?.content as ArrayBuffer).equals(logo));
+  assert.equal(qr?.contentId, '<gift-card-code@largesse.invalid>');
+  assert.match(html, /<img class="logo" src="cid:logo@largesse\.invalid" alt="Flowers"/);
+  assert.equal((await PostalMime.parse(server.received[0]?.message ?? '')).attachments.length, 1);
   // The session of the other browser has ended in the two days.
   const browser = await signIn();
   const { text: list } = await browser.get('/emails?kind=gift_card');
   const [, email = ''] = /"(\/emails\/\d+)"/.exec(list) ?? [];
-  assert.match((await browser.get(`${email}/preview`)).text, /See you soon/);
+  const { text: preview } = await browser.get(`${email}/preview`);
+  assert.match(preview, /See you soon/);
+  assert.ok(preview.includes(logo.toString('base64')), 'the logo is shown, the QR code is not');
+  assert.equal(preview.match(/src="data:image\/png/g)?.length, 2);
   const rejected = await command(shop.service.environment, 'mail', 'text', 'receipt', '--subject', '{code}');
   assert.match(rejected.errors, /--subject can contain braces only in the placeholders \{store\}, /);
   assert.equal(rejected.code, 1);

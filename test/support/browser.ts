@@ -14,7 +14,7 @@ export type Browser = {
     options: {
       readonly method?: string;
       readonly headers?: Readonly<Record<string, string>>;
-      readonly body?: string;
+      readonly body?: string | Uint8Array;
     },
   ): Promise<TestResponse>;
 };

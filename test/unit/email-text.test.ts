@@ -81,7 +81,11 @@ test('a text that is too long or has an invisible or control character is reject
       '\u2066',
       '\ud800',
     ])
-      assert.deepEqual(readEmailText(place, `a${odd}b`), { ok: false, problem: 'characters' }, escape(odd));
+      assert.deepEqual(
+        readEmailText(place, `a${odd}b`),
+        { ok: false, problem: 'characters' },
+        JSON.stringify(odd),
+      );
     const lines = readEmailText(place, 'a\nBcc: eve@example.com');
     assert.equal(lines.ok, hasLines(part), part);
   }

@@ -14,7 +14,12 @@ import { htmlOf } from './translate.ts';
 /** The parts that every email of a store has around its blocks. */
 export type Frame = {
   readonly storeName: string;
-  readonly logoUrl: string | null;
+  readonly logo: {
+    /** An https URL, or `cid:` for an image inside of the email. */
+    readonly source: string;
+    /** In CSS pixels; null: not known. */
+    readonly size: { readonly width: number; readonly height: number } | null;
+  } | null;
   readonly colour: Colour;
   /** The border of the colour: the colour itself, or a grey if it is nearly white. */
   readonly edge: Colour;
@@ -78,12 +83,17 @@ export function sidesOf({
   return direction === 'rtl' ? ['right', 'left'] : ['left', 'right'];
 }
 
-function masthead({ logoUrl, storeName }: Frame): Markup {
+function masthead({ logo, storeName }: Frame): Markup {
   const name = markup`<bdi>${storeName}</bdi>`;
-  if (logoUrl === null) {
+  if (logo === null) {
     return markup`<div class="ink" style="font-size:19px;line-height:28px;font-weight:600;letter-spacing:.2px;color:${light.ink}">${name}</div>`;
   }
-  return markup`<img class="logo" src="${logoUrl}" alt="${storeName}" height="44" style="display:inline-block;height:44px;width:auto;max-width:240px;border:0;font-size:19px;font-weight:600;color:${light.ink}" />`;
+  const { source, size } = logo;
+  const sides = size ? markup` width="${size.width}" height="${size.height}"` : markup` height="44"`;
+  const measured = size
+    ? markup`height:${size.height}px;width:${size.width}px`
+    : markup`height:44px;width:auto;max-width:240px`;
+  return markup`<img class="logo" src="${source}" alt="${storeName}"${sides} style="display:inline-block;${measured};border:0;font-size:19px;font-weight:600;color:${light.ink}" />`;
 }
 
 function footer({ contact, automatic, unsubscribe }: Frame): Markup {

@@ -26,6 +26,7 @@ import {
 } from '../../storage/email-queue.ts';
 import { enqueueEmail, findEmailSettings, openEmailedCode } from '../../storage/email.ts';
 import { listTextsOfKind } from '../../storage/email-text.ts';
+import { findLogo } from '../../storage/logo.ts';
 import { parallel, type Script } from '../../storage/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { findStore, hasRealStores } from '../../storage/store.ts';
@@ -179,12 +180,13 @@ function* load(
   }: { readonly from: string; readonly now: number } & Pick<EmailQueueOptions, 'pagesUrl'>,
 ): Script<Loaded | EmailSettlement | undefined> {
   const { storeId, cardId, sealedCode } = claimed;
-  const [isOurs, card, record, settings, texts, firstSendAt] = yield* parallel(
+  const [isOurs, card, record, settings, texts, logo, firstSendAt] = yield* parallel(
     hasEmail(claimed),
     findCard(storeId, cardId),
     findStore(storeId),
     findEmailSettings(storeId),
     listTextsOfKind(storeId, claimed.kind),
+    findLogo(storeId),
     findFirstSendAt(storeId, cardId),
   );
   if (!isOurs || !card || !record) return undefined;
@@ -201,7 +203,7 @@ function* load(
     code,
     cardSentAt: firstSendAt ?? claimed.sendAt,
   });
-  return { content, sender: senderOf({ store, settings, texts }, from), domain: store.domain };
+  return { content, sender: senderOf({ store, settings, texts, logo }, from), domain: store.domain };
 }
 
 /** The link to the service's own page of a card. */

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { EmailKind } from '../../domain/email.ts';
+import type { Logo } from '../../domain/logo.ts';
 import { cleanLine } from './clean.ts';
 import { defaultColour, edgeOf, foregroundOn, parseColour } from './colour.ts';
 import type { EmailContent } from './content.ts';
@@ -19,7 +20,7 @@ import { wordingOf } from './wording.ts';
 type InlineImage = {
   readonly cid: string;
   readonly filename: string;
-  readonly contentType: 'image/png';
+  readonly contentType: Logo['type'];
   readonly content: Uint8Array;
 };
 
@@ -37,7 +38,8 @@ export type RenderedEmail = {
   readonly unsubscribeUrl: string | null;
 };
 
-const qrCid = 'gift-card-code@largesse.invalid';
+/** The Content-ID of the QR code. */
+export const qrCid = 'gift-card-code@largesse.invalid';
 
 /** The maximum side of the QR code in CSS pixels. */
 const qrSideMax = 180;
@@ -71,9 +73,33 @@ export function renderEmail(content: EmailContent, sender: Sender): RenderedEmai
     html: page({ title, preheader, body: blocks.map((block) => rowOf(block, frame, image)) }, frame),
     text: plain(blocks, frame),
     locale,
-    images: qr ? [{ cid: qrCid, filename: 'qr.png', contentType: 'image/png', content: qr.png }] : [],
+    images: [
+      ...(sender.logo ? [logoImage(sender.logo)] : []),
+      ...(qr ? [{ cid: qrCid, filename: 'qr.png', contentType: 'image/png', content: qr.png } as const] : []),
+    ],
     unsubscribeUrl,
   };
+}
+
+const logoCid = 'logo@largesse.invalid';
+
+function logoImage({ type, content }: Logo): InlineImage {
+  const filename = type === 'image/png' ? 'logo.png' : 'logo.jpg';
+  return { cid: logoCid, filename, contentType: type, content };
+}
+
+/** The longest sides of a logo in CSS pixels. Its image can have more, for sharp screens. */
+const logoMax = { width: 240, height: 44 } as const;
+
+/** Where the logo is, and its size if it is known; null: there is none. */
+function shownLogo({ logo, logoUrl }: Sender): Frame['logo'] {
+  if (logo) {
+    const scale = Math.min(1, logoMax.width / logo.width, logoMax.height / logo.height);
+    const side = (pixels: number): number => Math.max(1, Math.round(pixels * scale));
+    return { source: `cid:${logoCid}`, size: { width: side(logo.width), height: side(logo.height) } };
+  }
+  const linked = parseLogoUrl(logoUrl);
+  return linked.ok ? { source: linked.value, size: null } : null;
 }
 
 function assertLink(url: string): void {
@@ -95,12 +121,11 @@ function frameOf(
   },
 ): Frame {
   const colour = parseColour(sender.colour);
-  const logoUrl = parseLogoUrl(sender.logoUrl);
   const background = colour.ok ? colour.value : defaultColour;
   const address = isolate(cleanLine(sender.replyTo ?? sender.address), 'ltr');
   return {
     storeName,
-    logoUrl: logoUrl.ok ? logoUrl.value : null,
+    logo: shownLogo(sender),
     colour: background,
     edge: edgeOf(background),
     foreground: foregroundOn(background),

@@ -3,6 +3,7 @@
 import { accepted, rejected, type Parsed } from '../../domain/parsed.ts';
 import type { EmailSettings } from '../../domain/email.ts';
 import { textsIn, type EmailText, type EmailTexts } from '../../domain/email-text.ts';
+import type { Logo } from '../../domain/logo.ts';
 import type { Store } from '../../domain/store.ts';
 import { parseColour, type Colour } from './colour.ts';
 import { localePartsOf } from './language.ts';
@@ -20,19 +21,22 @@ export type Sender = {
   readonly colour: Colour | null;
   /** A BCP 47 tag such as `de` or `pt-BR`, for the texts and the format of amounts and dates. */
   readonly locale: string;
+  /** An image inside of the email; null: that of the URL. */
+  readonly logo: Logo | null;
   /** The store's own texts in the language of the locale. */
   readonly texts: EmailTexts;
 };
 
-/** A store, the settings of its emails, and its own texts in all languages. */
+/** A store, the settings of its emails, its own texts in all languages, and its logo. */
 export type SenderParts = {
   readonly store: Store;
   readonly settings: EmailSettings;
   readonly texts: readonly EmailText[];
+  readonly logo: Logo | null;
 };
 
 /** The sender of a store's emails. @param from the address of stores that have none. */
-export function senderOf({ store, settings, texts }: SenderParts, from: string): Sender {
+export function senderOf({ store, settings, texts, logo }: SenderParts, from: string): Sender {
   const colour = parseColour(settings.colour);
   return {
     name: settings.senderName ?? store.name,
@@ -41,6 +45,7 @@ export function senderOf({ store, settings, texts }: SenderParts, from: string):
     logoUrl: settings.logoUrl,
     colour: colour.ok ? colour.value : null,
     locale: settings.locale,
+    logo,
     texts: textsIn(texts, localePartsOf(settings.locale).language),
   };
 }

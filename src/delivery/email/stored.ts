@@ -7,7 +7,7 @@ import { Secret } from '../../domain/secret.ts';
 import { contentOf } from './content.ts';
 import { browserHtml } from './preview.ts';
 import { blankImage } from './qr.ts';
-import { renderEmail } from './render.ts';
+import { qrCid, renderEmail } from './render.ts';
 import { parseLogoUrl, senderOf } from './sender.ts';
 
 /** In the place of the code. */
@@ -23,7 +23,7 @@ const noAddress = 'gift-cards@largesse.example';
  * @returns undefined if the card lacks what the email is about, such as the buyer.
  */
 export function previewStored(
-  { email, card, store, settings, texts, cardSentAt }: PreviewedEmail,
+  { email, card, store, settings, texts, logo, cardSentAt }: PreviewedEmail,
   { from, pagesUrl }: { readonly from: string | null; readonly pagesUrl: string | null },
 ): StoredPreview | undefined {
   const { kind } = email;
@@ -35,13 +35,15 @@ export function previewStored(
     code: kind === 'gift_card' ? dots : null,
     cardSentAt,
   });
-  const sender = senderOf({ store, settings, texts }, from ?? noAddress);
+  const sender = senderOf({ store, settings, texts, logo }, from ?? noAddress);
   const { subject, html, images } = renderEmail(content, sender);
-  const withoutCode = images.map((image) => ({ ...image, content: blankImage() }));
-  const logo = parseLogoUrl(sender.logoUrl);
+  const withoutCode = images.map((image) =>
+    image.cid === qrCid ? { ...image, content: blankImage() } : image,
+  );
+  const linked = logo ? null : parseLogoUrl(sender.logoUrl);
   return {
     subject,
     html: browserHtml({ html, images: withoutCode }),
-    logoOrigin: logo.ok ? new URL(logo.value).origin : null,
+    logoOrigin: linked?.ok === true ? new URL(linked.value).origin : null,
   };
 }

@@ -9,3 +9,14 @@ create table email_texts (
   updated_at bigint not null,
   primary key (store_id, kind, language, part)
 ); -- by store
+
+-- The logos that emails contain.
+create table email_logos (
+  store_id bigint not null references stores (id),
+  type text collate "C" not null check (type in ('image/png', 'image/jpeg')),
+  width bigint not null check (width > 0),
+  height bigint not null check (height > 0),
+  content bytea not null check (length(content) between 1 and 100000),
+  updated_at bigint not null,
+  primary key (store_id)
+); -- by store

@@ -25,6 +25,7 @@ export function senderWith(changes: Partial<Sender> = {}): Sender {
     colour: null,
     locale: 'en',
     texts: {},
+    logo: null,
     ...changes,
   };
 }
