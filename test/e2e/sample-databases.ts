@@ -130,6 +130,7 @@ export async function makeSampleDatabase(home: Home): Promise<SampleDatabase> {
   const [expired, hold4] = await expireThings(home);
   await closePastDays(home, expired);
   await home.json('store', 'update', domain, '--mail-name', 'Blüten & Co.', '--mail-language', 'de');
+  await home.json('mail', 'text', 'receipt', '--store', domain, '--subject', 'Beleg für {sender} 🎁');
   await home.json('store', 'update', 'tea.example', '--time-zone', 'Asia/Seoul');
   await deliverThings(home, id);
   await addStaff({ DATABASE_URL: `file:${fileOf(home)}` }, domain);

@@ -2,6 +2,8 @@
 
 import { readDatabaseConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
+import { blankImage } from '../../src/delivery/email/qr.ts';
+import { changeLogo } from '../../src/service/logo.ts';
 import { createSession } from '../../src/service/staff-session.ts';
 import { inviteStaff } from '../../src/service/staff.ts';
 import { requireStore } from '../../src/service/store.ts';
@@ -10,7 +12,9 @@ import { insertPasskey } from '../../src/storage/passkey.ts';
 import { saveSetupStep } from '../../src/storage/setup-step.ts';
 import { email } from '../support/fixtures.ts';
 
-/** Adds an owner with a link, a passkey, a till and a session on it. */
+const logo = { type: 'image/png', width: 1, height: 1, content: blankImage() } as const;
+
+/** Adds an owner with a link, a passkey, a till and a session on it, and the logo of the store. */
 export async function addStaff(environment: Readonly<Record<string, string>>, domain: string): Promise<void> {
   await using database = await openDatabase(readDatabaseConfig(environment), { prepare: false });
   const { ctx, storage } = database;
@@ -25,6 +29,7 @@ export async function addStaff(environment: Readonly<Record<string, string>>, do
       refundLimit: null,
     });
     const by = { staffId: member.id, tillId: null };
+    yield* changeLogo(ctx, { store, member, by, logo });
     const { till } = yield* enrollTill(ctx, { store, name: 'Kasse № 1', replaced: null, by });
     yield* createSession(ctx, member, { method: 'pin', tillId: till.id, userAgent: 'Größe/1.0' });
     yield* insertPasskey({
