@@ -235,9 +235,9 @@ test('a page of a result is not found with the key of another form', async () =>
   const card = issued.headers.get('location')?.split('/').at(-1) ?? assert.fail(issued.text);
   for (const [key, path] of [
     [card, '/staff/links/'],
-    ...[card, link].flatMap((key) => [
-      [key, '/till/redeemed/'],
-      [key, '/till/refund/done/'],
+    ...[card, link].flatMap((other) => [
+      [other, '/till/redeemed/'],
+      [other, '/till/refund/done/'],
     ]),
     [link, '/cards/issued/'],
     [link, '/till/sold/'],
