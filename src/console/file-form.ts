@@ -13,7 +13,7 @@ const headerBytesMax = 1_000;
 
 /** Reads the parts of a form in one pass. @throws Fault `invalid-body`. */
 export function readFileForm(contentType: string, bytes: Uint8Array): FileForm {
-  const boundary = /;\s*boundary="?([\w'()+,./:=?-]{1,70})"?\s*$/.exec(contentType)?.[1];
+  const boundary = /^multipart\/form-data; ?boundary="?([\w'()+,./:=?-]{1,70})"?$/i.exec(contentType)?.[1];
   if (boundary === undefined) throw new Fault('invalid-body');
   const delimiter = `\r\n--${boundary}`;
   const body = Buffer.concat([Buffer.from('\r\n'), bytes]);
