@@ -42,6 +42,8 @@ const onServerLater =
 /** These files start, load and kill whole servers: two of them run at a time. */
 const heavy = /^test\/(crash|failover|faults|soak)\//;
 const heavyAtOnce = 2;
+/** These run only in the soak. */
+const onlySoak = /^test\/(?:soak\/|browser\/bulk-day\.)/;
 /** `npm run test:fast` runs these, on SQLite. */
 const fast = /^test\/(unit|http|delivery)\//;
 /**
@@ -126,12 +128,8 @@ const durations: { readonly name: string; readonly seconds: number }[] = [];
 
 function isOfThisRun(file: string): boolean {
   if (values.soak)
-    return (
-      file.startsWith('test/soak/') ||
-      onServerLater.test(file) ||
-      longer.some((each) => each.files.test(file))
-    );
-  return !file.startsWith('test/soak/') && (!values.fast || fast.test(file));
+    return onlySoak.test(file) || onServerLater.test(file) || longer.some((each) => each.files.test(file));
+  return !onlySoak.test(file) && (!values.fast || fast.test(file));
 }
 
 function byOrder(one: string, other: string): number {
