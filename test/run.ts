@@ -42,8 +42,8 @@ const onServerLater =
 /** These files start, load and kill whole servers: two of them run at a time. */
 const heavy = /^test\/(crash|failover|faults|soak)\//;
 const heavyAtOnce = 2;
-/** These run only in the soak. */
-const onlySoak = /^test\/(?:soak\/|browser\/bulk-day\.)/;
+/** These run only in the soak: they take long, and others test most of what they use. */
+const onlySoak = /^test\/(?:soak\/|browser\/bulk-day\.|failover\/standby\.|e2e\/app-proxy\.)/;
 /** `npm run test:fast` runs these, on SQLite. */
 const fast = /^test\/(unit|http|delivery)\//;
 /**
