@@ -221,13 +221,17 @@ function* start(
   return id;
 }
 
+function isBatchId(result: Json): result is number {
+  return typeof result === 'number';
+}
+
 async function confirm(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { language, signedIn } = request;
   const { errors: text } = batchTexts[language];
   const key = keyOf(request);
   // A form that was sent before leads to its batch, whatever its fields are now.
-  const before = key === undefined ? undefined : await findResult<Json>(services, request, key);
-  if (typeof before === 'number') return seeOther(`/cards/batches/${before}`);
+  const before = key === undefined ? undefined : await findResult(services, request, key, isBatchId);
+  if (before !== undefined) return seeOther(`/cards/batches/${before}`);
   const values = batchValues(request);
   const read = await readBatch(services, request, values);
   if (read.kind !== 'cards') return rejectedPage(services, request, values, read);

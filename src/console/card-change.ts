@@ -223,7 +223,7 @@ function afterChange(
 }
 
 /** Whether a result is that of a change of a card. Other forms have results of other kinds. */
-export function isDone(result: Json | undefined): result is Done {
+export function isDone(result: Json): result is Done {
   if (typeof result !== 'object' || result === null || !('done' in result) || !('card' in result))
     return false;
   return typeof result['done'] === 'string' && Object.hasOwn(en.done.what, result['done']);
@@ -236,8 +236,8 @@ export async function earlierResult(
   opened: OpenedCard,
 ): Promise<ConsoleResponse | undefined> {
   const key = keyOf(request);
-  const result = key === undefined ? undefined : await findResult<Json>(services, request, key);
-  return key !== undefined && isDone(result) && result.card === opened.card.id
+  const result = key === undefined ? undefined : await findResult(services, request, key, isDone);
+  return key !== undefined && result && result.card === opened.card.id
     ? afterChange(opened, { key, result, isRepeated: true })
     : undefined;
 }

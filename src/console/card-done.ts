@@ -13,7 +13,7 @@ import {
   type Done,
 } from './card-change.ts';
 import { amountText } from './format.ts';
-import { findResult, type Json } from './once.ts';
+import { findResult } from './once.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
 import { fillPlain } from './texts.ts';
 
@@ -33,8 +33,8 @@ async function donePage(services: ConsoleServices, request: StaffRequest): Promi
   const { language, signedIn } = request;
   const { done: text } = changeTexts[language];
   const opened = await openCard(services, request);
-  const found = await findResult<Json>(services, request, request.params['key'] ?? '');
-  if (!isDone(found) || found.card !== opened.card.id)
+  const found = await findResult(services, request, request.params['key'] ?? '', isDone);
+  if (found?.card !== opened.card.id)
     return unavailablePage(services, request, opened, { title: text.title, reason: text.over, status: 404 });
   const { currency } = signedIn.store;
   const shown = (stored: string | undefined): string => {

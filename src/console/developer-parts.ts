@@ -11,7 +11,7 @@ import de from './locales/de/developers.json' with { type: 'json' };
 import en from './locales/en/developers.json' with { type: 'json' };
 import es from './locales/es/developers.json' with { type: 'json' };
 import fr from './locales/fr/developers.json' with { type: 'json' };
-import { findResult, isKey, runOnce, type Json } from './once.ts';
+import { findResult, runOnce, type Json } from './once.ts';
 import { shellPage } from './page.ts';
 import type { ConsoleServices, PageResponse, StaffRequest } from './route.ts';
 import { actingAs } from './staff-pages.ts';
@@ -120,7 +120,7 @@ export type ShownSecret = {
   readonly secret: string;
 };
 
-function isShownSecret(result: Json | undefined): result is ShownSecret {
+function isShownSecret(result: Json): result is ShownSecret {
   if (typeof result !== 'object' || result === null || !('done' in result) || !('secret' in result))
     return false;
   // Other forms have results of other kinds.
@@ -132,9 +132,7 @@ export async function findShownSecret(
   services: ConsoleServices,
   request: StaffRequest,
 ): Promise<ShownSecret | undefined> {
-  const { key = '' } = request.params;
-  const result = isKey(key) ? await findResult<Json>(services, request, key) : undefined;
-  return isShownSecret(result) ? result : undefined;
+  return await findResult(services, request, request.params['key'] ?? '', isShownSecret);
 }
 
 /** Where the secret of a form with the key is shown. */

@@ -214,7 +214,7 @@ function previewPanel(
 /** What a form has done, by the internal id of the email that the next page shows. */
 type Done = { readonly done: 'sent' | 'cancelled'; readonly email: number };
 
-function isDone(result: Json | undefined): result is Done {
+function isDone(result: Json): result is Done {
   return (
     typeof result === 'object' &&
     result !== null &&
@@ -248,8 +248,8 @@ async function submit(
   if (key === undefined) return emailPage(services, request, opened, { ...typed, notice: text.expiredForm });
   const after = ({ done, email }: Done, isRepeated: boolean): ConsoleResponse =>
     seeOther(`${pathOfEmail(services, email)}?done=${done}${isRepeated ? '&again=1' : ''}`);
-  const earlier = await findResult<Json>(services, request, key);
-  if (isDone(earlier)) return after(earlier, true);
+  const earlier = await findResult(services, request, key, isDone);
+  if (earlier) return after(earlier, true);
   const rejected = check(opened);
   if (rejected) return emailPage(services, request, opened, { ...typed, ...rejected });
   try {

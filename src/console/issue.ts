@@ -26,7 +26,7 @@ import {
   type NewCard,
   type IssueValues,
 } from './issue-form.ts';
-import { findResult, keyInput, keyOf, runOnce, type Json } from './once.ts';
+import { hasResult, keyInput, keyOf, runOnce } from './once.ts';
 import { shellPage } from './page.ts';
 import {
   seeOther,
@@ -220,8 +220,7 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
   const { store } = signedIn;
   const key = keyOf(request);
   // A form that was sent before leads to its card, whatever its fields are now.
-  if (key !== undefined && (await findResult<Json>(services, request, key)) !== undefined)
-    return seeOther(`/cards/issued/${key}`);
+  if (key !== undefined && (await hasResult(services, request, key))) return seeOther(`/cards/issued/${key}`);
   const offer = await offerOf(services, request);
   const values = typedValues(request);
   const again = (errors: Errors, notice?: string): ConsoleResponse =>

@@ -30,7 +30,7 @@ export type ShownCode = {
   readonly receipt?: string | null;
 };
 
-function isShownCode(result: Json | undefined): result is ShownCode {
+function isShownCode(result: Json): result is ShownCode {
   if (typeof result !== 'object' || result === null || !('code' in result) || !('card' in result))
     return false;
   // Other forms have results of other kinds.
@@ -42,8 +42,8 @@ type Found = { readonly shown: ShownCode; readonly card: Card; readonly code: Se
 
 /** Undefined: the person has no such result, it is older than 24 hours, or the card has got another code since. */
 async function findShown(services: ConsoleServices, request: StaffRequest): Promise<Found | undefined> {
-  const shown = await findResult<Json>(services, request, request.params['key'] ?? '');
-  if (!isShownCode(shown)) return undefined;
+  const shown = await findResult(services, request, request.params['key'] ?? '', isShownCode);
+  if (!shown) return undefined;
   const { storage } = services;
   const card = await storage.read(() => findCard(request.signedIn.store.id, shown.card));
   const code = parseCode(shown.code);

@@ -84,22 +84,43 @@ async function storedFor(
   return error instanceof Fault ? await find() : undefined;
 }
 
+/** Whether a submission with the key was made in the last 24 hours. */
+export async function hasResult(
+  services: Pick<ConsoleServices, 'ctx' | 'storage'>,
+  request: Pick<StaffRequest, 'signedIn'>,
+  key: string,
+): Promise<boolean> {
+  return (await storedResult(services, request, key)) !== undefined;
+}
+
 /**
  * The result of an earlier submission with the key; undefined: there was none in the last 24 hours.
- * @param fields what a result of this form has. The key of a URL can be that of another form, which has other fields.
+ * @param isOwn whether it is a result of this form. The key of a URL can be that of another form of the person.
  */
 export async function findResult<Result extends Json>(
+  services: Pick<ConsoleServices, 'ctx' | 'storage'>,
+  request: Pick<StaffRequest, 'signedIn'>,
+  key: string,
+  isOwn: (result: Json) => result is Result,
+): Promise<Result | undefined> {
+  const result = await storedResult(services, request, key);
+  return result !== undefined && isOwn(result) ? result : undefined;
+}
+
+async function storedResult(
   { ctx, storage }: Pick<ConsoleServices, 'ctx' | 'storage'>,
   request: Pick<StaffRequest, 'signedIn'>,
   key: string,
-  ...fields: readonly string[]
-): Promise<Result | undefined> {
+): Promise<Json | undefined> {
   if (!isKey(key)) return undefined;
   const response = await storage.read(() => findStoredResponse(ctx, ownerOf(request, key)));
-  if (!response) return undefined;
-  const result = JSON.parse(response.body) as Result;
-  const isOwn = fields.every(
-    (field) => typeof result === 'object' && result !== null && Object.hasOwn(result, field),
-  );
-  return isOwn ? result : undefined;
+  return response && (JSON.parse(response.body) as Json);
+}
+
+/** A result that is recognized by its fields, because no other form has all of them. */
+export function hasFields<Result extends Json>(
+  ...fields: readonly (keyof Result & string)[]
+): (result: Json) => result is Result {
+  return (result): result is Result =>
+    typeof result === 'object' && result !== null && fields.every((field) => Object.hasOwn(result, field));
 }

@@ -35,7 +35,7 @@ import esFrame from './locales/es/frame.json' with { type: 'json' };
 import fr from './locales/fr/staff.json' with { type: 'json' };
 import frAccount from './locales/fr/account.json' with { type: 'json' };
 import frFrame from './locales/fr/frame.json' with { type: 'json' };
-import { findResult, keyInput, keyOf, runOnce } from './once.ts';
+import { findResult, hasFields, hasResult, keyInput, keyOf, runOnce } from './once.ts';
 import { shellPage } from './page.ts';
 import { formText } from './request.ts';
 import {
@@ -202,12 +202,14 @@ ${fieldsOf(language, values, errors)}
 /** A new link, until it is shown. */
 type LinkResult = { readonly name: string; readonly token: string };
 
+const isLink = hasFields<LinkResult>('name', 'token');
+
 /** Shows the link of an earlier form. */
 async function linkPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { frame, origin } = services;
   const { language, pageOrigin } = request;
   const text = texts[language];
-  const created = await findResult<LinkResult>(services, request, request.params['key'] ?? '', 'token');
+  const created = await findResult(services, request, request.params['key'] ?? '', isLink);
   if (!created) throw new Fault('not-found');
   const { name, token } = created;
   const href = new URL(`${frame.basePath}/join/${token}`, pageOrigin).href;
@@ -274,7 +276,7 @@ async function invite(services: ConsoleServices, request: StaffRequest): Promise
     },
     async () => {
       // A second submission at the same time finds the person of the first one.
-      if ((await findResult(services, request, key)) !== undefined) return seeOther(`/staff/links/${key}`);
+      if (await hasResult(services, request, key)) return seeOther(`/staff/links/${key}`);
       return invitePage(services, request, { values, errors: { email: text.emailTaken } });
     },
   );

@@ -22,7 +22,7 @@ import {
   moneyParts,
   parseTypedAmount,
 } from './format.ts';
-import { findResult, keyInput, keyOf, runOnce } from './once.ts';
+import { findResult, hasResult, keyInput, keyOf, runOnce } from './once.ts';
 import type { PageFrame } from './frame.ts';
 import { searcherOf } from './lookups.ts';
 import { formText } from './request.ts';
@@ -36,7 +36,7 @@ import {
 import { fillPlain, type PageLanguage } from './texts.ts';
 import { framed, shortAmount, tillStateOf, tillTexts, type TillState } from './till-frame.ts';
 import { isCurrent } from './till-key.ts';
-import { redeemedPath, type Redeemed, type TillResult } from './till-result.ts';
+import { isTillResult, redeemedPath, type Redeemed, type TillResult } from './till-result.ts';
 import { amountPath } from './till-scan.ts';
 import { checkingTemplate, unknownPage } from './till-unknown.ts';
 import { readId } from './ids.ts';
@@ -236,7 +236,7 @@ async function showCard(services: ConsoleServices, request: StaffRequest): Promi
   const key = request.query.get('k') ?? '';
   // The key is in the URL, so that Back leads to the form of the same redemption, and from there to its result.
   if (!isCurrent(services.ctx, key)) return seeOther(amountPath(services, card.id));
-  if ((await findResult(services, request, key)) !== undefined) return seeOther(redeemedPath(key));
+  if (await hasResult(services, request, key)) return seeOther(redeemedPath(key));
   return cardPage(services, request, { status: 200, card, key, typed: { amount: '', reference: '' } });
 }
 
@@ -301,7 +301,7 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
   // With a key whose result is no longer stored, the redemption could be a repetition.
   if (key === undefined || !isCurrent(ctx, key)) return seeOther(amountPath(services, card.id));
   const form = readForm(request, { card });
-  const earlier = await findResult<TillResult>(services, request, key);
+  const earlier = await findResult(services, request, key, isTillResult);
   if (earlier) return seeOther(redeemedPath(key, { isOther: isOther(earlier, card, form, ctx) }));
   const offer = (total: Money): ConsoleResponse =>
     cardPage(services, request, {

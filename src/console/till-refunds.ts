@@ -17,7 +17,7 @@ import en from './locales/en/till-refunds.json' with { type: 'json' };
 import es from './locales/es/till-refunds.json' with { type: 'json' };
 import fr from './locales/fr/till-refunds.json' with { type: 'json' };
 import { runSearch } from './lookups.ts';
-import { findResult, keyInput, runOnce } from './once.ts';
+import { findResult, hasFields, hasResult, keyInput, runOnce } from './once.ts';
 import { tillPage } from './page.ts';
 import { formText } from './request.ts';
 import {
@@ -196,6 +196,8 @@ type DoneResult = {
   readonly isTopUp: boolean;
 };
 
+const isDone = hasFields<DoneResult>('entry', 'balance');
+
 /** The sentence for a fault of a refund or a top-up; undefined: it is not one that the person can correct. */
 function faultText(fault: Fault, { language, signedIn: { store } }: StaffRequest): string | undefined {
   const text = texts[language];
@@ -247,8 +249,7 @@ async function change(
     const sentence = error instanceof Fault ? faultText(error, request) : undefined;
     if (sentence === undefined) throw error;
     // A concurrent submission of the same form can have used up the amount.
-    if ((await findResult(services, request, key)) === undefined)
-      return await show({ typed, key, error: sentence });
+    if (!(await hasResult(services, request, key))) return await show({ typed, key, error: sentence });
   }
   return seeOther(`/till/refund/done/${key}`);
 }
@@ -320,7 +321,7 @@ async function donePage(services: ConsoleServices, request: StaffRequest): Promi
   const { language, signedIn, params } = request;
   const { store } = signedIn;
   const text = texts[language];
-  const result = await findResult<DoneResult>(services, request, params['key'] ?? '', 'entry', 'balance');
+  const result = await findResult(services, request, params['key'] ?? '', isDone);
   const cardId = result && ctx.keys.publicIds.read(result.card);
   if (!result || cardId === undefined) throw new Fault('not-found');
   const card = await storage.read(() => retrieve(store.id, cardId));

@@ -10,7 +10,7 @@ import { resolved } from '../storage/sql.ts';
 import { sumReversals } from '../storage/transfer.ts';
 import { alert } from './form.ts';
 import { cardTail, amountText, figure, parseTypedAmount } from './format.ts';
-import { findResult, keyInput, isKey, runOnce } from './once.ts';
+import { findResult, hasFields, isKey, keyInput, runOnce, type Json } from './once.ts';
 import {
   seeOther,
   type ConsoleResponse,
@@ -43,6 +43,10 @@ export type Redeemed = {
 
 /** The result of a key. A cancelled one can never redeem. */
 export type TillResult = Redeemed | { readonly state: 'cancelled' };
+
+export function isTillResult(result: Json): result is TillResult {
+  return hasFields<TillResult>('state')(result) && ['redeemed', 'cancelled'].includes(result.state);
+}
 
 /** @param isOther whether the form was submitted again with another amount. */
 export function redeemedPath(key: string, { isOther = false }: { readonly isOther?: boolean } = {}): string {
@@ -153,7 +157,7 @@ ${checkingTemplate(services, request)}`;
 
 async function showResult(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const key = request.params['key'] ?? '';
-  const result = await findResult<TillResult>(services, request, key, 'state');
+  const result = await findResult(services, request, key, isTillResult);
   if (!result) return notRedeemedPage(services, request, key);
   if (result.state === 'cancelled') return cancelledPage(services, request, key);
   return await redeemedPage(services, request, { result, key });
@@ -201,7 +205,7 @@ export function undoError(request: StaffRequest, { code }: Fault): string | unde
 
 async function undo(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const key = request.params['key'] ?? '';
-  const result = await findResult<TillResult>(services, request, key, 'state');
+  const result = await findResult(services, request, key, isTillResult);
   if (!result) throw new Fault('not-found');
   if (result.state === 'cancelled') return seeOther(redeemedPath(key));
   return await undoOnce(services, request, { result, key });

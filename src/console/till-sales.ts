@@ -16,7 +16,7 @@ import de from './locales/de/till-sales.json' with { type: 'json' };
 import en from './locales/en/till-sales.json' with { type: 'json' };
 import es from './locales/es/till-sales.json' with { type: 'json' };
 import fr from './locales/fr/till-sales.json' with { type: 'json' };
-import { findResult, keyInput, runOnce } from './once.ts';
+import { findResult, hasFields, hasResult, keyInput, runOnce } from './once.ts';
 import { tillPage } from './page.ts';
 import { formText } from './request.ts';
 import {
@@ -165,6 +165,8 @@ type SoldResult = {
   readonly email: string | null;
 };
 
+const isSold = hasFields<SoldResult>('code', 'entry');
+
 async function sell(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx, canSend, storage } = services;
   const { store } = request.signedIn;
@@ -211,7 +213,7 @@ async function sell(services: ConsoleServices, request: StaffRequest): Promise<C
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== 'invalid-parameter') throw error;
     // The code can be taken by a concurrent submission of the same form.
-    if ((await findResult(services, request, key)) !== undefined) return seeOther(`/till/sold/${key}`);
+    if (await hasResult(services, request, key)) return seeOther(`/till/sold/${key}`);
     const limit = limitText(error, request);
     if (limit !== undefined)
       return amountPage(services, request, {
@@ -234,7 +236,7 @@ async function soldPage(
   const { store } = signedIn;
   const text = texts[language];
   const { key = '' } = params;
-  const result = await findResult<SoldResult>(services, request, key, 'code', 'entry');
+  const result = await findResult(services, request, key, isSold);
   const cardId = result && ctx.keys.publicIds.read(result.card);
   const entryId = result && ctx.keys.publicIds.read(result.entry);
   if (!result || cardId === undefined || entryId === undefined) throw new Fault('not-found');
@@ -292,7 +294,7 @@ ${slipLines([[text.receiptNumber, groupsOfFour(String(entry))]])}</article>`;
 async function cancelSold(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx } = services;
   const { key: saleKey = '' } = request.params;
-  const result = await findResult<SoldResult>(services, request, saleKey, 'code', 'entry');
+  const result = await findResult(services, request, saleKey, isSold);
   const transferId = result && ctx.keys.publicIds.read(result.entry);
   if (transferId === undefined) throw new Fault('not-found');
   const key = requireKey(request);
@@ -303,7 +305,7 @@ async function cancelSold(services: ConsoleServices, request: StaffRequest): Pro
     });
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== 'undo-window-closed') throw error;
-    if ((await findResult(services, request, key)) !== undefined) return seeOther(`/till/sold/${saleKey}`);
+    if (await hasResult(services, request, key)) return seeOther(`/till/sold/${saleKey}`);
     return await soldPage(services, request, texts[request.language].notCancellable);
   }
   return seeOther(`/till/sold/${saleKey}`);
