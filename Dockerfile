@@ -16,7 +16,6 @@ VOLUME /data
 USER node
 
 EXPOSE 3000
-HEALTHCHECK --interval=10s --timeout=3s --start-period=15s \
-  CMD ["node", "--eval", "fetch('http://127.0.0.1:' + process.env.PORT + '/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=15s --retries=3 CMD ["node", "bin/largesse.js", "health"]
 
-CMD ["node", "src/cli.ts", "serve"]
+CMD ["node", "bin/largesse.js", "serve"]

@@ -160,6 +160,13 @@ export const limits = Object.freeze({
   readinessWaitMaxMs: 2_000,
 });
 
+/** In a distributed database these jobs read every shard to find work, so they run less often. */
+export const distributedPeriods = Object.freeze({
+  erasurePeriodMs: 10_000,
+  batchPeriodMs: 10_000,
+  logPeriodMs: 5_000,
+});
+
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   /** One sentence per problem: what is wrong, and what is accepted. */

@@ -6,7 +6,7 @@ import { operations } from './api/index.ts';
 import { startBackground } from './jobs.ts';
 import { assertInRange, systemClock, type TimeSource } from './clock.ts';
 import { guardClock } from './clock-guard.ts';
-import { emailTransportOf, isDevelopment, shownLocation, type Config } from './config.ts';
+import { distributedPeriods, emailTransportOf, isDevelopment, shownLocation, type Config } from './config.ts';
 import { emailFolder } from './delivery/email/folder.ts';
 import { emailQueue, emailWorkerLimits } from './delivery/email/queue.ts';
 import { emailToolsOf } from './delivery/email/tools.ts';
@@ -38,9 +38,12 @@ import { StartError } from './start-error.ts';
 import { startMessage } from './start-message.ts';
 import type { CardKey } from './storage/card.ts';
 import { findDemonstrationStore, hasRealStores } from './storage/store.ts';
+import { Fault } from './domain/fault.ts';
+import { programCommand } from './program-files.ts';
+import type { Storage } from './storage/storage.ts';
 import { hasRealTokens } from './storage/token.ts';
 import { tracedStorage } from './storage/traced.ts';
-import { openTracing } from './tracing.ts';
+import { openTracing, type Tracing } from './tracing.ts';
 import { createTurns } from './turns.ts';
 
 export type Service = AsyncDisposable & {
@@ -113,7 +116,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       warned: (message, cause) => logger.warn({ err: cause }, message),
     },
   });
-  const database = tracing ? { ...opened, storage: tracedStorage(opened.storage, tracing) } : opened;
+  const database = tracing ? traced(opened, tracing) : opened;
   try {
     primaries.assertOne();
     await assertDurable(config, database.storage, (risk) => logger.warn(risk));
@@ -184,7 +187,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
     const url = urlOf(app, config);
     const background = startBackground({
       database,
-      limits: config.limits,
+      limits: { ...config.limits, ...(database.storage.isDistributed && distributedPeriods) },
       retention: config.retention,
       guard,
       metrics,
@@ -195,7 +198,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       logger,
     });
     batches.start = () => background.startBatches();
-    const emails = startEmails(email.transport, { config, database, metrics, logger });
+    const emails = startEmails(email.transport, { config, database, metrics, tracing, logger });
     if (emails) commitListeners.add(() => emails.wake());
     const webhooks = startWebhooks({
       ...database,
@@ -215,8 +218,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       logger,
     });
     commitListeners.add(() => webhooks.wake());
-    const { ctx, storage } = database;
-    const link = pages && (await storage.read(() => createSetupLink(ctx)));
+    const link = pages && (await findSetupLink(database));
     const setupToken = link ? link.token.reveal() : null;
     const port = Number(new URL(url).port);
     logger.level = level;
@@ -248,6 +250,11 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
     await database[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+function traced(database: Database, tracing: Tracing): Database {
+  const ctx = { ...database.ctx, messageContext: tracing.messageContext };
+  return { ...database, ctx, storage: tracedStorage(database.storage, tracing) };
 }
 
 type ConsoleParts = {
@@ -298,13 +305,14 @@ function consoleServicesOf(
 async function chooseMode(config: Config, { ctx, storage }: Database): Promise<boolean> {
   const hasStores = await storage.read(hasRealStores);
   const hasPages = config.hasConsole && config.publicUrl !== null;
-  if (!isDevelopment(config) && !hasPages && !(hasStores && (await storage.read(hasRealTokens)))) {
+  if (!isDevelopment(config) && !hasPages && !(hasStores && (await hasTokens(storage)))) {
     const why = config.isProduction ? 'NODE_ENV=production' : `HOST=${config.host}`;
     throw new StartError(
       `With ${why} the service needs a store and an access token. Create them first:\n` +
-        '  npx largesse store create flowers.example --currency USD\n' +
-        '  npx largesse token create --store flowers.example\n' +
+        `  ${programCommand} store create flowers.example --currency USD\n` +
+        `  ${programCommand} token create --store flowers.example\n` +
         'To set up a shop in a browser instead, set PUBLIC_URL to the address at which browsers reach the service.',
+      { isPermanent: true },
     );
   }
   // Stores are never removed, so development mode cannot be switched on later.
@@ -312,6 +320,21 @@ async function chooseMode(config: Config, { ctx, storage }: Database): Promise<b
   // If the store exists, nothing is written, because the disk can be full or read-only.
   if (!(await storage.read(findDemonstrationStore))) await storage.write(() => ensureDemonstrationStore(ctx));
   return true;
+}
+
+/** Returns the link for the first owner, if there is none yet. Without a server of a cluster, that is unknown. */
+async function findSetupLink({ ctx, storage }: Database) {
+  try {
+    return await storage.read(() => createSetupLink(ctx));
+  } catch (error) {
+    if (storage.isDistributed && error instanceof Fault && error.code === 'unavailable') return null;
+    throw error;
+  }
+}
+
+/** In a distributed database a start must not need every server, so tokens are not searched there. */
+async function hasTokens(storage: Storage): Promise<boolean> {
+  return storage.isDistributed || storage.read(hasRealTokens);
 }
 
 type EmailSetup = EmailServices & { readonly transport: EmailTransport | null };
@@ -352,8 +375,15 @@ function startEmails(
     config,
     database,
     metrics,
+    tracing,
     logger,
-  }: { config: Config; database: Database; metrics: Metrics; logger: Log['logger'] },
+  }: {
+    config: Config;
+    database: Database;
+    metrics: Metrics;
+    tracing: Tracing | null;
+    logger: Log['logger'];
+  },
 ): Emails | undefined {
   if (!transport) return undefined;
   const observer = {
@@ -362,8 +392,8 @@ function startEmails(
     operatorNeeded: (response: string) =>
       logger.error({ response }, 'the mail server rejects this service: check SMTP_URL and MAIL_FROM'),
   };
-  const queue = emailQueue({ ...database, transport, observer, pagesUrl: pagesUrlOf(config) });
-  const worker = startWorker(queue, logger, emailWorkerLimits(transport));
+  const queue = emailQueue({ ...database, transport, observer, pagesUrl: pagesUrlOf(config), tracing });
+  const worker = startWorker(queue, logger, emailWorkerLimits(transport, database.storage));
   return {
     wake: () => worker.wake(),
     async stop() {
@@ -381,7 +411,7 @@ async function listen(app: FastifyInstance, { host, port }: Config): Promise<voi
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     const advice = listenAdvice.get(code);
     if (advice === undefined) throw error;
-    throw new StartError(advice({ host, port }), { cause: error });
+    throw new StartError(advice({ host, port }), { cause: error, isPermanent: code === 'EACCES' });
   }
 }
 

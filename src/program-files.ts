@@ -8,6 +8,9 @@ import { extname } from 'node:path';
 import { getAssetKeys, getRawAsset, isSea } from 'node:sea';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 
+/** How people run a command: the npm package is not in `PATH`, the single executable is. */
+export const programCommand = isSea() ? 'largesse' : 'npx largesse';
+
 /** @param path `../package.json`, or a path in `src`. */
 export function readProgramFile(path: string): Buffer {
   // A view of the executable's memory, which is read-only: consumers copy or hash it.

@@ -24,8 +24,8 @@ export type Setting<T> = {
   readonly shownDefault: string;
   /** Returns undefined for a text that is not accepted. */
   readonly parse: (text: string) => T | undefined;
-  /** Explains a rejected text in more detail than `accepts`; reads after the name of the variable. */
-  readonly explain?: (text: string) => string;
+  /** Explains a rejected text in more detail than `accepts`, which it does if undefined; reads after the name of the variable. */
+  readonly explain?: (text: string) => string | undefined;
   /** A secret is never shown, and only the scheme of a URL. Both can be read from a file that `<variable>_FILE` names. */
   readonly contains?: 'secret' | 'url';
 };
@@ -134,6 +134,7 @@ const serviceSettings = {
     default: null,
     shownDefault: 'none (only browsers on this machine reach the pages)',
     parse: parseOrigin,
+    explain: (text) => (text.includes('@') ? 'must not contain a user name or password' : undefined),
   }),
   hasConsole: setting({
     variable: 'CONSOLE',
@@ -223,7 +224,7 @@ const emailSettings = {
     parse: (text) => (parseSmtpUrl(new Secret(text)).ok ? new Secret(text) : undefined),
     explain(text) {
       const parsed = parseSmtpUrl(new Secret(text));
-      return parsed.ok ? '' : parsed.error;
+      return parsed.ok ? undefined : parsed.error;
     },
     contains: 'secret',
   }),
@@ -308,7 +309,8 @@ export function problemOf(
   name: string,
   text: string,
 ): string {
-  if (explain) return `${name} ${explain(text)}`;
+  const explained = explain?.(text);
+  if (explained !== undefined) return `${name} ${explained}`;
   const must = `${name} must be ${withoutMarkup(accepts)}`;
   if (contains === 'secret') return must;
   return `${must}, not ${JSON.stringify(contains === 'url' ? withoutPassword(text) : text)}`;
@@ -383,10 +385,10 @@ function parseSwitch(text: string): boolean | undefined {
   return text === 'off' ? false : undefined;
 }
 
-/** An origin: `https`, or `http` to a loopback name. */
+/** An origin without user and password: `https`, or `http` to a loopback name. */
 function parseOrigin(text: string): URL | undefined {
   const url = URL.parse(text);
-  if (!url || url.username !== '' || url.pathname !== '/' || url.search !== '' || url.hash !== '')
+  if (!url || text.includes('@') || url.pathname !== '/' || url.search !== '' || url.hash !== '')
     return undefined;
   if (url.protocol === 'https:') return url;
   return url.protocol === 'http:' && isLoopback(url.hostname) ? url : undefined;

@@ -6,7 +6,7 @@ import type { Database } from './database.ts';
 import type { Log } from './log.ts';
 import { contradictionOf, findClockEvidence, isConfirmed } from './service/clock.ts';
 import { StartError } from './start-error.ts';
-import { findReplication } from './storage/replication.ts';
+import { findReplication, findWorkerReplication, type Replication } from './storage/replication.ts';
 
 /**
  * Rejects a server that would lose what the service has acknowledged, and warns of one that can.
@@ -18,9 +18,25 @@ export async function assertDurable(
   warn: (risk: string) => void,
 ): Promise<void> {
   if (config.database.kind !== 'server') return;
-  const { isDurable, hasWholePages, standbys, isSynchronous } = await storage.read(findReplication);
+  const own = await storage.read(findReplication);
+  assertServerDurable(config, { ...own, where: '' }, warn);
+  if (config.database.urls.length > 1 && own.standbys === 0)
+    warn('DATABASE_URL names several hosts, but no standby follows the primary now');
+  if (!storage.isDistributed) return;
+  for (const { name, replication } of await storage.read(findWorkerReplication)) {
+    if (replication) assertServerDurable(config, { ...replication, where: `${name}: ` }, warn);
+    else warn(`${name}: this server of the cluster cannot be reached: its stores are unavailable`);
+  }
+}
+
+/** @param where the beginning of each message. */
+function assertServerDurable(
+  config: Config,
+  { where, isDurable, hasWholePages, standbys, isSynchronous }: Replication & { readonly where: string },
+  warn: (risk: string) => void,
+): void {
   if (standbys > 0 && !isSynchronous) {
-    const risk = 'the standby is asynchronous: if it is promoted, acknowledged changes are lost';
+    const risk = `${where}the standby is asynchronous: if it is promoted, acknowledged changes are lost`;
     if (!config.asynchronousStandbyAllowed) {
       throw new StartError(
         `${risk}. Set synchronous_standby_names on the primary to its name (application_name in its ` +
@@ -31,18 +47,16 @@ export async function assertDurable(
   }
   if (!isDurable && config.isProduction) {
     throw new StartError(
-      'the server runs with fsync=off: when its machine fails, acknowledged changes are lost and its data is ' +
+      `${where}the server runs with fsync=off: when its machine fails, acknowledged changes are lost and its data is ` +
         'damaged. Set fsync=on and restart it.',
     );
   }
-  if (!isDurable) warn('the server runs with fsync=off: it loses data when its machine fails');
+  if (!isDurable) warn(`${where}the server runs with fsync=off: it loses data when its machine fails`);
   if (!hasWholePages) {
     warn(
-      'the server runs with full_page_writes=off: unless its file system writes whole pages, its data is damaged when its machine fails',
+      `${where}the server runs with full_page_writes=off: unless its file system writes whole pages, its data is damaged when its machine fails`,
     );
   }
-  if (config.database.urls.length > 1 && standbys === 0)
-    warn('DATABASE_URL names several hosts, but no standby follows the primary now');
 }
 
 /**
@@ -53,7 +67,10 @@ export async function checkClock(
   { database: { kind }, implausibleClockAllowed, limits }: Config,
   { database, guard, logger }: { database: Database; guard: ClockGuard; logger: Log['logger'] },
 ): Promise<void> {
-  const evidence = await database.storage.read(() => findClockEvidence({ hasServer: kind === 'server' }));
+  const { isDistributed } = database.storage;
+  const evidence = await database.storage.read(() =>
+    findClockEvidence({ hasServer: kind === 'server', isDistributed }),
+  );
   const now = database.ctx.clock.now();
   const contradiction = contradictionOf(evidence, { now, offsetMaxMs: limits.clockOffsetMaxMs });
   if (contradiction !== undefined) {

@@ -3,7 +3,8 @@
  * names. It contains the bundled program with its compiled code, the threads and every file that the program reads.
  *
  *   --output <file>   default build/binary/largesse
- *   --node <file>     a Node.js of the same version, such as a verified download
+ *   --node <file>     a Node.js of the same version, such as a verified download. That of another architecture runs
+ *                     under emulation, because compiled code is of its architecture: see packaging/arm64
  *   --no-strip        keep the symbols, which native stack traces need
  */
 
@@ -38,7 +39,15 @@ const { values } = parseArgs({
 });
 const output = resolve(values.output);
 const node = resolve(values.node);
-const version = execFileSync(node, ['--version'], { encoding: 'utf8' }).trim();
+const [version, architecture] = execFileSync(node, ['--print', 'process.version + " " + process.arch'], {
+  encoding: 'utf8',
+})
+  .trim()
+  .split(' ');
+/** The names of GNU for architectures, with which its tools for another one begin. */
+const gnuNames: Readonly<Record<string, string>> = { arm64: 'aarch64', x64: 'x86-64' };
+const strip =
+  architecture === process.arch ? 'strip' : `${gnuNames[architecture ?? ''] ?? architecture}-linux-gnu-strip`;
 if (version !== process.version)
   throw new Error(
     `${node} is ${version}, and this is ${process.version}: compiled code needs the same version`,
@@ -121,7 +130,7 @@ let executable = node;
 if (values.strip) {
   executable = join(work.path, 'node');
   copyFileSync(node, executable);
-  execFileSync('strip', ['--strip-all', executable], { stdio: 'inherit' });
+  execFileSync(strip, ['--strip-all', executable], { stdio: 'inherit' });
 }
 const configuration = join(work.path, 'sea.json');
 mkdirSync(dirname(output), { recursive: true });
@@ -136,7 +145,7 @@ writeFileSync(
     disableExperimentalSEAWarning: true,
   }),
 );
-execFileSync(process.execPath, ['--build-sea', configuration], { stdio: 'inherit' });
+execFileSync(node, ['--build-sea', configuration], { stdio: 'inherit' });
 const packages = [main, ...bundles].flatMap((each) => each.packages);
 const ofAssets = packaged.map(([, file]) =>
   relative(root, file).replace(/^(.*node_modules\/(?:@[^/]+\/)?[^/]+).*$/, '$1'),

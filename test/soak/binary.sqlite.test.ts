@@ -1,7 +1,7 @@
 /** The single executable: a build of it, and a tour in an empty folder without Node.js. */
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempDisposableSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,9 +19,13 @@ test('the single executable serves in an empty folder without Node.js', { timeou
   for (const name of ['Node.js', 'fastify', 'pg', 'zxing-wasm', 'nodemailer'])
     assert.match(licences, new RegExp(`^${name} v?\\d+\\.\\d+`, 'm'));
   assert.doesNotMatch(licences, /Licence: unknown/);
-  await tour({
-    command: [executable],
-    folder: join(folder.path, 'empty'),
-    environment: { PATH: '/nonexistent', HOME: folder.path },
+  const environment = { PATH: '/nonexistent', HOME: folder.path };
+  const production = spawnSync(executable, ['serve'], {
+    cwd: folder.path,
+    env: { ...environment, NODE_ENV: 'production' },
+    encoding: 'utf8',
   });
+  assert.equal(production.status, 2, production.stderr);
+  assert.match(production.stderr, /needs a store .*:\n {2}largesse store create/);
+  await tour({ command: [executable], folder: join(folder.path, 'empty'), environment });
 });
