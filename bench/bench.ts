@@ -9,6 +9,7 @@
  *   --full                with ten million cards as well, on SQLite
  *   --engine embedded     only this engine: embedded, postgres
  *   --cards 10000,50000   numbers of cards to measure with
+ *   --import 100000       cards that are imported into an empty database; 1,000,000 with --full, 10,000 with --quick
  *   --rounds 15           of each operation; 21 by default with --against
  *   --seconds 0.3         length of a round
  *   --warm-up 50000       requests of each operation before its first round

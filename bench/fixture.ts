@@ -65,19 +65,27 @@ export function createFile(folder: string): Database {
   };
 }
 
+/** Creates keys, a store and an access token. */
+export function createStore(
+  tree: Tree,
+  { database, folder }: { readonly database: Database; readonly folder: string },
+): Pick<Fixture, 'environment' | 'token' | 'log'> {
+  const home = mkdtempSync(join(folder, 'service-'));
+  const environment = { DATABASE_URL: database.url, KEYS_FILE: join(home, 'keys.json') };
+  largesse(tree, environment, ['store', 'create', domain, '--currency', 'USD', '--issue-limit', 'none']);
+  const { token } = largesse(tree, environment, ['token', 'create', '--store', domain]) as {
+    readonly token: string;
+  };
+  return { environment, token, log: join(home, 'service.log') };
+}
+
 /** Fills a database through the API of the tree's service. */
 export async function prepare(
   { plan, folder }: Bench,
   { tree, database, cards }: { readonly tree: Tree; readonly database: Database; readonly cards: number },
 ): Promise<Fixture> {
   console.error(`filling ${cards} cards, ${database.engine}, ${tree.revision}`);
-  const home = mkdtempSync(join(folder, 'service-'));
-  const environment = { DATABASE_URL: database.url, KEYS_FILE: join(home, 'keys.json') };
-  const log = join(home, 'service.log');
-  largesse(tree, environment, ['store', 'create', domain, '--currency', 'USD', '--issue-limit', 'none']);
-  const { token } = largesse(tree, environment, ['token', 'create', '--store', domain]) as {
-    readonly token: string;
-  };
+  const { environment, token, log } = createStore(tree, { database, folder });
   await using service = await startService(tree, { environment: { ...environment, LOG_LEVEL: 'warn' }, log });
   const startedAt = performance.now();
   const population = await populate(service, { token, cards, connections: plan.connections });
@@ -122,7 +130,10 @@ export function verify({
   environment,
   cards,
   expected,
-}: Fixture): Pick<FixtureResults, 'cardsAtEnd' | 'verifySeconds'> {
+}: Pick<Fixture, 'tree' | 'environment' | 'cards' | 'expected'>): Pick<
+  FixtureResults,
+  'cardsAtEnd' | 'verifySeconds'
+> {
   const startedAt = performance.now();
   const { ok, stores } = largesse(tree, environment, ['verify']) as {
     readonly ok: boolean;

@@ -16,6 +16,8 @@ export type Plan = {
   readonly warmUpRequests: number;
   /** The same for the first operation, whose requests also compile what all operations share. */
   readonly firstWarmUpRequests: number;
+  /** Cards that are issued in batches, in an empty database; 0: none. */
+  readonly importCards: number;
   /** Length of the open loop at half capacity. */
   readonly openLoopSeconds: number;
 };
@@ -49,6 +51,8 @@ const fullCards = [...usualCards, 10_000_000];
 const roundsAgainst = 21;
 const secondsPerRound = 0.3;
 const openLoopSeconds = { usual: 10, quick: 2 } as const;
+/** Fewer cards than these hardly say how long a million take. */
+const importCards = { quick: 10_000, usual: 100_000, full: 1_000_000 } as const;
 /** By then the first operation has compiled most of the code. */
 const quickWarmUpRequests = 10_000;
 
@@ -62,6 +66,7 @@ export function readCommand(args: readonly string[]): Command {
       engine: { type: 'string' },
       cards: { type: 'string' },
       operation: { type: 'string', multiple: true, default: [] },
+      import: { type: 'string' },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
       'warm-up': { type: 'string' },
@@ -92,6 +97,7 @@ export function readCommand(args: readonly string[]): Command {
     secondsPerRound: positive('seconds', values.seconds ?? String(secondsPerRound)),
     warmUpRequests: values.quick ? Math.min(quickWarmUpRequests, warmUpRequests) : warmUpRequests,
     firstWarmUpRequests: warmUpRequests,
+    importCards: importCardsOf(values),
     openLoopSeconds: openLoopSeconds[values.quick ? 'quick' : 'usual'],
   };
   return {
@@ -111,6 +117,8 @@ type Values = {
   readonly against?: string | undefined;
   readonly cards?: string | undefined;
   readonly engine?: string | undefined;
+  readonly import?: string | undefined;
+  readonly operation: readonly string[];
 };
 
 /** A comparison uses the smallest fixture, unless the run is about the number of cards. */
@@ -118,6 +126,14 @@ function cardsOf({ cards, quick, full, compare, against }: Values): readonly num
   if (cards !== undefined) return cards.split(',').map((text) => integer('cards', { text, minimum: 1 }));
   if (full) return fullCards;
   return quick || compare || against !== undefined ? [fewCards] : usualCards;
+}
+
+/** A comparison, and a run of chosen operations, import nothing. */
+function importCardsOf({ import: chosen, quick, full, compare, against, operation }: Values): number {
+  if (chosen !== undefined) return integer('import', { text: chosen, minimum: 0 });
+  if (compare || against !== undefined || operation.length > 0) return 0;
+  if (full) return importCards.full;
+  return quick ? importCards.quick : importCards.usual;
 }
 
 function enginesOf({ engine, quick }: Values): readonly EngineName[] {

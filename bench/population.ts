@@ -43,6 +43,12 @@ export class Population {
   }
 }
 
+/** The body of the request that issues a card. */
+export function newCardOf(index: number): object {
+  const customer = index % customerEvery === 0 ? { email: emailOf(index), notify: false } : {};
+  return { initial_value: Number(cardValue) / 100, note: 'Sold at the counter', ...customer };
+}
+
 function emailOf(index: number): string {
   return `customer-${String(index).padStart(8, '0')}@example.com`;
 }
@@ -62,8 +68,7 @@ export async function populate(
   const next = (): Request => {
     const index = count;
     count += 1;
-    const customer = index % customerEvery === 0 ? { email: emailOf(index), notify: false } : {};
-    const body = JSON.stringify({ initial_value: 25, note: 'Sold at the counter', ...customer });
+    const body = JSON.stringify(newCardOf(index));
     const headers = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
     const check = (response: string): void => {
       const { gift_card: card } = JSON.parse(response) as {

@@ -203,6 +203,6 @@ export function startService(
   { environment, log }: { readonly environment: Environment; readonly log: string },
 ): Promise<Server> {
   const settings = { RATE_LIMIT: 'off', NODE_ENV: 'production', ...environment };
-  const script = { script: 'src/cli.ts', arguments: ['serve'], readiness: '/readyz' };
+  const script = { script: 'bin/largesse.js', arguments: ['serve'], readiness: '/readyz' };
   return startServer({ tree, ...script, environment: settings, log });
 }

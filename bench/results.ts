@@ -49,6 +49,19 @@ export type FixtureResults = {
   readonly verifySeconds: number;
 };
 
+/** Cards that were issued in batches, in an empty database. */
+export type Import = {
+  readonly engine: EngineName;
+  readonly cards: number;
+  readonly seconds: number;
+  /** Processor time of all threads of the service per card. */
+  readonly microsPerCard: number;
+  /** The same of the database server; null: there is none. */
+  readonly databaseMicros: number | null;
+  /** Resident memory at the end, without mapped files. */
+  readonly memoryMb: number;
+};
+
 /** Nothing here names the machine or its owner. */
 export type Machine = {
   readonly processor: string;
@@ -77,7 +90,11 @@ export type Run = {
 };
 
 /** A service in turn with the baseline. */
-export type Results = Run & { readonly fixtures: readonly FixtureResults[] };
+export type Results = Run & {
+  readonly fixtures: readonly FixtureResults[];
+  /** Absent: none was measured. */
+  readonly imports?: readonly Import[];
+};
 
 /** Two services in turn, whose rounds are pairs. */
 export type Compared = {
@@ -105,8 +122,14 @@ export function joined([first, ...others]: readonly Results[]): Results {
     const name = `${fixture.engine} ${fixture.cards}`;
     if (!fixtures.has(name)) fixtures.set(name, fixture);
   }
+  const imports = new Map<string, Import>();
+  for (const each of runs.flatMap((run) => run.imports ?? [])) {
+    const name = `${each.engine} ${each.cards}`;
+    if (!imports.has(name)) imports.set(name, each);
+  }
   return {
     ...first,
+    ...(imports.size > 0 && { imports: [...imports.values()] }),
     revision: [...new Set(runs.map(({ revision }) => revision))].join(' and '),
     minutes: runs.reduce((sum, { minutes }) => sum + minutes, 0),
     rounds: Math.min(...runs.map(({ rounds }) => rounds)),

@@ -4,13 +4,14 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createFile, prepare, type Fixture } from './fixture.ts';
+import { createFile, prepare, type Database, type Fixture } from './fixture.ts';
+import { measureImport } from './import.ts';
 import { inspectMachine } from './machine.ts';
 import { measureFixture, measureFixtures } from './measure.ts';
 import type { Plan } from './options.ts';
 import { createDatabase, startDatabase } from './postgres.ts';
 import { canMeasureCpu, canPin, killServers } from './processes.ts';
-import type { Comparison, Results, Run } from './results.ts';
+import type { Comparison, EngineName, Import, Results, Run } from './results.ts';
 import type { Bench } from './rounds.ts';
 import { openTree, thisTree, type Tree } from './tree.ts';
 
@@ -41,13 +42,15 @@ async function run<T>(
   bench: Bench,
   trees: readonly Tree[],
   measureThem: (fixtures: readonly Fixture[]) => Promise<T>,
-): Promise<Run & { readonly fixtures: readonly T[] }> {
+): Promise<Run & { readonly fixtures: readonly T[]; readonly imports: readonly Import[] }> {
   if (!canMeasureCpu) throw new Error('the benchmark needs Linux with /proc/<pid>/task/<tid>/schedstat');
   const { folder, plan } = bench;
   const startedAt = performance.now();
   // Before the disk is busy.
   const machine = inspectMachine(folder);
   await using postgres = plan.engines.includes('postgres') ? await startDatabase() : null;
+  const open = (engine: EngineName, name: string): Database | Promise<Database> =>
+    postgres && engine === 'postgres' ? createDatabase(postgres, name) : createFile(folder);
   const fixtures: T[] = [];
   for (const cards of plan.cards)
     for (const engine of plan.engines) {
@@ -55,14 +58,16 @@ async function run<T>(
       await using databases = new AsyncDisposableStack();
       const filled: Fixture[] = [];
       for (const [place, tree] of trees.entries()) {
-        const database =
-          postgres && engine === 'postgres'
-            ? await createDatabase(postgres, `cards_${cards}_${place}`)
-            : createFile(folder);
+        const database = await open(engine, `cards_${cards}_${place}`);
         filled.push(await prepare(bench, { tree, database: databases.use(database), cards }));
       }
       fixtures.push(await measureThem(filled));
     }
+  const imports: Import[] = [];
+  for (const engine of plan.importCards > 0 ? plan.engines : []) {
+    await using database = await open(engine, 'import');
+    imports.push(await measureImport(bench, database));
+  }
   const { connections, rounds, secondsPerRound, warmUpRequests } = plan;
   return {
     revision: thisTree.revision,
@@ -75,6 +80,7 @@ async function run<T>(
     secondsPerRound,
     warmUpRequests,
     fixtures,
+    imports,
   };
 }
 

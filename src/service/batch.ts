@@ -1,7 +1,7 @@
 /**
  * Batches: many cards that are issued with one request. The request seals the cards in parts. The background job of a
- * service, or the command, issues one part per transaction, which also replaces the part's lines by its result: after an
- * interruption, and with several processes, each card is issued once.
+ * service, or the command, issues one or several parts per transaction, which also replaces their lines by the result:
+ * after an interruption, and with several processes, each card is issued once.
  */
 
 import assert from 'node:assert/strict';
@@ -41,11 +41,12 @@ import { recordEvent } from '../storage/event.ts';
 import { parallel, resolved, type Script } from '../storage/sql.ts';
 import type { Storage } from '../storage/storage.ts';
 import { findStore } from '../storage/store.ts';
+import { onePart, type Pace } from './batch-pace.ts';
 import { issue } from './card.ts';
 import { findLinkError } from './customer.ts';
 import { newerPage, olderPage, type Page, type PageRequest } from './history.ts';
 
-/** Cards of one transaction. It takes a few milliseconds, and other writes run before the next one. */
+/** Cards of one part. To issue it takes a few milliseconds, and other writes run before the next transaction. */
 export const batchPartCards = 25;
 
 /** Batches of a store that run at the same time. */
@@ -194,7 +195,7 @@ function* findErrors(
   });
 }
 
-/** A card of a part cannot be issued. Rolls the part back, which is then issued without the card. */
+/** A card of a part cannot be issued. Rolls its transaction back, which then continues without the card. */
 class CardRejected extends Error {
   override readonly name = 'CardRejected';
   readonly error: BatchError;
@@ -205,24 +206,26 @@ class CardRejected extends Error {
   }
 }
 
-/** What an attempt to issue a part has found. */
+/** What an attempt to issue parts has found. */
 type Attempt = 'issued' | 'nothing to do';
 
 /**
  * Issues the parts of a batch until it is complete, or another process works on it.
- * @param onPart called after each part.
+ * @param options.onProgress called after each transaction.
  */
 export async function continueBatch(
   { ctx, storage }: { readonly ctx: Context; readonly storage: Storage },
   key: BatchKey,
-  onPart: () => void = () => {},
+  { pace = onePart, onProgress }: { readonly pace?: Pace; readonly onProgress?: () => void } = {},
 ): Promise<void> {
   const rejected = new Map<number, BatchError>();
   for (;;) {
     try {
-      if ((await storage.write(() => issuePart(ctx, key, rejected))) !== 'issued') return;
+      // Each rejected card rolls the transaction back, so it is a short one.
+      const partsMax = rejected.size > 0 ? 1 : pace.nextParts();
+      if ((await storage.write(() => issueParts(ctx, key, { rejected, partsMax }))) !== 'issued') return;
       rejected.clear();
-      onPart();
+      onProgress?.();
     } catch (error) {
       if (!(error instanceof CardRejected)) throw error;
       rejected.set(error.error.index, error.error);
@@ -230,40 +233,64 @@ export async function continueBatch(
   }
 }
 
-/** Issues the next part of a batch, without the rejected cards. @throws CardRejected. */
-function* issuePart(ctx: Context, key: BatchKey, rejected: ReadonlyMap<number, BatchError>): Script<Attempt> {
-  const batch = yield* lockRunningBatch(key);
+type Rejected = ReadonlyMap<number, BatchError>;
+
+/** Issues the next parts of a batch, without the rejected cards. @throws CardRejected. */
+function* issueParts(
+  ctx: Context,
+  key: BatchKey,
+  { rejected, partsMax }: { readonly rejected: Rejected; readonly partsMax: number },
+): Script<Attempt> {
+  let batch = yield* lockRunningBatch(key);
   if (!batch) return 'nothing to do';
+  const [record, { enabled }] = yield* parallel(findStore(key.storeId), findEmailSettings(key.storeId));
+  assert(record);
+  const terms = { store: record.store, sendsEmail: enabled, rejected };
+  for (let parts = 0; parts < partsMax && batch.state === 'running'; parts += 1)
+    batch = yield* issuePart(ctx, batch, terms);
+  yield* saveBatchProgress(batch);
+  if (batch.state === 'complete') yield* recordEvent(ctx, batchCompletedEvent(batch));
+  return 'issued';
+}
+
+/** Issues the next part of a batch. @returns the batch after it. @throws CardRejected. */
+function* issuePart(
+  ctx: Context,
+  batch: Batch,
+  {
+    store,
+    sendsEmail,
+    rejected,
+  }: { readonly store: Store; readonly sendsEmail: boolean; readonly rejected: Rejected },
+): Script<Batch> {
+  const key = batchKeyOf(batch);
   const part = batch.nextPart;
-  const [record, sealed, { enabled }] = yield* parallel(
-    findStore(key.storeId),
-    findBatchLines(key, part),
-    findEmailSettings(key.storeId),
-  );
-  assert(record && sealed, 'a running batch has no further part');
+  const sealed = yield* findBatchLines(key, part);
+  assert(sealed, 'a running batch has no further part');
   // The text is authenticated, so it comes from `startBatch`.
   const lines = JSON.parse(openBatchPart(ctx, { ...key, part, content: 'lines' }, sealed)) as readonly Line[];
-  const cardIds: (number | null)[] = [];
-  const codes: (string | null)[] = [];
-  const failures: BatchError[] = [];
-  let issuedMinor = batch.issuedTotal.minor;
-  for (const [place, line] of lines.entries()) {
-    const index = part * batchPartCards + place;
-    const failure = rejected.get(index);
-    if (failure) {
-      failures.push(failure);
-      cardIds.push(null);
-      codes.push(null);
-      continue;
-    }
-    const card = cardOf(line, batch);
-    const issued = yield* issueOrReject(ctx, { batch, store: record.store, card, index });
-    issuedMinor += card.value.minor;
-    cardIds.push(issued.card.id);
+  const cards = lines.map((line) => cardOf(line, batch));
+  const indexOf = (place: number): number => part * batchPartCards + place;
+  const failures = cards.flatMap((_, place) => rejected.get(indexOf(place)) ?? []);
+  // Together, so that all customers of the part are found in one round trip.
+  const issued = yield* parallel(
+    ...cards.map((card, place) => {
+      const index = indexOf(place);
+      return rejected.has(index) ? resolved(null) : issueOrReject(ctx, { batch, store, card, index });
+    }),
+  );
+  const issuedMinor = issued.reduce(
+    (sum, each) => sum + (each?.card.initialValue.minor ?? 0n),
+    batch.issuedTotal.minor,
+  );
+  const codes = issued.map((each, place) => {
+    const card = cards[place];
+    if (!each || !card) return null;
     // An emailed code is not needed here.
-    const isEmailed = card.emails !== undefined && enabled && holderOf(issued.card) !== null;
-    codes.push(isEmailed ? null : issued.code.reveal());
-  }
+    const isEmailed = card.emails !== undefined && sendsEmail && holderOf(each.card) !== null;
+    return isEmailed ? null : each.code.reveal();
+  });
+  const cardIds = issued.map((each) => each && each.card.id);
   const hasCodes = codes.some((code) => code !== null);
   yield* saveIssuedPart(key, {
     part,
@@ -273,7 +300,7 @@ function* issuePart(ctx: Context, key: BatchKey, rejected: ReadonlyMap<number, B
   });
   const isComplete = (part + 1) * batchPartCards >= batch.cards;
   const anyCodes = isComplete && (hasCodes || (yield* hasBatchCodes(key)));
-  const progress: Batch = {
+  return {
     ...batch,
     state: isComplete ? 'complete' : 'running',
     issued: batch.issued + lines.length - failures.length,
@@ -283,9 +310,6 @@ function* issuePart(ctx: Context, key: BatchKey, rejected: ReadonlyMap<number, B
     completedAt: isComplete ? ctx.clock.now() : null,
     codesUntil: anyCodes ? ctx.clock.latest() + batchCodesMs : null,
   };
-  yield* saveBatchProgress(progress);
-  if (isComplete) yield* recordEvent(ctx, batchCompletedEvent(progress));
-  return 'issued';
 }
 
 /** @throws CardRejected if a parameter has become invalid since the batch was created, such as a code that is taken. */

@@ -18,7 +18,7 @@ import {
   type BatchCards,
   type BatchCardsPage,
 } from '../../src/service/batch.ts';
-import { eraseCodesOfBatches } from '../../src/service/retention.ts';
+import type { Pace } from '../../src/service/batch-pace.ts';
 import { createStore } from '../../src/service/store.ts';
 import { verify } from '../../src/service/verify.ts';
 import { findCardIdByCode } from '../../src/storage/code.ts';
@@ -28,6 +28,7 @@ import type { Storage } from '../../src/storage/storage.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, newStore } from '../support/fixtures.ts';
 import { countRows, listEvents, openStore, type OpenStore } from '../support/open-store.ts';
+import { eraseCodesOfBatches } from '../support/upkeep.ts';
 
 type Sent = Readonly<Record<string, unknown>>;
 
@@ -100,6 +101,10 @@ async function assertIssued(opened: OpenStore, created: Batch, count: number): P
   assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
 }
 
+function paceOf(parts: number): Pace {
+  return { nextParts: () => parts };
+}
+
 /** The storage of a process that is killed in the given write: before it, in it, or after its commit. */
 function dying(
   storage: Storage,
@@ -132,11 +137,58 @@ export function testBatches(factory: StorageFactory): void {
     const batch = await create(opened, values(count));
     assert.deepEqual([batch.state, batch.issued, batch.nextPart], ['running', 0, 0]);
     let parts = 0;
-    await continueBatch({ ctx, storage }, batchKeyOf(batch), () => void (parts += 1));
+    await continueBatch({ ctx, storage }, batchKeyOf(batch), { onProgress: () => void (parts += 1) });
     assert.equal(parts, 3);
     await assertIssued(opened, batch, count);
     await continueBatch({ ctx, storage }, batchKeyOf(batch));
     await assertIssued(opened, batch, count);
+  });
+
+  test('one transaction can issue several parts, and ends with the batch', async () => {
+    await using opened = await openStore(factory);
+    const { ctx, storage } = opened;
+    const count = 4 * batchPartCards + 3;
+    const batch = await create(opened, values(count));
+    const reached: number[] = [];
+    const progress: Promise<void>[] = [];
+    const show = async (): Promise<void> => {
+      const { issued } = await storage.read(() => showBatch(batchKeyOf(batch)));
+      reached.push(issued);
+    };
+    await continueBatch({ ctx, storage }, batchKeyOf(batch), {
+      pace: paceOf(3),
+      onProgress: () => void progress.push(show()),
+    });
+    await Promise.all(progress);
+    assert.equal(reached.length, 2);
+    assert.equal(reached.at(-1), count);
+    await assertIssued(opened, batch, count);
+  });
+
+  test('cards with and without customers have ids in the order of the request', async () => {
+    await using opened = await openStore(factory);
+    const { ctx, storage } = opened;
+    const sent = values(batchPartCards + 5).map((fields, place) => ({
+      ...fields,
+      ...(place % 3 === 0 && { email: `buyer-${place % 2}@example.com`, notify: false }),
+    }));
+    const batch = await create(opened, sent);
+    await continueBatch({ ctx, storage }, batchKeyOf(batch));
+    const cards = (await cardsIn(opened, batch)).map(({ card }) => card);
+    assert.deepEqual(
+      cards.map(({ note }) => note),
+      sent.map((_, place) => `n${place}`),
+    );
+    assert.deepEqual(
+      cards.map(({ id }) => id),
+      cards.map(({ id }) => id).toSorted((one, other) => one - other),
+    );
+    assert.deepEqual(
+      cards.map(({ customer }) => customer?.email ?? null),
+      sent.map((_, place) => (place % 3 === 0 ? `buyer-${place % 2}@example.com` : null)),
+    );
+    assert.equal((await storage.read(() => all(sql`select id from customers`))).length, 2);
+    assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
   });
 
   test('the pages of a batch contain each card once', async () => {
@@ -171,11 +223,9 @@ export function testBatches(factory: StorageFactory): void {
     const parts = [0, 0];
     const work = async (place: 0 | 1, own: Storage): Promise<void> => {
       while ((await own.read(() => showBatch(batchKeyOf(batch)))).state === 'running')
-        await continueBatch(
-          { ctx, storage: own },
-          batchKeyOf(batch),
-          () => void (parts[place] = (parts[place] ?? 0) + 1),
-        );
+        await continueBatch({ ctx, storage: own }, batchKeyOf(batch), {
+          onProgress: () => void (parts[place] = (parts[place] ?? 0) + 1),
+        });
     };
     await Promise.all([work(0, storage), work(1, second)]);
     assert.equal((parts[0] ?? 0) + (parts[1] ?? 0), 6, parts.join());
@@ -187,11 +237,15 @@ export function testBatches(factory: StorageFactory): void {
       for (let at = 1; at <= 2; at += 1) {
         await using opened = await openStore(factory);
         const { ctx, storage } = opened;
-        const count = batchPartCards + 2;
+        const parts = at;
+        const count = (parts + 1) * batchPartCards + 2;
         const batch = await create(opened, values(count));
-        const killed = continueBatch({ ctx, storage: dying(storage, { at, when }) }, batchKeyOf(batch));
+        const pace = paceOf(parts);
+        const killed = continueBatch({ ctx, storage: dying(storage, { at, when }) }, batchKeyOf(batch), {
+          pace,
+        });
         await assert.rejects(killed, /killed/, `${when} write ${at}`);
-        await continueBatch({ ctx, storage }, batchKeyOf(batch));
+        await continueBatch({ ctx, storage }, batchKeyOf(batch), { pace });
         await assertIssued(opened, batch, count);
       }
   });
@@ -216,7 +270,7 @@ export function testBatches(factory: StorageFactory): void {
     );
     const batch = await create(opened, sent);
     await opened.issue({ code: code('taken-code-12') });
-    await continueBatch({ ctx, storage }, batchKeyOf(batch));
+    await continueBatch({ ctx, storage }, batchKeyOf(batch), { pace: paceOf(2) });
     const { state, issued, failed, total, issuedTotal } = await storage.read(() =>
       showBatch(batchKeyOf(batch)),
     );

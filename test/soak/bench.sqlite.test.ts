@@ -42,8 +42,16 @@ test('--against measures two services in turn and verifies their ledgers', () =>
 });
 
 test('without --against, the service and the baseline are measured in turn', () => {
-  const { shown, json } = bench('--operation', 'create', '--operation', 'mixed 90/10');
-  const [fixture] = (JSON.parse(json) as Results).fixtures;
+  const { shown, json } = bench('--operation', 'create', '--operation', 'mixed 90/10', '--import', '60');
+  const {
+    fixtures: [fixture],
+    imports = [],
+  } = JSON.parse(json) as Results;
+  assert.deepEqual(
+    imports.map(({ engine, cards }) => [engine, cards]),
+    [['embedded', 60]],
+  );
+  assert.ok(imports.every(({ seconds, microsPerCard }) => seconds > 0 && microsPerCard > 0));
   for (const { service, baseline } of fixture?.measured ?? []) {
     assertMeasured(service);
     assert.equal(baseline.microsPerRequest.length, 2);

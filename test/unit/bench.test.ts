@@ -17,6 +17,7 @@ import {
   joined,
   type Comparison,
   type FixtureResults,
+  type Import,
   type Measured,
   type Results,
   type Rounds,
@@ -140,6 +141,7 @@ test('the command line selects the measurements', async (t) => {
     assert.deepEqual(plan.cards, [10_000, 1_000_000]);
     assert.ok(plan.rounds >= 15 && plan.warmUpRequests >= 50_000);
     assert.deepEqual({ from, record, compareWith }, { from: [], record: false, compareWith: null });
+    assert.equal(plan.importCards, 100_000);
   });
   await t.test('--quick, --full, --cards and --engine', () => {
     const { plan } = readCommand(['--quick']);
@@ -148,6 +150,13 @@ test('the command line selects the measurements', async (t) => {
     assert.deepEqual(readCommand(['--quick', '--engine', 'postgres']).plan.engines, ['postgres']);
     assert.deepEqual(readCommand(['--full']).plan.cards, [10_000, 1_000_000, 10_000_000]);
     assert.deepEqual(readCommand(['--cards', '5,60']).plan.cards, [5, 60]);
+  });
+  await t.test('--import, and runs that import nothing', () => {
+    const importedBy = (...args: readonly string[]): number => readCommand(args).plan.importCards;
+    assert.deepEqual([importedBy('--quick'), importedBy('--full')], [10_000, 1_000_000]);
+    assert.deepEqual([importedBy('--import', '50', '--quick'), importedBy('--import', '0')], [50, 0]);
+    for (const args of [['--compare'], ['--against', '.'], ['--operation', 'debit']])
+      assert.equal(importedBy(...args), 0, args.join(' '));
   });
   await t.test('--operation and --warm-up', () => {
     const { plan } = readCommand(['--operation', 'debit', '--operation', 'create', '--warm-up', '0']);
@@ -169,7 +178,7 @@ test('the command line selects the measurements', async (t) => {
   await t.test('a wrong option is rejected', () => {
     for (const args of [
       ['--rounds', '0'], ['--rounds', '1.5'], ['--seconds', 'many'], ['--cards', '10,'], ['--engine', 'oracle'],
-      ['--operation', 'refund'], ['--warm-up', '-1'], ['--against'],
+      ['--operation', 'refund'], ['--warm-up', '-1'], ['--import', '-1'], ['--against'],
       ['stray.json'], ['--compare', 'one.json', 'two.json'], ['--fast'],
     ])
       assert.throws(() => readCommand(args), Error, args.join(' '));
@@ -324,6 +333,30 @@ test('each goal is compared with its figure', () => {
     ['Memory under load, 1,000,000 cards, MB', 190, true],
     ['Import of 1,000,000 cards, min', null, null],
   ]);
+});
+
+test('the goal of the import is compared with the largest one, at its rate', () => {
+  const imported = (given: Partial<Import>): Import => ({
+    engine: 'embedded',
+    cards: 100_000,
+    seconds: 12,
+    microsPerCard: 80,
+    databaseMicros: null,
+    memoryMb: 200,
+    ...given,
+  });
+  const goalOf = (imports: readonly Import[]) => goalsOf(results([], { imports })).at(-1);
+  assert.deepEqual([goalOf([imported({})])?.figure, goalOf([imported({})])?.isMet], [2, true]);
+  assert.match(goalOf([imported({})])?.bound ?? '', /at the rate of 100,000 cards/);
+  const million = imported({ cards: 1_000_000, seconds: 240 });
+  const both = results([], { imports: [imported({}), million] });
+  assert.deepEqual([goalsOf(both).at(-1)?.figure, unmetGoals(both).length], [4, 1]);
+  assert.doesNotMatch(goalsOf(both).at(-1)?.bound ?? '', /rate/);
+  for (const other of [imported({ cards: 10_000 }), imported({ engine: 'postgres' })])
+    assert.equal(goalOf([other])?.figure, null);
+  const table = tablesOf(both).find(({ title }) => title === 'Imports');
+  assert.deepEqual(table?.rows.at(-1), ['SQLite, 1,000,000 cards', '240', '4,167', '80', '–', '200']);
+  assert.deepEqual(joined([both, results([], { imports: [million] })]).imports, both.imports);
 });
 
 test('the page says what was tried for each goal that is not met', () => {
