@@ -67,6 +67,8 @@ export type WorkerLimits = {
   readonly pollMs: number;
   /** The minimum time between two polls. */
   readonly restMs: number;
+  /** The minimum time between a poll and the one after a commit, which can have added no jobs. */
+  readonly wakeRestMs: number;
   /** How long jobs in progress can take when the worker stops; then they are aborted. */
   readonly stopMs: number;
 };
@@ -81,8 +83,14 @@ export const workerLimits: WorkerLimits = Object.freeze({
   settledAtOnceMax: 64,
   pollMs: 1_000,
   restMs: 10,
+  wakeRestMs: 10,
   stopMs: 12_000,
 });
+
+/** In a distributed database each poll reads every shard, so polls are rarer. */
+export function workerLimitsOn({ isDistributed }: { readonly isDistributed: boolean }): WorkerLimits {
+  return isDistributed ? { ...workerLimits, pollMs: 5_000, wakeRestMs: 1_000 } : workerLimits;
+}
 
 export type Worker = {
   /** Polls now, because a transaction may have added jobs. */
@@ -117,8 +125,11 @@ export function startWorker<Job, Result>(
   let isStopping = false;
   let isClaiming = false;
   let isSettling = false;
-  let wakeRequested = false;
+  /** The least rest before the next poll that was requested during a claim. */
+  let requestedRestMs = Number.POSITIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
+  /** When the next poll is planned, of `performance.now`. */
+  let nextAt = Number.POSITIVE_INFINITY;
   let claimedAt = Number.NEGATIVE_INFINITY;
   /** Called when a stopping worker has finished. */
   let onIdle: (() => void) | undefined;
@@ -153,32 +164,36 @@ export function startWorker<Job, Result>(
     return destination.prefetch - destination.waiting.length - destination.inProgress;
   };
 
-  const poll = (): void => {
+  /** Polls when this time has passed since the last claim, unless an earlier poll is planned. */
+  const poll = (restMs: number): void => {
     if (isStopping) return;
     if (isClaiming) {
-      wakeRequested = true;
+      requestedRestMs = Math.min(requestedRestMs, restMs);
       return;
     }
-    const restMs = claimedAt + limits.restMs - performance.now();
+    const at = claimedAt + restMs;
+    if (at >= nextAt) return;
+    nextAt = at;
     clearTimeout(timer);
-    if (restMs > 0) {
-      timer = setTimeout(poll, restMs);
-      return;
-    }
+    const waitMs = at - performance.now();
+    if (waitMs > 0) timer = setTimeout(startClaim, waitMs).unref();
+    else startClaim();
+  };
+
+  const startClaim = (): void => {
+    nextAt = Number.POSITIVE_INFINITY;
+    requestedRestMs = Number.POSITIVE_INFINITY;
     isClaiming = true;
-    wakeRequested = false;
-    void claim().then((restNowMs) => {
+    void claim().then((restMs) => {
       isClaiming = false;
       claimedAt = performance.now();
-      clearTimeout(timer);
       if (isStopping) notifyIfIdle();
-      else if (wakeRequested && restNowMs < failureRestMs) poll();
-      else timer = setTimeout(poll, restNowMs).unref();
+      else poll(restMs === null ? failureRestMs : Math.min(restMs, requestedRestMs));
     });
   };
 
-  /** Claims jobs while there is room. @returns the time until the next poll. */
-  const claim = async (): Promise<number> => {
+  /** Claims jobs while there is room. @returns the rest before the next poll; null: it failed. */
+  const claim = async (): Promise<number | null> => {
     const limit = limits.waitingMax - waiting;
     if (limit <= 0) return limits.pollMs;
     try {
@@ -187,12 +202,11 @@ export function startWorker<Job, Result>(
         destinationOf(destination, startsThrottled).waiting.push(job);
         waiting += 1;
       }
-      if (isStopping) return limits.pollMs;
-      dispatch();
-      return hasMore ? 0 : limits.pollMs;
+      if (!isStopping) dispatch();
+      return hasMore ? limits.restMs : limits.pollMs;
     } catch (error) {
       logger.error({ err: error, queue: queue.name }, 'jobs could not be claimed');
-      return failureRestMs;
+      return null;
     }
   };
 
@@ -245,7 +259,7 @@ export function startWorker<Job, Result>(
           destinations.delete(name);
         if (!isStopping) {
           dispatch();
-          if (left.length <= destination.prefetch / 2) poll();
+          if (left.length <= destination.prefetch / 2) poll(limits.restMs);
         }
       })
       .catch((error: unknown) => logger.error({ err: error, queue: queue.name }, 'the worker failed'));
@@ -270,9 +284,9 @@ export function startWorker<Job, Result>(
       .catch((error: unknown) => logger.error({ err: error, queue: queue.name }, 'the worker failed'));
   };
 
-  poll();
+  poll(0);
   return {
-    wake: poll,
+    wake: () => poll(limits.wakeRestMs),
     async stop() {
       isStopping = true;
       clearTimeout(timer);

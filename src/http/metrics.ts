@@ -10,6 +10,8 @@ export type Metrics = {
   readonly contentType: string;
   readonly render: () => Promise<string>;
   readonly request: (request: RequestDuration) => void;
+  /** The number of requests so far. */
+  readonly requestCount: () => number;
   readonly committed: (group: { readonly size: number; readonly seconds: number }) => void;
   /** Cards that the background verification has checked. */
   readonly audited: (cards: number) => void;
@@ -42,7 +44,8 @@ export function createMetrics({
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
 
-  const request = requestDurations(registry, {
+  let requestCount = 0;
+  const countDuration = requestDurations(registry, {
     name: 'http_server_request_duration_seconds',
     help: 'Duration of HTTP requests, by route template.',
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
@@ -145,7 +148,11 @@ export function createMetrics({
   return {
     contentType: registry.contentType,
     render: () => registry.metrics(),
-    request,
+    request(request) {
+      requestCount += 1;
+      countDuration(request);
+    },
+    requestCount: () => requestCount,
     committed({ size, seconds }) {
       commits.observe(seconds);
       groups.observe(size);

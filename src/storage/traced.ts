@@ -1,6 +1,7 @@
 /** A storage whose transactions have spans. */
 
-import type { Tracing } from '../tracing.ts';
+import type { RunStep, Tracing } from '../tracing.ts';
+import type { Script } from './sql.ts';
 import type { Storage } from './storage.ts';
 
 export function tracedStorage(storage: Storage, tracing: Tracing): Storage {
@@ -10,7 +11,19 @@ export function tracedStorage(storage: Storage, tracing: Tracing): Storage {
       return storage.queueDepth;
     },
     read: (script) => tracing.transaction('read', () => storage.read(script)),
-    write: (script, scope) => tracing.transaction('write', () => storage.write(script, scope)),
+    write: (script, scope) =>
+      tracing.enqueuing((begin) => storage.write(() => inSteps(script(), begin()), scope)),
+    // What it enqueues is rolled back.
     dryRun: (script) => tracing.transaction('write', () => storage.dryRun(script)),
   };
+}
+
+/** Scripts of several requests take turns, so each step is executed in the context of its own transaction. */
+function* inSteps<T>(script: Script<T>, run: RunStep): Script<T> {
+  let step = run(() => script.next([]));
+  while (step.done !== true) {
+    const rows = yield step.value;
+    step = run(() => script.next(rows));
+  }
+  return step.value;
 }

@@ -1,89 +1,12 @@
-/** Spans of requests, transactions and deliveries, with an SDK that is written against the API. */
+/** Spans of requests and transactions. */
 
 import assert from 'node:assert/strict';
-import { AsyncLocalStorage } from 'node:async_hooks';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import {
-  context,
-  propagation,
-  ROOT_CONTEXT,
-  SpanStatusCode,
-  trace,
-  type Context,
-  type Span,
-  type SpanContext,
-  type SpanOptions,
-} from '@opentelemetry/api';
 import { openTracing } from '../../src/tracing.ts';
 import { startService } from '../support/service.ts';
+import { registerSdk, traceparentOf, type EndedSpan } from '../support/tracing-sdk.ts';
 import { receiveWebhooks } from '../support/webhook-receiver.ts';
-
-type Ended = {
-  readonly name: string;
-  readonly own: SpanContext;
-  readonly parent: SpanContext | undefined;
-  readonly attributes: Readonly<Record<string, unknown>>;
-  readonly isError: boolean;
-};
-
-/** Registers a tracer, a propagator of `traceparent` and a context that follows promises. */
-function register(): Disposable & { readonly spans: readonly Ended[] } {
-  const spans: Ended[] = [];
-  let ids = 0;
-  const idOf = (length: number): string => String((ids += 1)).padStart(length, '0');
-  const startSpan = (name: string, options: SpanOptions = {}, at: Context = context.active()): Span => {
-    const parent = trace.getSpanContext(at);
-    const own = { traceId: parent?.traceId ?? idOf(32), spanId: idOf(16), traceFlags: 1 };
-    const attributes: Record<string, unknown> = { ...options.attributes };
-    let isError = false;
-    const span = {
-      spanContext: () => own,
-      setAttribute(key: string, value: unknown) {
-        attributes[key] = value;
-      },
-      setStatus({ code }: { readonly code: SpanStatusCode }) {
-        isError = code === SpanStatusCode.ERROR;
-      },
-      end: () => void spans.push({ name, own, parent, attributes, isError }),
-      isRecording: () => true,
-    } as unknown as Span;
-    return span;
-  };
-  const active = new AsyncLocalStorage<Context>();
-  trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan, startActiveSpan: () => assert.fail() }) });
-  context.setGlobalContextManager({
-    active: () => active.getStore() ?? ROOT_CONTEXT,
-    with: (at, body, self, ...args) => active.run(at, () => body.apply(self, args)),
-    bind: (_at, target) => target,
-    enable() {
-      return this;
-    },
-    disable() {
-      return this;
-    },
-  });
-  propagation.setGlobalPropagator({
-    fields: () => ['traceparent'],
-    inject(at, carrier, setter) {
-      const own = trace.getSpanContext(at);
-      if (own) setter.set(carrier, 'traceparent', `00-${own.traceId}-${own.spanId}-01`);
-    },
-    extract(at, carrier, getter) {
-      const text = String(getter.get(carrier, 'traceparent') ?? '');
-      const [, traceId = '', spanId = ''] = /^00-([0-9a-f]{32})-([0-9a-f]{16})-01$/.exec(text) ?? [];
-      return traceId ? trace.setSpanContext(at, { traceId, spanId, traceFlags: 1, isRemote: true }) : at;
-    },
-  });
-  return {
-    spans,
-    [Symbol.dispose]() {
-      trace.disable();
-      context.disable();
-      propagation.disable();
-    },
-  };
-}
 
 async function until(isTrue: () => boolean): Promise<void> {
   for (let rounds = 0; rounds < 500 && !isTrue(); rounds += 1) await wait(10);
@@ -94,11 +17,11 @@ test('without an SDK nothing is traced, and a traceparent is not parsed', () => 
   assert.equal(openTracing(), null);
 });
 
-test('a request, its transactions and a delivery have spans, and traceparent is continued', async () => {
-  using sdk = register();
+test('a request and its transactions have spans, traceparent is continued, and background jobs have no spans', async () => {
+  using sdk = registerSdk();
   await using receiver = await receiveWebhooks();
   await using service = await startService();
-  const named = (name: string): readonly Ended[] => sdk.spans.filter((span) => span.name === name);
+  const { named } = sdk;
   const webhook = { url: receiver.url, events: ['*'] };
   assert.equal((await service.request('/webhooks', { method: 'POST', json: webhook })).status, 201);
   await until(() => named('POST /webhooks').length === 1);
@@ -127,17 +50,11 @@ test('a request, its transactions and a delivery have spans, and traceparent is 
     [request.own.spanId],
   );
 
-  await until(() => receiver.got.length > 0 && named('deliver webhook').length > 0);
-  const [delivery] = named('deliver webhook');
-  assert.ok(delivery);
-  assert.deepEqual(delivery.attributes, { 'largesse.event.type': receiver.got[0]?.event.type });
-  const header = receiver.got[0]?.headers['traceparent'];
-  assert.equal(header, `00-${delivery.own.traceId}-${delivery.own.spanId}-01`);
-  assert.ok(
-    delivery.parent === undefined && delivery.own.traceId !== traceId,
-    'a delivery has its own trace',
+  await until(() => receiver.got.length > 0 && named('deliver events').length > 0);
+  assert.deepEqual(
+    receiver.got[0]?.headers['traceparent'],
+    traceparentOf(named('POST')[0]?.own ?? assert.fail()),
   );
-
   const ofRequests = sdk.spans.filter(({ name }) => name.startsWith('transaction'));
   assert.ok(
     ofRequests.every(({ parent }) => parent !== undefined),
@@ -146,12 +63,12 @@ test('a request, its transactions and a delivery have spans, and traceparent is 
 });
 
 test('a failed transaction and a lost request are errors, and a malformed traceparent begins a trace', async () => {
-  using sdk = register();
+  using sdk = registerSdk();
   const limits = { diskFreeBytesMin: Number.MAX_SAFE_INTEGER };
   await using service = await startService({ limits });
   for (const traceparent of ['nonsense', `00-${'a'.repeat(5_000)}`])
     assert.equal((await service.request('/readyz', { headers: { traceparent } })).status, 503);
-  const ready = (): readonly Ended[] => sdk.spans.filter(({ name }) => name === 'GET /readyz');
+  const ready = (): readonly EndedSpan[] => sdk.named('GET /readyz');
   await until(() => ready().length === 2);
   for (const { parent, isError, attributes } of ready())
     assert.deepEqual([parent, isError, attributes['error.type']], [undefined, true, '503']);

@@ -40,6 +40,7 @@ export function startMailer(
   let reclaimed = 0;
   const transport: EmailTransport = {
     from: 'gift-cards@largesse.example',
+    server: null,
     connectionsMax: 4,
     emailMaxMs: 120_000,
     async send(email, _delivery, signal) {
@@ -59,7 +60,7 @@ export function startMailer(
     emailQueue({ ctx, storage, transport, observer, pagesUrl: null }),
     pino({ level: 'silent' }),
     {
-      ...emailWorkerLimits(transport),
+      ...emailWorkerLimits(transport, storage),
       pollMs: 20,
       stopMs: 500,
     },

@@ -12,12 +12,13 @@ import { emailRecordOf } from '../../domain/email-record.ts';
 import { recipientLink } from '../../domain/recipient-page.ts';
 import type { Secret } from '../../domain/secret.ts';
 import type { Store } from '../../domain/store.ts';
+import { writeByStore } from '../../storage/by-store.ts';
 import { findCard, lockCard } from '../../storage/card.ts';
 import { recordEvent } from '../../storage/event.ts';
 import {
   claimEmails,
   findFirstSendAt,
-  hasDueEmails,
+  listDueEmails,
   hasEmail,
   releaseEmail,
   settleEmail,
@@ -31,12 +32,14 @@ import { parallel, type Script } from '../../storage/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { findStore, hasRealStores } from '../../storage/store.ts';
 import { emailBackoff, nextAttempt, type Backoff } from '../backoff.ts';
-import { workerLimits, type Queue, type WorkerLimits } from '../worker.ts';
+import type { Tracing } from '../../tracing.ts';
+import { workerLimitsOn, type Queue, type WorkerLimits } from '../worker.ts';
 import { cancelReasonOf, contentOf, type EmailContent } from './content.ts';
 import { messageIdOf, type Email } from './message.ts';
 import type { EmailOutcome } from './outcome.ts';
 import { renderEmail } from './render.ts';
 import { senderOf, type Sender } from './sender.ts';
+import { tracedEmail, tracedTransport } from './traced.ts';
 import type { EmailTransport } from './transport.ts';
 
 /** Metrics and logs of emails. */
@@ -55,6 +58,8 @@ export type EmailQueueOptions = {
   readonly observer: EmailObserver;
   /** The public URL of the service, where recipients see their cards; null: there is no such page. */
   readonly pagesUrl: string | null;
+  /** Null or absent: nothing is traced. */
+  readonly tracing?: Tracing | null;
 };
 
 export type EmailJob = {
@@ -81,10 +86,13 @@ const operatorBackoff: Backoff = Object.freeze({
 });
 
 /** Few emails are claimed ahead, so that each starts soon. */
-export function emailWorkerLimits({ connectionsMax }: EmailTransport): WorkerLimits {
+export function emailWorkerLimits(
+  { connectionsMax }: EmailTransport,
+  storage: Pick<Storage, 'isDistributed'>,
+): WorkerLimits {
   const claimedMax = connectionsMax * 4;
   return {
-    ...workerLimits,
+    ...workerLimitsOn(storage),
     inProgressMax: connectionsMax,
     inProgressPerDestinationMax: connectionsMax,
     prefetchMax: claimedMax,
@@ -95,10 +103,12 @@ export function emailWorkerLimits({ connectionsMax }: EmailTransport): WorkerLim
 export function emailQueue({
   ctx,
   storage,
-  transport,
+  transport: untraced,
   observer,
   pagesUrl,
+  tracing = null,
 }: EmailQueueOptions): Queue<EmailJob, EmailResult> {
+  const transport = tracing ? tracedTransport(untraced, tracing) : untraced;
   const leaseMs = startsWithinMs + transport.emailMaxMs + settlesWithinMs;
 
   const attempt = async (
@@ -128,16 +138,23 @@ export function emailQueue({
     async claim({ limit, roomOf }) {
       const room = Math.min(limit, roomOf(destination));
       const now = ctx.clock.earliest();
-      if (room <= 0 || !(await storage.read(() => hasDueEmails(now)))) return { claimed: [], hasMore: false };
+      const found = room <= 0 ? [] : await storage.read(() => listDueEmails(now, room));
+      if (found.length === 0) return { claimed: [], hasMore: false };
       const startsUntil = performance.now() + startsWithinMs;
       const claim = {
         lease: ctx.random.id(),
         now,
         firstAt: ctx.clock.latest(),
         until: now + leaseMs,
-        limit: room,
       };
-      const emails = await storage.write(() => claimEmails(claim));
+      const emails: ClaimedEmail[] = [];
+      const committed = (claimed: readonly ClaimedEmail[]): void => void emails.push(...claimed);
+      await writeByStore({ storage, committed }, found, (due) => claimEmails(due, claim)).catch(
+        (error: unknown) => {
+          // The claims of other stores were committed.
+          if (emails.length === 0) throw error;
+        },
+      );
       for (const { isReclaimed } of emails) if (isReclaimed) observer.reclaimed();
       return {
         claimed: emails.map((claimed) => ({
@@ -145,21 +162,24 @@ export function emailQueue({
           destination,
           startsThrottled: false,
         })),
-        hasMore: emails.length === room,
+        hasMore: found.length === room && emails.length > 0,
       };
     },
 
-    send: attempt,
+    send: (job, signal) =>
+      tracing ? tracedEmail(tracing, job.claimed, () => attempt(job, signal)) : attempt(job, signal),
 
     async settle(sent) {
-      await storage.write(function* () {
-        for (const { job, result } of sent) if (result) yield* settle(ctx, job.claimed, result);
+      const settled = sent.map((each) => ({ ...each, storeId: each.job.claimed.storeId }));
+      await writeByStore({ storage }, settled, function* (ofStore) {
+        for (const { job, result } of ofStore) if (result) yield* settle(ctx, job.claimed, result);
       });
     },
 
     async release(jobs) {
-      await storage.write(function* () {
-        for (const { claimed } of jobs) yield* releaseEmail(claimed, ctx.clock.earliest());
+      const released = jobs.map(({ claimed }) => claimed);
+      await writeByStore({ storage }, released, function* (ofStore) {
+        for (const claimed of ofStore) yield* releaseEmail(claimed, ctx.clock.earliest());
       });
     },
 

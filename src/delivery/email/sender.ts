@@ -53,28 +53,30 @@ export function senderOf({ store, settings, texts, logo }: SenderParts, from: st
 /** Characters of a link in an email. */
 const urlLengthMax = 2_000;
 
-/** Parses the URL of a logo: https only, because mail clients warn of others, and without a password. */
+/** Parses the URL of a logo: https only, because mail clients warn of others, and without a user name and password. */
 export function parseLogoUrl(value: unknown): Parsed<string> {
-  const url = urlOf(value);
-  return url?.protocol === 'https:' ? accepted(url.href) : rejected('must be an https URL');
+  return parseLink(value, ({ protocol }) => protocol === 'https:');
 }
 
-/** Parses the URL of the page that emails link to. */
+/** Parses the URL of the page that emails link to: https, and in development http to this machine. */
 export function parsePageUrl(value: unknown): Parsed<string> {
-  return typeof value === 'string' && isLink(value)
-    ? accepted(new URL(value).href)
-    : rejected('must be an https URL');
+  return parseLink(
+    value,
+    ({ protocol, hostname }) =>
+      protocol === 'https:' ||
+      (protocol === 'http:' && /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)),
+  );
 }
 
-/** Whether an email can contain a link: https, and in development http to this machine. */
+function parseLink(value: unknown, isAccepted: (url: URL) => boolean): Parsed<string> {
+  const url = typeof value === 'string' && value.length <= urlLengthMax ? URL.parse(value) : null;
+  if (!url || !isAccepted(url)) return rejected('must be an https URL');
+  return url.username === '' && url.password === ''
+    ? accepted(url.href)
+    : rejected('must not contain a user name or password');
+}
+
+/** Whether an email can contain a link. */
 export function isLink(value: string): boolean {
-  const url = urlOf(value);
-  if (url?.protocol === 'https:') return true;
-  return url?.protocol === 'http:' && /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname);
-}
-
-function urlOf(value: unknown): URL | null {
-  if (typeof value !== 'string' || value.length > urlLengthMax) return null;
-  const url = URL.parse(value);
-  return url?.username === '' && url.password === '' ? url : null;
+  return parsePageUrl(value).ok;
 }

@@ -46,6 +46,7 @@ export type MailerOptions = {
 };
 
 export type Mailer = AsyncDisposable & {
+  readonly server: Pick<SmtpServer, 'host' | 'port'>;
   /**
    * Sends an email. Aborting the signal ends the attempt at once. Every failed delivery is an outcome; the promise
    * rejects only for a defect of this program.
@@ -92,6 +93,7 @@ export function createMailer(options: MailerOptions): Mailer {
   }
 
   return {
+    server: server.value,
     async send(email, signal) {
       const addresses = addressesOf(email);
       if (!addresses.ok) return { kind: 'rejected', response: addresses.error, code: null };

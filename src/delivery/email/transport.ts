@@ -2,13 +2,15 @@
 
 import type { EmailConfig } from '../../config.ts';
 import type { EmailFolder } from './folder.ts';
-import { createMailer } from './smtp.ts';
+import { createMailer, type Mailer } from './smtp.ts';
 import type { Email } from './message.ts';
 import type { EmailOutcome } from './outcome.ts';
 
 export type EmailTransport = AsyncDisposable & {
   /** The sender's address of stores that have none. */
   readonly from: string;
+  /** The mail server; null: there is none. */
+  readonly server: Mailer['server'] | null;
   /** The maximum number of emails that are sent at the same time. */
   readonly connectionsMax: number;
   /** The maximum duration of an attempt, in ms. */
@@ -28,6 +30,7 @@ export function smtpTransport({ url, from }: EmailConfig): EmailTransport {
   const mailer = createMailer({ url, from, connectionsMax, timeouts: { emailMs: emailMaxMs } });
   return {
     from,
+    server: mailer.server,
     connectionsMax,
     emailMaxMs,
     send: (email, _delivery, signal) => mailer.send(email, signal),
@@ -41,6 +44,7 @@ export const developmentSender = 'gift-cards@largesse.example';
 export function folderTransport(folder: EmailFolder): EmailTransport {
   return {
     from: developmentSender,
+    server: null,
     connectionsMax: 1,
     emailMaxMs,
     async send(email, { name, sendAt }) {

@@ -36,6 +36,11 @@ export type PostRequest = {
 /** `durationMs` includes the wait for a connection. */
 export type PostResult = (WebhookResponse | Failed) & { readonly durationMs: number };
 
+/** Whether the receiver has accepted the event. */
+export function isAccepted(posted: PostResult): boolean {
+  return posted.kind === 'responded' && posted.status >= 200 && posted.status < 300;
+}
+
 type OutboundLimits = ResponseLimits &
   ConnectionLimits & {
     /** For lookup, connection, TLS, request and response together. */

@@ -16,15 +16,17 @@ import {
   type DueWebhook,
   type SettledAttempt,
 } from '../../storage/delivery-queue.ts';
+import { writeByStore } from '../../storage/by-store.ts';
 import { recordEvent } from '../../storage/event.ts';
 import { parallel, type Script } from '../../storage/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { openWebhookSecret, type WebhookPlace } from '../../storage/webhook.ts';
 import { nextAttempt, parseRetryAfter, webhookBackoff } from '../backoff.ts';
-import type { Outbound, PostResult } from './post.ts';
+import { isAccepted, type Outbound, type PostResult } from './post.ts';
 import type { Tracing } from '../../tracing.ts';
 import type { Claimed, Queue } from '../worker.ts';
 import { signatureHeaders } from './signature.ts';
+import { tracedPost } from './traced-post.ts';
 
 /** Metrics and logs of deliveries. */
 export type DeliveryObserver = {
@@ -71,6 +73,10 @@ export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, Se
   /** The last webhook of the last claim: the next claim continues after it, so that every webhook gets a turn. */
   let place = start;
 
+  const reportPaused = (paused: readonly Webhook[]): void => {
+    for (const webhook of paused) observer.paused(webhook);
+  };
+
   const due = async (): Promise<readonly DueWebhook[]> => {
     const limit = webhooksAtOnceMax;
     const after = place;
@@ -88,17 +94,23 @@ export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, Se
       const wanted = webhooks.flatMap((found) => {
         const room = Math.min(roomOf(destinationOf(found.webhook)), left);
         left -= Math.max(0, room);
-        return room > 0 ? [{ found, room }] : [];
+        return room > 0 ? [{ storeId: found.webhook.storeId, found, room }] : [];
       });
       const hasMorePlaces = place !== start;
       if (wanted.length === 0) return { claimed: [], hasMore: hasMorePlaces };
       const startsUntil = performance.now() + startsWithinMs;
-      const batches = await storage.write(() => claimAll(ctx, wanted));
-      const claimed = batches.flatMap((deliveries, index) => {
-        const found = wanted[index]?.found;
-        return found && deliveries.length > 0 ? jobsOf(ctx, found, deliveries, startsUntil) : [];
-      });
-      const isFull = batches.some((deliveries, index) => deliveries.length === wanted[index]?.room);
+      const batches: Batch[] = [];
+      const committed = (claimed: readonly Batch[]): void => void batches.push(...claimed);
+      await writeByStore({ storage, committed }, wanted, (ofStore) => claimAll(ctx, ofStore)).catch(
+        (error: unknown) => {
+          // The claims of other stores were committed.
+          if (batches.length === 0) throw error;
+        },
+      );
+      const claimed = batches.flatMap(({ found, deliveries }) =>
+        deliveries.length > 0 ? jobsOf(ctx, found, deliveries, startsUntil) : [],
+      );
+      const isFull = batches.some(({ deliveries, room }) => deliveries.length === room);
       return { claimed, hasMore: hasMorePlaces || (isFull && claimed.length > 0) };
     },
 
@@ -119,10 +131,8 @@ export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, Se
           allowLoopback,
           signal,
         });
-      const posted = tracing
-        ? await tracing.delivery({ 'largesse.event.type': delivery.event.type }, post)
-        : await post({});
-      const isDelivered = posted.kind === 'responded' && posted.status >= 200 && posted.status < 300;
+      const posted = tracing ? await tracedPost(tracing, { delivery, url }, post) : await post({});
+      const isDelivered = isAccepted(posted);
       const now = ctx.clock.earliest();
       const nextAt = isDelivered ? null : nextAfter(ctx, delivery, { firstAt, now, posted });
       const status = statusOf(isDelivered, nextAt);
@@ -139,13 +149,14 @@ export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, Se
     },
 
     async settle(sent) {
-      const paused = await storage.write(() => settleAll(ctx, sent));
-      for (const webhook of paused) observer.paused(webhook);
+      const settled = sent.map((each) => ({ ...each, storeId: each.job.delivery.storeId }));
+      await writeByStore({ storage, committed: reportPaused }, settled, (ofStore) => settleAll(ctx, ofStore));
     },
 
     async release(jobs) {
-      await storage.write(function* () {
-        for (const { delivery } of jobs) yield* releaseDelivery(delivery, ctx.clock.earliest());
+      const released = jobs.map(({ delivery }) => delivery);
+      await writeByStore({ storage }, released, function* (ofStore) {
+        for (const delivery of ofStore) yield* releaseDelivery(delivery, ctx.clock.earliest());
       });
     },
 
@@ -157,17 +168,19 @@ function destinationOf({ storeId, id }: Pick<Webhook, 'storeId' | 'id'>): string
   return `${storeId} ${id}`;
 }
 
-function* claimAll(
-  ctx: Context,
-  wanted: readonly { readonly found: DueWebhook; readonly room: number }[],
-): Script<readonly (readonly ClaimedDelivery[])[]> {
+/** A webhook, and how many of its deliveries are claimed at most. */
+type Wanted = { readonly found: DueWebhook; readonly room: number };
+type Batch = Wanted & { readonly deliveries: readonly ClaimedDelivery[] };
+
+function* claimAll(ctx: Context, wanted: readonly Wanted[]): Script<readonly Batch[]> {
   const now = ctx.clock.earliest();
   const claim = { lease: ctx.random.id(), now, until: now + leaseMs };
-  return yield* parallel(
+  const claimed = yield* parallel(
     ...wanted.map(({ found: { webhook }, room }) =>
       claimDeliveries({ storeId: webhook.storeId, webhookId: webhook.id, limit: room }, claim),
     ),
   );
+  return wanted.map(({ found, room }, place) => ({ found, room, deliveries: claimed[place] ?? [] }));
 }
 
 function jobsOf(

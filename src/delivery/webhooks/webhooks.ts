@@ -11,7 +11,7 @@ import type { Outbound } from './post.ts';
 import { parseWebhookUrl } from './url.ts';
 import { webhookQueue, type DeliveryObserver } from './queue.ts';
 import { generateSigningSecret } from './signature.ts';
-import { startWorker } from '../worker.ts';
+import { startWorker, workerLimitsOn } from '../worker.ts';
 
 export type Webhooks = {
   /** Polls now, because a transaction may have added deliveries. */
@@ -31,8 +31,8 @@ export function startWebhooks(options: {
   readonly tracing: Tracing | null;
   readonly logger: FastifyBaseLogger;
 }): Webhooks {
-  const { outbound, logger } = options;
-  const worker = startWorker(webhookQueue(options), logger);
+  const { storage, outbound, logger } = options;
+  const worker = startWorker(webhookQueue(options), logger, workerLimitsOn(storage));
   return {
     wake: () => worker.wake(),
     async stop() {
