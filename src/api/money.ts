@@ -65,11 +65,11 @@ function movementResult(
   };
 }
 
-/** Returns the versions that `If-Match` lists for a card, by its internal id. */
+/** Returns the versions (`versionTagOf`) that `If-Match` lists for a card, by its internal id. */
 export function cardVersions({
   ctx,
   ifMatch,
-}: Pick<WriteRequest<string, unknown>, 'ctx' | 'ifMatch'>): (cardId: number) => readonly number[] | null {
+}: Pick<WriteRequest<string, unknown>, 'ctx' | 'ifMatch'>): (cardId: number) => readonly string[] | null {
   return (cardId) => ifMatch(ctx.keys.publicIds.of(cardId));
 }
 

@@ -63,7 +63,7 @@ export type ReadRequest<P extends string, Q, F> = Request<P> & { readonly query:
 export type WriteRequest<P extends string, F> = Request<P> & {
   readonly body: F;
   /** The versions that `If-Match` lists for the record whose ETags have this id; null: any. */
-  readonly ifMatch: (id: number) => readonly number[] | null;
+  readonly ifMatch: (id: number) => readonly string[] | null;
 };
 
 export type Operation<Id extends string = string> = Route & {

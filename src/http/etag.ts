@@ -1,19 +1,20 @@
 /** ETags: the version of a gift card or webhook in conditional requests (RFC 9110, 13). */
 
 import type { Card } from '../domain/card.ts';
+import { versionTagOf } from '../service/card-version.ts';
 import type { PublicIds } from '../domain/public-id.ts';
 import type { HttpResponse } from '../service/http-response.ts';
 
-type Versioned = { readonly id: number; readonly version: number };
+type Versioned = { readonly id: number; readonly version: number | string };
 
-/** The strong ETag of a version. */
+/** The strong ETag of a version: a number, or two with a hyphen. */
 export function etagOf({ id, version }: Versioned): string {
   return `"${id}-${version}"`;
 }
 
 /** The strong ETag of a card's version, with the card's public id. */
-export function cardEtagOf(ids: PublicIds, { id, version }: Card): string {
-  return etagOf({ id: ids.of(id), version });
+export function cardEtagOf(ids: PublicIds, card: Card): string {
+  return etagOf({ id: ids.of(card.id), version: versionTagOf(card) });
 }
 
 const listedTag = /(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/g;
@@ -39,12 +40,12 @@ export function notModifiedResponse(etag: string): HttpResponse {
 }
 
 /** The versions that `If-Match` lists for a record; null: any. Tags of other records are ignored. */
-export function matchedVersions(ifMatch: string | undefined, ofId: number): readonly number[] | null {
+export function matchedVersions(ifMatch: string | undefined, ofId: number): readonly string[] | null {
   if (ifMatch === undefined) return null;
   const tags = listTags(ifMatch, { weak: false });
   if (tags === '*') return null;
   return tags.flatMap((tag) => {
-    const [, id, version] = /^([1-9]\d*)-([1-9]\d*)$/.exec(tag) ?? [];
-    return Number(id) === ofId ? [Number(version)] : [];
+    const [, id, version = ''] = /^([1-9]\d*)-((?:\d{1,10}-)?[1-9]\d*)$/.exec(tag) ?? [];
+    return Number(id) === ofId ? [version] : [];
   });
 }
