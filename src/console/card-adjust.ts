@@ -1,6 +1,7 @@
 /** Adjusts the balance of a card: a new balance and a reason, then a page that shows the difference, then the change. */
 
-import { Fault, FieldErrors } from '../domain/fault.ts';
+import { versionTagOf } from '../service/card-version.ts';
+import { FieldErrors, type Fault } from '../domain/fault.ts';
 import { formatMoney, subtract, type Money } from '../domain/money.ts';
 import { actorOf } from '../domain/staff.ts';
 import { isAbove } from '../domain/store.ts';
@@ -8,7 +9,7 @@ import { parseText } from '../domain/text.ts';
 import { markup, type Markup } from '../markup.ts';
 import { update } from '../service/card.ts';
 import { assertMay, assertMaySell } from '../service/counter.ts';
-import { loadCard } from '../service/money.ts';
+import { assertVersion, loadCard } from '../service/money.ts';
 import { recordAction } from '../service/staff.ts';
 import type { Script } from '../storage/sql.ts';
 import {
@@ -99,7 +100,7 @@ function reviewPage(
 <div>${figure(balance, language)}<p class="soft">${fill(adjust.difference, { before: amountText(card.balance, language), change: markup`<strong class="nowrap">${signed(difference, language)}</strong>` })}</p></div>
 <dl class="facts"><dt>${adjust.reason}</dt><dd>${reason}</dd></dl>
 <p class="hint">${adjust.consequence}</p>
-<form class="stack" method="post" action="${frame.basePath}${path}/adjust">${keyInput(ctx, keyOf(request))}${hidden('balance', formatMoney(balance))}${hidden('reason', reason)}${hidden('version', String(card.version))}
+<form class="stack" method="post" action="${frame.basePath}${path}/adjust">${keyInput(ctx, keyOf(request))}${hidden('balance', formatMoney(balance))}${hidden('reason', reason)}${hidden('version', versionTagOf(card))}
 <div class="row"><button class="button first">${adjust.action}</button>${backLink(services, request, { path, text: cancel, kind: 'quiet' })}</div></form></section>`;
   const status = notice === undefined ? 200 : 409;
   return changePage(services, request, opened, { title: adjust.title, body, status });
@@ -144,10 +145,10 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
       ...(reason.ok && reason.value === null && { reason: adjust.noReason }),
     });
   const [value, why] = [balance.value, reason.value];
-  const version = Number(formText(request, 'version'));
+  const version = formText(request, 'version');
   if (value.minor === card.balance.minor) return again({ balance: adjust.same });
   // Without a version this is the first form, which leads to the page with the difference.
-  if (!Number.isSafeInteger(version) || version < 1)
+  if (version === '')
     return card.disabledAt === null
       ? reviewPage(services, request, opened, { balance: value, reason: why })
       : again({ balance: messages.changed });
@@ -155,9 +156,10 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
     title: adjust.title,
     *script(): Script<Done> {
       yield* assertMay(store, member, 'changeCards');
-      const { card: before } = yield* loadCard(ctx, { storeId: store.id, cardId: card.id });
+      const state = yield* loadCard(ctx, { storeId: store.id, cardId: card.id });
+      const { card: before } = state;
       // The difference was shown for this version.
-      if (before.version !== version) throw new Fault('precondition-failed');
+      assertVersion([version], state);
       const added = subtract(value, before.balance);
       if (added.minor > 0n) yield* assertMaySell(member, added);
       const changed = yield* update(ctx, {

@@ -1,6 +1,7 @@
 /** Edits the details of a card: expiry, note, names and tags. */
 
 import type { Card, CardChanges } from '../domain/card.ts';
+import { versionTagOf } from '../service/card-version.ts';
 import { parseDay } from '../domain/day.ts';
 import { FieldErrors } from '../domain/fault.ts';
 import { accepted, type Parsed } from '../domain/parsed.ts';
@@ -123,7 +124,7 @@ function editPage(
         })
       : markup`<p class="hint">${edit.noExpiry}</p>`;
   const body = markup`<section class="panel stack change" aria-label="${edit.title}">${notice === undefined ? undefined : alert(notice)}
-<form class="stack" method="post" action="${frame.basePath}${path}/edit">${keyInput(ctx, isRejected ? keyOf(request) : undefined)}${hidden('version', String(card.version))}
+<form class="stack" method="post" action="${frame.basePath}${path}/edit">${keyInput(ctx, isRejected ? keyOf(request) : undefined)}${hidden('version', versionTagOf(card))}
 ${expiry}
 <div class="fields">${inputField({ ...optional('recipientName', edit.recipientName), isOptional: true })}
 ${inputField({ ...optional('senderName', edit.senderName), isOptional: true })}</div>
@@ -164,7 +165,7 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
   const again = (form: Omit<Form, 'values'>, now = opened): ConsoleResponse =>
     editPage(services, request, now, { ...form, values });
   if (Object.keys(errors).length > 0) return again({ errors });
-  const version = Number(request.form.get('version') ?? '');
+  const version = request.form.get('version') ?? '';
   return await change(services, request, opened, {
     title: edit.title,
     *script(): Script<Done> {

@@ -42,7 +42,7 @@ async function openHold(services: ConsoleServices, request: StaffRequest): Promi
   const { storeId, id: cardId } = opened.card;
   const holdId = idIn(services, request, 'hold');
   return await services.storage.read(function* read() {
-    const hold = (yield* findHold(storeId, holdId))?.hold;
+    const hold = yield* findHold(storeId, holdId);
     if (hold?.cardId !== cardId) throw new Fault('not-found');
     const actors = yield* listActors(request.signedIn.store);
     return { ...opened, hold, actor: actorName(hold.actor, actors, request.language) };

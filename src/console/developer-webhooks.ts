@@ -294,7 +294,7 @@ async function submitEdit(services: ConsoleServices, request: StaffRequest): Pro
   if ('page' in read) return read.page;
   const { key, fields } = read;
   const { storeId, id } = webhook;
-  const versions = [Number(formText(request, 'version'))];
+  const versions = [formText(request, 'version')];
   const saved = await runOrFault(
     services,
     request,

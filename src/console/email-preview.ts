@@ -85,11 +85,20 @@ export async function previewOf(
     ? undefined
     : markup`<br><strong>${text.hardToRead}:</strong> ${legibilityText(legibility, language)}`;
   const reply = replyTo === null ? undefined : markup`<br>${text.replyTo}: <bdi>${replyTo}</bdi>`;
-  const head = markup`<div lang="${language}" dir="ltr" style="${headStyle}">${text.from}: <bdi>${from.name}</bdi> &lt;<bdi>${from.address}</bdi>&gt;${reply}<br>${text.subject}: <strong><bdi>${subject}</bdi></strong>${warning}</div>`;
+  const head = markup`${text.from}: <bdi>${from.name}</bdi> &lt;<bdi>${from.address}</bdi>&gt;${reply}<br>${text.subject}: <strong><bdi>${subject}</bdi></strong>${warning}`;
+  return {
+    status: 200,
+    framed: headedEmail(html, head, language),
+    imageOrigin: logo ? null : imageOriginOf(settings.logoUrl),
+  };
+}
+
+/** An email for a frame, below a head in the language of the page. */
+export function headedEmail(html: string, head: Markup, language: PageLanguage): string {
+  const shown = markup`<div lang="${language}" dir="ltr" style="${headStyle}">${head}</div>`;
   // After the opening tag of the body. Texts of the store are escaped, so that the first one is that tag.
   const start = html.indexOf('>', html.indexOf('<body ')) + 1;
-  const framed = `${html.slice(0, start)}${String(head)}${html.slice(start)}`;
-  return { status: 200, framed, imageOrigin: logo ? null : imageOriginOf(settings.logoUrl) };
+  return `${html.slice(0, start)}${String(shown)}${html.slice(start)}`;
 }
 
 /** Why there is no preview: the errors of the fields. */

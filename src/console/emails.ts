@@ -1,5 +1,7 @@
 /** The list of all emails of a store, and what needs attention. */
 
+import { meaningOf } from '../domain/card-search.ts';
+import { parseEmail } from '../domain/email-address.ts';
 import type { EmailKind, EmailState } from '../domain/email.ts';
 import { isPermitted } from '../domain/staff.ts';
 import { markup, type Markup } from '../markup.ts';
@@ -12,8 +14,12 @@ import {
   type ListedEmails,
   type EmailPosition,
   type ListedEmail,
+  type WantedEmails,
 } from '../service/email-list.ts';
-import type { EmailFilter } from '../storage/email-list.ts';
+import { customerIdOf } from '../service/card-filter.ts';
+import { findCardByCode } from '../service/staff-lookup.ts';
+import { findCard } from '../storage/card.ts';
+import { searchedCardsMax, type EmailSubject } from '../storage/email-list.ts';
 import { findEmailSettings } from '../storage/email.ts';
 import { emailPageRoutes } from './email-page.ts';
 import { emailTag, emailTexts, momentOf, reasonOfEmail } from './email-texts.ts';
@@ -21,9 +27,16 @@ import { hidden, select } from './form.ts';
 import { timeElement } from './format.ts';
 import { readId } from './ids.ts';
 import { longReads } from './long-reads.ts';
+import { runSearch } from './lookups.ts';
 import { shellPage } from './page.ts';
-import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
-import { fill, plural, type PageLanguage } from './texts.ts';
+import {
+  seeOther,
+  type ConsoleResponse,
+  type ConsoleServices,
+  type StaffRequest,
+  type StaffRoute,
+} from './route.ts';
+import { fill, fillPlain, plural, type PageLanguage } from './texts.ts';
 
 /** The filters, by their values in the query. */
 const statesOf = {
@@ -47,17 +60,53 @@ type KindName = keyof typeof kindsOf;
 const stateNames = Object.keys(statesOf) as readonly StateName[];
 const kindNames = Object.keys(kindsOf) as readonly KindName[];
 
-type Query = { readonly state: StateName | null; readonly kind: KindName | null };
+type Query = {
+  readonly state: StateName | null;
+  readonly kind: KindName | null;
+  /** The emails about whose cards, or about which card, by its public id; null: all. */
+  readonly search: { readonly name: 'email' | 'card'; readonly value: string } | null;
+};
+
+/** What a search found; null: there is none. */
+type Found = { readonly subject: EmailSubject; readonly heading: Markup } | null;
 
 function queryOf({ query }: StaffRequest): Query {
+  const [email, card] = [query.get('email') ?? '', query.get('card') ?? ''];
+  const byCard = card === '' ? null : ({ name: 'card', value: card } as const);
   return {
+    search: email === '' ? byCard : { name: 'email', value: email },
     state: stateNames.find((name) => name === query.get('state')) ?? null,
     kind: kindNames.find((name) => name === query.get('kind')) ?? null,
   };
 }
 
-function filterOf({ state, kind }: Query): Partial<EmailFilter> {
-  return { ...(state && { states: statesOf[state] }), ...(kind && { kinds: kindsOf[kind] }) };
+function filterOf({ state, kind }: Query, found: Found): WantedEmails {
+  return {
+    ...(state && { states: statesOf[state] }),
+    ...(kind && { kinds: kindsOf[kind] }),
+    ...(found && { subject: found.subject }),
+  };
+}
+
+/** The subject of a search. No card has the id 0, and no customer. */
+async function findSubject(
+  services: ConsoleServices,
+  { language, signedIn: { store } }: StaffRequest,
+  { search }: Query,
+): Promise<Found> {
+  if (!search) return null;
+  const { search: text } = emailTexts[language];
+  if (search.name === 'email') {
+    const parsed = parseEmail(search.value);
+    const address = parsed.ok ? parsed.value : undefined;
+    const found = await services.storage.read(() => customerIdOf(store.id, address));
+    const heading = fill(text.ofAddress, { email: markup`<strong><bdi>${search.value}</bdi></strong>` });
+    return { subject: { customerId: found ?? 0 }, heading };
+  }
+  const cardId = readId(services, search.value) ?? 0;
+  const card = await services.storage.read(() => findCard(store.id, cardId));
+  const link = markup`<a class="code nowrap" href="${services.frame.basePath}/cards/${search.value}">•••• ${card?.lastCharacters}</a>`;
+  return { subject: { cardId }, heading: fill(text.ofCard, { card: card ? link : markup`${search.value}` }) };
 }
 
 /** Another text than an id begins at the first page. */
@@ -69,10 +118,15 @@ function positionOf(services: ConsoleServices, { query }: StaffRequest): EmailPo
 
 function pathOf(
   { frame }: Pick<ConsoleServices, 'frame'>,
-  { state, kind }: Query,
+  { state, kind, search }: Query,
   place: Readonly<Record<string, string>> = {},
 ): string {
-  const parameters = new URLSearchParams({ ...(state && { state }), ...(kind && { kind }), ...place });
+  const parameters = new URLSearchParams({
+    ...(search && { [search.name]: search.value }),
+    ...(state && { state }),
+    ...(kind && { kind }),
+    ...place,
+  });
   return `${frame.basePath}/emails${parameters.size > 0 ? '?' : ''}${parameters.toString()}`;
 }
 
@@ -82,8 +136,9 @@ async function listPage(services: ConsoleServices, request: StaffRequest): Promi
   const { store } = signedIn;
   const query = queryOf(request);
   const reads = longReads(services);
+  const found = await findSubject(services, request, query);
   const page = await reads.read(() =>
-    pageOfStoreEmails(store.id, filterOf(query), positionOf(services, request)),
+    pageOfStoreEmails(store.id, filterOf(query, found), positionOf(services, request)),
   );
   const concerns = await reads.read(() => countEmailConcerns(ctx, store));
   const { enabled } = await services.storage.read(() => findEmailSettings(store.id));
@@ -91,6 +146,7 @@ async function listPage(services: ConsoleServices, request: StaffRequest): Promi
   const off = enabled ? undefined : markup`<p class="notice">${text.disabled}</p>`;
   const body = markup`<div class="stack">${canSend ? off : markup`<p class="notice">${text.cannotSend}</p>`}
 ${undeliveredNotice(services, request, concerns, query)}
+${searchForm(services, language)}${found ? foundNotice(services, language, found) : undefined}
 ${statePills(services, language, query, concerns)}
 ${kindForm(services, language, query)}
 ${page.emails.length === 0 ? emptyPanel(services, language, query) : emailTable(services, request, page)}
@@ -108,7 +164,7 @@ function undeliveredNotice(
   if (count === 0) return undefined;
   const text = emailTexts[language];
   const said = plural(language, isExact ? text.undelivered : text.undeliveredAtLeast, count);
-  const failed: Query = { state: 'failed', kind: 'gift_card' };
+  const failed: Query = { state: 'failed', kind: 'gift_card', search: null };
   const isShown = query.state === 'failed' || !isPermitted(member.role, 'changeCards');
   const link = isShown
     ? undefined
@@ -136,20 +192,89 @@ function statePills(
   return markup`<nav class="pills" aria-label="${text.show}">${links}</nav>`;
 }
 
-function kindForm({ frame }: ConsoleServices, language: PageLanguage, { state, kind }: Query): Markup {
+/** A form with POST, because what a person types or scans can be a code, which must not be in a URL. */
+function searchForm({ frame }: ConsoleServices, language: PageLanguage): Markup {
+  const { search: text } = emailTexts[language];
+  const count = new Intl.NumberFormat(language).format(searchedCardsMax);
+  return markup`<form method="post" action="${frame.basePath}/emails/find" role="search" aria-label="${text.find}"><label class="sr" for="q">${text.find}</label>
+<div class="search"><input class="field" id="q" name="q" type="search" autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="300" aria-describedby="q-hint"><button class="button">${text.findButton}</button></div>
+<p class="hint" id="q-hint">${fillPlain(text.findHint, { count })}</p></form>`;
+}
+
+function foundNotice(
+  services: ConsoleServices,
+  language: PageLanguage,
+  { heading }: NonNullable<Found>,
+): Markup {
+  const all = pathOf(services, { state: null, kind: null, search: null });
+  return markup`
+<p class="row apart" role="status"><span>${heading}</span><a class="button" href="${all}">${emailTexts[language].all}</a></p>`;
+}
+
+/** Leads to the emails about what a person has typed or scanned. */
+async function find(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const { ctx } = services;
+  const { search: text } = emailTexts[request.language];
+  const meaning = meaningOf(request.form.get('q') ?? '');
+  const ofCard = (id: number): ConsoleResponse => seeOther(`/emails?card=${ctx.keys.publicIds.of(id)}`);
+  switch (meaning.kind) {
+    case 'nothing':
+      return seeOther('/emails');
+    case 'filter':
+      if (meaning.filter.name === 'email')
+        return seeOther(`/emails?${new URLSearchParams({ email: meaning.filter.value }).toString()}`);
+      return notFoundPage(services, request, 422, text.notSearchable);
+    case 'invalid':
+      return notFoundPage(services, request, 422, text.notSearchable);
+    case 'wrong-code':
+      return notFoundPage(services, request, 404, text.codeUnknown);
+    case 'code': {
+      const { code } = meaning;
+      const found = await runSearch(services, request, (searcher) => findCardByCode(ctx, searcher, [code]));
+      if (found.kind === 'throttled') throw found.fault;
+      if (found.kind === 'found') return ofCard(found.result.id);
+      const [replaced] = found.retired;
+      return replaced === undefined
+        ? notFoundPage(services, request, 404, text.codeUnknown)
+        : ofCard(replaced);
+    }
+  }
+}
+
+/** A page without a list, for a search that must not be in a URL. */
+function notFoundPage(
+  services: ConsoleServices,
+  request: StaffRequest,
+  status: 404 | 422,
+  title: string,
+): ConsoleResponse {
+  const { language } = request;
+  const text = emailTexts[language];
+  const { basePath } = services.frame;
+  const links = markup`<a class="button" href="${basePath}/cards">${text.search.cards}</a><a class="button" href="${basePath}/emails">${text.all}</a>`;
+  const body = markup`<div class="stack">${searchForm(services, language)}
+<section class="panel empty" role="status"><h2>${title}</h2><p><span class="soft">${text.search.notSearchableText}</span></p><p><span class="row">${links}</span></p></section></div>`;
+  return { status, body: shellPage(services, request, { title: text.title, path: '/emails', body }) };
+}
+
+function kindForm(
+  { frame }: ConsoleServices,
+  language: PageLanguage,
+  { state, kind, search }: Query,
+): Markup {
   const text = emailTexts[language];
   const options = [
     { value: '', text: text.kinds.all },
     ...kindNames.map((name) => ({ value: name, text: text.kinds[name] })),
   ];
-  return markup`<form class="panel filters" role="search" aria-label="${text.title}" action="${frame.basePath}/emails">${state === null ? undefined : hidden('state', state)}${select({ name: 'kind', label: text.kind, options, value: kind ?? '' })}<button class="button">${text.showKind}</button></form>`;
+  return markup`<form class="panel filters" role="search" aria-label="${text.title}" action="${frame.basePath}/emails">${search ? hidden(search.name, search.value) : undefined}${state === null ? undefined : hidden('state', state)}${select({ name: 'kind', label: text.kind, options, value: kind ?? '' })}<button class="button">${text.showKind}</button></form>`;
 }
 
 function emptyPanel(services: ConsoleServices, language: PageLanguage, query: Query): Markup {
   const text = emailTexts[language];
-  if (query.state === null && query.kind === null)
+  if (query.state === null && query.kind === null && query.search === null)
     return markup`<section class="panel empty" role="status"><h2>${text.none}</h2><p><span class="soft">${text.noneText}</span></p></section>`;
-  const all = pathOf(services, { state: null, kind: null });
+  const all = pathOf(services, { state: null, kind: null, search: null });
   return markup`<section class="panel empty" role="status"><h2>${text.noMatch}</h2><p><a class="button" href="${all}">${text.all}</a></p></section>`;
 }
 
@@ -203,5 +328,6 @@ function pageLinks(
 
 export const emailRoutes: readonly StaffRoute[] = [
   { method: 'GET', path: '/emails', access: 'readCards', handle: listPage },
+  { method: 'POST', path: '/emails/find', access: 'readCards', handle: find },
   ...emailPageRoutes,
 ];

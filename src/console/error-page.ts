@@ -12,7 +12,7 @@ import esFrame from './locales/es/frame.json' with { type: 'json' };
 import fr from './locales/fr/errors.json' with { type: 'json' };
 import frFrame from './locales/fr/frame.json' with { type: 'json' };
 import type { PageFrame } from './frame.ts';
-import { gatePage } from './page.ts';
+import { gatePage, shellPage } from './page.ts';
 import type { ConsoleRequest } from './request.ts';
 import { fill, type Catalogue } from './texts.ts';
 
@@ -33,6 +33,7 @@ function kindOf(code: FaultCode): Kind {
       return 'tooMany';
     case 'overloaded':
     case 'not-writable':
+    case 'store-closed':
     case 'closing':
       return 'busy';
     case 'internal-error':
@@ -45,9 +46,10 @@ function kindOf(code: FaultCode): Kind {
 
 type Framed = { readonly frame: PageFrame };
 
+/** @param signedIn the member of staff that gets the page with the navigation; null: without it. */
 export function errorPage(
   services: Framed,
-  { language, requestId }: Pick<ConsoleRequest, 'language' | 'requestId'>,
+  { language, requestId, signedIn }: Pick<ConsoleRequest, 'language' | 'requestId' | 'signedIn'>,
   code: FaultCode,
 ): Markup {
   const kind = kindOf(code);
@@ -55,7 +57,10 @@ export function errorPage(
   const body = markup`<section class="panel stack"><p>${text[kind]}</p>
 <p><a class="button first" href="${services.frame.basePath}/">${text.home}</a></p>
 <p class="small soft">${fill(text.reference, { id: markup`<code>${requestId}</code>` })}</p></section>`;
-  return gatePage(services, { language }, { title: text[`${kind}Title`], place: 'Largesse', body });
+  const title = text[`${kind}Title`];
+  return signedIn
+    ? shellPage(services, { language, signedIn }, { title, path: null, body })
+    : gatePage(services, { language }, { title, place: 'Largesse', body });
 }
 
 /** For a page that the person's role does not include. */

@@ -3,7 +3,7 @@
 import type { CardDetails } from '../domain/card.ts';
 import { dayOf, parseDay } from '../domain/day.ts';
 import { parseEmail, type EmailAddress } from '../domain/email-address.ts';
-import type { Money } from '../domain/money.ts';
+import { formatMoney, type Money } from '../domain/money.ts';
 import { parseSendOn } from '../domain/send-on.ts';
 import { isAbove, type Store } from '../domain/store.ts';
 import { nameLengthMax, parseLine, parseText } from '../domain/text.ts';
@@ -49,6 +49,19 @@ export const expiryYears: readonly number[] = [1, 2, 3, 5];
 
 /** A message on a printed card has room for this many characters. */
 export const messageLengthMax = 500;
+
+/** What a store offers in the form. */
+export type Offer = {
+  readonly usual: readonly Money[];
+  /** Whether the store and the service send emails. */
+  readonly canSend: boolean;
+};
+
+/** The amount that is chosen in a new form: the decimal form of the middle one, or `other`. */
+export function middleAmount({ usual }: Pick<Offer, 'usual'>): string {
+  const [middle] = usual.slice(Math.floor(usual.length / 2));
+  return middle ? formatMoney(middle) : 'other';
+}
 
 export function emptyForm({ canSend }: { readonly canSend: boolean }): IssueValues {
   return { ...newValues, how: canSend ? 'email' : 'print', time: '09:00' };

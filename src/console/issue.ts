@@ -1,7 +1,7 @@
 /** Issues a card. */
 
 import { Fault } from '../domain/fault.ts';
-import { formatMoney, type Money } from '../domain/money.ts';
+import { formatMoney } from '../domain/money.ts';
 import { actorOf, isPermitted } from '../domain/staff.ts';
 import { markup, type Markup } from '../markup.ts';
 import { issue } from '../service/card.ts';
@@ -20,12 +20,15 @@ import {
   messageLengthMax,
   parseForm,
   issueTexts,
+  middleAmount,
   typedValues,
   type Errors,
   type IssueField,
   type NewCard,
   type IssueValues,
+  type Offer,
 } from './issue-form.ts';
+import { issuePreview, issuePreviewPanel, previewPath } from './issue-preview.ts';
 import { hasResult, keyInput, keyOf, runOnce } from './once.ts';
 import { shellPage } from './page.ts';
 import {
@@ -37,12 +40,6 @@ import {
 } from './route.ts';
 import { actingAs } from './staff-pages.ts';
 import { fillPlain, plural } from './texts.ts';
-
-type Offer = {
-  readonly usual: readonly Money[];
-  /** Whether the store and the service send emails. */
-  readonly canSend: boolean;
-};
 
 async function offerOf(
   { storage, canSend }: ConsoleServices,
@@ -88,9 +85,7 @@ type Form = {
 function amountFields({ language }: StaffRequest, { offer, values, errors }: Form): Markup {
   const text = issueTexts[language];
   const { usual } = offer;
-  const [middle] = usual.slice(Math.floor(usual.length / 2));
-  const first = middle ? formatMoney(middle) : 'other';
-  const chosen = values.amount === '' ? first : values.amount;
+  const chosen = values.amount === '' ? middleAmount(offer) : values.amount;
   const known = usual.some((amount) => formatMoney(amount) === chosen) ? chosen : 'other';
   const choices = usual.map((amount) =>
     choice({ name: 'amount', value: formatMoney(amount), text: amountText(amount, language), chosen: known }),
@@ -148,7 +143,11 @@ function formPage(services: ConsoleServices, request: StaffRequest, form: Form):
   const { ctx, frame } = services;
   const { language, signedIn } = request;
   const text = issueTexts[language];
-  const { errors, notice } = form;
+  const { offer, errors, notice } = form;
+  // The frame has the preview of a new form until the script updates it.
+  const previews = offer.canSend
+    ? markup` data-previews="${request.method === 'POST' ? 'now' : 'later'}"`
+    : undefined;
   const isRejected = Object.keys(errors).length > 0 || notice !== undefined;
   const { saleLimit } = signedIn.member;
   const limit =
@@ -156,18 +155,20 @@ function formPage(services: ConsoleServices, request: StaffRequest, form: Form):
       ? undefined
       : markup`<p class="hint">${fillPlain(text.limit, { amount: amountText(saleLimit, language) })}</p>`;
   const back = isPermitted(signedIn.member.role, 'readCards') ? '/cards' : '/till';
-  const body = markup`${notice === undefined ? undefined : alert(notice)}<form class="grid two issue" method="post" action="${frame.basePath}/cards/new">${keyInput(ctx, isRejected ? keyOf(request) : undefined)}
+  const body = markup`${notice === undefined ? undefined : alert(notice)}<form class="grid two issue" method="post" action="${frame.basePath}/cards/new"${previews}>${keyInput(ctx, isRejected ? keyOf(request) : undefined)}
 <div class="stack"><section class="panel stack" aria-label="${text.amount}">${amountFields(request, form)}${limit}
 ${expiryFields(request, form)}</section>
 ${personFields(request, form)}
 ${deliveryFields(request, form)}</div>
 <aside class="stack sticky" aria-label="${text.issue}"><section class="panel stack"><p>${text.consequence}</p>
-<button class="button first big">${text.issue}</button><a class="button quiet" href="${frame.basePath}${back}">${text.cancel}</a></section></aside></form>`;
+<button class="button first big">${text.issue}</button><a class="button quiet" href="${frame.basePath}${back}">${text.cancel}</a></section>
+${offer.canSend ? issuePreviewPanel(services, request) : undefined}</aside></form>`;
   return {
     status: isRejected ? 422 : 200,
     body: shellPage(services, request, {
       title: text.title,
       path: '/cards',
+      ...(offer.canSend && { scripts: ['preview.js'] }),
       ...(isPermitted(signedIn.member.role, 'issueBatches') && {
         actions: markup`<a class="button" href="${frame.basePath}/cards/batches/new">${text.many}</a>`,
       }),
@@ -244,16 +245,23 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
   }
 }
 
+async function preview(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  return await issuePreview(services, request, await offerOf(services, request));
+}
+
 export const issueRoutes: readonly ConsoleRoute[] = [
   {
     method: 'GET',
     path: '/cards/new',
     access: 'useTill',
+    hasFrame: true,
     async handle(services, request) {
       const offer = await offerOf(services, request);
       return formPage(services, request, { offer, values: emptyForm(offer), errors: {} });
     },
   },
-  { method: 'POST', path: '/cards/new', access: 'useTill', handle: submit },
+  { method: 'POST', path: '/cards/new', access: 'useTill', hasFrame: true, handle: submit },
+  { method: 'GET', path: previewPath, access: 'useTill', handle: preview },
+  { method: 'POST', path: previewPath, access: 'useTill', handle: preview },
   ...issuedRoutes,
 ];

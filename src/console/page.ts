@@ -163,8 +163,8 @@ export function shellPage(
     heading,
     ...page
   }: Document & {
-    /** The page of the navigation that contains this one. */
-    readonly path: string;
+    /** The page of the navigation that contains this one; null: none does. */
+    readonly path: string | null;
     /** Instead of the title as the heading. */
     readonly heading?: MarkupPart;
     /** Links and buttons after the heading. */
@@ -190,7 +190,8 @@ export function shellPage(
     setup.length === 0
       ? undefined
       : markup`<h2>${text.setUp}</h2>${setup.map((entry) => link(entry, false))}`;
-  const moreCurrent = main.some((entry) => entry.path === path) ? undefined : markup` aria-current="page"`;
+  const isMore = path !== null && !main.some((entry) => entry.path === path);
+  const moreCurrent = isMore ? markup` aria-current="page"` : undefined;
   return documentOf(services, request, {
     ...page,
     title: `${page.title} · ${store.name}`,

@@ -2,10 +2,11 @@
 
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Fault } from '../domain/fault.ts';
+import { Fault, type FaultCode } from '../domain/fault.ts';
 import { isPermitted } from '../domain/staff.ts';
 import type { RawBody } from '../http/body.ts';
 import { clientKey } from '../http/client-address.ts';
+import type { SendErrorPage } from '../http/error-pages.ts';
 import { problemHeaders, problems } from '../http/problem.ts';
 import { loggedFault } from '../http/logged-fault.ts';
 import { parseUrlEncoded, queryOf } from '../http/query.ts';
@@ -17,7 +18,7 @@ import { longReads } from './long-reads.ts';
 import { consoleRoutes } from './routes.ts';
 import { readFileForm, type FileForm } from './file-form.ts';
 import { errorPage, forbiddenPage } from './error-page.ts';
-import { assertHost, assertSameOrigin, type ConsoleRequest } from './request.ts';
+import { assertHost, assertSameOrigin, isOwnHost, type ConsoleRequest } from './request.ts';
 import {
   seeOther,
   type ConsoleResponse,
@@ -61,7 +62,14 @@ export type ConsoleParts = Omit<ConsoleServices, 'frame' | 'figures' | 'live'> &
 /** A page shows changes at most so often. */
 const livePauseMs = 500;
 
-export function addConsole(app: FastifyInstance, { onCommit, streamsMax, ...services }: ConsoleParts): void {
+/**
+ * Adds the pages.
+ * @returns what sends a page for an error at a path without a page.
+ */
+export function addConsole(
+  app: FastifyInstance,
+  { onCommit, streamsMax, ...services }: ConsoleParts,
+): SendErrorPage {
   const { basePath } = services.origin;
   const assets = loadAssets();
   const folder = `${basePath}/assets/${assets.version}`;
@@ -106,9 +114,10 @@ export function addConsole(app: FastifyInstance, { onCommit, streamsMax, ...serv
         return send(reply, response, all);
       },
       errorHandler: (error, request, reply) =>
-        void sendErrorPage(reply, request, { error, services: all, route }),
+        void sendRouteError(reply, request, { error, services: all, route }),
     });
   }
+  return (request, reply, error) => sendErrorPage(reply, request, { ...error, services: all });
 }
 
 /** Whether a form is longer than those that anyone can send, or its length is unknown. */
@@ -258,7 +267,7 @@ function send(
 }
 
 /** Sends a page instead of a problem document. Changes nothing but the form of the response. */
-function sendErrorPage(
+async function sendRouteError(
   reply: FastifyReply,
   request: FastifyRequest,
   {
@@ -266,22 +275,56 @@ function sendErrorPage(
     services,
     route,
   }: { readonly error: unknown; readonly services: ConsoleServices; readonly route: ConsoleRoute },
-): FastifyReply {
+): Promise<FastifyReply> {
   const fault = loggedFault(request, error);
-  const language = pageLanguageOf(request.headers['accept-language']);
   const { status } = problems[fault.code];
-  reply.headers({ ...problemHeaders(fault), ...pageHeaders }).code(status);
   const unknown = status >= 500 ? unknownPageOf(services, route, request) : undefined;
-  if (unknown) {
-    const { path, seconds } = unknown.refresh;
-    return reply
-      .header('refresh', `${seconds};url=${services.origin.basePath}${path}`)
-      .type('text/html; charset=utf-8')
-      .send(String(unknown.body));
-  }
+  if (!unknown) return await sendErrorPage(reply, request, { fault, shown: fault.code, services });
+  const { path, seconds } = unknown.refresh;
   return reply
+    .headers({ ...problemHeaders(fault), ...pageHeaders })
+    .header('refresh', `${seconds};url=${services.origin.basePath}${path}`)
+    .code(status)
     .type('text/html; charset=utf-8')
-    .send(String(errorPage(services, { language, requestId: request.id }, fault.code)));
+    .send(String(unknown.body));
+}
+
+async function sendErrorPage(
+  reply: FastifyReply,
+  request: FastifyRequest,
+  {
+    fault,
+    shown,
+    services,
+  }: { readonly fault: Fault; readonly shown: FaultCode; readonly services: ConsoleServices },
+): Promise<FastifyReply> {
+  const language = pageLanguageOf(request.headers['accept-language']);
+  const signedIn = hasNavigation.has(shown) ? await navigatorOf(services, request) : null;
+  return reply
+    .headers({ ...problemHeaders(fault), ...pageHeaders })
+    .code(problems[fault.code].status)
+    .type('text/html; charset=utf-8')
+    .send(String(errorPage(services, { language, requestId: request.id, signedIn }, shown)));
+}
+
+/** The errors after which a person continues elsewhere. After the others, the session is not read. */
+const hasNavigation: ReadonlySet<FaultCode> = new Set(['not-found', 'method-not-allowed', 'internal-error']);
+
+/**
+ * The member of staff that gets a page with the navigation; null: there is none, or the session cannot be read. A PIN opens
+ * the till only.
+ */
+async function navigatorOf(
+  services: ConsoleServices,
+  request: FastifyRequest,
+): Promise<ConsoleRequest['signedIn']> {
+  if (!isOwnHost(request.headers, services.origin)) return null;
+  try {
+    const { signedIn } = await visitorOf(services, request);
+    return signedIn?.session.tillId === null ? signedIn : null;
+  } catch {
+    return null;
+  }
 }
 
 function unknownPageOf(

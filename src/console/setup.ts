@@ -3,6 +3,7 @@
 import { Fault } from '../domain/fault.ts';
 import type { Store } from '../domain/store.ts';
 import { markup, type Markup } from '../markup.ts';
+import { programCommand } from '../program-files.ts';
 import { findDemonstration, openDemonstration } from '../service/demonstration.ts';
 import { passkeySiteOf } from '../service/passkey.ts';
 import { isOpenSetupLink, setUp, type SetupShop } from '../service/setup.ts';
@@ -91,7 +92,7 @@ async function lockedPage(
   const signIn = stores.length === 0 ? undefined : markup` <a href="${basePath}/sign-in">${text.signIn}</a>`;
   const body = markup`${problem === undefined ? undefined : alert(problem)}
 <section class="panel stack" aria-labelledby="get-link"><h2 id="get-link">${text.getLink}</h2><p>${text.getLinkHow}</p>
-<p class="copy">npx largesse setup link</p><p class="hint">${text.linkLasts}</p></section>
+<p class="copy">${`${programCommand} setup link`}</p><p class="hint">${text.linkLasts}</p></section>
 ${await demonstrationForm(services, request)}`;
   return {
     status: problem === undefined ? 200 : 404,
@@ -242,7 +243,7 @@ function signInFields(
 
 function lostPanel({ language }: ConsoleRequest): Markup {
   const text = setupTexts[language];
-  return markup`<section class="panel stack" aria-labelledby="lost"><h2 id="lost">${text.lostTitle}</h2><p class="soft">${text.lost}</p><p class="copy">npx largesse staff invite ada@flowers.example</p></section>`;
+  return markup`<section class="panel stack" aria-labelledby="lost"><h2 id="lost">${text.lostTitle}</h2><p class="soft">${text.lost}</p><p class="copy">${`${programCommand} staff invite ada@flowers.example`}</p></section>`;
 }
 
 type Step = (

@@ -5,6 +5,7 @@ import { parseEmail } from '../domain/email-address.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
 import { markup, type Markup, type MarkupPart } from '../markup.ts';
+import { programCommand } from '../program-files.ts';
 import { createSession, reauthenticate, signOut, type SignInMethod } from '../service/staff-session.ts';
 import { recordAction } from '../service/staff.ts';
 import {
@@ -17,7 +18,7 @@ import {
 } from '../service/sign-in-throttle.ts';
 import { listPasskeys } from '../storage/passkey.ts';
 import { findAccount, findAccountByEmail, type StaffAccount } from '../storage/staff.ts';
-import { hasRealStores, listStores } from '../storage/store.ts';
+import { hasRealStores, listOpenStores } from '../storage/store.ts';
 import { cookieNameOf, setCookie } from './cookie.ts';
 import { alert, inputField, hidden, select } from './form.ts';
 import de from './locales/de/gate.json' with { type: 'json' };
@@ -70,7 +71,7 @@ export async function signInPage(
 <p class="small soft center">${text.passkeyHint}</p>`,
   });
   const elsewhere = notHere(services, request, '/sign-in');
-  const command = markup`<code class="nowrap">npx largesse staff invite</code>`;
+  const command = markup`<code class="nowrap">${programCommand} staff invite</code>`;
   const body = markup`${error === undefined ? undefined : alert(error)}
 <section class="panel stack" aria-label="${text.signIn}">
 ${elsewhere ? undefined : withPasskeys(markup`${passkey}<p class="or">${text.orPassword}</p>`)}
@@ -100,7 +101,7 @@ function storeField(label: string, stores: readonly Store[], value: string): Mar
 }
 
 async function storesOf(storage: ConsoleServices['storage']): Promise<readonly Store[]> {
-  const records = await storage.read(listStores);
+  const records = await storage.read(listOpenStores);
   return records.map(({ store }) => store).filter(({ demonstration }) => !demonstration);
 }
 
@@ -294,7 +295,7 @@ export async function confirmPage(
   });
   const elsewhere = passkeys.length > 0 ? notHere(services, request, next) : undefined;
   const usable = passkeys.length > 0 && !elsewhere;
-  const command = markup`<code class="nowrap">npx largesse staff invite</code>`;
+  const command = markup`<code class="nowrap">${programCommand} staff invite</code>`;
   const withoutPassword = markup`${elsewhere ? undefined : markup`<p class="notice" data-without-passkeys>${text.confirmNeedsScript}</p>`}
 <p class="small soft">${fill(text.cannotHelp, { command })}</p>`;
   const password = markup`<form class="stack" method="post" action="${frame.basePath}/confirm">

@@ -18,7 +18,7 @@ export type Responses = Readonly<Record<string, Response | Reference>>;
 export const errorsOfEveryOperation: readonly FaultCode[] = [
   'invalid-request', 'invalid-query', 'unauthenticated', 'invalid-signature', 'insufficient-scope', 'cross-site-request',
   'request-timeout', 'expectation-failed', 'too-many-requests', 'headers-too-large', 'internal-error', 'overloaded',
-  'unavailable', 'not-writable', 'closing',
+  'unavailable', 'not-writable', 'store-closed', 'closing',
 ]; // prettier-ignore
 
 /** The errors of a request with a body. */

@@ -2,6 +2,7 @@
 
 import { limitDefault } from '../api/list.ts';
 import { holdSecondsMax } from '../domain/hold.ts';
+import { programCommand } from '../program-files.ts';
 import { formValues } from './texts.ts';
 
 export type Guide = {
@@ -40,7 +41,7 @@ Every request needs an access token of the store, in one of three headers. The s
 - \`X-Access-Token: lgs_…\`
 - \`x-gcf-access-token: lgs_…\`, as existing clients of this API send it
 
-A token belongs to one store. It is shown once, when it is created with \`npx largesse token create\`, and stored only as a hash. It can be rotated and revoked, and it can expire. The server returns no CORS headers, because a token does not belong in a browser.
+A token belongs to one store. It is shown once, when it is created with \`${programCommand} token create\`, and stored only as a hash. It can be rotated and revoked, and it can expire. The server returns no CORS headers, because a token does not belong in a browser.
 
 ## App proxy
 
@@ -111,7 +112,7 @@ A write with an \`Idempotency-Key\` (1 to 255 visible ASCII characters) is appli
     title: 'Conditional requests',
     note: 'ETag, If-None-Match and If-Match',
     text: `
-An \`ETag\` names the version of a gift card or webhook and changes with every change.
+An \`ETag\` names the version of a gift card or webhook and changes with every change. Its form can change, so clients must not parse it.
 
 - \`If-None-Match\` with the current ETag returns 304 without a body, where an operation lists the header.
 - \`If-Match\` applies a write only to the listed versions. If the record has changed since, the server responds with [\`precondition-failed\`](errors#precondition-failed) and changes nothing.

@@ -6,6 +6,7 @@ import { eventTypes } from '../domain/event-type.ts';
 import { scopes } from '../domain/store.ts';
 import { pagePaths } from '../http/page-paths.ts';
 import { problems } from '../http/problem.ts';
+import { programCommand } from '../program-files.ts';
 import { anchorOf, prose, type PageBlock, type ReferencePage } from './content.ts';
 import { errorExampleOf } from './errors.ts';
 import { guides } from './guides.ts';
@@ -60,7 +61,7 @@ function indexPage(basePath: string, pages: readonly ReferencePage[]): Reference
         kind: 'sample',
         caption: 'Create a token',
         language: 'sh',
-        code: `export BASE_URL=http://localhost:3000${basePath}\nexport TOKEN=$(npx largesse token create --name shop --json |\n  grep -o 'lgs_[^"]*')`,
+        code: `export BASE_URL=http://localhost:3000${basePath}\nexport TOKEN=$(${programCommand} token create --name shop --json |\n  grep -o 'lgs_[^"]*')`,
       },
       prose('Issue a gift card, and keep the `code` of the response: it is returned only once.'),
       requestSample(createGiftCard),

@@ -82,8 +82,8 @@ const text = { type: 'string' } as const;
 
 export const headers = {
   ETag: {
-    description: 'The version of the card; changes with every change.',
-    schema: { ...text, examples: [`"${card.id}-1"`] },
+    description: 'The version of the card; changes with every change. Its form can change.',
+    schema: { ...text, examples: [`"${card.id}-1203445678-1"`] },
   },
   'Email-Status': {
     description:
@@ -173,14 +173,14 @@ export const parameters = {
     in: 'header',
     description: 'Applies the write only to this version.',
     schema: text,
-    example: `"${card.id}-1"`,
+    example: `"${card.id}-1203445678-1"`,
   },
   ifNoneMatch: {
     name: 'If-None-Match',
     in: 'header',
     description: 'Returns 304 if this is still the current version.',
     schema: text,
-    example: `"${card.id}-1"`,
+    example: `"${card.id}-1203445678-1"`,
   },
   requestId: {
     name: 'X-Request-Id',

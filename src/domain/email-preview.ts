@@ -1,4 +1,4 @@
-/** Previews of stored emails. */
+/** Previews of stored emails, and of the email of a new card. */
 
 import type { Card } from './card.ts';
 import type { EmailDelivery, EmailSettings } from './email.ts';
@@ -8,7 +8,7 @@ import type { Store } from './store.ts';
 
 /** An email, and what its content is read from. */
 export type PreviewedEmail = {
-  readonly email: EmailDelivery;
+  readonly email: Pick<EmailDelivery, 'kind'>;
   readonly card: Card;
   readonly store: Store;
   readonly settings: EmailSettings;

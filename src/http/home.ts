@@ -8,6 +8,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Fault } from '../domain/fault.ts';
 import { markup, type Markup } from '../markup.ts';
 import { version } from '../version.ts';
+import { prefersHtml } from './accept.ts';
 import { isLocalRequest } from './auth.ts';
 import { pagePaths } from './page-paths.ts';
 import type { Services } from './services.ts';
@@ -102,18 +103,4 @@ ${pages}${developmentMode && mayRead ? development : undefined}${email.kept && m
 </body>
 </html>
 `;
-}
-
-/** Whether a client accepts HTML by name and does not prefer JSON (RFC 9110, 12.5.1). */
-export function prefersHtml(accept: string | undefined): boolean {
-  const ranges = (accept ?? '').split(',').map((range) => {
-    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
-    const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice('q='.length);
-    const quality = weight === undefined ? 1 : Number(weight);
-    return { type, quality: quality >= 0 && quality <= 1 ? quality : 0 };
-  });
-  const best = (matches: (type: string) => boolean): number =>
-    Math.max(0, ...ranges.filter(({ type }) => matches(type)).map(({ quality }) => quality));
-  const html = best((type) => type === 'text/html' || type === 'application/xhtml+xml');
-  return html > 0 && html >= best((type) => /^application\/(?:[\w.-]+\+)?json$/.test(type));
 }

@@ -201,6 +201,12 @@ export const problems = {
     detail:
       'The database does not accept changes because its disk is full or read-only. The change was not made; reads still work.',
   },
+  'store-closed': {
+    status: 503,
+    title: 'Service Unavailable',
+    detail:
+      'The store is closed while it is moved to another installation, or has been moved. The change was not made.',
+  },
   closing: {
     status: 503,
     title: 'Service Unavailable',

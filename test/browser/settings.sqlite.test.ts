@@ -57,3 +57,28 @@ test('the preview follows the fields, Back leaves the page, and without scripts 
   await plain.page.click('button[formtarget="preview"]');
   await waitForPreview(plain.page, '<html lang="ja"');
 });
+
+test('the preview of a new card follows its fields, and is hidden for a printed card', async () => {
+  await using service = await openStoreWithStaff();
+  const cashier = await join(service, 'cashier');
+  await using window = await chromium.window(service, { as: cashier });
+  const { page } = window;
+  assert.equal(await window.open('/cards/new'), 200);
+  await waitForPreview(page, '$50.00');
+  await page.type('#recipient_name', 'Emma');
+  await waitForPreview(page, 'Emma');
+  await page.click('input[name="amount"][value="other"]');
+  await waitForPreview(page, 'Other amount:');
+  await page.type('#other', '42.50');
+  await waitForPreview(page, '$42.50');
+  const isShown = () => page.$eval('iframe', (frame) => frame.checkVisibility());
+  assert.equal(await isShown(), true);
+  await page.click('input[name="how"][value="print"]');
+  assert.equal(await isShown(), false);
+
+  await using plain = await chromium.window(service, { as: cashier, javaScript: false });
+  assert.equal(await plain.open('/cards/new'), 200);
+  await plain.page.type('#sender_name', 'Paul');
+  await plain.page.click('button[formtarget="preview"]');
+  await waitForPreview(plain.page, 'Paul');
+});

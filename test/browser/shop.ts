@@ -301,6 +301,7 @@ const streams = new Set([
   '/settings/emails/preview',
   '/settings/texts/preview',
   '/emails/:id/preview',
+  '/cards/new/preview',
   ...reportFiles,
 ]);
 

@@ -36,6 +36,65 @@ async function actionsOf({ service }: StaffedShop, name: string): Promise<number
   return (await service.query('select id from staff_actions where action = ?', name)).length;
 }
 
+test('emails are found by an exact address or a code, which is in no URL', async () => {
+  await using shop = await openStaffedShop();
+  const accountant = await shop.as('accountant');
+  const card = await shop.issue({ recipient_email: 'grace@example.com', email: 'ada@example.com' });
+  await shop.issue({ recipient_email: 'emma@example.com' });
+  await until(async () => (await statesOf(shop)).length === 3);
+  const found = async (q: string) => {
+    const response = await accountant.post('/emails/find', { q });
+    assert.equal(response.status, 303, response.text);
+    const path = response.headers.get('location') ?? '';
+    assert.ok(!path.includes(card.code));
+    return { path, ...(await accountant.get(path)) };
+  };
+  for (const q of [
+    'ADA@example.com ',
+    'grace@example.com',
+    card.code.toUpperCase(),
+    card.code.replace(/^..../, '$&-'),
+  ]) {
+    const { path, status, text } = await found(q);
+    assert.equal(status, 200);
+    assert.match(
+      text,
+      />grace@example\.com<.*>ada@example\.com<|>ada@example\.com<.*>grace@example\.com</s,
+      q,
+    );
+    assert.ok(!text.includes('emma@'), q);
+    // The states and the kind keep the search.
+    const [, pill = ''] = /href="(\/emails\?[^"]*state=sent[^"]*)"/.exec(text) ?? [];
+    assert.ok(pill.replaceAll('&amp;', '&').startsWith(path), pill);
+    const [name = '', value = ''] = path.slice('/emails?'.length).split('=');
+    assert.ok(text.includes(`name="${name}" value="${decodeURIComponent(value)}"`), q);
+  }
+  assert.match(
+    textOfPage(await found('eve@example.com')),
+    /Emails about the cards of eve@example\.com.*No email is in this list/,
+  );
+  assert.equal((await found('')).path, '/emails');
+  for (const path of [
+    '/emails?email=%3Cb%3E',
+    '/emails?card=7',
+    '/emails?card=x',
+    '/emails?email=ada%40example.com&card=7',
+  ])
+    assert.equal((await accountant.get(path)).status, 200, path);
+  for (const [q, status] of [
+    [card.last_characters, 422],
+    ['Ada', 422],
+    ['\u0000', 422],
+    ['dfe1yzj6en68b3b8', 404],
+  ] as const) {
+    const response = await accountant.post('/emails/find', { q });
+    assert.equal(response.status, status, q);
+    assert.match(textOfPage(response), /Enter an exact email address or the whole code of a card/);
+  }
+  const cashier = await shop.as('cashier');
+  assert.equal((await cashier.post('/emails/find', { q: 'ada@example.com' })).status, 403);
+});
+
 test('a bounced email is shown with its reason, and a new code goes to the corrected address once', async () => {
   await using server = await smtpServer({
     onRcptTo: ({ address }, _session, done) => done(rejections.get(address) ?? null),

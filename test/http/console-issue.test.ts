@@ -10,6 +10,7 @@ import type { Browser } from '../support/browser.ts';
 import { formOf, openStaffedShop, sendForm, textOfPage, type StaffedShop } from '../support/counter-staff.ts';
 import { staffPassword } from '../support/console.ts';
 import { until } from '../support/delivering.ts';
+import { command } from '../support/served.ts';
 
 function locationOf({ headers }: { readonly headers: Headers }): string {
   return headers.get('location') ?? '';
@@ -161,6 +162,75 @@ test('an emailed card arrives, with a receipt for the buyer, and the page says w
     assert.equal(response.status, 422, JSON.stringify(fields));
     assert.match(response.text, new RegExp(`id="${name}-error"`), JSON.stringify(fields));
   }
+});
+
+test('the preview of a new card is its email with the fields as they are, without a code, and saves nothing', async () => {
+  const environment = { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'cards@flowers.example' };
+  await using shop = await openStaffedShop({ environment });
+  const cashier = await shop.as('cashier');
+  const page = await cashier.get('/cards/new');
+  assert.match(page.text, /formaction="\/cards\/new\/preview" formtarget="preview" formnovalidate>/);
+  assert.match(page.text, /<iframe name="preview" title="[^"]+" src="\/cards\/new\/preview" sandbox>/);
+  assert.ok(
+    page.text.indexOf('>Issue the card<') < page.text.indexOf('formaction='),
+    'Enter issues the card',
+  );
+  const before = await shop.service.state();
+  const first = await cashier.get('/cards/new/preview');
+  assert.equal(first.status, 200, first.text);
+  assert.match(textOfPage(first), /€50\.00/);
+  const form = {
+    ...formOf(page, '/cards/new'),
+    amount: 'other',
+    other: '42,50',
+    expires: 'never',
+    how: 'email',
+    recipient_name: '<b>Emma</b>',
+    recipient_email: 'emma@',
+    sender_name: 'Paul',
+    message: 'Happy 40th!\r\nPeonies.',
+    note: 'for us only',
+  };
+  const shown = await cashier.post('/cards/new/preview', form);
+  assert.equal(shown.status, 200, shown.text);
+  for (const text of ['€42.50', '&lt;b&gt;Emma&lt;/b&gt;', 'Paul', 'Happy 40th!', 'Peonies.', '••••'])
+    assert.ok(shown.text.includes(text), text);
+  assert.doesNotMatch(shown.text, /for us only|emma@|<b>Emma|<script|cid:/);
+  assert.match(
+    shown.headers.get('content-security-policy') ?? '',
+    /^sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:;.* frame-ancestors 'self'$/,
+  );
+  const rejected = await cashier.post('/cards/new/preview', {
+    ...form,
+    other: '1,234,5',
+    message: 'x'.repeat(501),
+  });
+  assert.equal(rejected.status, 422);
+  assert.match(
+    textOfPage(rejected),
+    /not up to date: Other amount: .* Message: Enter at most 500 characters\./,
+  );
+  assert.equal(await shop.service.state(), before);
+  const accountant = await shop.as('accountant');
+  assert.equal((await accountant.post('/cards/new/preview', form)).status, 403);
+  const changed = await command(
+    shop.service.environment,
+    'store',
+    'update',
+    'flowers.example',
+    '--mail-language',
+    'ar',
+  );
+  assert.equal(changed.code, 0, changed.errors);
+  assert.match((await cashier.post('/cards/new/preview', form)).text, /<html lang="ar" dir="rtl"/);
+});
+
+test('a store that sends no emails has no preview of them', async () => {
+  await using shop = await openStaffedShop();
+  const cashier = await shop.as('cashier');
+  assert.match((await cashier.get('/cards/new')).text, /iframe/);
+  await command(shop.service.environment, 'store', 'update', 'flowers.example', '--no-mail');
+  assert.doesNotMatch((await cashier.get('/cards/new')).text, /iframe|preview/);
 });
 
 test('a new code is emailed to a corrected address, and the old code stops working', async () => {

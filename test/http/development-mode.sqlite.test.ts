@@ -301,9 +301,9 @@ test('with another HOST or in production, the service needs real stores and toke
   }
 });
 
-test('the command line prints the error and exits with 1', async () => {
+test('the command line prints the error and exits with 2', async () => {
   await using database = await databaseToServe({ empty: true });
   const { code, errors } = await command({ ...database.environment, HOST: '0.0.0.0' }, 'serve');
-  assert.equal(code, 1, errors);
+  assert.equal(code, 2, errors);
   assert.match(errors, /needs a store and an access token/);
 });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import test, { after } from 'node:test';
-import { prefersHtml } from '../../src/http/home.ts';
+import { prefersHtml } from '../../src/http/accept.ts';
 import { assertEveryResponse, problemOf } from '../support/responses.ts';
 import { startService, type TestResponse } from '../support/service.ts';
 

@@ -1,9 +1,10 @@
 /** The methods of each path: `Allow` and the router agree. */
 
 import assert from 'node:assert/strict';
-import { METHODS } from 'node:http';
+import { Agent, METHODS, request, type IncomingHttpHeaders } from 'node:http';
 import test, { after } from 'node:test';
 import { operations } from '../../src/api/index.ts';
+import { consoleRoutes } from '../../src/console/routes.ts';
 import { pagePaths } from '../../src/http/page-paths.ts';
 import { problemOf } from '../support/responses.ts';
 import { startService } from '../support/service.ts';
@@ -106,5 +107,100 @@ test('pages allow GET and HEAD at the root and below the base path; operations e
     const response = await exchange(service, requestText(`${method} /gift_card`));
     assert.equal(response.status, 404, method);
     assert.equal(response.headers.get('allow'), null);
+  }
+});
+
+type Received = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly body: string };
+
+/** Sends a request on a connection that stays open. */
+function receive(agent: Agent, method: string, path: string): Promise<Received> {
+  const { hostname: host, port } = new URL(service.url);
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      { agent, host, port, method, path, headers: { 'x-request-id': 'r' } },
+      (response) => {
+        const { statusCode: status = 0, headers } = response;
+        response.setEncoding('utf8');
+        let body = '';
+        response.on('data', (chunk: string) => (body += chunk));
+        response.on('end', () => resolve({ status, headers, body }));
+      },
+    );
+    sent.on('error', reject).end();
+  });
+}
+
+test('every page for staff returns the same 405 to the methods that it does not have', async () => {
+  using agent = Object.assign(new Agent({ keepAlive: true, maxSockets: 1 }), {
+    [Symbol.dispose]: () => agent.destroy(),
+  });
+  const absent = await receive(agent, 'PUT', `${basePath}/healthz`);
+  assert.equal(absent.status, 405);
+  const usual = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'QUERY'];
+  for (const [place, path] of [...new Set(consoleRoutes.map((route) => route.path))].entries()) {
+    // The others are sent to every tenth path.
+    const tried = place % 10 === 0 ? methods : usual;
+    const listed = consoleRoutes.filter((route) => route.path === path).map(({ method }) => method);
+    const allowed = new Set<string>([...listed, ...(listed.includes('GET') ? ['HEAD'] : []), 'OPTIONS']);
+    const allow = [...allowed].toSorted().join(', ');
+    const sent = `${basePath}${path.replaceAll(/:\w+/g, 'x')}`;
+    for (const method of tried.filter((each) => !allowed.has(each) || each === 'OPTIONS')) {
+      const { status, headers, body } = await receive(agent, method, sent);
+      const named = `${method} ${sent}`;
+      assert.equal(status, method === 'OPTIONS' ? 204 : 405, named);
+      assert.equal(headers.allow, allow, named);
+      if (method === 'OPTIONS') {
+        assert.deepEqual([body, headers['cache-control']], ['', 'no-store'], named);
+        continue;
+      }
+      assert.equal(body, method === 'HEAD' ? '' : absent.body, named);
+      const { allow: _own, date: _date, ...others } = headers;
+      const { allow: _theirs, date: _then, ...expected } = absent.headers;
+      assert.deepEqual(others, expected, named);
+    }
+  }
+});
+
+test('a request with a method that its path does not have is logged and counted without the path', async () => {
+  for (const [method, path] of [
+    ['PUT', '/gift_card/lookup'],
+    ['GET', '/gift_card/lookup'],
+    ['PROPFIND', '/gift_card/123'],
+    ['OPTIONS', '/gift_card/124'],
+  ] as const) {
+    const id = `unrouted-${method}`;
+    const response = await exchange(
+      service,
+      requestText(`${method} ${basePath}${path}`, [['X-Request-Id', id]]),
+    );
+    assert.equal(response.status, method === 'OPTIONS' ? 204 : 405);
+    const lines = service
+      .log()
+      .split('\n')
+      .filter((line) => line.includes(`"${id}"`));
+    const logged = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    assert.deepEqual(
+      logged.map(({ method: of, route, status }) => [of, route, status]),
+      [[method, 'unknown', response.status]],
+    );
+  }
+});
+
+test('a method that its path does not have is rejected before the body is received, whatever the path', async () => {
+  for (const [method, path, status] of [
+    ['PROPFIND', '/gift_card/1', 405],
+    ['LOCK', '/gift_card/', 404],
+    ['PROPFIND', '/gift_card//debit', 404],
+    ['PROPFIND', '/nothing', 404],
+    ['PROPFIND', '/gift_card/%zz', 400],
+    ['PROPFIND', `/gift_card/${'a'.repeat(3_000)}`, 405],
+  ] as const) {
+    const response = await exchange(
+      service,
+      `${method} ${basePath}${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n`,
+    );
+    assert.equal(response.status, status, `${method} ${path}`);
+    assert.equal(response.headers.get('connection'), 'close');
+    assert.equal(response.headers.get('allow') === null, status !== 405);
   }
 });
