@@ -1,11 +1,13 @@
 /** `largesse copy` */
 
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { readCopyConfig, shownLocation, type DatabaseConfig } from '../config.ts';
 import { openDatabase, openTarget } from '../database.ts';
 import { currencyOf } from '../domain/currency.ts';
 import { formatMoney } from '../domain/money.ts';
 import { copyDatabase, type CopyOutcome } from './copying.ts';
+import { readDomain } from './read.ts';
+import { runMove } from './store-move.ts';
 import { print, printJson, printTable } from './output.ts';
 import { showProgress } from './progress.ts';
 
@@ -21,16 +23,33 @@ The target must be empty. The command creates and migrates it (PARTITIONS applie
 other commands cannot open the target until the copy is complete and both databases are equal. To
 continue an interrupted copy, run the same command again.
 
-The target needs the same keys as the source: KEYS_FILE, or the key file next to the source.`;
+The target needs the same keys as the source: KEYS_FILE, or the key file next to the source.
 
-type Options = { readonly from: string; readonly to: string; readonly json?: boolean };
+With --store, the command moves one store into a database that has other stores. All processes of both
+installations continue to run. The store is closed in the source from the beginning on: its requests get
+503 with Retry-After. It is opened in the target when both are equal, and remains closed in the source.
+The target must know all keys of the source and have the same oldest key: create the second installation
+with a copy of the key file of the first one. To give up a move that has not ended, run
+"largesse store reopen" on the source.`;
+
+type Options = {
+  readonly from: string;
+  readonly to: string;
+  readonly store?: string;
+  readonly json?: boolean;
+};
 
 export function addCopyCommand(root: Command): void {
   root
     .command('copy')
     .description('copy a database into an empty one, for example from a file to a server, and compare both')
     .requiredOption('--from <address>', 'the source database')
-    .requiredOption('--to <address>', 'the empty target database')
+    .requiredOption('--to <address>', 'the empty target database, or with --store one with other stores')
+    .addOption(
+      new Option('--store <domain>', 'move only this store, while all others are served').argParser(
+        readDomain,
+      ),
+    )
     .option('--json', 'print JSON')
     .addHelpText('after', help)
     .action(async (options: Options) => {
@@ -40,6 +59,8 @@ export function addCopyCommand(root: Command): void {
           `largesse: other users of the machine can see the password in ${option}: see largesse copy --help`,
         );
       const startedAt = performance.now();
+      if (options.store !== undefined)
+        return await runMove({ from, to, domain: options.store, asJson: options.json === true, startedAt });
       await using opened = await openDatabase(from, { prepare: false, withoutTimeLimit: true });
       await using target = await openTarget(to);
       const { ctx, storage: source } = opened;

@@ -72,7 +72,10 @@ export async function copyDatabase(copying: Copying, sourceShown: string): Promi
 }
 
 /** Both databases must have the same tables. Migrations of only one engine are ignored, because they create none. */
-async function assertSameSchema({ source, target }: Copying): Promise<void> {
+export async function assertSameSchema({
+  source,
+  target,
+}: Pick<Copying, 'source' | 'target'>): Promise<void> {
   const [ofSource, ofTarget] = await Promise.all([source.applied(), target.applied()]);
   const ofPostgres = new Set(loadMigrations('postgres').map(({ version }) => version));
   const ofBoth = new Set(
@@ -166,16 +169,16 @@ async function assertNotInUse(source: Storage, beat: number): Promise<void> {
     throw new CopyError('another process has opened the source: stop it, and run the same command again');
 }
 
-function fromSource<T>(source: Storage, script: () => Script<T>): Promise<T> {
+export function fromSource<T>(source: Storage, script: () => Script<T>): Promise<T> {
   return nameSide('source', source.read(script));
 }
 
-function atTarget<T>(work: Promise<T>): Promise<T> {
+export function atTarget<T>(work: Promise<T>): Promise<T> {
   return nameSide('target', work);
 }
 
 /** Adds to an error which of the two databases cannot be used. */
-async function nameSide<T>(side: string, work: Promise<T>): Promise<T> {
+export async function nameSide<T>(side: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {

@@ -48,6 +48,7 @@ export type FaultCode =
   | 'overloaded'
   | 'unavailable'
   | 'not-writable'
+  | 'store-closed'
   | 'closing';
 
 /** Parameter name → messages, each of which reads after the name: `{ note: ['is too long'] }`. */

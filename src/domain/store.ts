@@ -51,6 +51,12 @@ export type Store = {
   readonly accountNames: AccountNames;
 };
 
+/**
+ * Whether a store can be used. `closing`: requests in progress can still change it; `closed`: nothing changes it; `moved`:
+ * another installation has it; `arriving`: its rows are being copied into this database.
+ */
+export type StoreStatus = 'open' | 'closing' | 'closed' | 'moved' | 'arriving';
+
 /** Whether an amount exceeds a limit; null: there is no limit. */
 export function isAbove(limit: Money | null, amount: Money): limit is Money {
   return limit !== null && exceeds(amount, limit);

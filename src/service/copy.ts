@@ -174,7 +174,7 @@ export function* takeWatermark(): Script<Watermark> {
   return { rows, versions, beat };
 }
 
-type TableTotals = { readonly table: string; readonly rows: number; readonly digest: string };
+export type TableTotals = { readonly table: string; readonly rows: number; readonly digest: string };
 
 /** The values that are equal for two identical databases. */
 export type Inventory = {
@@ -211,7 +211,10 @@ export function* takeInventory(onRows: (rows: number) => void): Script<Inventory
 }
 
 /** Returns one line per difference, and per problem of either database; none if the copy is correct. */
-export function differencesOf(source: Inventory, target: Inventory): readonly string[] {
+export function differencesOf(
+  source: Omit<Inventory, 'watermark'>,
+  target: Omit<Inventory, 'watermark'>,
+): readonly string[] {
   const ofTarget = new Map(target.tables.map((totals) => [totals.table, totals]));
   const differing = source.tables.flatMap(({ table, rows, digest }) => {
     const other = ofTarget.get(table);

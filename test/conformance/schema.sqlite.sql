@@ -201,7 +201,7 @@ CREATE TABLE "email_deliveries" (
   -- What the mail server said last.
   response text,
   created_at integer not null,
-  ended_at integer,
+  ended_at integer, trace_context blob,
   primary key (store_id, card_id, id),
   foreign key (store_id, card_id) references gift_cards (store_id, id),
   check ((state in ('scheduled', 'queued', 'deferred')) = (next_at is not null)),
@@ -264,7 +264,7 @@ CREATE TABLE "events" (
   subject_version integer not null,
   created_at integer not null,
   -- JSON: the record as it was then, and the names of the fields that changed.
-  data text not null,
+  data text not null, trace_context blob,
   primary key (store_id, id)
 ) strict;
 
@@ -606,6 +606,22 @@ CREATE TABLE store_closings (
   unique (store_id, from_at)
 ) strict, without rowid;
 
+CREATE TABLE store_copies (
+  store_id integer primary key references stores (id),
+  -- Stands for the database that it comes from: hex.
+  source text not null,
+  -- Where that was, without a password.
+  source_shown text not null,
+  -- When the store was closed there. If it was opened again, the copy starts over.
+  closed_at integer not null,
+  -- The last run of the command.
+  run text not null,
+  state text not null check (state in ('copying', 'failed', 'complete')),
+  started_at integer not null,
+  ended_at integer,
+  check ((state = 'copying') = (ended_at is null))
+) strict;
+
 CREATE TABLE store_days (
   store_id integer not null references stores (id),
   currency text not null check (length(currency) = 3),
@@ -645,7 +661,8 @@ CREATE TABLE stores (
   demonstration integer not null check (demonstration in (0, 1)),
   created_at integer not null,
   updated_at integer not null, lookup_failures_per_hour integer
-  check (lookup_failures_per_hour between 1 and 100000), changes_from integer, vat text, account_names text check (account_names is null or json_type(account_names) = 'object'),
+  check (lookup_failures_per_hour between 1 and 100000), changes_from integer, vat text, account_names text check (account_names is null or json_type(account_names) = 'object'), status text not null default 'open'
+  check (status in ('open', 'closing', 'closed', 'moved', 'arriving')), closed_at integer, moved_to text,
   check (require_signature = 0 or proxy_secret is not null)
 ) strict;
 
@@ -867,6 +884,8 @@ CREATE INDEX staff_sessions_by_staff on staff_sessions (store_id, staff_id);
 
 CREATE INDEX staff_sessions_by_till on staff_sessions (store_id, till_id, created_at) where till_id is not null;
 
+CREATE INDEX stores_not_open on stores (id) where status <> 'open';
+
 CREATE INDEX transfers_by_place on transfers (store_id, card_id, sequence) where sequence % 32 = 0;
 
 CREATE INDEX transfers_by_reversed on transfers (store_id, reverses) where reverses is not null;
@@ -884,10 +903,12 @@ when new.id / 4096 + 1735689600000 not between new.created_at - 300000 and new.c
 begin
   insert into late_entries (store_id, id, card_id, created_at)
   select new.store_id, new.id, new.card_id, new.created_at
-  where not exists (select 1 from copies where state = 'copying');
+  where not exists (select 1 from copies where state = 'copying')
+    and not exists (select 1 from stores where id = new.store_id and status = 'arriving');
 end;
 
 CREATE TRIGGER card_changes_are_not_deleted before delete on card_changes
+when not exists (select 1 from stores where id = old.store_id and status = 'arriving')
 begin select raise(abort, 'changes of gift cards are append-only'); end;
 
 CREATE TRIGGER card_changes_are_not_updated before update on card_changes
@@ -907,16 +928,19 @@ begin
   where store_id = new.store_id and id = new.card_id
     and last_change_id is new.previous_id and change_count = new.sequence - 1;
   select raise(abort, 'a change must follow the last change of its gift card')
-  where changes() = 0 and not exists (select 1 from copies where state = 'copying');
+  where changes() = 0 and not exists (select 1 from copies where state = 'copying')
+    and not exists (select 1 from stores where id = new.store_id and status = 'arriving');
 end;
 
 CREATE TRIGGER checkpoint_keys_are_not_deleted before delete on checkpoint_keys
+when not exists (select 1 from stores where id = old.store_id and status = 'arriving')
 begin select raise(abort, 'public keys are kept'); end;
 
 CREATE TRIGGER checkpoint_keys_are_not_updated before update on checkpoint_keys
 begin select raise(abort, 'public keys are kept'); end;
 
 CREATE TRIGGER checkpoints_are_not_deleted before delete on checkpoints
+when not exists (select 1 from stores where id = old.store_id and status = 'arriving')
 begin select raise(abort, 'checkpoints are never deleted'); end;
 
 CREATE TRIGGER checkpoints_are_not_updated before update on checkpoints
@@ -966,9 +990,11 @@ when new.store_id <> old.store_id or new.type <> old.type or new.subject_id <> o
 begin select raise(abort, 'events are append-only'); end;
 
 CREATE TRIGGER codes_are_not_deleted before delete on gift_card_codes
+when not exists (select 1 from stores where id = old.store_id and status = 'arriving')
 begin select raise(abort, 'a used code stays used'); end;
 
 CREATE TRIGGER cards_are_not_deleted before delete on gift_cards
+when not exists (select 1 from stores where id = old.store_id and status = 'arriving')
 begin select raise(abort, 'gift cards are never deleted'); end;
 
 CREATE TRIGGER cards_keep_their_vat before update of vat on gift_cards when old.vat is not new.vat
@@ -994,9 +1020,11 @@ when old.status <> 'open' and (
 begin select raise(abort, 'a closed hold stays closed'); end;
 
 CREATE TRIGGER holds_are_not_deleted before delete on holds
+when not exists (select 1 from stores where id = old.store_id and status = 'arriving')
 begin select raise(abort, 'holds are never deleted'); end;
 
 CREATE TRIGGER late_entries_are_not_deleted before delete on late_entries
+when not exists (select 1 from stores where id = old.store_id and status = 'arriving')
 begin select raise(abort, 'a closed day does not change'); end;
 
 CREATE TRIGGER late_entries_keep_their_day before update on late_entries
@@ -1004,6 +1032,7 @@ when old.day is not null or old.id <> new.id or old.card_id <> new.card_id or ol
 begin select raise(abort, 'a closed day does not change'); end;
 
 CREATE TRIGGER log_pages_are_not_deleted before delete on log_pages
+when not exists (select 1 from stores where id = old.store_id and status = 'arriving')
 begin select raise(abort, 'a log only grows'); end;
 
 CREATE TRIGGER log_pages_only_grow before update on log_pages
@@ -1012,12 +1041,14 @@ when new.store_id <> old.store_id or new.place <> old.place
 begin select raise(abort, 'a log only grows'); end;
 
 CREATE TRIGGER log_subtrees_are_not_deleted before delete on log_subtrees
+when not exists (select 1 from stores where id = old.store_id and status = 'arriving')
 begin select raise(abort, 'a log only grows'); end;
 
 CREATE TRIGGER log_subtrees_are_not_updated before update on log_subtrees
 begin select raise(abort, 'a log only grows'); end;
 
 CREATE TRIGGER logs_are_not_deleted before delete on logs
+when not exists (select 1 from stores where id = old.store_id and status = 'arriving')
 begin select raise(abort, 'a log only grows'); end;
 
 CREATE TRIGGER logs_only_grow before update on logs
@@ -1025,12 +1056,14 @@ when new.store_id <> old.store_id or new.name <> old.name or new.created_at <> o
 begin select raise(abort, 'a log only grows'); end;
 
 CREATE TRIGGER staff_actions_are_not_deleted before delete on staff_actions
+when not exists (select 1 from stores where id = old.store_id and status = 'arriving')
 begin select raise(abort, 'the audit log is append-only'); end;
 
 CREATE TRIGGER staff_actions_are_not_updated before update on staff_actions
 begin select raise(abort, 'the audit log is append-only'); end;
 
 CREATE TRIGGER store_changes_are_not_deleted before delete on store_changes
+when not exists (select 1 from stores where id = old.store_id and status = 'arriving')
 begin select raise(abort, 'changes of stores are append-only'); end;
 
 CREATE TRIGGER store_changes_are_not_updated before update on store_changes
@@ -1048,10 +1081,12 @@ when new.id / 4096 + 1735689600000 not between new.created_at - 300000 and new.c
 begin
   insert into late_entries (store_id, id, card_id, created_at)
   select new.store_id, new.id, new.card_id, new.created_at
-  where not exists (select 1 from copies where state = 'copying');
+  where not exists (select 1 from copies where state = 'copying')
+    and not exists (select 1 from stores where id = new.store_id and status = 'arriving');
 end;
 
 CREATE TRIGGER transfers_are_not_deleted before delete on transfers
+when not exists (select 1 from stores where id = old.store_id and status = 'arriving')
 begin select raise(abort, 'transfers are append-only'); end;
 
 CREATE TRIGGER transfers_are_not_updated before update on transfers
@@ -1074,7 +1109,8 @@ when new.sequence = 1 and not exists (
 )
 begin
   select raise(abort, 'a transfer must follow the last transfer of its card')
-  where not exists (select 1 from copies where state = 'copying');
+  where not exists (select 1 from copies where state = 'copying')
+    and not exists (select 1 from stores where id = new.store_id and status = 'arriving');
 end;
 
 CREATE TRIGGER transfers_extend_chains after insert on transfers when new.sequence > 1
@@ -1083,7 +1119,8 @@ begin
   where store_id = new.store_id and id = new.card_id
     and last_transfer_id = new.previous_id and chain_length = new.sequence - 1;
   select raise(abort, 'a transfer must follow the last transfer of its card')
-  where changes() = 0 and not exists (select 1 from copies where state = 'copying');
+  where changes() = 0 and not exists (select 1 from copies where state = 'copying')
+    and not exists (select 1 from stores where id = new.store_id and status = 'arriving');
 end;
 
 CREATE TRIGGER transfers_keep_their_vat before update of issued_vat on transfers

@@ -64,6 +64,40 @@ test('a backup of a running service is complete, and never replaces a file', asy
   await issue(restored, token);
 });
 
+test('after a restore, the ETag of an undone change matches no later state', async () => {
+  await using home = await makeHome();
+  await home.json('store', 'create', domain, '--currency', 'EUR');
+  const { token } = await home.json<{ readonly token: string }>('token', 'create', '--store', domain);
+  const authorization = `Bearer ${token}`;
+  const service = await home.serve();
+  const { id } = cardOf(await ask(`${service.url}/gift_card`, { token, json: { initial_value: 25 } }), 201);
+  const copy = join(home.folder, 'copy.db');
+  await home.json('backup', copy);
+  const debit = async ({ url }: Served, amount: number): Promise<string> => {
+    const response = await ask(`${url}/gift_card/${id}/debit`, { token, json: { amount } });
+    assert.equal(response.status, 201);
+    return response.headers.get('etag') ?? '';
+  };
+  const undone = await debit(service, 20);
+  await service.stop();
+  const restored = await home.serve({ DATABASE_URL: `file:${copy}`, KEYS_FILE: home.keysFile });
+  const card = `${restored.url}/gift_card/${id}`;
+  const current = await debit(restored, 5);
+  assert.notEqual(current, undone);
+  const get = (tag: string) => fetch(card, { headers: { authorization, 'if-none-match': tag } });
+  const put = (tag: string) =>
+    fetch(card, {
+      method: 'PUT',
+      headers: { authorization, 'content-type': 'application/json', 'if-match': tag },
+      body: '{"balance": 0}',
+    });
+  const [stale, fresh] = [await get(undone), await get(current)];
+  assert.deepEqual([stale.status, fresh.status], [200, 304]);
+  assert.equal(((await stale.json()) as { gift_card: { balance: string } }).gift_card.balance, '20.00');
+  assert.equal((await put(undone)).status, 412);
+  assert.equal((await put(current)).status, 200);
+});
+
 /** Overwrites the leaves of a table or index with zeros. */
 function damage(file: string, tree: string): void {
   const leaves = pagesOf(file, tree);

@@ -109,6 +109,7 @@ test('every command has help, and commands that print data accept --json', async
       'customer export',
       'staff disable',
       'staff enable',
+      'store reopen',
     ]),
   );
   for (const [command, help] of helps) {
@@ -150,6 +151,7 @@ test('wrong usage exits with code 2 and changes nothing', { concurrency }, async
     [['app-proxy', '--store', domain, '--prefix', 'apps'], /^error: .*'apps'.* a path such as/m],
     [['app-proxy', '--store', domain, '--listen', '70000'], /^error: .*'70000'.* a port from 0 to 65535\.$/m],
     [['app-proxy', '--store', domain, '--to', 'ftp://x'], /^error: .*'ftp:\/\/x'.* an http URL such as/m],
+    [['app-proxy', '--store', domain, '--to', 'http://:x@localhost'], /^error: .* must not contain a user name or password\.$/m],
     [['app-proxy', '--store', domain, '--customer', '-'], /^error: .*'-'.* a customer's id, an integer from 1 to 2\^53 - 1\.$/m],
   ]; // prettier-ignore
   await Promise.all([
@@ -292,7 +294,7 @@ test('serve does not start without a store, or on a port in use', async (t) => {
     const [[name, value]] = Object.entries(environment) as [[string, string]];
     await t.test(`${name}=${value} without a store`, async () => {
       const result = await home.run(['serve'], environment);
-      assertRejected(result, 1, new RegExp(`^largesse: With ${name}=${value} the service needs a store`));
+      assertRejected(result, 2, new RegExp(`^largesse: With ${name}=${value} the service needs a store`));
       assert.match(result.errors, /largesse store create .*\n.*largesse token create/);
     });
   }
@@ -314,6 +316,7 @@ test('stores and tokens are created, changed and listed, as JSON and as text', a
   await using home = await makeHome();
   const store = {
     domain,
+    status: 'open',
     name: 'Flowers',
     currency: 'EUR',
     time_zone: 'Europe/Paris',

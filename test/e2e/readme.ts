@@ -44,7 +44,7 @@ const varying: readonly (readonly [names: RegExp, form: RegExp])[] = [
   [/^code$/, /^[0-9a-z]{16}$/],
   [/^last_characters$/, /^[0-9a-z]{4}$/],
   [/^(?:request_id|x-request-id)$/, /^[\w-]{36}$/],
-  [/^etag$/, /^"\d+-\d+"$/],
+  [/^etag$/, /^"\d+-\d+-\d+"$/],
   [/^location$/, /^\/gift_card\/\d+$/],
   [/^date$/, /GMT$/],
   [/^ratelimit$/, /./],

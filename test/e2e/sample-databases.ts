@@ -10,7 +10,7 @@ import { issue } from '../../src/service/card.ts';
 import { debit } from '../../src/service/spend.ts';
 import { createStore, requireStore } from '../../src/service/store.ts';
 import { createToken } from '../../src/service/token.ts';
-import { expireHolds, placeHold } from '../../src/service/hold.ts';
+import { placeHold } from '../../src/service/hold.ts';
 import { findLastEventId } from '../../src/storage/event.ts';
 import { execute, sql } from '../../src/storage/sql.ts';
 import { closeAllDays } from '../support/closed-days.ts';
@@ -19,6 +19,7 @@ import { email, issueCommand, manualClock, money, newStore } from '../support/fi
 import { sqliteEngine } from '../support/engine-sqlite.ts';
 import { addStaff } from './sample-staff.ts';
 import { ask, makeHome, type GiftCard, type Home, type Served } from './largesse.ts';
+import { expireHolds } from '../support/upkeep.ts';
 
 const domain = 'flowers.example';
 const atOnce = 200;
