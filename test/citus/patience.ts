@@ -1,0 +1,29 @@
+/**
+ * Preloads the suites and the services that they start on a cluster (`node --import`) with longer time limits for the
+ * database: all servers of the cluster share one machine, where an operation takes many times as long. Tests that
+ * exceed a limit on purpose set their own.
+ */
+
+import { registerHooks } from 'node:module';
+
+const config = import.meta.resolve('../../src/config.ts');
+const factor = 6;
+const limit =
+  /\b(connectTimeoutMs|connectionWaitMaxMs|scriptMaxMs|lockWaitMaxMs|idleTransactionMaxMs): ([\d_]+)/g;
+const limitsCount = 5;
+
+registerHooks({
+  load(url, context, next) {
+    const loaded = next(url, context);
+    const { source: bytes } = loaded;
+    if (url !== config || !bytes) return loaded;
+    let changed = 0;
+    const text = typeof bytes === 'string' ? bytes : new TextDecoder().decode(bytes);
+    const source = text.replaceAll(limit, (_text, name: string, ms: string) => {
+      changed += 1;
+      return `${name}: ${Number(ms.replaceAll('_', '')) * factor}`;
+    });
+    if (changed !== limitsCount) throw new Error(`${changed} of ${limitsCount} limits are in ${config}`);
+    return { ...loaded, source };
+  },
+});
