@@ -26,6 +26,8 @@ export type OpenOptions = {
   readonly prepare: boolean;
   /** Whether transactions have no time limit, for a command that reads everything. */
   readonly withoutTimeLimit?: boolean;
+  /** Whether keys of the key file that the database does not know are recorded, so that every process needs them. */
+  readonly recordsKeys?: boolean;
   /** Whether the process serves requests: then it starts with an empty log. */
   readonly serves?: boolean;
   readonly observer?: StorageObserver;
@@ -40,6 +42,7 @@ export async function openDatabase(
   {
     prepare,
     withoutTimeLimit = false,
+    recordsKeys = true,
     serves = false,
     observer = noObserver,
     clock = systemClock,
@@ -70,7 +73,9 @@ export async function openDatabase(
     const masterKeys = readKeyFile(config.keysFile);
     if (!masterKeys) throw new KeyFileError(missingKeys(config));
     const opening: Context = { clock, random, keys: keysOf(masterKeys), codeCohorts: new CodeCohorts() };
-    const oldestKey = await checkAllKeys(storage, opening);
+    const oldestKey = recordsKeys
+      ? await checkAllKeys(storage, opening)
+      : await storage.read(() => checkKeysWithoutWriting(opening));
     const ctx: Context = { ...opening, keys: keysOf(masterKeys, oldestKey) };
     return { ctx, storage, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() };
   } catch (error) {

@@ -13,6 +13,7 @@ import type { Retention } from './retention.ts';
 import { Fault } from './domain/fault.ts';
 import { eraseRequests, hasOldRequests, requestWriter } from './service/api-requests.ts';
 import { continueBatch } from './service/batch.ts';
+import { paceByRequests } from './service/batch-pace.ts';
 import { recordTokenUses } from './service/caller.ts';
 import { shownId } from './domain/public-id.ts';
 import {
@@ -25,35 +26,37 @@ import {
   type CandidatePage,
   type Candidates,
 } from './service/books.ts';
+import { writeByStore } from './storage/by-store.ts';
 import { hasExpiryToRecord, recordExpired, recordExpiringSoon } from './service/expiry.ts';
 import { continueErasure } from './service/erasure.ts';
-import { expireHolds } from './service/hold.ts';
+import { expireHolds, findExpiredHolds } from './service/hold.ts';
 import { addDueCheckpoint, needsNoCheckpoint } from './service/checkpoint.ts';
-import { appendNewEntries } from './service/log.ts';
+import { appendEntries } from './service/log.ts';
 import { recordRetiredCodeUses } from './service/lookup-throttle.ts';
 import { enqueueReminders, firstPlace, planReminders, type ReminderPlace } from './service/reminder.ts';
 import {
   eraseAccess,
-  eraseCodesOfBatches,
   eraseDeliveriesOf,
   eraseEmails,
   eraseEvents,
-  eraseOutdated,
   hasOldAccess,
   hasOldEvents,
+  outdatedBudgets,
+  outdatedCodes,
+  outdatedRecords,
+  type Outdated,
 } from './service/retention.ts';
 import { verifyPage } from './service/ledger-check.ts';
 import { listRunningBatches } from './storage/batch.ts';
-import { findNewestTransaction, haveEnded } from './storage/books.ts';
+import { findNewestTransaction, haveEnded, type ClosingKey } from './storage/books.ts';
 import { beat } from './storage/heartbeat.ts';
 import { listRemindingStores } from './storage/email.ts';
 import { findDelay, findUpkeep, type Delay } from './service/upkeep.ts';
-import { hasEntriesToAppend } from './storage/log.ts';
-import { firstEmail, type EmailPlace } from './storage/email-retention.ts';
+import { firstEmailOf, hasEmails, type EmailPlace } from './storage/email-retention.ts';
 import { hasErasures, listUnfinishedErasures } from './storage/erasure.ts';
-import type { ScannedInteger } from './storage/sql.ts';
+import type { ScannedInteger, Script } from './storage/sql.ts';
 import type { Storage } from './storage/storage.ts';
-import { listStores } from './storage/store.ts';
+import { isStoreClosed, listOpenStores } from './storage/store.ts';
 import type { Store } from './domain/store.ts';
 import { listWebhookPlaces, type WebhookPlace } from './storage/webhook.ts';
 
@@ -92,26 +95,43 @@ export function startBackground(options: {
 
   const recordUses = async (): Promise<void> => {
     const uses = options.tokenUses.take();
-    if (uses.length > 0) await unstopped.write(() => recordTokenUses(uses));
+    await writeByStore({ storage: unstopped }, uses, recordTokenUses);
   };
   const publishRetiredUses = async (): Promise<void> => {
     const uses = options.retiredCodeUses.take();
-    if (uses.length > 0) await unstopped.write(() => recordRetiredCodeUses(ctx, uses));
+    await writeByStore({ storage: unstopped }, uses, (ofStore) => recordRetiredCodeUses(ctx, ofStore));
   };
   const requests = requestWriter({ ctx, storage: unstopped });
   const writeRequests = async (): Promise<void> => {
     await requests.write(options.recordedRequests.take());
   };
   const eraseOldRequests = async (): Promise<void> => {
-    for (const { store } of await storage.read(listStores)) {
+    for (const { store } of await storage.read(listOpenStores)) {
       if (!(await storage.read(() => hasOldRequests(ctx, store.id)))) continue;
       while (await storage.write(() => eraseRequests(ctx, store.id, limits.upkeepRowsMax)));
     }
   };
+  /** Finds rows of all stores and works on them, until there are no more or other processes work on the rest. */
+  const work = async <Row extends { readonly storeId: number }>(
+    find: () => Script<readonly Row[]>,
+    { limit, run }: { readonly limit: number; readonly run: (rows: readonly Row[]) => Script<number> },
+  ): Promise<void> => {
+    for (;;) {
+      const found = await storage.read(find);
+      let done = 0;
+      await writeByStore({ storage, committed: (count: number) => void (done += count) }, found, run);
+      if (done === 0 || found.length < limit) return;
+    }
+  };
+  const eraseAll = async <Row extends { readonly storeId: number }>(
+    { find, erase: run }: Outdated<Row>,
+    limit: number,
+  ): Promise<void> => work(() => find(limit), { limit, run });
   const ofDeliveries = { deliveriesMs: retention.deliveriesMs, limit: limits.upkeepRowsMax };
   const erase = async (): Promise<void> => {
-    while (await storage.write(() => eraseOutdated(ctx, limits.upkeepRowsMax, retention)));
-    while (await storage.write(() => eraseCodesOfBatches(ctx, limits.batchesErasedMax)));
+    await eraseAll(outdatedRecords(ctx, retention), limits.upkeepRowsMax);
+    await eraseAll(outdatedBudgets(ctx, retention), limits.upkeepRowsMax);
+    await eraseAll(outdatedCodes(ctx), limits.batchesErasedMax);
     for (let place: WebhookPlace | undefined = { storeId: 0, id: 0 }; place;) {
       const after: WebhookPlace = place;
       const webhooks = await storage.read(() => listWebhookPlaces(after, limits.upkeepRowsMax));
@@ -124,7 +144,7 @@ export function startBackground(options: {
     const { eventsMs } = retention;
     if (eventsMs === null) return;
     const page = { eventsMs, limit: limits.retentionRowsMax };
-    for (const { store } of await storage.read(listStores)) {
+    for (const { store } of await storage.read(listOpenStores)) {
       for (let after: number | undefined = 0; after !== undefined;) {
         const from: { readonly storeId: number; readonly after: number } = { storeId: store.id, after };
         // Reads first, because most stores have nothing to erase and do not need a write transaction.
@@ -137,14 +157,18 @@ export function startBackground(options: {
     const { emailsMs } = retention;
     if (emailsMs === null) return;
     const page = { emailsMs, limit: limits.retentionRowsMax };
-    for (let after: EmailPlace | undefined = firstEmail; after;) {
-      const from: EmailPlace = after;
-      after = await storage.write(() => eraseEmails(ctx, from, page));
+    for (const { store } of await storage.read(listOpenStores)) {
+      // Reads first, because most stores have nothing to erase and do not need a write transaction.
+      if (!(await storage.read(() => hasEmails(store.id)))) continue;
+      for (let after: EmailPlace | undefined = firstEmailOf(store.id); after;) {
+        const from: EmailPlace = after;
+        after = await storage.write(() => eraseEmails(ctx, from, page));
+      }
     }
   };
   const eraseOldAccess = async (): Promise<void> => {
     const page = { sessionsMs: retention.sessionsMs, limit: limits.retentionRowsMax };
-    for (const { store } of await storage.read(listStores)) {
+    for (const { store } of await storage.read(listOpenStores)) {
       if (!(await storage.read(() => hasOldAccess(ctx, store.id, page.sessionsMs)))) continue;
       while (await storage.write(() => eraseAccess(ctx, store.id, page)));
     }
@@ -166,7 +190,7 @@ export function startBackground(options: {
     if (hasDeleted && (await storage.clearDeleted())) hasDeleted = false;
   };
   const recordExpiries = async (): Promise<void> => {
-    for (const { store } of await storage.read(listStores)) {
+    for (const { store } of await storage.read(listOpenStores)) {
       // Reads first, because most stores have nothing to publish and do not need a write transaction.
       if (!(await storage.read(() => hasExpiryToRecord(ctx, store)))) continue;
       while (await storage.write(() => recordExpired(ctx, store, limits.upkeepRowsMax)));
@@ -174,23 +198,20 @@ export function startBackground(options: {
     }
   };
   const expire = async (): Promise<void> => {
-    while (await storage.write(() => expireHolds(ctx, limits.upkeepRowsMax)));
-  };
-  const appendEntries = async (): Promise<void> => {
-    // Reads first, because an idle service writes nothing.
-    if (!(await storage.read(hasEntriesToAppend))) return;
-    while (await storage.write(() => appendNewEntries(ctx)));
+    const limit = limits.upkeepRowsMax;
+    await work(() => findExpiredHolds(ctx, limit), { limit, run: (holds) => expireHolds(ctx, holds) });
   };
   const createCheckpoints = async (): Promise<void> => {
-    for (const { store } of await storage.read(listStores)) {
+    for (const { store } of await storage.read(listOpenStores)) {
       if (await storage.read(() => needsNoCheckpoint(ctx, store))) continue;
       await storage.write(() => addDueCheckpoint(ctx, store));
     }
   };
+  const pace = paceByRequests(options.metrics.requestCount);
   const issueBatches = async (): Promise<void> => {
     const errors: unknown[] = [];
     for (const key of await storage.read(() => listRunningBatches(limits.batchesMax)))
-      await continueBatch(database, key).catch((error: unknown) => void errors.push(error));
+      await continueBatch(database, key, { pace }).catch((error: unknown) => void errors.push(error));
     // A batch that fails does not stop the others.
     if (errors.length > 0) throw errors[0];
   };
@@ -204,7 +225,7 @@ export function startBackground(options: {
   const examine = async (): Promise<void> => {
     const upkeep = await storage.read(() => findUpkeep(ctx));
     const delays: Delay[] = [];
-    for (const { store } of await storage.read(listStores))
+    for (const { store } of await storage.read(listOpenStores))
       delays.push(await storage.read(() => findDelay(ctx, store)));
     options.metrics.upkeepFound(upkeep, delays);
   };
@@ -216,7 +237,8 @@ export function startBackground(options: {
     { isImmediate = false }: { readonly isImmediate?: boolean } = {},
   ): Job => {
     const job = startJob(task, periodMs, (error) => {
-      if (!isStopping) logger.error({ err: error }, 'a background task failed');
+      // A store that is closed while a job works on it ends this run of the job.
+      if (!isStopping && !isStoreClosed(error)) logger.error({ err: error }, 'a background task failed');
     });
     if (isImmediate) job.wake();
     return job;
@@ -240,7 +262,10 @@ export function startBackground(options: {
       limits.closingPeriodMs,
     ),
     repeat(audit, limits.auditPeriodMs),
-    repeat(retryLater(appendEntries, limits.logRetryMs), limits.logPeriodMs),
+    repeat(
+      retryLater(() => appendEntries(database), limits.logRetryMs),
+      limits.logPeriodMs,
+    ),
     repeat(whileTrusted(createCheckpoints), limits.checkpointPeriodMs),
     repeat(whileTrusted(remind), limits.reminderPeriodMs),
     repeat(examine, limits.examinationPeriodMs, { isImmediate: true }),
@@ -350,7 +375,7 @@ function createAudit({
   return async () => {
     const store = stores[0];
     if (!store) {
-      stores = (await storage.read(listStores)).map(({ store: listed }) => listed);
+      stores = (await storage.read(listOpenStores)).map(({ store: listed }) => listed);
       foundLast = found;
       found = 0;
       metrics.setMismatches(foundLast);
@@ -405,7 +430,8 @@ function createReminders({
  */
 export async function closeDays(database: Pick<Database, 'ctx' | 'storage'>, rowsMax: number): Promise<void> {
   const { storage } = database;
-  for (const { store } of await storage.read(listStores)) while (await closeDay(database, store, rowsMax));
+  for (const { store } of await storage.read(listOpenStores))
+    while (await closeDay(database, store, rowsMax));
 }
 
 /** Closes one day of a store. @returns whether it was closed; if not, there is none or a transaction is still open. */
@@ -419,7 +445,7 @@ async function closeDay(
   const begun = await storage.write(() => beginClosing(ctx, store, { isDryRun: false }));
   if (!begun) return false;
   // Transactions that could not see the closing are either committed before the sums, or rolled back.
-  if (!(await untilOthersEnd(storage))) return false;
+  if (!(await untilOthersEnd(storage, { storeId: store.id, day: begun.day }))) return false;
   const books = await storage.read(() => loadClosing(store, begun.day));
   if (!books) return true;
   const candidates = await listAllCandidates(storage, books, rowsMax);
@@ -430,9 +456,9 @@ async function closeDay(
 }
 
 /** Waits for the transactions that are open now. @returns whether they ended in time. */
-async function untilOthersEnd(storage: Storage): Promise<boolean> {
-  const newest = await storage.read(findNewestTransaction);
-  for (let waited = 0; !(await storage.read(() => haveEnded(newest))); waited += pollMs) {
+async function untilOthersEnd(storage: Storage, closing: ClosingKey): Promise<boolean> {
+  const newest = await storage.read(() => findNewestTransaction(closing));
+  for (let waited = 0; !(await storage.read(() => haveEnded(closing, newest))); waited += pollMs) {
     if (waited >= transactionWaitMaxMs) return false;
     await wait(pollMs);
   }

@@ -43,7 +43,7 @@ const onServerLater =
 const heavy = /^test\/(crash|failover|faults|soak)\//;
 const heavyAtOnce = 2;
 /** These run only in the soak: they take long, and others test most of what they use. */
-const onlySoak = /^test\/(?:soak\/|browser\/bulk-day\.|failover\/standby\.|e2e\/app-proxy\.)/;
+const onlySoak = /^test\/(?:soak\/|browser\/bulk-day\.|crash\/email\.|failover\/standby\.|e2e\/app-proxy\.)/;
 /** `npm run test:fast` runs these, on SQLite. */
 const fast = /^test\/(unit|http|delivery)\//;
 /**
@@ -114,7 +114,11 @@ const engines = Object.keys(engineNames) as readonly EngineId[];
 const wanted = values.fast ? 'sqlite' : values.engine;
 const chosen = engines.filter((engine) => wanted === undefined || wanted === engine);
 const named = positionals.map((path) => relative('', path));
-const timeoutPerFileMs = (values.soak ? 25 : 5) * 60_000;
+const runKind = values.soak ? 'soak' : 'test';
+const isOnCluster = Boolean(process.env['TEST_CITUS_WORKERS']);
+/** On a cluster, all of whose servers are on this machine, a file can take an hour. */
+const minutesPerFile = { cluster: 120, soak: 25, test: 5 } as const;
+const timeoutPerFileMs = minutesPerFile[isOnCluster ? 'cluster' : runKind] * 60_000;
 const testFiles =
   named.length > 0 ? named : globSync('test/**/*.test.ts').filter(isOfThisRun).toSorted(byOrder);
 /** Most files wait part of the time. */

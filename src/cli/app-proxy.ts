@@ -186,9 +186,12 @@ function readPort(text: string): number {
 }
 
 function readUrl(text: string): URL {
-  if (!URL.canParse(text) || new URL(text).protocol !== 'http:')
+  const url = URL.parse(text);
+  if (url?.protocol !== 'http:')
     throw new InvalidArgumentError('It must be an http URL such as http://127.0.0.1:3000.');
-  return new URL(text);
+  if (url.username !== '' || url.password !== '')
+    throw new InvalidArgumentError('It must not contain a user name or password.');
+  return url;
 }
 
 function readCustomer(text: string): number {

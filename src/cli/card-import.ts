@@ -185,7 +185,7 @@ async function run(database: Database, created: Batch, { json = false }: Options
   if (created.state === 'complete') return;
   progress.begin('gift cards', { total: created.cards, done: created.issued + created.failed });
   for (;;) {
-    await continueBatch({ ctx, storage }, key, () => void reach());
+    await continueBatch({ ctx, storage }, key, { onProgress: () => void reach() });
     if ((await reach()).state === 'complete') break;
     await wait(pollMs);
   }

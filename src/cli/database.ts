@@ -5,7 +5,7 @@ import { open, rename } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { readDatabaseConfig, shownLocation } from '../config.ts';
-import { openDatabase } from '../database.ts';
+import { openDatabase, type Database } from '../database.ts';
 import { currencyOf } from '../domain/currency.ts';
 import { Fault } from '../domain/fault.ts';
 import { formatMoney } from '../domain/money.ts';
@@ -13,6 +13,7 @@ import { recordBackup } from '../service/verification.ts';
 import type { Mismatch } from '../service/verify.ts';
 import { CommandError, describeFault } from './failure.ts';
 import { print, printJson, printTable } from './output.ts';
+import { DistributionError } from '../storage/postgres/distribute.ts';
 import { vacuum } from '../storage/sqlite/vacuum.ts';
 import { showProgress } from './progress.ts';
 import { describeMismatch, verifyDatabase } from './verifying.ts';
@@ -21,13 +22,21 @@ export function addDatabaseCommands(root: Command): void {
   root
     .command('migrate')
     .description('create the database or migrate it to this version')
+    .option(
+      '--citus',
+      'distribute the tables by store over the servers of a Citus cluster; no process may use the database',
+    )
     .option('--json', 'print JSON')
-    .action(async ({ json }: { json?: boolean }) => {
+    .action(async ({ citus, json }: { citus?: boolean; json?: boolean }) => {
       const config = readDatabaseConfig();
       await using database = await openDatabase(config, { prepare: true });
       const applied = await database.storage.applied();
-      if (json) printJson({ database: shownLocation(config.database), migrations: applied });
-      else print(`${shownLocation(config.database)} is at migration ${applied.at(-1)?.version ?? 0}.`);
+      const distributed = citus ? await distribute(database) : [];
+      if (json) printJson({ database: shownLocation(config.database), migrations: applied, distributed });
+      else {
+        print(`${shownLocation(config.database)} is at migration ${applied.at(-1)?.version ?? 0}.`);
+        if (citus) print(`${distributed.length} tables were distributed now.`);
+      }
     });
 
   root
@@ -138,6 +147,18 @@ export function addDatabaseCommands(root: Command): void {
       if (json) printJson({ database: location.file });
       else print(`${location.file} contains only its rows.`);
     });
+}
+
+/** @throws CommandError if the database cannot be distributed. */
+async function distribute({ storage }: Database): Promise<readonly string[]> {
+  if (!storage.distribute)
+    throw new CommandError('a file cannot be distributed: set DATABASE_URL to a server');
+  try {
+    return await storage.distribute();
+  } catch (error) {
+    if (error instanceof DistributionError) throw new CommandError(error.message, { cause: error });
+    throw error;
+  }
 }
 
 /** Prints a warning about a record that the result does not depend on. */

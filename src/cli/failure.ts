@@ -39,7 +39,7 @@ export function reportFailure(error: unknown): number {
   else if (expected.some((kind) => error instanceof kind))
     console.error(`largesse: ${(error as Error).message}`);
   else console.error('largesse:', isPlain(error) ? error.message : error);
-  return 1;
+  return error instanceof StartError && error.isPermanent ? 2 : 1;
 }
 
 export function describeFault({ code, detail, errors, cause }: Fault): string {
@@ -50,6 +50,8 @@ export function describeFault({ code, detail, errors, cause }: Fault): string {
   }
   if (code === 'unavailable' && cause instanceof Error)
     return `the database cannot be used: ${cause.message}`;
+  if (code === 'store-closed')
+    return 'the store is closed, because it is being moved or was moved to another installation';
   // The cause names the file and the remedy.
   if (code === 'not-writable' && cause instanceof Error) return cause.message;
   return detail ?? code.replaceAll('-', ' ');

@@ -1,4 +1,4 @@
-/** `largesse store create|list|show|update|status` */
+/** `largesse store create|list|show|update|status|reopen` */
 
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { readDatabaseConfig } from '../config.ts';
@@ -21,6 +21,7 @@ import { addEmailSettings, emailChangesOf, emailRowOf, type EmailOptions } from 
 import { printFields, printJson, printTable, type OutputRow } from './output.ts';
 import { readDomain, readName } from './read.ts';
 import { addBooksOptions, withAccountNames } from './books-settings.ts';
+import { addStoreReopenCommand } from './store-reopen.ts';
 import { addStoreStatusCommand } from './store-status.ts';
 
 type Options = EmailOptions & {
@@ -237,6 +238,7 @@ export function addStoreCommands(root: Command): void {
     });
 
   addStoreStatusCommand(store);
+  addStoreReopenCommand(store);
 }
 
 type Shown = StoreRecord & { readonly email: EmailSettings };
@@ -252,7 +254,7 @@ function show({ email, ...record }: Shown, { json }: Options): void {
   else printFields(row);
 }
 
-function rowOf({ store, sealedSecret }: StoreRecord): OutputRow {
+function rowOf({ store, sealedSecret, status }: StoreRecord): OutputRow {
   return {
     domain: store.domain,
     name: store.name,
@@ -270,5 +272,6 @@ function rowOf({ store, sealedSecret }: StoreRecord): OutputRow {
       Object.entries(store.accountNames).map(([account, name]) => [`account_${account}`, name]),
     ),
     demonstration: store.demonstration,
+    status,
   };
 }

@@ -30,6 +30,7 @@ import { tokenDigest, type PresentedToken } from '../service/secret-token.ts';
 import { accessTokens } from '../service/token.ts';
 import type { Script } from '../storage/sql.ts';
 import type { ReadCache, Storage } from '../storage/storage.ts';
+import { assertStoreOpen } from '../storage/store.ts';
 import type { FoundToken } from '../storage/token.ts';
 import { looksForwarded } from './forwarded.ts';
 
@@ -148,6 +149,7 @@ function tokenCaller(
 ): Caller {
   if (!found) throw new Fault('unauthenticated');
   const { token, record } = found;
+  assertStoreOpen(record);
   if (token.expiresAt !== null && token.expiresAt <= clock.earliest())
     throw new Fault('unauthenticated', { detail: 'The access token has expired.' });
   if (signedBy && signedBy.store.id !== record.store.id) throw new Fault('invalid-signature');

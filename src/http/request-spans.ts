@@ -1,13 +1,14 @@
 /** A span for each request. The hooks exist only if an SDK is registered. */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { routeTemplateOf } from './methods.ts';
 import type { RequestSpan, Tracing } from '../tracing.ts';
 
 export function addRequestSpans(app: FastifyInstance, tracing: Tracing): void {
   const spans = new WeakMap<FastifyRequest, RequestSpan>();
   app.addHook('onRequest', (request, reply, done) => {
-    const { method, raw, routeOptions } = request;
-    const span = tracing.request({ method, route: routeOptions.url ?? 'unknown', headers: raw.headers });
+    const { method, raw } = request;
+    const span = tracing.request({ method, route: routeTemplateOf(request), headers: raw.headers });
     spans.set(request, span);
     // After a response, and after a connection that was lost before it.
     reply.raw.once('close', () =>

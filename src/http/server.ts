@@ -19,12 +19,13 @@ import type { RawBody } from './body.ts';
 import { clientAddresses, clientKey } from './client-address.ts';
 import { sendClientError } from './client-error.ts';
 import { guardConnections } from './connections.ts';
+import { errorPages } from './error-pages.ts';
 import { eventStreams } from './event-stream.ts';
 import { requestContextOf, type KeysInFlight, type Streamed } from './request-context.ts';
 import { addRequestSpans } from './request-spans.ts';
 import { isDraining, isReceived } from './drain.ts';
 import { lookupThrottle } from './lookup-throttle.ts';
-import { addOtherMethods, collectMethods } from './methods.ts';
+import { addOtherMethods, collectMethods, routeTemplateOf } from './methods.ts';
 import { addPages } from './system.ts';
 import { loggedFault } from './logged-fault.ts';
 import {
@@ -79,7 +80,7 @@ export function createServer(services: Services): FastifyInstance {
       request.clientAddress = clients.of(request.raw);
       reply.headers(commonHeaders).header('x-request-id', request.id);
       if (!isReceived(request.raw)) reply.header('connection', 'close');
-      sendProblem(reply, new Fault('invalid-request'), { basePath, requestId: request.id });
+      sendFault(request, reply, new Fault('invalid-request'));
       report(services, request, reply);
     },
     routerOptions: {
@@ -128,7 +129,6 @@ export function createServer(services: Services): FastifyInstance {
   app.decorateRequest('clientAddress', '');
   app.decorateRequest('caller', null);
   app.decorateRequest('problem', null);
-  app.decorateRequest('isUnrouted', false);
   app.decorateRequest('operationQuery');
   app.decorateRequest('isDryRun', false);
   app.decorateRequest('contentType');
@@ -142,11 +142,12 @@ export function createServer(services: Services): FastifyInstance {
   const isForwardedByStranger = ({ raw: { headers, socket } }: FastifyRequest): boolean =>
     headers['x-forwarded-for'] !== undefined && !clients.isTrusted(socket.remoteAddress);
   let hasWarned = false;
-  const sendUnrouted = (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    code: 'method-not-allowed' | 'not-found' = 'not-found',
-  ): void => void sendProblem(reply, new Fault(code), { basePath, requestId: request.id });
+  const shownOnPage = errorPages(services.operations, basePath);
+  const sendFault = (request: FastifyRequest, reply: FastifyReply, fault: Fault): void => {
+    const shown = sendErrorPage && shownOnPage(request, reply, fault.code);
+    if (sendErrorPage && shown) void sendErrorPage(request, reply, { fault, shown });
+    else sendProblem(reply, fault, { basePath, requestId: request.id });
+  };
   if (services.tracing) addRequestSpans(app, services.tracing);
   app.addHook('onRequest', (request, reply, done) => {
     request.clientAddress = clients.of(request.raw);
@@ -165,7 +166,7 @@ export function createServer(services: Services): FastifyInstance {
     if (isEnding) return done(new Fault('closing', { retryAfterSeconds: 1 }));
     const fault = validateHeaders(request, limits.headersMax);
     // A request without a route gets its response before its body is read, whatever the method.
-    if (!fault && request.is404) return sendUnrouted(request, reply);
+    if (!fault && request.is404) return respondUnrouted(request, reply);
     done(fault);
   });
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
@@ -180,14 +181,19 @@ export function createServer(services: Services): FastifyInstance {
     report(services, request, reply);
     done();
   });
-  app.setErrorHandler((error: unknown, request, reply) => sendError(basePath, error, request, reply));
-  app.setNotFoundHandler((request, reply) => sendUnrouted(request, reply));
+  app.setErrorHandler((error: unknown, request, reply) =>
+    sendFault(request, reply, loggedFault(request, error)),
+  );
+  app.setNotFoundHandler((request, reply) => respondUnrouted(request, reply));
 
   const routes = collectMethods(app);
   addOperations(app, services);
   for (const prefix of new Set(['', basePath])) addPages(app, services, prefix);
-  services.addConsole?.(app);
-  addOtherMethods(app, routes, sendUnrouted);
+  const sendErrorPage = services.addConsole?.(app);
+  const respondUnrouted = addOtherMethods(app, routes, {
+    maxParamLength: limits.headerBytesMax,
+    reject: (request, reply, code) => sendFault(request, reply, new Fault(code)),
+  });
   return app;
 }
 
@@ -466,22 +472,13 @@ function rateLimitKeyOf({ store, tokenId, actor }: Caller): string {
   return `${store.id} ${tokenId ?? actor}`;
 }
 
-function sendError(
-  basePath: string,
-  error: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): FastifyReply {
-  return sendProblem(reply, loggedFault(request, error), { basePath, requestId: request.id });
-}
-
 function report(
   { metrics, log, recordedRequests, config, ctx }: Services,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
   const { method, caller } = request;
-  const route = (request.isUnrouted ? undefined : request.routeOptions.url) ?? 'unknown';
+  const route = routeTemplateOf(request);
   const status = reply.statusCode;
   if (caller) {
     recordedRequests.note(caller.store.id, {

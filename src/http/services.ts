@@ -11,6 +11,7 @@ import type { Tracing } from '../tracing.ts';
 import type { Turns } from '../turns.ts';
 import type { StoredEmails } from './development-emails.ts';
 import type { ServedDocumentation } from './documents.ts';
+import type { SendErrorPage } from './error-pages.ts';
 import type { Metrics } from './metrics.ts';
 import type { RecordedRequests } from './recorded-requests.ts';
 import type { RetiredCodeUses } from './retired-codes.ts';
@@ -53,8 +54,8 @@ export type Services = {
   readonly turns: Turns;
   /** Issues the cards of new batches now. */
   readonly startBatches: () => void;
-  /** Adds the pages for staff; null: there are none. */
-  readonly addConsole: ((app: FastifyInstance) => void) | null;
+  /** Adds the pages for staff, and returns what sends a page for an error elsewhere; null: there are none. */
+  readonly addConsole: ((app: FastifyInstance) => SendErrorPage) | null;
   /**
    * The path of the page for staff that a browser at the root is led to; undefined: the host is not that of the pages. Null:
    * there are no pages.

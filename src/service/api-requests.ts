@@ -26,6 +26,7 @@ import {
 } from '../storage/request-block.ts';
 import { parallel, type Script } from '../storage/sql.ts';
 import type { Storage } from '../storage/storage.ts';
+import { isStoreClosed } from '../storage/store.ts';
 
 /** How long requests are listed. */
 export const requestLogMs = 24 * 60 * 60 * 1_000;
@@ -98,7 +99,13 @@ export function requestWriter({
     const unwritten = blocks.filter(({ isWritten }) => !isWritten);
     if (unwritten.length === 0) return;
     // The blocks are of this process only, so the transaction can be shared with others.
-    await storage.write(() => saveBlocks(storeId, unwritten), { storeId, cardId: null });
+    try {
+      await storage.write(() => saveBlocks(storeId, unwritten), { storeId, cardId: null });
+    } catch (error) {
+      // Another installation has the store, or will have it.
+      if (isStoreClosed(error)) open.delete(storeId);
+      throw error;
+    }
     for (const block of unwritten) block.isWritten = true;
     const last = blocks.at(-1);
     if (last && last.requests.length < blockRequestsMax / 2) open.set(storeId, [last]);

@@ -4,6 +4,7 @@ import type { Context } from '../context.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
 import {
+  assertStoreOpen,
   findDemonstrationStore,
   findStoreByDomain,
   hasRealStores,
@@ -16,9 +17,10 @@ import { tokenHash, type PresentedToken } from './secret-token.ts';
 /** A store, and the secret of its app proxy; null: the store does not have an app proxy. */
 export type SignedStore = { readonly store: Store; readonly proxySecret: Secret | null };
 
-/** Finds a store by its domain, in lower case. */
+/** Finds a store by its domain, in lower case. @throws Fault `store-closed`. */
 export function* findSignedStore(ctx: Context, domain: string): Script<SignedStore | undefined> {
   const record = yield* findStoreByDomain(domain);
+  if (record) assertStoreOpen(record);
   return record && { store: record.store, proxySecret: openProxySecret(ctx, record) };
 }
 

@@ -75,6 +75,8 @@ export function* issue(
   const { store, value, emails } = command;
   const code = command.code ?? ctx.codeCohorts.generate(store.id, ctx);
   const now = ctx.clock.now();
+  // Before the first step: cards that are issued together have ids in their order.
+  const id = ctx.random.id();
   const [forCustomer, forRecipient] = yield* parallel(
     findOrInsert(ctx, store, command.customer),
     findOrInsert(ctx, store, command.recipient),
@@ -84,7 +86,7 @@ export function* issue(
   const recipient = yield* recordIfNew(ctx, store, forRecipient);
   const card: Card = {
     storeId: store.id,
-    id: ctx.random.id(),
+    id,
     version: 1,
     initialValue: value,
     balance: value,
@@ -213,8 +215,8 @@ export type UpdateCommand = {
   readonly echoed: ReadonlyMap<ReadOnlyField, unknown>;
   /** The code in the request, if there is one. */
   readonly echoedCode: Secret | null;
-  /** The versions that the request accepts (`If-Match`); null: any. */
-  readonly versions: readonly number[] | null;
+  /** The versions that the request accepts (`If-Match`), as `versionTagOf` returns them; null: any. */
+  readonly versions: readonly string[] | null;
   /** The errors of the parameters that were found before the card was read. */
   readonly errors: FieldErrors;
 };
@@ -281,7 +283,7 @@ function* requireVersion(
   const key = { storeId: store.id, cardId };
   yield* lockCard(key);
   const state = yield* loadCard(ctx, key);
-  assertVersion(versions, state.card.version);
+  assertVersion(versions, state);
   return state;
 }
 

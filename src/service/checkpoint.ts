@@ -21,7 +21,7 @@ import {
   type CheckpointKey,
 } from '../storage/checkpoint.ts';
 import { recordEvent } from '../storage/event.ts';
-import { findLog, findPlace, type EntryId, type EntryLog } from '../storage/log.ts';
+import { findCursorOwner, findLog, findPlace, type EntryId, type EntryLog } from '../storage/log.ts';
 import { parallel, type Script } from '../storage/sql.ts';
 import { listChain, type Chain, type ChainText } from '../storage/chain.ts';
 import { newerPage, olderPage, type Page, type PageRequest } from './history.ts';
@@ -111,7 +111,9 @@ const batchesMax = 4;
  * and its key is still in use, it returns that one.
  */
 export function* addCheckpoint(ctx: Context, store: Store): Script<Checkpoint> {
-  for (let batch = 0; batch < batchesMax; batch += 1) if (!(yield* appendNewEntries(ctx))) break;
+  const owner = yield* findCursorOwner(store.id);
+  for (let batch = 0; batch < batchesMax; batch += 1)
+    if ((yield* appendNewEntries(ctx, [owner])) !== 'a part') break;
   const log = yield* openLog(ctx, store.id);
   const { newest, keys, isDue } = yield* lastOf(ctx, log);
   return newest && !isDue ? newest : yield* signLog(ctx, { log, keys, newest, day: null });

@@ -16,9 +16,16 @@ export type ClockEvidence = {
   readonly serverAt: number | null;
 };
 
-export function* findClockEvidence({ hasServer }: { readonly hasServer: boolean }): Script<ClockEvidence> {
+/** @param isDistributed then the events are not read, because a start must not need every server. */
+export function* findClockEvidence({
+  hasServer,
+  isDistributed,
+}: {
+  readonly hasServer: boolean;
+  readonly isDistributed: boolean;
+}): Script<ClockEvidence> {
   const [newestEventId, heartbeatAt, serverAt] = yield* parallel(
-    findNewestEventId(),
+    isDistributed ? resolved(undefined) : findNewestEventId(),
     lastBeat(),
     hasServer ? findServerTime() : resolved(null),
   );

@@ -15,7 +15,9 @@ import {
   findEmailById,
   findNewestCodeEmails,
   listEmails,
+  listEmailsOf,
   type EmailFilter,
+  type EmailSubject,
 } from '../storage/email-list.ts';
 import { recordEvent } from '../storage/event.ts';
 import { listLastCharacters } from '../storage/staff-action.ts';
@@ -44,15 +46,21 @@ export type ListedEmails = {
 
 const pageSize = 50;
 
-/** A page of the emails of a store with some states and kinds, newest first. */
+/** The emails of a list. Absent: any. */
+export type WantedEmails = Partial<EmailFilter> & { readonly subject?: EmailSubject };
+
+/** A page of the emails of a store, newest first. */
 export function* pageOfStoreEmails(
   storeId: number,
-  wanted: Partial<EmailFilter>,
+  wanted: WantedEmails,
   { from, isBackwards }: EmailPosition,
 ): Script<ListedEmails> {
-  const { states, kinds } = wanted;
-  const filter = states || kinds ? { states: states ?? deliveryStates, kinds: kinds ?? emailKinds } : null;
-  const found = yield* listEmails(storeId, filter, { from, isBackwards, limit: pageSize + 1 });
+  const { states = deliveryStates, kinds = emailKinds, subject } = wanted;
+  const range = { from, isBackwards, limit: pageSize + 1 };
+  const isFiltered = wanted.states !== undefined || wanted.kinds !== undefined;
+  const found = subject
+    ? yield* listEmailsOf(storeId, subject, { states, kinds }, range)
+    : yield* listEmails(storeId, isFiltered ? { states, kinds } : null, range);
   // Fewer emails are before this page than it could have: it is the first one.
   if (isBackwards && found.length <= pageSize)
     return yield* pageOfStoreEmails(storeId, wanted, { from: null, isBackwards: false });

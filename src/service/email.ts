@@ -26,7 +26,7 @@ import {
 } from '../storage/email.ts';
 import { resolved, parallel, type Script } from '../storage/sql.ts';
 import { newerPage, olderPage, requirePlace, type Page, type PageRequest } from './history.ts';
-import { assertVersion, requireCard, today } from './money.ts';
+import { assertVersion, loadCard, requireCard, today } from './money.ts';
 
 /** The emails of a new card. */
 export type CardEmails = {
@@ -62,8 +62,8 @@ export type RotateCommand = {
   readonly store: Store;
   readonly cardId: number;
   readonly actor: string;
-  /** The versions that the request accepts (`If-Match`); null: any. */
-  readonly versions: readonly number[] | null;
+  /** The versions that the request accepts (`If-Match`), as `versionTagOf` returns them; null: any. */
+  readonly versions: readonly string[] | null;
 };
 
 /**
@@ -153,11 +153,10 @@ function* requireUsable(ctx: Context, command: RotateCommand): Script<ReadCard> 
   const { store, cardId, versions } = command;
   // The lock keeps the card unchanged until the transaction ends.
   yield* lockCard({ storeId: store.id, cardId });
-  const [card, changeEnd] = yield* parallel(
-    requireCard(store.id, cardId),
-    findChangeEnd({ storeId: store.id, cardId }),
-  );
-  assertVersion(versions, card.version);
+  const key = { storeId: store.id, cardId };
+  const [state, changeEnd] = yield* parallel(loadCard(ctx, key), findChangeEnd(key));
+  const { card } = state;
+  assertVersion(versions, state);
   if (isDisabled(card)) throw new Fault('card-disabled');
   if (isExpired(card, today(ctx, store))) throw new Fault('card-expired');
   return { card, changeEnd };

@@ -52,7 +52,7 @@ export function* listCardHolds(key: CardKey, { limit, before, after }: PageReque
       ? listHoldsBefore(key, { before: before ?? Number.MAX_SAFE_INTEGER, limit: limit + 1 })
       : listHoldsAfter(key, { after, limit: limit + 1 }),
   );
-  if (id !== null) requirePlace(key, after === null ? 'before' : 'after', named?.hold);
+  if (id !== null) requirePlace(key, after === null ? 'before' : 'after', named);
   return after === null ? olderPage(found, { limit, isFirst: before === null }) : newerPage(found, limit);
 }
 

@@ -9,7 +9,7 @@ import { exceeds, formatMoney, type Money } from '../domain/money.ts';
 import { holdRecordOf, transactionOf } from '../domain/record.ts';
 import type { Store } from '../domain/store.ts';
 import { recordEvent } from '../storage/event.ts';
-import { findHold, insertHold, claimExpiredHolds } from '../storage/hold.ts';
+import { claimExpiredHolds, findHold, insertHold, listExpiredHolds, type HoldKey } from '../storage/hold.ts';
 import type { Script } from '../storage/sql.ts';
 import {
   closeExpiredHolds,
@@ -17,7 +17,6 @@ import {
   lockNamedVersion,
   presentCard,
   record,
-  assertVersion,
   releaseHold,
   settleHold,
   requireUsableState,
@@ -36,7 +35,7 @@ export function* placeHold(
   command: MoneyCommand & { readonly amount: Money; readonly seconds: number },
 ): Script<Held> {
   const { store, cardId, amount } = command;
-  const version = yield* lockNamedVersion(command);
+  const version = yield* lockNamedVersion(ctx, command);
   const amounts = { balance: 0n, held: amount.minor };
   const movementScript = applyMovement(
     ctx,
@@ -74,9 +73,8 @@ export function* placeHold(
 
 /** A hold and its card at present. @throws Fault `not-found`. */
 export function* showHold(ctx: Context, storeId: number, holdId: number): Script<Held> {
-  const found = yield* findHold(storeId, holdId);
-  if (!found) throw new Fault('not-found');
-  const { hold } = found;
+  const hold = yield* findHold(storeId, holdId);
+  if (!hold) throw new Fault('not-found');
   return { hold, card: yield* presentCard(ctx, { storeId, id: hold.cardId }) };
 }
 
@@ -84,7 +82,7 @@ type HoldCommand = {
   readonly store: Store;
   readonly holdId: number;
   /** Returns the versions of a card that the request accepts (`If-Match`); null: any. */
-  readonly versionsOf: (cardId: number) => readonly number[] | null;
+  readonly versionsOf: (cardId: number) => readonly string[] | null;
 };
 
 /** @throws Fault `not-found`, `precondition-failed`, `hold-expired`, `hold-closed`. */
@@ -92,14 +90,13 @@ function* requireOpenHold(
   ctx: Context,
   { store, holdId, versionsOf }: HoldCommand,
 ): Script<{ readonly held: Hold; readonly version: number | null }> {
-  const found = yield* findHold(store.id, holdId);
-  if (!found) throw new Fault('not-found');
-  const { hold: held, cardVersion } = found;
-  const versions = versionsOf(held.cardId);
-  assertVersion(versions, cardVersion);
+  const held = yield* findHold(store.id, holdId);
+  if (!held) throw new Fault('not-found');
+  const { cardId } = held;
+  const version = yield* lockNamedVersion(ctx, { store, cardId, versions: versionsOf(cardId) });
   if (held.status === 'expired' || isHoldExpired(held, ctx.clock.earliest())) throw new Fault('hold-expired');
   if (held.status !== 'open') throw new Fault('hold-closed', { detail: `The hold is ${held.status}.` });
-  return { held, version: versions && cardVersion };
+  return { held, version };
 }
 
 /**
@@ -154,17 +151,23 @@ export function* voidOpenHold(ctx: Context, command: HoldCommand): Script<Held> 
   return yield* releaseHold(ctx, held, { status: 'voided', closedAt: ctx.clock.now(), version });
 }
 
+/** Returns up to `limit` holds of all stores that have expired. */
+export function* findExpiredHolds(ctx: Context, limit: number): Script<readonly HoldKey[]> {
+  return yield* listExpiredHolds(ctx.clock.earliest(), limit);
+}
+
 /**
- * Closes up to `limit` expired holds. The fixed order of the cards prevents deadlocks.
- * @returns whether there can be more.
+ * Closes holds that have expired, except those that another process closes. The fixed order of the cards prevents
+ * deadlocks.
+ * @returns the number of closed holds.
  */
-export function* expireHolds(ctx: Context, limit: number): Script<boolean> {
-  const expiredHolds = yield* claimExpiredHolds(ctx.clock.earliest(), limit);
+export function* expireHolds(ctx: Context, found: readonly HoldKey[]): Script<number> {
+  const expiredHolds = yield* claimExpiredHolds(found, ctx.clock.earliest());
   yield* closeExpiredHolds(
     ctx,
     expiredHolds.toSorted((left, right) =>
       left.storeId === right.storeId ? left.cardId - right.cardId : left.storeId - right.storeId,
     ),
   );
-  return expiredHolds.length === limit;
+  return expiredHolds.length;
 }

@@ -33,7 +33,7 @@ export function* checkKeys(ctx: Context): Script<string> {
   return yield* oldestKey();
 }
 
-/** Like `checkKeys`, for a database that is not writable: new keys are not recorded. */
+/** Like `checkKeys`, but new keys are not recorded: the database is not writable, or is that of other processes. */
 export function* checkKeysWithoutWriting(ctx: Context): Script<string> {
   compareKeys(ctx, yield* listKeyChecks());
   return yield* oldestKey();

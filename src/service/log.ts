@@ -9,7 +9,7 @@ import type { Context } from '../context.ts';
 import { logNameOf } from '../domain/checkpoint.ts';
 import { subtreesOf, type LeafRange, type Subtree } from '../domain/log-tree.ts';
 import {
-  beginCursors,
+  beginCursor,
   entrySources,
   findBackfill,
   insertLog,
@@ -17,6 +17,8 @@ import {
   listBackfilled,
   listLogged,
   listNewEntries,
+  listOwnersToAppend,
+  lockCursors,
   lockLog,
   moveBackfill,
   moveCursor,
@@ -28,18 +30,24 @@ import {
   updateSize,
   writePage,
   type Backfill,
+  type Cursor,
   type EntryId,
   type EntryLog,
   type LogEntry,
   type NewEntry,
 } from '../storage/log.ts';
-import type { EntryTable, Script } from '../storage/sql.ts';
+import { writeByStore } from '../storage/by-store.ts';
+import { parallel, type EntryTable, type Script } from '../storage/sql.ts';
+import type { Storage } from '../storage/storage.ts';
 import { findStore } from '../storage/store.ts';
+import { listArrivingStores } from '../storage/store-copy.ts';
 
 /** Entries that are appended in one transaction: they hold the thread for about a millisecond. */
 const batchEntries = 500;
 /** Each of these stores costs as much as about 20 entries. */
 const batchStores = 32;
+/** Entries of one cursor that are appended in one transaction, however many cursors it moves. */
+const entriesOfOwnerMin = 16;
 
 /** The hash of a leaf, from the hash of an entry (RFC 9162, section 2.1.1). */
 export function leafHash(entryHash: Uint8Array): Uint8Array {
@@ -87,31 +95,78 @@ export function* openLog(ctx: Context, storeId: number): Script<EntryLog> {
 }
 
 /**
- * Appends up to 500 new entries to the logs.
- * @returns whether there can be more.
+ * Appends the entries to the logs that are final when it starts. Several processes can do it at the same time. It does
+ * not look for entries that are added later, because that would never end under load.
  */
-export function* appendNewEntries(ctx: Context): Script<boolean> {
-  yield* lockAppending();
-  for (const source of entrySources) yield* beginCursors(source);
-  const backfill = yield* findBackfill();
-  if (backfill) {
-    yield* continueBackfill(ctx, backfill);
-    return true;
+export async function appendEntries({
+  ctx,
+  storage,
+}: {
+  readonly ctx: Context;
+  readonly storage: Storage;
+}): Promise<void> {
+  for (;;) {
+    // Reads first, because an idle service writes nothing.
+    const owners = await storage.read(() => listOwnersToAppend(batchStores));
+    let hasMore = false;
+    const isFull = owners.length === batchStores;
+    const committed = (done: Appended): void =>
+      void (hasMore ||= done === 'a part' || (isFull && done === 'everything'));
+    await writeByStore(
+      { storage, committed },
+      owners.map((storeId) => ({ storeId })),
+      (some) =>
+        appendNewEntries(
+          ctx,
+          some.map(({ storeId }) => storeId),
+        ),
+    );
+    if (!hasMore) return;
   }
-  let isFull = false;
+}
+
+/** What an append has done, and whether there can be more to append. */
+export type Appended = 'nothing' | 'everything' | 'a part';
+
+/**
+ * Appends new entries of stores to their logs: about 500 for all cursors together.
+ * @param owners at most 32 owners of cursors (`listOwnersToAppend`).
+ */
+export function* appendNewEntries(ctx: Context, owners: readonly number[]): Script<Appended> {
+  yield* lockAppending();
+  const cursors: Cursor[] = [];
   for (const source of entrySources) {
-    const found = yield* listNewEntries(source, batchEntries);
-    const entries = ofFewStores(found);
-    isFull ||= entries.length < found.length || found.length === batchEntries;
-    for (const [storeId, ofStore] of Map.groupBy(entries, (entry) => entry.storeId))
-      yield* append(yield* openLog(ctx, storeId), ofStore);
-    for (const [owner, ofOwner] of Map.groupBy(entries, (entry) => entry.owner)) {
-      const last = ofOwner.at(-1);
-      assert(last);
-      yield* moveCursor({ owner, source, place: last.place, lastId: last.id });
+    for (const [place, found] of (yield* lockCursors(source, owners)).entries()) {
+      const owner = owners[place];
+      assert(owner !== undefined);
+      cursors.push(found ?? (yield* beginCursor(source, owner)));
     }
   }
-  return isFull;
+  const backfills = yield* parallel(...owners.map((owner) => findBackfill(owner)));
+  // The copy of a store contains its log.
+  const arriving = new Set(owners.includes(0) ? yield* listArrivingStores() : []);
+  const limit = Math.max(entriesOfOwnerMin, Math.floor(batchEntries / owners.length));
+  let done: Appended = 'nothing';
+  for (const [place, owner] of owners.entries()) {
+    const backfill = backfills[place];
+    if (backfill) {
+      yield* continueBackfill(ctx, backfill);
+      done = 'a part';
+      continue;
+    }
+    for (const cursor of cursors.filter((each) => each.owner === owner)) {
+      const found = yield* listNewEntries(cursor, limit);
+      const entries = ofFewStores(found);
+      const last = entries.at(-1);
+      if (!last) continue;
+      for (const [storeId, ofStore] of Map.groupBy(entries, (entry) => entry.storeId))
+        if (!arriving.has(storeId)) yield* append(yield* openLog(ctx, storeId), ofStore);
+      yield* moveCursor({ ...cursor, place: last.place, lastId: last.id });
+      const isFull = entries.length < found.length || found.length === limit;
+      done = isFull || done === 'a part' ? 'a part' : 'everything';
+    }
+  }
+  return done;
 }
 
 function ofFewStores(entries: readonly NewEntry[]): readonly NewEntry[] {

@@ -2,6 +2,7 @@
 
 import type { Context } from '../context.ts';
 import { availableOf, isDisabled, isExpired, type Card } from '../domain/card.ts';
+import { versionTagOf } from './card-version.ts';
 import { dayOf } from '../domain/day.ts';
 import { movementEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
@@ -17,6 +18,7 @@ import {
   updateBalance,
   type CardKey,
   type ChainEnd,
+  type CurrentCard,
   type MoveDemands,
   type LoadedCard,
 } from '../storage/card.ts';
@@ -33,8 +35,8 @@ export type MoneyCommand = {
   readonly reference: string | null;
   readonly note: string | null;
   readonly orderId: number | null;
-  /** The versions of the card that the request accepts (`If-Match`); null: any. */
-  readonly versions: readonly number[] | null;
+  /** The versions of the card that the request accepts (`If-Match`), as `versionTagOf` returns them; null: any. */
+  readonly versions: readonly string[] | null;
 };
 
 /** @throws Fault `not-found` if the store has no such card. */
@@ -62,8 +64,12 @@ export function today(ctx: Context, { timeZone }: Store): string {
 }
 
 /** @throws Fault `precondition-failed` if `versions` does not include the version. */
-export function assertVersion(versions: readonly number[] | null, version: number): void {
-  if (versions && !versions.includes(version)) throw new Fault('precondition-failed');
+export function assertVersion(versions: readonly string[] | null, { card, expiredHeld }: CurrentCard): void {
+  if (!versions || versions.includes(versionTagOf(card))) return;
+  // Some responses have the card with the holds that are expired and still open.
+  const minor = card.held.minor + expiredHeld;
+  if (expiredHeld > 0n && versions.includes(versionTagOf({ ...card, held: { ...card.held, minor } }))) return;
+  throw new Fault('precondition-failed');
 }
 
 /** The state of the card that a movement requires. */
@@ -84,16 +90,16 @@ export type CardToMove = { readonly store: Store; readonly cardId: number; reado
  * Locks and reads the card if the request has versions, and returns its version; null if the request has none.
  * @throws Fault `not-found`, `precondition-failed`.
  */
-export function* lockNamedVersion({
-  store,
-  cardId,
-  versions,
-}: Pick<MoneyCommand, 'store' | 'cardId' | 'versions'>): Script<number | null> {
+export function* lockNamedVersion(
+  ctx: Context,
+  { store, cardId, versions }: Pick<MoneyCommand, 'store' | 'cardId' | 'versions'>,
+): Script<number | null> {
   if (!versions) return null;
-  yield* lockCard({ storeId: store.id, cardId });
-  const { version } = yield* requireCard(store.id, cardId);
-  assertVersion(versions, version);
-  return version;
+  const key = { storeId: store.id, cardId };
+  yield* lockCard(key);
+  const state = yield* loadCard(ctx, key);
+  assertVersion(versions, state);
+  return state.card.version;
 }
 
 /** For a movement that needs only its card. */

@@ -32,7 +32,7 @@ import {
 } from '../storage/passkey.ts';
 import { findAccount, markJoined, type StaffAccount } from '../storage/staff.ts';
 import type { Script } from '../storage/sql.ts';
-import { findStore } from '../storage/store.ts';
+import { assertStoreOpen, findStore } from '../storage/store.ts';
 import { recordAction, type Acting } from './staff.ts';
 
 /** Where passkeys are valid: a browser uses one only at this origin. */
@@ -276,12 +276,13 @@ export type FoundPasskey = {
   readonly store: Store;
 };
 
-/** Undefined if the passkey was removed, or its member is disabled. */
+/** Undefined if the passkey was removed, or its member is disabled. @throws Fault `store-closed`. */
 export function* findPresented({
   account,
   credentialId,
 }: PresentedPasskey): Script<FoundPasskey | undefined> {
   const record = yield* findStore(account.storeId);
+  if (record) assertStoreOpen(record);
   const passkey = record && (yield* findPasskey(account.storeId, credentialId));
   if (!passkey || passkey.staffId !== account.staffId) return undefined;
   const owner = yield* findAccount(record.store, passkey.staffId);

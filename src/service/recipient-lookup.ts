@@ -14,6 +14,7 @@ import type { Store } from '../domain/store.ts';
 import { findRefilledAt, returnShare, type LookupCaller } from '../storage/lookup-throttle.ts';
 import type { Script } from '../storage/sql.ts';
 import {
+  assertStoreOpen,
   findDemonstrationStore,
   findFirstRealStore,
   findStoreByDomain,
@@ -80,6 +81,7 @@ function callerOf({ keys }: Pick<Context, 'keys'>, { store, client }: Recipient)
  * The store whose cards a page shows; undefined: there is no such page.
  * @param domain in lower case; null: the first store, whose page has no domain even if others follow.
  * @param options.showsDemonstration whether the visitor can see the demonstration, until there is a real store.
+ * @throws Fault `store-closed`.
  */
 export function* findStoreOfPage(
   domain: string | null,
@@ -87,10 +89,14 @@ export function* findStoreOfPage(
 ): Script<Store | undefined> {
   if (domain !== null) {
     const record = yield* findStoreByDomain(domain);
+    if (record) assertStoreOpen(record);
     if (record?.store.demonstration !== true) return record?.store;
     return showsDemonstration && !(yield* hasRealStores()) ? record.store : undefined;
   }
   const first = yield* findFirstRealStore();
-  if (first) return first.store;
+  if (first) {
+    assertStoreOpen(first);
+    return first.store;
+  }
   return showsDemonstration ? (yield* findDemonstrationStore())?.store : undefined;
 }

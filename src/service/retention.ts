@@ -7,7 +7,7 @@ import { idsAt } from '../random.ts';
 import type { Retention } from '../retention.ts';
 import type { Context } from '../context.ts';
 import { dayOf } from '../domain/day.ts';
-import { eraseBatchCodes } from '../storage/batch.ts';
+import { eraseBatchCodes, listBatchesWithOldCodes, type BatchKey } from '../storage/batch.ts';
 import { eraseEmail, listEmailsFrom, type EmailPlace } from '../storage/email-retention.ts';
 import {
   eraseDeliveriesIn,
@@ -18,36 +18,54 @@ import {
   recordErasedThrough,
   recordErasedVersion,
 } from '../storage/event-retention.ts';
-import { eraseIdempotencyRecords } from '../storage/idempotency.ts';
-import { eraseRefilled } from '../storage/lookup-throttle.ts';
+import { eraseIdempotencyRecords, listOldRecords, type RecordKey } from '../storage/idempotency.ts';
+import { eraseRefilled, listRefilled, type LookupCaller } from '../storage/lookup-throttle.ts';
 import { parallel, type Script } from '../storage/sql.ts';
 import { eraseSessions, eraseStaffLinks, eraseTills, hasEndedAccess } from '../storage/staff-retention.ts';
 import { eraseDeliveries } from '../storage/webhook-delivery.ts';
 import type { WebhookPlace } from '../storage/webhook.ts';
 import { idempotencyPeriodMs } from './idempotency.ts';
 
-/**
- * Erases up to `limit` expired idempotency records, and up to `limit` refilled lookup budgets.
- * @returns whether there can be more.
- */
-export function* eraseOutdated(
+/** A kind of rows that are erased by their age, whichever store they belong to. */
+export type Outdated<Row extends { readonly storeId: number }> = {
+  /** Returns up to `limit` rows of all stores that are old enough. */
+  readonly find: (limit: number) => Script<readonly Row[]>;
+  /** Erases rows that it has found, and returns their number, without those that another process erases. */
+  readonly erase: (rows: readonly Row[]) => Script<number>;
+};
+
+/** Expired idempotency records. */
+export function outdatedRecords(
   ctx: Context,
-  limit: number,
-  {
-    idempotencyMs = idempotencyPeriodMs,
-    lookupsMs = 0,
-  }: Partial<Pick<Retention, 'idempotencyMs' | 'lookupsMs'>> = {},
-): Script<boolean> {
-  const [records, budgets] = yield* parallel(
-    eraseIdempotencyRecords(ctx.clock.retainFrom(idempotencyMs), limit),
-    eraseRefilled(ctx.clock.earliest() - lookupsMs, limit),
-  );
-  return records === limit || budgets === limit;
+  { idempotencyMs = idempotencyPeriodMs }: Partial<Pick<Retention, 'idempotencyMs'>> = {},
+): Outdated<RecordKey> {
+  const since = ctx.clock.retainFrom(idempotencyMs);
+  return {
+    find: (limit) => listOldRecords(since, limit),
+    erase: (rows) => eraseIdempotencyRecords(rows, since),
+  };
 }
 
-/** Erases the codes of up to `limit` batches that can no longer be read. @returns whether there can be more. */
-export function* eraseCodesOfBatches(ctx: Context, limit: number): Script<boolean> {
-  return (yield* eraseBatchCodes(ctx.clock.retainFrom(0), limit)) === limit;
+/** Budgets of lookups that are available again. */
+export function outdatedBudgets(
+  ctx: Context,
+  { lookupsMs = 0 }: Partial<Pick<Retention, 'lookupsMs'>> = {},
+): Outdated<LookupCaller> {
+  const now = ctx.clock.earliest() - lookupsMs;
+  return { find: (limit) => listRefilled(now, limit), erase: (rows) => eraseRefilled(rows, now) };
+}
+
+/** Codes of batches that can no longer be read. */
+export function outdatedCodes(ctx: Context): Outdated<BatchKey> {
+  const before = ctx.clock.retainFrom(0);
+  return {
+    find: (limit) => listBatchesWithOldCodes(before, limit),
+    *erase(rows) {
+      let erased = 0;
+      for (const key of rows) erased += Number(yield* eraseBatchCodes(key));
+      return erased;
+    },
+  };
 }
 
 /**
@@ -131,8 +149,9 @@ const expiryOccasion = /^expiry (\d{4}-\d\d-\d\d) /;
 const dayMs = 24 * 60 * 60 * 1_000;
 
 /**
- * Erases those of the next `limit` emails of all stores that ended before the period. A reminder of an expiry that has
+ * Erases those of the next `limit` emails of a store that ended before the period. A reminder of an expiry that has
  * not passed stays, because it would be sent again.
+ * @param after of the same store.
  * @returns where the next call continues; undefined after the last email.
  */
 export function* eraseEmails(

@@ -44,7 +44,7 @@ export function* debit(
 ): Script<MovementResult> {
   const { amount, version } = command.partial
     ? yield* findLesserAmount(ctx, command)
-    : { amount: command.amount, version: yield* lockNamedVersion(command) };
+    : { amount: command.amount, version: yield* lockNamedVersion(ctx, command) };
   const movement = debitOf(amount);
   const demands = {
     ...requireUsableState(ctx, command.store),
@@ -72,8 +72,9 @@ function* findLesserAmount(
 ): Script<{ readonly amount: Money; readonly version: number }> {
   const key = { storeId: command.store.id, cardId: command.cardId };
   yield* lockCard(key);
-  const { card } = yield* loadCard(ctx, key);
-  assertVersion(command.versions, card.version);
+  const state = yield* loadCard(ctx, key);
+  const { card } = state;
+  assertVersion(command.versions, state);
   const available = availableOf(card);
   const isLess = available.minor > 0n && exceeds(command.amount, available);
   return { amount: isLess ? available : command.amount, version: card.version };
@@ -90,7 +91,7 @@ export function* credit(
 ): Script<MovementResult> {
   const { store } = command;
   const movement = creditOf(command.amount);
-  const version = yield* lockNamedVersion(command);
+  const version = yield* lockNamedVersion(ctx, command);
   const movementScript = applyMovement(
     ctx,
     { ...command, version },
@@ -144,7 +145,7 @@ export function* reverse(
     readonly note: string | null;
     readonly scopes: readonly Scope[];
     /** Returns the versions of a card that the request accepts (`If-Match`); null: any. */
-    readonly versionsOf: (cardId: number) => readonly number[] | null;
+    readonly versionsOf: (cardId: number) => readonly string[] | null;
   },
 ): Script<MovementResult> {
   const { store, transferId } = command;
@@ -162,7 +163,7 @@ export function* reverse(
 
   const { cardId } = reversed;
   const versions = command.versionsOf(cardId);
-  assertVersion(versions, cardVersion);
+  if (versions) assertVersion(versions, yield* loadCard(ctx, { storeId: store.id, cardId }));
   const left = subtract(reversed.amount, { minor: before, currency: reversed.amount.currency });
   const amount = command.amount ?? left;
   if (amount.minor === 0n || exceeds(amount, left)) throw exceedsTransaction(left);

@@ -19,7 +19,7 @@ import {
 } from '../storage/staff-session.ts';
 import { findAccount, resetPinFailures } from '../storage/staff.ts';
 import type { Script } from '../storage/sql.ts';
-import { findStore, hasRealStores } from '../storage/store.ts';
+import { assertStoreOpen, findStore, hasRealStores } from '../storage/store.ts';
 import { tokenHash, tokenKind, type PresentedToken } from './secret-token.ts';
 import { recordAction, type Acting } from './staff.ts';
 
@@ -90,6 +90,7 @@ export type SignedIn = {
 /**
  * Undefined if the session has ended or expired, or its member is disabled. Sessions of the demonstration end with the
  * first real store.
+ * @throws Fault `store-closed`.
  */
 export function* findSignedIn(ctx: Context, token: PresentedToken): Script<SignedIn | undefined> {
   const record = yield* findStore(token.storeId);
@@ -98,6 +99,7 @@ export function* findSignedIn(ctx: Context, token: PresentedToken): Script<Signe
   if (store.demonstration && (yield* hasRealStores())) return undefined;
   const session = yield* findOpenSession(store.id, { hash: tokenHash(token), now: ctx.clock.latest() });
   const account = session && (yield* findAccount(store, session.staffId));
+  if (account) assertStoreOpen(record);
   return account && { session, member: account.member, store };
 }
 

@@ -22,7 +22,7 @@ import {
   updateStaffMember,
 } from '../storage/staff.ts';
 import type { Script } from '../storage/sql.ts';
-import { findStore } from '../storage/store.ts';
+import { assertStoreOpen, findStore } from '../storage/store.ts';
 import { tokenHash, tokenKind, type PresentedToken } from './secret-token.ts';
 
 /** The tokens in links to join or to set a new password. */
@@ -111,10 +111,11 @@ export function* createLink(ctx: Context, member: StaffMember, by: Acting): Scri
 /** A link that can be used, with its member and store. */
 export type OpenLink = { readonly link: StaffLink; readonly member: StaffMember; readonly store: Store };
 
-/** Undefined if the link was used, has expired or does not exist, or its member is disabled. */
+/** Undefined if the link was used, has expired or does not exist, or its member is disabled. @throws Fault `store-closed`. */
 export function* openLink(ctx: Context, token: PresentedToken): Script<OpenLink | undefined> {
   const record = yield* findStore(token.storeId);
   if (!record) return undefined;
+  assertStoreOpen(record);
   const { store } = record;
   const link = yield* findStaffLink(store.id, { hash: tokenHash(token), now: ctx.clock.latest() });
   const member = link && (yield* findStaffMember(store, link.staffId));

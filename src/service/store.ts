@@ -53,7 +53,7 @@ function recordOf(
   ctx: Context,
   { proxySecret, ...settings }: NewStore,
   { demonstration }: { readonly demonstration: boolean },
-): StoreRecord {
+): Omit<StoreRecord, 'status'> {
   const store: Store = {
     expiringSoonDays: 0,
     lookupFailuresPerHour: null,
@@ -110,7 +110,7 @@ export function* changeStore(ctx: Context, domain: string, changes: StoreChanges
       new: store.timeZone,
       actor,
     });
-  return { store, sealedSecret };
+  return { ...record, store, sealedSecret };
 }
 
 /** @throws Fault `not-found` if there is no store of this domain (lower case). */

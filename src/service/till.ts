@@ -6,7 +6,7 @@ import type { Secret } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
 import { endSessionsOnTill } from '../storage/staff-session.ts';
 import type { Script } from '../storage/sql.ts';
-import { findStore } from '../storage/store.ts';
+import { assertStoreOpen, findStore } from '../storage/store.ts';
 import {
   countEnrolledTills,
   findEnrolledTill,
@@ -85,11 +85,12 @@ export function* revokeTill(
   return true;
 }
 
-/** The enrolled till of a token and its store; undefined if it was revoked. */
+/** The enrolled till of a token and its store; undefined if it was revoked. @throws Fault `store-closed`. */
 export function* findPresentedTill(
   token: PresentedToken,
 ): Script<{ readonly till: Till; readonly store: Store } | undefined> {
   const till = yield* findEnrolledTill(token.storeId, tokenHash(token));
   const record = till && (yield* findStore(token.storeId));
+  if (record) assertStoreOpen(record);
   return record && { till, store: record.store };
 }

@@ -3,7 +3,7 @@
 import type { Context } from '../context.ts';
 import { saveSetupStep } from '../storage/setup-step.ts';
 import type { Script } from '../storage/sql.ts';
-import { listStores } from '../storage/store.ts';
+import { listOpenStores, listStores } from '../storage/store.ts';
 import { saveVerification } from '../storage/verification.ts';
 import type { Mismatch } from './verify.ts';
 
@@ -30,8 +30,8 @@ export function* recordVerification({
   }
 }
 
-/** Records for each store that a backup of the database was made and verified. */
+/** Records for each open store that a backup of the database was made and verified. */
 export function* recordBackup(ctx: Context): Script<void> {
-  for (const { store } of yield* listStores())
+  for (const { store } of yield* listOpenStores())
     yield* saveSetupStep({ storeId: store.id, step: 'backup', doneAt: ctx.clock.now(), staffId: null });
 }

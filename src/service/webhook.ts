@@ -89,14 +89,14 @@ export type WebhookCommand = {
   readonly storeId: number;
   readonly id: number;
   /** The versions that the request accepts (`If-Match`); null: any. */
-  readonly versions: readonly number[] | null;
+  readonly versions: readonly string[] | null;
 };
 
 /** @throws Fault `not-found`, `precondition-failed`. */
 function* requireWebhook({ storeId, id, versions }: WebhookCommand): Script<WebhookKept> {
   const kept = yield* findWebhook(storeId, id);
   if (!kept) throw new Fault('not-found');
-  if (versions && !versions.includes(kept.webhook.version)) throw new Fault('precondition-failed');
+  if (versions && !versions.includes(String(kept.webhook.version))) throw new Fault('precondition-failed');
   return kept;
 }
 

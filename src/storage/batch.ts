@@ -15,6 +15,7 @@ import {
   type RowOf,
 } from './columns.ts';
 import { all, execute, first, forUpdateSkipLocked, sql, toNumber, type Script } from './sql.ts';
+import { ofOpenStore } from './store.ts';
 
 const batches = columns({
   store_id: integer('storeId'),
@@ -104,7 +105,7 @@ export function* lockRunningBatch({ storeId, batchId }: BatchKey): Script<Batch 
 /** Returns the running batches of all stores, oldest first. */
 export function* listRunningBatches(limit: number): Script<readonly BatchKey[]> {
   const rows = yield* all(sql<{ store_id: bigint; id: bigint }>`
-    select store_id, id from batches where state = 'running' order by created_at limit ${limit}`);
+    select store_id, id from batches where state = 'running' and ${ofOpenStore} order by created_at limit ${limit}`);
   return rows.map((row) => ({ storeId: toNumber(row.store_id), batchId: toNumber(row.id) }));
 }
 
@@ -199,17 +200,25 @@ export function* listBatchFailures({ storeId, batchId }: BatchKey, limit: number
   return rows.map(({ failures }) => failures);
 }
 
-/** Erases the codes of up to `limit` batches that could be read until before an instant (ms). Returns their number. */
-export function* eraseBatchCodes(before: number, limit: number): Script<number> {
+/** Returns up to `limit` batches of all stores whose codes could be read until before an instant (ms). */
+export function* listBatchesWithOldCodes(before: number, limit: number): Script<readonly BatchKey[]> {
   const rows = yield* all(sql<{ store_id: bigint; id: bigint }>`
-    select store_id, id from batches
-    where codes_until < ${before} order by codes_until limit ${limit} ${forUpdateSkipLocked}`);
-  for (const { store_id: storeId, id } of rows)
-    yield* execute(
-      sql`
-        update batch_parts set codes = null
-        where store_id = ${storeId} and batch_id = ${id} and codes is not null`,
-      sql`update batches set codes_until = null where store_id = ${storeId} and id = ${id}`,
-    );
-  return rows.length;
+    select store_id, id from batches where codes_until < ${before} and ${ofOpenStore}
+    order by codes_until limit ${limit}`);
+  return rows.map((row) => ({ storeId: toNumber(row.store_id), batchId: toNumber(row.id) }));
+}
+
+/** Erases the codes of a batch. @returns false if another process does it. */
+export function* eraseBatchCodes({ storeId, batchId }: BatchKey): Script<boolean> {
+  const rows = yield* all(sql`
+    select id from batches
+    where store_id = ${storeId} and id = ${batchId} and codes_until is not null ${forUpdateSkipLocked}`);
+  if (rows.length === 0) return false;
+  yield* execute(
+    sql`
+      update batch_parts set codes = null
+      where store_id = ${storeId} and batch_id = ${batchId} and codes is not null`,
+    sql`update batches set codes_until = null where store_id = ${storeId} and id = ${batchId}`,
+  );
+  return true;
 }

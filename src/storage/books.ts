@@ -120,14 +120,22 @@ export function* advanceClosing(
     where store_id = ${storeId} and day = ${day}`);
 }
 
-/** A number that every transaction that is open now is below. */
-export function* findNewestTransaction(): Script<bigint> {
-  return (yield* one(sql<{ id: bigint }>`select ${newestTransaction} as id`)).id;
+/** A day that is being closed. Its row is on the server of the store's transactions. */
+export type ClosingKey = { readonly storeId: number; readonly day: string };
+
+/** A number that every transaction of the store that is open now is below. */
+export function* findNewestTransaction({ storeId, day }: ClosingKey): Script<bigint> {
+  return (yield* one(sql<{ id: bigint }>`
+    select ${newestTransaction} as id from store_closings where store_id = ${storeId} and day = ${day}`)).id;
 }
 
-/** Returns whether every transaction below a number has ended. */
-export function* haveEnded(before: bigint): Script<boolean> {
-  return (yield* one(sql<{ id: bigint }>`select ${oldestTransaction} as id`)).id >= before;
+/** Returns whether every transaction of the store below a number has ended. */
+export function* haveEnded({ storeId, day }: ClosingKey, before: bigint): Script<boolean> {
+  return (
+    (yield* one(sql<{ id: bigint }>`
+      select ${oldestTransaction} as id from store_closings where store_id = ${storeId} and day = ${day}`))
+      .id >= before
+  );
 }
 
 /** A transfer with the columns of its card that its bucket depends on. */

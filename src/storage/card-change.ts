@@ -196,7 +196,7 @@ export function readFields({
     } else {
       if (!Array.isArray(values) || values.length !== 3) return undefined;
       const [salt, oldText, newText] = values as readonly unknown[];
-      if (typeof salt !== 'string' || !isFieldValue(oldText) || !isFieldValue(newText)) return undefined;
+      if (!isSalt(salt) || !isFieldValue(oldText) || !isFieldValue(newText)) return undefined;
       read.push({ field, old: oldText, new: newText, salt, hashed });
     }
   }
@@ -214,6 +214,11 @@ function parseJson(json: string): unknown {
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Bytes in base64 have one spelling here, so that a changed character is always found. */
+function isSalt(value: unknown): value is string {
+  return typeof value === 'string' && Buffer.from(value, 'base64').toString('base64') === value;
 }
 
 function isFieldValue(value: unknown): value is FieldValue {

@@ -11,7 +11,6 @@ import {
   all,
   endOfOneOf,
   first,
-  fragment,
   indexedBy,
   one,
   oneOf,
@@ -110,23 +109,23 @@ function idsOf({ createdAt }: CardFilter): Range<number> {
 }
 
 /** The status of the newest email with the code of the card `g`; null: there is none. */
-function emailStatusAt(now: number): Part {
+function emailStatusAt(storeId: number, now: number): Part {
   return part`(
     select case when e.state = 'scheduled' and e.next_at <= ${now} then 'queued' else e.state end
     from email_deliveries e
-    where e.store_id = g.store_id and e.card_id = g.id and e.kind = 'gift_card'
+    where e.store_id = ${storeId} and e.card_id = g.id and e.kind = 'gift_card'
     order by e.id desc limit 1)`;
 }
 
 /** 1 if the email of the card `g` is scheduled; otherwise null. */
-function scheduledAt(now: number): Part {
+function scheduledAt(storeId: number, now: number): Part {
   return part`(
     select 1 from email_deliveries e ${indexedBy('email_deliveries_scheduled')}
-    where e.store_id = g.store_id and e.card_id = g.id and e.kind = 'gift_card' and e.state = 'scheduled'
+    where e.store_id = ${storeId} and e.card_id = g.id and e.kind = 'gift_card' and e.state = 'scheduled'
       and e.next_at > ${now}
       and not exists (
         select 1 from email_deliveries later
-        where later.store_id = e.store_id and later.card_id = e.card_id and later.kind = 'gift_card'
+        where later.store_id = ${storeId} and later.card_id = e.card_id and later.kind = 'gift_card'
           and later.id > e.id)
     limit 1)`;
 }
@@ -137,7 +136,7 @@ function any(value: unknown): number {
 }
 
 /** Whether the card `g` meets the filter. The states are those of `detailStateOf`. */
-function isMet({ filter, today, now }: Listed): Part {
+function isMet({ storeId, filter, today, now }: Listed): Part {
   const { state, emailStatus, customerId, orderId, lastCharacters, note, tag, text } = filter;
   const { createdAt, disabledAt, expiresOn, balance } = filter;
   const created = createdAt ?? noRange;
@@ -161,11 +160,11 @@ function isMet({ filter, today, now }: Listed): Part {
       when 'expired' then g.disabled_at is null and g.expires_on < ${today}
       when 'empty' then g.disabled_at is null and (g.expires_on is null or g.expires_on >= ${today}) and g.balance = 0
       when 'scheduled' then g.disabled_at is null and (g.expires_on is null or g.expires_on >= ${today})
-        and g.balance > 0 and ${scheduledAt(now)} is not null
+        and g.balance > 0 and ${scheduledAt(storeId, now)} is not null
       else g.disabled_at is null and (g.expires_on is null or g.expires_on >= ${today})
-        and g.balance > 0 and ${scheduledAt(now)} is null
+        and g.balance > 0 and ${scheduledAt(storeId, now)} is null
     end
-    and (${any(emailStatus)} = 1 or ${emailStatusAt(now)} = ${emailStatus ?? ''})
+    and (${any(emailStatus)} = 1 or ${emailStatusAt(storeId, now)} = ${emailStatus ?? ''})
   then 1 else 0 end = 1`;
 }
 
@@ -430,9 +429,9 @@ export type DetailedCard = CurrentCard & { readonly emailStatus: EmailStatus };
 
 type DetailedRow = CardStateRow & { readonly email_status: Exclude<EmailStatus, 'none'> | null };
 
-const withAddresses = fragment`${ownColumnsOf('g')},
-  (select nullif(email, '') from customers c where c.store_id = g.store_id and c.id = g.customer_id) as customer_email,
-  (select nullif(email, '') from customers c where c.store_id = g.store_id and c.id = g.recipient_id) as recipient_email`;
+const withAddresses = (storeId: number): Part => part`${ownColumnsOf('g')},
+  (select nullif(email, '') from customers c where c.store_id = ${storeId} and c.id = g.customer_id) as customer_email,
+  (select nullif(email, '') from customers c where c.store_id = ${storeId} and c.id = g.recipient_id) as recipient_email`;
 
 /** Cards that one statement reads. */
 const readTogether = 50;
@@ -444,10 +443,10 @@ export function* findDetailedCards(
   now: number,
 ): Script<readonly DetailedCard[]> {
   const selected = part`
-    select ${withAddresses}, ${emailStatusAt(now)} as email_status,
+    select ${withAddresses(storeId)}, ${emailStatusAt(storeId, now)} as email_status,
       case when g.held = 0 then 0 else (
         select cast(coalesce(sum(h.amount), 0) as bigint) from holds h
-        where h.store_id = g.store_id and h.card_id = g.id and h.status = 'open' and h.expires_at <= ${now}
+        where h.store_id = ${storeId} and h.card_id = g.id and h.status = 'open' and h.expires_at <= ${now}
       ) end as expired_held
     from gift_cards g ${byKey}`;
   const [id = 0, ...others] = ids;

@@ -141,7 +141,7 @@ export function* findCardState({ storeId, cardId }: CardKey, now: number): Scrip
     select ${cardColumns}, g.last_transfer_id, g.chain_length, g.chain_hash,
       case when g.held = 0 then 0 else (
         select cast(coalesce(sum(h.amount), 0) as bigint) from holds h
-        where h.store_id = g.store_id and h.card_id = g.id and h.status = 'open' and h.expires_at <= ${now}
+        where h.store_id = ${storeId} and h.card_id = g.id and h.status = 'open' and h.expires_at <= ${now}
       ) end as expired_held
     from gift_cards g ${withCustomers}
     where g.store_id = ${storeId} and g.id = ${cardId}`);

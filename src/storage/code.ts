@@ -86,7 +86,7 @@ export function* findByCode(
       select ${cardColumns}, k.digest, k.lookup, g.code_lookup,
         case when g.held = 0 then 0 else (
           select cast(coalesce(sum(h.amount), 0) as bigint) from holds h
-          where h.store_id = g.store_id and h.card_id = g.id and h.status = 'open' and h.expires_at <= ${now}
+          where h.store_id = ${storeId} and h.card_id = g.id and h.status = 'open' and h.expires_at <= ${now}
         ) end as expired_held
       from gift_card_codes k
       join gift_cards g on g.store_id = k.store_id and g.id = k.card_id ${withCustomers}

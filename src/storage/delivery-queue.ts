@@ -38,7 +38,7 @@ export function* listDueWebhooks(
   const rows = yield* all(sql<WebhookRow & { readonly domain: string }>`
     select ${webhookColumns}, s.domain from webhooks
     join stores s on s.id = webhooks.store_id
-    where webhooks.status = 'active' and (webhooks.store_id, webhooks.id) > (${after.storeId}, ${after.id})
+    where s.status = 'open' and webhooks.status = 'active' and (webhooks.store_id, webhooks.id) > (${after.storeId}, ${after.id})
       and exists (select 1 from webhook_deliveries d
         where d.store_id = webhooks.store_id and d.webhook_id = webhooks.id and d.next_at <= ${now})
     order by webhooks.store_id, webhooks.id limit ${limit}`);
@@ -54,6 +54,8 @@ export type ClaimedDelivery = DeliveryKey & {
   /** The first attempt since then (ms). */
   readonly firstAt: number | null;
   readonly event: WrittenEvent;
+  /** The trace that it continues; null: none. */
+  readonly traceContext: Uint8Array | null;
 };
 
 type ClaimedRow = {
@@ -65,6 +67,7 @@ type ClaimedRow = {
   readonly subject_version: bigint;
   readonly event_created_at: bigint;
   readonly data: string;
+  readonly trace_context: Uint8Array | null;
 };
 
 export type Claim = {
@@ -90,7 +93,8 @@ export function* claimDeliveries(
       (select e.type from events e where e.store_id = ${storeId} and e.id = webhook_deliveries.event_id) as type,
       (select e.subject_version from events e where e.store_id = ${storeId} and e.id = webhook_deliveries.event_id) as subject_version,
       (select e.created_at from events e where e.store_id = ${storeId} and e.id = webhook_deliveries.event_id) as event_created_at,
-      (select e.data from events e where e.store_id = ${storeId} and e.id = webhook_deliveries.event_id) as data`);
+      (select e.data from events e where e.store_id = ${storeId} and e.id = webhook_deliveries.event_id) as data,
+      (select e.trace_context from events e where e.store_id = ${storeId} and e.id = webhook_deliveries.event_id) as trace_context`);
   return rows.map((row) => ({
     storeId,
     webhookId,
@@ -106,6 +110,7 @@ export function* claimDeliveries(
       createdAt: toNumber(row.event_created_at),
       data: row.data,
     },
+    traceContext: row.trace_context,
   }));
 }
 

@@ -1,8 +1,26 @@
 /** Lists of all emails of a store, newest first, and single emails by their id. */
 
-import type { EmailDelivery, EmailKind, EmailState } from '../domain/email.ts';
+import {
+  deliveryStates,
+  emailKinds,
+  type EmailDelivery,
+  type EmailKind,
+  type EmailState,
+} from '../domain/email.ts';
 import { emailColumns, toEmailDelivery, type DeliveryRow } from './email.ts';
-import { all, first, indexedBy, one, parallel, sql, toNumber, ValueList, type Script } from './sql.ts';
+import {
+  all,
+  first,
+  indexedBy,
+  one,
+  parallel,
+  part,
+  sql,
+  type Part,
+  toNumber,
+  ValueList,
+  type Script,
+} from './sql.ts';
 
 /** Emails of these states and kinds. */
 export type EmailFilter = { readonly states: readonly EmailState[]; readonly kinds: readonly EmailKind[] };
@@ -75,6 +93,65 @@ export function* listEmails(
     .slice(0, range.limit);
 }
 
+/** The emails about the cards of a customer or recipient, or about one card. */
+export type EmailSubject = { readonly customerId: number } | { readonly cardId: number };
+
+/** So many cards of which a person is the customer, and of which the recipient, are searched. */
+export const searchedCardsMax = 1_000;
+
+/** As `listEmails`, of a subject. The emails of its cards are sorted, so their cards are limited. */
+export function* listEmailsOf(
+  storeId: number,
+  subject: EmailSubject,
+  filter: EmailFilter,
+  range: EmailRange,
+): Script<readonly EmailDelivery[]> {
+  const { isBackwards, limit } = range;
+  const direction = isBackwards ? 1 : -1;
+  const rows =
+    'cardId' in subject
+      ? yield* all(sql<DeliveryRow>`
+          ${emailsOfCards(storeId, oneCard(subject), filter, range)} order by id * ${direction} limit ${limit}`)
+      : yield* all(sql<DeliveryRow>`
+          ${emailsOfCards(storeId, cardsOf(storeId, subject), filter, range)} order by id * ${direction} limit ${limit}`);
+  return rows.map(toEmailDelivery);
+}
+
+function oneCard({ cardId }: { readonly cardId: number }): Part {
+  return part`select cast(${cardId} as bigint) as of_card`;
+}
+
+function cardsOf(storeId: number, { customerId }: { readonly customerId: number }): Part {
+  return part`
+    select of_card from (
+      select id as of_card from gift_cards
+      where store_id = ${storeId} and customer_id = ${customerId} limit ${searchedCardsMax}) bought
+    union
+    select of_card from (
+      select id as of_card from gift_cards
+      where store_id = ${storeId} and recipient_id = ${customerId} limit ${searchedCardsMax}) received`;
+}
+
+/** Materialized, so that the planner reads the emails by card, and not all emails in the order of their ids. */
+function emailsOfCards(
+  storeId: number,
+  cards: Part,
+  { states, kinds }: EmailFilter,
+  { from, isBackwards }: EmailRange,
+): Part {
+  const [after, before] = isBackwards ? [from ?? 0, null] : [0, from];
+  // Lists of one length, because the statement is prepared once.
+  const wantedStates = new ValueList(deliveryStates.map((_, place) => states[place] ?? ''));
+  const wantedKinds = new ValueList(emailKinds.map((_, place) => kinds[place] ?? ''));
+  return part`
+    with found as materialized (
+      select ${emailColumns} from (${cards}) c cross join email_deliveries
+      where store_id = ${storeId} and card_id = c.of_card
+        and id > ${after} and id < ${before ?? Number.MAX_SAFE_INTEGER}
+        and state in (${wantedStates}) and kind in (${wantedKinds}))
+    select * from found`;
+}
+
 export function* findEmailById(storeId: number, id: number): Script<EmailDelivery | undefined> {
   const row = yield* first(sql<DeliveryRow>`
     select ${emailColumns} from email_deliveries ${byId} where store_id = ${storeId} and id = ${id} limit 1`);
@@ -94,7 +171,7 @@ export function* findNewestCodeEmails(
   const rows = yield* all(sql<{ card_id: bigint; id: bigint | null }>`
     select g.id as card_id, (
       select e.id from email_deliveries e
-      where e.store_id = g.store_id and e.card_id = g.id and e.kind = 'gift_card' order by e.id desc limit 1) as id
+      where e.store_id = ${storeId} and e.card_id = g.id and e.kind = 'gift_card' order by e.id desc limit 1) as id
     from gift_cards g where g.store_id = ${storeId} and g.id in (${ids})`);
   return new Map(rows.flatMap((row) => (row.id === null ? [] : [[toNumber(row.card_id), toNumber(row.id)]])));
 }
@@ -128,13 +205,13 @@ export function* countUndelivered(
           case when g.disabled_at is null and (g.expires_on is null or g.expires_on >= ${today})
             and not exists (
               select 1 from email_deliveries later
-              where later.store_id = f.store_id and later.card_id = f.card_id and later.id > f.id
+              where later.store_id = ${storeId} and later.card_id = f.card_id and later.id > f.id
                 and later.kind = 'gift_card')
           then 1 else 0 end), 0) as bigint) as emails
         from (
-          select store_id, card_id, id from email_deliveries ${byState}
+          select card_id, id from email_deliveries ${byState}
           where store_id = ${storeId} and state = ${state} and kind = 'gift_card' order by id desc limit ${max}
-        ) f join gift_cards g on g.store_id = f.store_id and g.id = f.card_id`),
+        ) f join gift_cards g on g.store_id = ${storeId} and g.id = f.card_id`),
     ),
   );
   return {

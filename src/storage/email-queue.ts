@@ -6,18 +6,20 @@
  */
 
 import type { EmailDelivery, EmailState } from '../domain/email.ts';
-import { emailColumns, toEmailDelivery, type DeliveryRow } from './email.ts';
+import { emailColumns, toEmailDelivery, type DeliveryRow, type EmailKey } from './email.ts';
 import {
   all,
   first,
   forUpdateSkipLocked,
   execute,
   one,
+  parallel,
   sql,
   toNumber,
   toNumberOrNull,
   type Script,
 } from './sql.ts';
+import { ofOpenStore } from './store.ts';
 
 /** An email that this process has claimed. */
 export type ClaimedEmail = EmailDelivery & {
@@ -25,6 +27,8 @@ export type ClaimedEmail = EmailDelivery & {
   /** Start of the first attempt (ms), from which the retry period is measured. */
   readonly firstAt: number;
   readonly sealedCode: Uint8Array | null;
+  /** The trace that its delivery continues; null: none. */
+  readonly traceContext: Uint8Array | null;
   /** Whether an earlier lease has expired: the email can have been sent already. */
   readonly isReclaimed: boolean;
 };
@@ -33,33 +37,45 @@ type ClaimedRow = DeliveryRow & {
   readonly lease: bigint | null;
   readonly first_at: bigint | null;
   readonly code: Uint8Array | null;
+  readonly trace_context: Uint8Array | null;
 };
 
-export function* hasDueEmails(now: number): Script<boolean> {
-  const row = yield* first(
-    sql<{ id: bigint }>`select id from email_deliveries where next_at <= ${now} limit 1`,
-  );
-  return row !== undefined;
+/** Returns up to `limit` due emails of all stores, the longest due first. */
+export function* listDueEmails(now: number, limit: number): Script<readonly EmailKey[]> {
+  const rows = yield* all(sql<{ store_id: bigint; card_id: bigint; id: bigint }>`
+    select store_id, card_id, id from email_deliveries where next_at <= ${now} and ${ofOpenStore}
+    order by next_at limit ${limit}`);
+  return rows.map((row) => ({
+    storeId: toNumber(row.store_id),
+    cardId: toNumber(row.card_id),
+    id: toNumber(row.id),
+  }));
 }
 
-/** Claims up to `limit` due emails, the longest due first. Each claim counts as an attempt. */
-export function* claimEmails({
-  lease,
-  now,
-  firstAt,
-  until,
-  limit,
-}: {
-  readonly lease: number;
-  readonly now: number;
-  /** Start of the retry period (ms), if this is the first attempt. */
-  readonly firstAt: number;
-  readonly until: number;
-  readonly limit: number;
-}): Script<readonly ClaimedEmail[]> {
-  const rows = yield* all(sql<ClaimedRow>`
-    select ${emailColumns}, lease, first_at, code from email_deliveries where next_at <= ${now}
-    order by next_at limit ${limit} ${forUpdateSkipLocked}`);
+/** Claims those of the emails that are due and not claimed by another process. Each claim counts as an attempt. */
+export function* claimEmails(
+  found: readonly EmailKey[],
+  {
+    lease,
+    now,
+    firstAt,
+    until,
+  }: {
+    readonly lease: number;
+    readonly now: number;
+    /** Start of the retry period (ms), if this is the first attempt. */
+    readonly firstAt: number;
+    readonly until: number;
+  },
+): Script<readonly ClaimedEmail[]> {
+  const due = yield* parallel(
+    ...found.map(({ storeId, cardId, id }) =>
+      all(sql<ClaimedRow>`
+        select ${emailColumns}, lease, first_at, code, trace_context from email_deliveries
+        where store_id = ${storeId} and card_id = ${cardId} and id = ${id} and next_at <= ${now} ${forUpdateSkipLocked}`),
+    ),
+  );
+  const rows = due.flat();
   const claims = rows.map(
     (row) => sql`
       update email_deliveries set lease = ${lease}, next_at = ${until}, attempts = attempts + 1,
@@ -75,6 +91,7 @@ export function* claimEmails({
     lease,
     firstAt: toNumberOrNull(row.first_at) ?? firstAt,
     sealedCode: row.code,
+    traceContext: row.trace_context,
     isReclaimed: row.lease !== null,
   }));
 }
@@ -150,7 +167,8 @@ export function* findEmailDelay(now: number): Script<EmailDelay> {
   const { due, earliest } = yield* one(sql<{ due: bigint | null; earliest: bigint | null }>`
     select min(case when next_at <= ${now} then next_at end) as due, min(first_at) as earliest
     from (
-      select next_at, first_at from email_deliveries where next_at is not null order by next_at limit ${examinedMax}
+      select next_at, first_at from email_deliveries where next_at is not null and ${ofOpenStore}
+      order by next_at limit ${examinedMax}
     ) as soon`);
   return { dueAt: toNumberOrNull(due), firstAt: toNumberOrNull(earliest) };
 }

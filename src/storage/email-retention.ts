@@ -5,7 +5,9 @@ import { all, execute, sql, toNumber, toNumberOrNull, type Script } from './sql.
 /** The primary key of an email. */
 export type EmailPlace = { readonly storeId: number; readonly cardId: number; readonly id: number };
 
-export const firstEmail: EmailPlace = { storeId: 0, cardId: 0, id: 0 };
+export function firstEmailOf(storeId: number): EmailPlace {
+  return { storeId, cardId: 0, id: 0 };
+}
 
 type WalkedEmail = EmailPlace & {
   /** Null: it has not ended. */
@@ -14,21 +16,25 @@ type WalkedEmail = EmailPlace & {
   readonly occasion: string | null;
 };
 
-/** Returns the next emails of all stores, in the order of their keys. */
+export function* hasEmails(storeId: number): Script<boolean> {
+  const rows = yield* all(sql`select 1 as one from email_deliveries where store_id = ${storeId} limit 1`);
+  return rows.length > 0;
+}
+
+/** Returns the next emails of a store, in the order of their keys. */
 export function* listEmailsFrom(after: EmailPlace, limit: number): Script<readonly WalkedEmail[]> {
   type Row = {
-    store_id: bigint;
     card_id: bigint;
     id: bigint;
     ended_at: bigint | null;
     occasion: string | null;
   };
   const rows = yield* all(sql<Row>`
-    select store_id, card_id, id, ended_at, occasion from email_deliveries
-    where (store_id, card_id, id) > (${after.storeId}, ${after.cardId}, ${after.id})
-    order by store_id, card_id, id limit ${limit}`);
+    select card_id, id, ended_at, occasion from email_deliveries
+    where store_id = ${after.storeId} and (card_id, id) > (${after.cardId}, ${after.id})
+    order by card_id, id limit ${limit}`);
   return rows.map((row) => ({
-    storeId: toNumber(row.store_id),
+    storeId: after.storeId,
     cardId: toNumber(row.card_id),
     id: toNumber(row.id),
     endedAt: toNumberOrNull(row.ended_at),

@@ -22,6 +22,7 @@ import {
   type RowOf,
 } from './columns.ts';
 import { all, first, execute, sql, toNumber, type Script } from './sql.ts';
+import { ofOpenStore } from './store.ts';
 
 const settings = columns({
   enabled: flag('enabled'),
@@ -63,7 +64,8 @@ export function* saveEmailSettings(ctx: Context, storeId: number, saved: EmailSe
 export function* listRemindingStores(): Script<readonly number[]> {
   const rows = yield* all(sql<{ store_id: bigint }>`
     select store_id from email_settings
-    where enabled = 1 and (expiry_reminder_days <> '' or balance_reminder_days <> '') order by store_id`);
+    where enabled = 1 and (expiry_reminder_days <> '' or balance_reminder_days <> '') and ${ofOpenStore}
+    order by store_id`);
   return rows.map((row) => toNumber(row.store_id));
 }
 
@@ -150,8 +152,8 @@ export function* enqueueEmail(ctx: Context, email: NewEmail): Script<EmailDelive
     endedAt: null,
   };
   yield* execute(sql`
-    insert into email_deliveries (${emailColumns}, occasion, code)
-    select ${deliveries.values(enqueued)}, ${email.occasion}, ${sealed}
+    insert into email_deliveries (${emailColumns}, occasion, code, trace_context)
+    select ${deliveries.values(enqueued)}, ${email.occasion}, ${sealed}, ${ctx.messageContext?.('emails') ?? null}
     where not exists (select 1 from email_settings where store_id = ${storeId} and enabled = 0)
     on conflict (store_id, card_id, occasion) where occasion is not null do nothing`);
   return enqueued;
@@ -226,6 +228,6 @@ export function* countStoreEmails(storeId: number): Script<ReadonlyMap<EmailStat
 /** Returns the number of pending emails of all stores. */
 export function* countPendingEmails(): Script<number> {
   const row = yield* first(sql<{ emails: bigint }>`
-    select count(*) as emails from email_deliveries where next_at is not null`);
+    select count(*) as emails from email_deliveries where next_at is not null and ${ofOpenStore}`);
   return toNumber(row?.emails ?? 0n);
 }

@@ -14,6 +14,7 @@ import {
   type RowOf,
 } from './columns.ts';
 import { all, first, forUpdate, execute, part, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+import { ofOpenStore } from './store.ts';
 
 /** The steps of an erasure, in order. */
 export const erasureSteps = [
@@ -95,7 +96,7 @@ export function* lockErasure({ storeId, customerId }: CustomerKey): Script<Erasu
 /** Returns unfinished erasures of all stores. */
 export function* listUnfinishedErasures(limit: number): Script<readonly CustomerKey[]> {
   const rows = yield* all(sql<{ store_id: bigint; customer_id: bigint }>`
-    select store_id, customer_id from customer_erasures where completed_at is null
+    select store_id, customer_id from customer_erasures where completed_at is null and ${ofOpenStore}
     order by requested_at limit ${limit}`);
   return rows.map((row) => ({ storeId: toNumber(row.store_id), customerId: toNumber(row.customer_id) }));
 }

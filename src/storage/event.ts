@@ -38,8 +38,8 @@ export function* recordEvent(ctx: Context, event: Event): Script<void> {
     data: JSON.stringify(event.data),
   };
   yield* execute(sql`
-    insert into events (store_id, ${events.names}, subject_id)
-    values (${event.storeId}, ${events.values(written)}, ${event.subjectId})`);
+    insert into events (store_id, ${events.names}, subject_id, trace_context)
+    values (${event.storeId}, ${events.values(written)}, ${event.subjectId}, ${ctx.messageContext?.('events') ?? null})`);
 }
 
 export function* findEvent(storeId: number, id: number): Script<WrittenEvent | undefined> {

@@ -12,7 +12,9 @@ import {
   textOrNull,
   type RowOf,
 } from './columns.ts';
-import { all, first, forUpdateSkipLocked, execute, sql, toNumber, type Script } from './sql.ts';
+import { inChunks, padded } from './chunks.ts';
+import { all, first, forUpdateSkipLocked, execute, parallel, sql, toNumber, type Script } from './sql.ts';
+import { ofOpenStore } from './store.ts';
 
 const holds = columns({
   store_id: integer('storeId'),
@@ -39,18 +41,13 @@ export function* insertHold(hold: Hold): Script<void> {
     insert into holds (${holds.names}) values (${holds.values(hold)})`);
 }
 
-export type FoundHold = {
-  readonly hold: Hold;
-  readonly cardVersion: number;
-};
-
 /** Returns undefined if the store has no hold with this id. */
-export function* findHold(storeId: number, id: number): Script<FoundHold | undefined> {
-  const row = yield* first(sql<HoldRow & { card_version: bigint }>`
-    select ${holds.of('h')}, g.currency, g.version as card_version from holds h
+export function* findHold(storeId: number, id: number): Script<Hold | undefined> {
+  const row = yield* first(sql<HoldRow>`
+    select ${holds.of('h')}, g.currency from holds h
     join gift_cards g on g.store_id = h.store_id and g.id = h.card_id
     where h.store_id = ${storeId} and h.id = ${id}`);
-  return row && { hold: toHold(row), cardVersion: toNumber(row.card_version) };
+  return row && toHold(row);
 }
 
 /** Returns a card's holds with ids below `before`, newest first. */
@@ -89,17 +86,34 @@ export function* listOpenHolds(storeId: number, cardId: number): Script<readonly
   return rows.map(toHold);
 }
 
+export type HoldKey = Pick<Hold, 'storeId' | 'id'>;
+
+/** Returns expired open holds of all stores, the earliest expiry first. */
+export function* listExpiredHolds(now: number, limit: number): Script<readonly HoldKey[]> {
+  const rows = yield* all(sql<{ store_id: bigint; id: bigint }>`
+    select store_id, id from holds where status = 'open' and expires_at <= ${now} and ${ofOpenStore}
+    order by expires_at limit ${limit}`);
+  return rows.map((row) => ({ storeId: toNumber(row.store_id), id: toNumber(row.id) }));
+}
+
 /**
- * Returns expired open holds of all stores, the earliest expiry first, and locks them and their cards until the
- * transaction ends. It skips rows that another transaction has locked.
+ * Returns those of the holds that are open and have expired, and locks them and their cards until the transaction ends.
+ * It skips rows that another transaction has locked.
  */
-export function* claimExpiredHolds(now: number, limit: number): Script<readonly Hold[]> {
-  const rows = yield* all(sql<HoldRow>`
-    select ${holds.of('h')}, g.currency from holds h
-    join gift_cards g on g.store_id = h.store_id and g.id = h.card_id
-    where h.status = 'open' and h.expires_at <= ${now}
-    order by h.expires_at limit ${limit} ${forUpdateSkipLocked}`);
-  return rows.map(toHold);
+export function* claimExpiredHolds(found: readonly HoldKey[], now: number): Script<readonly Hold[]> {
+  const claimed = yield* parallel(
+    ...inChunks(found).map(({ storeId, chunk }) =>
+      all(sql<HoldRow>`
+        select ${holds.of('h')}, g.currency from holds h
+        join gift_cards g on g.store_id = h.store_id and g.id = h.card_id
+        where h.store_id = ${storeId} and h.id in (${padded(
+          chunk.map(({ id }) => id),
+          0,
+        )})
+          and h.status = 'open' and h.expires_at <= ${now} ${forUpdateSkipLocked}`),
+    ),
+  );
+  return claimed.flat().map(toHold);
 }
 
 /** Closes an open hold. Returns false if it is not open. */

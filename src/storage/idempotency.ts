@@ -1,7 +1,19 @@
 /** Idempotency records: the responses to requests with an idempotency key. */
 
 import { bytes, columns, integer, type RowOf } from './columns.ts';
-import { all, forUpdate, forUpdateSkipLocked, lock, execute, sql, parallel, type Script } from './sql.ts';
+import { inChunks, padded } from './chunks.ts';
+import {
+  all,
+  forUpdate,
+  forUpdateSkipLocked,
+  lock,
+  execute,
+  sql,
+  parallel,
+  toNumber,
+  type Script,
+} from './sql.ts';
+import { ofOpenStore } from './store.ts';
 
 /** The stored form of an idempotency key and its caller. */
 export type StoredKey = {
@@ -113,12 +125,36 @@ export function* eraseIdempotencyRecordsOf(
   }
 }
 
-/** Deletes up to `limit` records from before `since` (ms). Returns the number of deleted records. */
-export function* eraseIdempotencyRecords(since: number, limit: number): Script<number> {
-  const erased = yield* all(sql`
-    delete from idempotency_records where (store_id, key_digest) in (
-      select store_id, key_digest from idempotency_records
-      where created_at < ${since} order by created_at limit ${limit} ${forUpdateSkipLocked})
-    returning created_at`);
-  return erased.length;
+export type RecordKey = { readonly storeId: number; readonly digest: Uint8Array };
+
+/** Returns up to `limit` records of all stores from before `since` (ms), the oldest first. */
+export function* listOldRecords(since: number, limit: number): Script<readonly RecordKey[]> {
+  const rows = yield* all(sql<{ store_id: bigint; key_digest: Uint8Array }>`
+    select store_id, key_digest from idempotency_records
+    where created_at < ${since} and ${ofOpenStore} order by created_at limit ${limit}`);
+  return rows.map((row) => ({ storeId: toNumber(row.store_id), digest: row.key_digest }));
 }
+
+/**
+ * Deletes those of the records that are from before `since` (ms), except those that another transaction has locked.
+ * @returns the number of deleted records.
+ */
+export function* eraseIdempotencyRecords(found: readonly RecordKey[], since: number): Script<number> {
+  const erased = yield* parallel(
+    ...inChunks(found).map(({ storeId, chunk }) => {
+      const digests = padded(
+        chunk.map(({ digest }) => digest),
+        noDigest,
+      );
+      return all(sql`
+        delete from idempotency_records where store_id = ${storeId} and key_digest in (
+          select key_digest from idempotency_records
+          where store_id = ${storeId} and key_digest in (${digests}) and created_at < ${since} ${forUpdateSkipLocked})
+        returning created_at`);
+    }),
+  );
+  return erased.flat().length;
+}
+
+/** No record has it. */
+const noDigest = new Uint8Array();

@@ -1,6 +1,6 @@
 /** Queries of the audit that read every transfer: in the order of their ids, or along the chains of some cards. */
 
-import { exactOf, fragment, scan, all, type ScannedInteger, type Script } from './sql.ts';
+import { exactOf, part, scan, all, type Part, type ScannedInteger, type Script } from './sql.ts';
 
 /** A transfer as it is stored, whatever its values are. */
 export type ScannedTransfer = {
@@ -33,13 +33,13 @@ export type ScannedTransfer = {
   readonly reversible: ScannedInteger | null;
 };
 
-const scanned = fragment`
+const scannedOf = (storeId: number): Part => part`
   t.id, t.card_id, t.sequence, t.previous_id, t.kind, t.amount, t.currency, t.debit_account, t.credit_account,
   t.balance_after, t.actor, t.reference, t.note, t.order_id, t.hold_id, t.reverses, t.created_at, t.salt,
   t.issued_expires_on, t.issued_vat, t.text_salt, t.text_digest, t.hash,
   case when t.reverses is not null then (
     select o.amount from transfers o
-    where o.store_id = t.store_id and o.id = t.reverses and o.card_id = t.card_id and o.sequence < t.sequence
+    where o.store_id = ${storeId} and o.id = t.reverses and o.card_id = t.card_id and o.sequence < t.sequence
   ) end as reversible`;
 
 /** A card as it is stored, whatever its values are, and the addresses of its customers. */
@@ -157,7 +157,7 @@ export function* scanTransfers(
   after: ScannedInteger,
 ): Script<readonly ScannedTransfer[]> {
   return yield* all(scan<ScannedTransfer>`
-    select t.card_id as chain_of, ${scanned} from transfers t
+    select t.card_id as chain_of, ${scannedOf(storeId)} from transfers t
     where t.store_id = ${storeId} and t.id > ${after} and t.card_id > ${range.after} and t.card_id <= ${range.upTo}
     order by t.id limit 2000`);
 }
@@ -181,7 +181,7 @@ export function* walkChains(
       -- Ends even if rows that were tampered with refer to each other.
       where t.sequence < l.sequence
     )
-    select l.chain_of, ${scanned} from chain l
+    select l.chain_of, ${scannedOf(storeId)} from chain l
     join transfers t on t.store_id = ${storeId} and t.id = l.id
     order by l.chain_of, t.sequence`);
 }

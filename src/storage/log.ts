@@ -7,6 +7,8 @@ import assert from 'node:assert/strict';
 import { columns, bytes, integer, text, unchanged, type RowOf } from './columns.ts';
 import {
   all,
+  andEnded,
+  cursorOfStore,
   cursorOwners,
   entryOrderOf,
   entryPlace,
@@ -16,6 +18,9 @@ import {
   Fragment,
   lock,
   one,
+  ownedBy,
+  ownerOfStore,
+  parallel,
   sql,
   Statement,
   toNumber,
@@ -60,7 +65,7 @@ const pages = columns({
 const cursors = columns({
   store_id: integer('owner'),
   source: unchanged<EntryTable>()('source'),
-  place: integer('place'),
+  place: unchanged<bigint>()('place'),
   last_id: integer('lastId'),
 });
 
@@ -68,7 +73,7 @@ const backfills = columns({
   store_id: integer('storeId'),
   source: unchanged<EntryTable>()('source'),
   after_id: integer('afterId'),
-  until_place: integer('untilPlace'),
+  until_place: unchanged<bigint>()('untilPlace'),
 });
 
 /** The SQL of a table of entries. */
@@ -251,44 +256,77 @@ export function* lockAppending(): Script<void> {
 export type Cursor = ReturnType<typeof cursors.read>;
 export type Backfill = ReturnType<typeof backfills.read>;
 
-/** Whether there are entries that a log does not contain, or a cursor that has to begin. */
-export function* hasEntriesToAppend(): Script<boolean> {
-  for (const source of entrySources) {
-    const { sql: sqlFor, toAppend, isStale } = sqlOf[source];
-    const row = yield* one(sqlFor<{ work: bigint }>`
-      select case when exists (select 1 from ${toAppend})
-        or exists (select 1 from log_backfills where source = ${source})
-        or exists (select 1 from log_cursors c where c.source = ${source} and ${isStale})
-        or exists (select 1 from ${cursorOwners}
-          where o.id not in (select store_id from log_cursors where source = ${source}))
-      then 1 else 0 end as work`);
-    if (row.work > 0n) return true;
-  }
-  return false;
+/**
+ * Returns owners of cursors that have to begin or to move, and owners of stores with a backfill: at most `limit` of each
+ * kind. An owner is a store, or 0 for all stores.
+ */
+export function* listOwnersToAppend(limit: number): Script<readonly number[]> {
+  type Row = { owner: bigint };
+  const found = yield* parallel(
+    ...entrySources.flatMap((source) => {
+      const { sql: sqlFor, pendingOwners, isStale } = sqlOf[source];
+      return [
+        all(sqlFor<Row>`select p.owner from ${pendingOwners} limit ${limit}`),
+        all(sqlFor<Row>`
+          select c.store_id as owner from log_cursors c where c.source = ${source} and ${isStale} limit ${limit}`),
+        all(sqlFor<Row>`
+          select o.id as owner from ${cursorOwners}
+          where o.id not in (select store_id from log_cursors where source = ${source}) limit ${limit}`),
+      ];
+    }),
+    all(sql<Row>`
+      select distinct ${ownerOfStore} as owner from log_backfills limit ${limit}`),
+  );
+  return [...new Set(found.flat().map(({ owner }) => toNumber(owner)))].toSorted(
+    (left, right) => left - right,
+  );
 }
 
-/**
- * Begins the cursors that are missing, and those whose place is not one of this database. A cursor begins at the end;
- * earlier entries are backfilled.
- */
-export function* beginCursors(source: EntryTable): Script<void> {
-  const { sql: sqlFor, start, isStale } = sqlOf[source];
-  yield* execute(sqlFor`delete from log_cursors as c where c.source = ${source} and ${isStale}`);
-  const missing = yield* all(sqlFor<{ id: bigint; place: bigint; last_id: bigint }>`
-    select o.id, s.place, s.last_id from ${cursorOwners} cross join ${start}
-    where o.id not in (select store_id from log_cursors where source = ${source})`);
-  for (const { id, place, last_id: lastId } of missing) {
-    yield* execute(
-      sql`
-        insert into log_cursors (${cursors.names})
-        values (${cursors.values({ owner: toNumber(id), source, place: toNumber(place), lastId: toNumber(lastId) })})`,
-      sql`
-        insert into log_backfills (${backfills.names})
-        select id, cast(${source} as text), 0, cast(${place} as bigint) from stores
-        where cast(${id} as bigint) in (0, id)
-        on conflict (store_id, source) do update set after_id = 0, until_place = excluded.until_place`,
-    );
+/** Returns the owner of a store's cursors. */
+export function* findCursorOwner(storeId: number): Script<number> {
+  const { owner } = yield* one(sql<{ owner: bigint }>`
+    select o.id as owner from ${cursorOwners} where o.id in (0, ${storeId})`);
+  return toNumber(owner);
+}
+
+/** Returns the cursors of owners for a source, and locks them. Undefined: it has to begin. */
+export function* lockCursors(
+  source: EntryTable,
+  owners: readonly number[],
+): Script<readonly (Cursor | undefined)[]> {
+  const { sql: sqlFor, isStale } = sqlOf[source];
+  type Row = RowOf<typeof cursors> & { readonly is_stale: bigint };
+  const found = yield* parallel(
+    ...owners.map((owner) =>
+      first(sqlFor<Row>`
+        select ${cursors.of('c')}, cast(case when ${isStale} then 1 else 0 end as bigint) as is_stale from log_cursors c
+        where c.store_id = ${owner} and c.source = ${source} ${forUpdate}`),
+    ),
+  );
+  return found.map((row) => (row && row.is_stale === 0n ? cursors.read(row) : undefined));
+}
+
+/** Begins a cursor that is missing, or whose place is not one of this database, at the end. Earlier entries are backfilled. */
+export function* beginCursor(source: EntryTable, owner: number): Script<Cursor> {
+  const { sql: sqlFor, start } = sqlOf[source];
+  const { place, last_id: lastId } = yield* one(sqlFor<{ place: bigint; last_id: bigint }>`
+    select s.place, s.last_id from ${start} ${owner}) s`);
+  const cursor = { owner, source, place, lastId: toNumber(lastId) };
+  yield* execute(sql`
+    insert into log_cursors (${cursors.names}) values (${cursors.values(cursor)})
+    on conflict (store_id, source) do update set ${cursors.excluded}`);
+  const stores = yield* all(
+    sql<{
+      id: bigint;
+    }>`select id from stores where cast(${owner} as bigint) in (0, id) and status <> 'arriving'`,
+  );
+  for (const { id } of stores) {
+    const backfill = { storeId: toNumber(id), source, afterId: 0, untilPlace: place };
+    yield* execute(sql`
+      insert into log_backfills (${backfills.names}) values (${backfills.values(backfill)})
+      on conflict (store_id, source) do update set ${backfills.excluded}`);
   }
+  return cursor;
 }
 
 export function* moveCursor(cursor: Cursor): Script<void> {
@@ -297,9 +335,10 @@ export function* moveCursor(cursor: Cursor): Script<void> {
     where store_id = ${cursor.owner} and source = ${cursor.source}`);
 }
 
-export function* findBackfill(): Script<Backfill | undefined> {
+/** Returns a backfill of a store whose cursors have this owner. */
+export function* findBackfill(owner: number): Script<Backfill | undefined> {
   const row = yield* first(sql<RowOf<typeof backfills>>`
-    select ${backfills.names} from log_backfills order by store_id, source limit 1`);
+    select ${backfills.names} from log_backfills where ${ownedBy} ${owner} order by store_id, source limit 1`);
   return row && backfills.read(row);
 }
 
@@ -312,38 +351,28 @@ export function* moveBackfill({ storeId, source }: Backfill, afterId: number | n
       update log_backfills set after_id = ${afterId} where store_id = ${storeId} and source = ${source}`);
 }
 
-/** An entry that a log does not contain yet. `place` and `owner` are those of its cursor. */
-export type NewEntry = LogEntry & {
-  readonly storeId: number;
-  readonly place: number;
-  readonly owner: number;
-};
+/** An entry that a log does not contain yet. `place` is that of its cursor. */
+export type NewEntry = LogEntry & { readonly storeId: number; readonly place: bigint };
 
-type NewRow = HashRow & { readonly store_id: bigint; readonly place: bigint; readonly owner: bigint };
+type NewRow = HashRow & { readonly store_id: bigint; readonly place: bigint };
 
-/** Returns the next entries of all stores, at most `limit`: for each cursor in commit order. */
-export function* listNewEntries(source: EntryTable, limit: number): Script<readonly NewEntry[]> {
-  const { sql: sqlFor, toAppend } = sqlOf[source];
+/** Returns the next entries after a cursor in commit order, at most `limit`. */
+export function* listNewEntries(
+  { owner, source, place, lastId }: Cursor,
+  limit: number,
+): Script<readonly NewEntry[]> {
+  const { sql: sqlFor, table } = sqlOf[source];
   const rows = yield* all(sqlFor<NewRow>`
-    select e.store_id, e.id, e.hash, e.place, e.owner from ${toAppend} limit ${limit}`);
-  const entries = rows.map((row) => ({
+    select store_id, id, hash, ${entryPlace} as place from ${table}
+    where ${ownedBy} ${owner} and (${entryPlace}, id) > (${place}, ${lastId}) ${andEnded}
+    order by ${entryPlace}, id limit ${limit}`);
+  return rows.map((row) => ({
     storeId: toNumber(row.store_id),
     source,
     id: toNumber(row.id),
     hash: row.hash,
-    place: toNumber(row.place),
-    owner: toNumber(row.owner),
+    place: row.place,
   }));
-  // The order of rows of a select in a select is not guaranteed.
-  return entries.toSorted(
-    (left, right) =>
-      compare(left.owner, right.owner) ?? compare(left.place, right.place) ?? compare(left.id, right.id) ?? 0,
-  );
-}
-
-/** Undefined if both are equal. */
-function compare(left: number, right: number): number | undefined {
-  return left === right ? undefined : left - right;
 }
 
 /** Returns the next rows of a backfill by id, including those that the log contains. */
@@ -367,12 +396,12 @@ export function* countEntries(storeId: number, source: EntryTable): Script<numbe
   const { sql: sqlFor, table, isStale } = sqlOf[source];
   const cursor = yield* first(sqlFor<{ found: bigint }>`
     select 1 as found from log_cursors c
-    where c.store_id in (0, ${storeId}) and c.source = ${source} and not (${isStale})
+    where ${cursorOfStore} ${storeId} and c.source = ${source} and not (${isStale})
       and not exists (select 1 from log_backfills b where b.store_id = ${storeId} and b.source = ${source})`);
   if (!cursor) return null;
   const { entries } = yield* one(sqlFor<{ entries: bigint }>`
-    select count(*) as entries from ${table} t join log_cursors c on c.store_id in (0, t.store_id)
-    where t.store_id = ${storeId} and c.source = ${source} and (t.${entryPlace}, t.id) <= (c.place, c.last_id)`);
+    select count(*) as entries from ${table} t cross join log_cursors c
+    where t.store_id = ${storeId} and ${cursorOfStore} ${storeId} and c.source = ${source} and (t.${entryPlace}, t.id) <= (c.place, c.last_id)`);
   return toNumber(entries);
 }
 
@@ -383,9 +412,44 @@ export function* listAppended(
 ): Script<readonly number[]> {
   const { sql: sqlFor, table } = sqlOf[source];
   const rows = yield* all(sqlFor<{ id: bigint }>`
-    select t.id from ${table} t join log_cursors c on c.store_id in (0, t.store_id)
-    where t.store_id = ${storeId} and t.id > ${after} and c.source = ${source}
+    select t.id from ${table} t cross join log_cursors c
+    where t.store_id = ${storeId} and ${cursorOfStore} ${storeId} and t.id > ${after} and c.source = ${source}
       and (t.${entryPlace}, t.id) <= (c.place, c.last_id)
     order by t.id limit ${limit}`);
   return rows.map(({ id }) => toNumber(id));
+}
+
+/** Returns whether a store's log contains every entry of the store. */
+export function* isLogComplete(storeId: number): Script<boolean> {
+  const [log, transfers, changes] = yield* parallel(
+    findLog(storeId),
+    one(sql<{ entries: bigint }>`select count(*) as entries from transfers where store_id = ${storeId}`),
+    one(sql<{ entries: bigint }>`select count(*) as entries from card_changes where store_id = ${storeId}`),
+  );
+  return (log?.size ?? 0) === toNumber(transfers.entries + changes.entries);
+}
+
+/**
+ * After a store was copied with its log: lets its cursors begin after its last entries.
+ * @returns false if the cursors are those of all stores, and have not passed its entries yet.
+ */
+export function* passCopiedEntries(storeId: number): Script<boolean> {
+  const owner = yield* findCursorOwner(storeId);
+  for (const source of entrySources) {
+    const { sql: sqlFor, table } = sqlOf[source];
+    const last = yield* first(sqlFor<{ place: bigint; id: bigint }>`
+      select ${entryPlace} as place, id from ${table} where store_id = ${storeId}
+      order by ${entryPlace} desc, id desc limit 1`);
+    if (!last) continue;
+    if (owner === 0) {
+      const [cursor] = yield* lockCursors(source, [owner]);
+      if (!cursor || cursor.place < last.place) return false;
+      continue;
+    }
+    const cursor: Cursor = { owner, source, place: last.place, lastId: toNumber(last.id) };
+    yield* execute(sql`
+      insert into log_cursors (${cursors.names}) values (${cursors.values(cursor)})
+      on conflict (store_id, source) do update set ${cursors.excluded}`);
+  }
+  return true;
 }

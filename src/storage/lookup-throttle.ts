@@ -5,7 +5,9 @@
  * algorithm, GCRA). The instant never decreases, so the later of two readings is the current one.
  */
 
-import { all, execute, first, forUpdateSkipLocked, sql, toNumber, type Script } from './sql.ts';
+import { inChunks, padded } from './chunks.ts';
+import { all, execute, first, forUpdateSkipLocked, parallel, sql, toNumber, type Script } from './sql.ts';
+import { ofOpenStore } from './store.ts';
 
 /** A caller with a budget of failed lookups. */
 export type LookupCaller = {
@@ -60,12 +62,31 @@ export function* returnShare({ storeId, caller }: LookupCaller, shareMs: number)
     where store_id = ${storeId} and caller = ${caller}`);
 }
 
-/** Deletes up to `limit` rows whose budget is available again. Returns the number of deleted rows. */
-export function* eraseRefilled(now: number, limit: number): Script<number> {
-  const erased = yield* all(sql`
-    delete from lookup_throttle where (store_id, caller) in (
-      select store_id, caller from lookup_throttle
-      where refilled_at <= ${now} order by refilled_at limit ${limit} ${forUpdateSkipLocked})
-    returning caller`);
-  return erased.length;
+/** Returns up to `limit` callers of all stores whose budget is available again. */
+export function* listRefilled(now: number, limit: number): Script<readonly LookupCaller[]> {
+  const rows = yield* all(sql<{ store_id: bigint; caller: string }>`
+    select store_id, caller from lookup_throttle where refilled_at <= ${now} and ${ofOpenStore}
+    order by refilled_at limit ${limit}`);
+  return rows.map((row) => ({ storeId: toNumber(row.store_id), caller: row.caller }));
+}
+
+/**
+ * Deletes the rows of those callers whose budget is available again, except those that another transaction has locked.
+ * @returns the number of deleted rows.
+ */
+export function* eraseRefilled(found: readonly LookupCaller[], now: number): Script<number> {
+  const erased = yield* parallel(
+    ...inChunks(found).map(({ storeId, chunk }) => {
+      const callers = padded(
+        chunk.map(({ caller }) => caller),
+        '',
+      );
+      return all(sql`
+        delete from lookup_throttle where store_id = ${storeId} and caller in (
+          select caller from lookup_throttle
+          where store_id = ${storeId} and caller in (${callers}) and refilled_at <= ${now} ${forUpdateSkipLocked})
+        returning caller`);
+    }),
+  );
+  return erased.flat().length;
 }

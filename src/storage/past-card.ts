@@ -55,10 +55,10 @@ export function* balancesAt(
       select t.card_id, t.previous_id, t.created_at, t.balance_after from gift_cards g
       join transfers t on t.store_id = g.store_id and t.id = coalesce((
           select n.id from transfers n
-          where n.store_id = g.store_id and n.card_id = g.id and n.sequence % 32 = 0
+          where n.store_id = ${storeId} and n.card_id = g.id and n.sequence % 32 = 0
             and n.sequence = 32 + coalesce((
               select m.sequence from transfers m
-              where m.store_id = g.store_id and m.card_id = g.id and m.sequence % 32 = 0
+              where m.store_id = ${storeId} and m.card_id = g.id and m.sequence % 32 = 0
                 and m.created_at <= ${instant}
               order by m.sequence desc limit 1
             ), 0)
@@ -156,7 +156,7 @@ export function* emailStatusesAt(
     select e.card_id, e.state, e.send_at, e.first_at, e.ended_at from gift_cards g
     join email_deliveries e on e.store_id = g.store_id and e.card_id = g.id and e.id = (
       select n.id from email_deliveries n
-      where n.store_id = g.store_id and n.card_id = g.id and n.kind = 'gift_card' and n.created_at <= ${instant}
+      where n.store_id = ${storeId} and n.card_id = g.id and n.kind = 'gift_card' and n.created_at <= ${instant}
       order by n.id desc limit 1)
     where g.store_id = ${storeId}`;
   const found = yield* readRows(

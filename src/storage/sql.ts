@@ -65,12 +65,17 @@ type FragmentName =
   | 'oldest transaction'
   | 'catalog columns'
   | 'catalog references'
+  | 'catalog triggers'
   | 'position'
   | 'one of'
   | 'end of one of'
   | 'entry place'
   | 'cursor owners'
-  | `${EntryTable} to append`
+  | 'owned by'
+  | 'cursor of'
+  | 'owner of store'
+  | 'ended entries'
+  | `owners of ${EntryTable}`
   | `start of ${EntryTable}`
   | `stale cursor of ${EntryTable}`;
 
@@ -112,17 +117,32 @@ export const catalogColumns = ofEngine('catalog columns');
 /** In `from`: the foreign keys of all tables, with `table_name` and `referenced_name`. */
 export const catalogReferences = ofEngine('catalog references');
 
+/** In `from`: the triggers of all tables, with `trigger_name` and `table_name`. */
+export const catalogTriggers = ofEngine('catalog triggers');
+
 /** A column of entries that rises with their commits: equal for entries of one transaction at most. */
 export const entryPlace = ofEngine('entry place');
 
 /** In `from`: the `id` of each store that has a cursor; 0: one for all stores. */
 export const cursorOwners = ofEngine('cursor owners');
 
+/** `${ownedBy} ${owner}`: a condition on the rows of stores whose cursor has this owner. */
+export const ownedBy = ofEngine('owned by');
+
+/** `${cursorOfStore} ${storeId}`: a condition on `log_cursors c`: the cursor is that of the store. */
+export const cursorOfStore = ofEngine('cursor of');
+
+/** The owner of the cursors of the store in the column `store_id`. */
+export const ownerOfStore = ofEngine('owner of store');
+
+/** A further condition on entries: no transaction is open that can commit an entry before them. */
+export const andEnded = ofEngine('ended entries');
+
 /** The cursors of a log's entries. */
 export type EntryOrder = {
-  /** In `from`: the next entries in commit order, at most 500 for each cursor: `store_id`, `id`, `hash`, `place`, `owner`. */
-  readonly toAppend: Fragment;
-  /** In `from`: `place` and `last_id` of the last entry that a new cursor does not read. */
+  /** In `from`: `owner` of each cursor after which there are entries. */
+  readonly pendingOwners: Fragment;
+  /** `from ${start} ${owner}) s`: `place` and `last_id` of the last entry that a new cursor does not read. */
   readonly start: Fragment;
   /** A condition on `log_cursors c`: its place is not one of this database, so that it has to begin again. */
   readonly isStale: Fragment;
@@ -130,7 +150,7 @@ export type EntryOrder = {
 
 export function entryOrderOf(table: EntryTable): EntryOrder {
   return {
-    toAppend: ofEngine(`${table} to append`),
+    pendingOwners: ofEngine(`owners of ${table}`),
     start: ofEngine(`start of ${table}`),
     isStale: ofEngine(`stale cursor of ${table}`),
   };
@@ -165,6 +185,10 @@ export type Dialect = {
   readonly fragments: Readonly<Record<FragmentName, string>>;
   /** Whether `indexed by` exists. */
   readonly hasIndexHints: boolean;
+  /** Whether a trigger calls a function; if not, it contains statements. */
+  readonly hasTriggerFunctions: boolean;
+  /** Whether the stores are on different servers. */
+  readonly isDistributed: boolean;
 };
 
 /** One SQL statement with rows of type `Row`. The `sql` tag and `table.ts` create statements. */

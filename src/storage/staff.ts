@@ -183,7 +183,7 @@ export function* listStaffAccess(storeId: number): Script<ReadonlyMap<number, St
     select f.id, case when f.password is null then 0 else 1 end as has_password,
       case when f.pin is null then 0 else 1 end as has_pin, f.pin_failures,
       (select max(s.expires_at) from staff_sessions s
-        where s.store_id = f.store_id and s.staff_id = f.id) as session_expires_at
+        where s.store_id = ${storeId} and s.staff_id = f.id) as session_expires_at
     from staff f where f.store_id = ${storeId}`);
   return new Map(
     rows.map((row) => [

@@ -52,6 +52,16 @@ export type Storage = AsyncDisposable & {
   /** Returns whether the file can contain remains of rows that an earlier version deleted. */
   hasRemains(): Promise<boolean>;
 
+  /**
+   * Distributes the tables over the servers of a Citus cluster. Null: the database is a file.
+   * @returns the tables that were not distributed before.
+   * @throws Error that says what is missing.
+   */
+  readonly distribute: (() => Promise<readonly string[]>) | null;
+
+  /** Whether the stores are on different servers. It is known once the database has been opened. */
+  readonly isDistributed: boolean;
+
   /** Number of scripts that wait to be run. */
   readonly queueDepth: number;
 };

@@ -2,15 +2,20 @@
 
 import type { Context } from '../context.ts';
 import { currencyOf } from '../domain/currency.ts';
+import { Fault } from '../domain/fault.ts';
 import { Secret } from '../domain/secret.ts';
-import type { AccountNames, Store } from '../domain/store.ts';
+import type { AccountNames, Store, StoreStatus } from '../domain/store.ts';
 import { formatVat, readVat } from '../domain/vat.ts';
 import { sealNonceLength } from '../keys.ts';
 import { columns, flag, integer, integerOrNull, text, type RowOf } from './columns.ts';
 import { all, first, forUpdate, fragment, execute, sql, type Script } from './sql.ts';
 
 /** A store, and the sealed secret of its app proxy, if it has one. */
-export type StoreRecord = { readonly store: Store; readonly sealedSecret: Uint8Array | null };
+export type StoreRecord = {
+  readonly store: Store;
+  readonly sealedSecret: Uint8Array | null;
+  readonly status: StoreStatus;
+};
 
 const changeable = {
   name: text('name'),
@@ -52,20 +57,47 @@ const stores = columns({
   ...changeable,
 });
 
-export type StoreRow = RowOf<typeof stores> & { readonly proxy_secret: Uint8Array | null };
+export type StoreRow = RowOf<typeof stores> & {
+  readonly proxy_secret: Uint8Array | null;
+  readonly store_status: StoreStatus;
+};
 
 /** `select ${storeColumns} from stores s`: the columns of `StoreRow`. */
-export const storeColumns = fragment`${stores.of('s')}, s.proxy_secret`;
+export const storeColumns = fragment`${stores.of('s')}, s.proxy_secret, s.status as store_status`;
 
 export function toStoreRecord(row: StoreRow): StoreRecord {
-  return { store: stores.read(row), sealedSecret: row.proxy_secret };
+  return { store: stores.read(row), sealedSecret: row.proxy_secret, status: row.store_status };
 }
+
+/** Seconds after which a request of a closed store can be repeated. */
+const closedRetrySeconds = 30;
+
+/** The error of a request of a store that is closed. */
+export function storeClosed(cause?: unknown): Fault {
+  return new Fault('store-closed', { retryAfterSeconds: closedRetrySeconds, cause });
+}
+
+/** Whether a store is closed, which is not an error of a background job. */
+export function isStoreClosed(error: unknown): boolean {
+  return error instanceof Fault && error.code === 'store-closed';
+}
+
+/** @throws Fault `store-closed` if the store is moved to another installation, or from one. */
+export function assertStoreOpen({ status }: Pick<StoreRecord, 'status'>): void {
+  if (status !== 'open') throw storeClosed();
+}
+
+/** A condition on rows of any store: background jobs omit stores that are not open. */
+export const ofOpenStore = fragment`store_id not in (select id from stores where status <> 'open')`;
 
 /**
  * Decrypts the secret of a store's app proxy. Returns null if the store has none.
  * @throws Error if it was sealed for another store.
  */
-export function openProxySecret({ keys }: Context, { store, sealedSecret }: StoreRecord): Secret | null {
+export function openProxySecret(
+  { keys }: Context,
+  { store, sealedSecret }: Omit<StoreRecord, 'status'>,
+): Secret | null {
   return (
     sealedSecret &&
     new Secret(Buffer.from(keys.open('store-secret', sealedSecret, boundTo(store.id))).toString())
@@ -113,6 +145,11 @@ export function* listStores(): Script<readonly StoreRecord[]> {
   return rows.map(toStoreRecord);
 }
 
+/** Returns the stores that are open, ordered by domain. */
+export function* listOpenStores(): Script<readonly StoreRecord[]> {
+  return (yield* listStores()).filter(({ status }) => status === 'open');
+}
+
 /** Returns whether a store other than the demonstration store exists. */
 export function* hasRealStores(): Script<boolean> {
   const row = yield* first(sql<{ id: bigint }>`select id from stores where demonstration = 0 limit 1`);
@@ -133,7 +170,10 @@ export function* findDemonstrationStore(): Script<StoreRecord | undefined> {
 }
 
 /** Returns false if another store has the domain. */
-export function* insertStore(ctx: Context, { store, sealedSecret }: StoreRecord): Script<boolean> {
+export function* insertStore(
+  ctx: Context,
+  { store, sealedSecret }: Omit<StoreRecord, 'status'>,
+): Script<boolean> {
   const now = ctx.clock.now();
   const inserted = yield* first(sql<{ id: bigint }>`
     insert into stores (${stores.names}, proxy_secret, created_at, updated_at)
@@ -144,7 +184,10 @@ export function* insertStore(ctx: Context, { store, sealedSecret }: StoreRecord)
 }
 
 /** Updates a store that `claimStore` has locked. */
-export function* updateStore(ctx: Context, { store, sealedSecret }: StoreRecord): Script<void> {
+export function* updateStore(
+  ctx: Context,
+  { store, sealedSecret }: Omit<StoreRecord, 'status'>,
+): Script<void> {
   yield* execute(sql`
     update stores set (${changes.names}) = (${changes.values(store)}), proxy_secret = ${sealedSecret},
       updated_at = ${ctx.clock.now()}

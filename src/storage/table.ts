@@ -12,6 +12,7 @@ import {
   first,
   one,
   execute,
+  Fragment,
   sql,
   Statement,
   parallel,
@@ -29,7 +30,7 @@ export type Table = {
 };
 
 export type TableRow = Readonly<Record<string, SqlValue>>;
-type Key = readonly SqlValue[];
+export type Key = readonly SqlValue[];
 
 /** Tables about the database itself, and those that Litestream adds, which are not copied. */
 const ownTables: ReadonlySet<string> = new Set([
@@ -137,7 +138,7 @@ export function schemaDifferences(source: readonly Table[], target: readonly Tab
 }
 
 /** A constant in the statements: without it, a planner could sort a whole table for every page. */
-const pageRows = 1_000;
+export const pageRows = 1_000;
 /** Approximate number of parameters of an insert. */
 const valuesMax = 2_000;
 
@@ -148,7 +149,9 @@ type Texts = {
   readonly lastKey: readonly string[];
   readonly count: readonly string[];
   readonly anyRow: readonly string[];
-  readonly storeIds: readonly string[];
+  readonly byId: readonly string[];
+  readonly missingStores: Fragment;
+  readonly missingStoresOf: readonly string[];
   readonly insertOne: readonly string[];
   readonly insertMany: readonly string[];
   /** Number of rows of `insertMany`. */
@@ -175,13 +178,17 @@ function textsOf(table: Table): Texts {
       ],
       count: [`select count(*) as rows from ${name}`],
       anyRow: [`select 1 as found from ${name} limit 1`],
-      // Steps from store to store in the primary key.
-      storeIds: [
-        `with recursive s (id) as (
-          select min(store_id) from ${name} union all
-          select (select min(t.store_id) from ${name} t where t.store_id > s.id) from s where s.id is not null)
-        select id from s where id is not null and id not in (select id from stores)`,
-      ],
+      byId: [`${listed} where ${key.join(', ')} = `, ''],
+      // Steps from store to store in the primary key, if it is on one server.
+      missingStores: new Fragment(({ isDistributed }) =>
+        isDistributed
+          ? `select distinct store_id as id from ${name} where store_id not in (select id from stores)`
+          : `with recursive s (id) as (
+              select min(store_id) from ${name} union all
+              select (select min(t.store_id) from ${name} t where t.store_id > s.id) from s where s.id is not null)
+            select id from s where id is not null and id not in (select id from stores)`,
+      ),
+      missingStoresOf: ['', ''],
       insertOne: insertion(name, columns, 1),
       insertMany: insertion(name, columns, manyRows),
       manyRows,
@@ -191,11 +198,11 @@ function textsOf(table: Table): Texts {
   return found;
 }
 
-function quoted(name: string): string {
+export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-function between(separator: string, values: number): readonly string[] {
+export function between(separator: string, values: number): readonly string[] {
   return Array.from({ length: values - 1 }, () => separator);
 }
 
@@ -249,10 +256,17 @@ export function* isEmpty(table: Table): Script<boolean> {
   return (yield* all(new Statement(textsOf(table).anyRow, []))).length === 0;
 }
 
+/** Returns the row with an id of a table that has no other key. */
+export function* findRowById(table: Table, id: number): Script<TableRow | undefined> {
+  return yield* first(new Statement<TableRow>(textsOf(table).byId, [id]));
+}
+
 /** Returns the ids of stores that do not exist and that the table references. */
 export function* listMissingStores(table: Table): Script<readonly number[]> {
   if (table.key[0] !== 'store_id') return [];
-  return (yield* all(new Statement<{ id: bigint }>(textsOf(table).storeIds, []))).map(({ id }) => Number(id));
+  const { missingStoresOf, missingStores } = textsOf(table);
+  const rows = yield* all(new Statement<{ id: bigint }>(missingStoresOf, [missingStores]));
+  return rows.map(({ id }) => Number(id));
 }
 
 /** Returns the sum of all card versions, which increases with every change of a card. */
@@ -263,7 +277,7 @@ export function* sumVersions(): Script<string> {
   return versions;
 }
 
-function valuesOf(row: TableRow, columns: readonly string[]): SqlValue[] {
+export function valuesOf(row: TableRow, columns: readonly string[]): SqlValue[] {
   return columns.map((column) => {
     const value = row[column];
     assert(value !== undefined, `the row has no ${column}`);

@@ -186,9 +186,9 @@ export type Activity = {
 
 type CardRow = { readonly card_id: bigint; readonly last_characters: string; readonly person: string | null };
 
-const person = part`coalesce(g.recipient_name,
-      (select nullif(c.email, '') from customers c where c.store_id = g.store_id and c.id = g.recipient_id),
-      (select nullif(c.email, '') from customers c where c.store_id = g.store_id and c.id = g.customer_id)) as person`;
+const personOf = (storeId: number): Part => part`coalesce(g.recipient_name,
+      (select nullif(c.email, '') from customers c where c.store_id = ${storeId} and c.id = g.recipient_id),
+      (select nullif(c.email, '') from customers c where c.store_id = ${storeId} and c.id = g.customer_id)) as person`;
 
 /** Returns the newest movements of a store, the newest first. */
 export function* listNewestMovements(
@@ -207,7 +207,7 @@ export function* listNewestMovements(
   };
   const rows = yield* all(sql<Row>`
     select t.id, t.card_id, t.created_at, t.kind, t.amount, t.credit_account, t.actor, t.order_id, t.reference,
-      g.last_characters, ${person}
+      g.last_characters, ${personOf(storeId)}
     from (select * from transfers where store_id = ${storeId} order by id desc limit ${limit}) t
     join gift_cards g on g.store_id = ${storeId} and g.id = t.card_id
     order by t.id desc`);
@@ -229,7 +229,7 @@ export function* listNewestFailures(
   { events }: { readonly events: number },
 ): Script<readonly Activity[]> {
   const rows = yield* all(sql<CardRow & { id: bigint; created_at: bigint }>`
-    select e.id, e.subject_id as card_id, e.created_at, g.last_characters, ${person}
+    select e.id, e.subject_id as card_id, e.created_at, g.last_characters, ${personOf(storeId)}
     from (
       select id, type, subject_id, created_at from events where store_id = ${storeId} order by id desc limit ${events}
     ) e join gift_cards g on g.store_id = ${storeId} and g.id = e.subject_id

@@ -97,11 +97,12 @@ export function* insertToken(token: Token, hash: Uint8Array): Script<void> {
     insert into access_tokens (${tokens.names}, hash) values (${tokens.values(token)}, ${hash})`);
 }
 
-/** Whether a token is neither revoked nor expired at an instant (ms). */
+/** Whether a token is neither revoked nor expired at an instant (ms), and its store is open. */
 export function* isTokenActive(storeId: number, id: number, now: number): Script<boolean> {
   const row = yield* first(sql<{ id: bigint }>`
     select id from access_tokens where store_id = ${storeId} and id = ${id} and revoked_at is null
-      and (expires_at is null or expires_at > ${now})`);
+      and (expires_at is null or expires_at > ${now})
+      and exists (select 1 from stores s where s.id = ${storeId} and s.status = 'open')`);
   return row !== undefined;
 }
 

@@ -29,7 +29,7 @@ export function* listUsableCards(
     select ${cardColumns},
       case when g.held = 0 then 0 else (
         select cast(coalesce(sum(h.amount), 0) as bigint) from holds h
-        where h.store_id = g.store_id and h.card_id = g.id and h.status = 'open' and h.expires_at <= ${now}
+        where h.store_id = ${storeId} and h.card_id = g.id and h.status = 'open' and h.expires_at <= ${now}
       ) end as expired_held
     from gift_cards g ${indexedBy('sqlite_autoindex_gift_cards_1')} ${withCustomers}
     where g.store_id = ${storeId} and g.id ${oneOf}

@@ -6,6 +6,7 @@ import type { PauseReason, Webhook } from '../domain/webhook.ts';
 import { sealNonceLength } from '../keys.ts';
 import { columns, integer, integerOrNull, text, writeOnly, type RowOf } from './columns.ts';
 import { all, first, fragment, execute, one, sql, toNumber, type Script } from './sql.ts';
+import { ofOpenStore } from './store.ts';
 
 /** A webhook with its sealed secrets. */
 export type WebhookKept = {
@@ -143,7 +144,7 @@ export type WebhookPlace = { readonly storeId: number; readonly id: number };
 /** Returns webhooks of all stores after a position, ordered by store and id. */
 export function* listWebhookPlaces(after: WebhookPlace, limit: number): Script<readonly WebhookPlace[]> {
   const rows = yield* all(sql<{ store_id: bigint; id: bigint }>`
-    select store_id, id from webhooks where (store_id, id) > (${after.storeId}, ${after.id})
+    select store_id, id from webhooks where (store_id, id) > (${after.storeId}, ${after.id}) and ${ofOpenStore}
     order by store_id, id limit ${limit}`);
   return rows.map((row) => ({ storeId: toNumber(row.store_id), id: toNumber(row.id) }));
 }
@@ -151,7 +152,9 @@ export function* listWebhookPlaces(after: WebhookPlace, limit: number): Script<r
 /** The number of webhooks of all stores that were paused because of failures, not on request. */
 export function* countPausedWebhooks(): Script<number> {
   const { paused } = yield* one(
-    sql<{ paused: bigint }>`select count(*) as paused from webhooks where pause_reason <> 'requested'`,
+    sql<{
+      paused: bigint;
+    }>`select count(*) as paused from webhooks where pause_reason <> 'requested' and ${ofOpenStore}`,
   );
   return toNumber(paused);
 }

@@ -166,11 +166,16 @@ export function testApiRequests(factory: StorageFactory): void {
     await using opened = await openStore(factory);
     const { storage, ctx, store, database } = opened;
     await write(requestWriter(opened), store.id, [requestAt(ctx.clock.now())]);
-    await database.tamper(sql`
-      with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 2003)
-      insert into request_blocks (store_id, id, started_at, ended_at, requests, dropped, results, kinds, content)
-      select store_id, id - n, started_at - n, ended_at - n, requests, dropped, results, kinds, content
-      from request_blocks, numbers`);
+    // Each statement adds older copies of all rows, to 2,004.
+    let blocks = 1;
+    for (const added of [...Array.from({ length: 10 }, (_, power) => 2 ** power), 980]) {
+      await database.tamper(sql`
+        insert into request_blocks (store_id, id, started_at, ended_at, requests, dropped, results, kinds, content)
+        select store_id, id - ${blocks}, started_at - ${blocks}, ended_at - ${blocks}, requests, dropped, results, kinds,
+          content
+        from request_blocks where store_id = ${store.id} order by id desc limit ${added}`);
+      blocks += added;
+    }
     assert.equal(await storage.read(() => hasOldRequests(ctx, store.id)), true);
     assert.equal(await storage.write(() => eraseRequests(ctx, store.id, 3)), true);
     assert.equal(await storage.write(() => eraseRequests(ctx, store.id, 3)), false);

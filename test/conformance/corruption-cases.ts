@@ -214,6 +214,7 @@ export const tables: Readonly<Record<string, TableCase>> = {
       },
       data: { finds: /^event \d+ cannot be read$/ },
       transaction_id: { unverified: orderOfCommits },
+      trace_context: { unverified: 'It is for traces, and no record of the ledger.' },
     },
   },
 };
@@ -265,5 +266,6 @@ export const otherTables: Readonly<Record<string, string>> = {
   setup_steps: 'What a person has ticked on the first page of the console.',
   heartbeat: 'The time of the last start.',
   copies: 'The state of a copy.',
+  store_copies: 'The state of the copies of stores.',
   schema_migrations: 'Each command compares it with its migrations.',
 };

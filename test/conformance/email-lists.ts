@@ -11,22 +11,25 @@ import {
   countEmailConcerns,
   pageOfStoreEmails,
   showEmail,
+  type ListedEmails,
+  type WantedEmails,
 } from '../../src/service/email-list.ts';
 import { countEmailsIn, countUndelivered } from '../../src/storage/email-list.ts';
 import { execute, sql } from '../../src/storage/sql.ts';
 
-/** Inserts emails with the ids 1, 2, …, by their states and kinds. */
+/** Inserts emails with the ids 1, 2, … after the last one, by their states and kinds. */
 async function insertEmails(
   { storage, store }: OpenStore,
   cardId: number,
   emails: readonly (readonly [state: string, kind: string])[],
+  last = 0,
 ): Promise<void> {
   await storage.write(function* () {
     for (const [place, [state, kind]] of emails.entries()) {
       const isPending = ['scheduled', 'queued', 'deferred'].includes(state);
       yield* execute(sql`
         insert into email_deliveries (store_id, card_id, id, kind, address, state, send_at, next_at, created_at, ended_at)
-        values (${store.id}, ${cardId}, ${place + 1}, ${kind}, 'grace@example.com', ${state}, 1, ${isPending ? 2 : null},
+        values (${store.id}, ${cardId}, ${last + place + 1}, ${kind}, 'grace@example.com', ${state}, 1, ${isPending ? 2 : null},
           1, ${isPending ? null : 2})`);
     }
   });
@@ -89,6 +92,44 @@ export function testEmailLists(factory: StorageFactory): void {
       pageOfStoreEmails(store.id + 1, {}, { from: null, isBackwards: false }),
     );
     assert.deepEqual(other.emails, []);
+  });
+
+  test('the emails about the cards of an address or about one card are found, in pages', async () => {
+    await using opened = await openStore(factory);
+    const { storage, store } = opened;
+    const [ada, grace] = [email('ada@example.com'), email('grace@example.com')];
+    const bought = (await opened.issue({ customer: ada, recipient: grace })).card;
+    const own = (await opened.issue({ customer: ada, recipient: ada })).card;
+    const other = (await opened.issue({ recipient: email('emma@example.com') })).card;
+    const sent = Array.from({ length: 30 }, () => ['sent', 'gift_card'] as const);
+    await insertEmails(opened, bought.id, [...sent, ['bounced', 'receipt']]);
+    await insertEmails(opened, own.id, sent, 40);
+    await insertEmails(opened, other.id, [['sent', 'receipt']], 80);
+    const listed = async (wanted: WantedEmails, from: number | null = null, isBackwards = false) =>
+      await storage.read(() => pageOfStoreEmails(store.id, wanted, { from, isBackwards }));
+    const cardsOf = ({ emails }: ListedEmails): readonly number[] =>
+      emails.map(({ email: each }) => each.cardId);
+    const customerId = bought.customer?.id ?? 0;
+    const subject = { customerId };
+    const first = await listed({ subject });
+    assert.equal(first.emails.length, 50);
+    const second = await listed({ subject }, first.older);
+    assert.deepEqual([second.emails.length, second.older], [11, null]);
+    assert.deepEqual(new Set([...cardsOf(first), ...cardsOf(second)]), new Set([bought.id, own.id]));
+    const ids = [...first.emails, ...second.emails].map(({ email: each }) => each.id);
+    assert.deepEqual(
+      ids,
+      [...new Set(ids)].toSorted((left, right) => right - left),
+    );
+    assert.deepEqual(await listed({ subject }, second.newer, true), { ...first, newer: null });
+    assert.deepEqual(
+      cardsOf(await listed({ subject: { customerId: bought.recipient?.id ?? 0 } })).length,
+      31,
+    );
+    assert.deepEqual(cardsOf(await listed({ subject, states: ['bounced'] })), [bought.id]);
+    assert.deepEqual(cardsOf(await listed({ subject, kinds: ['receipt'], states: ['sent'] })), []);
+    assert.deepEqual(cardsOf(await listed({ subject: { cardId: other.id } })), [other.id]);
+    assert.deepEqual(cardsOf(await listed({ subject: { customerId: 0 } })), []);
   });
 
   test('counts of emails are capped, and a failed code needs attention until there is another one', async () => {

@@ -25,6 +25,7 @@ import {
   updateCommand,
 } from '../support/fixtures.ts';
 import { listEvents, openStore, type OpenStore } from '../support/open-store.ts';
+import { versionTagOf } from '../../src/service/card-version.ts';
 import { Fault, type FaultCode } from '../../src/domain/fault.ts';
 import type { EmailDelivery, EmailSettings } from '../../src/domain/email.ts';
 import type { EmailRecord } from '../../src/domain/schemas.ts';
@@ -33,8 +34,8 @@ import { changeEmailSettings, listCardEmails, sendGiftCard, rotateCode } from '.
 import { requireCard } from '../../src/service/money.ts';
 import { enqueueReminders, firstPlace, planReminders } from '../../src/service/reminder.ts';
 import { debit } from '../../src/service/spend.ts';
-import { claimEmails } from '../../src/storage/email-queue.ts';
 import { all, sql } from '../../src/storage/sql.ts';
+import { claimEmails } from '../support/upkeep.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -458,7 +459,7 @@ function testCodes(factory: StorageFactory): void {
       rotated.map((one) => one.card.version).toSorted((left, right) => left - right),
       [2, 3, 4, 5],
     );
-    const versions = [card.version];
+    const versions = [versionTagOf(card)];
     assert.equal(
       await faultOf(storage.write(() => rotateCode(ctx, { ...command, versions }))),
       'precondition-failed',

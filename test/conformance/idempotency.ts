@@ -15,7 +15,6 @@ import {
 } from '../../src/service/idempotency.ts';
 import type { HttpResponse } from '../../src/service/http-response.ts';
 import { lookupPeriodMs, recordFailedLookup } from '../../src/service/lookup-throttle.ts';
-import { eraseOutdated } from '../../src/service/retention.ts';
 import { verify } from '../../src/service/verify.ts';
 import { findIdempotencyRecords, insertIdempotencyRecord } from '../../src/storage/idempotency.ts';
 import type { Migration } from '../../src/storage/migrate.ts';
@@ -23,6 +22,7 @@ import { all, resolved, sql, type Script } from '../../src/storage/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { issueCommand, manualClock, masterKey, testContext } from '../support/fixtures.ts';
 import { countRows, openStore, outcomeOf, type OpenStore } from '../support/open-store.ts';
+import { eraseOutdated } from '../support/upkeep.ts';
 
 const day = 24 * 60 * 60 * 1_000;
 

@@ -294,10 +294,9 @@ function transfer(
     insert into transfers (store_id, card_id, sequence, id, previous_id, kind, amount, currency, debit_account,
       credit_account, balance_after, actor, reference, note, created_at, salt, issued_expires_on, text_salt,
       text_digest, hash)
-    values (${storeId}, ${cardId}, ${sequence}, ${id},
-      case when cast(${previousId} as bigint) = 0 then (
-        select last_transfer_id from gift_cards where store_id = ${store.id} and id = ${card.id}
-      ) else ${previousId} end,
+    select ${storeId}, ${cardId}, ${sequence}, ${id},
+      case when cast(${previousId} as bigint) = 0 then last_transfer_id else ${previousId} end,
       ${kind}, ${amount}, 'USD', ${debit}, ${credit}, ${balanceAfter}, ${actor}, ${reference}, ${note}, 0, ${salt},
-      ${issuedExpiresOn}, ${textSalt}, ${textDigest}, ${hash})`;
+      ${issuedExpiresOn}, ${textSalt}, ${textDigest}, ${hash}
+    from gift_cards where store_id = ${store.id} and id = ${card.id}`;
 }

@@ -23,12 +23,12 @@ import {
   proveCard,
   consistencyHashes,
 } from '../../src/service/checkpoint.ts';
-import { appendNewEntries, leafHash, rootOf, TreeReader } from '../../src/service/log.ts';
+import { leafHash, rootOf, TreeReader } from '../../src/service/log.ts';
 import { debit } from '../../src/service/spend.ts';
 import { createStore } from '../../src/service/store.ts';
 import { verify } from '../../src/service/verify.ts';
 import type { ChainText } from '../../src/storage/chain.ts';
-import { hasEntriesToAppend, readLogPage, type EntryId } from '../../src/storage/log.ts';
+import { readLogPage, type EntryId } from '../../src/storage/log.ts';
 import { all, execute, sql, type Statement } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { chainHash, listTransfers } from '../../src/storage/transfer.ts';
@@ -46,6 +46,7 @@ import {
 } from '../support/fixtures.ts';
 import { until } from '../support/delivering.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
+import { appendNewEntries, hasEntriesToAppend } from '../support/upkeep.ts';
 
 const day = 24 * 60 * 60 * 1_000;
 

@@ -4,13 +4,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import test from 'node:test';
 import { defaultEmailSettings } from '../../src/domain/email.ts';
-import {
-  enqueueEmail,
-  findEmailSettings,
-  listStoreEmails,
-  saveEmailSettings,
-} from '../../src/storage/email.ts';
-import { recordEvent } from '../../src/storage/event.ts';
+import { findEmailSettings, listStoreEmails, saveEmailSettings } from '../../src/storage/email.ts';
 import { findIdempotencyRecords } from '../../src/storage/idempotency.ts';
 import type { Migration } from '../../src/storage/migrate.ts';
 import { MigrationError } from '../../src/storage/migration-error.ts';
@@ -48,7 +42,6 @@ export function testMigrations(factory: StorageFactory): void {
     await using database = await factory.createDatabase();
     const storage = database.open();
     await storage.migrate(factory.migrations.filter(({ version }) => version < 6));
-    const ids = { storeId: 17, cardId: 5 };
     await storage.write(() =>
       execute(
         sql`insert into stores (id, domain, name, currency, time_zone, require_signature, customer_search, demonstration,
@@ -120,20 +113,21 @@ export function testMigrations(factory: StorageFactory): void {
     const ctx = testContext();
     await storage.write(() => saveEmailSettings(ctx, 17, { ...defaultEmailSettings, senderName: 'Tulips' }));
     assert.equal((await storage.read(() => findEmailSettings(17))).senderName, 'Tulips');
-    const again = {
-      ...ids,
-      kind: 'receipt',
-      address: 'bo@example.com',
-      code: null,
-      sendAt: null,
-      occasion: 'creation',
-    } as const;
-    await storage.write(() => enqueueEmail(ctx, again));
+    const enqueue = (occasion: string | null) =>
+      storage.write(() =>
+        execute(sql`
+          insert into email_deliveries (store_id, card_id, id, kind, address, state, send_at, next_at, created_at, occasion)
+          values (17, 5, 10, 'receipt', 'bo@example.com', 'queued', 1, 1, 1, ${occasion})
+          on conflict (store_id, card_id, occasion) where occasion is not null do nothing`),
+      );
+    await enqueue('creation');
     assert.equal((await storage.read(() => listStoreEmails(17, 10))).length, 1);
-    await storage.write(() => enqueueEmail(ctx, { ...again, occasion: null }));
+    await enqueue(null);
     assert.equal((await storage.read(() => listStoreEmails(17, 10))).length, 2);
     await storage.write(() =>
-      recordEvent(ctx, { type: 'gift_card.expired', storeId: 17, subjectId: 5, subjectVersion: 1, data: {} }),
+      execute(sql`
+        insert into events (store_id, id, type, subject_id, subject_version, created_at, data)
+        values (17, 12, 'gift_card.expired', 5, 1, 0, '{}')`),
     );
     const deliveries = await storage.read(() =>
       listDeliveriesBefore(key, { before: Number.MAX_SAFE_INTEGER, limit: 10 }),

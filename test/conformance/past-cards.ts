@@ -8,7 +8,7 @@ import { dayOf } from '../../src/domain/day.ts';
 import { Fault } from '../../src/domain/fault.ts';
 import { reenableCard, update } from '../../src/service/card.ts';
 import { rotateCode } from '../../src/service/email.ts';
-import { capture, expireHolds, placeHold, voidOpenHold } from '../../src/service/hold.ts';
+import { capture, placeHold, voidOpenHold } from '../../src/service/hold.ts';
 import { presentCard } from '../../src/service/money.ts';
 import { cardAt, cardsAt } from '../../src/service/past-card.ts';
 import { credit, debit } from '../../src/service/spend.ts';
@@ -20,6 +20,7 @@ import { assertCovering } from '../support/covering.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { manualClock, money, testContext, updateCommand } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
+import { expireHolds } from '../support/upkeep.ts';
 
 const runs = Number(process.env['PAST_RUNS'] ?? 10);
 const seed = Number(process.env['PAST_SEED'] ?? Date.now() % 2 ** 31);

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import pg from 'pg';
 import { issue } from '../../src/service/card.ts';
-import { appendNewEntries } from '../../src/service/log.ts';
 import { createStore } from '../../src/service/store.ts';
 import { verify } from '../../src/service/verify.ts';
 import { readLogPage } from '../../src/storage/log.ts';
@@ -13,6 +12,7 @@ import { until } from '../support/delivering.ts';
 import { issueCommand, newStore, testContext } from '../support/fixtures.ts';
 import { createPostgresDatabase, sharedPostgres } from '../support/postgres-database.ts';
 import { openPostgresEngine } from '../support/postgres.ts';
+import { appendNewEntries } from '../support/upkeep.ts';
 
 async function open() {
   const database = await createPostgresDatabase(await sharedPostgres());

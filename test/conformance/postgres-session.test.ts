@@ -8,8 +8,9 @@ import { openSession, type Session } from '../../src/storage/postgres/session.ts
 import { sql, type SqlValue } from '../../src/storage/sql.ts';
 import { createPostgresDatabase, sharedPostgres } from '../support/postgres-database.ts';
 
-async function open(): Promise<AsyncDisposable & { readonly session: Session }> {
+async function open(setting = "timezone = 'UTC'"): Promise<AsyncDisposable & { readonly session: Session }> {
   const database = await createPostgresDatabase(await sharedPostgres());
+  await database.query(`alter database ${database.name} set ${setting}`);
   const { session } = await openSession({
     url: new Secret(database.url),
     connectTimeoutMs: 5_000,
@@ -127,3 +128,12 @@ test('the name of a prepared statement depends only on its text', async () => {
 function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }
+
+test('a warning is noticed, also in a database whose setting hides warnings', async () => {
+  await using opened = await open('client_min_messages = error');
+  const { session } = opened;
+  assert.equal(session.hasWarned(), false);
+  await session.runText(`do $$ begin raise warning 'planned'; end $$`);
+  assert.equal(session.hasWarned(), true);
+  assert.equal(session.hasWarned(), false);
+});

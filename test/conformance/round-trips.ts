@@ -17,7 +17,7 @@ import {
 import { listCardHistory } from '../../src/service/card-history.ts';
 import { cardAt } from '../../src/service/past-card.ts';
 import { listCardHolds, listCardTransfers, showTransfer } from '../../src/service/history.ts';
-import { capture, expireHolds, placeHold, showHold, voidOpenHold } from '../../src/service/hold.ts';
+import { capture, placeHold, showHold, voidOpenHold } from '../../src/service/hold.ts';
 import { withIdempotencyKey } from '../../src/service/idempotency.ts';
 import type { HttpResponse } from '../../src/service/http-response.ts';
 import { recordFailedLookup, recordRetiredCodeUses } from '../../src/service/lookup-throttle.ts';
@@ -25,13 +25,14 @@ import { listCardEmails, sendGiftCard, rotateCode } from '../../src/service/emai
 import type { MoneyCommand } from '../../src/service/money.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
 import { accessTokens, createToken, revoke, rotateToken } from '../../src/service/token.ts';
-import { eraseOutdated } from '../../src/service/retention.ts';
 import { verifyPage } from '../../src/service/ledger-check.ts';
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
 import { all, sql, type Script } from '../../src/storage/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, email, issueCommand, money, updateCommand } from '../support/fixtures.ts';
+import { numberedVersions } from '../support/numbered-versions.ts';
 import { openStore } from '../support/open-store.ts';
+import { eraseOutdated, expireHolds } from '../support/upkeep.ts';
 
 const ann = email('ann@example.com');
 const bea = email('bea@example.com');
@@ -68,7 +69,7 @@ async function openShop(factory: StorageFactory) {
 type Shop = Awaited<ReturnType<typeof openShop>>;
 
 const anyVersion = (): null => null;
-const currentVersion = ({ card }: Shop) => [card.version];
+const currentVersion = ({ card }: Shop) => numberedVersions([card.version]);
 
 type Operation = {
   readonly name: string;
@@ -298,7 +299,7 @@ const operations: readonly Operation[] = [
   },
   {
     name: 'capture, of one version',
-    awaited: [2, 2],
+    awaited: [3, 3],
     script: (shop) =>
       capture(shop.ctx, {
         store: shop.store,
@@ -331,7 +332,7 @@ const operations: readonly Operation[] = [
   },
   {
     name: 'reverse a credit, of one version',
-    awaited: [2, 2],
+    awaited: [3, 3],
     script: (shop) =>
       reverse(shop.ctx, {
         store: shop.store,
@@ -372,14 +373,14 @@ const operations: readonly Operation[] = [
   },
   {
     name: 'release two expired holds',
-    awaited: [2],
+    awaited: [3],
     prepare: async ({ storage, ctx, movement }) => {
       await storage.write(() => placeHold(ctx, { ...movement, amount, seconds: 600 }));
       ctx.clock.advance(600_000);
     },
     script: ({ ctx }) => expireHolds(ctx, 10),
   },
-  { name: 'delete outdated rows', awaited: [1], script: ({ ctx }) => eraseOutdated(ctx, 10) },
+  { name: 'delete outdated rows', awaited: [2], script: ({ ctx }) => eraseOutdated(ctx, 10) },
   { name: 'verify a page of cards', awaited: [2], script: ({ store }) => verifyPage(store, 0) },
 ]; // prettier-ignore
 

@@ -7,11 +7,11 @@ import { failuresLeft, recordFailedLookup, tooManyLookups } from '../../src/serv
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
 import { linkCustomer, showCustomer } from '../../src/service/customer.ts';
 import { createStore } from '../../src/service/store.ts';
-import { eraseOutdated } from '../../src/service/retention.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, email, newStore, updateCommand } from '../support/fixtures.ts';
 import { all, sql } from '../../src/storage/sql.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
+import { eraseOutdated } from '../support/upkeep.ts';
 
 const ann = email('ann@example.com');
 const bea = email('bea@example.com');

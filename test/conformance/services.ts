@@ -31,6 +31,7 @@ import { testRoundTrips } from './round-trips.ts';
 import { testSearch } from './search.ts';
 import { testToday } from './today.ts';
 import { testTills } from './tills.ts';
+import { testTraces } from './traces.ts';
 import { testUpdates } from './updates.ts';
 import { testVerification } from './verification.ts';
 import { testVerifiedChanges } from './verified-changes.ts';
@@ -69,4 +70,5 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: emails`, () => testEmails(factory));
   suite(`${name}: lists of emails`, () => testEmailLists(factory));
   suite(`${name}: webhooks`, () => testWebhooks(factory));
+  suite(`${name}: traces`, () => testTraces(factory));
 }

@@ -6,7 +6,7 @@ import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
 import { emailListStatements } from '../support/email-list-statements.ts';
 import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
 
-test('the pages of emails read stretches of an index, and sort nothing', async () => {
+test('the pages of emails read stretches of an index, and sort only the emails of found cards', async () => {
   await using empty = createSqliteDatabase();
   await using engine = empty.open();
   await engine.migrate(sqliteFactory.migrations);
@@ -21,7 +21,11 @@ test('the pages of emails read stretches of an index, and sort nothing', async (
         .all()
         .map(({ detail }) => String(detail));
       for (const detail of plan) {
-        assert.doesNotMatch(detail, /^SCAN (?!f\b|counted)|TEMP B-TREE/, `${name}: ${plan.join('\n')}`);
+        const isSearch = name.startsWith('of a ') || name === 'newer of a customer';
+        const slow = isSearch
+          ? /^SCAN (?!c\b|found\b|bought\b|received\b|CONSTANT)/
+          : /^SCAN (?!f\b|counted)|TEMP B-TREE/;
+        assert.doesNotMatch(detail, slow, `${name}: ${plan.join('\n')}`);
         if (detail.startsWith('SEARCH')) lookups.add(detail.replace(/^SEARCH \w+ USING (?:COVERING )?/, ''));
       }
     }
@@ -34,7 +38,10 @@ test('the pages of emails read stretches of an index, and sort nothing', async (
     'INDEX email_deliveries_by_state (store_id=? AND state=? AND kind=? AND id>?)',
     'INDEX email_deliveries_by_state (store_id=? AND state=? AND kind=?)',
     'INDEX email_deliveries_by_state (store_id=? AND state=?)',
+    'INDEX gift_cards_by_customer (store_id=? AND customer_id=?)',
+    'INDEX gift_cards_by_recipient (store_id=? AND recipient_id=?)',
     'INDEX sqlite_autoindex_gift_cards_1 (store_id=? AND id=?)',
+    'PRIMARY KEY (store_id=? AND card_id=? AND id>? AND id<?)',
     'PRIMARY KEY (store_id=? AND card_id=? AND id>?)',
     'PRIMARY KEY (store_id=? AND card_id=?)',
   ]);

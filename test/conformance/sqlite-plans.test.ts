@@ -7,20 +7,19 @@ import { listCardEmails, sendGiftCard } from '../../src/service/email.ts';
 import { listCardHistory } from '../../src/service/card-history.ts';
 import { cardAt, cardsAt } from '../../src/service/past-card.ts';
 import { listCardHolds, listCardTransfers } from '../../src/service/history.ts';
-import { expireHolds, placeHold, voidOpenHold } from '../../src/service/hold.ts';
+import { placeHold, voidOpenHold } from '../../src/service/hold.ts';
 import { recordFailedLookup, recordRetiredCodeUses } from '../../src/service/lookup-throttle.ts';
 import { verifyPage } from '../../src/service/ledger-check.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
-import { eraseOutdated } from '../../src/service/retention.ts';
 import { usualAmounts } from '../../src/service/usual-amounts.ts';
 import { listUsableCards } from '../../src/storage/usable-cards.ts';
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
-import { claimEmails } from '../../src/storage/email-queue.ts';
 import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
 import type { Script, Statement } from '../../src/storage/sql.ts';
 import { email, money, updateCommand } from '../support/fixtures.ts';
 import { openStore } from '../support/open-store.ts';
 import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
+import { claimEmails, eraseOutdated, expireHolds } from '../support/upkeep.ts';
 
 const page = { limit: 5, before: null, after: null };
 const scopes = ['read_gift_cards', 'write_gift_cards', 'redeem_gift_cards'] as const;
@@ -107,6 +106,8 @@ test('operations on a card read no more rows of a store than they need', async (
     const text = statement.text(sqliteDialect);
     for (const row of connection.prepare(`explain query plan ${text}`).all()) {
       const detail = String(row['detail']);
+      // The index contains only the stores that are closed.
+      if (/^SCAN stores USING (?:COVERING )?INDEX stores_not_open$/.test(detail)) continue;
       // A walk through a card's chain names its rows `l` or `w`.
       assert.doesNotMatch(
         detail,

@@ -89,6 +89,7 @@ test('columns and primary keys are read from the catalog', () => {
     'data',
     'subject_id',
     'subject_version',
+    'trace_context',
     'type',
   ]);
   const cards = tableOf('gift_cards').columns;
@@ -276,6 +277,7 @@ const storeRow: TableRow = {
   domain: 'a.example', name: 'A', currency: 'EUR', time_zone: 'UTC', issue_limit: null, proxy_secret: null,
   require_signature: 0n, customer_search: 0n, undo_window_minutes: 0n, expiring_soon_days: 0n,
   lookup_failures_per_hour: null, demonstration: 0n, changes_from: null, vat: null, account_names: null, created_at: 1n, updated_at: 1n,
+  status: 'open', closed_at: null, moved_to: null,
 }; // prettier-ignore
 
 async function insertRecords(storage: Storage, rows: readonly TableRow[]): Promise<void> {

@@ -11,6 +11,7 @@ import { replaceCard } from '../../src/storage/card.ts';
 import { listTransfers } from '../../src/storage/transfer.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, email, money, updateCommand } from '../support/fixtures.ts';
+import { numberedVersions } from '../support/numbered-versions.ts';
 import { countRows, listEvents, openStore, type OpenStore } from '../support/open-store.ts';
 
 type Given = Partial<Omit<UpdateCommand, 'store' | 'cardId' | 'changes'>>;
@@ -150,16 +151,22 @@ export function testUpdates(factory: StorageFactory): void {
     const { card } = await opened.issue();
     const before = await storage.read(countRows);
     for (const versions of [[], [2], [0, 7]]) {
-      await assert.rejects(change(opened, card.id, { balance: money('1') }, { versions }), {
-        code: 'precondition-failed',
-      });
+      await assert.rejects(
+        change(opened, card.id, { balance: money('1') }, { versions: numberedVersions(versions) }),
+        {
+          code: 'precondition-failed',
+        },
+      );
     }
     await assert.rejects(change(opened, card.id + 1, { note: 'x' }), { code: 'not-found' });
     const errors = new FieldErrors();
     errors.add('email', 'is wrong');
     await assert.rejects(change(opened, card.id, { note: 'x' }, { errors }), { code: 'invalid-parameter' });
     assert.deepEqual(await storage.read(countRows), before);
-    assert.equal((await change(opened, card.id, { note: 'x' }, { versions: [5, 1] })).version, 2);
+    assert.equal(
+      (await change(opened, card.id, { note: 'x' }, { versions: numberedVersions([5, 1]) })).version,
+      2,
+    );
   });
 
   test("read-only fields can be sent with their current values, including the card's own code", async () => {

@@ -221,11 +221,13 @@ const tamperings: readonly Tampering[] = [
   },
   {
     what: 'an earlier transfer as the end of the chain',
-    statements: ({ card }) => [
+    statements: ({ card, store }) => [
       sql`update gift_cards set chain_length = 3,
-            last_transfer_id = (select id from transfers where card_id = ${card.id} and sequence = 3),
-            chain_hash = (select hash from transfers where card_id = ${card.id} and sequence = 3)
-          where id = ${card.id}`,
+            last_transfer_id = (
+              select id from transfers where store_id = ${store.id} and card_id = ${card.id} and sequence = 3),
+            chain_hash = (
+              select hash from transfers where store_id = ${store.id} and card_id = ${card.id} and sequence = 3)
+          where store_id = ${store.id} and id = ${card.id}`,
     ],
     found: /transfer \d+ is not part of its chain/,
   },
@@ -243,17 +245,19 @@ const tamperings: readonly Tampering[] = [
   },
   {
     what: 'a circle of transfers',
-    statements: ({ card }) => [
-      sql`update transfers set previous_id = (select last_transfer_id from gift_cards where id = ${card.id})
-          where card_id = ${card.id} and sequence = 2`,
+    statements: ({ card, store }) => [
+      sql`update transfers set previous_id = (
+            select last_transfer_id from gift_cards where store_id = ${store.id} and id = ${card.id})
+          where store_id = ${store.id} and card_id = ${card.id} and sequence = 2`,
     ],
     found: /has the sequence number 2, not 1/,
   },
   {
     what: 'the end of another chain',
-    statements: ({ card }) => [
-      sql`update gift_cards set last_transfer_id = (select max(last_transfer_id) from gift_cards)
-          where id = ${card.id}`,
+    statements: ({ card, store }) => [
+      sql`update gift_cards set last_transfer_id = (
+            select max(last_transfer_id) from gift_cards where store_id = ${store.id})
+          where store_id = ${store.id} and id = ${card.id}`,
     ],
     found: /is a transfer of another card/,
   },

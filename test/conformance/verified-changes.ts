@@ -70,6 +70,7 @@ const damages: readonly Damage[] = [
   { what: 'an unknown field', statements: (on) => [sql`update card_changes set fields = '[["secret",1,2]]' where id = ${second(on)}`], found: /^change \d+ cannot be read/ },
   { what: 'a text', statements: (on) => [sql`update card_changes set texts = replace(texts, 'two', 'ten') where id = ${first(on)}`], found: /^the note of change \d+ was changed/ },
   { what: 'a text with another field', statements: (on) => [sql`update card_changes set texts = replace(texts, 'note', 'message') where id = ${first(on)}`], found: /^change \d+ cannot be read/ },
+  { what: 'a text with another spelling of its salt', statements: (on) => [sql`update card_changes set texts = replace(texts, '=="', '=!"') where id = ${first(on)}`], found: /^change \d+ cannot be read/ },
   { what: 'a sequence number', statements: (on) => [sql`update card_changes set sequence = 9 where id = ${last(on)}`], found: /^change \d+ has the sequence number 9, not 5/ },
   { what: 'a link to another change', statements: (on) => [sql`update card_changes set previous_id = ${first(on)} where id = ${on.ids[2] ?? 0}`], found: /^change \d+ is not part of its chain/ },
   { what: 'a change that belongs to another card', statements: (on) => [sql`update card_changes set card_id = ${on.untouched.id} where id = ${second(on)}`], found: /^change \d+ is a change of another card/ },
@@ -84,13 +85,16 @@ const damages: readonly Damage[] = [
   { what: 'the removal of the last change with an end before it', statements: (on) => [
     sql`delete from card_changes where id = ${last(on)}`,
     sql`update gift_cards set last_change_id = ${on.ids[3] ?? 0}, change_count = 4,
-        change_hash = (select hash from card_changes where id = ${on.ids[3] ?? 0}) where id = ${on.card.id}`,
+        change_hash = (select hash from card_changes where store_id = ${on.store.id} and id = ${on.ids[3] ?? 0})
+        where store_id = ${on.store.id} and id = ${on.card.id}`,
   ], found: /^has another note than after its last change/ },
   { what: 'the hash at the end', statements: ({ card }) => [sql`update gift_cards set change_hash = ${hash} where id = ${card.id}`], found: /^has another last change than the end of its chain/ },
   { what: 'the length at the end', statements: ({ card }) => [sql`update gift_cards set change_count = 4 where id = ${card.id}`], found: /^has another last change than the end of its chain/ },
   { what: 'the last change at the end', statements: (on) => [sql`update gift_cards set last_change_id = ${second(on)} where id = ${on.card.id}`], found: /^has another last change than the end of its chain/ },
-  { what: 'the ends of two cards that are swapped', statements: ({ card, other }) => [
-    sql`update gift_cards set last_change_id = (select g.last_change_id from gift_cards g where g.id = ${other.id}) where id = ${card.id}`,
+  { what: 'the ends of two cards that are swapped', statements: ({ card, other, store }) => [
+    sql`update gift_cards set last_change_id = (
+        select g.last_change_id from gift_cards g where g.store_id = ${store.id} and g.id = ${other.id})
+        where store_id = ${store.id} and id = ${card.id}`,
   ], found: /^change \d+ is a change of another card/ },
   { what: 'the expiry of a changed card', statements: ({ card }) => [sql`update gift_cards set expires_on = '2030-01-01' where id = ${card.id}`], found: /^has another expires_on than after its last change/ },
   { what: 'the note of a changed card', statements: ({ card }) => [sql`update gift_cards set note = 'four' where id = ${card.id}`], found: /^has another note than after its last change/ },

@@ -11,7 +11,7 @@ import { loadMigrations } from '../../src/storage/migrate.ts';
 import { first, sql, type Script } from '../../src/storage/sql.ts';
 import { openPostgresEngine } from '../support/postgres.ts';
 import { startProxy, type Direction } from '../support/postgres-proxy.ts';
-import { startPostgres, type PostgresServer } from '../support/postgres-server.ts';
+import { startServerToCut, type ServerToCut } from '../support/server-to-cut.ts';
 import {
   assertUnavailable,
   assertVerifies,
@@ -28,9 +28,9 @@ const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
 const random = seeded(seed);
 const positions = Number(process.env['FAILOVER_CUTS'] ?? 30);
 
-let server: PostgresServer;
+let server: ServerToCut;
 before(async () => {
-  server = await startPostgres();
+  server = await startServerToCut();
 });
 after(() => server[Symbol.asyncDispose]());
 
@@ -55,9 +55,17 @@ test(`${positions} requests cut at any point, in each direction, succeed before 
     assert.equal((await credit(keyOf('warm', warmings))).status, 201);
   };
   await prepare();
-  proxy.cutAfter('sent', Number.MAX_SAFE_INTEGER);
-  await prepare();
-  const length = { ...proxy.bytes };
+  const lengths: { readonly sent: number; readonly responded: number }[] = [];
+  // Background jobs use the same connection: the smallest is that of a request alone.
+  for (let measured = 0; measured < 5; measured += 1) {
+    proxy.cutAfter('sent', Number.MAX_SAFE_INTEGER);
+    await prepare();
+    lengths.push({ ...proxy.bytes });
+  }
+  const length = {
+    sent: Math.min(...lengths.map(({ sent }) => sent)),
+    responded: Math.min(...lengths.map(({ responded }) => responded)),
+  };
   let done = 0;
   const outcomes = { untouched: 0, again: 0, unknown: 0, done: 0 };
 

@@ -15,7 +15,7 @@ import { Fault } from '../../src/domain/fault.ts';
 import { loadMigrations } from '../../src/storage/migrate.ts';
 import { issueCommand, money, newStore, testContext } from '../support/fixtures.ts';
 import { startProxy, type Direction } from '../support/postgres-proxy.ts';
-import { startPostgres } from '../support/postgres-server.ts';
+import { startServerToCut } from '../support/server-to-cut.ts';
 import { openPostgresEngine } from '../support/postgres.ts';
 import { seeded } from '../support/seeded.ts';
 
@@ -26,7 +26,7 @@ const cardCount = 20;
 
 test(`${cardCount} writes that wait together are not lost or executed twice when cut ${cuts} times at any point`, async (t) => {
   t.diagnostic(`seed ${seed} (FAILOVER_SEED)`);
-  await using server = await startPostgres();
+  await using server = await startServerToCut();
   await using proxy = await startProxy(server);
   await using direct = openPostgresEngine(server.url());
   await direct.migrate(loadMigrations('postgres'));

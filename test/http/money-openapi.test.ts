@@ -70,7 +70,7 @@ const expected: Readonly<Record<string, { scopes: string[]; success: string; wra
 }; // prettier-ignore
 
 /** Errors that any operation can return. */
-const everywhere = ['invalid-request', 'invalid-query', 'unauthenticated', 'invalid-signature', 'insufficient-scope', 'cross-site-request', 'request-timeout', 'expectation-failed', 'too-many-requests', 'headers-too-large', 'internal-error', 'overloaded', 'unavailable', 'not-writable', 'closing']; // prettier-ignore
+const everywhere = ['invalid-request', 'invalid-query', 'unauthenticated', 'invalid-signature', 'insufficient-scope', 'cross-site-request', 'request-timeout', 'expectation-failed', 'too-many-requests', 'headers-too-large', 'internal-error', 'overloaded', 'unavailable', 'not-writable', 'store-closed', 'closing']; // prettier-ignore
 
 for (const [name, { scopes, success, wrapper, query = [], ifMatch = false, faults }] of Object.entries(expected)) {
   test(`${name} is documented`, () => {

@@ -11,7 +11,6 @@ import { effectOf } from '../../src/domain/ledger.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { keysOf } from '../../src/keys.ts';
 import { listCardHolds, listCardTransfers } from '../../src/service/history.ts';
-import { expireHolds } from '../../src/service/hold.ts';
 import { requireCard } from '../../src/service/money.ts';
 import { createStore } from '../../src/service/store.ts';
 import { verify } from '../../src/service/verify.ts';
@@ -21,6 +20,7 @@ import { openStage, type Outcome, type Ran, type Stage } from '../support/schedu
 import type { TestClock } from '../support/service.ts';
 import { newStore, stoppedClock } from '../money/open-books.ts';
 import { perform, type Desk, type Done } from '../money/service-under-test.ts';
+import { expireHolds } from '../support/upkeep.ts';
 
 type Ids = { readonly cards: number[]; readonly holds: number[]; readonly transfers: number[] };
 

@@ -108,8 +108,9 @@ async function serve(
   imports: readonly string[],
 ): Promise<{ readonly process: ChildProcess; readonly url: string }> {
   const options = imports.flatMap((path) => ['--import', path]);
+  const { NODE_OPTIONS } = process.env;
   const child = spawn(process.execPath, [...options, commandLine, 'serve'], {
-    env: { ...environment, LOG_LEVEL: 'info' },
+    env: { ...(NODE_OPTIONS !== undefined && { NODE_OPTIONS }), ...environment, LOG_LEVEL: 'info' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let said = '';

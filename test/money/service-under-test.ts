@@ -9,11 +9,13 @@ import type { Transfer } from '../../src/domain/ledger.ts';
 import type { Money } from '../../src/domain/money.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { issue, reenableCard, update } from '../../src/service/card.ts';
-import { capture, expireHolds, placeHold, voidOpenHold } from '../../src/service/hold.ts';
+import { capture, placeHold, voidOpenHold } from '../../src/service/hold.ts';
 import type { MoneyCommand } from '../../src/service/money.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
 import type { Script } from '../../src/storage/sql.ts';
+import { numberedVersions } from '../support/numbered-versions.ts';
 import type { Action } from '../support/reference-model.ts';
+import { expireHolds } from '../support/upkeep.ts';
 
 /** The ids of the positions by which actions name things. */
 type Places = {
@@ -36,6 +38,7 @@ const holdsClosedAtOnce = 50;
 export function* perform(desk: Desk, action: Action, versions: readonly number[] | null = null): Script<Done> {
   const { ctx, store, places } = desk;
   const actor = 'test';
+  const accepted = versions && numberedVersions(versions);
   const on = (card: number): MoneyCommand => ({
     store,
     cardId: places.cards[card] ?? missingId,
@@ -43,7 +46,7 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
     reference: null,
     note: null,
     orderId: null,
-    versions,
+    versions: accepted,
   });
   const money = (minor: bigint): Money => ({ minor, currency: store.currency });
   const moneyOrNull = (minor: bigint | null): Money | null => (minor === null ? null : money(minor));

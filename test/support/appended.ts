@@ -2,11 +2,11 @@
 
 import type { Context } from '../../src/context.ts';
 import type { Store } from '../../src/domain/store.ts';
-import { appendNewEntries } from '../../src/service/log.ts';
 import { findLog } from '../../src/storage/log.ts';
 import { one, sql, type Script } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { until } from './delivering.ts';
+import { appendNewEntries } from './upkeep.ts';
 
 type Opened = { readonly storage: Storage; readonly ctx: Context; readonly store: Store };
 

@@ -7,6 +7,7 @@ import {
   findEmailById,
   findNewestCodeEmails,
   listEmails,
+  listEmailsOf,
 } from '../../src/storage/email-list.ts';
 import type { Script, Statement } from '../../src/storage/sql.ts';
 
@@ -21,6 +22,9 @@ export function emailListStatements(storeId: number): ReadonlyMap<string, readon
     newer: listEmails(storeId, null, backwards),
     'newest of a filter': listEmails(storeId, filter, forwards),
     'newer of a filter': listEmails(storeId, filter, backwards),
+    'of a customer': listEmailsOf(storeId, { customerId: 7 }, filter, forwards),
+    'newer of a customer': listEmailsOf(storeId, { customerId: 7 }, filter, backwards),
+    'of a card': listEmailsOf(storeId, { cardId: 7 }, filter, forwards),
     'one email': findEmailById(storeId, 7),
     'emails of cards': findNewestCodeEmails(storeId, [7, 8]),
     'count of a state': countEmailsIn(storeId, ['scheduled'], 1_001),

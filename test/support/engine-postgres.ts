@@ -40,6 +40,7 @@ async function makeTemplate(server: PostgresAddress): Promise<string> {
   return templateDatabase(server, key, async (url) => {
     await using storage = openPostgresEngine(url, { partitions });
     await storage.migrate(migrations);
+    if (server.workers) await storage.distribute?.();
   });
 }
 
@@ -66,7 +67,9 @@ function toInteger(text: string): number | bigint {
 let durableServer: Promise<PostgresAddress> | undefined;
 
 function serverFor(durable: boolean): Promise<PostgresAddress> {
-  if (!durable) return sharedPostgres();
+  const isCluster = Boolean(process.env['TEST_CITUS_WORKERS']);
+  // A cluster is always durable.
+  if (!durable || isCluster) return sharedPostgres();
   durableServer ??= startPostgres({ durable });
   return durableServer;
 }

@@ -48,6 +48,7 @@ export const statusOfCode = {
   overloaded: 503,
   unavailable: 503,
   'not-writable': 503,
+  'store-closed': 503,
   closing: 503,
 } as const satisfies Record<FaultCode, number>;
 
@@ -80,6 +81,7 @@ export const retriedCodes: ReadonlySet<FaultCode> = new Set([
   'overloaded',
   'unavailable',
   'not-writable',
+  'store-closed',
   'closing',
 ]);
 

@@ -143,7 +143,7 @@ export function assertResponse(line: string, response: TestResponse): void {
 function assertCard(card: CardView, tag: string | null, said: string): void {
   // A balance has no id, which the caller knows.
   const { id }: Partial<CardView> = card;
-  assert.match(tag ?? '', new RegExp(`^"${id ?? '\\d+'}-\\d+"$`), said);
+  assert.match(tag ?? '', new RegExp(`^"${id ?? '\\d+'}-\\d+-\\d+"$`), said);
   if ('available' in card) assert.equal(minor(card.balance), minor(card.held) + minor(card.available), said);
   // A point of sale does not see the initial value, and other callers do not always see the available amount.
   const { initial_value, available }: Partial<CardView> = card;

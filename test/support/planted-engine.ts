@@ -34,6 +34,8 @@ function respondingEarly(storage: Storage): Storage {
     backup: storage.backup,
     clearDeleted: () => storage.clearDeleted(),
     hasRemains: () => storage.hasRemains(),
+    distribute: storage.distribute,
+    isDistributed: storage.isDistributed,
     get queueDepth() {
       return storage.queueDepth;
     },

@@ -8,6 +8,8 @@ export type Row = Readonly<Record<string, unknown>>;
 export type PostgresAddress = {
   /** The superuser's URL of a database. The default is `postgres`. */
   readonly url: (database?: string) => string;
+  /** The workers, if the server is the coordinator of a Citus cluster. */
+  readonly workers?: readonly PostgresAddress[];
 };
 
 /**

@@ -3,6 +3,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client, DatabaseError, type Pool } from 'pg';
+import { joinNodes } from './citus-nodes.ts';
 import { openPool, type PostgresAddress, type Row } from './postgres-client.ts';
 import { startPostgres, type PostgresServer } from './postgres-server.ts';
 
@@ -10,6 +11,8 @@ const attemptsMax = 20;
 const pauseMaxMs = 100;
 /** The variable with the URL of the run's server, for the processes of its test files. */
 const sharedUrlVariable = 'TEST_POSTGRES_URL';
+/** The variable with the URLs of the workers, if that server is the coordinator of a Citus cluster. */
+const workerUrlsVariable = 'TEST_CITUS_WORKERS';
 
 let shared: Promise<PostgresAddress> | undefined;
 
@@ -28,8 +31,18 @@ export function startSharedPostgres(): Promise<PostgresServer> {
 /** The server that this run's tests share, or one of this process if `TEST_POSTGRES_URL` is not set. */
 export function sharedPostgres(): Promise<PostgresAddress> {
   const url = process.env[sharedUrlVariable];
-  shared ??= url ? Promise.resolve(addressOf(url)) : startSharedPostgres();
+  shared ??= url ? Promise.resolve(namedServer(url)) : startSharedPostgres();
   return shared;
+}
+
+function namedServer(url: string): PostgresAddress {
+  const workers = (process.env[workerUrlsVariable] ?? '').split(' ').filter(Boolean);
+  return { ...addressOf(url), ...(workers.length > 0 && { workers: workers.map(addressOf) }) };
+}
+
+/** The server and its workers. The coordinator is last: it uses the others. */
+function nodesOf(server: PostgresAddress): readonly PostgresAddress[] {
+  return [...(server.workers ?? []), server];
 }
 
 function addressOf(url: string): PostgresAddress {
@@ -50,14 +63,15 @@ export type PostgresDatabase = AsyncDisposable & {
   readonly drop: () => Promise<void>;
 };
 
-/** Creates an empty database, or a copy of a template. */
+/** Creates an empty database, or a copy of a template, which a Citus cluster has on every node. */
 export async function createPostgresDatabase(
   server: PostgresAddress,
   { template = 'template0' }: { readonly template?: string } = {},
 ): Promise<PostgresDatabase> {
   const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`;
   // Copying files is several times faster than copying pages through the log, for a large schema.
-  await patiently(server.url(), `create database ${name} template ${template} strategy file_copy`);
+  for (const node of nodesOf(server))
+    await patiently(node.url(), `create database ${name} template ${template} strategy file_copy`);
   const url = server.url(name);
   const pool = openPool(url);
   let isDropped = false;
@@ -65,7 +79,8 @@ export async function createPostgresDatabase(
     if (isDropped) return;
     isDropped = true;
     await pool.end();
-    await patiently(server.url(), `drop database if exists ${name} with (force)`);
+    for (const node of nodesOf(server).toReversed())
+      await patiently(node.url(), `drop database if exists ${name} with (force)`);
   };
   return {
     url,
@@ -96,12 +111,23 @@ export async function templateDatabase(
     const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [name]);
     if (rowCount === 1) return name;
     const draft = `${name}_draft`;
-    await client.query(`drop database if exists ${draft} with (force)`);
-    await client.query(`create database ${draft} template template0`);
+    for (const node of nodesOf(server)) {
+      await patiently(node.url(), `drop database if exists ${draft} with (force)`);
+      await patiently(node.url(), `create database ${draft} template template0`);
+    }
+    if (server.workers) await joinNodes(server, server.workers, draft);
     await fill(server.url(draft));
-    // A database that accepts no connections can always be copied.
-    await client.query(`alter database ${draft} with allow_connections false`);
-    await patiently(server.url(), `alter database ${draft} rename to ${name}`);
+    for (const node of nodesOf(server)) {
+      // A database that accepts no connections can always be copied.
+      await patiently(node.url(), `alter database ${draft} with allow_connections false`);
+      // Citus has a background process and open connections in each database.
+      await patiently(
+        node.url(),
+        `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${draft}'`,
+      );
+    }
+    for (const node of nodesOf(server))
+      await patiently(node.url(), `alter database ${draft} rename to ${name}`);
     return name;
   } finally {
     await client.end();

@@ -2,6 +2,7 @@
 
 import pg from 'pg';
 import { systemClock } from '../../src/clock.ts';
+import { limits } from '../../src/config.ts';
 import { systemRandom } from '../../src/random.ts';
 import { Secret } from '../../src/domain/secret.ts';
 import { loadMigrations } from '../../src/storage/migrate.ts';
@@ -27,12 +28,12 @@ export function openPostgresEngine(
     connectionsMax: 8,
     partitions: null,
     waitingMax: queueMax,
-    waitMaxMs: 10_000,
-    scriptMaxMs: 10_000,
-    connectTimeoutMs: 2_000,
-    lockWaitMaxMs: 5_000,
-    idleTransactionMaxMs: 15_000,
-    primaryCheckPeriodMs: 5_000,
+    waitMaxMs: limits.scriptMaxMs,
+    scriptMaxMs: limits.scriptMaxMs,
+    connectTimeoutMs: limits.connectTimeoutMs,
+    lockWaitMaxMs: limits.lockWaitMaxMs,
+    idleTransactionMaxMs: limits.idleTransactionMaxMs,
+    primaryCheckPeriodMs: limits.primaryCheckPeriodMs,
     ...settings,
   });
 }
@@ -49,10 +50,12 @@ export function postgresFactory(partitions: number | null): StorageFactory {
 /** Returns the name of a template that has the schema. */
 async function migratedTemplate(partitions: number | null): Promise<string> {
   const migrations = loadMigrations('postgres');
+  const server = await sharedPostgres();
   const key = JSON.stringify([partitions, ...migrations.map(({ checksum }) => checksum)]);
-  return templateDatabase(await sharedPostgres(), key, async (url) => {
+  return templateDatabase(server, key, async (url) => {
     await using storage = openPostgresEngine(url, { partitions });
     await storage.migrate(migrations);
+    if (server.workers && partitions === null) await storage.distribute?.();
   });
 }
 
@@ -85,7 +88,12 @@ async function tamper(url: string, statements: readonly Statement[]): Promise<vo
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    await client.query('begin; set local session_replication_role = replica');
+    // A server without Citus ignores its settings: workers get the settings and changes of tables, in order.
+    await client.query(
+      `begin; set local citus.multi_shard_modify_mode = 'sequential'; set local citus.propagate_set_commands = 'local';
+       set local citus.enable_unsafe_triggers = on;
+       set local session_replication_role = replica`,
+    );
     const { rows } = await client.query<{ table_name: string; name: string }>(`
       select conrelid::regclass::text as table_name, conname as name from pg_constraint
       where contype = 'c' and coninhcount = 0 and connamespace = current_schema()::regnamespace`);

@@ -32,7 +32,7 @@ export type Program = AsyncDisposable & {
 };
 
 export type ProgramOptions = {
-  /** The whole environment, except PATH and the cache of compiled sources. */
+  /** The whole environment, except PATH, the options of Node.js and the cache of compiled sources. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly folder?: string;
 };
@@ -42,9 +42,14 @@ export function startProgram(
   args: readonly string[],
   { environment = {}, folder }: ProgramOptions = {},
 ): Program {
-  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const { PATH, NODE_COMPILE_CACHE, NODE_OPTIONS } = process.env;
   const child = spawn(command, args, {
-    env: { PATH, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }), ...environment },
+    env: {
+      PATH,
+      ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }),
+      ...(NODE_OPTIONS !== undefined && { NODE_OPTIONS }),
+      ...environment,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(folder !== undefined && { cwd: folder }),
   });

@@ -12,7 +12,7 @@ const ofWrites = ['409', ...ofBodies];
 export const codesAnywhere: readonly FaultCode[] = [
   'invalid-request', 'invalid-query', 'unauthenticated', 'invalid-signature', 'insufficient-scope', 'cross-site-request',
   'request-timeout', 'expectation-failed', 'too-many-requests', 'headers-too-large', 'internal-error', 'overloaded', 'unavailable',
-  'not-writable', 'closing',
+  'not-writable', 'store-closed', 'closing',
 ]; // prettier-ignore
 export const codesOfBodies: readonly FaultCode[] = ['invalid-body', 'body-too-large', 'unsupported-media-type', 'invalid-parameter']; // prettier-ignore
 export const codesOfKeys: readonly FaultCode[] = ['invalid-idempotency-key', 'idempotency-key-in-use', 'idempotency-key-reused']; // prettier-ignore

@@ -140,7 +140,9 @@ async function checkClockOf(
   { database: { kind }, limits, implausibleClockAllowed }: Config,
   { storage, now }: { readonly storage: Storage; readonly now: number },
 ): Promise<readonly DoctorFinding[]> {
-  const evidence = await storage.read(() => findClockEvidence({ hasServer: kind === 'server' }));
+  const evidence = await storage.read(() =>
+    findClockEvidence({ hasServer: kind === 'server', isDistributed: storage.isDistributed }),
+  );
   const contradiction = contradictionOf(evidence, { now, offsetMaxMs: limits.clockOffsetMaxMs });
   const remedy = 'set the clock that is wrong, and synchronize it (NTP)';
   if (contradiction !== undefined)

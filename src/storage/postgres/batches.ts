@@ -122,7 +122,9 @@ export function openBatches({ pool, alone, commitBatch, mayRunAgain, publicError
     pool.takeAlong((job) => {
       if (job.lane !== 'writes') return false;
       const isFree = !isUnderWay(job) && !jobs.some((other) => isSameCard(job, other));
-      if (jobs.length === scriptsMax || !isFree) return false;
+      // A transaction of several servers needs a two-phase commit.
+      const isElsewhere = pool.isDistributed && job.scope.storeId !== first.scope.storeId;
+      if (jobs.length === scriptsMax || !isFree || isElsewhere) return false;
       jobs.push(job);
       return true;
     });

@@ -22,12 +22,24 @@ import type { StatementResult } from './pipeline.ts';
 import { inPartitions } from './partitions.ts';
 import { openPool, type PoolOptions } from './pool.ts';
 import { openReads, sharedReadsMax, type ReadJob } from './reads.ts';
+import { distributeTables, schemaSettings } from './distribute.ts';
 import { restoredFirst } from './restored.ts';
 import { openBatches, sharedLockWaitMaxMs, sharedMax, type BatchedScript } from './batches.ts';
-import { ConnectionLost, isConflict, isDiskFull, isServerFailure, isWaitedOut } from './errors.ts';
+import {
+  ConnectionLost,
+  isConflict,
+  isChangeOfClosedStore,
+  isDeadlock,
+  isDiskFull,
+  isPeerLost,
+  isServerFailure,
+  isWaitedOut,
+} from './errors.ts';
 import type { Command, Session } from './session.ts';
 import { RetryTransaction, rerunsMax, sql, type Script, type Statement } from '../sql.ts';
 import type { Storage, StorageObserver, WriteScope } from '../storage.ts';
+import { storeClosed } from '../store.ts';
+import { openAllTables } from '../store-closing.ts';
 
 export type PostgresOptions = Omit<PoolOptions, 'sharedMax'> & {
   /** Limit of a script's duration, including waits and retries. */
@@ -38,6 +50,14 @@ export type PostgresOptions = Omit<PoolOptions, 'sharedMax'> & {
   readonly random: Random;
   readonly observer: StorageObserver;
 };
+
+/**
+ * A limit in addition to the deadline. Writes to a table that every server of a cluster has can deadlock several times,
+ * because they lock it on each server.
+ */
+const deadlockRerunsMax = 40;
+/** The delay before another attempt doubles this often, to at most 0.5 s. */
+const doublingsMax = 7;
 
 const writing = 'begin isolation level read committed, read write';
 const reading = 'begin isolation level repeatable read, read only';
@@ -70,14 +90,14 @@ export function openPostgres(options: PostgresOptions): Storage {
       try {
         return await body(session);
       } catch (error) {
-        if (!mayRunAgain(error) || reruns === rerunsMax || performance.now() >= until)
-          throw publicError(error);
+        const most = isDeadlock(error) ? deadlockRerunsMax : rerunsMax;
+        if (!mayRunAgain(error) || reruns >= most || performance.now() >= until) throw publicError(error);
       } finally {
         pool.giveBack(session);
       }
       // Random delays keep conflicting scripts from colliding again.
       const [spread = 0] = options.random.bytes(1);
-      await wait((spread / 64) * 2 ** reruns);
+      await wait(Math.min((spread / 64) * 2 ** Math.min(reruns, doublingsMax), until - performance.now()));
     }
   };
 
@@ -93,8 +113,8 @@ export function openPostgres(options: PostgresOptions): Storage {
     scripts: readonly Script<T>[],
   ): Promise<readonly Ending<T>[]> => {
     const startedAt = performance.now();
-    const begin = scripts.length > 1 ? [writing, `set local lock_timeout = ${lockWaitMaxMs}`] : [writing];
-    const transaction = openTransaction(session, ...begin);
+    const begin = scripts.length > 1 ? [`set local lock_timeout = ${lockWaitMaxMs}`] : [];
+    const transaction = openTransaction(session, writing, ...session.transactionSettings, ...begin);
     return undoIfThrown(transaction, async () => {
       const endings = await driveBatch(transaction, scripts);
       const size = endings.filter(({ kind }) => kind === 'returned').length;
@@ -108,7 +128,7 @@ export function openPostgres(options: PostgresOptions): Storage {
   const writeAlone = <T>(script: () => Script<T>, until: number): Promise<T> =>
     retried(until, async (session) => {
       const startedAt = performance.now();
-      const transaction = openTransaction(session, writing);
+      const transaction = openTransaction(session, writing, ...session.transactionSettings);
       return undoIfThrown(transaction, async () => {
         const result = await drive(transaction, script());
         if (await transaction.commit())
@@ -149,7 +169,10 @@ export function openPostgres(options: PostgresOptions): Storage {
       // A migration has no time limit, so it uses a connection outside the pool.
       const session = await pool.connect();
       try {
-        return await migrateDatabase(session, migrations, options);
+        const applied = await migrateDatabase(session, migrations, options);
+        // New tables.
+        if (session.isDistributed && applied.length > 0) await distributeTables(session);
+        return applied;
       } finally {
         session.destroy();
       }
@@ -159,6 +182,17 @@ export function openPostgres(options: PostgresOptions): Storage {
     backup: null,
     clearDeleted: async () => true,
     hasRemains: async () => false,
+    async distribute() {
+      const session = await pool.connect();
+      try {
+        return await distributeTables(session);
+      } finally {
+        session.destroy();
+      }
+    },
+    get isDistributed() {
+      return pool.isDistributed;
+    },
     async [Symbol.asyncDispose]() {
       isDisposed = true;
       while (active > 0) await wait(1);
@@ -208,7 +242,8 @@ function openTransaction(session: Session, ...begin: readonly Command[]): Transa
       if (!isBegun && held.length === 0) return false;
       session.hasWarned();
       const results = await session.send([...flushed(), 'commit']).catch((error: unknown) => {
-        throw error instanceof ConnectionLost && !error.isUndone ? unknownOutcome(error) : error;
+        const isUnknown = error instanceof ConnectionLost ? !error.isUndone : isPeerLost(error);
+        throw isUnknown ? unknownOutcome(error) : error;
       });
       // 01000 at a commit: it is durable here, but the wait for the standby was canceled.
       if (session.hasWarned()) throw unknownOutcome(new Error('the commit may not be on the standby'));
@@ -255,7 +290,12 @@ async function undoIfThrown<T>(transaction: Transaction, body: () => Promise<T>)
 }
 
 function mayRunAgain(error: unknown): boolean {
-  return error instanceof RetryTransaction || error instanceof ConnectionLost || isConflict(error);
+  return (
+    error instanceof RetryTransaction ||
+    error instanceof ConnectionLost ||
+    isPeerLost(error) ||
+    isConflict(error)
+  );
 }
 
 /** Converts the final error of a script to the caller's error. */
@@ -263,6 +303,7 @@ function publicError(error: unknown): unknown {
   const options = { retryAfterSeconds: 1, cause: error };
   if (error instanceof RetryTransaction || isConflict(error) || isWaitedOut(error))
     return new Fault('overloaded', options);
+  if (isChangeOfClosedStore(error)) return storeClosed(error);
   if (isDiskFull(error)) return new Fault('not-writable', { retryAfterSeconds: 5, cause: error });
   if (error instanceof ConnectionLost || isServerFailure(error)) return new Fault('unavailable', options);
   return error;
@@ -297,9 +338,20 @@ async function migrateDatabase(
   migrations: readonly Migration[],
   { clock, random, partitions }: PostgresOptions,
 ): Promise<readonly AppliedMigration[]> {
+  if (session.isDistributed) {
+    const applied = await session
+      .send([writing])
+      .then(() => drive(openTransaction(session), selectApplied()));
+    await session.send(['rollback']);
+    // No lock and no statement for all stores: a start must not need every server.
+    if (pending(migrations, applied).length === 0) return [];
+    for (const setting of schemaSettings) await session.send([setting]);
+  }
   await session.send([writing, 'set local lock_timeout = 0', migrationLock, createMigrationsTable]);
   const transaction = openTransaction(session, 'savepoint migrations');
   const missing = pending(migrations, await drive(transaction, selectApplied()));
+  if (missing.length > 0) await drive(transaction, openAllTables());
+  await transaction.settle();
   for (const migration of missing) {
     for (const step of stepsOf(migration)) {
       if (typeof step === 'string') await session.runText(inPartitions(step, partitions));
@@ -307,7 +359,7 @@ async function migrateDatabase(
     }
     await drive(transaction, insertApplied(migration, clock.now()));
   }
-  await session.runText(restoredFirst);
+  if (!session.isDistributed) await session.runText(restoredFirst);
   await transaction.commit();
   return missing;
 }

@@ -36,6 +36,20 @@ export function isConflict(error: unknown): boolean {
   return conflicts.has(codeOf(error) ?? '');
 }
 
+/** Transactions wait for each other, or cannot be put into one order. Each attempt meets other transactions. */
+export function isDeadlock(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === '40P01' || code === '40001';
+}
+
+/**
+ * The server has lost, or cannot open, its connection to another server of its cluster. Its own connection to this
+ * process works. A pooler that ends a connection sends protocol_violation.
+ */
+export function isPeerLost(error: unknown): boolean {
+  return /^08(?!P01)/.test(codeOf(error) ?? '');
+}
+
 /** lock_not_available and query_canceled: the statement timed out, and nothing was changed. */
 export function isWaitedOut(error: unknown): boolean {
   const code = codeOf(error);
@@ -48,19 +62,29 @@ export function isWaitedOut(error: unknown): boolean {
  */
 const endings = /^(?:08|57P0[1-5]|25P03|0A000|26000)/;
 
-/** Converts an error of the client to ConnectionLost, or returns it unchanged. */
-export function failureOf(error: Error): Error {
+/**
+ * Converts an error of the client to ConnectionLost, or returns it unchanged.
+ * @param wasNew whether the connection had never run the statement: then the server does not support it.
+ */
+export function failureOf(error: Error, { wasNew }: { readonly wasNew: boolean }): Error {
   const code = codeOf(error);
   if (code !== undefined && !endings.test(code)) return error;
+  if (code === featureNotSupported && wasNew) return error;
+  if (isPeerLost(error)) return error;
   return new ConnectionLost(error.message, { cause: error });
 }
 
 /**
- * The server failed independently of the statement: it is out of disk space, memory or connections, or is
- * damaged.
+ * The server failed independently of the statement: it is out of disk space, memory or connections, is damaged, or
+ * cannot reach another one.
  */
 export function isServerFailure(error: unknown): boolean {
-  return /^(?:53|58|XX)/.test(codeOf(error) ?? '');
+  return isPeerLost(error) || /^(?:53|58|XX)/.test(codeOf(error) ?? '');
+}
+
+/** Raised by the triggers of a closed store: nothing was done. */
+export function isChangeOfClosedStore(error: unknown): boolean {
+  return codeOf(error) === 'LG001';
 }
 
 /** disk_full: the server rolled the transaction back, so nothing was done. A full disk of its log stops the server. */

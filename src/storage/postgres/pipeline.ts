@@ -19,6 +19,8 @@ export type Query = {
   readonly values: readonly SqlValue[];
   /** Whether its integers are numbers, as those of a `Scan`. */
   readonly isScan: boolean;
+  /** Whether it controls the session or a transaction. */
+  readonly isCommand: boolean;
 };
 
 /** Rows and command tag of a statement, such as `COMMIT` or `INSERT 0 1`. */
@@ -57,7 +59,7 @@ export type PipelineOutcome = Error | readonly StatementResult[];
 export class Exchange extends pg.Query {
   readonly #queries: readonly Query[];
   readonly #prepared: PreparedStatements;
-  readonly #settle: (outcome: PipelineOutcome) => void;
+  readonly #settle: (outcome: PipelineOutcome, wasNew: boolean) => void;
   readonly #results: StatementResult[] = [];
   /** Reader for the rows of the current statement. */
   #readRow: RowReader | undefined;
@@ -65,12 +67,13 @@ export class Exchange extends pg.Query {
 
   /**
    * @param prepared statements of the connection; the exchange adds those that it prepares.
-   * @param settle receives the outcome. Later calls must be ignored.
+   * @param settle receives the outcome, and whether the connection had never run the statement that failed. Later calls
+   * must be ignored.
    */
   constructor(
     queries: readonly Query[],
     prepared: PreparedStatements,
-    settle: (outcome: PipelineOutcome) => void,
+    settle: (outcome: PipelineOutcome, wasNew: boolean) => void,
   ) {
     super('');
     this.#queries = queries;
@@ -104,11 +107,12 @@ export class Exchange extends pg.Query {
   }
 
   handleError(error: Error): void {
-    this.#settle(error);
+    const failed = this.#queries[this.#results.length];
+    this.#settle(error, failed !== undefined && !failed.isCommand && !this.#prepared.has(failed.name));
   }
 
   handleReadyForQuery(): void {
-    this.#settle(this.#results);
+    this.#settle(this.#results, false);
   }
 
   /** Name of the current statement. */

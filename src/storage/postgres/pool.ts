@@ -49,6 +49,8 @@ export type Pool<Sharer extends { readonly lane: Lane }> = {
    */
   connect(): Promise<Session>;
   readonly waiting: number;
+  /** Whether the stores are on different servers. It is known once a connection was opened. */
+  readonly isDistributed: boolean;
   /** Closes the connections. All must have been returned. */
   close(): Promise<void>;
 };
@@ -86,6 +88,7 @@ export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOp
   /** Error of the last attempt to connect; undefined if it succeeded. */
   let failure: unknown;
   let isClosed = false;
+  let isDistributed = false;
 
   const hosts = openHosts(options);
 
@@ -113,6 +116,7 @@ export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOp
       .then(
         (session) => {
           failure = undefined;
+          isDistributed = session.isDistributed;
           session.onEnd(() => forget(session));
           offer(session);
         },
@@ -230,9 +234,18 @@ export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOp
       offer(session);
     },
     connect: () =>
-      hosts.connect().catch((error: unknown) => {
-        throw new Fault('unavailable', { retryAfterSeconds: 1, cause: error });
-      }),
+      hosts.connect().then(
+        (session) => {
+          isDistributed = session.isDistributed;
+          return session;
+        },
+        (error: unknown) => {
+          throw new Fault('unavailable', { retryAfterSeconds: 1, cause: error });
+        },
+      ),
+    get isDistributed() {
+      return isDistributed;
+    },
     get waiting() {
       return waiting.length;
     },

@@ -18,7 +18,11 @@ class NotPrimary extends Error {
   override readonly name = 'NotPrimary';
 }
 
-export type StandbyRow = { readonly standby: bigint };
+export type StandbyRow = {
+  readonly standby: bigint;
+  /** Whether the database has the extension Citus. */
+  readonly citus: bigint;
+};
 export type ServerRow = StandbyRow & {
   readonly system: string;
   readonly started_at: string;
@@ -26,7 +30,8 @@ export type ServerRow = StandbyRow & {
   readonly segment: string | null;
 };
 
-export const selectStandby = 'select case when pg_is_in_recovery() then 1 else 0 end as standby';
+export const selectStandby = `select case when pg_is_in_recovery() then 1 else 0 end as standby,
+  case when to_regclass('pg_catalog.pg_dist_partition') is null then 0 else 1 end as citus`;
 /**
  * After a promotion, `pg_control_checkpoint` reports the old timeline for a while. The current log segment does
  * not.
@@ -45,7 +50,7 @@ export function toServer(row: ServerRow): PrimaryServer {
 }
 
 /** @throws NotPrimary if the server is a standby. */
-export function assertPrimary({ standby }: StandbyRow): void {
+export function assertPrimary({ standby }: Pick<StandbyRow, 'standby'>): void {
   if (standby !== 0n) throw new NotPrimary('the server is a standby');
 }
 

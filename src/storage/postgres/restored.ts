@@ -13,7 +13,10 @@ do $$ begin
     select from stores s where pg_snapshot_xmax(pg_current_snapshot())::text::bigint
       <= (select max(transaction_id) from events where store_id = s.id)
   ) then
+    -- All of them, because those of a closed store reject changes.
+    alter table events disable trigger user;
     update events set transaction_id = 0 where transaction_id <> 0;
+    alter table events enable trigger user;
   end if;
   if to_regclass('log_cursors') is null then return; end if;
   if exists (
@@ -21,12 +24,12 @@ do $$ begin
       <= greatest((select max(transaction_id) from transfers where store_id = s.id),
         (select max(transaction_id) from card_changes where store_id = s.id))
   ) then
-    alter table transfers disable trigger transfers_are_not_updated;
+    alter table transfers disable trigger user;
     update transfers set transaction_id = 0 where transaction_id <> 0;
-    alter table transfers enable trigger transfers_are_not_updated;
-    alter table card_changes disable trigger card_changes_are_not_updated;
+    alter table transfers enable trigger user;
+    alter table card_changes disable trigger user;
     update card_changes set transaction_id = 0 where transaction_id <> 0;
-    alter table card_changes enable trigger card_changes_are_not_updated;
+    alter table card_changes enable trigger user;
     delete from log_cursors;
     delete from log_backfills;
   end if;

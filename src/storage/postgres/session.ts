@@ -11,7 +11,8 @@ import {
   type Query,
   type StatementResult,
 } from './pipeline.ts';
-import { postgresEntryOrder } from './entry-order.ts';
+import { hasEndedOf, selectDistribution } from './distribution.ts';
+import { citusEntryOrder, postgresEntryOrder } from './entry-order.ts';
 import { ConnectionLost, failureOf, mayNotAsk } from './errors.ts';
 import {
   assertPrimary,
@@ -56,6 +57,10 @@ export type Session = {
    */
   hasWarned(): boolean;
   readonly isBroken: boolean;
+  /** Settings of a transaction that writes, which the session's settings do not contain for other servers. */
+  readonly transactionSettings: readonly Command[];
+  /** Whether the stores are on different servers. */
+  readonly isDistributed: boolean;
   /** Registers a listener that is called once, when the connection ends for any reason. */
   onEnd(listener: () => void): void;
   /** Whether the connection ended without a call of `destroy` or `close`. */
@@ -94,12 +99,29 @@ export const postgresDialect: Dialect = {
       from pg_constraint f join pg_class t on t.oid = f.conrelid join pg_class r on r.oid = f.confrelid
       where f.contype = 'f' and not t.relispartition and not r.relispartition
         and t.relnamespace = current_schema()::regnamespace) f`,
+    'catalog triggers': `(
+      select g.tgname::text as trigger_name, t.relname::text as table_name
+      from pg_trigger g join pg_class t on t.oid = g.tgrelid
+      where not g.tgisinternal and not t.relispartition and t.relnamespace = current_schema()::regnamespace) g`,
     position: 'strpos',
     'one of': '= any (array(',
     'end of one of': '))',
     ...postgresEntryOrder,
   },
   hasIndexHints: false,
+  hasTriggerFunctions: true,
+  isDistributed: false,
+};
+
+/** For a database whose stores are on different servers. Numbers of transactions are those of a store's server. */
+export const citusDialect: Dialect = {
+  ...postgresDialect,
+  isDistributed: true,
+  fragments: {
+    ...postgresDialect.fragments,
+    'final order': hasEndedOf('transaction_id'),
+    ...citusEntryOrder,
+  },
 };
 
 /** The operating system sends keep-alive probes after this idle time. */
@@ -109,15 +131,20 @@ const closeTimeoutMs = 1_000;
 
 type Named = Pick<Query, 'name' | 'text'>;
 
-/** Names and texts by call site. */
-const named = new WeakMap<readonly string[], Named>();
+/** Names and texts by call site, for each dialect. */
+const namedIn = new Map([postgresDialect, citusDialect].map((dialect) => [dialect, newNames()]));
 
-function namedOf(statement: Statement): Named {
-  let found = named.get(statement.strings);
+function newNames(): WeakMap<readonly string[], Named> {
+  return new WeakMap();
+}
+
+function namedOf(statement: Statement, dialect: Dialect): Named {
+  const named = namedIn.get(dialect);
+  let found = named?.get(statement.strings);
   if (!found) {
-    const text = statement.text(postgresDialect);
+    const text = statement.text(dialect);
     found = { name: nameOf(text), text };
-    named.set(statement.strings, found);
+    named?.set(statement.strings, found);
   }
   return found;
 }
@@ -135,10 +162,16 @@ const nameLength = 22;
 /** The server truncates longer names. */
 const nameLengthMax = 63;
 
-function toQuery(query: Statement | Command): Query {
+function toQuery(query: Statement | Command, dialect: Dialect): Query {
   if (typeof query !== 'string')
-    return { ...namedOf(query), values: query.values, isScan: query instanceof Scan };
-  return { name: query.length <= nameLengthMax ? query : '', text: query, values: [], isScan: false };
+    return {
+      ...namedOf(query, dialect),
+      values: query.values,
+      isScan: query instanceof Scan,
+      isCommand: false,
+    };
+  const name = query.length <= nameLengthMax ? query : '';
+  return { name, text: query, values: [], isScan: false, isCommand: true };
 }
 
 /** Connects to one host. @throws NotPrimary, SessionNotKept, or the error of the connection. */
@@ -163,7 +196,9 @@ export async function openSession(options: SessionOptions): Promise<Opened> {
       options.sessionsKeptBy.add(url);
     }
     const session = sessionOn(connected);
-    return { session, server: await prepareSession(session, options) };
+    const { server, hasCitus } = await prepareSession(session, options);
+    if (hasCitus) await session.findDistribution(options);
+    return { session, server };
   } catch (error) {
     for (const socket of sockets) socket.destroy();
     throw isLate ? new Error(`no response within ${connectTimeoutMs} ms`, { cause: error }) : error;
@@ -218,7 +253,10 @@ function serverProcessOf(client: pg.Client): ServerProcess {
  * Makes the session read-only by default, with one state per exchange. Commits wait until they are durable,
  * also on a synchronous standby, regardless of the server's settings.
  */
-async function prepareSession(session: Session, options: SessionOptions): Promise<PrimaryServer | null> {
+async function prepareSession(
+  session: Session,
+  options: SessionOptions,
+): Promise<{ readonly server: PrimaryServer | null; readonly hasCitus: boolean }> {
   const settings = [
     'set default_transaction_read_only = on',
     "set default_transaction_isolation = 'repeatable read'",
@@ -228,18 +266,22 @@ async function prepareSession(session: Session, options: SessionOptions): Promis
     // the server has analyzed it.
     'set enable_seqscan = off',
     'set bytea_output = hex',
+    // A commit is not a success if the server warns.
+    'set client_min_messages = notice',
     `select set_config('synchronous_commit', 'on', false)
      where current_setting('synchronous_commit') in ('off', 'local', 'remote_write')`,
   ];
   try {
     const rows = lastRows(await session.send([...settings, selectServer]));
-    return toServer(rows[0] as ServerRow);
+    const row = rows[0] as ServerRow;
+    return { server: toServer(row), hasCitus: row.citus === 1n };
   } catch (error) {
     if (!mayNotAsk(error)) throw error;
     // The failed exchange has undone the settings.
     const rows = lastRows(await session.send([...settings, selectStandby]));
-    assertPrimary(rows[0] as StandbyRow);
-    return null;
+    const row = rows[0] as StandbyRow;
+    assertPrimary(row);
+    return { server: null, hasCitus: row.citus === 1n };
   }
 }
 
@@ -247,8 +289,13 @@ function lastRows(results: readonly StatementResult[]): readonly unknown[] {
   return results.at(-1)?.rows ?? [];
 }
 
-function sessionOn({ client, socket }: Connected): Session {
+/** A session that can find out whether its database is distributed. */
+type OpeningSession = Session & { findDistribution(options: SessionOptions): Promise<void> };
+
+function sessionOn({ client, socket }: Connected): OpeningSession {
   let isBroken = false;
+  let isDistributed = false;
+  let transactionSettings: readonly Command[] = [];
   /** Whether this process has closed the connection. */
   let isLeft = false;
   let warned = false;
@@ -279,26 +326,59 @@ function sessionOn({ client, socket }: Connected): Session {
   };
 
   const submit = (queries: readonly Query[], settle: (outcome: PipelineOutcome) => void): void => {
-    const settleOrBreakOff = (outcome: PipelineOutcome): void => {
-      const failure = outcome instanceof Error ? failureOf(outcome) : outcome;
+    const settleOrBreakOff = (outcome: PipelineOutcome, wasNew: boolean): void => {
+      const failure = outcome instanceof Error ? failureOf(outcome, { wasNew }) : outcome;
       if (failure instanceof ConnectionLost) breakOff();
       settle(failure);
     };
     client.query(new Exchange(queries, prepared, settleOrBreakOff));
   };
 
-  return {
-    send: (queries) =>
-      new Promise((resolve, reject) => {
-        submit(queries.map(toQuery), (outcome) => {
+  const send: Session['send'] = (queries) =>
+    new Promise((resolve, reject) => {
+      submit(
+        queries.map((query) => toQuery(query, dialect())),
+        (outcome) => {
           if (outcome instanceof Error) reject(outcome);
           else resolve(outcome);
-        });
-      }),
-    post: (command) => submit([toQuery(command)], () => undefined),
+        },
+      );
+    });
+  const dialect = (): Dialect => (isDistributed ? citusDialect : postgresDialect);
+
+  return {
+    send,
+    async findDistribution(options) {
+      const [found] = lastRows(await send([selectDistribution])) as readonly { readonly tables: bigint }[];
+      isDistributed = found !== undefined && found.tables > 0n;
+      if (!isDistributed) return;
+      await send([
+        "set citus.propagate_set_commands = 'local'",
+        // Without this, a transaction that has read all stores cannot change a table that every server has.
+        "set citus.multi_shard_modify_mode = 'sequential'",
+        // With this level, the server forwards another server's warning at a commit.
+        'set client_min_messages = debug1',
+        // A statement for all stores uses one connection to each server. Citus keeps one, and would open more of
+        // them, with all that an authentication costs, and close them after the transaction.
+        'set citus.max_adaptive_executor_pool_size = 1',
+      ]);
+      // The settings of a session do not reach the other servers; those of a transaction do.
+      transactionSettings = [
+        `set local lock_timeout = ${options.lockWaitMaxMs}`,
+        'set local synchronous_commit = on',
+        'set local enable_seqscan = off',
+      ];
+    },
+    get isDistributed() {
+      return isDistributed;
+    },
+    get transactionSettings() {
+      return transactionSettings;
+    },
+    post: (command) => submit([toQuery(command, dialect())], () => undefined),
     async runText(text) {
       await client.query(text).catch((error: unknown) => {
-        throw error instanceof Error ? failureOf(error) : error;
+        throw error instanceof Error ? failureOf(error, { wasNew: true }) : error;
       });
     },
     hasWarned() {

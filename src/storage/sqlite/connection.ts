@@ -4,6 +4,7 @@ import { constants, DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Tables } from './cache.ts';
 import { exactOf, Lock, Scan, type Dialect, type Script, type SqlValue, type Statement } from '../sql.ts';
 import { sqliteEntryOrder } from './entry-order.ts';
+import { storeClosedMessage } from '../store-closing.ts';
 import { namesItsColumns, rowMaker } from '../rows.ts';
 
 /** How long to wait for another process that is creating the file. */
@@ -105,6 +106,11 @@ export function isKeyTaken(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && takenResults.has(Number(error.errcode));
 }
 
+/** A trigger of a closed store has raised the error: the statement was undone. */
+export function isOfClosedStore(error: unknown): boolean {
+  return error instanceof Error && error.message === storeClosedMessage;
+}
+
 /** The database failed independently of the statement. */
 export function isStorageFailure(error: unknown): boolean {
   return isBusy(error) || isFatal(error) || isNotWritable(error);
@@ -162,12 +168,16 @@ export const sqliteDialect: Dialect = {
     'catalog references': `(
       select t.name as table_name, f."table" as referenced_name
       from sqlite_schema t, pragma_foreign_key_list(t.name) f where t.type = 'table')`,
+    'catalog triggers': `(
+      select name as trigger_name, tbl_name as table_name from sqlite_schema where type = 'trigger') g`,
     position: 'instr',
     'one of': 'in (',
     'end of one of': ')',
     ...sqliteEntryOrder,
   },
   hasIndexHints: true,
+  hasTriggerFunctions: false,
+  isDistributed: false,
 };
 
 /** Authorizer actions that write (https://www.sqlite.org/c3ref/c_alter_table.html). */

@@ -461,6 +461,8 @@ export function openSqlite(options: SqliteOptions): Storage {
       }
     },
     hasRemains: async () => hasRemains(reader.database),
+    distribute: null,
+    isDistributed: false,
     async [Symbol.asyncDispose]() {
       while (!ended && reads.length + writes.length + durability.waiting > 0) await wait(1);
       const failed = ended !== undefined;

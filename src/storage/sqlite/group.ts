@@ -7,7 +7,8 @@
 
 import { Fault } from '../../domain/fault.ts';
 import { RetryTransaction, rerunsMax } from '../sql.ts';
-import { isKeyTaken, isStorageFailure, type Connection } from './connection.ts';
+import { storeClosed } from '../store.ts';
+import { isKeyTaken, isStorageFailure, isOfClosedStore, type Connection } from './connection.ts';
 
 export type GroupedScript = {
   /** Runs the script. The returned function resolves the caller's promise after the sync. */
@@ -20,6 +21,11 @@ export type GroupedScript = {
 /** A script without a savepoint threw after it had written. */
 export class GroupAborted extends Error {
   override readonly name = 'GroupAborted';
+}
+
+/** The caller's error. */
+function faultOf(error: unknown): unknown {
+  return isOfClosedStore(error) ? storeClosed(error) : error;
 }
 
 /**
@@ -47,7 +53,7 @@ export function attempt(
     const isRerun = error instanceof RetryTransaction || isKeyTaken(error);
     if (isRerun && reruns < rerunsMax) return attempt(job, connection, { withSavepoint, reruns: reruns + 1 });
     // Every attempt was undone, so the script has not changed anything.
-    const fault = isRerun ? new Fault('overloaded', { retryAfterSeconds: 1, cause: error }) : error;
-    return () => job.reject(fault);
+    return () =>
+      job.reject(isRerun ? new Fault('overloaded', { retryAfterSeconds: 1, cause: error }) : faultOf(error));
   }
 }

@@ -12,6 +12,7 @@ import {
   type Migration,
 } from '../migrate.ts';
 import { MigrationError } from '../migration-error.ts';
+import { openAllTables } from '../store-closing.ts';
 import type { Connection } from './connection.ts';
 
 export function appliedTo(connection: Connection): readonly AppliedMigration[] {
@@ -37,6 +38,7 @@ export function migrateDatabase(
   try {
     database.exec(createMigrationsTable);
     const missing = pending(migrations, connection.drive(selectApplied()));
+    if (missing.length > 0) connection.drive(openAllTables());
     for (const migration of missing) {
       for (const step of stepsOf(migration)) {
         if (typeof step === 'string') database.exec(step);
