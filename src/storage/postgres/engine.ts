@@ -87,17 +87,21 @@ export function openPostgres(options: PostgresOptions): Storage {
   const retried = async <T>(until: number, body: (session: Session) => Promise<T>): Promise<T> => {
     for (let reruns = 0; ; reruns += 1) {
       const session = await pool.take(until);
+      let delayMs = 0;
       try {
         return await body(session);
       } catch (error) {
         const most = isDeadlock(error) ? deadlockRerunsMax : rerunsMax;
-        if (!mayRunAgain(error) || reruns >= most || performance.now() >= until) throw publicError(error);
+        if (!mayRunAgain(error) || reruns >= most) throw publicError(error);
+        // Random delays keep conflicting scripts from colliding again.
+        const [spread = 0] = options.random.bytes(1);
+        delayMs = (spread / 64) * 2 ** Math.min(reruns, doublingsMax);
+        // A script that starts at its limit would lose its connection.
+        if (performance.now() + delayMs >= until) throw publicError(error);
       } finally {
         pool.giveBack(session);
       }
-      // Random delays keep conflicting scripts from colliding again.
-      const [spread = 0] = options.random.bytes(1);
-      await wait(Math.min((spread / 64) * 2 ** Math.min(reruns, doublingsMax), until - performance.now()));
+      await wait(delayMs);
     }
   };
 
