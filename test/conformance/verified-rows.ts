@@ -300,7 +300,13 @@ const damages: readonly Damage[] = [
   },
   {
     what: 'tokens, customers and records of a store that does not exist',
-    statements: ({ store }) => [sql`update idempotency_records set store_id = ${store.id + 1}`],
+    // A distributed table does not move a row by an update.
+    statements: ({ store }) => [
+      sql`
+        insert into idempotency_records (store_id, key_digest, fingerprint, created_at, response)
+        select store_id + 1, key_digest, fingerprint, created_at, response from idempotency_records`,
+      sql`delete from idempotency_records where store_id = ${store.id}`,
+    ],
     found: /^idempotency_records: has rows of this store, but there is no such store$/,
     isOfCard: false,
   },

@@ -85,8 +85,10 @@ test('a committed event is delivered without waiting for the next poll', async (
     await until(() => receiver.got.length === issued);
     waitsMs.push(performance.now() - startedAt);
   }
-  // A delivery that waits for the poll takes half a second on average.
-  assert.ok(Math.min(...waitsMs) < 250, `${waitsMs.map(Math.round).join(', ')} ms`);
+  // A delivery that waits for the poll takes half a second on average: 2.5 s in a distributed database, which polls every
+  // five seconds, and at most once a second after a commit.
+  const waitMaxMs = process.env['TEST_CITUS_WORKERS'] ? 1_250 : 250;
+  assert.ok(Math.min(...waitsMs) < waitMaxMs, `${waitsMs.map(Math.round).join(', ')} ms`);
 });
 
 test('a webhook is created, listed, retrieved, updated and deleted', async () => {
