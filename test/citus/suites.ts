@@ -14,6 +14,7 @@ const exceptions: Readonly<Record<string, string>> = {
   'test/conformance/postgres-server.test.ts': 'tests the servers that tests start, without the service',
   'test/conformance/postgres-session.test.ts':
     'tests one connection, on a database without tables of the service',
+  'test/conformance/postgres-shard-triggers.test.ts': 'imitates a cluster on one server',
   'test/http/doctor.postgres.test.ts': 'expects settings of the server of the tests that lose changes',
 };
 /** Tests of one server and its standby. Scripts of this folder test the same with servers of a cluster. */
