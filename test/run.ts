@@ -59,6 +59,7 @@ const longer: readonly { readonly files: RegExp; readonly rounds: Readonly<Recor
   { files: /^test\/interleaving\/interleaving-cases\./, rounds: { ORDERS: '600' } },
   { files: /^test\/browser\/pages\./, rounds: { PAGES: 'all' } },
   { files: /^test\/conformance\/(sqlite|postgres)\./, rounds: { SERIES_RUNS: '100' } },
+  { files: /^test\/failover\/(connection|sharing)\./, rounds: { FAILOVER_CUTS: '120' } },
   { files: /^test\/failover\/primary\./, rounds: { FAILOVER_ROUNDS: '10' } },
   { files: /^test\/browser\/pdf\./, rounds: { PRINTED_CARDS: '500' } },
 ];

@@ -26,7 +26,7 @@ import { addTo, counterOf, insertRow } from '../support/row-counts.ts';
 
 const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
 const random = seeded(seed);
-const positions = Number(process.env['FAILOVER_CUTS'] ?? 30);
+const positions = Number(process.env['FAILOVER_CUTS'] ?? 12);
 
 let server: ServerToCut;
 before(async () => {

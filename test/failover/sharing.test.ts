@@ -21,7 +21,7 @@ import { seeded } from '../support/seeded.ts';
 
 const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
 const random = seeded(seed);
-const cuts = Number(process.env['FAILOVER_CUTS'] ?? 60);
+const cuts = Number(process.env['FAILOVER_CUTS'] ?? 40);
 const cardCount = 20;
 
 test(`${cardCount} writes that wait together are not lost or executed twice when cut ${cuts} times at any point`, async (t) => {
