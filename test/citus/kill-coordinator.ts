@@ -8,12 +8,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import { assertVerifies, readinessOf } from '../support/postgres-service.ts';
-import {
-  assertAppliedOnce,
-  countSuccesses,
-  errorsOf,
-  untilEachSucceeds,
-} from '../support/retrying-client.ts';
+import { assertAppliedOnce, countSuccesses, errorsOf, startWork } from '../support/retrying-client.ts';
 import { seeded } from '../support/seeded.ts';
 import { serve } from '../support/served.ts';
 import { startCluster, urlOf } from './cluster.ts';
@@ -35,13 +30,11 @@ for (const worker of cluster.workers) {
   urls.push(services.use(await serve(own)).url);
 }
 const clients = [...clientsOf(shops, random).values()];
-let isOver = false;
-const working = Promise.all(clients.map((client) => client.work(urls, () => isOver)));
-working.catch(() => {});
+const work = startWork(clients, urls);
 
 let successesWhileDown = 0;
 for (let round = 1; round <= rounds; round += 1) {
-  await Promise.race([untilEachSucceeds(clients, 3), working]);
+  await work.untilEachSucceeds(3);
   const errorsBefore = errorsOf(clients);
   const before = countSuccesses(clients);
   await cluster.coordinator.killHard();
@@ -69,8 +62,7 @@ for (let round = 1; round <= rounds; round += 1) {
   }
   await cluster.coordinator.start();
 }
-isOver = true;
-await working;
+await work.end();
 await assertAppliedOnce(clients, query, keysFile);
 await assertVerifies(environment);
 report(

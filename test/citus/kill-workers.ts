@@ -8,12 +8,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import { assertVerifies, readinessOf } from '../support/postgres-service.ts';
-import {
-  assertAppliedOnce,
-  countSuccesses,
-  errorsOf,
-  untilEachSucceeds,
-} from '../support/retrying-client.ts';
+import { assertAppliedOnce, countSuccesses, errorsOf, startWork } from '../support/retrying-client.ts';
 import { seeded } from '../support/seeded.ts';
 import { command, serve } from '../support/served.ts';
 import { startCluster } from './cluster.ts';
@@ -32,13 +27,11 @@ await using second = await serve(environment);
 const urls = [first.url, second.url];
 const byShop = clientsOf(shops, random);
 const clients = [...byShop.values()];
-let isOver = false;
-const working = Promise.all(clients.map((client) => client.work(urls, () => isOver)));
-working.catch(() => {});
+const work = startWork(clients, urls);
 
 let successesWhileDown = 0;
 for (let round = 1; round <= rounds; round += 1) {
-  await Promise.race([untilEachSucceeds(clients, 3), working]);
+  await work.untilEachSucceeds(3);
   const worker = cluster.workers[round % cluster.workers.length];
   assert.ok(worker);
   const places = await open.places();
@@ -69,14 +62,13 @@ for (let round = 1; round <= rounds; round += 1) {
   }
   const startedAt = performance.now();
   await worker.start();
-  await Promise.race([untilEachSucceeds(clients, 2), working]);
+  await work.untilEachSucceeds(2);
   report(
     `round ${round}: ${others.length} stores made ${before} requests in ${downMs} ms before and ${during} while the other worker was down; ` +
       `every store worked ${Math.round(performance.now() - startedAt)} ms after its start`,
   );
 }
-isOver = true;
-await working;
+await work.end();
 await assertAppliedOnce(clients, query, keysFile);
 await assertVerifies(environment);
 const prepared = await Promise.all(

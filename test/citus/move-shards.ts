@@ -10,12 +10,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import { assertVerifies } from '../support/postgres-service.ts';
-import {
-  assertAppliedOnce,
-  countSuccesses,
-  errorsOf,
-  untilEachSucceeds,
-} from '../support/retrying-client.ts';
+import { assertAppliedOnce, countSuccesses, errorsOf, startWork } from '../support/retrying-client.ts';
 import { seeded } from '../support/seeded.ts';
 import { serve } from '../support/served.ts';
 import { startCluster } from './cluster.ts';
@@ -85,8 +80,7 @@ await using second = await serve(environment);
 const urls = [first.url, second.url];
 const byShop = clientsOf(shops, random);
 const clients = [...byShop.values()];
-let isOver = false;
-const working = Promise.all(clients.map((client) => client.work(urls, () => isOver)));
+const work = startWork(clients, urls);
 const received = new Map(shops.map((shop) => [shop, [] as Event[]]));
 let isReadingOver = false;
 const reading = Promise.all(
@@ -97,11 +91,10 @@ const reading = Promise.all(
     }
   }),
 );
-working.catch(() => {});
 reading.catch(() => {});
 
 for (let round = 1; round <= rounds; round += 1) {
-  await Promise.race([untilEachSucceeds(clients, 3), working, reading]);
+  await Promise.race([work.untilEachSucceeds(3), reading]);
   const places = await open.places();
   // From the worker with the higher counter to the other one, and back.
   const from = cluster.workers[(round - 1) % cluster.workers.length];
@@ -116,14 +109,13 @@ for (let round = 1; round <= rounds; round += 1) {
   );
   const movedMs = performance.now() - startedAt;
   assert.equal((await open.places()).get(shop.storeId), to.port);
-  await Promise.race([untilEachSucceeds(clients, 2), working, reading]);
+  await Promise.race([work.untilEachSucceeds(2), reading]);
   report(
     `round ${round}: ${shop.domain} moved ${from === ahead ? 'to the lower counter' : 'to the higher counter'} ` +
       `in ${Math.round(movedMs)} ms; ${countSuccesses(clients)} acknowledged so far`,
   );
 }
-isOver = true;
-await working;
+await work.end();
 await assertAppliedOnce(clients, query, keysFile);
 
 const missing: string[] = [];

@@ -12,12 +12,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { queryOnce } from '../support/postgres-client.ts';
 import { assertVerifies } from '../support/postgres-service.ts';
 import { startStandby } from '../support/postgres-standby.ts';
-import {
-  assertAppliedOnce,
-  countSuccesses,
-  errorsOf,
-  untilEachSucceeds,
-} from '../support/retrying-client.ts';
+import { assertAppliedOnce, countSuccesses, errorsOf, startWork } from '../support/retrying-client.ts';
 import { seeded } from '../support/seeded.ts';
 import { command, serve } from '../support/served.ts';
 import { startCluster, urlOf } from './cluster.ts';
@@ -46,23 +41,16 @@ await using second = await serve({ ...environment, DATABASE_URL: urlOf(worker, '
 
 const all = [...clientsOf(shops, random).values()];
 const half = all.length / 2;
-const sides = [
-  { name: 'coordinator', url: first.url, clients: all.slice(0, half) },
-  { name: 'worker', url: second.url, clients: all.slice(half) },
-] as const;
-let isOver = false;
-const working = Promise.all(
-  sides.flatMap(({ url, clients }) => clients.map((client) => client.work([url], () => isOver))),
-);
-working.catch(() => {});
-await Promise.race([untilEachSucceeds(all, 10), working]);
-const [byCoordinator, byWorker] = sides;
+const byCoordinator = startWork(all.slice(0, half), [first.url]);
+const clientsOfWorker = all.slice(half);
+const byWorker = startWork(clientsOfWorker, [second.url]);
+await Promise.all([byCoordinator.untilEachSucceeds(10), byWorker.untilEachSucceeds(10)]);
 const before = countSuccesses(all);
-const errorsBefore = errorsOf(byWorker.clients);
-const elsewhereBefore = countSuccesses(byWorker.clients);
+const errorsBefore = errorsOf(clientsOfWorker);
+const elsewhereBefore = countSuccesses(clientsOfWorker);
 await coordinator.killHard();
 await wait(downMs);
-const elsewhere = countSuccesses(byWorker.clients) - elsewhereBefore;
+const elsewhere = countSuccesses(clientsOfWorker) - elsewhereBefore;
 await standby.promote();
 await queryOnce(
   promoted.replace('//largesse:', '//postgres:'),
@@ -70,12 +58,11 @@ await queryOnce(
   [node?.['id'], standby.server.port],
 );
 const updatedAt = performance.now();
-await Promise.race([untilEachSucceeds(byCoordinator.clients, 4), working]);
+await byCoordinator.untilEachSucceeds(4);
 const backMs = Math.round(performance.now() - updatedAt);
-isOver = true;
-await working;
-assert.deepEqual(errorsOf(byWorker.clients), errorsBefore, 'a request by a worker failed');
-assert.ok(elsewhere > byWorker.clients.length, 'the process on the worker hardly worked');
+await Promise.all([byCoordinator.end(), byWorker.end()]);
+assert.deepEqual(errorsOf(clientsOfWorker), errorsBefore, 'a request by a worker failed');
+assert.ok(elsewhere > clientsOfWorker.length, 'the process on the worker hardly worked');
 await assertAppliedOnce(all, (text) => queryOnce(promoted, text), keysFile);
 const created = await command(environment, 'store', 'create', 'new.example', '--currency', 'EUR');
 assert.equal(created.code, 0, created.errors);

@@ -11,12 +11,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { queryOnce } from '../support/postgres-client.ts';
 import { assertUnavailable, assertVerifies, clientOf } from '../support/postgres-service.ts';
 import { startStandby } from '../support/postgres-standby.ts';
-import {
-  assertAppliedOnce,
-  countSuccesses,
-  errorsOf,
-  untilEachSucceeds,
-} from '../support/retrying-client.ts';
+import { assertAppliedOnce, countSuccesses, errorsOf, startWork } from '../support/retrying-client.ts';
 import { seeded } from '../support/seeded.ts';
 import { serve } from '../support/served.ts';
 import { startCluster } from './cluster.ts';
@@ -105,10 +100,8 @@ const byShop = clientsOf(shops, random);
 // Cards of the first part are not theirs.
 const known = new Set((await query('select id::text as id from gift_cards')).map(({ id }) => String(id)));
 const clients = [...byShop.values()];
-let isOver = false;
-const working = Promise.all(clients.map((client) => client.work([service.url], () => isOver)));
-working.catch(() => {});
-await Promise.race([untilEachSucceeds(clients, 10), working]);
+const work = startWork(clients, [service.url]);
+await work.untilEachSucceeds(10);
 const others = elsewhere.flatMap((shop) => byShop.get(shop) ?? []);
 const errorsBefore = errorsOf(others);
 const before = countSuccesses(clients);
@@ -122,10 +115,9 @@ await queryOnce(
   [node?.['id'], standby.server.port],
 );
 const updatedAt = performance.now();
-await Promise.race([untilEachSucceeds(clients, 4), working]);
+await work.untilEachSucceeds(4);
 const backMs = Math.round(performance.now() - updatedAt);
-isOver = true;
-await working;
+await work.end();
 assert.deepEqual(errorsOf(others), errorsBefore, 'a store of another worker had an error');
 const ofClients = async (text: string): ReturnType<typeof query> =>
   (await query(text)).filter(({ id, card }) => !known.has(String(card ?? id)));

@@ -22,7 +22,7 @@ import {
   countSuccesses,
   newRetryingClients,
   errorsOf,
-  untilEachSucceeds,
+  startWork,
 } from '../support/retrying-client.ts';
 
 const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
@@ -42,9 +42,8 @@ for (const { full, isOver: isFull } of cases) {
     // Notes that cannot be compressed make the tables grow fast.
     const note = (): string => randomBytes(3_000).toString('base64');
     const clients = newRetryingClients(8, { token, random: seeded(seed), note });
-    let isOver = false;
-    const working = Promise.all(clients.map((client) => client.work([service.url], () => isOver)));
-    await untilEachSucceeds(clients, 3);
+    const work = startWork(clients, [service.url]);
+    await work.untilEachSucceeds(3);
 
     fillDisk(server, full);
     const deadline = performance.now() + 60_000;
@@ -69,9 +68,8 @@ for (const { full, isOver: isFull } of cases) {
     if (server.isRunning) freeDisk(server);
     else await server.start();
     await untilReadiness(service.url, 200);
-    await untilEachSucceeds(clients, 3);
-    isOver = true;
-    await working;
+    await work.untilEachSucceeds(3);
+    await work.end();
     t.diagnostic(`${before} acknowledged before space was free; ${JSON.stringify(errorsOf(clients))}`);
     await assertAppliedOnce(clients, (text) => server.query(text), keysFileIn(folder));
     await assertVerifies(environment);

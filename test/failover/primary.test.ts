@@ -20,7 +20,7 @@ import {
   countSuccesses,
   newRetryingClients,
   errorsOf,
-  untilEachSucceeds,
+  startWork,
 } from '../support/retrying-client.ts';
 
 const rounds = Number(process.env['FAILOVER_ROUNDS'] ?? 1);
@@ -61,18 +61,16 @@ async function failOver(
   await using other = await serve(environment);
   const services = [one, other];
   const clients = newRetryingClients(16, { token, random });
-  let isOver = false;
   const urls = services.map(({ url }) => url);
-  const working = Promise.all(clients.map((client) => client.work(urls, () => isOver)));
-  await untilEachSucceeds(clients, 10);
+  const work = startWork(clients, urls);
+  await work.untilEachSucceeds(10);
   await wait(random.between(0, 200));
 
   await takeOver();
   const promotedAt = performance.now();
   const before = countSuccesses(clients);
-  await untilEachSucceeds(clients, 4);
-  isOver = true;
-  await working;
+  await work.untilEachSucceeds(4);
+  await work.end();
   const firsts = clients.map(({ successes }) => successes.find((at) => at > promotedAt) ?? Number.POSITIVE_INFINITY);
   const [first, back] = [Math.min(...firsts) - promotedAt, Math.max(...firsts) - promotedAt];
   assert.ok(back < backWithinMs, `writes succeeded ${Math.round(back)} ms after the promotion`);

@@ -27,7 +27,7 @@ import {
   countSuccesses,
   newRetryingClients,
   errorsOf,
-  untilEachSucceeds,
+  startWork,
 } from '../support/retrying-client.ts';
 
 const failovers = Number(process.env['FAILOVERS'] ?? 10);
@@ -63,11 +63,10 @@ test(`${failovers} failovers lose and repeat no acknowledged change, even if old
   await using second = await serve(environment);
   const urls = [first.url, second.url];
   const clients = newRetryingClients(12, { token, random });
-  let isOver = false;
-  const working = Promise.all(clients.map((client) => client.work(urls, () => isOver)));
+  const work = startWork(clients, urls);
 
   for (let round = 1; round <= failovers; round += 1) {
-    await untilEachSucceeds(clients, 3);
+    await work.untilEachSucceeds(3);
     await wait(random.between(0, 500));
     const before = countSuccesses(clients);
     const startedAt = performance.now();
@@ -82,7 +81,7 @@ test(`${failovers} failovers lose and repeat no acknowledged change, even if old
       await standby.promote();
     }
     const next = standby.server;
-    await untilEachSucceeds(clients, 2);
+    await work.untilEachSucceeds(2);
     const tookMs = performance.now() - startedAt;
     await primary.fence();
 
@@ -101,7 +100,7 @@ test(`${failovers} failovers lose and repeat no acknowledged change, even if old
         new RegExp(`2 servers .*\\(timeline ${round + 1}\\) and .*\\(timeline ${round}\\)`),
       );
       await stalled(next, () => wait(stallMs));
-      await untilEachSucceeds(clients, 2);
+      await work.untilEachSucceeds(2);
       assert.equal(await contentOf(primary), content, 'the old primary was written to');
       await primary.fence();
     }
@@ -118,9 +117,8 @@ test(`${failovers} failovers lose and repeat no acknowledged change, even if old
     primary = next;
   }
   for (const url of urls) await untilReadiness(url, 200);
-  await untilEachSucceeds(clients, 2);
-  isOver = true;
-  await working;
+  await work.untilEachSucceeds(2);
+  await work.end();
   await assertAppliedOnce(clients, (text) => primary.query(text), keysFileIn(folder));
   await assertVerifies(environment);
   for (const service of [first, second]) {

@@ -29,12 +29,7 @@ import {
 } from '../support/postgres-service.ts';
 import { seeded } from '../support/seeded.ts';
 import { command, openShop, serve, startServing } from '../support/served.ts';
-import {
-  assertAppliedOnce,
-  newRetryingClients,
-  errorsOf,
-  untilEachSucceeds,
-} from '../support/retrying-client.ts';
+import { assertAppliedOnce, newRetryingClients, errorsOf, startWork } from '../support/retrying-client.ts';
 
 const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
 const stallMs = 5_000;
@@ -49,11 +44,10 @@ test('an old primary that starts during a stall of the new one gets no request, 
   await using one = await serve(environment);
   await using other = await serve(environment);
   const clients = newRetryingClients(12, { token, random: seeded(seed) });
-  let isOver = false;
-  const working = Promise.all(clients.map((client) => client.work([one.url, other.url], () => isOver)));
-  await untilEachSucceeds(clients, 5);
+  const work = startWork(clients, [one.url, other.url]);
+  await work.untilEachSucceeds(5);
   await standby.promote();
-  await untilEachSucceeds(clients, 5);
+  await work.untilEachSucceeds(5);
 
   await comeBack(old);
   const before = await contentOf(old);
@@ -70,9 +64,9 @@ test('an old primary that starts during a stall of the new one gets no request, 
       ),
     );
   }
-  await untilEachSucceeds(clients, 2);
+  await work.untilEachSucceeds(2);
   await stalled(next, () => wait(stallMs));
-  await untilEachSucceeds(clients, 5);
+  await work.untilEachSucceeds(5);
   assert.equal(await contentOf(old), before, 'the old primary was written to');
 
   await old.stop();
@@ -80,8 +74,7 @@ test('an old primary that starts during a stall of the new one gets no request, 
     await untilPrimaries(url, 1);
     await untilReadiness(url, 200);
   }
-  isOver = true;
-  await working;
+  await work.end();
   t.diagnostic(JSON.stringify(errorsOf(clients)));
   await assertAppliedOnce(clients, (text) => next.query(text), keysFileIn(folder));
   await assertVerifies(environment);

@@ -22,12 +22,7 @@ import {
 } from '../support/postgres-service.ts';
 import { seeded } from '../support/seeded.ts';
 import { openShop, serve } from '../support/served.ts';
-import {
-  assertAppliedOnce,
-  newRetryingClients,
-  errorsOf,
-  untilEachSucceeds,
-} from '../support/retrying-client.ts';
+import { assertAppliedOnce, newRetryingClients, errorsOf, startWork } from '../support/retrying-client.ts';
 
 const awayMs = Number(process.env['OUTAGE_MS'] ?? 3_000);
 const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
@@ -51,9 +46,8 @@ test('the service continues after a stop and start of its server, and nothing is
   const token = await openShop(environment, 'flowers.example');
   await using service = await serve(environment);
   const clients = newRetryingClients(16, { token, random: seeded(seed) });
-  let isOver = false;
-  const working = Promise.all(clients.map((client) => client.work([service.url], () => isOver)));
-  await untilEachSucceeds(clients, 3);
+  const work = startWork(clients, [service.url]);
+  await work.untilEachSucceeds(3);
   assert.equal((await readinessOf(service.url)).status, 200);
 
   await own.stop('fast');
@@ -62,9 +56,8 @@ test('the service continues after a stop and start of its server, and nothing is
   assert.equal((await readinessOf(service.url)).status, 503);
   await own.start();
   await untilReadiness(service.url, 200);
-  await untilEachSucceeds(clients, 3);
-  isOver = true;
-  await working;
+  await work.untilEachSucceeds(3);
+  await work.end();
   const slowest = Math.max(...clients.map(({ slowestMs }) => slowestMs));
   t.diagnostic(`${JSON.stringify(errorsOf(clients))}, the slowest response took ${Math.round(slowest)} ms`);
   assert.ok(slowest < respondedWithinMs);

@@ -19,7 +19,7 @@ import {
   countSuccesses,
   newRetryingClients,
   errorsOf,
-  untilEachSucceeds,
+  startWork,
 } from '../support/retrying-client.ts';
 
 const seed = Number(process.env['FAULT_SEED'] ?? Date.now() % 2 ** 31);
@@ -50,11 +50,9 @@ test('two processes work through session pooling as they do without a pooler', a
   await using one = await serve(environment);
   await using other = await serve(environment);
   const clients = newRetryingClients(12, { token, random: seeded(seed) });
-  let isOver = false;
-  const working = Promise.all(clients.map((client) => client.work([one.url, other.url], () => isOver)));
-  await untilEachSucceeds(clients, 25);
-  isOver = true;
-  await working;
+  const work = startWork(clients, [one.url, other.url]);
+  await work.untilEachSucceeds(25);
+  await work.end();
   assert.deepEqual(errorsOf(clients), {});
   await assertAppliedOnce(clients, (text) => server.query(text), keysFileIn(folder));
   await assertVerifies(environment);

@@ -14,7 +14,7 @@ import {
   countSuccesses,
   newRetryingClients,
   errorsOf,
-  untilEachSucceeds,
+  startWork,
 } from '../support/retrying-client.ts';
 
 const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
@@ -104,10 +104,9 @@ test('no request fails while both processes are replaced, twice', async (t) => {
   await add();
   await add();
   const clients = newRetryingClients(12, { token, random: seeded(seed) });
-  let isOver = false;
-  const working = Promise.all(clients.map((client) => client.work([balancer.url], () => isOver)));
+  const work = startWork(clients, [balancer.url]);
   for (let replaced = 0; replaced < 4; replaced += 1) {
-    await untilEachSucceeds(clients, 2);
+    await work.untilEachSucceeds(2);
     const old = processes[replaced];
     assert.ok(old);
     await add();
@@ -116,9 +115,8 @@ test('no request fails while both processes are replaced, twice', async (t) => {
     assert.deepEqual(await old.ended(), { code: 0, signal: null });
     assert.equal(old.errors(), '');
   }
-  await untilEachSucceeds(clients, 2);
-  isOver = true;
-  await working;
+  await work.untilEachSucceeds(2);
+  await work.end();
   assert.deepEqual(errorsOf(clients), {});
   await assertAppliedOnce(clients, (text) => postgres.query(text), keysFileIn(folder));
   await assertVerifies(environment);

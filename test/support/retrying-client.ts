@@ -152,8 +152,32 @@ export function countSuccesses(clients: readonly RetryingClient[]): number {
   return clients.reduce((sum, { successes }) => sum + successes.length, 0);
 }
 
-/** Waits until each client has this many more successes. */
-export async function untilEachSucceeds(clients: readonly RetryingClient[], more: number): Promise<void> {
+/** Clients that work in the background. */
+export type Work = {
+  /** Waits until each client has this many more successes. Throws the error of a client. */
+  readonly untilEachSucceeds: (more: number) => Promise<void>;
+  /** Lets the clients complete their open requests. Throws the error of a client. */
+  readonly end: () => Promise<void>;
+};
+
+/** Lets clients work at any of the URLs. */
+export function startWork(clients: readonly RetryingClient[], urls: readonly string[]): Work {
+  let isOver = false;
+  const working = Promise.all(clients.map((client) => client.work(urls, () => isOver)));
+  // The methods throw it.
+  working.catch(() => {});
+  return {
+    async untilEachSucceeds(more) {
+      await Promise.race([untilEachSucceeds(clients, more), working]);
+    },
+    async end() {
+      isOver = true;
+      await working;
+    },
+  };
+}
+
+async function untilEachSucceeds(clients: readonly RetryingClient[], more: number): Promise<void> {
   const before = clients.map(({ successes }) => successes.length);
   const deadline = performance.now() + 60_000;
   while (clients.some(({ successes }, place) => successes.length < (before[place] ?? 0) + more)) {
