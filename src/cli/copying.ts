@@ -36,11 +36,12 @@ type Copying = {
   readonly progress: Progress;
 };
 
-export type CopyOutcome = {
+/** What a command copied, and what it found when it compared both databases. */
+export type CopyOutcome<SourceInventory = Inventory> = {
   readonly resumed: boolean;
   /** Rows that this run copied, and how long that took. */
   readonly copied: { readonly rows: number; readonly seconds: number };
-  readonly source: Inventory;
+  readonly source: SourceInventory;
   readonly differences: readonly string[];
 };
 

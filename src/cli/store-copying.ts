@@ -45,7 +45,7 @@ import {
   type StoreTables,
 } from '../storage/store-table.ts';
 import { findRowById, listTables, type Table, type TableRow } from '../storage/table.ts';
-import { assertSameSchema, atTarget, fromSource, nameSide } from './copying.ts';
+import { assertSameSchema, atTarget, fromSource, nameSide, type CopyOutcome } from './copying.ts';
 import { CommandError } from './failure.ts';
 import type { Progress } from './progress.ts';
 
@@ -72,14 +72,9 @@ type Move = {
   readonly progress: Progress;
 };
 
-export type MoveOutcome = {
-  readonly resumed: boolean;
-  /** Rows that this run copied, and how long that took. */
-  readonly copied: { readonly rows: number; readonly seconds: number };
+export type MoveOutcome = CopyOutcome<StoreInventory> & {
   /** For how long the store was closed, in seconds. */
   readonly closedSeconds: number;
-  readonly source: StoreInventory;
-  readonly differences: readonly string[];
   /** Events that the target lists in another order, because a file lists them by their ids. */
   readonly reordered: number;
 };
