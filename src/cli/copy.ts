@@ -3,12 +3,11 @@
 import { Option, type Command } from 'commander';
 import { readCopyConfig, shownLocation, type DatabaseConfig } from '../config.ts';
 import { openDatabase, openTarget } from '../database.ts';
-import { currencyOf } from '../domain/currency.ts';
-import { formatMoney } from '../domain/money.ts';
+import { printCopied, printReordered, rounded, storesOf } from './copy-output.ts';
 import { copyDatabase, type CopyOutcome } from './copying.ts';
 import { readDomain } from './read.ts';
 import { runMove } from './store-move.ts';
-import { print, printJson, printTable } from './output.ts';
+import { print, printJson } from './output.ts';
 import { showProgress } from './progress.ts';
 
 const help = `
@@ -65,7 +64,8 @@ export function addCopyCommand(root: Command): void {
       await using target = await openTarget(to);
       const { ctx, storage: source } = opened;
       const progress = showProgress(process.stderr, { isSilent: options.json === true });
-      const copying = { ctx, source, target, run: ctx.random.requestId(), progress };
+      const isTargetFile = to.database.kind === 'file';
+      const copying = { ctx, source, target, isTargetFile, run: ctx.random.requestId(), progress };
       const outcome = await copyDatabase(copying, shownLocation(from.database));
       const seconds = (performance.now() - startedAt) / 1_000;
       printOutcome(outcome, { from, to, seconds, asJson: options.json === true });
@@ -73,51 +73,38 @@ export function addCopyCommand(root: Command): void {
 }
 
 function printOutcome(
-  { resumed, copied, source, differences }: CopyOutcome,
-  options: {
+  outcome: CopyOutcome,
+  {
+    from,
+    to,
+    seconds,
+    asJson,
+  }: {
     readonly from: DatabaseConfig;
     readonly to: DatabaseConfig;
     readonly seconds: number;
     readonly asJson: boolean;
   },
 ): void {
-  const { from, to } = options;
+  const { resumed, copied, source, differences, reordered } = outcome;
   const ok = differences.length === 0;
-  const stores = source.verification.stores.map(({ store, currency, cards, transfers, outstanding }) => ({
-    store,
-    cards,
-    transfers,
-    outstanding: formatMoney({ minor: outstanding, currency: currencyOf(currency) }),
-    currency,
-  }));
   if (!ok) process.exitCode = 1;
-  if (options.asJson) {
-    const database = { from: shownLocation(from.database), to: shownLocation(to.database) };
-    const seconds = { copying: round(copied.seconds), all: round(options.seconds) };
-    const { tables: totals } = source;
+  if (asJson)
     return printJson({
       ok,
-      ...database,
+      from: shownLocation(from.database),
+      to: shownLocation(to.database),
       resumed,
       copied: copied.rows,
-      seconds,
-      tables: totals,
-      stores,
+      seconds: { copying: rounded(copied.seconds), all: rounded(seconds) },
+      tables: source.tables,
+      stores: storesOf(source.verification),
+      reordered_events: reordered,
       differences,
     });
-  }
-  printTable(
-    source.tables.map(({ table, rows, digest }) => ({ table, rows, sha256: digest.slice(0, 16) })),
-    { none: '' },
-  );
-  print('');
-  printTable(stores, { none: 'There are no stores.' });
-  for (const difference of differences) print(difference);
-  const rate = Math.round(copied.rows / Math.max(copied.seconds, 0.001));
-  print(
-    `\nCopied ${copied.rows} rows in ${round(copied.seconds)} s (${rate} rows/s); ${round(options.seconds)} s with the comparison.`,
-  );
+  printCopied(outcome, seconds);
   print(ok ? success(from, to) : failure);
+  if (ok) printReordered(outcome);
 }
 
 function success(from: DatabaseConfig, to: DatabaseConfig): string {
@@ -131,7 +118,3 @@ function success(from: DatabaseConfig, to: DatabaseConfig): string {
 const failure =
   'The copy is not equal to the source, and no command opens it. If the source has changed, stop what uses it; if its ledger\n' +
   'does not match, see "largesse verify". Then empty the target (remove the file, or drop the database) and copy again.';
-
-function round(seconds: number): number {
-  return Math.round(seconds * 100) / 100;
-}

@@ -1,7 +1,6 @@
 /** The steps of `largesse copy`: copies the rows page by page, and then compares both databases. */
 
 import type { Context } from '../context.ts';
-import { Fault } from '../domain/fault.ts';
 import {
   addRows,
   assertSameTables,
@@ -23,8 +22,11 @@ import { listKeyChecks } from '../storage/key-check.ts';
 import { loadMigrations } from '../storage/migrate.ts';
 import type { Script } from '../storage/sql.ts';
 import type { Storage } from '../storage/storage.ts';
-import { listTables, readPage, type Table } from '../storage/table.ts';
-import { CommandError } from './failure.ts';
+import { listStores } from '../storage/store.ts';
+import { countInversions } from '../storage/store-table.ts';
+import { listTables, readPage, type Table, type TableRow } from '../storage/table.ts';
+import { atTarget, fromSource } from './copy-sides.ts';
+import { copyEventsInOrder, copyPages } from './copy-pages.ts';
 import type { Progress } from './progress.ts';
 
 /** The two databases of a copy, and this run. */
@@ -32,6 +34,7 @@ type Copying = {
   readonly ctx: Context;
   readonly source: Storage;
   readonly target: Storage;
+  readonly isTargetFile: boolean;
   readonly run: string;
   readonly progress: Progress;
 };
@@ -43,6 +46,8 @@ export type CopyOutcome<SourceInventory = Inventory> = {
   readonly copied: { readonly rows: number; readonly seconds: number };
   readonly source: SourceInventory;
   readonly differences: readonly string[];
+  /** Events that the target lists in another order, because a file lists them by their ids. */
+  readonly reordered: number;
 };
 
 /**
@@ -69,7 +74,8 @@ export async function copyDatabase(copying: Copying, sourceShown: string): Promi
   }
   const beat = await fromSource(source, lastBeat);
   const copied = await copyTables(copying, { tables, beat });
-  return { resumed, copied, ...(await compare(copying, beat)) };
+  const compared = await compare(copying, beat);
+  return { resumed, copied, ...compared, reordered: await countReordered(copying) };
 }
 
 /** Both databases must have the same tables. Migrations of only one engine are ignored, because they create none. */
@@ -94,16 +100,17 @@ export async function assertSameSchema({
 }
 
 async function copyTables(
-  { source, target, run, progress }: Copying,
+  copying: Copying,
   { tables, beat }: { readonly tables: readonly Table[]; readonly beat: number },
 ): Promise<CopyOutcome['copied']> {
+  const { source, target, progress } = copying;
   const startedAt = performance.now();
   const total = await fromSource(source, countAllRows);
   const done = await atTarget(target.read(countAllRows));
   progress.begin('copied', { total, done });
   let rows = 0;
   for (const table of tables) {
-    for await (const added of copyTable({ source, target, run, table })) {
+    for await (const added of copyTable(copying, table)) {
       rows += added;
       progress.reach(done + rows);
     }
@@ -113,25 +120,31 @@ async function copyTables(
   return { rows, seconds: (performance.now() - startedAt) / 1_000 };
 }
 
-/**
- * Copies the missing rows of a table, and yields the number of rows of each page. It reads the next page while it
- * writes the current one.
- */
-async function* copyTable({
-  source,
-  target,
-  run,
-  table,
-}: Pick<Copying, 'source' | 'target' | 'run'> & { readonly table: Table }): AsyncGenerator<number> {
-  const after = await atTarget(target.read(() => findProgress(table)));
-  let page = await fromSource(source, () => readPage(table, after));
-  while (page.rows.length > 0) {
-    const { rows, next } = page;
-    const written = atTarget(target.write(() => addRows(run, { table, rows })));
-    const following = next ? fromSource(source, () => readPage(table, next)) : undefined;
-    [page] = await Promise.all([following ?? { rows: [], next: undefined }, written]);
-    yield rows.length;
+/** Copies the missing rows of a table, and yields the number of rows of each page. */
+async function* copyTable(
+  { source, target, isTargetFile, run }: Copying,
+  table: Table,
+): AsyncGenerator<number> {
+  const write = (rows: readonly TableRow[]): Promise<void> =>
+    atTarget(target.write(() => addRows(run, { table, rows })));
+  if (table.name === 'events' && !isTargetFile) {
+    for (const { store } of await fromSource(source, listStores))
+      yield* copyEventsInOrder({ source, target }, { events: table, storeId: store.id, write });
+    return;
   }
+  yield* copyPages({
+    read: (after) => fromSource(source, () => readPage(table, after)),
+    write,
+    after: await atTarget(target.read(() => findProgress(table))),
+  });
+}
+
+async function countReordered({ source, isTargetFile }: Copying): Promise<number> {
+  if (!isTargetFile) return 0;
+  let count = 0;
+  for (const { store } of await fromSource(source, listStores))
+    count += await fromSource(source, () => countInversions(store.id));
+  return count;
 }
 
 /** Compares both databases, each in one transaction, and records whether the copy is complete. */
@@ -168,25 +181,4 @@ async function compare(
 async function assertNotInUse(source: Storage, beat: number): Promise<void> {
   if ((await fromSource(source, lastBeat)) !== beat)
     throw new CopyError('another process has opened the source: stop it, and run the same command again');
-}
-
-export function fromSource<T>(source: Storage, script: () => Script<T>): Promise<T> {
-  return nameSide('source', source.read(script));
-}
-
-export function atTarget<T>(work: Promise<T>): Promise<T> {
-  return nameSide('target', work);
-}
-
-/** Adds to an error which of the two databases cannot be used. */
-export async function nameSide<T>(side: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error;
-    const why = error.cause instanceof Error ? error.cause.message : error.code;
-    throw new CommandError(`the ${side} cannot be used (${why}): run the same command again to continue`, {
-      cause: error,
-    });
-  }
 }

@@ -36,16 +36,16 @@ import type { Storage } from '../storage/storage.ts';
 import {
   countInversions,
   countStoreRows,
-  lastEventKey,
   lastStoreKey,
   learnContent,
-  readEventPage,
   readStorePage,
   storeTablesOf,
   type StoreTables,
 } from '../storage/store-table.ts';
 import { findRowById, listTables, type Table, type TableRow } from '../storage/table.ts';
-import { assertSameSchema, atTarget, fromSource, nameSide, type CopyOutcome } from './copying.ts';
+import { copyEventsInOrder, copyPages } from './copy-pages.ts';
+import { assertSameSchema, type CopyOutcome } from './copying.ts';
+import { atTarget, fromSource, nameSide } from './copy-sides.ts';
 import { CommandError } from './failure.ts';
 import type { Progress } from './progress.ts';
 
@@ -75,8 +75,6 @@ type Move = {
 export type MoveOutcome = CopyOutcome<StoreInventory> & {
   /** For how long the store was closed, in seconds. */
   readonly closedSeconds: number;
-  /** Events that the target lists in another order, because a file lists them by their ids. */
-  readonly reordered: number;
 };
 
 /**
@@ -254,43 +252,24 @@ async function learn(storage: Storage, table: Table): Promise<void> {
   }
 }
 
-/** Copies the missing rows of a table, and yields the number of rows of each page. It reads the next page while it writes. */
+/** Copies the missing rows of a table, and yields the number of rows of each page. */
 async function* copyTable(
   { source, target }: Move,
   { command, table }: { readonly command: ArrivalCommand; readonly table: Table },
 ): AsyncGenerator<number> {
   const { id } = command.store;
-  // A server lists events in the order of their commits, and a file in the order of their ids.
-  const isInOrder = table.name === 'events' && !target.isFile;
-  const readPage = isInOrder ? readEventPage : readStorePage;
-  const after = await atTarget(
-    target.storage.read(() => (isInOrder ? lastEventKey(id) : lastStoreKey(table, id))),
-  );
-  let page = await fromSource(source.storage, () => readPage(table, id, after));
-  while (page.rows.length > 0) {
-    const { rows, next } = page;
-    const parts = isInOrder ? ascendingParts(rows) : [rows];
-    const write = async (): Promise<void> => {
-      for (const part of parts)
-        await atTarget(target.storage.write(() => addStoreRows(command, { table, rows: part })));
-    };
-    const following = next ? fromSource(source.storage, () => readPage(table, id, next)) : undefined;
-    [page] = await Promise.all([following ?? { rows: [], next: undefined }, write()]);
-    yield rows.length;
+  const write = (rows: readonly TableRow[]): Promise<void> =>
+    atTarget(target.storage.write(() => addStoreRows(command, { table, rows })));
+  const sides = { source: source.storage, target: target.storage };
+  if (table.name === 'events' && !target.isFile) {
+    yield* copyEventsInOrder(sides, { events: table, storeId: id, write });
+    return;
   }
-}
-
-/** Divides rows so that ids rise in each part: a server lists events of one transaction in the order of their ids. */
-function ascendingParts(rows: readonly TableRow[]): readonly (readonly TableRow[])[] {
-  const parts: TableRow[][] = [];
-  let last: bigint | undefined;
-  for (const row of rows) {
-    const id = row['id'] as bigint;
-    if (last === undefined || id < last) parts.push([]);
-    parts.at(-1)?.push(row);
-    last = id;
-  }
-  return parts;
+  yield* copyPages({
+    read: (after) => fromSource(source.storage, () => readStorePage(table, id, after)),
+    write,
+    after: await atTarget(target.storage.read(() => lastStoreKey(table, id))),
+  });
 }
 
 /** Compares the store on both sides, each in one transaction. */

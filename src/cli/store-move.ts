@@ -2,9 +2,8 @@
 
 import { shownLocation, type DatabaseConfig } from '../config.ts';
 import { openDatabase } from '../database.ts';
-import { currencyOf } from '../domain/currency.ts';
-import { formatMoney } from '../domain/money.ts';
-import { print, printJson, printTable } from './output.ts';
+import { printCopied, printReordered, rounded, storesOf } from './copy-output.ts';
+import { print, printJson } from './output.ts';
 import { showProgress } from './progress.ts';
 import { moveStore, type MoveOutcome } from './store-copying.ts';
 
@@ -43,16 +42,6 @@ type Shown = {
   readonly seconds: number;
 };
 
-function storesOf({ source }: MoveOutcome) {
-  return source.verification.stores.map(({ store, currency, cards, transfers, outstanding }) => ({
-    store,
-    cards,
-    transfers,
-    outstanding: formatMoney({ minor: outstanding, currency: currencyOf(currency) }),
-    currency,
-  }));
-}
-
 function jsonOf(outcome: MoveOutcome, { from, to, domain, seconds }: Shown) {
   const { resumed, copied, closedSeconds, source, differences, reordered } = outcome;
   return {
@@ -62,29 +51,18 @@ function jsonOf(outcome: MoveOutcome, { from, to, domain, seconds }: Shown) {
     to,
     resumed,
     copied: copied.rows,
-    seconds: { copying: round(copied.seconds), closed: round(closedSeconds), all: round(seconds) },
+    seconds: { copying: rounded(copied.seconds), closed: rounded(closedSeconds), all: rounded(seconds) },
     tables: source.tables,
-    stores: storesOf(outcome),
+    stores: storesOf(source.verification),
     reordered_events: reordered,
     differences,
   };
 }
 
 function printMove(outcome: MoveOutcome, { from, to, domain, seconds }: Shown): void {
-  const { copied, closedSeconds, source, differences, reordered } = outcome;
-  printTable(
-    source.tables
-      .filter(({ rows }) => rows > 0)
-      .map(({ table, rows, digest }) => ({ table, rows, sha256: digest.slice(0, 16) })),
-    { none: '' },
-  );
-  print('');
-  printTable(storesOf(outcome), { none: '' });
-  for (const difference of differences) print(difference);
-  const rate = Math.round(copied.rows / Math.max(copied.seconds, 0.001));
-  print(
-    `\nCopied ${copied.rows} rows in ${round(copied.seconds)} s (${rate} rows/s); ${round(seconds)} s with the comparison.`,
-  );
+  const { closedSeconds, source, differences } = outcome;
+  const tables = source.tables.filter(({ rows }) => rows > 0);
+  printCopied({ ...outcome, source: { ...source, tables } }, seconds);
   if (differences.length > 0) {
     print(
       `The copy is not equal to the source, so ${domain} is closed on both sides. Find the cause, and run the same command again:\n` +
@@ -93,20 +71,12 @@ function printMove(outcome: MoveOutcome, { from, to, domain, seconds }: Shown): 
     return;
   }
   print(
-    `${domain} was closed for ${round(closedSeconds)} s. It is open in ${to}, and closed in ${from}.\n` +
+    `${domain} was closed for ${rounded(closedSeconds)} s. It is open in ${to}, and closed in ${from}.\n` +
       'Ids, codes, tokens, webhooks, events and idempotency keys are unchanged. Send its requests to the target now:\n' +
       '- change the URL of clients and of the app proxy. Requests to the source get 503 until then.\n' +
       '- links in emails that were sent before, passkeys, sessions and tills belong to the host name of the source.\n' +
       '  They remain valid if the target gets the requests of that host name; otherwise people sign in with their\n' +
       '  passwords, add new passkeys and enroll the tills again.',
   );
-  if (reordered > 0)
-    print(
-      `- GET /events lists ${reordered} events in another order, because a file sorts them by their ids. A client that has not\n` +
-        '  read all events reads again from the time before they were made.',
-    );
-}
-
-function round(seconds: number): number {
-  return Math.round(seconds * 100) / 100;
+  printReordered(outcome);
 }
