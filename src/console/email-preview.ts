@@ -52,12 +52,6 @@ export function legibilityText(
   return hasEdge ? `${sentence} ${text.colorEdge}` : sentence;
 }
 
-/** The origin of a logo for the policy of the preview; null: none, or one that does not fit into a policy. */
-function imageOriginOf(logoUrl: string | null): string | null {
-  const { origin = '' } = (logoUrl === null ? null : URL.parse(logoUrl)) ?? {};
-  return /^https:\/\/[a-z\d.-]+(?::\d{1,5})?$/.test(origin) ? origin : null;
-}
-
 /** The style of the preview's head, which the style sheet of the pages does not reach. */
 const headStyle =
   'margin:0;padding:12px 16px;border-bottom:1px solid #8b877c;background:Canvas;color:CanvasText;font:14px/1.5 system-ui,sans-serif;text-align:start';
@@ -89,7 +83,7 @@ export async function previewOf(
   return {
     status: 200,
     framed: headedEmail(html, head, language),
-    imageOrigin: logo ? null : imageOriginOf(settings.logoUrl),
+    imageOrigin: logo || settings.logoUrl === null ? null : (URL.parse(settings.logoUrl)?.origin ?? null),
   };
 }
 

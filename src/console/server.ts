@@ -39,9 +39,12 @@ const policy = policyOf("'self'");
 const policyWithWebAssembly = policyOf("'self' 'wasm-unsafe-eval'");
 const policyWithFrame = policyOf("'self'", "'self'");
 
+/** The host of a URL can contain characters such as `;`, which end a part of a policy. */
+const originForPolicy = /^https:\/\/[a-z\d.-]+(?::\d{1,5})?$/;
+
 /** For an email in a frame: it can neither run a script nor send a form, and it has no origin. */
 function framedPolicy(imageOrigin: string | null): string {
-  const images = imageOrigin === null ? 'data:' : `data: ${imageOrigin}`;
+  const images = imageOrigin !== null && originForPolicy.test(imageOrigin) ? `data: ${imageOrigin}` : 'data:';
   return `sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src ${images}; form-action 'none'; base-uri 'none'; frame-ancestors 'self'`;
 }
 
