@@ -35,16 +35,19 @@ export function settingSources(environment: Environment): readonly SettingSource
   });
 }
 
-/** One line without control characters, and without the user and password of a URL. */
+/** One line without control characters, and without the password of a URL, also if it has too few slashes. */
 function shown(text: string): string {
-  const line = withoutUser(text.replaceAll(/\p{Cc}/gu, ' '));
+  const line = withoutPassword(text.replaceAll(/\p{Cc}/gu, ' '));
   return line.length <= textMax ? line : `${line.slice(0, textMax)}…`;
 }
 
-function withoutUser(text: string): string {
-  const start = text.indexOf('://');
-  const end = start < 0 ? -1 : text.lastIndexOf('@');
-  return end < start + 3 ? text : `${text.slice(0, start + 3)}…${text.slice(end)}`;
+/** Replaces what is between the first colon, with slashes that follow it, and the last `@`. */
+function withoutPassword(text: string): string {
+  const colon = /:[/\\]*/.exec(text);
+  if (!colon) return text;
+  const start = colon.index + colon[0].length;
+  const end = text.lastIndexOf('@');
+  return end < start ? text : `${text.slice(0, start)}…${text.slice(end)}`;
 }
 
 const { database, email, service } = settings;

@@ -136,6 +136,12 @@ test('settings are shown with their source, and secrets are not', () => {
   assert.equal(shown.get('CONSOLE'), 'default null');
   assert.ok((shown.get('MAIL_FROM') ?? '').length < 250);
   assert.ok(!JSON.stringify(sources).includes('hunter22'));
+  const textOf = (variable: string, text: string): string | null | undefined =>
+    inspectEnvironment({ [variable]: text }).sources.find((source) => source.variable === variable)?.text;
+  for (const start of ['https:', 'https:/', 'https:\\\\'])
+    assert.equal(textOf('PUBLIC_URL', `${start}user:hunter22@shop.example`), `${start}…@shop.example`);
+  assert.equal(textOf('PUBLIC_URL', 'user:hunter22@shop.example'), 'user:…@shop.example');
+  assert.equal(textOf('MAIL_FROM', 'Flowers <cards@flowers.example>'), 'Flowers <cards@flowers.example>');
 });
 
 test('files that other accounts can access, and files of another account, are found', async () => {
