@@ -8,7 +8,7 @@ import {
   readSumsUntil,
   type SumsSource,
 } from '../../src/service/report-sums.ts';
-import { closeDays } from '../../src/jobs.ts';
+import { closeDays } from '../../src/jobs/closing.ts';
 import type { Context } from '../../src/context.ts';
 import { cardStates, type CardState } from '../../src/domain/card.ts';
 import { addDays, dayOf } from '../../src/domain/day.ts';

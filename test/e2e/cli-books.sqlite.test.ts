@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { readDatabaseConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
-import { closeDays } from '../../src/jobs.ts';
+import { closeDays } from '../../src/jobs/closing.ts';
 import { makeHome, type Home } from './largesse.ts';
 
 const domain = 'flowers.example';

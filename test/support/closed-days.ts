@@ -1,6 +1,6 @@
 /** Closes days, as the service's job does in several runs. */
 
-import { closeDays } from '../../src/jobs.ts';
+import { closeDays } from '../../src/jobs/closing.ts';
 import type { Database } from '../../src/database.ts';
 import { beginClosing } from '../../src/service/books.ts';
 import { listStores } from '../../src/storage/store.ts';

@@ -20,8 +20,9 @@ export const sees: Readonly<Record<string, readonly string[]>> = {
   api: [...service, 'http', 'api'],
   docs: [...service, 'http', 'api', 'docs'],
   console: [...service, 'http', 'console'],
+  jobs: [...service, 'jobs'],
   cli: [...service, 'delivery', 'main', 'cli'],
-  main: [...service, 'delivery', 'http', 'api', 'docs', 'console', 'cli', 'main'],
+  main: [...service, 'delivery', 'http', 'api', 'docs', 'console', 'jobs', 'cli', 'main'],
 };
 
 /** The part of a file by its path in `src/`: `storage/card.ts` is in storage, `keys.ts` in ground. */

@@ -1,0 +1,36 @@
+/** Tasks that do what became due: expiries of cards and holds, and checkpoints of the log. */
+
+import { addDueCheckpoint, needsNoCheckpoint } from '../service/checkpoint.ts';
+import { hasExpiryToRecord, recordExpired, recordExpiringSoon } from '../service/expiry.ts';
+import { expireHolds, findExpiredHolds } from '../service/hold.ts';
+import { listOpenStores } from '../storage/store.ts';
+import type { JobTools } from './job.ts';
+import { workThrough } from './work.ts';
+
+// Those of each store read first, because most stores have nothing due and do not need a write transaction.
+
+/** Records the expiries of cards, and those that are near. */
+export async function recordExpiries({ ctx, storage, limits }: JobTools): Promise<void> {
+  for (const { store } of await storage.read(listOpenStores)) {
+    if (!(await storage.read(() => hasExpiryToRecord(ctx, store)))) continue;
+    while (await storage.write(() => recordExpired(ctx, store, limits.upkeepRowsMax)));
+    while (await storage.write(() => recordExpiringSoon(ctx, store, limits.upkeepRowsMax)));
+  }
+}
+
+/** Closes expired holds. */
+export async function closeDueHolds({ ctx, storage, limits }: JobTools): Promise<void> {
+  const limit = limits.upkeepRowsMax;
+  await workThrough(storage, () => findExpiredHolds(ctx, limit), {
+    limit,
+    run: (holds) => expireHolds(ctx, holds),
+  });
+}
+
+/** Adds a checkpoint to each log that needs one. */
+export async function addCheckpoints({ ctx, storage }: JobTools): Promise<void> {
+  for (const { store } of await storage.read(listOpenStores)) {
+    if (await storage.read(() => needsNoCheckpoint(ctx, store))) continue;
+    await storage.write(() => addDueCheckpoint(ctx, store));
+  }
+}

@@ -1,0 +1,80 @@
+/** Tasks that are repeated while the service runs. */
+
+import type { Limits } from '../config.ts';
+import type { Context } from '../context.ts';
+import { Fault } from '../domain/fault.ts';
+import type { Retention } from '../retention.ts';
+import type { Storage } from '../storage/storage.ts';
+
+/** What tasks work with. */
+export type JobTools = {
+  readonly ctx: Context;
+  readonly storage: Storage;
+  readonly limits: Limits;
+  readonly retention: Retention;
+};
+
+export type Job = {
+  /** Runs the task now, or again after the run in progress. */
+  wake(): void;
+  /** Stops its timer, and waits until a run in progress has ended. */
+  stop(): Promise<void>;
+};
+
+/** Runs a task periodically, one run at a time. A failed run is retried after the next period. */
+export function startJob(task: () => Promise<void>, periodMs: number, failed: (error: unknown) => void): Job {
+  let running: Promise<void> | undefined;
+  let isWoken = false;
+  const run = (): void => {
+    running ??= task()
+      .catch(failed)
+      .finally(() => {
+        running = undefined;
+        if (!isWoken) return;
+        isWoken = false;
+        run();
+      });
+  };
+  const timer = setInterval(run, periodMs);
+  timer.unref();
+  return {
+    wake() {
+      isWoken = running !== undefined;
+      run();
+    },
+    async stop() {
+      clearInterval(timer);
+      isWoken = false;
+      await running;
+    },
+  };
+}
+
+/** After a failure, skips the task for a while, because a full disk or an unavailable server lasts longer than its period. */
+export function retryLater(task: () => Promise<void>, pauseMs: number): () => Promise<void> {
+  let pausedUntil = 0;
+  return async () => {
+    if (performance.now() < pausedUntil) return;
+    pausedUntil = performance.now() + pauseMs;
+    await task();
+    pausedUntil = 0;
+  };
+}
+
+/** The storage of jobs: once the service stops, each further script fails, which ends the job. */
+export function stoppable(storage: Storage, isStopping: () => boolean): Storage {
+  const assertRunning = (): void => {
+    if (isStopping()) throw new Fault('closing', { retryAfterSeconds: 1 });
+  };
+  return {
+    ...storage,
+    async read(script) {
+      assertRunning();
+      return await storage.read(script);
+    },
+    async write(script, scope) {
+      assertRunning();
+      return await storage.write(script, scope);
+    },
+  };
+}
