@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import type { Browser } from '../support/browser.ts';
 import { consoleDomain, join, openStoreWithStaff, staffPassword } from '../support/console.ts';
+import { until } from '../support/delivering.ts';
 import type { TestResponse, TestService } from '../support/service.ts';
 import { command } from '../support/served.ts';
 import { shopOf, type Shop } from '../support/shop.ts';
@@ -152,6 +153,11 @@ test('a replaced code leads to its card, and an unknown one to none', async () =
   assert.equal(unknown.status, 404);
   assert.match(shown(unknown), /No card has this code/);
   for (const { text } of [replaced, unknown]) assert.ok(!text.includes(code) && !/7f3k/i.test(text));
+  // A background job records the use up to a second later, in the middle of another test.
+  await until(async () => {
+    const events = await service.query("select id from events where type = 'gift_card.retired_code_used'");
+    return events.length > 0;
+  });
 });
 
 test('failed lookups of a person use a budget of the person', async () => {
