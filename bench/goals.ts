@@ -99,7 +99,7 @@ export function goalsOf({ fixtures, imports = [], machine }: Results): readonly 
       ['Debit', 6_000, writes('debit'), 'As above, and the random page of the card', 'The page of the card is 4,120 bytes; events, transfers and their indexes share the rest.'],
     ]),
     ...maximum('ms', [
-      ['p99 of create at half capacity', 5 + sync, many?.halfCapacity?.latency.p99Ms ?? null, `5 ms and one sync (${sync.toFixed(2)} ms)`, 'A collection of the whole heap, once in about 18 s, delays requests for 60–80 ms, because its threads share the one core of the service. Checkpoints take 3–12 ms, collections of the young generation 2 ms. Smaller heaps, other log sizes and a lower priority of the checkpoint thread gained nothing.'],
+      ['p99 of create at half capacity', 5 + sync, many?.halfCapacity?.latency.p99Ms ?? null, `5 ms and one sync (${sync.toFixed(2)} ms)`, 'A collection of the whole heap, once in about 18 s, delays requests for 60–80 ms, because its threads share the one core of the service. Checkpoints take 3–12 ms, collections of the young generation 2 ms. Smaller heaps, other log sizes and a lower priority of the other threads gained nothing.'],
       ['p99 of create in a closed loop', 15, of(p99, 'create'), 'Its own group and the one before it', 'As above.'],
     ]),
     ...minimum(`of the baseline's rate`, [
