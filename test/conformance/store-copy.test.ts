@@ -1,8 +1,9 @@
-/** The scripts that move a store: what closes it, what its copy contains, and what is rejected. */
+/** The scripts that move a store, and those that copy all: what closes a store, what its copy contains, and what is rejected. */
 
 import assert from 'node:assert/strict';
 import test, { suite } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { copyDatabase } from '../../src/cli/copying.ts';
 import { moveStore, type MoveSide } from '../../src/cli/store-copying.ts';
 import type { Context } from '../../src/context.ts';
 import type { WrittenEvent } from '../../src/domain/event.ts';
@@ -103,7 +104,10 @@ function statusOf({ storage }: MoveSide, name = domain): Promise<readonly unknow
 }
 
 /** All events of a store, once they are final: transactions in other databases of the server delay them. */
-async function listEvents({ storage }: MoveSide, storeId: number): Promise<readonly WrittenEvent[]> {
+async function listEvents(
+  { storage }: Pick<MoveSide, 'storage'>,
+  storeId: number,
+): Promise<readonly WrittenEvent[]> {
   for (;;) {
     const [row] = await storage.read(() =>
       all(sql<{ events: bigint }>`select count(*) as events from events where store_id = ${storeId}`),
@@ -284,6 +288,17 @@ test('events of a server keep the order of their commits', async () => {
   const order = [e, b, c, a, d, ...others];
   for (const [place, id = 0] of order.entries())
     await source.database.tamper(sql`update events set transaction_id = ${place + 3} where store_id = ${store.id} and id = ${id}`);
+
+  // A copy of all stores, and then a move of this one.
+  const copying = { ctx: source.ctx, source: storage, run: 'run', progress: quiet };
+  await using copy = await openMigrated(factories.PostgreSQL);
+  const copied = await copyDatabase({ ...copying, target: copy.storage, isTargetFile: false }, 'here');
+  assert.deepEqual([copied.differences, copied.reordered], [[], 0]);
+  assert.deepEqual((await listEvents(copy, store.id)).map(({ id }) => id), order);
+  await using fileCopy = await openMigrated(sqliteFactory);
+  const inFile = await copyDatabase({ ...copying, target: fileCopy.storage, isTargetFile: true }, 'here');
+  assert.deepEqual([inFile.differences, inFile.reordered], [[], 2]);
+
   const outcome = await move(source, server);
   assert.deepEqual([outcome.differences, outcome.reordered], [[], 0]);
   const listed = await listEvents(server, store.id);
