@@ -123,7 +123,7 @@ test('a time before the card, in the future or in another form is rejected', asy
   await shop.rejects(`GET /gift_cards/${id}?${at(instantAgo(60_000))}`, {}, { code: 'not-found' });
   await shop.rejects(`GET /gift_cards/${theirs.id}?${at(instantAgo(1_000))}`, {}, { code: 'not-found' });
   await shop.rejects(`GET /gift_cards/${id}?${at('0001-01-01T00:00:00Z')}`, {}, { code: 'not-found' });
-  await shop.rejects(`GET /gift_cards/${id}?${at(instantAgo(-1_000))}`, {}, error('must not be in the future'));
+  await shop.rejects(`GET /gift_cards/${id}?${at(instantAgo(-60_000))}`, {}, error('must not be in the future'));
   await shop.rejects(`GET /gift_cards/${id}?${at('9999-12-31T23:59:59Z')}`, {}, error('must not be in the future'));
   for (const text of ['2026-08-15', '2026-08-15T12:00Z', '2026-08-15T12:00:00', 'yesterday', '2026-08-15T12:00:00 02:00', '1e9', '2026-08-15T12:00:00+02', '2026-08-15T12:00:00Z[UTC]', `2026-08-15T12:00:00.${'0'.repeat(60)}Z`])
     await shop.rejects(`GET /gift_cards/${id}?${at(text)}`, {}, error('must be a date and time with seconds, and Z or an offset'));
