@@ -42,7 +42,7 @@ type Row = readonly [what: string, limit: number, figure: number | null, bound: 
 
 /** Of a profile from socket to socket, which docs/decisions/performance.md has in full. */
 const floorOfRetrieve =
-  'A profile with 10,000 cards has 33 µs: the kernel, the HTTP parser and `node:http` with the limits and headers of this service take 15, authentication, limits, metrics and the operation 8, SQLite 4, Fastify 2, JSON 2, garbage and others 2. A million cards add 3 to 7. Requests that bypass Fastify cost 2 less.';
+  'The kernel, the HTTP parser and `node:http` take 15 µs of 33 with 10,000 cards; authentication, limits, metrics and the operation 8, SQLite 4, Fastify 2, JSON 2. A million cards add 3 to 7. Bypassing Fastify saves 2.';
 
 const floorOfCreate =
   'A bare POST takes 13–18 µs, the inserts with indexes, CHECKs and triggers 17, commit, sync and checkpoint about 20, keyed hashes 5; the rest is HTTP, validation, JSON, the log line and garbage. One generator function per operation saved the last 16 %.';
@@ -92,14 +92,14 @@ export function goalsOf({ fixtures, imports = [], machine }: Results): readonly 
       ['Create with a key ÷ create', 1.2, ratio(of(serviceMicros, 'create with a key'), create), 'Sealing and storing the response', floorOfKeyed],
       ['Debit ÷ create', 1, ratio(of(serviceMicros, 'debit'), create), 'The random page of the card', 'A debit changes a random page of the cards; a creation appends its rows.'],
       ['List, 1,000,000 ÷ 10,000 cards', 2, ratio(of(serviceMicros, 'list'), figureIn(few, 'list', serviceMicros)), 'A walk through 10,000 cards, a fifth of the requests'],
-      ['Create, 10,000,000 ÷ 10,000 cards', 1.15, ratio(figureIn(most, 'create', serviceMicros), createFew), 'A random page of the code index for each cohort', 'A creation writes as many pages at 10 million cards as at 10,000 (0.89). The two figures are of different runs, and creations with 10,000 cards took 88 to 104 µs in the runs of that day. A quarter of an hour after the run with 10 million cards (107 µs) they took 95.5: a ratio of 1.12.'],
+      ['Create, 10,000,000 ÷ 10,000 cards', 1.15, ratio(figureIn(most, 'create', serviceMicros), createFew), 'A random page of the code index for each cohort', 'A creation writes as many pages as with 10,000 cards (0.89). Those took 88 to 104 µs in the runs of that day, and 95.5 a quarter of an hour after the run with 10 million: a ratio of 1.12.'],
     ]),
     ...maximum('bytes of the log', [
       ['Create', 4_200, writes('create'), 'Whole pages are logged: four tables with their indexes, those of the lists included'],
       ['Debit', 6_000, writes('debit'), 'As above, and the random page of the card', 'The page of the card is 4,120 bytes; events, transfers and their indexes share the rest.'],
     ]),
     ...maximum('ms', [
-      ['p99 of create at half capacity', 5 + sync, many?.halfCapacity?.latency.p99Ms ?? null, `5 ms and one sync (${sync.toFixed(2)} ms)`, 'A collection of the whole heap, once in about 18 s, delays requests for 60–80 ms, because its threads share the one core of the service. Checkpoints take 3–12 ms, collections of the young generation 2 ms. Smaller heaps, other log sizes and a lower priority of the other threads gained nothing.'],
+      ['p99 of create at half capacity', 5 + sync, many?.halfCapacity?.latency.p99Ms ?? null, `5 ms and one sync (${sync.toFixed(2)} ms)`, 'A collection of the whole heap, once in 18 s, delays requests for 60–80 ms, because the service has one core. Checkpoints take 3–12 ms, other collections 2. Smaller heaps, other log sizes and lower priorities gained nothing.'],
       ['p99 of create in a closed loop', 15, of(p99, 'create'), 'Its own group and the one before it', 'As above.'],
     ]),
     ...minimum(`of the baseline's rate`, [
