@@ -156,7 +156,7 @@ for (const [engine, factory] of Object.entries(factories))
       await using source = await install(factory);
       const { ctx, storage, other } = source;
       const store = await fill(source);
-      await appendEntries({ ctx, storage });
+      await appendAll(source, store.id, 4);
       const { ofStore } = storeTablesOf(await tablesOf(source));
       for (const { name } of ofStore) await storage.write(() => closeTable(store.id, name));
       await storage.write(() => closeTable(store.id, 'stores'));
