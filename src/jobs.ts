@@ -77,8 +77,8 @@ export function startBackground(options: {
   const writeRequests = async (): Promise<void> => {
     await requests.write(options.recordedRequests.take());
   };
-  /** What is collected in memory. It is also written when the service stops. */
-  const collected = [
+  /** What is also written when the service stops. */
+  const lastWritten = [
     { what: 'heartbeat', write: recordHeartbeat, periodMs: limits.heartbeatPeriodMs },
     { what: 'token uses', write: recordUses, periodMs: limits.tokenUsesPeriodMs },
     { what: 'uses of replaced codes', write: publishRetiredUses, periodMs: limits.retiredCodesPeriodMs },
@@ -111,44 +111,26 @@ export function startBackground(options: {
       // A store that is closed while a job works on it ends this run of the job.
       if (!isStopping && !isStoreClosed(error)) logger.error({ err: error }, 'a background task failed');
     });
+  const repeatTrusted = (task: () => Promise<void>, periodMs: number): Job =>
+    repeat(whileTrusted(task), periodMs);
+  const append = retryLater(() => appendEntries(database), limits.logRetryMs);
   const batches = repeat(issueBatches, limits.batchPeriodMs);
   const examination = repeat(examine, limits.examinationPeriodMs);
   const jobs = [
     batches,
     examination,
-    ...collected.map(({ write, periodMs }) => repeat(write, periodMs)),
-    repeat(() => eraseOldRequests(tools), limits.upkeepPeriodMs),
-    repeat(
-      whileTrusted(() => eraseOutdated(tools)),
-      limits.upkeepPeriodMs,
-    ),
-    repeat(
-      whileTrusted(() => eraseOld(tools)),
-      limits.retentionPeriodMs,
-    ),
-    repeat(createErasures(tools), limits.erasurePeriodMs),
-    repeat(
-      whileTrusted(() => closeDueHolds(tools)),
-      limits.holdExpiryPeriodMs,
-    ),
-    repeat(
-      whileTrusted(() => recordExpiries(tools)),
-      limits.expiryPeriodMs,
-    ),
-    repeat(
-      whileTrusted(() => closeDays(tools, limits.closingRowsMax)),
-      limits.closingPeriodMs,
-    ),
+    ...lastWritten.map(({ write, periodMs }) => repeat(write, periodMs)),
+    repeat(append, limits.logPeriodMs),
     repeat(audit, limits.auditPeriodMs),
-    repeat(
-      retryLater(() => appendEntries(database), limits.logRetryMs),
-      limits.logPeriodMs,
-    ),
-    repeat(
-      whileTrusted(() => addCheckpoints(tools)),
-      limits.checkpointPeriodMs,
-    ),
-    ...(options.canSend ? [repeat(whileTrusted(createReminders(tools)), limits.reminderPeriodMs)] : []),
+    repeat(createErasures(tools), limits.erasurePeriodMs),
+    repeat(() => eraseOldRequests(tools), limits.upkeepPeriodMs),
+    repeatTrusted(() => eraseOutdated(tools), limits.upkeepPeriodMs),
+    repeatTrusted(() => eraseOld(tools), limits.retentionPeriodMs),
+    repeatTrusted(() => closeDueHolds(tools), limits.holdExpiryPeriodMs),
+    repeatTrusted(() => recordExpiries(tools), limits.expiryPeriodMs),
+    repeatTrusted(() => closeDays(tools, limits.closingRowsMax), limits.closingPeriodMs),
+    repeatTrusted(() => addCheckpoints(tools), limits.checkpointPeriodMs),
+    ...(options.canSend ? [repeatTrusted(createReminders(tools), limits.reminderPeriodMs)] : []),
   ];
   // Metrics show the state of the database from the start.
   examination.wake();
@@ -162,7 +144,7 @@ export function startBackground(options: {
       isStopping = true;
       await Promise.all(jobs.map((job) => job.stop()));
       await firstHeartbeat;
-      for (const { what, write } of collected)
+      for (const { what, write } of lastWritten)
         await write().catch((error: unknown) =>
           logger.warn({ err: error }, `the last ${what} could not be written`),
         );

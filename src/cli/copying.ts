@@ -74,8 +74,9 @@ export async function copyDatabase(copying: Copying, sourceShown: string): Promi
   }
   const beat = await fromSource(source, lastBeat);
   const copied = await copyTables(copying, { tables, beat });
-  const compared = await compare(copying, beat);
-  return { resumed, copied, ...compared, reordered: await countReordered(copying) };
+  // Before the copy is complete, so that the command can be repeated if this fails.
+  const reordered = await countReordered(copying);
+  return { resumed, copied, reordered, ...(await compare(copying, beat)) };
 }
 
 /** Both databases must have the same tables. Migrations of only one engine are ignored, because they create none. */

@@ -101,6 +101,8 @@ export async function moveStore(move: Move): Promise<MoveOutcome> {
     };
     const resumed = await prepareTarget(move, { command, tables });
     const copied = await copyRows(move, { command, tables });
+    // Before the store is open in the target, so that the command can be repeated if this fails.
+    const reordered = target.isFile ? await fromSource(source.storage, () => countInversions(store.id)) : 0;
     const { inventory, differences } = await compare(move, { command, tables });
     if (differences.length > 0) await atTarget(target.storage.write(() => failArrival(target.ctx, command)));
     else {
@@ -110,7 +112,6 @@ export async function moveStore(move: Move): Promise<MoveOutcome> {
       );
       await openInTarget(move, command);
     }
-    const reordered = target.isFile ? await fromSource(source.storage, () => countInversions(store.id)) : 0;
     const closedSeconds = (source.ctx.clock.now() - store.closedAt) / 1_000;
     return { resumed, copied, closedSeconds, source: inventory, differences, reordered };
   } catch (error) {

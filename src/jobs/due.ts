@@ -7,7 +7,7 @@ import { listOpenStores } from '../storage/store.ts';
 import type { JobTools } from './job.ts';
 import { workThrough } from './work.ts';
 
-// Those of each store read first, because most stores have nothing due and do not need a write transaction.
+// Tasks that go from store to store read first, because most stores have nothing due and need no write transaction.
 
 /** Records the expiries of cards, and those that are near. */
 export async function recordExpiries({ ctx, storage, limits }: JobTools): Promise<void> {

@@ -51,7 +51,8 @@ export async function eraseOld(tools: JobTools): Promise<void> {
   await eraseOldEmails(tools);
 }
 
-// Each reads first, because most stores have nothing to erase and do not need a write transaction.
+// The tasks that follow go from store to store. They read first, because most stores have nothing to erase and need no
+// write transaction.
 
 /** Erases the list of requests for developers. */
 export async function eraseOldRequests({ ctx, storage, limits }: JobTools): Promise<void> {
