@@ -1,15 +1,15 @@
 /** The scripts of the service's operations, to be run on a connection without HTTP. */
 
-import { readDatabaseConfig } from '../src/config.ts';
-import type { Context } from '../src/context.ts';
-import { openDatabase } from '../src/database.ts';
-import { noDetails } from '../src/domain/card.ts';
-import type { Store } from '../src/domain/store.ts';
-import { issue } from '../src/service/card.ts';
-import { withIdempotencyKey } from '../src/service/idempotency.ts';
-import { debit } from '../src/service/spend.ts';
-import { requireStore } from '../src/service/store.ts';
-import type { Script } from '../src/storage/sql.ts';
+import { readDatabaseConfig } from '../src/start/config.ts';
+import type { Context } from '../src/storage/context.ts';
+import { openDatabase } from '../src/start/database.ts';
+import { noDetails } from '../src/domain/cards/fields.ts';
+import type { Store } from '../src/domain/stores/store.ts';
+import { issue } from '../src/service/cards/card.ts';
+import { withIdempotencyKey } from '../src/service/requests/idempotency.ts';
+import { debit } from '../src/service/money/spend.ts';
+import { requireStore } from '../src/service/stores/store.ts';
+import type { Script } from '../src/storage/sql/sql.ts';
 import { domain } from './fixture.ts';
 import { cardValue } from './population.ts';
 import type { Environment } from './processes.ts';

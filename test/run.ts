@@ -38,12 +38,13 @@ const withoutServer = /^test\/(unit|interleaving|delivery)\//;
  * The conformance suites, and nearly all of the race and money suites, run on both.
  */
 const onServerLater =
-  /^test\/(?:http\/|crash\/|money\/crash\.|race\/start\.|e2e\/cli-running\.|faults\/clock\.)(?!.*\.(?:sqlite|postgres)\.test\.ts$)/;
+  /^test\/(?:http\/|crash\/|money\/crash\.|race\/start\.|e2e\/cli-running\.)(?!.*\.(?:sqlite|postgres)\.test\.ts$)/;
 /** These files start, load and kill whole servers: two of them run at a time. */
 const heavy = /^test\/(crash|failover|faults|soak)\//;
 const heavyAtOnce = 2;
 /** These run only in the soak: they take long, and others test most of what they use. */
-const onlySoak = /^test\/(?:soak\/|browser\/bulk-day\.|crash\/email\.|failover\/standby\.|e2e\/app-proxy\.)/;
+const onlySoak =
+  /^test\/(?:soak\/|browser\/bulk-day\.|crash\/(?:email|kill)\.|failover\/(?:connection|primary|standby)\.|faults\/clock\.|e2e\/(?:app-proxy|copy)\.)/;
 /** `npm run test:fast` runs these, on SQLite. */
 const fast = /^test\/(unit|http|delivery)\//;
 /**
@@ -55,10 +56,11 @@ const longer: readonly { readonly files: RegExp; readonly rounds: Readonly<Recor
   { files: /^test\/money\/race\./, rounds: { RACE_CALLERS: '1000', EXPIRY_ROUNDS: '60' } },
   { files: /^test\/e2e\/copy\./, rounds: { COPY_KILLS: '8' } },
   { files: /^test\/race\/creation\./, rounds: { RACE_CALLERS: '400' } },
+  { files: /^test\/race\/start\./, rounds: { STARTS: '10' } },
   { files: /^test\/interleaving\/interleaving\./, rounds: { SCHEDULES: '30000' } },
   { files: /^test\/interleaving\/interleaving-cases\./, rounds: { ORDERS: '600' } },
   { files: /^test\/browser\/pages\./, rounds: { PAGES: 'all' } },
-  { files: /^test\/conformance\/(sqlite|postgres)\./, rounds: { SERIES_RUNS: '100' } },
+  { files: /^test\/conformance\/(sqlite|postgres-services)\./, rounds: { SERIES_RUNS: '100' } },
   { files: /^test\/failover\/(connection|sharing)\./, rounds: { FAILOVER_CUTS: '120' } },
   { files: /^test\/failover\/primary\./, rounds: { FAILOVER_ROUNDS: '10' } },
   { files: /^test\/browser\/pdf\./, rounds: { PRINTED_CARDS: '500' } },
@@ -118,7 +120,7 @@ const named = positionals.map((path) => relative('', path));
 const runKind = values.soak ? 'soak' : 'test';
 const isOnCluster = Boolean(process.env['TEST_CITUS_WORKERS']);
 /** On a cluster, all of whose servers are on this machine, a file can take an hour. */
-const minutesPerFile = { cluster: 120, soak: 25, test: 5 } as const;
+const minutesPerFile = { cluster: 120, soak: 25, test: 10 } as const;
 const timeoutPerFileMs = minutesPerFile[isOnCluster ? 'cluster' : runKind] * 60_000;
 const testFiles =
   named.length > 0 ? named : globSync('test/**/*.test.ts').filter(isOfThisRun).toSorted(byOrder);

@@ -23,11 +23,11 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
-import { packagedAssets } from '../../src/console/assets.ts';
+import { packagedAssets } from '../../src/console/kit/assets.ts';
 import { readFolders } from '../files.ts';
 
 const root = join(import.meta.dirname, '../..');
-const threads = ['storage/sqlite/checkpoint-worker', 'delivery/webhooks/thread-main'];
+const threads = ['storage/sqlite/checkpoint-worker', 'delivery/webhooks/thread-main', 'cli/verify-worker'];
 
 const { values } = parseArgs({
   options: {

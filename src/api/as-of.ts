@@ -1,9 +1,9 @@
 /** `as_of`: what something was at an instant in the past. */
 
 import Type from 'typebox';
-import { asOfPattern, parseAsOf } from '../domain/as-of.ts';
+import { asOfPattern, parseAsOf } from '../domain/cards/as-of.ts';
 import { formatInstant } from '../domain/day.ts';
-import type { PastCard, PastCards } from '../service/past-card.ts';
+import type { PastCard, PastCards } from '../service/cards/past-card.ts';
 import { field } from './field.ts';
 
 export const asOf = field<number>(

@@ -2,7 +2,7 @@
 
 import { Readable } from 'node:stream';
 import Type from 'typebox';
-import { limits } from '../config.ts';
+import { limits } from '../platform/limits.ts';
 import {
   batchCardsMax,
   batchErrorsMax,
@@ -13,17 +13,23 @@ import {
   parseBatch,
   totalTooLarge,
   type ParsedBatch,
-} from '../domain/batch.ts';
-import { batchCardRecordOf, batchRecordOf } from '../domain/batch-record.ts';
+} from '../domain/batches/batch.ts';
+import { batchCardRecordOf, batchRecordOf } from '../domain/batches/record.ts';
 import type { FieldErrors } from '../domain/fault.ts';
-import { decimalPattern, parseAmount, type Money } from '../domain/money.ts';
-import { newCardErrors, newCardFieldNames, newCardOf, orNull, type CardToIssue } from '../domain/new-card.ts';
-import { accepted, rejected, type Parsed } from '../domain/parsed.ts';
+import { decimalPattern, parseAmount, type Money } from '../domain/money/money.ts';
+import {
+  newCardErrors,
+  newCardFieldNames,
+  newCardOf,
+  orNull,
+  type CardToIssue,
+} from '../domain/cards/new-card.ts';
+import { accepted, rejected, type Parsed } from '../platform/parsed.ts';
 import { batchCardSchema, batchFailureSchema, batchSchema } from '../domain/schemas.ts';
-import { parseLine } from '../domain/text.ts';
+import { parseLine, sentLineLengthMax } from '../domain/text.ts';
 import type { RequestContext } from '../http/request-context.ts';
-import { batchExport, batchExportOf } from '../service/batch-export.ts';
-import * as service from '../service/batch.ts';
+import { batchExport, batchExportOf } from '../service/batches/export.ts';
+import * as service from '../service/batches/batch.ts';
 import { creationFields } from './cards.ts';
 import * as examples from './examples.ts';
 import { field, integerFromForm, optional, type Values } from './field.ts';
@@ -83,7 +89,7 @@ const equalFieldNames = Object.keys(equalFields) as (keyof typeof equalFields)[]
 /** The parameters of `POST /batches`. */
 export const batchFields = {
   name: field(
-    Type.Union([Type.String({ maxLength: batchNameLengthMax }), Type.Null()], {
+    Type.Union([Type.String({ maxLength: sentLineLengthMax(batchNameLengthMax) }), Type.Null()], {
       description: 'The caller’s name of the batch, on one line of at most 100 characters.',
       examples: ['Spring campaign'],
     }),
@@ -120,6 +126,10 @@ function cardsOf(values: BatchValues, { canSend }: Pick<RequestContext, 'canSend
   return equalCards(newCardOf({ ...values, initial_value: value }, { canSend }), count);
 }
 
+function countCodesOf({ cards }: BatchValues): number {
+  return cards?.ok ? service.countChosenCodes(cards.cards) : 0;
+}
+
 function addErrors(values: BatchValues, errors: FieldErrors, requestContext: RequestContext): void {
   const { cards, count } = values;
   if (cards && !cards.ok) {
@@ -142,6 +152,12 @@ function addErrors(values: BatchValues, errors: FieldErrors, requestContext: Req
     for (const [name, message] of newCardErrors(values, requestContext, (each) => errors.has(each)))
       errors.add(name, message);
   }
+  const { perHour } = requestContext.lookup;
+  if (countCodesOf(values) > perHour)
+    errors.add(
+      'cards',
+      `must have at most ${perHour.toLocaleString('en')} codes, the limit of failed lookups`,
+    );
   if (errors.any) return;
   const found = cardsOf(values, requestContext);
   if (!found) errors.add('count', totalTooLarge);
@@ -166,7 +182,7 @@ export const createBatch = write({
   tag: 'Batches',
   summary: 'Create a batch',
   description:
-    'Issues many gift cards: `count` equal ones, or those in `cards`, at most 10,000. All parameters are validated before the response; if any is invalid, nothing is issued, and at most 100 errors are returned. The gift cards are issued after the response: `GET /batches/{batch_id}` returns the progress, and `GET /batches/{batch_id}/cards` the gift cards with their codes. At the end, `batch.completed` is published. Gift cards with an email address are emailed, as by `POST /gift_card`. With `dry_run=true`, the response has the count and the total, and nothing is issued. The body can have 4 MiB. A store can have 20 running batches.',
+    'Issues many gift cards: `count` equal ones, or those in `cards`, at most 10,000. All parameters are validated before the response; if any is invalid, nothing is issued, and at most 100 errors are returned. The gift cards are issued after the response: `GET /batches/{batch_id}` returns the progress, and `GET /batches/{batch_id}/cards` the gift cards with their codes. At the end, `batch.completed` is published. Gift cards with an email address are emailed, as by `POST /gift_card`. With `dry_run=true`, the response has the count and the total, and nothing is issued. The body can have 4 MiB. A store can have 20 running batches. A `code` that is taken is a failed lookup, so a batch can have at most as many codes as the caller has failed lookups left.',
   bodyBytesMax: limits.batchBodyBytesMax,
   body: {
     name: 'CreateBatch',
@@ -206,11 +222,7 @@ export const createBatch = write({
     for (const [name, messages] of Object.entries(errorsByName(taken)))
       for (const message of messages) errors.add(name, message);
   },
-  // The response reveals whether the store has used the codes.
-  guesses: ({ cards }, { isDryRun }) =>
-    cards?.ok === true && cards.cards.some(({ code }) => code !== null)
-      ? (status) => status === 422 || (status === 202 && isDryRun)
-      : null,
+  countCodes: countCodesOf,
   *run({ ctx, caller, store, body, requestContext, after }) {
     const found = cardsOf(body, requestContext);
     // `check` has rejected a request without cards.

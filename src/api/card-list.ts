@@ -1,19 +1,20 @@
 /** Lists of gift cards, and the details of one card. */
 
 import Type, { type Static } from 'typebox';
-import type { Context } from '../context.ts';
+import type { Context } from '../storage/context.ts';
 import { detailRecordOf } from '../domain/record.ts';
 import { detailGiftCardSchema, listedGiftCardSchema, type DetailRecord } from '../domain/schemas.ts';
-import type { Store } from '../domain/store.ts';
+import type { Store } from '../domain/stores/store.ts';
 import { cardEtagOf } from '../http/etag.ts';
 import type { RequestContext } from '../http/request-context.ts';
-import { cardCursorOf, customerIdOf, filterOf, readCardCursor, sorts } from '../service/card-filter.ts';
-import { countCards, listCards, showCardDetails } from '../service/card-list.ts';
-import type { CursorScope } from '../service/cursor.ts';
-import { cardAt, listCardsAt } from '../service/past-card.ts';
-import { today } from '../service/money.ts';
-import { showCustomer } from '../service/customer.ts';
-import type { Script } from '../storage/sql.ts';
+import { cardCursorOf, customerIdOf, filterOf, readCardCursor, sorts } from '../service/cards/filter.ts';
+import { exactCount } from '../service/cards/count.ts';
+import { countCards, listCards, showCardDetails, type CardCount } from '../service/cards/list.ts';
+import type { CursorScope } from '../service/requests/cursor.ts';
+import { cardAt, listCardsAt } from '../service/cards/past-card.ts';
+import { today } from '../service/money/money.ts';
+import { showCustomer } from '../service/customers/customer.ts';
+import type { Script } from '../storage/sql/sql.ts';
 import { asOf, recordedFromHeader } from './as-of.ts';
 import { nextLink, nextCursorSchema } from './cursor.ts';
 import * as examples from './examples.ts';
@@ -107,6 +108,10 @@ export const listGiftCards = read({
   },
 });
 
+function countBodyOf({ count, isExact }: CardCount) {
+  return { count, precision: isExact ? ('exact' as const) : ('at_least' as const) };
+}
+
 export const countGiftCards = read({
   id: 'countGiftCards',
   isLong: true,
@@ -115,7 +120,7 @@ export const countGiftCards = read({
   tag: 'Gift cards',
   summary: 'Count gift cards',
   description:
-    'Returns the number of gift cards that meet the filters of the list. The count is exact if at most 10,000 cards have to be read, or 2,500 for `state=scheduled` and `email_status`; otherwise it stops there, and `precision` is `at_least`.',
+    'Returns the number of gift cards that meet the filters of the list. The count is exact if at most 10,000 cards have to be read, or 2,500 for `state=scheduled` and `email_status`, and for `state=expired` or `state=disabled` alone, if the books of the last days are closed. Otherwise it stops there, and `precision` is `at_least`.',
   query: { ...cardFilters, email: customerEmail },
   response: {
     description: 'The number of gift cards.',
@@ -131,8 +136,16 @@ export const countGiftCards = read({
   sample: { query: 'state=active' },
   *run({ ctx, store, query }) {
     const customerId = yield* customerIdOf(store.id, query.email);
-    const { count, isExact } = yield* countCards(ctx, { store, filter: filterOf(query, customerId) });
-    return { body: { count, precision: isExact ? ('exact' as const) : ('at_least' as const) } };
+    return { body: countBodyOf(yield* countCards(ctx, { store, filter: filterOf(query, customerId) })) };
+  },
+  async complete({ store, query, requestContext: { reports, request } }, { body }) {
+    // The books have no customers.
+    if (query.email !== undefined || !('precision' in body) || body.precision === 'exact') return { body };
+    const counted = { count: body.count, isExact: false };
+    const filter = filterOf(query, null);
+    return {
+      body: countBodyOf(await exactCount(reports, { store, signal: request.signal }, { filter, counted })),
+    };
   },
 });
 

@@ -1,9 +1,17 @@
 /** Issue, find and change gift cards. */
 
-import type { Card, CardDetails } from '../domain/card.ts';
+import { changedDetails } from '../domain/cards/field-values.ts';
+import { byField, editableFields, type EditableField } from '../domain/cards/fields.ts';
+import type { Card } from '../domain/cards/card.ts';
 import { Fault, FieldErrors } from '../domain/fault.ts';
-import { emailedTo, isEmailWanted, newCardErrors, newCardOf } from '../domain/new-card.ts';
-import type { PublicIds } from '../domain/public-id.ts';
+import {
+  emailedTo,
+  isEmailWanted,
+  newCardErrors,
+  newCardOf,
+  type NewCardField,
+} from '../domain/cards/new-card.ts';
+import type { PublicIds } from '../platform/public-id.ts';
 import { recordOf, type ReadOnlyField } from '../domain/record.ts';
 import {
   detailGiftCardSchema,
@@ -12,10 +20,11 @@ import {
   type GiftCardRecord,
 } from '../domain/schemas.ts';
 import { cardEtagOf } from '../http/etag.ts';
-import { issue, rejectIssue, retrieve, search, reenableCard, update } from '../service/card.ts';
-import { findEmailSettings } from '../storage/email.ts';
-import { resolved, parallel } from '../storage/sql.ts';
+import { issue, rejectIssue, retrieve, search, reenableCard, update } from '../service/cards/card.ts';
+import { findEmailSettings } from '../storage/emails/email.ts';
+import { resolved, parallel } from '../storage/sql/sql.ts';
 import type { WriteScope } from '../storage/storage.ts';
+import { detailFields } from './card-fields.ts';
 import { noFields } from './documentation.ts';
 import * as examples from './examples.ts';
 import { echoed, echoedSchema, notSettable, type Field, type Values } from './field.ts';
@@ -25,39 +34,14 @@ import { read, write, type WriteRequest } from './operation.ts';
 /** All fields of a card in any response. */
 const recordFields = Object.keys(detailGiftCardSchema.properties);
 
-/** Details of a card that creations and updates set. */
-const detailFields = {
-  note: fields.note,
-  sender_name: fields.senderName,
-  recipient_name: fields.recipientName,
-  tags: fields.cardTags,
-};
-
-/** The names of details in a card, by their names in requests. */
-const detailNames = {
-  note: 'note',
-  sender_name: 'senderName',
-  recipient_name: 'recipientName',
-  tags: 'tags',
-} as const satisfies Record<keyof typeof detailFields, keyof CardDetails>;
-
-type SentDetails = { readonly [K in keyof typeof detailFields]?: string | null };
-type Details = Pick<CardDetails, (typeof detailNames)[keyof typeof detailNames]>;
-
-/** The details that a request sets. */
-function detailsIn(body: SentDetails): Partial<Details> {
-  const names = Object.keys(detailFields) as (keyof typeof detailFields)[];
-  const entries = names.map((name) => [detailNames[name], body[name]] as const);
-  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
-}
+const { expires_on: _expiresOn, ...otherDetails } = detailFields;
 
 export const creationFields = {
   initial_value: fields.initialValue,
   expires_on: fields.expiresOnOrLater,
   email: fields.email,
   recipient_email: fields.recipientEmail,
-  ...detailFields,
-  message: fields.message,
+  ...otherDetails,
   send_on: fields.sendOn,
   notify: fields.notify,
   code: fields.code,
@@ -65,15 +49,15 @@ export const creationFields = {
   vat_kind: fields.vatKind,
   vat_rate: fields.vatRate,
   currency: fields.currency,
-};
+} satisfies Readonly<Record<NewCardField, Field<unknown>>>;
 
 const settableFields = {
   disable: fields.disable,
   balance: fields.balance,
+  ...byField(editableFields, (name) => detailFields[name]),
   expires_on: fields.expiresOn,
-  ...detailFields,
   release_holds: fields.releaseHolds,
-};
+} satisfies Readonly<Record<EditableField, Field<string | null>> & Record<string, Field<unknown>>>;
 
 /** The fields of a card that no update sets: a client can send them back with their current values. */
 export const readOnlyFields = recordFields.filter((name) => !(name in settableFields)) as ReadOnlyField[];
@@ -134,9 +118,7 @@ export const createGiftCard = write({
     for (const [name, message] of newCardErrors(values, requestContext, (field) => errors.has(field)))
       errors.add(name, message);
   },
-  // The response reveals whether the store has used the code, so a creation without a new card is a lookup.
-  guesses: ({ code }, { isDryRun }) =>
-    code ? (status) => status === 422 || (status === 201 && isDryRun) : null,
+  countCodes: ({ code }) => (code ? 1 : 0),
   // Another request can create the same new customer, or choose the same code.
   writeScope: ({ store, body: { email, recipient_email: recipient, code } }) =>
     email || recipient || code ? undefined : { storeId: store.id, cardId: null },
@@ -252,8 +234,7 @@ export const updateGiftCard = write({
   },
   response: { ...oneCard, status: 200, example: { gift_card: { ...examples.card, ...exampleChanges } } },
   errors: ['not-found', 'precondition-failed'],
-  // The response says whether the card has the code.
-  guesses: ({ code }) => (code ? (status) => status === 422 : null),
+  countCodes: ({ code }) => (code ? 1 : 0),
   writeScope: cardInPath,
   run: (request) => applyUpdate(request, new FieldErrors()),
   reject: applyUpdate,
@@ -270,7 +251,7 @@ function* applyUpdate(
   }: WriteRequest<'/gift_card/:gift_card_id', Partial<Values<typeof updateFields>>>,
   errors: FieldErrors,
 ) {
-  const { code, disable, balance, expires_on: expiresOn, release_holds: releaseHolds } = body;
+  const { code, disable, balance, release_holds: releaseHolds } = body;
   const readOnly = Object.entries(body).filter(([name]) => name !== 'code' && !(name in settableFields));
   const card = yield* update(ctx, {
     store,
@@ -279,8 +260,7 @@ function* applyUpdate(
     changes: {
       ...(disable !== undefined && { disable }),
       ...(balance !== undefined && { balance }),
-      ...(expiresOn !== undefined && { expiresOn }),
-      ...detailsIn(body),
+      ...changedDetails(body),
     },
     releaseHolds: releaseHolds ?? false,
     echoed: new Map(readOnly as [ReadOnlyField, unknown][]),

@@ -1,18 +1,19 @@
 /** Checkpoints of the store's log, and proofs. */
 
 import Type from 'typebox';
-import { checkpointRecordOf } from '../domain/checkpoint.ts';
+import { checkpointRecordOf } from '../domain/proofs/checkpoint.ts';
 import { formatInstantOrNull } from '../domain/day.ts';
-import { accepted, rejected } from '../domain/parsed.ts';
+import { accepted, rejected } from '../platform/parsed.ts';
 import {
   checkpointSchema,
   consistencySchema,
   giftCardProofSchema,
+  leafRangeSchema,
   logSchema,
   type ChainEntryRecord,
 } from '../domain/schemas.ts';
-import * as service from '../service/checkpoint.ts';
-import type { ChainText } from '../storage/chain.ts';
+import * as service from '../service/proofs/checkpoint.ts';
+import type { ChainText } from '../storage/proofs/chain.ts';
 import { noFields } from './documentation.ts';
 import * as examples from './examples.ts';
 import { field, integerFromForm, required } from './field.ts';
@@ -97,6 +98,31 @@ export const proveConsistency = read({
   *run({ store, query: { from, to } }) {
     const hashes = yield* service.consistencyHashes(store.id, { from, to });
     return { body: { consistency: { from, to, hashes: hashes.map((hash) => hash.toBase64()) } } };
+  },
+});
+
+export const listLeaves = read({
+  id: 'listLeaves',
+  path: '/checkpoints/leaves',
+  scopes: ['read_reports'],
+  tag: 'Verification',
+  summary: 'List the leaves of the log',
+  description:
+    'Returns the hashes of the log’s leaves in their order: continue with `after`. From all leaves up to the size of a checkpoint, a client computes its root, and finds the place of each entry whose content it has. A leaf reveals neither a card nor an amount.',
+  query: {
+    after: afterField('Only leaves after this number of leaves.'),
+    limit,
+  },
+  response: {
+    description: 'The leaves.',
+    members: { leaf_range: leafRangeSchema },
+    example: { leaf_range: { after: 0, size: 1, hashes: [examples.checkpoint.root] } },
+  },
+  errors: [],
+  sample: { query: 'after=250&limit=250' },
+  *run({ store, query: { after = 0, limit: most = limitDefault } }) {
+    const { size, hashes } = yield* service.readLeaves(store.id, { after, limit: most });
+    return { body: { leaf_range: { after, size, hashes: hashes.map((hash) => hash.toBase64()) } } };
   },
 });
 

@@ -1,9 +1,9 @@
 /** The cursors of lists in requests and responses. */
 
 import Type from 'typebox';
-import { accepted, rejected, type Parsed } from '../domain/parsed.ts';
+import { accepted, rejected, type Parsed } from '../platform/parsed.ts';
 import type { RequestContext } from '../http/request-context.ts';
-import { cursorLengthMax, isCursor, notACursor } from '../service/cursor.ts';
+import { cursorLengthMax, isCursor, notACursor } from '../service/requests/cursor.ts';
 import { field } from './field.ts';
 import { pageLink } from './list.ts';
 

@@ -1,12 +1,12 @@
 /** Customers and their ids on the storefront. */
 
 import Type from 'typebox';
-import { customerRecordOf, type CustomerAccount } from '../domain/customer.ts';
+import { customerRecordOf, type CustomerAccount } from '../domain/customers/customer.ts';
 import { FieldErrors } from '../domain/fault.ts';
-import type { PublicIds } from '../domain/public-id.ts';
+import type { PublicIds } from '../platform/public-id.ts';
 import { customerSchema } from '../domain/schemas.ts';
-import { linkCustomer, pageOfCustomers, showCustomer } from '../service/customer.ts';
-import { cursorOf, readCursor, type CursorScope } from '../service/cursor.ts';
+import { linkCustomer, pageOfCustomers, showCustomer } from '../service/customers/customer.ts';
+import { cursorOf, readCursor, type CursorScope } from '../service/requests/cursor.ts';
 import { cursor, nextLink, nextCursorSchema } from './cursor.ts';
 import * as examples from './examples.ts';
 import { echoed } from './field.ts';

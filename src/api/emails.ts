@@ -1,11 +1,11 @@
 /** The emails of a gift card. */
 
-import type { Context } from '../context.ts';
-import type { EmailDelivery } from '../domain/email.ts';
-import { emailRecordOf } from '../domain/email-record.ts';
+import type { Context } from '../storage/context.ts';
+import type { EmailDelivery } from '../domain/emails/email.ts';
+import { emailRecordOf } from '../domain/emails/record.ts';
 import { giftCardSchema, issuedGiftCardSchema, emailDeliverySchema } from '../domain/schemas.ts';
-import type { Store } from '../domain/store.ts';
-import { listCardEmails, sendGiftCard, rotateCode } from '../service/email.ts';
+import type { Store } from '../domain/stores/store.ts';
+import { listCardEmails, sendGiftCard, rotateCode } from '../service/emails/email.ts';
 import { cardResult } from './cards.ts';
 import { noFields } from './documentation.ts';
 import * as examples from './examples.ts';
@@ -23,7 +23,7 @@ export const listGiftCardEmails = list({
   tag: 'Emails',
   summary: 'List the emails of a gift card',
   description:
-    'Returns the emails about the card, newest first. An email is `scheduled`, `queued` or `deferred` (retried later) until it is `sent` (accepted by a mail server), `bounced` (rejected permanently), `dead` (not accepted within 72 hours) or `cancelled` (out of date: the card has another code, is disabled or has expired).',
+    'Returns the emails about the card, newest first. An email is `scheduled`, `queued` or `deferred` (retried later) until it is `sent` (accepted by a mail server), `kept` (on the machine of the service and not sent, because it has no mail server), `bounced` (rejected permanently), `dead` (not accepted within 72 hours) or `cancelled` (out of date: the card has another code, is disabled or has expired).',
   member: 'deliveries',
   record: emailDeliverySchema,
   example: examples.exampleEmail,

@@ -2,14 +2,14 @@
 
 import { Readable } from 'node:stream';
 import Type from 'typebox';
-import { eventJson } from '../domain/event.ts';
+import { eventJson } from '../domain/events/event.ts';
 import { Fault } from '../domain/fault.ts';
-import { accepted, rejected } from '../domain/parsed.ts';
+import { accepted, rejected } from '../platform/parsed.ts';
 import { deliverySchema, eventSchema } from '../domain/schemas.ts';
-import { deliveryRecordOf } from '../domain/webhook-record.ts';
+import { deliveryRecordOf } from '../domain/events/webhook-record.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { streamHeaders } from '../http/streams.ts';
-import { findEnd, listPublishedEvents as findEvents, redeliver, showEvent } from '../service/event.ts';
+import { findEnd, listPublishedEvents as findEvents, redeliver, showEvent } from '../service/events/event.ts';
 import * as examples from './examples.ts';
 import { field, integerFromForm } from './field.ts';
 import * as fields from './fields.ts';

@@ -1,7 +1,7 @@
 /** Example records in the documentation. */
 
 import type { Static, TObject } from 'typebox';
-import type { PublicId } from '../domain/public-id.ts';
+import type { PublicId } from '../platform/public-id.ts';
 import {
   detailGiftCardSchema,
   giftCardSchema,

@@ -8,9 +8,9 @@
 
 import Type, { type TSchema } from 'typebox';
 import type { FieldErrors } from '../domain/fault.ts';
-import { integerFromText as integerFromForm } from '../domain/new-card.ts';
-import { accepted, rejected, type Parsed } from '../domain/parsed.ts';
-import type { Store } from '../domain/store.ts';
+import { integerFromText as integerFromForm } from '../domain/cards/new-card.ts';
+import { accepted, rejected, type Parsed } from '../platform/parsed.ts';
+import type { Store } from '../domain/stores/store.ts';
 import type { Body } from '../http/body.ts';
 
 /** The context in which a value is parsed. */

@@ -1,21 +1,21 @@
 /** Every request field, once: its schema for the documentation, and its parser. */
 
 import Type from 'typebox';
-import { codePattern, lastCharactersPattern, parseCode, parseLastCharacters } from '../domain/code.ts';
-import { findCurrency } from '../domain/currency.ts';
+import { codePattern, lastCharactersPattern, parseCode, parseLastCharacters } from '../domain/cards/code.ts';
+import { findCurrency } from '../domain/money/currency.ts';
 import { dayPattern, parseDay } from '../domain/day.ts';
 import { parseEmail, type EmailAddress } from '../domain/email-address.ts';
-import { eventTypes } from '../domain/event-type.ts';
-import { holdSecondsDefault, holdSecondsMax } from '../domain/hold.ts';
-import { decimalPattern, parseAmount, type Money } from '../domain/money.ts';
-import { flagFromText, newCardFields, orNull, parseFlag, parseId, tagsFromText } from '../domain/new-card.ts';
-import { accepted, rejected } from '../domain/parsed.ts';
-import type { Secret } from '../domain/secret.ts';
-import { instantOrDayPattern, type SendOn } from '../domain/send-on.ts';
-import { tagLengthMax, tagsMax } from '../domain/tags.ts';
-import { nameLengthMax, parseText, referenceLengthMax, textLengthMax } from '../domain/text.ts';
-import { eventPatterns, parsePatterns } from '../domain/webhook.ts';
-import { vatKinds, vatRatePattern, type VatKind } from '../domain/vat.ts';
+import { eventTypes } from '../domain/events/event-type.ts';
+import { holdSecondsDefault, holdSecondsMax } from '../domain/money/hold.ts';
+import { decimalPattern, parseAmount, type Money } from '../domain/money/money.ts';
+import { flagFromText, newCardFields, orNull, parseFlag, parseId } from '../domain/cards/new-card.ts';
+import { accepted, rejected } from '../platform/parsed.ts';
+import type { Secret } from '../platform/secret.ts';
+import { instantOrDayPattern, type SendOn } from '../domain/emails/send-on.ts';
+import { parseText, referenceLengthMax } from '../domain/text.ts';
+import { eventPatterns, parsePatterns } from '../domain/events/webhook.ts';
+import { vatKinds, vatRatePattern, type VatKind } from '../domain/money/vat.ts';
+import { detailFields } from './card-fields.ts';
 import { field, integerFromForm, required, type Read } from './field.ts';
 
 /** Parses an amount that cannot be null. */
@@ -90,59 +90,8 @@ export const recipientEmail = field<EmailAddress | null>(
   newCardFields.recipient_email,
 );
 
-const text = Type.Union([Type.String({ maxLength: textLengthMax }), Type.Null()]);
-
-export const note = field(
-  Type.Union(text.anyOf, {
-    description:
-      'A note for the store, never visible to customers. Newlines and tabs are the only control characters. "" and null clear it.',
-    examples: ['Sold at the counter'],
-  }),
-  newCardFields.note,
-);
-
-export const message = field(
-  Type.Union(text.anyOf, {
-    description:
-      'The message in the gift card email. Newlines and tabs are the only control characters. "" and null: none.',
-    examples: ['Happy birthday!'],
-  }),
-  newCardFields.message,
-);
-
-const name = Type.Union([Type.String({ maxLength: nameLengthMax }), Type.Null()]);
-
-const nameText =
-  'at most 100 characters on one line, normalized to NFC, without control, invisible or bidirectional characters. "" and null clear it.';
-
-export const senderName = field(
-  Type.Union(name.anyOf, {
-    description: `The name of the person who gives the card, for emails: ${nameText}`,
-    examples: ['Ada'],
-  }),
-  newCardFields.sender_name,
-);
-
-export const recipientName = field(
-  Type.Union(name.anyOf, {
-    description: `The name of the person who receives the card, for emails: ${nameText}`,
-    examples: ['Grace'],
-  }),
-  newCardFields.recipient_name,
-);
-
-export const cardTags = field(
-  Type.Union(
-    [Type.Array(Type.String({ minLength: 1, maxLength: tagLengthMax }), { maxItems: tagsMax }), Type.Null()],
-    {
-      description:
-        'The store’s own tags: at most 20, each with at most 40 characters on one line, without commas. A tag that occurs again is left out; the letters A to Z are compared without regard to case. Replaces all tags of the card; [] and null clear them. In a form, separated by commas.',
-      examples: [['VIP', 'Spring 2026']],
-    },
-  ),
-  newCardFields.tags,
-  tagsFromText,
-);
+/** The id of a card, a transaction or a hold. */
+export const { note } = detailFields;
 
 function flag(description: string, example = true) {
   return field(Type.Boolean({ description, examples: [example] }), parseFlag, flagFromText);

@@ -1,8 +1,8 @@
 /** The history of a gift card: its changes that are not money. */
 
-import { historyRecordOf } from '../domain/history-record.ts';
+import { historyRecordOf } from '../domain/cards/history-record.ts';
 import { historySchema } from '../domain/schemas.ts';
-import { listCardHistory } from '../service/card-history.ts';
+import { listCardHistory } from '../service/cards/changes.ts';
 import * as examples from './examples.ts';
 import { list, recordsOf } from './list.ts';
 

@@ -1,11 +1,11 @@
 /** Reserve amounts for a checkout. */
 
-import type { Card } from '../domain/card.ts';
-import { holdSecondsDefault, type Hold } from '../domain/hold.ts';
+import type { Card } from '../domain/cards/card.ts';
+import { holdSecondsDefault, type Hold } from '../domain/money/hold.ts';
 import { holdRecordOf, transactionOf } from '../domain/record.ts';
 import { holdSchema, transactionSchema } from '../domain/schemas.ts';
-import { listCardHolds } from '../service/history.ts';
-import { capture, placeHold, showHold, voidOpenHold as releaseHold } from '../service/hold.ts';
+import { listCardHolds } from '../service/money/movements.ts';
+import { capture, placeHold, showHold, voidOpenHold as releaseHold } from '../service/money/hold.ts';
 import { cardInPath } from './cards.ts';
 import { noFields } from './documentation.ts';
 import * as examples from './examples.ts';

@@ -19,6 +19,7 @@ import {
   listCheckpointKeys,
   listCheckpoints,
   proveConsistency,
+  listLeaves,
   proveGiftCard,
 } from './checkpoints.ts';
 import { listCustomers, retrieveCustomer, updateCustomer } from './customers.ts';
@@ -84,6 +85,7 @@ export const operations = [
   listCheckpoints, // GET /checkpoints
   createCheckpoint, // POST /checkpoints
   proveConsistency, // GET /checkpoints/consistency
+  listLeaves, // GET /checkpoints/leaves
   listCheckpointKeys, // GET /checkpoints/key
   proveGiftCard, // GET /gift_card/:gift_card_id/proof
 

@@ -1,18 +1,19 @@
 /** The query fields of lists of cards: filters, sort and fields. */
 
 import Type from 'typebox';
-import { detailStates, type DetailState } from '../domain/card-detail.ts';
-import { lastCharactersPattern, parseLastCharacters } from '../domain/code.ts';
+import { detailStates, type DetailState } from '../domain/cards/detail.ts';
+import { lastCharactersPattern, parseLastCharacters } from '../domain/cards/code.ts';
 import { dayPattern, parseDay } from '../domain/day.ts';
 import { parseEmail, type EmailAddress } from '../domain/email-address.ts';
-import { decimalPattern, parseAmount, type Money } from '../domain/money.ts';
-import { accepted, rejected, type Parsed } from '../domain/parsed.ts';
+import { decimalPattern, parseAmount, type Money } from '../domain/money/money.ts';
+import { accepted, rejected, type Parsed } from '../platform/parsed.ts';
 import { detailGiftCardSchema, type DetailRecord } from '../domain/schemas.ts';
-import { instantOrDayPattern } from '../domain/send-on.ts';
-import { parseTag, tagLengthMax } from '../domain/tags.ts';
-import { parseText } from '../domain/text.ts';
+import { instantOrDayPattern } from '../domain/emails/send-on.ts';
+import { parseTag, tagLengthMax } from '../domain/cards/tags.ts';
+import { sentLineLengthMax } from '../domain/text.ts';
 import { parseTimeBound } from '../domain/time-bound.ts';
-import { sorts, type SortName } from '../service/card-filter.ts';
+import { sorts, type SortName } from '../service/cards/filter.ts';
+import { detailFilters } from './card-fields.ts';
 import { cursor } from './cursor.ts';
 import { field, integerFromForm } from './field.ts';
 import { limit } from './list.ts';
@@ -28,10 +29,20 @@ const timeText =
   'a date in the store’s time zone, or a date and time with `Z` or an offset, in whole seconds. Included.';
 
 function timeBound(what: string, isMax: boolean) {
+  return timeField(`Only cards that were ${what}`, isMax);
+}
+
+function activityBound(isMax: boolean) {
+  const description =
+    'Only cards whose last transaction (issue, top-up, redemption, refund or adjustment) was made';
+  return timeField(description, isMax);
+}
+
+function timeField(description: string, isMax: boolean) {
   return field<number>(
     Type.String({
       pattern: instantOrDayPattern,
-      description: `Only cards that were ${what} at this time or ${isMax ? 'earlier' : 'later'}: ${timeText}${isMax ? ' A date includes the whole day.' : ''}`,
+      description: `${description} at this time or ${isMax ? 'earlier' : 'later'}: ${timeText}${isMax ? ' A date includes the whole day.' : ''}`,
       examples: ['2026-08-15'],
     }),
     (value, { store }) => parseTimeBound(value, { timeZone: store.timeZone, isMax }),
@@ -48,24 +59,6 @@ function amountBound(description: string) {
     (value, { store }) => parseAmount(value, { currency: store.currency, zeroAllowed: true }),
   );
 }
-
-/** Maximum length of the searched part of a note, in Unicode code points. */
-const searchedNoteMax = 100;
-
-const searchedNote = field<string>(
-  Type.String({
-    minLength: 1,
-    maxLength: searchedNoteMax,
-    description:
-      'Only cards whose note contains this text. The letters A to Z are compared without regard to case.',
-    examples: ['counter'],
-  }),
-  (value): Parsed<string> => {
-    const parsed = parseText(value, searchedNoteMax);
-    if (!parsed.ok) return parsed;
-    return parsed.value === null ? rejected('must not be empty') : accepted(parsed.value);
-  },
-);
 
 const recordFields = Object.keys(detailGiftCardSchema.properties) as (keyof DetailRecord)[];
 /** Longer texts are not split into names. */
@@ -100,6 +93,8 @@ export const cardFilters = {
   created_at_max: timeBound('issued', true),
   disabled_at_min: timeBound('disabled', false),
   disabled_at_max: timeBound('disabled', true),
+  last_activity_at_min: activityBound(false),
+  last_activity_at_max: activityBound(true),
   expires_on_min: dayBound('Only cards whose last valid day is this day or later.'),
   expires_on_max: dayBound('Only cards whose last valid day is this day or earlier.'),
   balance_min: amountBound('Only cards with this balance or more.'),
@@ -125,11 +120,11 @@ export const cardFilters = {
     }),
     parseLastCharacters,
   ),
-  note: searchedNote,
+  ...detailFilters,
   tag: field<string>(
     Type.String({
       minLength: 1,
-      maxLength: tagLengthMax,
+      maxLength: sentLineLengthMax(tagLengthMax),
       description: 'Only cards with this tag. The letters A to Z are compared without regard to case.',
       examples: ['VIP'],
     }),

@@ -2,11 +2,11 @@
 
 import Type, { type Static, type TArray, type TObject } from 'typebox';
 import { Fault, type FaultCode } from '../domain/fault.ts';
-import { accepted, rejected, type Parsed } from '../domain/parsed.ts';
-import type { Scope } from '../domain/store.ts';
+import { accepted, rejected, type Parsed } from '../platform/parsed.ts';
+import type { Scope } from '../domain/stores/store.ts';
 import type { RequestContext } from '../http/request-context.ts';
-import type { Page, PageRequest } from '../service/history.ts';
-import type { Script } from '../storage/sql.ts';
+import type { ListPage, PageRequest } from '../service/money/movements.ts';
+import type { Script } from '../storage/sql/sql.ts';
 import type { Tag } from './documentation.ts';
 import { field, integerFromForm } from './field.ts';
 import { read, type Operation, type ReadRequest } from './operation.ts';
@@ -78,7 +78,7 @@ export function list<
   readonly cursor: { readonly isPublic: boolean; readonly of: (record: NoInfer<R>) => number };
   readonly errors: readonly FaultCode[];
   readonly sample?: { readonly query: string };
-  readonly page: (request: ReadRequest<P, unknown, unknown>, page: PageRequest) => Script<Page<R>>;
+  readonly page: (request: ReadRequest<P, unknown, unknown>, page: PageRequest) => Script<ListPage<R>>;
 }): Operation<Id> {
   const { member, record, example, cursor, page, responseDescription, ...common } = definition;
   return read({
@@ -125,6 +125,6 @@ export function list<
 }
 
 /** Converts the items of a page into records. */
-export function recordsOf<T, R>(page: Page<T>, recordOf: (item: T) => R): Page<R> {
+export function recordsOf<T, R>(page: ListPage<T>, recordOf: (item: T) => R): ListPage<R> {
   return { ...page, items: page.items.map(recordOf) };
 }

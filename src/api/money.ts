@@ -1,17 +1,17 @@
 /** Look up, spend and top up. These operations also work for callers who can redeem but not read gift cards. */
 
 import type { Static } from 'typebox';
-import type { Card } from '../domain/card.ts';
+import type { Card } from '../domain/cards/card.ts';
 import { Fault, type FaultCode } from '../domain/fault.ts';
-import type { Transfer } from '../domain/ledger.ts';
+import type { Transfer } from '../domain/money/ledger.ts';
 import { balanceRecordOf, spendableRecordOf, tillRecordOf, transactionOf } from '../domain/record.ts';
 import { balanceSchema, transactionSchema } from '../domain/schemas.ts';
 import type { Caller } from '../http/auth.ts';
 import { cardEtagOf } from '../http/etag.ts';
-import type { Context } from '../context.ts';
-import { lookUp } from '../service/card.ts';
-import { loadCard, today, type MoneyCommand } from '../service/money.ts';
-import { credit, debit, reverse } from '../service/spend.ts';
+import type { Context } from '../storage/context.ts';
+import { lookUp } from '../service/cards/card.ts';
+import { loadCard, today, type MoneyCommand } from '../service/money/money.ts';
+import { credit, debit, reverse } from '../service/money/spend.ts';
 import { cardInPath } from './cards.ts';
 import * as examples from './examples.ts';
 import type { Values } from './field.ts';

@@ -3,15 +3,15 @@
  * the response, and the documentation (`docs/openapi.ts`). `read`, `write` and `stream` make one; `list.ts` adds `list`.
  */
 
-import type { Context } from '../context.ts';
+import type { Context } from '../storage/context.ts';
 import { Fault, FieldErrors, type FaultCode } from '../domain/fault.ts';
-import type { Scope, Store } from '../domain/store.ts';
+import type { Scope, Store } from '../domain/stores/store.ts';
 import type { Caller } from '../http/auth.ts';
 import { isKnown, matchedVersions, notModifiedResponse } from '../http/etag.ts';
 import type { RequestContext, Streamed } from '../http/request-context.ts';
 import type { Route } from '../http/route.ts';
-import type { HttpResponse } from '../service/http-response.ts';
-import type { Script } from '../storage/sql.ts';
+import type { HttpResponse } from '../service/requests/http-response.ts';
+import type { Script } from '../storage/sql/sql.ts';
 import type { WriteScope } from '../storage/storage.ts';
 import type { BodyDefinition, Documentation, NoFields, Sample, Tag } from './documentation.ts';
 import { fieldReader, type FieldContext, type Fields, type Values } from './field.ts';
@@ -71,8 +71,23 @@ export type Operation<Id extends string = string> = Route & {
   readonly documentation: Documentation;
 };
 
-function isNotFound(status: number): boolean {
-  return status === 404;
+function failuresIfNotFound(status: number): number {
+  return status === 404 ? 1 : 0;
+}
+
+/** Runs a script, and reports the fault that ends it. */
+function* observed<T>(script: Script<T>, onFault: (fault: Fault) => void): Script<T> {
+  try {
+    return yield* script;
+  } catch (error) {
+    if (error instanceof Fault) onFault(error);
+    throw error;
+  }
+}
+
+/** The errors of a rejection that concern codes: each says that the store has used the code, or that a card has another. */
+function countCodeErrors(rejection: Fault | undefined): number {
+  return Object.keys(rejection?.errors ?? {}).filter((name) => /^(?:cards\[\d+\]\.)?code$/.test(name)).length;
 }
 
 /** An operation without side effects. */
@@ -97,6 +112,11 @@ export function read<
     readonly isLong?: boolean;
     readonly customerMaySearch?: boolean;
     readonly run: (request: ReadRequest<P, Values<Q>, Values<F>>) => Script<NoInfer<Result<M, H>>>;
+    /** Completes the result by what takes more than one read. */
+    readonly complete?: (
+      request: ReadRequest<P, Values<Q>, Values<F>>,
+      result: NoInfer<Result<M, H>>,
+    ) => Promise<NoInfer<Result<M, H>>>;
   },
 ): Operation<Id> {
   const { path, run, body, query, queryError = 'invalid-query', isConditional = false } = definition;
@@ -109,7 +129,8 @@ export function read<
     async handle(requestContext) {
       const { ctx, caller, storage, request } = requestContext;
       const { ids, isGuess } = readIds(requestContext);
-      const reserved = isGuess || definition.isSearch ? requestContext.lookup.reserve(isNotFound) : undefined;
+      const reserved =
+        isGuess || definition.isSearch ? requestContext.lookup.reserve(failuresIfNotFound) : undefined;
       if (reserved) await reserved;
       if (!ids) throw new Fault('not-found');
       const context = { store: caller.store, now: ctx.clock.now() };
@@ -136,6 +157,7 @@ export function read<
         });
       try {
         result = await (definition.isLong ? requestContext.turns(readOnce) : readOnce());
+        if (definition.complete) result = await definition.complete(input, result);
       } finally {
         effect?.(result !== undefined);
       }
@@ -188,17 +210,17 @@ export function write<
     ) => void;
     /** Adds errors that several reads find, if there are no others. */
     readonly inspect?: (request: WriteRequest<P, Partial<Values<F>>>, errors: FieldErrors) => Promise<void>;
-    /** Which statuses are a failed lookup; null if the response does not reveal whether a code exists. */
-    readonly guesses?: (
-      values: Partial<Values<F>>,
-      requestContext: RequestContext,
-    ) => ((status: number) => boolean) | null;
+    /**
+     * How many codes the request looks for. Each reserves a failed lookup, which is released unless the response has an
+     * error of the code.
+     */
+    readonly countCodes?: (values: Partial<Values<F>>) => number;
     readonly run: (request: WriteRequest<P, Values<F>>) => Script<NoInfer<Result<M, H>>>;
     /** Runs instead of `run` if fields are invalid, to report other errors together with them. It always throws. */
     readonly reject?: (request: WriteRequest<P, Partial<Values<F>>>, errors: FieldErrors) => Script<unknown>;
   },
 ): Operation<Id> {
-  const { path, body, writeScope, prepare, check, inspect, guesses, run, reject } = definition;
+  const { path, body, writeScope, prepare, check, inspect, countCodes, run, reject } = definition;
   const { status, members } = definition.response;
   const isPublic = !canHoldSecret(members);
   const readIds = idReader(path);
@@ -221,7 +243,8 @@ export function write<
       const { ctx, caller, request } = requestContext;
       const { store } = caller;
       const { ids, isGuess } = readIds(requestContext);
-      const reserved = isGuess || definition.isSearch ? requestContext.lookup.reserve(isNotFound) : undefined;
+      const reserved =
+        isGuess || definition.isSearch ? requestContext.lookup.reserve(failuresIfNotFound) : undefined;
       if (reserved) await reserved;
       const prepared = prepare && (await prepare(requestContext));
       const errors = new FieldErrors();
@@ -229,8 +252,10 @@ export function write<
       const context = { store, now: ctx.clock.now(), isForm: sent.isForm, ...prepared };
       const values = readBody(sent, context, errors);
       check?.(values, errors, requestContext);
-      const isFailedGuess = guesses?.(values, requestContext) ?? null;
-      if (isFailedGuess) await requestContext.lookup.reserve(isFailedGuess);
+      let rejection: Fault | undefined;
+      // With errors and without `reject`, nothing is looked for.
+      const codes = errors.any && !reject ? 0 : (countCodes?.(values) ?? 0);
+      if (codes > 0) await requestContext.lookup.reserve(() => countCodeErrors(rejection), codes);
       let effect: Effect | undefined;
       const input = ids && {
         ctx, caller, store, ids, requestContext, body: values, after: (last: Effect) => void (effect = last),
@@ -239,7 +264,9 @@ export function write<
       if (inspect && input && !errors.any) await inspect(input, errors);
       const script = (): Script<HttpResponse> => {
         effect = undefined;
-        return respond(input, errors);
+        rejection = undefined;
+        const responding = respond(input, errors);
+        return codes > 0 ? observed(responding, (fault) => (rejection = fault)) : responding;
       };
       let response;
       try {
@@ -254,7 +281,7 @@ export function write<
     documentation: {
       ...commonDocumentation(definition),
       isWrite: true,
-      isThrottled: isThrottled(definition) || guesses !== undefined,
+      isThrottled: isThrottled(definition) || countCodes !== undefined,
       body,
       response: {
         status,
@@ -284,7 +311,7 @@ export function stream<const Id extends string, const P extends string, Q extend
     async handle(requestContext) {
       const { ctx, caller } = requestContext;
       const { ids, isGuess } = readIds(requestContext);
-      if (isGuess) await requestContext.lookup.reserve(isNotFound);
+      if (isGuess) await requestContext.lookup.reserve(failuresIfNotFound);
       if (!ids) throw new Fault('not-found');
       const queried = readQuery(requestContext, { store: caller.store, now: ctx.clock.now() });
       return open(requestContext, queried, ids);

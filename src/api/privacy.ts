@@ -1,11 +1,11 @@
 /** The personal data of customers: export and erase it. */
 
 import { Readable } from 'node:stream';
-import { erasureRecordOf } from '../domain/erasure-record.ts';
+import { erasureRecordOf } from '../domain/customers/erasure-record.ts';
 import { erasureSchema } from '../domain/schemas.ts';
-import { showCustomer } from '../service/customer.ts';
-import { customerExport } from '../service/customer-export.ts';
-import { showErasure, startErasure } from '../service/erasure.ts';
+import { showCustomer } from '../service/customers/customer.ts';
+import { customerExport } from '../service/customers/export.ts';
+import { showErasure, startErasure } from '../service/customers/erasure.ts';
 import * as examples from './examples.ts';
 import * as fields from './fields.ts';
 import { read, stream, write } from './operation.ts';

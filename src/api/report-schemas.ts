@@ -1,7 +1,7 @@
 /** The objects of the reports. */
 
 import Type from 'typebox';
-import { activityGroups } from '../service/reports.ts';
+import { activityGroups } from '../service/books/reports.ts';
 
 const amount = Type.String({ description: 'An amount with exactly the currency’s decimals.' });
 const currency = Type.String();
@@ -22,15 +22,33 @@ const movementMembers = {
   adjusted: amount,
 };
 
+const withoutVat = 'Without the VAT that was due at the sale: the balance of the account in the journal.';
+const netMembers = {
+  outstanding_vat: Type.String({
+    description: 'The VAT in `outstanding` that was due at the sale of single-purpose cards.',
+  }),
+  outstanding_net: Type.String({
+    description:
+      '`outstanding` − `outstanding_vat`: the contract liability (deferred revenue), the sum of the liability accounts of the journal.',
+  }),
+};
+const netByState = {
+  active_net: Type.String({ description: withoutVat }),
+  expired_net: Type.String({ description: withoutVat }),
+  disabled_net: Type.String({ description: withoutVat }),
+};
+
 export const liabilitySchema = closed('What a store owes to the holders of its cards.', {
   as_of: Type.String({ description: 'The moment of the report, as it was requested.' }),
   currency,
   ...movementMembers,
   outstanding: amount,
+  ...netMembers,
   available: amount,
   on_hold: amount,
   expired: amount,
   disabled: amount,
+  ...netByState,
   cards: count,
   cards_active: count,
   cards_expired: count,
@@ -44,7 +62,7 @@ const journalLineSchema = Type.Object(
     day: Type.String(),
     kind: Type.String({
       description:
-        'The kind of the transactions, or `expire`, `unexpire`, `disable` or `enable` for cards whose state changed.',
+        'The kind of the transactions, `cancellation` for reversals of issues, or `expire`, `unexpire`, `disable` or `enable` for cards whose state changed.',
     }),
     account: Type.String({ description: 'The store’s name of the account.' }),
     debit: amount,
@@ -52,11 +70,17 @@ const journalLineSchema = Type.Object(
     vat_kind: textOrNull,
     vat_rate: textOrNull,
     vat_due: Type.Union([Type.Enum(['at_sale', 'at_redemption']), Type.Null()], {
-      description: 'When the tax on the line is due; null: the line is not taxable.',
+      description:
+        'When the tax on the line is due; null: the line is not the counterpart of a taxable supply.',
     }),
+    net_amount: Type.String({ description: '`gross_amount` − `vat_amount`.' }),
     vat_amount: Type.Union([Type.String(), Type.Null()], {
       description:
-        'The tax that the line contains, if it is due at the sale; negative if it is to be returned. The line’s amount is not reduced by it.',
+        'The VAT in `gross_amount` that is due at the sale; negative on `sales` if it is to be returned. Null: no rate is recorded.',
+    }),
+    gross_amount: Type.String({
+      description:
+        'The change of the balances behind the line, with VAT; negative if it lowers them. The account of sales is debited or credited with it, `vat_payable` with `vat_amount`, and all others with `net_amount`.',
     }),
   },
   { additionalProperties: false, description: 'One side of an entry in the books.' },
@@ -69,7 +93,10 @@ export const journalSchema = Type.Object(
     currency,
     opening: amount,
     change: amount,
-    closing: amount,
+    closing: Type.String({
+      description: 'The balance of the liability accounts, without the VAT that was due at the sale.',
+    }),
+    closing_gross: Type.String({ description: 'The sum of the cards’ balances, with VAT.' }),
     debits: amount,
     credits: amount,
     lines: Type.Array(journalLineSchema),
@@ -80,9 +107,22 @@ export const journalSchema = Type.Object(
 const agingMonthSchema = closed('The liability for the cards of a month.', {
   issued: Type.String({ description: 'The month of issue.' }),
   outstanding: amount,
+  ...netMembers,
   active: amount,
   expired: amount,
   disabled: amount,
+  ...netByState,
+  issued_to_date: Type.String({
+    description: 'Issued and topped up until the moment of the report, without cancelled sales.',
+  }),
+  issued_to_date_net: Type.String({ description: 'Without the VAT that was due at the sale.' }),
+  redeemed_to_date: Type.String({
+    description: 'Redeemed until the moment of the report, less refunds.',
+  }),
+  redeemed_to_date_net: Type.String({ description: 'Without the VAT that was due at the sale.' }),
+  adjusted_to_date: Type.String({
+    description: '`outstanding` is `issued_to_date` − `redeemed_to_date` + `adjusted_to_date`.',
+  }),
   cards: count,
   cards_active: count,
   cards_expired: count,
@@ -90,7 +130,13 @@ const agingMonthSchema = closed('The liability for the cards of a month.', {
 });
 
 export const agingSchema = Type.Object(
-  { as_of: Type.String(), currency, outstanding: amount, months: Type.Array(agingMonthSchema) },
+  {
+    as_of: Type.String(),
+    currency,
+    outstanding: amount,
+    ...netMembers,
+    months: Type.Array(agingMonthSchema),
+  },
   { additionalProperties: false, description: 'The liability by the month of issue.' },
 );
 
@@ -120,6 +166,8 @@ const breakageMonthSchema = closed('The expired balances of a month.', {
   disabled: amount,
   adjusted: amount,
   closing: amount,
+  expired_net: Type.String({ description: '`expired` without the VAT that was due at the sale.' }),
+  closing_net: Type.String({ description: '`closing` without the VAT that was due at the sale.' }),
   cards: Type.Integer({ description: 'The number of expired cards at the end.' }),
 });
 
@@ -130,6 +178,7 @@ export const breakageSchema = Type.Object(
     currency,
     opening: amount,
     closing: amount,
+    closing_net: amount,
     months: Type.Array(breakageMonthSchema),
   },
   { additionalProperties: false, description: 'The expired balances of a period by month.' },

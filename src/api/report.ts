@@ -4,16 +4,17 @@ import Type, { type Static, type TObject } from 'typebox';
 import { csvOf, type CsvRow } from '../domain/csv.ts';
 import { dayOf, dayPattern, parseDay } from '../domain/day.ts';
 import { Fault } from '../domain/fault.ts';
-import { accepted, rejected, type Parsed } from '../domain/parsed.ts';
+import { accepted, rejected, type Parsed } from '../platform/parsed.ts';
 import {
   momentOfDay,
   problemOfDays,
   reportDaysMax,
   type ReportDays,
   type ReportMoment,
-} from '../domain/report-days.ts';
-import type { SumsSource } from '../service/report-sums.ts';
-import { reportColumns, reportFile, type ReportName } from '../service/reports.ts';
+} from '../domain/books/report-days.ts';
+import type { Store } from '../domain/stores/store.ts';
+import type { SumsSource } from '../service/books/report-sums.ts';
+import { reportColumns, reportFile, type ReportName } from '../service/books/reports.ts';
 import { field, required, type Fields, type Values } from './field.ts';
 import { commonDocumentation, queryReader, routeOf, type Common, type Operation } from './operation.ts';
 import { responseOf } from './response.ts';
@@ -121,13 +122,21 @@ export function report<const Id extends string, const P extends string, S extend
     ...routeOf(common, 'GET'),
     query: Object.keys(query),
     async handle(requestContext) {
-      const { ctx, storage, caller, request } = requestContext;
+      const { ctx, reports, caller, request } = requestContext;
       const { store } = caller;
       const now = ctx.clock.now();
       const queried = readQuery(requestContext, { store, now });
       // The type of the fields without `format`, which no report has.
       const values = queried as unknown as Values<Q> & { readonly format?: (typeof formats)[number] };
-      const made = await run({ storage, store, now }, values);
+      const { format: _, ...parameters } = values;
+      const requested = {
+        store,
+        name: member,
+        made: ['operation', parameters],
+        isPast: isPast(parameters, { store, now }),
+        signal: request.signal,
+      } as const;
+      const made = await reports(requested, (source) => run({ ...source, store }, values));
       const isCsv = values.format ? values.format === 'csv' : prefersCsv(request.headers.accept);
       if (!isCsv) return responseOf(200, { body: { [member]: made.report }, headers: { vary: 'Accept' } });
       const file = reportFile(store, member, made);
@@ -154,6 +163,15 @@ export function report<const Id extends string, const P extends string, S extend
       },
     },
   };
+}
+
+/** Whether the moment, or the last day, of a report is over. */
+function isPast(
+  { as_of: moment, to }: { readonly as_of?: ReportMoment; readonly to?: string },
+  { store, now }: { readonly store: Store; readonly now: number },
+): boolean {
+  if (moment) return moment.until <= now;
+  return to !== undefined && to < dayOf(now, store.timeZone);
 }
 
 /** Whether `Accept` prefers CSV to JSON (RFC 9110, 12.5.1). */

@@ -1,7 +1,7 @@
 /** Reports from the books: the liability, the journal, ages, activity and breakage. */
 
 import Type from 'typebox';
-import { accepted, rejected, type Parsed } from '../domain/parsed.ts';
+import { accepted, rejected, type Parsed } from '../platform/parsed.ts';
 import {
   activityGroups,
   readActivity,
@@ -11,7 +11,7 @@ import {
   readLiability,
   withAmounts,
   type ActivityGroup,
-} from '../service/reports.ts';
+} from '../service/books/reports.ts';
 import { field, required } from './field.ts';
 import {
   activitySchema,
@@ -31,10 +31,15 @@ const liabilityExample = {
   refunded: '20.00',
   adjusted: '-5.00',
   outstanding: '645.00',
+  outstanding_vat: '0.00',
+  outstanding_net: '645.00',
   available: '585.00',
   on_hold: '10.00',
   expired: '40.00',
   disabled: '10.00',
+  active_net: '595.00',
+  expired_net: '40.00',
+  disabled_net: '10.00',
   cards: 40,
   cards_active: 36,
   cards_expired: 3,
@@ -46,7 +51,7 @@ export const reportLiability = report({
   path: '/reports/liability',
   summary: 'Report the liability',
   description:
-    'Returns what the store owes to the holders of its cards at a moment: `outstanding` is `issued` + `topped_up` − `redeemed` + `refunded` + `adjusted`, and also `available` + `on_hold` + `expired` + `disabled`. The reversal of a top-up lowers `topped_up`; the reversal of a redemption is `refunded`.',
+    'Returns what the store owes to the holders of its cards at a moment: `outstanding` is `issued` + `topped_up` − `redeemed` + `refunded` + `adjusted`, and also `available` + `on_hold` + `expired` + `disabled`. The reversal of a top-up lowers `topped_up`, and a cancelled sale `issued`; the reversal of a redemption is `refunded`, also if it undid a redemption at the till, which stays in `redeemed`. These amounts include VAT. `outstanding_net` is the contract liability (deferred revenue): it does not include VAT that was due at the sale of single-purpose cards.',
   query: { as_of: reportMoment },
   member: 'liability',
   schema: liabilitySchema,
@@ -59,29 +64,23 @@ export const reportLiability = report({
   },
 });
 
+const issueLine = {
+  day: '2026-06-01',
+  kind: 'issue',
+  debit: '0.00',
+  credit: '0.00',
+  vat_kind: 'single_purpose',
+  vat_rate: '19',
+  vat_due: null,
+  net_amount: '100.00',
+  vat_amount: '19.00',
+  gross_amount: '119.00',
+} as const;
+
 const lineExamples = [
-  {
-    day: '2026-06-01',
-    kind: 'issue',
-    account: 'sales',
-    debit: '119.00',
-    credit: '0.00',
-    vat_kind: 'single_purpose',
-    vat_rate: '19',
-    vat_due: 'at_sale',
-    vat_amount: '19.00',
-  },
-  {
-    day: '2026-06-01',
-    kind: 'issue',
-    account: 'liability_active',
-    debit: '0.00',
-    credit: '119.00',
-    vat_kind: 'single_purpose',
-    vat_rate: '19',
-    vat_due: null,
-    vat_amount: null,
-  },
+  { ...issueLine, account: 'sales', debit: '119.00', vat_due: 'at_sale' },
+  { ...issueLine, account: 'liability_active', credit: '100.00' },
+  { ...issueLine, account: 'vat_payable', credit: '19.00' },
 ] as const;
 
 export const reportJournal = report({
@@ -89,7 +88,7 @@ export const reportJournal = report({
   path: '/reports/journal',
   summary: 'Report the journal',
   description:
-    'Returns double-entry lines of each day. The debits of a day equal its credits, and the credits less the debits of the liability accounts are the change of the liability. `largesse store update --account` sets the names of the accounts. The books record when VAT is due, and do not separate it from the amounts.',
+    'Returns double-entry lines of each day. The debits of a day equal its credits, and the credits less the debits of the liability accounts are the change of the liability. `largesse store update --account` sets the names of the accounts. `sales` and `redemptions` are clearing accounts: the till or checkout makes the other entry, `sales` against the payment and `redemptions` against revenue. The sale of a single-purpose card credits its VAT to `vat_payable`, and only the reversal of a sale takes it back; the other lines of such cards are without VAT. Moves between states within a day are netted.',
   query: daysOfReport,
   member: 'journal',
   schema: journalSchema,
@@ -98,8 +97,9 @@ export const reportJournal = report({
     to: '2026-06-30',
     currency: 'USD',
     opening: '0.00',
-    change: '119.00',
-    closing: '119.00',
+    change: '100.00',
+    closing: '100.00',
+    closing_gross: '119.00',
     debits: '119.00',
     credits: '119.00',
     lines: [...lineExamples],
@@ -118,9 +118,19 @@ export const reportJournal = report({
 const agingExample = {
   issued: '2026-05',
   outstanding: '150.00',
+  outstanding_vat: '0.00',
+  outstanding_net: '150.00',
   active: '110.00',
   expired: '40.00',
   disabled: '0.00',
+  active_net: '110.00',
+  expired_net: '40.00',
+  disabled_net: '0.00',
+  issued_to_date: '600.00',
+  issued_to_date_net: '600.00',
+  redeemed_to_date: '445.00',
+  redeemed_to_date_net: '445.00',
+  adjusted_to_date: '-5.00',
   cards: 12,
   cards_active: 9,
   cards_expired: 3,
@@ -132,11 +142,18 @@ export const reportAging = report({
   path: '/reports/aging',
   summary: 'Report the liability by age',
   description:
-    'Returns what the store owes at a moment by the month in which the cards were issued. `active` includes amounts on hold.',
+    'Returns what the store owes at a moment by the month in which the cards were issued. `active` includes amounts on hold. `issued_to_date` and `redeemed_to_date` are of the same cards: with them, breakage can be recognized in proportion to redemptions (ASC 606-10-55-46, IFRS 15 B44 to B47).',
   query: { as_of: reportMoment },
   member: 'aging',
   schema: agingSchema,
-  example: { as_of: '2026-06-30', currency: 'USD', outstanding: '150.00', months: [agingExample] },
+  example: {
+    as_of: '2026-06-30',
+    currency: 'USD',
+    outstanding: '150.00',
+    outstanding_vat: '0.00',
+    outstanding_net: '150.00',
+    months: [agingExample],
+  },
   exampleRow: agingExample,
   responseDescription: 'The liability by the month of issue.',
   async run(source, { as_of: asked }) {
@@ -203,6 +220,8 @@ const breakageExample = {
   disabled: '0.00',
   adjusted: '-5.00',
   closing: '40.00',
+  expired_net: '25.00',
+  closing_net: '40.00',
   cards: 3,
 };
 
@@ -211,7 +230,7 @@ export const reportBreakage = report({
   path: '/reports/breakage',
   summary: 'Report expired balances',
   description:
-    'Returns the balances of expired cards by month: `closing` is `opening` + `expired` − `restored` − `disabled` + `adjusted`. `restored` is the balance of cards that were given a later expiry, `adjusted` the net of the transactions of expired cards. Expired balances stay a liability in these books: the law decides whether and when the store can keep them (escheat, limitation, consumer law), and the store’s accountant decides what to post.',
+    'Returns the balances of expired cards by month: `closing` is `opening` + `expired` − `restored` − `disabled` + `adjusted`. `restored` is the balance of cards that were given a later expiry, `adjusted` the net of the transactions of expired cards. The amounts are expired balances and not revenue. They stay a contract liability (deferred revenue) in these books: the law decides whether and when the store can keep them (escheat, limitation, consumer law), and the store’s accountant decides what to post.',
   query: daysOfReport,
   member: 'breakage',
   schema: breakageSchema,
@@ -221,6 +240,7 @@ export const reportBreakage = report({
     currency: 'USD',
     opening: '30.00',
     closing: '40.00',
+    closing_net: '40.00',
     months: [breakageExample],
   },
   exampleRow: breakageExample,

@@ -54,6 +54,7 @@ export const components: Readonly<Record<string, TSchema>> = {
   Checkpoint: records.checkpointSchema,
   Log: records.logSchema,
   Consistency: records.consistencySchema,
+  LeafRange: records.leafRangeSchema,
   GiftCardProof: records.giftCardProofSchema,
   Event: records.eventSchema,
   Webhook: records.webhookSchema,

@@ -2,7 +2,7 @@
 
 import { transactionOf } from '../domain/record.ts';
 import { transactionSchema } from '../domain/schemas.ts';
-import { listCardTransfers, showTransfer } from '../service/history.ts';
+import { listCardTransfers, showTransfer } from '../service/money/movements.ts';
 import * as examples from './examples.ts';
 import { list, recordsOf } from './list.ts';
 import { read } from './operation.ts';

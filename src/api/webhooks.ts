@@ -7,11 +7,11 @@ import {
   webhookSchema,
   webhookWithSecretSchema,
 } from '../domain/schemas.ts';
-import type { Webhook } from '../domain/webhook.ts';
-import { attemptRecordOf, deliveryRecordOf, webhookRecordOf } from '../domain/webhook-record.ts';
-import { etagOf } from '../http/etag.ts';
+import type { Webhook } from '../domain/events/webhook.ts';
+import { attemptRecordOf, deliveryRecordOf, webhookRecordOf } from '../domain/events/webhook-record.ts';
+import { webhookEtagOf } from '../http/etag.ts';
 import type { RequestContext } from '../http/request-context.ts';
-import * as service from '../service/webhook.ts';
+import * as service from '../service/events/webhook.ts';
 import { noFields } from './documentation.ts';
 import * as examples from './examples.ts';
 import { optional, type FieldContext } from './field.ts';
@@ -31,7 +31,7 @@ const withSecret = {
 } as const;
 
 function webhookResult(webhook: Webhook) {
-  return { body: { webhook: webhookRecordOf(webhook) }, headers: { etag: etagOf(webhook) } };
+  return { body: { webhook: webhookRecordOf(webhook) }, headers: { etag: webhookEtagOf(webhook) } };
 }
 
 function secretResult({ webhook, secret }: service.WebhookWithSecret) {

@@ -15,12 +15,12 @@ import {
 } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { readDatabaseConfig } from '../config.ts';
-import { openDatabase } from '../database.ts';
-import type { Clock } from '../clock.ts';
-import { proxyParameters, signingText, type QueryParameter } from '../domain/app-proxy.ts';
-import type { Secret } from '../domain/secret.ts';
-import { openProxySecret } from '../storage/store.ts';
+import { readDatabaseConfig } from '../start/config.ts';
+import { openDatabase } from '../start/database.ts';
+import type { Clock } from '../platform/clock.ts';
+import { proxyParameters, signingText, type QueryParameter } from '../domain/stores/app-proxy.ts';
+import type { Secret } from '../platform/secret.ts';
+import { openProxySecret } from '../storage/stores/store.ts';
 import { chooseStore, storeOption } from './choose-store.ts';
 import { CommandError } from './failure.ts';
 import { print } from './output.ts';

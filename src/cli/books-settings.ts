@@ -1,9 +1,9 @@
 /** The settings of a store's books: the VAT of its cards, and the names of its accounts. */
 
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { journalAccounts, type AccountNames, type JournalAccount } from '../domain/store.ts';
+import { journalAccounts, type AccountNames, type JournalAccount } from '../domain/stores/store.ts';
 import { parseText } from '../domain/text.ts';
-import { parseVatRate, type Vat } from '../domain/vat.ts';
+import { parseVatRate, type Vat } from '../domain/money/vat.ts';
 
 const accountNameLengthMax = 100;
 

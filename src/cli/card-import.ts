@@ -2,23 +2,33 @@
 
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { InvalidArgumentError, type Command } from 'commander';
-import { readDatabaseConfig, sendsEmail } from '../config.ts';
-import { openDatabase, type Database } from '../database.ts';
-import { expectationErrors, type Batch } from '../domain/batch.ts';
+import { readDatabaseConfig, sendsEmail } from '../start/config.ts';
+import { openDatabase, type Database } from '../start/database.ts';
+import {
+  batchErrorsMax,
+  batchNameLengthMax,
+  expectationErrors,
+  repeatedRecipients,
+  type Batch,
+} from '../domain/batches/batch.ts';
 import {
   batchFileBytesMax,
   errorsByLine,
+  fileAlone,
   linesOfCards,
   parseBatchFile,
   type BatchFile,
   type LineError,
-} from '../domain/batch-csv.ts';
-import { batchCardRecordOf, batchRecordOf } from '../domain/batch-record.ts';
+} from '../domain/batches/table.ts';
+import { batchCardRecordOf, batchRecordOf } from '../domain/batches/record.ts';
 import { csvOf, csvRowsOf } from '../domain/csv.ts';
-import { formatMoney, parseAmount } from '../domain/money.ts';
-import type { Store } from '../domain/store.ts';
+import { formatMoney } from '../domain/money/money.ts';
+import type { Store } from '../domain/stores/store.ts';
+import { parseLine } from '../domain/text.ts';
+import { parseWrittenAmount } from '../domain/money/written-amount.ts';
 import {
   checkBatch,
   continueBatch,
@@ -30,10 +40,12 @@ import {
   showBatch,
   type BatchCards,
   type BatchCardsPage,
-} from '../service/batch.ts';
-import { assertNew, writeText } from './card-output.ts';
+} from '../service/batches/batch.ts';
+import { writeText } from './card-output.ts';
 import { chooseStore, storeOption } from './choose-store.ts';
+import { closePastDays, findTrustedUntil } from './closing.ts';
 import { CommandError } from './failure.ts';
+import { assertCanMake } from './new-file.ts';
 import { print, printJson } from './output.ts';
 import { showProgress } from './progress.ts';
 import { readName } from './read.ts';
@@ -59,7 +71,10 @@ export function addImportCommand(card: Command): void {
     .description(
       'issue the gift cards of a CSV file, and print their codes as CSV; after an interruption, the same command continues, and issues each of them once',
     )
-    .argument('<file>', 'CSV in UTF-8, whose first line has the names of fields, such as initial_value')
+    .argument(
+      '<file>',
+      'CSV as spreadsheets write it, whose first line has names of fields, such as initial_value or amount',
+    )
     .addOption(storeOption('the store of the gift cards'))
     .option(
       '--expect-count <number>',
@@ -72,10 +87,12 @@ export function addImportCommand(card: Command): void {
     .option('--key <name>', 'issue the gift cards of the same file once for each key', readName)
     .option('--json', 'print the batch as JSON; the codes are written only with --output')
     .action(async (file: string, options: Options) => {
-      assertNew(options.output);
+      if (options.output !== undefined) assertCanMake(options.output);
       const bytes = await readBatchFile(file);
-      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+      const config = readDatabaseConfig();
+      await using database = await openDatabase(config, { prepare: false });
       const { ctx, storage } = database;
+      const trustedUntil = await findTrustedUntil(database, config);
       const { store } = await storage.read(() => chooseStore(options.store));
       const key = `${createHash('sha256').update(bytes).digest('hex')} ${options.key ?? ''}`;
       const created = await storage.read(() => findCreatedBatch(ctx, store.id, key));
@@ -83,6 +100,7 @@ export function addImportCommand(card: Command): void {
       const batch = created ?? (await create(database, { store, bytes, key, file, options }));
       if (!batch) return;
       await run(database, batch, options);
+      await closePastDays(database, config, trustedUntil);
       await report(database, batch, { bytes, isRepeated, options });
     });
 }
@@ -107,13 +125,18 @@ async function create(
   { ctx, storage }: Database,
   { store, bytes, key, file, options }: Import,
 ): Promise<Batch | undefined> {
-  const parsed = parseBatchFile(bytes, { store, now: ctx.clock.now(), canSend: sendsEmail() });
+  const place = { store, now: ctx.clock.now(), canSend: sendsEmail() };
+  const parsed = parseBatchFile(bytes, place, fileAlone);
   if (!parsed.ok) throw rejection(file, parsed);
   assertExpected(parsed, { store, options });
   const taken = await checkBatch({ ctx, storage }, { store, cards: parsed.cards });
   if (taken.length > 0)
     throw rejection(file, { errors: errorsByLine(taken, parsed.lines), errorCount: taken.length });
-  const { cards, total } = parsed;
+  const { cards, total, lines } = parsed;
+  for (const { index, first } of repeatedRecipients(cards).slice(0, batchErrorsMax))
+    console.error(
+      `  line ${lines[index] ?? 0}: the recipient of line ${lines[first] ?? 0} gets another gift card`,
+    );
   if (options.dryRun) {
     const emailed = cards.filter(
       ({ emails, recipient, customer }) => emails && (recipient ?? customer),
@@ -131,8 +154,18 @@ async function create(
       );
     return undefined;
   }
+  const name = parseLine(basename(file), batchNameLengthMax);
   return await storage.write(() =>
-    startBatch(ctx, { store, name: null, actor: 'command_line', apiClientId: null, cards, total, key }),
+    startBatch(ctx, {
+      store,
+      name: name.ok ? name.value : null,
+      actor: 'command_line',
+      apiClientId: null,
+      cards,
+      total,
+      fileLines: lines,
+      key,
+    }),
   );
 }
 
@@ -156,7 +189,7 @@ function assertExpected(
   const total =
     expectTotal === undefined
       ? null
-      : parseAmount(expectTotal, { currency: store.currency, zeroAllowed: true });
+      : parseWrittenAmount(expectTotal, { currency: store.currency, decimalSign: null, zeroAllowed: true });
   if (total && !total.ok) throw new CommandError(`--expect-total ${total.error}`);
   const errors = expectationErrors(parsed, {
     expectedCount: expectCount,

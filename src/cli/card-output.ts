@@ -1,14 +1,8 @@
 /** Files that commands about gift cards write. */
 
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
-import { CommandError } from './failure.ts';
-
-/** @throws CommandError if the file exists. */
-export function assertNew(file: string | undefined): void {
-  if (file !== undefined && existsSync(file)) throw new CommandError(`${file} already exists`);
-}
+import { assertCanMake } from './new-file.ts';
 
 /** Writes a text to standard output, or to a new file that only its owner can read, which appears when it is complete. */
 export async function writeText(parts: AsyncIterable<string>, file: string | undefined): Promise<void> {
@@ -16,7 +10,7 @@ export async function writeText(parts: AsyncIterable<string>, file: string | und
     for await (const part of parts) if (!process.stdout.write(part)) await once(process.stdout, 'drain');
     return;
   }
-  assertNew(file);
+  assertCanMake(file);
   const partial = `${file}.partial`;
   {
     await using handle = await open(partial, 'w', 0o600);

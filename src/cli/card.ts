@@ -1,30 +1,51 @@
 /** `largesse card issue|import|export` */
 
 import type { Command } from 'commander';
-import { readDatabaseConfig, sendsEmail } from '../config.ts';
-import { openDatabase } from '../database.ts';
-import { parseBatch } from '../domain/batch.ts';
-import { newCardFromText, type NewCardField } from '../domain/new-card.ts';
+import { readDatabaseConfig, sendsEmail } from '../start/config.ts';
+import { openDatabase } from '../start/database.ts';
+import { parseBatch } from '../domain/batches/batch.ts';
+import {
+  cardFields,
+  listedFields,
+  type CardField,
+  type CardFieldName,
+  type FieldKind,
+} from '../domain/cards/fields.ts';
+import { newCardFromText, type NewCardField } from '../domain/cards/new-card.ts';
 import { recordOf } from '../domain/record.ts';
-import { issue } from '../service/card.ts';
-import { cardExport } from '../service/card-export.ts';
-import { filterOf } from '../service/card-filter.ts';
+import { issue } from '../service/cards/card.ts';
+import { cardExport } from '../service/cards/export.ts';
+import { filterOf } from '../service/cards/filter.ts';
 import { addImportCommand } from './card-import.ts';
 import { writeText } from './card-output.ts';
 import { chooseStore, storeOption } from './choose-store.ts';
 import { CommandError } from './failure.ts';
 import { printFields, printJson } from './output.ts';
 
+const placeholders: Readonly<Record<FieldKind, (name: string) => string>> = {
+  day: () => 'day',
+  line: (name) => name.slice(name.lastIndexOf('_') + 1),
+  text: () => 'text',
+  tags: () => 'list',
+};
+
+type Option = readonly [field: NewCardField, flags: string, description: string];
+
+function optionOf(name: CardFieldName): Option {
+  const {
+    kind,
+    about,
+    brief = `${about.charAt(0).toLowerCase()}${about.slice(1)}`,
+  }: CardField = cardFields[name];
+  return [name, `--${name.replaceAll('_', '-')} <${placeholders[kind](name)}>`, brief];
+}
+
 /** The options of `issue`, by the fields that they set. */
-const options: readonly (readonly [field: NewCardField, flags: string, description: string])[] = [
-  ['expires_on', '--expires-on <day>', 'the last valid day, YYYY-MM-DD; optional'],
+const options: readonly Option[] = [
+  optionOf('expires_on'),
   ['email', '--email <address>', "the customer's email address"],
   ['recipient_email', '--recipient-email <address>', "the recipient's email address"],
-  ['sender_name', '--sender-name <name>', 'the name of the person who gives the card'],
-  ['recipient_name', '--recipient-name <name>', 'the name of the person who receives the card'],
-  ['message', '--message <text>', 'the message in the email'],
-  ['note', '--note <text>', 'a note for the store'],
-  ['tags', '--tags <list>', 'tags, separated by commas'],
+  ...listedFields.map(optionOf),
   ['send_on', '--send-on <time>', 'when the card is emailed: a day, or a date and time with an offset'],
   ['code', '--code <code>', 'a code of your own; optional'],
 ];

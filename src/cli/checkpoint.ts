@@ -1,15 +1,15 @@
 /** `largesse checkpoint create|list|export|keys` */
 
 import { Option, type Command } from 'commander';
-import { readDatabaseConfig } from '../config.ts';
-import { openDatabase, type Database } from '../database.ts';
-import { checkpointRecordOf } from '../domain/checkpoint.ts';
+import { readDatabaseConfig } from '../start/config.ts';
+import { openDatabase, type Database } from '../start/database.ts';
+import { checkpointRecordOf } from '../domain/proofs/checkpoint.ts';
 import { formatInstantOrNull } from '../domain/day.ts';
 import { Fault } from '../domain/fault.ts';
 import type { CheckpointRecord } from '../domain/schemas.ts';
-import type { Store } from '../domain/store.ts';
-import { addCheckpoint, listStoreCheckpoints, showLog } from '../service/checkpoint.ts';
-import { findCheckpoint } from '../storage/checkpoint.ts';
+import type { Store } from '../domain/stores/store.ts';
+import { addCheckpoint, listStoreCheckpoints, showLog } from '../service/proofs/checkpoint.ts';
+import { findCheckpoint } from '../storage/proofs/checkpoint.ts';
 import { chooseStore, storeOption } from './choose-store.ts';
 import { CommandError } from './failure.ts';
 import { printFields, printJson, printTable, type OutputRow } from './output.ts';

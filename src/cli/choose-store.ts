@@ -1,9 +1,9 @@
 /** The store of a command: the one that `--store` names, or the only one. */
 
 import { Option } from 'commander';
-import { requireStore } from '../service/store.ts';
-import type { Script } from '../storage/sql.ts';
-import { listStores, type StoreRecord } from '../storage/store.ts';
+import { requireStore } from '../service/stores/store.ts';
+import type { Script } from '../storage/sql/sql.ts';
+import { listStores, type StoreRecord } from '../storage/stores/store.ts';
 import { CommandError } from './failure.ts';
 import { readDomain } from './read.ts';
 

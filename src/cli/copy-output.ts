@@ -1,9 +1,9 @@
 /** What `largesse copy` prints, with or without `--store`. */
 
-import { currencyOf } from '../domain/currency.ts';
-import { formatMoney } from '../domain/money.ts';
-import type { StoreInventory } from '../service/store-copy.ts';
-import type { Verification } from '../service/verify.ts';
+import { currencyOf } from '../domain/money/currency.ts';
+import { formatMoney } from '../domain/money/money.ts';
+import type { StoreInventory } from '../service/moves/store-copy.ts';
+import type { Verification } from '../service/proofs/verify.ts';
 import type { CopyOutcome } from './copying.ts';
 import { print, printTable } from './output.ts';
 

@@ -1,8 +1,8 @@
 /** How rows are copied: page by page, and events of a server in the order of their commits. */
 
-import { lastEventKey, readEventPage } from '../storage/store-table.ts';
+import { lastEventKey, readEventPage } from '../storage/stores/table.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { Key, RowPage, Table, TableRow } from '../storage/table.ts';
+import type { Key, RowPage, Table, TableRow } from '../storage/sql/table.ts';
 import { atTarget, fromSource } from './copy-sides.ts';
 
 /** Writes rows into the target. */

@@ -1,7 +1,7 @@
 /** The source and the target of a copy: their errors name the one that cannot be used. */
 
 import { Fault } from '../domain/fault.ts';
-import type { Script } from '../storage/sql.ts';
+import type { Script } from '../storage/sql/sql.ts';
 import type { Storage } from '../storage/storage.ts';
 import { CommandError } from './failure.ts';
 

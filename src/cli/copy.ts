@@ -1,8 +1,8 @@
 /** `largesse copy` */
 
 import { Option, type Command } from 'commander';
-import { readCopyConfig, shownLocation, type DatabaseConfig } from '../config.ts';
-import { openDatabase, openTarget } from '../database.ts';
+import { readCopyConfig, shownLocation, type DatabaseConfig } from '../start/config.ts';
+import { openDatabase, openTarget } from '../start/database.ts';
 import { printCopied, printReordered, rounded, storesOf } from './copy-output.ts';
 import { copyDatabase, type CopyOutcome } from './copying.ts';
 import { readDomain } from './read.ts';

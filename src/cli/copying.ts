@@ -1,6 +1,6 @@
 /** The steps of `largesse copy`: copies the rows page by page, and then compares both databases. */
 
-import type { Context } from '../context.ts';
+import type { Context } from '../storage/context.ts';
 import {
   addRows,
   assertSameTables,
@@ -16,15 +16,15 @@ import {
   takeWatermark,
   cancelCopy,
   type Inventory,
-} from '../service/copy.ts';
+} from '../service/moves/copy.ts';
 import { lastBeat } from '../storage/heartbeat.ts';
-import { listKeyChecks } from '../storage/key-check.ts';
-import { loadMigrations } from '../storage/migrate.ts';
-import type { Script } from '../storage/sql.ts';
+import { listKeyChecks } from '../storage/proofs/key-check.ts';
+import { loadMigrations } from '../storage/schema/migrate.ts';
+import type { Script } from '../storage/sql/sql.ts';
 import type { Storage } from '../storage/storage.ts';
-import { listStores } from '../storage/store.ts';
-import { countInversions } from '../storage/store-table.ts';
-import { listTables, readPage, type Table, type TableRow } from '../storage/table.ts';
+import { listStores } from '../storage/stores/store.ts';
+import { countInversions } from '../storage/stores/table.ts';
+import { listTables, readPage, type Table, type TableRow } from '../storage/sql/table.ts';
 import { atTarget, fromSource } from './copy-sides.ts';
 import { copyEventsInOrder, copyPages } from './copy-pages.ts';
 import type { Progress } from './progress.ts';

@@ -3,14 +3,19 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import { setTimeout as wait } from 'node:timers/promises';
-import { readDatabaseConfig } from '../config.ts';
-import { openDatabase, type Database } from '../database.ts';
+import { readDatabaseConfig } from '../start/config.ts';
+import { openDatabase, type Database } from '../start/database.ts';
 import type { EmailAddress } from '../domain/email-address.ts';
-import { erasureRecordOf } from '../domain/erasure-record.ts';
+import { erasureRecordOf } from '../domain/customers/erasure-record.ts';
 import type { ErasureRecord } from '../domain/schemas.ts';
-import { showCustomerByEmail } from '../service/customer.ts';
-import { customerExport } from '../service/customer-export.ts';
-import { continueErasure, findStartedErasure, showErasure, startErasure } from '../service/erasure.ts';
+import { showCustomerByEmail } from '../service/customers/customer.ts';
+import { customerExport } from '../service/customers/export.ts';
+import {
+  continueErasure,
+  findStartedErasure,
+  showErasure,
+  startErasure,
+} from '../service/customers/erasure.ts';
 import { chooseStore, storeOption } from './choose-store.ts';
 import { print, printFields, printJson } from './output.ts';
 

@@ -1,13 +1,13 @@
 /** `largesse customer show|link|unlink|export|erase` */
 
 import { InvalidArgumentError, type Command } from 'commander';
-import { readDatabaseConfig } from '../config.ts';
-import { openDatabase } from '../database.ts';
-import { customerRecordOf, type CustomerAccount } from '../domain/customer.ts';
+import { readDatabaseConfig } from '../start/config.ts';
+import { openDatabase } from '../start/database.ts';
+import { customerRecordOf, type CustomerAccount } from '../domain/customers/customer.ts';
 import type { CustomerRecord } from '../domain/schemas.ts';
 import { parseEmail, type EmailAddress } from '../domain/email-address.ts';
-import { linkCustomer, showCustomerByEmail } from '../service/customer.ts';
-import type { Script } from '../storage/sql.ts';
+import { linkCustomer, showCustomerByEmail } from '../service/customers/customer.ts';
+import type { Script } from '../storage/sql/sql.ts';
 import { chooseStore, storeOption } from './choose-store.ts';
 import { addPrivacyCommands } from './customer-privacy.ts';
 import { printFields, printJson } from './output.ts';

@@ -1,17 +1,18 @@
 /** `largesse migrate`, `verify`, `backup`, `vacuum` */
 
-import { existsSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { readDatabaseConfig, shownLocation } from '../config.ts';
-import { openDatabase, type Database } from '../database.ts';
-import { currencyOf } from '../domain/currency.ts';
+import { readDatabaseConfig, shownLocation } from '../start/config.ts';
+import { openDatabase, type Database } from '../start/database.ts';
+import { currencyOf } from '../domain/money/currency.ts';
 import { Fault } from '../domain/fault.ts';
-import { formatMoney } from '../domain/money.ts';
-import { recordBackup } from '../service/verification.ts';
-import type { Mismatch } from '../service/verify.ts';
+import { formatMoney } from '../domain/money/money.ts';
+import { recordBackup } from '../service/proofs/verification.ts';
+import type { Mismatch } from '../service/proofs/verify.ts';
 import { CommandError, describeFault } from './failure.ts';
+import { assertCanMake } from './new-file.ts';
 import { print, printJson, printTable } from './output.ts';
 import { DistributionError } from '../storage/postgres/distribute.ts';
 import { vacuum } from '../storage/sqlite/vacuum.ts';
@@ -100,9 +101,7 @@ export function addDatabaseCommands(root: Command): void {
       await using database = await openDatabase(config, { prepare: false });
       const { backup } = database.storage;
       if (!backup) throw new CommandError('a server is backed up with its own tools, such as pg_dump');
-      if (!existsSync(dirname(target)))
-        throw new CommandError(`the folder ${dirname(target)} does not exist`);
-      if (existsSync(target)) throw new CommandError(`${target} already exists`);
+      assertCanMake(target);
       const unverified = `${target}.unverified`;
       // An earlier backup that was killed may have left its log, which does not belong to this copy.
       for (const rest of ['', '-wal', '-shm', '-journal']) rmSync(`${unverified}${rest}`, { force: true });

@@ -1,9 +1,10 @@
 /** `largesse demo load` */
 
 import type { Command } from 'commander';
-import { readDatabaseConfig } from '../config.ts';
-import { openDatabase } from '../database.ts';
-import { demoCards, loadDemo } from '../service/demo.ts';
+import { readDatabaseConfig } from '../start/config.ts';
+import { openDatabase } from '../start/database.ts';
+import { demoCards, loadDemo } from '../service/stores/sample-data.ts';
+import { closePastDays, findTrustedUntil } from './closing.ts';
 import { print, printJson } from './output.ts';
 
 export function addDemoCommands(root: Command): void {
@@ -16,12 +17,12 @@ export function addDemoCommands(root: Command): void {
     )
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
-      await using database = await openDatabase(readDatabaseConfig(), {
-        prepare: true,
-        withoutTimeLimit: true,
-      });
+      const config = readDatabaseConfig();
+      await using database = await openDatabase(config, { prepare: true, withoutTimeLimit: true });
       const { ctx, storage } = database;
+      const trustedUntil = await findTrustedUntil(database, config);
       const { store, cards, from } = await storage.write(() => loadDemo(ctx, { cards: demoCards }));
+      await closePastDays(database, config, trustedUntil);
       if (json) printJson({ store: store.domain, cards, from });
       else print(`The store ${store.domain} has ${cards} cards, sold since ${from}.`);
     });

@@ -1,7 +1,7 @@
 /** `largesse doctor` */
 
 import type { Command } from 'commander';
-import type { SettingSource } from '../setting-sources.ts';
+import type { SettingSource } from '../start/setting-sources.ts';
 import { examine } from './doctor/examine.ts';
 import type { DoctorFinding } from './doctor/finding.ts';
 import { print, printJson } from './output.ts';

@@ -1,10 +1,10 @@
 /** `largesse mail text` */
 
 import { Argument, Option, type Command } from 'commander';
-import { readDatabaseConfig } from '../config.ts';
-import { openDatabase } from '../database.ts';
+import { readDatabaseConfig } from '../start/config.ts';
+import { openDatabase } from '../start/database.ts';
 import { languages, localePartsOf } from '../delivery/email/language.ts';
-import { emailKinds, type EmailKind } from '../domain/email.ts';
+import { emailKinds, type EmailKind } from '../domain/emails/email.ts';
 import {
   emailTextLengths,
   emailTextParts,
@@ -14,10 +14,10 @@ import {
   type EmailTextChange,
   type EmailTextPart,
   type EmailTextProblem,
-} from '../domain/email-text.ts';
-import { changeEmailTexts } from '../service/email-text.ts';
-import { findEmailSettings } from '../storage/email.ts';
-import { listEmailTexts } from '../storage/email-text.ts';
+} from '../domain/emails/wording.ts';
+import { changeEmailTexts } from '../service/emails/wording.ts';
+import { findEmailSettings } from '../storage/emails/email.ts';
+import { listEmailTexts } from '../storage/emails/wording.ts';
 import { chooseStore, storeOption } from './choose-store.ts';
 import { CommandError } from './failure.ts';
 import { printFields, printJson } from './output.ts';

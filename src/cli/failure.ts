@@ -1,14 +1,14 @@
 /** Errors of commands: one message on standard error, and an exit code. */
 
 import { CommanderError } from 'commander';
-import { ClockError } from '../clock.ts';
-import { ConfigError } from '../config.ts';
+import { ClockError } from '../platform/clock.ts';
+import { ConfigError } from '../start/config.ts';
 import { Fault } from '../domain/fault.ts';
-import { KeyFileError } from '../key-file.ts';
-import { CopyError } from '../service/copy.ts';
-import { StartError } from '../start-error.ts';
-import { MigrationError } from '../storage/migration-error.ts';
-import { TimelineFileError } from '../timeline-file.ts';
+import { KeyFileError } from '../platform/key-file.ts';
+import { CopyError } from '../service/moves/copy.ts';
+import { StartError } from '../start/error.ts';
+import { MigrationError } from '../storage/schema/migration-error.ts';
+import { TimelineFileError } from '../platform/timeline-file.ts';
 import { NotWritable } from '../storage/sqlite/connection.ts';
 
 /** The command is rejected. The message is for its user. */

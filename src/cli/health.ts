@@ -1,7 +1,7 @@
 /** `largesse health` */
 
 import type { Command } from 'commander';
-import { ConfigError, readListenAddress } from '../config.ts';
+import { ConfigError, readListenAddress } from '../start/config.ts';
 import { CommandError } from './failure.ts';
 import { print } from './output.ts';
 import { getJson, localUrl, textOfField } from './service-request.ts';

@@ -21,7 +21,7 @@ import { addStaffCommands } from './staff.ts';
 import { addStoreCommands } from './store.ts';
 import { addTokenCommands } from './token.ts';
 import { addWebhookCommands } from './webhook.ts';
-import { version } from '../version.ts';
+import { version } from '../platform/version.ts';
 
 const notes = `
 Settings are environment variables: see "largesse serve --help".

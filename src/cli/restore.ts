@@ -3,20 +3,23 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { systemClock } from '../clock.ts';
-import { systemRandom } from '../random.ts';
-import { readDatabaseConfig, type DatabaseConfig } from '../config.ts';
-import { makeFolder } from '../folders.ts';
+import { systemClock } from '../platform/clock.ts';
+import { systemRandom } from '../platform/random.ts';
+import { readDatabaseConfig, type DatabaseConfig } from '../start/config.ts';
+import { makeFolder } from '../platform/folders.ts';
 import {
   copyDurably,
   InUseError,
   isSqliteFile,
   lockFile,
-  removeDatabase,
+  removeAbandonedCopies,
   replaceFile,
+  reserveCopy,
   syncFile,
+  type AbandonedCopies,
 } from '../storage/sqlite/restore.ts';
 import { CommandError } from './failure.ts';
+import { assertCanMake } from './new-file.ts';
 import { print, printJson } from './output.ts';
 import { describeMismatch, verifyDatabase, type VerifiedDatabase } from './verifying.ts';
 
@@ -66,21 +69,28 @@ async function restore(config: DatabaseConfig, backup: string, mayReplace: boole
     throw new CommandError(`${file} exists: use --replace, which keeps it under another name`);
   makeFolder(dirname(file));
   using locked = exists ? lock(file) : undefined;
-  const temporary = `${file}.restoring-${nameOfNow()}-${randomName()}`;
-  try {
-    const { stores } = await copyVerified(backup, { config, temporary, like: exists ? file : dirname(file) });
-    const kept = replaceFile(file, temporary, `${file}.replaced-${nameOfNow()}`);
-    return {
-      backup,
-      database: file,
-      keys_file: keysFile,
-      stores: stores.map(({ store, cards, transfers }) => ({ store, cards, transfers })),
-      kept,
-      kept_is_damaged: locked?.isDamaged ?? false,
-    };
-  } finally {
-    removeDatabase(temporary);
-  }
+  const copiedAt = nameOfNow();
+  assertCanMake(`${file}.${copiedAt}`);
+  reportAbandoned(removeAbandonedCopies(file));
+  const like = exists ? file : dirname(file);
+  using copy = reserveCopy(file, { at: copiedAt, random: randomName(), like });
+  const { stores } = await copyVerified(backup, { config, temporary: copy.path, like });
+  const kept = replaceFile(file, copy.path, `${file}.replaced-${nameOfNow()}`);
+  return {
+    backup,
+    database: file,
+    keys_file: keysFile,
+    stores: stores.map(({ store, cards, transfers }) => ({ store, cards, transfers })),
+    kept,
+    kept_is_damaged: locked?.isDamaged ?? false,
+  };
+}
+
+function reportAbandoned({ removed, left }: AbandonedCopies): void {
+  if (removed.length > 0)
+    console.error(`Removed the copies of a restore that was interrupted: ${removed.join(', ')}.`);
+  if (left.length > 0)
+    console.error(`Delete the copies of a restore that was interrupted: ${left.join(', ')}.`);
 }
 
 /** Makes a verified and durable copy. @throws CommandError with the reason why the backup cannot be restored. */

@@ -2,7 +2,7 @@
 
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
-import { readConfig } from '../config.ts';
+import { readConfig } from '../start/config.ts';
 import { settingsHelp } from './settings.ts';
 
 /**
@@ -19,7 +19,7 @@ export function addServeCommand(root: Command): void {
     .action(async () => {
       setFlagsFromString(`--heap-growing-percent=${heapGrowthPercent}`);
       // Other commands do not load the HTTP server, whose libraries are most of the program.
-      const { start } = await import('../main.ts');
+      const { start } = await import('../start/main.ts');
       const service = await start(readConfig());
       const stopped = new Promise<'stop'>((resolve) => {
         process.on('SIGTERM', () => resolve('stop'));

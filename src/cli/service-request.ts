@@ -2,7 +2,7 @@
 
 import * as http from 'node:http';
 import * as https from 'node:https';
-import type { Config } from '../config.ts';
+import type { Config } from '../start/config.ts';
 
 export type JsonResponse = {
   readonly status: number;

@@ -1,7 +1,7 @@
 /** The table of settings as text: for `largesse serve --help` and for docs/settings.md. */
 
 import type { Command } from 'commander';
-import { settings, withoutMarkup, type Setting } from '../settings.ts';
+import { settings, withoutMarkup, type Setting } from '../start/settings.ts';
 import { print } from './output.ts';
 
 const groups: readonly { readonly title: string; readonly rows: readonly Setting<unknown>[] }[] = [
@@ -44,7 +44,7 @@ export function settingsPage(): string {
   );
   return `# Settings
 
-<!-- Generated from src/settings.ts: run "npm run docs:settings" after a change. -->
+<!-- Generated from src/start/settings.ts: run "npm run docs:settings" after a change. -->
 
 The service and the commands read their settings from environment variables. An empty variable counts as absent. If any variable is invalid, the service reports all of them and does not start.
 

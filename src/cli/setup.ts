@@ -1,11 +1,11 @@
 /** `largesse setup link` */
 
 import type { Command } from 'commander';
-import { readConfig, readDatabaseConfig } from '../config.ts';
-import { openDatabase } from '../database.ts';
+import { readConfig, readDatabaseConfig } from '../start/config.ts';
+import { openDatabase } from '../start/database.ts';
 import { formatInstant } from '../domain/day.ts';
-import { createSetupLink } from '../service/setup.ts';
-import { setupUrl } from '../start-message.ts';
+import { createSetupLink } from '../service/stores/setup.ts';
+import { setupUrl } from '../start/message.ts';
 import { CommandError } from './failure.ts';
 import { print, printJson } from './output.ts';
 

@@ -1,14 +1,14 @@
 /** `largesse staff invite|list|disable|enable` */
 
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { readConfig, readDatabaseConfig } from '../config.ts';
-import { openDatabase } from '../database.ts';
+import { readConfig, readDatabaseConfig } from '../start/config.ts';
+import { openDatabase } from '../start/database.ts';
 import { formatInstantOrNull } from '../domain/day.ts';
 import { Fault } from '../domain/fault.ts';
 import { parseEmail, type EmailAddress } from '../domain/email-address.ts';
-import { isRole, parseStaffName, roles, type Role, type StaffMember } from '../domain/staff.ts';
-import { changeStaff, createLink, inviteStaff, recordAction } from '../service/staff.ts';
-import { listStaff } from '../storage/staff.ts';
+import { isRole, parseStaffName, roles, type Role, type StaffMember } from '../domain/staff/staff.ts';
+import { changeStaff, createLink, inviteStaff, recordAction } from '../service/staff/staff.ts';
+import { listStaff } from '../storage/staff/staff.ts';
 import { chooseStore, storeOption } from './choose-store.ts';
 import { CommandError } from './failure.ts';
 import { print, printJson, printTable, type OutputRow } from './output.ts';
@@ -44,7 +44,12 @@ export function addStaffCommands(root: Command): void {
     .command('invite')
     .description('create a link to join, or for a person who has joined, a link for a new password')
     .argument('<email>', 'such as ada@flowers.example', readEmail)
-    .addOption(new Option('--role <role>', `${roles.join(', ')} (default: owner)`).argParser(readRole))
+    .addOption(
+      new Option(
+        '--role <role>',
+        `${roles.join(', ')}; required for a new person, except for the first owner`,
+      ).argParser(readRole),
+    )
     .addOption(new Option('--name <name>', "the person's name").argParser(readStaffName))
     .addOption(storeOption('the store of the person'))
     .option('--json', 'print JSON')
@@ -52,18 +57,30 @@ export function addStaffCommands(root: Command): void {
       const { publicUrl, port, basePath } = readConfig();
       await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
       const { ctx, storage } = database;
+      let replaced: Role | undefined;
       const { member, token } = await storage.write(function* invite() {
         const { store } = yield* chooseStore(options.store);
-        const existing = (yield* listStaff(store)).find(isAt(email));
+        const members = yield* listStaff(store);
+        const existing = members.find(isAt(email));
+        const hasOwner = members.some(isActiveOwner);
         if (existing && existing.disabledAt !== null)
           throw new CommandError(`${existing.email} is disabled: run \`largesse staff enable\` first`);
         if (existing && existing.joinedAt !== null) {
+          if (options.role !== undefined && options.role !== existing.role)
+            throw new CommandError(
+              `${existing.email} has joined as ${existing.role}: an owner changes the role on the page Staff`,
+            );
           const entry = { storeId: store.id, subjectId: existing.id, details: { link: true } };
           yield* recordAction(ctx, null, { ...entry, action: 'staff-invited' });
           return { member: existing, token: yield* createLink(ctx, existing, null) };
         }
         const name = options.name ?? existing?.name ?? email.address.split('@', 1)[0] ?? email.address;
-        const role = options.role ?? existing?.role ?? 'owner';
+        const role = options.role ?? existing?.role ?? (hasOwner ? undefined : 'owner');
+        if (role === undefined)
+          throw new CommandError(
+            `no person of ${store.domain} has the email ${email.address}: to invite a new person, name the role, such as --role cashier`,
+          );
+        replaced = existing && existing.role !== role ? existing.role : undefined;
         const limits = { saleLimit: existing?.saleLimit ?? null, refundLimit: existing?.refundLimit ?? null };
         return yield* inviteStaff(ctx, { store, by: null, name, email, role, ...limits });
       });
@@ -71,7 +88,8 @@ export function addStaffCommands(root: Command): void {
       const link = `${origin}${basePath}/join/${token.reveal()}`;
       if (options.json) printJson({ ...rowOf(member), link });
       else {
-        print(`${link}\nThe link works once, for seven days.`);
+        print(`${link}\nThe link works once, for seven days, for ${member.email} as ${member.role}.`);
+        if (replaced !== undefined) print(`The earlier invitation as ${replaced} and its link have ended.`);
         if (!publicUrl)
           print(
             'It opens only in a browser on this machine. PORT must have the value that the service has; with PUBLIC_URL, the link opens elsewhere.',
@@ -129,6 +147,10 @@ function isAt({ key }: EmailAddress): (member: StaffMember) => boolean {
     const address = parseEmail(member.email);
     return address.ok && address.value.key === key;
   };
+}
+
+function isActiveOwner({ role, joinedAt, disabledAt }: StaffMember): boolean {
+  return role === 'owner' && joinedAt !== null && disabledAt === null;
 }
 
 function rowOf({ name, email, role, joinedAt, disabledAt }: StaffMember): OutputRow {

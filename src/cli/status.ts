@@ -1,12 +1,12 @@
 /** `largesse status` */
 
 import type { Command } from 'commander';
-import { emailTransportOf, readConfig, shownLocation, type Config } from '../config.ts';
-import { openDatabase } from '../database.ts';
-import { parseSmtpUrl } from '../smtp-url.ts';
-import { countPendingEmails } from '../storage/email.ts';
-import { parallel } from '../storage/sql.ts';
-import { listStores } from '../storage/store.ts';
+import { emailTransportOf, readConfig, shownLocation, type Config } from '../start/config.ts';
+import { openDatabase } from '../start/database.ts';
+import { parseSmtpUrl } from '../platform/smtp-url.ts';
+import { countPendingEmails } from '../storage/emails/email.ts';
+import { parallel } from '../storage/sql/sql.ts';
+import { listStores } from '../storage/stores/store.ts';
 import { printFields, printJson } from './output.ts';
 
 export function addStatusCommand(root: Command): void {

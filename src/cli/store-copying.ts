@@ -1,10 +1,10 @@
 /** The steps of `largesse copy --store`: closes a store, copies its rows page by page, compares and opens them. */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Context } from '../context.ts';
+import type { Context } from '../storage/context.ts';
 import { Fault } from '../domain/fault.ts';
-import { assertSameTables, CopyError, differencesOf, identify } from '../service/copy.ts';
-import { appendEntries } from '../service/log.ts';
+import { assertSameTables, CopyError, differencesOf, identify } from '../service/moves/copy.ts';
+import { appendEntries } from '../service/proofs/log.ts';
 import {
   addStoreRows,
   assertSameKeys,
@@ -28,10 +28,10 @@ import {
   type ArrivalCommand,
   type MovedStore,
   type StoreInventory,
-} from '../service/store-copy.ts';
-import { verify } from '../service/verify.ts';
-import { listKeyChecks } from '../storage/key-check.ts';
-import { parallel, type Script } from '../storage/sql.ts';
+} from '../service/moves/store-copy.ts';
+import { verify } from '../service/proofs/verify.ts';
+import { listKeyChecks } from '../storage/proofs/key-check.ts';
+import { parallel, type Script } from '../storage/sql/sql.ts';
 import type { Storage } from '../storage/storage.ts';
 import {
   countInversions,
@@ -41,8 +41,8 @@ import {
   readStorePage,
   storeTablesOf,
   type StoreTables,
-} from '../storage/store-table.ts';
-import { findRowById, listTables, type Table, type TableRow } from '../storage/table.ts';
+} from '../storage/stores/table.ts';
+import { findRowById, listTables, type Table, type TableRow } from '../storage/sql/table.ts';
 import { copyEventsInOrder, copyPages } from './copy-pages.ts';
 import { assertSameSchema, type CopyOutcome } from './copying.ts';
 import { atTarget, fromSource, nameSide } from './copy-sides.ts';

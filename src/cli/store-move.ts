@@ -1,7 +1,7 @@
 /** `largesse copy --store` */
 
-import { shownLocation, type DatabaseConfig } from '../config.ts';
-import { openDatabase } from '../database.ts';
+import { shownLocation, type DatabaseConfig } from '../start/config.ts';
+import { openDatabase } from '../start/database.ts';
 import { printCopied, printReordered, rounded, storesOf } from './copy-output.ts';
 import { print, printJson } from './output.ts';
 import { showProgress } from './progress.ts';

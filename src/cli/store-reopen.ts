@@ -1,9 +1,9 @@
 /** `largesse store reopen` */
 
 import type { Command } from 'commander';
-import { readDatabaseConfig } from '../config.ts';
-import { openDatabase } from '../database.ts';
-import { findClosed, listClosedTables, openTable, reopen } from '../service/store-copy.ts';
+import { readDatabaseConfig } from '../start/config.ts';
+import { openDatabase } from '../start/database.ts';
+import { findClosed, listClosedTables, openTable, reopen } from '../service/moves/store-copy.ts';
 import { print } from './output.ts';
 import { readDomain } from './read.ts';
 

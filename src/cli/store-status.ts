@@ -1,13 +1,13 @@
 /** `largesse store status` */
 
 import type { Command } from 'commander';
-import { readConfig } from '../config.ts';
-import { openDatabase } from '../database.ts';
+import { readConfig } from '../start/config.ts';
+import { openDatabase } from '../start/database.ts';
 import { formatInstantOrNull } from '../domain/day.ts';
-import type { Retention } from '../retention.ts';
-import { requestLogMs } from '../service/api-requests.ts';
-import { requireStore } from '../service/store.ts';
-import { listStoredKinds, type StoredKindName } from '../storage/store-size.ts';
+import type { Retention } from '../storage/retention.ts';
+import { requestLogMs } from '../service/requests/api-requests.ts';
+import { requireStore } from '../service/stores/store.ts';
+import { listStoredKinds, type StoredKindName } from '../storage/stores/size.ts';
 import { printJson, printTable } from './output.ts';
 import { readDomain } from './read.ts';
 

@@ -1,21 +1,21 @@
 /** `largesse store create|list|show|update|status|reopen` */
 
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { readDatabaseConfig } from '../config.ts';
-import { openDatabase } from '../database.ts';
-import { proxySecretLengths } from '../domain/app-proxy.ts';
-import { findCurrency, type Currency } from '../domain/currency.ts';
+import { readDatabaseConfig } from '../start/config.ts';
+import { openDatabase } from '../start/database.ts';
+import { proxySecretLengths } from '../domain/stores/app-proxy.ts';
+import { findCurrency, type Currency } from '../domain/money/currency.ts';
 import { isTimeZone } from '../domain/day.ts';
-import type { EmailSettings } from '../domain/email.ts';
-import { formatMoney, parseAmount, type Money } from '../domain/money.ts';
-import { Secret } from '../domain/secret.ts';
-import { formatVat, type Vat } from '../domain/vat.ts';
-import type { AccountNames } from '../domain/store.ts';
-import { changeEmailSettings } from '../service/email.ts';
-import { changeStore, createStore, requireStore, type StoreChanges } from '../service/store.ts';
-import { findEmailSettings } from '../storage/email.ts';
-import type { Script } from '../storage/sql.ts';
-import { listStores, type StoreRecord } from '../storage/store.ts';
+import type { EmailSettings } from '../domain/emails/email.ts';
+import { formatMoney, parseAmount, type Money } from '../domain/money/money.ts';
+import { Secret } from '../platform/secret.ts';
+import { formatVat, type Vat } from '../domain/money/vat.ts';
+import { undoWindowDefaultMinutes, type AccountNames } from '../domain/stores/store.ts';
+import { changeEmailSettings } from '../service/emails/email.ts';
+import { changeStore, createStore, requireStore, type StoreChanges } from '../service/stores/store.ts';
+import { findEmailSettings } from '../storage/emails/email.ts';
+import type { Script } from '../storage/sql/sql.ts';
+import { listStores, type StoreRecord } from '../storage/stores/store.ts';
 import { CommandError } from './failure.ts';
 import { addEmailSettings, emailChangesOf, emailRowOf, type EmailOptions } from './email-settings.ts';
 import { printFields, printJson, printTable, type OutputRow } from './output.ts';
@@ -119,9 +119,10 @@ function addSettings(command: Command, limitDefault = ''): Command {
     .option('--customer-search', 'allow signed-in customers to search for their own cards without a token')
     .option('--no-customer-search', 'require a token for every search')
     .addOption(
-      new Option('--undo-window <minutes>', 'how long a disabled card can be re-enabled, 0 to 60').argParser(
-        readMinutes,
-      ),
+      new Option(
+        '--undo-window <minutes>',
+        `how long a disabled card can be re-enabled, 0 to 60; default of a new store ${undoWindowDefaultMinutes}`,
+      ).argParser(readMinutes),
     )
     .addOption(
       new Option(
@@ -171,7 +172,7 @@ export function addStoreCommands(root: Command): void {
         proxySecret,
         requireSignature,
         customerSearch: options.customerSearch ?? false,
-        undoWindowMinutes: options.undoWindow ?? 0,
+        undoWindowMinutes: options.undoWindow ?? undoWindowDefaultMinutes,
         expiringSoonDays: options.expiringSoon ?? 0,
         lookupFailuresPerHour: failuresOf(options) ?? null,
         vat: vatOf(options) ?? null,

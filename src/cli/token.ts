@@ -1,12 +1,12 @@
 /** `largesse token create|list|rotate|revoke` */
 
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { readDatabaseConfig } from '../config.ts';
-import { openDatabase } from '../database.ts';
+import { readDatabaseConfig } from '../start/config.ts';
+import { openDatabase } from '../start/database.ts';
 import { formatInstant, formatInstantOrNull } from '../domain/day.ts';
-import { isScope, scopes, type Scope } from '../domain/store.ts';
-import { createToken, revoke, rotateToken, type NewToken } from '../service/token.ts';
-import { listTokens, type Token } from '../storage/token.ts';
+import { isScope, scopes, type Scope } from '../domain/stores/store.ts';
+import { createToken, revoke, rotateToken, type NewToken } from '../service/stores/token.ts';
+import { listTokens, type Token } from '../storage/stores/token.ts';
 import { chooseStore, storeOption } from './choose-store.ts';
 import { print, printFields, printJson, printTable, type OutputRow } from './output.ts';
 import { idParser, readName } from './read.ts';

@@ -1,12 +1,13 @@
 /** Verifies a whole database: its file, if it has one, and then its rows. */
 
-import type { DatabaseConfig } from '../config.ts';
-import { openDatabase, type Database } from '../database.ts';
-import { shownId } from '../domain/public-id.ts';
-import { recordVerification } from '../service/verification.ts';
-import { countVerifiedRows, verify, type Mismatch, type Verification } from '../service/verify.ts';
+import type { DatabaseConfig } from '../start/config.ts';
+import { openDatabase, type Database } from '../start/database.ts';
+import { shownId } from '../platform/public-id.ts';
+import { recordVerification } from '../service/proofs/verification.ts';
+import { countVerifiedRows, type Mismatch, type Verification } from '../service/proofs/verify.ts';
 import { inspectFile } from '../storage/sqlite/inspection.ts';
 import type { Progress } from './progress.ts';
+import { verifyRows } from './verify-thread.ts';
 
 const mismatchesMax = 1_000;
 
@@ -45,15 +46,13 @@ export async function verifyDatabase(
       progress.begin('verified', { total: await database.storage.read(countVerifiedRows), done: 0 });
     const verifiedAt = clock.now();
     let rowsRead = 0;
-    const { stores, mismatches } = await database.storage.read(() =>
-      verify(mismatchesMax, {
-        keys,
-        reached(rows) {
-          rowsRead = rows;
-          progress?.reach(rows);
-        },
-      }),
-    );
+    const { stores, mismatches } = await verifyRows(database, config, {
+      mismatchesMax,
+      reached(rows) {
+        rowsRead = rows;
+        progress?.reach(rows);
+      },
+    });
     progress?.end();
     const unrecorded =
       isRecorded && damage.length === 0

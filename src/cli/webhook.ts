@@ -2,13 +2,13 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { isDevelopmentEnvironment, readDatabaseConfig } from '../config.ts';
-import { openDatabase, type Database } from '../database.ts';
+import { readDatabaseConfig, readLocalUse } from '../start/config.ts';
+import { openDatabase, type Database } from '../start/database.ts';
 import { loopbackRule, webhookUrlsOf } from '../delivery/webhooks/webhooks.ts';
 import { generateSigningSecret } from '../delivery/webhooks/signature.ts';
-import { eventTypes } from '../domain/event-type.ts';
-import { eventPatterns, parsePatterns, type Delivery, type Webhook } from '../domain/webhook.ts';
-import { deliveryRecordOf, webhookRecordOf } from '../domain/webhook-record.ts';
+import { eventTypes } from '../domain/events/event-type.ts';
+import { eventPatterns, parsePatterns, type Delivery, type Webhook } from '../domain/events/webhook.ts';
+import { deliveryRecordOf, webhookRecordOf } from '../domain/events/webhook-record.ts';
 import type { DeliveryRecord } from '../domain/schemas.ts';
 import {
   changeWebhook,
@@ -20,7 +20,7 @@ import {
   showDelivery,
   sendTestEvent,
   type WebhookWithSecret,
-} from '../service/webhook.ts';
+} from '../service/events/webhook.ts';
 import { chooseStore, storeOption } from './choose-store.ts';
 import { CommandError } from './failure.ts';
 import { print, printFields, printJson, printTable, type OutputRow } from './output.ts';
@@ -58,7 +58,7 @@ function readLimit(text: string): number {
 
 /** The normalized webhook URL. @throws CommandError if it is invalid. */
 async function readUrl({ ctx, storage }: Database, text: string): Promise<string> {
-  const parseUrl = await webhookUrlsOf(ctx, loopbackRule(isDevelopmentEnvironment(), storage)).urlParser();
+  const parseUrl = await webhookUrlsOf(ctx, loopbackRule(readLocalUse(), storage)).urlParser();
   const url = parseUrl(text);
   if (!url.ok) throw new CommandError(`--url ${url.error}`);
   return url.value;

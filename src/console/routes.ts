@@ -1,33 +1,33 @@
 /** Every page and form, by area. */
 
-import { accountRoutes } from './account.ts';
-import { auditRoutes } from './audit.ts';
-import { batchRoutes } from './batches.ts';
-import { cardActionRoutes } from './card-actions.ts';
-import { cardRoutes } from './card.ts';
-import { cardsRoutes } from './cards.ts';
-import { developerRoutes } from './developers.ts';
-import { emailRoutes } from './emails.ts';
-import { issueRoutes } from './issue.ts';
-import { joinRoutes } from './join.ts';
-import { liveRoutes } from './live.ts';
-import { morePage } from './page.ts';
-import { passkeyRoutes } from './passkeys.ts';
-import { reportRoutes } from './reports.ts';
-import { recipientRoutes } from './recipient.ts';
-import type { ConsoleRoute } from './route.ts';
-import { emailSettingsRoutes } from './settings-emails.ts';
-import { proxySettingsRoutes } from './settings-proxy.ts';
-import { shopSettingsRoutes } from './settings-shop.ts';
-import { textSettingsRoutes } from './settings-texts.ts';
-import { setupRoutes } from './setup.ts';
-import { signInRoutes } from './sign-in.ts';
-import { staffRoutes } from './staff-pages.ts';
-import { tillDayRoutes } from './till-day.ts';
-import { tillDeviceRoutes } from './till-devices.ts';
-import { tillSaleRoutes } from './till-sales.ts';
-import { tillRoutes } from './till.ts';
-import { todayRoutes } from './today.ts';
+import { accountRoutes } from './staff/account.ts';
+import { auditRoutes } from './staff/actions.ts';
+import { batchRoutes } from './batches/list.ts';
+import { cardActionRoutes } from './cards/actions.ts';
+import { cardRoutes } from './cards/card.ts';
+import { cardsRoutes } from './cards/list.ts';
+import { developerRoutes } from './developers/developers.ts';
+import { emailRoutes } from './emails/list.ts';
+import { issueRoutes } from './cards/issue.ts';
+import { joinRoutes } from './gate/join.ts';
+import { liveRoutes } from './kit/live.ts';
+import { morePage } from './kit/page.ts';
+import { passkeyRoutes } from './staff/passkeys.ts';
+import { reportRoutes } from './reports/reports.ts';
+import { recipientRoutes } from './recipient/recipient.ts';
+import type { ConsoleRoute } from './kit/route.ts';
+import { emailSettingsRoutes } from './settings/emails.ts';
+import { proxySettingsRoutes } from './settings/proxy.ts';
+import { shopSettingsRoutes } from './settings/shop.ts';
+import { textSettingsRoutes } from './settings/wording.ts';
+import { setupRoutes } from './gate/setup.ts';
+import { signInRoutes } from './gate/sign-in.ts';
+import { staffRoutes } from './staff/people.ts';
+import { tillDayRoutes } from './till/day.ts';
+import { tillDeviceRoutes } from './till/devices.ts';
+import { tillSaleRoutes } from './till/sales.ts';
+import { tillRoutes } from './till/till.ts';
+import { todayRoutes } from './today/today.ts';
 
 export const consoleRoutes: readonly ConsoleRoute[] = [
   ...setupRoutes,

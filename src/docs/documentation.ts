@@ -1,28 +1,47 @@
 /** Every document of the API's documentation, by its path. */
 
 import type { ServedDocumentation, ServedDocument } from '../http/documents.ts';
+import { readProgramFile } from '../platform/program-files.ts';
 import { pageHtml } from './html.ts';
 import { pageMarkdown, withUrls } from './markdown.ts';
 import { openApiDocument } from './openapi.ts';
 import { allPages } from './pages.ts';
 import type { ReferencePage } from './content.ts';
+import { searchedSections } from './search.ts';
 import { referenceStyle } from './style.ts';
 import * as texts from './texts.ts';
 
 const html = 'text/html; charset=utf-8';
 const markdown = 'text/markdown; charset=utf-8';
 const plain = 'text/plain; charset=utf-8';
+const json = 'application/json; charset=utf-8';
+const script = 'text/javascript; charset=utf-8';
 
-/** The documentation of a service at `basePath`. Each document is generated when it is first requested. */
-export function documentationOf(basePath: string): ServedDocumentation {
-  const pages = allPages(basePath);
+/**
+ * The documentation of a service. Each document is generated when it is first requested.
+ * @param service.origin its scheme and host; empty if unknown.
+ */
+export function documentationOf({
+  basePath,
+  origin,
+}: {
+  readonly basePath: string;
+  readonly origin: string;
+}): ServedDocumentation {
+  const pages = allPages(`${origin === '' ? 'http://localhost:3000' : origin}${basePath}`);
   const whole = (): string =>
     pages.map((page) => pageMarkdown(page, { folder: 'root', extension: '.md' })).join('\n');
   const makers = new Map([
     ...pages.flatMap(makersOf),
-    ['/docs/style.css', () => ({ type: 'text/css; charset=utf-8', text: referenceStyle })],
-    ['/llms.txt', () => ({ type: plain, text: llmsText(pages) })],
-    ['/llms-full.txt', () => ({ type: plain, text: whole() })],
+    ['/docs/script.js', () => ({ type: script, content: readProgramFile('docs/assets/reference.js') })],
+    ['/docs/search.json', () => ({ type: json, content: JSON.stringify(pages.flatMap(searchedSections)) })],
+    ['/docs/style.css', () => ({ type: 'text/css; charset=utf-8', content: referenceStyle })],
+    [
+      '/openapi.json',
+      () => ({ type: json, content: JSON.stringify(openApiDocument(basePath, origin), null, 2) }),
+    ],
+    ['/llms.txt', () => ({ type: plain, content: llmsText(pages) })],
+    ['/llms-full.txt', () => ({ type: plain, content: whole() })],
   ]);
   const documents = new Map<string, ServedDocument>();
   return {
@@ -31,10 +50,6 @@ export function documentationOf(basePath: string): ServedDocumentation {
       if (document) documents.set(path, document);
       return document;
     },
-    openApi: (origin) => ({
-      type: 'application/json; charset=utf-8',
-      text: JSON.stringify(openApiDocument(basePath, origin), null, 2),
-    }),
   };
 }
 
@@ -49,8 +64,8 @@ function makersOf(
   const path = isIndex ? '/docs' : `/docs/${page.name}`;
   const place = { folder: isIndex ? 'root' : 'docs', extension: '.md' } as const;
   return [
-    [path, () => ({ type: html, text: pageHtml(page, pages) })],
-    [`${path}.md`, () => ({ type: markdown, text: pageMarkdown(page, place) })],
+    [path, () => ({ type: html, content: pageHtml(page, pages) })],
+    [`${path}.md`, () => ({ type: markdown, content: pageMarkdown(page, place) })],
   ];
 }
 

@@ -1,8 +1,8 @@
 /** The guides of the API reference, in the Markdown of `content.ts`. The OpenAPI document contains them too. */
 
 import { limitDefault } from '../api/list.ts';
-import { holdSecondsMax } from '../domain/hold.ts';
-import { programCommand } from '../program-files.ts';
+import { holdSecondsMax } from '../domain/money/hold.ts';
+import { programCommand } from '../platform/program-files.ts';
 import { formValues } from './texts.ts';
 
 export type Guide = {
@@ -148,7 +148,7 @@ A token can send 500 requests per second with bursts of 1,000, unless the servic
 
 Searches, lookups by code and ids that find nothing are limited per caller: 1,000 per hour of a token, unless the store or the service sets another limit, and 10 per hour of a signed-in customer. The budget refills continuously. A caller whose budget is exhausted receives [\`too-many-misses\`](errors#too-many-misses) with \`Retry-After\` for every search and lookup; other callers are not affected.
 
-A creation with a \`code\` that issues no card (a dry run, or a 422) and an update with a \`code\` that is rejected with 422 count as failed lookups, because the response says whether the code exists. A response that is replayed under its \`Idempotency-Key\` is not counted again.`,
+Each \`code\` in a creation, a batch or a dry run reserves a lookup, because the response says whether the store has used the code. A taken code is a failed lookup; the lookups of free codes are given back. A batch with more codes than lookups are left is rejected with [\`too-many-misses\`](errors#too-many-misses) before the server looks for any of them, and one with more codes than the whole budget with a 422 on \`cards\`; \`largesse card import\` has no such limit. A wrong \`code\` in an update is a failed lookup. A response that is replayed under its \`Idempotency-Key\` is not counted again.`,
   },
   {
     name: 'spend',

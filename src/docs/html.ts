@@ -1,7 +1,7 @@
-/** A page as HTML: without scripts, and with relative URLs only, so that it works below any base path. */
+/** A page as HTML: with relative URLs only, so that it works below any base path. Its script adds search and copy buttons. */
 
-import { joinMarkup, markup, type MarkupPart, type Markup } from '../markup.ts';
-import { version } from '../version.ts';
+import { joinMarkup, markup, type MarkupPart, type Markup } from '../platform/markup.ts';
+import { version } from '../platform/version.ts';
 import {
   urlOf,
   type PageBlock,
@@ -28,6 +28,7 @@ export function pageHtml(page: ReferencePage, pages: readonly ReferencePage[]): 
 <meta name="description" content="${note}">
 <title>${isIndex ? title : `${title} · Largesse API`}</title>
 <link rel="stylesheet" href="${urlOf('/docs/style.css', place)}">
+<script type="module" src="${urlOf('/docs/script.js', place)}"></script>
 <link rel="icon" href="data:,">
 <link rel="alternate" type="text/markdown" href="${twin}">
 </head>

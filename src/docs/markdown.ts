@@ -1,6 +1,6 @@
 /** A page as Markdown, and the Markdown of texts as HTML: the subset that `content.ts` names. */
 
-import { joinMarkup, markup, type Markup } from '../markup.ts';
+import { joinMarkup, markup, type Markup } from '../platform/markup.ts';
 import { anchorOf, urlOf, type PageBlock, type ReferencePage, type Place, type FieldRow } from './content.ts';
 
 const inline = /`([^`]+)`|\*\*([^*]+)\*\*|\[([^\]]+)\]\(([^()\s]+)\)/g;

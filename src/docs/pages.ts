@@ -2,11 +2,11 @@
 
 import { createGiftCard } from '../api/cards.ts';
 import { operations } from '../api/index.ts';
-import { eventTypes } from '../domain/event-type.ts';
-import { scopes } from '../domain/store.ts';
+import { eventTypes } from '../domain/events/event-type.ts';
+import { scopes } from '../domain/stores/store.ts';
 import { pagePaths } from '../http/page-paths.ts';
 import { problems } from '../http/problem.ts';
-import { programCommand } from '../program-files.ts';
+import { programCommand } from '../platform/program-files.ts';
 import { anchorOf, prose, type PageBlock, type ReferencePage } from './content.ts';
 import { errorExampleOf } from './errors.ts';
 import { guides } from './guides.ts';
@@ -16,17 +16,20 @@ import * as texts from './texts.ts';
 
 const guideGroup = 'Guides';
 
-/** All pages in the order of the navigation, the index first. */
-export function allPages(basePath: string): readonly ReferencePage[] {
+/**
+ * All pages in the order of the navigation, the index first.
+ * @param baseUrl the URL of the service.
+ */
+export function allPages(baseUrl: string): readonly ReferencePage[] {
   const tags = texts.tags.map(({ name }) => name);
   const ofOperations = operations
     .map(operationPage)
     .toSorted((one, other) => tags.indexOf(one.group) - tags.indexOf(other.group));
   const pages = [...guides.map(guidePage), ...ofOperations, objectsPage(), servicePage()];
-  return [indexPage(basePath, pages), ...pages];
+  return [indexPage(baseUrl, pages), ...pages];
 }
 
-function indexPage(basePath: string, pages: readonly ReferencePage[]): ReferencePage {
+function indexPage(baseUrl: string, pages: readonly ReferencePage[]): ReferencePage {
   const groups = Map.groupBy(pages, ({ group }) => group);
   const descriptions = new Map<string, string>(
     texts.tags.map(({ name, description }) => [name, description]),
@@ -53,7 +56,7 @@ function indexPage(basePath: string, pages: readonly ReferencePage[]): Reference
         texts.introduction,
         'The API has JSON and form bodies, JSON responses and plain HTTP methods. Every write is [safe to retry](idempotency) with an `Idempotency-Key`, and every [error](errors) has a stable code.',
         '## Base URL',
-        `All paths are relative to the URL of the service: \`http://localhost:3000${basePath}\` after \`npm start\`. Examples call it \`$BASE_URL\`.`,
+        `All paths are relative to the URL of the service: \`${baseUrl}\`. Examples call it \`$BASE_URL\`.`,
         '## First call',
         `Every request needs an [access token](authentication). Create one in the folder of the service:`,
       ),
@@ -61,7 +64,7 @@ function indexPage(basePath: string, pages: readonly ReferencePage[]): Reference
         kind: 'sample',
         caption: 'Create a token',
         language: 'sh',
-        code: `export BASE_URL=http://localhost:3000${basePath}\nexport TOKEN=$(${programCommand} token create --name shop --json |\n  grep -o 'lgs_[^"]*')`,
+        code: `export BASE_URL=${baseUrl}\nexport TOKEN=$(${programCommand} token create --name shop --json |\n  grep -o 'lgs_[^"]*')`,
       },
       prose('Issue a gift card, and keep the `code` of the response: it is returned only once.'),
       requestSample(createGiftCard),

@@ -12,6 +12,7 @@ export const referenceStyle: string = css`
     --ink: #1b2420;
     --soft: #55605a;
     --line: #e1e7e3;
+    --line-strong: #7f8a84;
     --accent: #08654f;
     --tint: #e4f2ed;
     --amber: #8a4b00;
@@ -30,6 +31,7 @@ export const referenceStyle: string = css`
       --ink: #e3e9e6;
       --soft: #a0aca6;
       --line: #2b3330;
+      --line-strong: #77837d;
       --accent: #6fcfb4;
       --tint: #17332b;
       --amber: #e5ae5c;
@@ -136,6 +138,8 @@ export const referenceStyle: string = css`
     color: var(--code-ink);
     font-size: 0.8125rem;
     line-height: 1.65;
+    white-space: pre-wrap;
+    overflow-wrap: anywhere;
   }
   pre code {
     font: inherit;
@@ -159,6 +163,31 @@ export const referenceStyle: string = css`
   figure pre {
     margin: 0;
     border: 0;
+  }
+  .copy {
+    padding: 0.125rem 0.5rem;
+    border: 1px solid var(--code-line);
+    border-radius: 6px;
+    background: var(--code);
+    color: var(--code-soft);
+    font: inherit;
+    font-size: 0.8125rem;
+    cursor: pointer;
+  }
+  .copy:hover {
+    color: var(--code-ink);
+  }
+  figcaption .copy {
+    float: right;
+    margin: -0.125rem -0.5rem -0.125rem 0;
+  }
+  .copied {
+    position: relative;
+  }
+  .copied .copy {
+    position: absolute;
+    top: 0.5rem;
+    right: 0.5rem;
   }
   .k {
     color: #8ecbf5;
@@ -227,6 +256,34 @@ export const referenceStyle: string = css`
     background: var(--tint);
     color: var(--accent);
     font-weight: 600;
+  }
+  .side [hidden] {
+    display: none;
+  }
+  [type='search'] {
+    width: 100%;
+    margin: 0.75rem 0 0.25rem;
+    padding: 0.4rem 0.625rem;
+    border: 1px solid var(--line-strong);
+    border-radius: 6px;
+    background: var(--paper);
+    color: inherit;
+    font: inherit;
+  }
+  [role='search'] {
+    position: sticky;
+    top: 0;
+    z-index: 1;
+    background: var(--panel);
+  }
+  .results small {
+    display: block;
+    overflow: hidden;
+    margin-bottom: 0.5rem;
+    color: var(--soft);
+    font-size: 0.75rem;
+    text-overflow: ellipsis;
+    white-space: nowrap;
   }
   .method {
     color: var(--soft);

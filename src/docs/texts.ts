@@ -3,7 +3,7 @@
 import { card } from '../api/examples.ts';
 import type { Tag } from '../api/documentation.ts';
 import type { FaultCode } from '../domain/fault.ts';
-import type { Scope } from '../domain/store.ts';
+import type { Scope } from '../domain/stores/store.ts';
 
 export const requestIdExample = '1f0c5a0e-3d0a-4a0e-9d5c-0a9b6f6e2a11';
 
@@ -82,7 +82,7 @@ const text = { type: 'string' } as const;
 
 export const headers = {
   ETag: {
-    description: 'The version of the card; changes with every change. Its form can change.',
+    description: 'The version of the card or webhook; changes with every change. Its form can change.',
     schema: { ...text, examples: [`"${card.id}-1203445678-1"`] },
   },
   'Email-Status': {

@@ -1,31 +1,114 @@
 /** Tables as CSV (RFC 4180) that spreadsheets do not execute. */
 
-/** A text that a spreadsheet would read as a formula, unless it is a number. */
-const formulaStart = /^[=+\-@\t\r]/;
+import type { DecimalSign } from './money/written-amount.ts';
+
+/**
+ * Characters before a formula that spreadsheets skip, and the formula's first one. An apostrophe is one of the former, so
+ * that the same pattern finds the places to write one and to remove it.
+ */
+const formula = `(?:[^\\S\\t\\r\\n]|["'])*[=+\\-@＝＋－＠]`;
+
+/** Where a cell begins for a reader of any separator: quotation marks do not hide `;` from one that expects it. */
+const cellStart = '(^|[;\\t\\r\\n])';
+
+const unsafe = new RegExp(`${cellStart}(?=${formula})`, 'g');
+const escaped = new RegExp(`${cellStart}'(?=${formula})`, 'g');
 const decimalNumber = /^-?\d+(?:\.\d+)?$/;
 
-/** A cell: formulas get an apostrophe in front, as OWASP advises, and negative numbers stay numbers. */
-function cellOf(value: string | number | null): string {
+/** How the spreadsheets of a language separate cells and write numbers. */
+export type CsvDialect = {
+  readonly separator: ',' | ';';
+  readonly decimalSign: DecimalSign;
+};
+
+/** A number with a point, such as `-25.00`. */
+type Decimal = { readonly decimal: string };
+
+type Cell = string | number | Decimal | null;
+
+/**
+ * Texts without a formula that spreadsheets change: long numbers, leading zeros, exponents, truth values, and
+ * what they read as a day, a time or a fraction. Days as `YYYY-MM-DD` stay days.
+ */
+const changed =
+  /^'*(?:\d{12,}|0\d+|\d+[.,/:]\d[\d.,/:]*|\d+(?:\.\d+)?e\d+|\d{1,2}-\d{1,2}(?:-\d{2,4})?|true|false|\d{1,2}[ -]?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mrz|mär|mai|okt|dez|ene|abr|ago|dic|fév|avr|aoû|déc)[a-zé]*\.?(?:[ -]?\d{2,4})?|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mrz|mär|mai|okt|dez|ene|abr|ago|dic|fév|avr|aoû|déc)[a-zé]*\.?[ -]?\d{1,4})$/i;
+
+/** Longer texts are not changed. */
+const changedLengthMax = 40;
+
+function isChanged(text: string): boolean {
+  return text.length <= changedLengthMax && changed.test(text);
+}
+
+/**
+ * A cell: formulas get an apostrophe in front, as OWASP advises, and negative numbers stay numbers; not at the start of a
+ * line, because the whole line is one cell for a reader of another separator. In a dialect, texts that a spreadsheet would
+ * change get one as well.
+ */
+function cellOf(
+  value: Cell,
+  {
+    place,
+    dialect,
+    isText = true,
+  }: {
+    readonly place: number;
+    readonly dialect: CsvDialect | undefined;
+    /** Whether a spreadsheet must not read a number or a day. */
+    readonly isText?: boolean;
+  },
+): string {
   if (value === null) return '';
-  const text = String(value);
-  const safe = formulaStart.test(text) && !decimalNumber.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) || safe !== safe.trim() ? `"${safe.replaceAll('"', '""')}"` : safe;
+  const text = typeof value === 'object' ? value.decimal : String(value);
+  if (dialect && typeof value === 'object') return text.replace('.', dialect.decimalSign);
+  const safe = place > 0 && decimalNumber.test(text) ? text : text.replaceAll(unsafe, "$1'");
+  const kept = dialect && isText && isChanged(safe) ? `'${safe}` : safe;
+  const isQuoted = (dialect ? /[",;\t\r\n]/ : /[",\r\n]/).test(kept) || kept !== kept.trim();
+  return isQuoted ? `"${kept.replaceAll('"', '""')}"` : kept;
 }
 
-export type CsvRow = Readonly<Record<string, string | number | null>>;
-
-type Cells = readonly (string | number | null)[];
-
-function linesOf(lines: readonly Cells[]): string {
-  return lines.map((line) => `${line.map(cellOf).join(',')}\r\n`).join('');
+/** The text of a cell, without the apostrophes that `csvOf` writes. */
+export function textOfCell(cell: string): string {
+  const text = cell.startsWith("'") && isChanged(cell) ? cell.slice(1) : cell;
+  return text.replaceAll(escaped, '$1');
 }
 
-/** The rows of a table, in the order of the columns. */
-export function csvRowsOf(columns: readonly string[], rows: readonly CsvRow[]): string {
-  return linesOf(rows.map((row) => columns.map((column) => row[column] ?? null)));
+export type CsvRow = Readonly<Record<string, Cell>>;
+
+function linesOf(lines: readonly (readonly Cell[])[], dialect: CsvDialect | undefined): string {
+  const separator = dialect?.separator ?? ',';
+  return lines
+    .map((line) => `${line.map((cell, place) => cellOf(cell, { place, dialect })).join(separator)}\r\n`)
+    .join('');
 }
 
-/** A table with a header, in the order of the columns. */
-export function csvOf(columns: readonly string[], rows: readonly CsvRow[]): string {
-  return linesOf([columns]) + csvRowsOf(columns, rows);
+/** The rows of a table, in the order of the columns. @param dialect absent: commas and points. */
+export function csvRowsOf(columns: readonly string[], rows: readonly CsvRow[], dialect?: CsvDialect): string {
+  return linesOf(
+    rows.map((row) => columns.map((column) => row[column] ?? null)),
+    dialect,
+  );
+}
+
+/** A file of a dialect begins with a byte order mark, from which spreadsheets know its encoding. */
+const byteOrderMark = '\uFEFF';
+
+/** A table with a header, in the order of the columns. @param dialect absent: commas and points. */
+export function csvOf(columns: readonly string[], rows: readonly CsvRow[], dialect?: CsvDialect): string {
+  return `${dialect ? byteOrderMark : ''}${linesOf([columns], dialect)}${csvRowsOf(columns, rows, dialect)}`;
+}
+
+/**
+ * A table of cells that people have written, whose first line has the headings.
+ * @param isNumber whether spreadsheets may read the texts of a column, from 0, as numbers and days.
+ */
+export function csvOfLines(
+  lines: readonly (readonly string[])[],
+  dialect: CsvDialect,
+  isNumber: (place: number) => boolean,
+): string {
+  const written = lines.map((line) =>
+    line.map((cell, place) => cellOf(cell, { place, dialect, isText: !isNumber(place) })),
+  );
+  return `${byteOrderMark}${written.map((line) => `${line.join(dialect.separator)}\r\n`).join('')}`;
 }

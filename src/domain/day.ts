@@ -3,7 +3,7 @@
  * order as text is its order in time. The day of an instant depends on the *time zone*, an IANA name.
  */
 
-import { accepted, rejected, type Parsed } from './parsed.ts';
+import { accepted, rejected, type Parsed } from '../platform/parsed.ts';
 
 export const dayPattern = '^[0-9]{4}-[0-9]{2}-[0-9]{2}$';
 

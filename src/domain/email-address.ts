@@ -1,7 +1,7 @@
 /** Email addresses. The `validator` package checks the syntax. */
 
 import isEmail from 'validator/lib/isEmail.js';
-import { accepted, rejected, type Parsed } from './parsed.ts';
+import { accepted, rejected, type Parsed } from '../platform/parsed.ts';
 
 /** Maximum length of an address: SMTP's limit of a path (RFC 5321, 4.5.3.1.3, erratum 1690). */
 export const emailLengthMax = 254;

@@ -3,15 +3,16 @@
  * a read-only field in an update, from a client that sends back the record that it read.
  */
 
-import { availableOf, stateOf, type Card } from './card.ts';
-import { detailStateOf, type CardMoment } from './card-detail.ts';
+import { withAddedFields } from './cards/field-values.ts';
+import type { editableFields } from './cards/fields.ts';
+import { availableOf, stateOf, type Card } from './cards/card.ts';
+import { detailStateOf, type CardMoment } from './cards/detail.ts';
 import { formatInstant, formatInstantOrNull } from './day.ts';
 import { parseEmail } from './email-address.ts';
-import { isHoldExpired, type Hold } from './hold.ts';
-import { effectOf, type Transfer } from './ledger.ts';
-import { formatMoney, parseAmount } from './money.ts';
-import { publicIdOrNull, type PublicIds } from './public-id.ts';
-import { tagsIn } from './tags.ts';
+import { isHoldExpired, type Hold } from './money/hold.ts';
+import { effectOf, type Transfer } from './money/ledger.ts';
+import { formatMoney, parseAmount } from './money/money.ts';
+import { publicIdOrNull, type PublicIds } from '../platform/public-id.ts';
 import type {
   BalanceRecord,
   DetailRecord,
@@ -52,14 +53,12 @@ export function spendableRecordOf(ids: PublicIds, card: Card): SpendableRecord {
 
 /** The record of a card with what lists and the detail resource add. */
 export function detailRecordOf(ids: PublicIds, card: Card, moment: CardMoment): DetailRecord {
-  return {
+  const record = {
     ...spendableRecordOf(ids, card),
     state: detailStateOf(card, moment),
     email_status: moment.emailStatus,
-    sender_name: card.senderName,
-    recipient_name: card.recipientName,
-    tags: tagsIn(card.tags),
   };
+  return withAddedFields(record, card);
 }
 
 /** @param today the present day in the store's time zone. */
@@ -121,10 +120,7 @@ export function holdRecordOf(ids: PublicIds, hold: Hold, now: number): HoldRecor
 }
 
 /** A field that updates cannot set. A card's details have all fields of a card in any response. */
-export type ReadOnlyField = Exclude<
-  keyof DetailRecord,
-  'balance' | 'expires_on' | 'note' | 'sender_name' | 'recipient_name' | 'tags'
->;
+export type ReadOnlyField = Exclude<keyof DetailRecord, 'balance' | (typeof editableFields)[number]>;
 
 /** Whether an echoed value equals the card's current value, in any accepted notation. */
 export function matchesRecord(

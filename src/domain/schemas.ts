@@ -3,19 +3,29 @@
  * that build records import only the types, so commands without validation do not load TypeBox.
  */
 
-import Type, { type Static, type TSchema } from 'typebox';
-import { batchNameLengthMax, batchStates } from './batch.ts';
-import { cardStates } from './card.ts';
-import { trackedFields, type FieldName } from './card-change.ts';
-import { historyKinds } from './card-history.ts';
-import { detailStates, emailStatuses } from './card-detail.ts';
-import { eventTypes } from './event-type.ts';
-import { holdStatuses } from './hold.ts';
-import { transferKinds } from './ledger.ts';
-import { deliveryStates, emailKinds } from './email.ts';
-import { decimalPattern } from './money.ts';
-import type { PublicId } from './public-id.ts';
-import { deliveryStatuses, pauseReasons } from './webhook.ts';
+import Type, { type Static, type TSchema, type TUnsafe } from 'typebox';
+import { batchNameLengthMax, batchStates } from './batches/batch.ts';
+import type { AddedRecord, RecordValue } from './cards/field-values.ts';
+import {
+  byField,
+  cardFields,
+  fieldsWith,
+  type CardField,
+  type CardFieldName,
+  type FieldKind,
+  type FieldsWith,
+} from './cards/fields.ts';
+import { cardStates } from './cards/card.ts';
+import { trackedFieldNames } from './cards/change.ts';
+import { historyKinds } from './cards/history.ts';
+import { detailStates, emailStatuses } from './cards/detail.ts';
+import { eventTypes } from './events/event-type.ts';
+import { holdStatuses } from './money/hold.ts';
+import { transferKinds } from './money/ledger.ts';
+import { deliveryStates, emailKinds } from './emails/email.ts';
+import { decimalPattern } from './money/money.ts';
+import type { PublicId } from '../platform/public-id.ts';
+import { deliveryStatuses, pauseReasons } from './events/webhook.ts';
 
 const idRange = { minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
 
@@ -51,6 +61,28 @@ function timestamp(options: { readonly description?: string; readonly examples?:
   });
 }
 
+const detailKinds: Readonly<Record<FieldKind, (about: string, example: unknown) => TSchema>> = {
+  day: (about, example) => nullable(Type.String({ format: 'date' }), `${about}.`, example),
+  line: (about, example) => nullable(Type.String(), `${about}.`, example),
+  text: (about, example) => nullable(Type.String(), `${about}.`, example),
+  tags: (about, example) =>
+    Type.Array(Type.String(), {
+      description: `${about}, in the order in which they were sent.`,
+      examples: [example],
+    }),
+};
+
+/** The schema of a field in records. */
+function detail<N extends CardFieldName>(name: N) {
+  const { kind, about, example }: CardField = cardFields[name];
+  return Type.Unsafe<RecordValue<N>>(detailKinds[kind](about, example));
+}
+
+// Each name has the schema of its field.
+const addedDetails = byField(fieldsWith({ record: 'added' }), detail) as {
+  readonly [N in keyof AddedRecord]: TUnsafe<AddedRecord[N]>;
+};
+
 /** Every field is always present, in this order. The examples together form one card. */
 const record = {
   id: publicId({
@@ -79,20 +111,16 @@ const record = {
   customer_email: nullable(Type.String(), 'The email address of that customer.', 'ada@example.com'),
   recipient_id: nullable(publicId(), 'The customer assigned through `recipient_email`.', 8576577282002687),
   recipient_email: nullable(Type.String(), 'The email address of that customer.', 'grace@example.com'),
-  note: nullable(Type.String(), 'A note for the store, never visible to customers.', 'Sold at the counter'),
-  expires_on: nullable(
-    Type.String({ format: 'date' }),
-    'The last day on which the card is valid, in the store’s time zone; null: never expires.',
-    '2031-12-31',
-  ),
-  message: nullable(Type.String(), 'The message in the gift card email.', 'Happy birthday!'),
+  note: detail('note'),
+  expires_on: detail('expires_on'),
+  message: detail('message'),
   last_characters: Type.String({
     pattern: '^[0-9a-z]{4}$',
     description: 'The last four characters of the code.',
     examples: ['7f3k'],
   }),
   order_id: nullable(id, 'The order that the card was sold with.', null),
-};
+} satisfies Readonly<Record<FieldsWith<{ readonly record: 'specified' }>, TSchema> & Record<string, TSchema>>;
 
 export const giftCardSchema = closedObject(record, 'A gift card.');
 export type GiftCardRecord = Readonly<Static<typeof giftCardSchema>>;
@@ -133,15 +161,10 @@ export const detailGiftCardSchema = closedObject(
     }),
     email_status: Type.Enum([...emailStatuses], {
       description:
-        'The status of the newest email with the card’s code. `none`: there is no such email. `scheduled` until it is due, `queued` until the first attempt, `deferred` until the next one. `sent`: a mail server accepted it. `bounced`: rejected permanently. `dead`: not delivered in 72 hours. `cancelled`: obsolete.',
+        'The status of the newest email with the card’s code. `none`: there is no such email. `scheduled` until it is due, `queued` until the first attempt, `deferred` until the next one. `sent`: a mail server accepted it. `kept`: the service has no mail server, so the email is on its machine and was not sent. `bounced`: rejected permanently. `dead`: not delivered in 72 hours. `cancelled`: obsolete.',
       examples: ['sent'],
     }),
-    sender_name: nullable(Type.String(), 'The name of the person who gives the card.', 'Ada'),
-    recipient_name: nullable(Type.String(), 'The name of the person who receives the card.', 'Grace'),
-    tags: Type.Array(Type.String(), {
-      description: 'The store’s own tags, in the order in which they were sent.',
-      examples: [['VIP', 'Spring 2026']],
-    }),
+    ...addedDetails,
   },
   'A gift card with everything that the store can read, except its code.',
 );
@@ -218,7 +241,7 @@ export const historySchema = closedObject(
     changes: Type.Array(
       closedObject(
         {
-          field: Type.Enum(Object.keys(trackedFields) as FieldName[], {
+          field: Type.Enum([...trackedFieldNames], {
             description: '`code`: the card has another code. The values are the last characters of both.',
           }),
           old: trackedValue,
@@ -531,6 +554,17 @@ export const consistencySchema = closedObject(
     }),
   },
   'A proof that the log with `to` entries begins with the log with `from` entries (RFC 9162, section 2.1.4).',
+);
+
+export const leafRangeSchema = closedObject(
+  {
+    after: Type.Integer({ minimum: 0, description: 'The number of leaves before these.' }),
+    size: Type.Integer({ minimum: 0, description: 'The present number of entries in the log.' }),
+    hashes: Type.Array(Type.String({ pattern: base64Hash }), {
+      description: 'The leaves in their order: SHA-256 of a zero byte and the hash of the entry, base64.',
+    }),
+  },
+  'A part of the leaves of the log.',
 );
 
 const chainEntry = closedObject(

@@ -1,6 +1,6 @@
 /** Free text: the note for the store, the message for the recipient, references, and names. */
 
-import { accepted, rejected, type Parsed } from './parsed.ts';
+import { accepted, rejected, type Parsed } from '../platform/parsed.ts';
 
 /** Maximum length of a note or message, in Unicode code points. */
 export const textLengthMax = 5_000;
@@ -32,6 +32,14 @@ const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]
 const joining = /\u200C|\u200D|\uFE0F/g;
 
 /**
+ * Maximum length of a line as it is sent, for its published schema, in UTF-16 units: normalization composes at most four
+ * units into one, and surrounding spaces do not count.
+ */
+export function sentLineLengthMax(lengthMax: number): number {
+  return 4 * lengthMax + 2;
+}
+
+/**
  * Parses a text on one line, such as a name, in normalization form C and without surrounding spaces. Returns null for an
  * empty text. @param lengthMax in Unicode code points.
  */
@@ -39,8 +47,7 @@ export function parseLine(value: unknown, lengthMax: number): Parsed<string | nu
   if (value === null || value === '') return accepted(null);
   if (typeof value !== 'string') return rejected('must be a string');
   const tooLong = `must have at most ${lengthMax.toLocaleString('en')} characters`;
-  // Normalization composes at most four units into one.
-  if (value.length > 4 * lengthMax + 2) return rejected(tooLong);
+  if (value.length > sentLineLengthMax(lengthMax)) return rejected(tooLong);
   if (!value.isWellFormed()) return rejected('must be valid Unicode');
   const line = value.normalize('NFC').trim();
   if (longerThan(line, lengthMax)) return rejected(tooLong);

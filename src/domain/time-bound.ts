@@ -4,8 +4,8 @@
  */
 
 import { addDays, parseDay, startOfDay } from './day.ts';
-import { accepted, rejected, type Parsed } from './parsed.ts';
-import { instantOrDayPattern } from './send-on.ts';
+import { accepted, rejected, type Parsed } from '../platform/parsed.ts';
+import { instantOrDayPattern } from './emails/send-on.ts';
 
 const form = new RegExp(instantOrDayPattern);
 const dayLength = 'YYYY-MM-DD'.length;

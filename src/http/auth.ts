@@ -7,31 +7,31 @@
 
 import { createHmac } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { isLoopback } from '../config.ts';
-import type { Context } from '../context.ts';
+import { isLoopback } from '../platform/loopback.ts';
+import type { Context } from '../storage/context.ts';
 import {
   isWellFormed,
   proxyParameters,
   signatureAgeMaxSeconds,
   signingText,
   type QueryParameter,
-} from '../domain/app-proxy.ts';
+} from '../domain/stores/app-proxy.ts';
 import { Fault } from '../domain/fault.ts';
-import type { Secret } from '../domain/secret.ts';
-import { parseDomain, scopes as allScopes, type Scope, type Store } from '../domain/store.ts';
-import { sameBytes } from '../keys.ts';
+import type { Secret } from '../platform/secret.ts';
+import { parseDomain, scopes as allScopes, type Scope, type Store } from '../domain/stores/store.ts';
+import { sameBytes } from '../platform/keys.ts';
 import {
   findOpenDemonstrationStore,
   findPresentedToken,
   findSignedStore,
   type SignedStore,
-} from '../service/caller.ts';
-import { tokenDigest, type PresentedToken } from '../service/secret-token.ts';
-import { accessTokens } from '../service/token.ts';
-import type { Script } from '../storage/sql.ts';
+} from '../service/stores/caller.ts';
+import { tokenDigest, type PresentedToken } from '../service/stores/secret-token.ts';
+import { accessTokens } from '../service/stores/token.ts';
+import type { Script } from '../storage/sql/sql.ts';
 import type { ReadCache, Storage } from '../storage/storage.ts';
-import { assertStoreOpen } from '../storage/store.ts';
-import type { FoundToken } from '../storage/token.ts';
+import { assertStoreOpen } from '../storage/stores/store.ts';
+import type { FoundToken } from '../storage/stores/token.ts';
 import { looksForwarded } from './forwarded.ts';
 
 export type Caller = {

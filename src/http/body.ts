@@ -6,7 +6,7 @@
  */
 
 import { Fault, type FieldErrors } from '../domain/fault.ts';
-import { InexactNumber } from '../domain/money.ts';
+import { InexactNumber } from '../domain/money/money.ts';
 import { findRepeated, MalformedError, parseUrlEncoded } from './query.ts';
 
 export type Body = {
@@ -28,6 +28,13 @@ export type RawBody = {
 /** The body of a request without one. */
 export const noBody: RawBody = { contentType: undefined, encoding: undefined, bytes: new Uint8Array() };
 
+const missingType =
+  'The request has no Content-Type. Send "Content-Type: application/json" or "Content-Type: application/x-www-form-urlencoded".';
+
+/** curl and many libraries send this type if the caller does not name one. */
+const jsonAsForm =
+  'The Content-Type is application/x-www-form-urlencoded, but the body is JSON. Send "Content-Type: application/json".';
+
 /**
  * Parses a body. An empty body has no parameters, whatever its type.
  * @throws Fault `unsupported-media-type` or `invalid-body`.
@@ -39,7 +46,7 @@ export function parseBody(
   if (bytes.length === 0) return { parameters: new Map(), isForm: false };
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
     throw new Fault('unsupported-media-type');
-  if (contentType === undefined) throw new Fault('unsupported-media-type');
+  if (contentType === undefined) throw new Fault('unsupported-media-type', { detail: missingType });
   switch (mediaType(contentType)) {
     case 'application/json':
       return { parameters: unwrap(parseJson(decode(bytes)), wrapper, errors), isForm: false };
@@ -231,6 +238,7 @@ function isObject(value: unknown): value is object {
 
 /** The fields of a form. The fields `wrapper[name]` become one object. */
 function parseForm(text: string, wrapper: string): Entries {
+  if (/^\s*\{\s*"/.test(text)) throw new Fault('invalid-body', { detail: jsonAsForm });
   let fields;
   try {
     fields = parseUrlEncoded(text);

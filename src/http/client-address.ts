@@ -13,7 +13,9 @@ type Address = {
 
 const groupsMax = 8;
 /** The groups of a /64, the smallest network that one client is assigned. */
-const groupsOfNetwork = 4;
+const groupsOfClient = 4;
+/** The groups of a /48, the largest network that one customer of a provider usually gets. */
+const groupsOfNetwork = 3;
 
 /** Parses an IP address. The IPv4 address in `::ffff:192.0.2.1` is IPv4; a zone (`%eth0`) is ignored. */
 function parseAddress(text: string): Address | undefined {
@@ -53,9 +55,23 @@ function parseGroups(text: string): readonly number[] {
 export function addressKey(text: string): string {
   const address = parseAddress(text);
   if (!address) return 'unknown';
-  if (address.family === 'ipv4') return address.text;
-  const network = address.groups.slice(0, groupsOfNetwork).map((group) => group.toString(16));
-  return `${network.join(':')}::/64`;
+  return address.family === 'ipv4' ? address.text : `${firstGroups(address, groupsOfClient)}::/64`;
+}
+
+/** The key of an address's network in limits: the /24 of an IPv4 address, the /48 of an IPv6 address. */
+export function networkKey(text: string): string {
+  const address = parseAddress(text);
+  if (!address) return 'unknown';
+  return address.family === 'ipv4'
+    ? `${address.text.slice(0, address.text.lastIndexOf('.'))}.0/24`
+    : `${firstGroups(address, groupsOfNetwork)}::/48`;
+}
+
+function firstGroups({ groups }: Address, count: number): string {
+  return groups
+    .slice(0, count)
+    .map((group) => group.toString(16))
+    .join(':');
 }
 
 /** The key of a request's client in limits. */

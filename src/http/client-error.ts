@@ -1,7 +1,7 @@
 /** Responds on the bare socket to requests that cannot be parsed as HTTP, and closes the connection. */
 
 import type { Socket } from 'node:net';
-import type { Limits } from '../config.ts';
+import type { Limits } from '../platform/limits.ts';
 import { Fault, type FaultCode } from '../domain/fault.ts';
 import { drain } from './drain.ts';
 import { commonHeaders, problemBody, problemHeaders, problems } from './problem.ts';

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Limits } from '../config.ts';
+import type { Limits } from '../platform/limits.ts';
 import { addressKey } from './client-address.ts';
 import { isReceived, drain } from './drain.ts';
 
@@ -58,6 +58,13 @@ export function guardConnections(
     if (left === 0) perPeer.delete(peer);
     else perPeer.set(peer, left);
   };
+
+  server.on('timeout', (socket: Socket) => {
+    // The client has read everything so far, and the response is being computed.
+    const isComputing = socket.writableLength === 0 && (connections.get(socket)?.responses.length ?? 0) > 0;
+    if (isComputing) socket.setTimeout(limits.stallTimeoutMs);
+    else socket.destroy();
+  });
 
   const makeRoom = (newest: Socket): void => {
     const [longest] = idle;

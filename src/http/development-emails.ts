@@ -1,15 +1,17 @@
 /**
- * The development page: the emails of every store, which are kept instead of sent in development.
+ * The development page: the emails that are kept instead of sent in development.
  *
- * The emails contain gift card codes, so only local requests can read them. The HTML of an email is shown in a
+ * The emails contain gift card codes, so only local requests can read them: those of the demonstration until there is a
+ * real store, and then those of a store, if one of its owners is signed in. The HTML of an email is shown in a
  * sandboxed frame that runs no scripts and loads nothing.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { formatInstant } from '../domain/day.ts';
 import { Fault } from '../domain/fault.ts';
-import type { EmailKind } from '../domain/email.ts';
-import { markup, type Markup } from '../markup.ts';
+import type { EmailKind } from '../domain/emails/email.ts';
+import { markup, type Markup } from '../platform/markup.ts';
+import { prefersHtml } from './accept.ts';
 import { requireLocalRequest } from './auth.ts';
 import { style } from './development-emails-style.ts';
 
@@ -33,6 +35,18 @@ export type StoredEmails = {
   readEml(name: string): Promise<Uint8Array | undefined>;
 };
 
+/** The kept emails that a request can read. */
+export type ReadableEmails =
+  | { readonly kind: 'every' }
+  | { readonly kind: 'store'; readonly domain: string }
+  /** `signIn` is the path of the page on which an owner signs in; null: signing in changes nothing. */
+  | { readonly kind: 'none'; readonly signIn: string | null };
+
+type Options = {
+  readonly kept: StoredEmails;
+  readonly readableEmails: (request: FastifyRequest) => Promise<ReadableEmails>;
+};
+
 const pagePolicy =
   "default-src 'none'; style-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /** The HTML of an email has inline styles and `data:` images. */
@@ -41,28 +55,43 @@ const emailPolicy =
 
 export function addDevelopmentEmails(
   app: FastifyInstance,
-  { kept }: { readonly kept: StoredEmails },
+  { kept, readableEmails }: Options,
   prefix: string,
 ): void {
-  app.get(`${prefix}/dev/mails`, { onRequest }, async (_request, reply) =>
-    page(reply, { title: 'Emails', body: list(await kept.list()), base: '' }),
-  );
+  /** Sends a page to a request that can read emails; leads a person to the sign-in page. @throws Fault `not-found`. */
+  const get = (
+    path: string,
+    handle: (request: FastifyRequest, reply: FastifyReply, isReadable: IsReadable) => Promise<FastifyReply>,
+  ): void =>
+    void app.get(`${prefix}/dev/mails${path}`, { onRequest }, async (request, reply) => {
+      const readable = await readableEmails(request);
+      if (readable.kind !== 'none') return await handle(request, reply, filterOf(readable));
+      if (readable.signIn === null || !prefersHtml(request.headers.accept)) throw new Fault('not-found');
+      const next = encodeURIComponent(request.url.slice(prefix.length));
+      return setHeaders(reply, pagePolicy).redirect(`${readable.signIn}?next=${next}`, 303);
+    });
+  get('', async (_request, reply, isReadable) => {
+    const emails = (await kept.list()).filter(isReadable);
+    return page(reply, { title: 'Emails', body: list(emails), base: '' });
+  });
   app.get(`${prefix}/dev/mails.css`, { onRequest }, (_request, reply) =>
     setHeaders(reply, pagePolicy).type('text/css; charset=utf-8').send(style),
   );
-  app.get(`${prefix}/dev/mails/:name`, { onRequest }, async (request, reply) => {
-    const email = await requireFound(kept.read(nameOf(request)));
+  get('/:name', async (request, reply, isReadable) => {
+    const email = await readEmail(kept, request, isReadable);
     return page(reply, { title: email.subject, body: view(email), base: '../' });
   });
-  app.get(`${prefix}/dev/mails/:name/html`, { onRequest }, async (request, reply) => {
-    const { html } = await requireFound(kept.read(nameOf(request)));
+  get('/:name/html', async (request, reply, isReadable) => {
+    const { html } = await readEmail(kept, request, isReadable);
     return setHeaders(reply, emailPolicy).type('text/html; charset=utf-8').send(html);
   });
-  app.get(`${prefix}/dev/mails/:name/eml`, { onRequest }, async (request, reply) => {
-    const eml = await requireFound(kept.readEml(nameOf(request)));
+  get('/:name/eml', async (request, reply, isReadable) => {
+    const { name } = await readEmail(kept, request, isReadable);
+    const eml = await kept.readEml(name);
+    if (!eml) throw new Fault('not-found');
     return setHeaders(reply, pagePolicy)
       .type('message/rfc822')
-      .header('content-disposition', `attachment; filename="${nameOf(request)}.eml"`)
+      .header('content-disposition', `attachment; filename="${name}.eml"`)
       .send(Buffer.from(eml));
   });
 }
@@ -78,15 +107,23 @@ function page(reply: FastifyReply, shown: Page): FastifyReply {
     .send(String(frame(shown)));
 }
 
-function nameOf({ params }: FastifyRequest): string {
-  return (params as { readonly name: string }).name;
+type IsReadable = (email: Pick<StoredEmail, 'messageId'>) => boolean;
+
+/** The Message-ID of an email ends with the domain of its store. */
+function filterOf(readable: Exclude<ReadableEmails, { readonly kind: 'none' }>): IsReadable {
+  if (readable.kind === 'every') return () => true;
+  return ({ messageId }) => messageId.endsWith(`@${readable.domain}>`);
 }
 
 /** @throws Fault `not-found`. */
-async function requireFound<T>(reading: Promise<T | undefined>): Promise<T> {
-  const read = await reading;
-  if (read === undefined) throw new Fault('not-found');
-  return read;
+async function readEmail(
+  kept: StoredEmails,
+  { params }: FastifyRequest,
+  isReadable: IsReadable,
+): Promise<NonNullable<Awaited<ReturnType<StoredEmails['read']>>>> {
+  const email = await kept.read((params as { readonly name: string }).name);
+  if (!email || !isReadable(email)) throw new Fault('not-found');
+  return email;
 }
 
 function setHeaders(reply: FastifyReply, policy: string): FastifyReply {
@@ -137,7 +174,7 @@ ${rows}</tbody>
 </table>`;
   return markup`<header>
 <h1>Emails</h1>
-<p>Without <code>SMTP_URL</code>, the emails of every store are kept on this machine instead of being sent. They contain valid codes.</p>
+<p>Without <code>SMTP_URL</code>, emails are kept on this machine instead of being sent. They contain valid codes.</p>
 </header>
 <main>
 ${rows.length > 0 ? table : markup`<p class="none">No emails yet. Create a gift card with a <code>recipient_email</code>.</p>`}

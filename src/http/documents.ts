@@ -1,4 +1,4 @@
-/** Documents that are generated once: compressed with the first request for each, and revalidated by ETag. */
+/** Documents and files that do not change: compressed with the first request for each, and revalidated by ETag. */
 
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -6,26 +6,27 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isKnown } from './etag.ts';
 
-export type ServedDocument = { readonly type: string; readonly text: string };
+export type ServedDocument = { readonly type: string; readonly content: string | Buffer };
 
-/** The API's documentation. */
+/** The API's documentation for clients of one origin. */
 export type ServedDocumentation = {
   /** Returns the document at a path below the base path: always the same one. */
   readonly find: (path: string) => ServedDocument | undefined;
-  /** @param origin the scheme and host that the client uses; empty if unknown. */
-  readonly openApi: (origin: string) => ServedDocument;
 };
 
+/** @param origin the scheme and host that the client uses; empty if unknown. */
+export type DocumentationOf = (origin: string) => ServedDocumentation;
+
 const encoders = {
-  br: async (text: string): Promise<Buffer> => {
-    const size = Buffer.byteLength(text);
+  br: async (content: string | Buffer): Promise<Buffer> => {
+    const size = Buffer.byteLength(content);
     // The highest quality takes a second for a megabyte.
     const quality = size > 100_000 ? 6 : constants.BROTLI_MAX_QUALITY;
     const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_SIZE_HINT } = constants;
     const params = { [BROTLI_PARAM_QUALITY]: quality, [BROTLI_PARAM_SIZE_HINT]: size };
-    return promisify(brotliCompress)(text, { params });
+    return promisify(brotliCompress)(content, { params });
   },
-  gzip: async (text: string): Promise<Buffer> => promisify(gzip)(text),
+  gzip: async (content: string | Buffer): Promise<Buffer> => promisify(gzip)(content),
 } as const;
 
 type Encoding = keyof typeof encoders | 'identity';
@@ -40,26 +41,35 @@ const made = new WeakMap<ServedDocument, Representations>();
 function representationsOf(document: ServedDocument): Representations {
   const known = made.get(document);
   if (known) return known;
-  const hash = createHash('sha256').update(document.text).digest('base64url').slice(0, 22);
+  const hash = createHash('sha256').update(document.content).digest('base64url').slice(0, 22);
   const created = { hash, bodies: new Map<Encoding, Promise<Buffer>>() };
   made.set(document, created);
   return created;
 }
 
-/** Sends a document in the encoding that the client prefers, or 304 if the client has it. */
+/** The types whose formats are compressed already. */
+const compressedTypes = /^(?:font\/woff2|image\/(?:png|webp|jpeg))$/;
+
+/**
+ * Sends a document in the encoding that the client prefers, or 304 if the client has it.
+ * @param cacheControl how long a client keeps it without a request; by default it asks each time.
+ */
 export async function sendDocument(
   request: FastifyRequest,
   reply: FastifyReply,
   document: ServedDocument,
+  cacheControl = 'no-cache',
 ): Promise<FastifyReply> {
   const { hash, bodies } = representationsOf(document);
-  const encoding = preferredEncoding(request.headers['accept-encoding']);
+  const encoding = compressedTypes.test(document.type)
+    ? 'identity'
+    : preferredEncoding(request.headers['accept-encoding']);
   // Each representation has its own strong ETag (RFC 9110, 8.8.3.3).
   const etag = `"${hash}${encoding === 'identity' ? '' : `-${encoding}`}"`;
-  reply.headers({ etag, vary: 'accept-encoding', 'cache-control': 'no-cache' });
+  reply.headers({ etag, vary: 'accept-encoding', 'cache-control': cacheControl });
   if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send();
-  if (encoding === 'identity') return reply.type(document.type).send(document.text);
-  const body = bodies.get(encoding) ?? encoders[encoding](document.text);
+  if (encoding === 'identity') return reply.type(document.type).send(document.content);
+  const body = bodies.get(encoding) ?? encoders[encoding](document.content);
   bodies.set(encoding, body);
   return reply
     .type(document.type)

@@ -8,7 +8,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Limits } from '../config.ts';
+import type { Limits } from '../platform/limits.ts';
 
 type DrainLimits = Pick<Limits, 'drainIdleMs' | 'drainMaxMs' | 'drainBytesMax'>;
 

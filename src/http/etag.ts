@@ -1,9 +1,10 @@
 /** ETags: the version of a gift card or webhook in conditional requests (RFC 9110, 13). */
 
-import type { Card } from '../domain/card.ts';
-import { versionTagOf } from '../service/card-version.ts';
-import type { PublicIds } from '../domain/public-id.ts';
-import type { HttpResponse } from '../service/http-response.ts';
+import type { Card } from '../domain/cards/card.ts';
+import type { Webhook } from '../domain/events/webhook.ts';
+import { versionTagOf, webhookVersionTagOf } from '../service/cards/version.ts';
+import type { PublicIds } from '../platform/public-id.ts';
+import type { HttpResponse } from '../service/requests/http-response.ts';
 
 type Versioned = { readonly id: number; readonly version: number | string };
 
@@ -15,6 +16,11 @@ export function etagOf({ id, version }: Versioned): string {
 /** The strong ETag of a card's version, with the card's public id. */
 export function cardEtagOf(ids: PublicIds, card: Card): string {
   return etagOf({ id: ids.of(card.id), version: versionTagOf(card) });
+}
+
+/** The strong ETag of a webhook's version. */
+export function webhookEtagOf(webhook: Webhook): string {
+  return etagOf({ id: webhook.id, version: webhookVersionTagOf(webhook) });
 }
 
 const listedTag = /(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/g;

@@ -4,11 +4,11 @@
  */
 
 import type { Readable } from 'node:stream';
-import { eventJson, type WrittenEvent } from '../domain/event.ts';
-import type { Context } from '../context.ts';
-import { isStillAllowed } from '../service/caller.ts';
-import { listPublishedEvents } from '../service/event.ts';
-import { resolved, parallel } from '../storage/sql.ts';
+import { eventJson, type WrittenEvent } from '../domain/events/event.ts';
+import type { Context } from '../storage/context.ts';
+import { isStillAllowed } from '../service/stores/caller.ts';
+import { listPublishedEvents } from '../service/events/event.ts';
+import { resolved, parallel } from '../storage/sql/sql.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Caller } from './auth.ts';
 import { limitedStreams, type StreamsOptions } from './streams.ts';

@@ -6,8 +6,8 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Fault } from '../domain/fault.ts';
-import { markup, type Markup } from '../markup.ts';
-import { version } from '../version.ts';
+import { markup, type Markup } from '../platform/markup.ts';
+import { version } from '../platform/version.ts';
 import { prefersHtml } from './accept.ts';
 import { isLocalRequest } from './auth.ts';
 import { pagePaths } from './page-paths.ts';
@@ -99,7 +99,7 @@ function page(
 <dd>${version}</dd>
 <dt>API</dt>
 <dd><a href="${prefix}${pagePaths.reference}">Reference</a>, and <a href="${prefix}${pagePaths.openapi}">OpenAPI 3.1</a></dd>
-${pages}${developmentMode && mayRead ? development : undefined}${email.kept && mayRead ? emails : undefined}</dl>
+${pages}${developmentMode && mayRead ? development : undefined}${email.kept && mayRead && developmentMode ? emails : undefined}</dl>
 </body>
 </html>
 `;

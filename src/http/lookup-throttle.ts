@@ -1,8 +1,9 @@
 /**
  * Limits failed lookups per caller, for every operation that can be used to guess a code or an id.
  *
- * A lookup reserves a failure before it runs, and releases it if it finds something. In one process, the reservations
- * and recorded failures of a caller never exceed its budget: further lookups wait for a reservation to end.
+ * A request reserves its failures before it looks for something, and releases those that did not fail. In one process,
+ * the reservations and recorded failures of a caller never exceed its budget: further lookups wait for a reservation to
+ * end.
  *
  * A guarded statement records failures in the database, so all processes together never return more "not found"
  * responses than the budget. Each further process can have at most one more budget in flight until it reads the
@@ -15,21 +16,24 @@ import {
   failuresLeft,
   recordFailedLookup,
   tooManyLookups,
-} from '../service/lookup-throttle.ts';
-import type { Context } from '../context.ts';
-import type { HttpResponse } from '../service/http-response.ts';
-import { findRefilledAt, type LookupCaller } from '../storage/lookup-throttle.ts';
+} from '../service/cards/lookup-throttle.ts';
+import type { Context } from '../storage/context.ts';
+import type { HttpResponse } from '../service/requests/http-response.ts';
+import { findRefilledAt, type LookupCaller } from '../storage/stores/lookup-throttle.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Caller } from './auth.ts';
 import { problems } from './problem.ts';
 
 export type LookupAttempt = {
+  /** The failed lookups of the caller per hour. */
+  readonly perHour: number;
   /**
-   * Reserves a failure in the caller's budget until the request ends. It is recorded if `isFailed` returns true for the
-   * status of the response, and released otherwise. A request has one reservation, however often it reserves.
+   * Reserves failures in the caller's budget until the request ends. Those that `failuresOf` returns for the status of the
+   * response are recorded, and the others are released. A request has one reservation, however often it reserves.
+   * @param count at most `perHour`; 1 by default, and always after another reservation.
    * @returns a promise if it has to wait. @throws Fault `too-many-misses`, or rejects with it.
    */
-  reserve(isFailed: (status: number) => boolean): Promise<void> | undefined;
+  reserve(failuresOf: (status: number) => number, count?: number): Promise<void> | undefined;
 };
 
 export type LookupThrottle = {
@@ -108,12 +112,12 @@ export function lookupThrottle({
     return state;
   };
 
-  const throttle = (caller: Caller, state: State): Fault => {
+  const throttle = (caller: Caller, state: State, count: number): Fault => {
     const now = ctx.clock.now();
     const isNew = now - state.loggedAt >= logPeriodMs;
     if (isNew) state.loggedAt = now;
     onThrottled(caller, isNew);
-    return tooManyLookups(state.refilledAt ?? 0, { now, perHour: perHourOf(caller) });
+    return tooManyLookups(state.refilledAt ?? 0, { now, perHour: perHourOf(caller) }, count);
   };
 
   /** Reads the row of a caller. */
@@ -128,36 +132,36 @@ export function lookupThrottle({
     refilledAt !== undefined && Math.abs(ctx.clock.now() - readAt) < rereadPeriodMs;
 
   /**
-   * Reserves a failure if one is left. It does not wait, so another lookup cannot take the same failure.
-   * @returns whether it was reserved. @throws Fault `too-many-misses` if the budget is exhausted.
+   * Reserves failures if so many are left. It does not wait, so another lookup cannot take the same failures.
+   * @returns whether they were reserved. @throws Fault `too-many-misses` if fewer are left without the reservations.
    */
-  const reserveNow = (caller: Caller, state: State): boolean => {
+  const reserveNow = (caller: Caller, state: State, count: number): boolean => {
     const budget = { now: ctx.clock.now(), perHour: perHourOf(caller) };
     const left = failuresLeft(state.refilledAt ?? 0, budget);
-    if (left < 1) throw throttle(caller, state);
-    if (state.reserved >= left) return false;
-    state.reserved += 1;
+    if (left < count) throw throttle(caller, state, count);
+    if (state.reserved + count > left) return false;
+    state.reserved += count;
     return true;
   };
 
-  /** Reserves a failure when the row is read and another reservation ends, if that is necessary. */
-  const reserve = async (caller: Caller, state: State): Promise<void> => {
+  /** Reserves failures when the row is read and another reservation ends, if that is necessary. */
+  const reserve = async (caller: Caller, state: State, count: number): Promise<void> => {
     for (;;) {
       if (!isFresh(state)) {
         state.reading ??= refresh(state, keyOf(caller)).finally(() => (state.reading = undefined));
         await state.reading;
       }
-      if (reserveNow(caller, state)) return;
+      if (reserveNow(caller, state, count)) return;
       const { promise, resolve } = Promise.withResolvers<void>();
       state.waiting.push(resolve);
       await promise;
     }
   };
 
-  const reserveWaiting = async (caller: Caller, state: State): Promise<void> => {
+  const reserveWaiting = async (caller: Caller, state: State, count: number): Promise<void> => {
     state.users += 1;
     try {
-      await reserve(caller, state);
+      await reserve(caller, state, count);
     } finally {
       state.users -= 1;
       // Waiting lookups retry one by one, until each has reserved or is rejected.
@@ -166,12 +170,12 @@ export function lookupThrottle({
   };
 
   /** @throws Fault `too-many-misses` if failures that other processes have recorded exhaust the budget. */
-  const record = async (caller: Caller, state: State): Promise<void> => {
+  const record = async (caller: Caller, state: State, count: number): Promise<void> => {
     const budget = { now: ctx.clock.now(), perHour: perHourOf(caller) };
-    const refilledAt = await storage.write(() => recordFailedLookup(keyOf(caller), budget));
+    const refilledAt = await storage.write(() => recordFailedLookup(keyOf(caller), budget, count));
     if (refilledAt === undefined) {
       await refresh(state, keyOf(caller));
-      throw throttle(caller, state);
+      throw throttle(caller, state, count);
     }
     // Before the reservation ends, so that one of the two always counts.
     state.refilledAt = laterRefill(state, refilledAt, budget.now);
@@ -179,35 +183,38 @@ export function lookupThrottle({
 
   return {
     async run(caller, request) {
-      const rules: ((status: number) => boolean)[] = [];
-      let state: State | undefined;
+      const rules: ((status: number) => number)[] = [];
+      let reserved: { readonly state: State; readonly count: number } | undefined;
       const attempt: LookupAttempt = {
-        reserve(isFailed) {
-          rules.push(isFailed);
-          if (state) return undefined;
-          const own = stateOf(nameOf(caller));
-          if (own.waiting.length === 0 && isFresh(own) && reserveNow(caller, own)) {
-            state = own;
+        perHour: perHourOf(caller),
+        reserve(failuresOf, count = 1) {
+          rules.push(failuresOf);
+          if (reserved) return undefined;
+          const state = stateOf(nameOf(caller));
+          if (state.waiting.length === 0 && isFresh(state) && reserveNow(caller, state, count)) {
+            reserved = { state, count };
             return undefined;
           }
-          return reserveWaiting(caller, own).then(() => void (state = own));
+          return reserveWaiting(caller, state, count).then(() => void (reserved = { state, count }));
         },
       };
-      const hasFailed = (status: number): boolean => rules.some((isFailed) => isFailed(status));
+      const settle = async (status: number): Promise<void> => {
+        if (!reserved) return;
+        const failures = Math.max(...rules.map((failuresOf) => failuresOf(status)));
+        if (failures > 0) await record(caller, reserved.state, Math.min(failures, reserved.count));
+      };
       try {
         const response = await request(attempt);
         // A replayed response was counted when it was first returned.
-        const isReplayed = 'idempotent-replayed' in response.headers;
-        if (state && !isReplayed && hasFailed(response.status)) await record(caller, state);
+        if (!('idempotent-replayed' in response.headers)) await settle(response.status);
         return response;
       } catch (error) {
-        if (state && error instanceof Fault && hasFailed(problems[error.code].status))
-          await record(caller, state);
+        if (error instanceof Fault) await settle(problems[error.code].status);
         throw error;
       } finally {
-        if (state) {
-          state.reserved -= 1;
-          wakeNext(state);
+        if (reserved) {
+          reserved.state.reserved -= reserved.count;
+          wakeNext(reserved.state);
         }
       }
     },

@@ -1,7 +1,7 @@
 /** Metrics in the Prometheus text format. Labels contain route templates, never ids or amounts. */
 
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { FreeSpace } from '../disk.ts';
+import type { FreeSpace } from '../platform/disk.ts';
 import type { Delay, Upkeep } from '../service/upkeep.ts';
 import { requestDurations, type RequestDuration } from './request-durations.ts';
 import { upkeepGauges } from './upkeep-gauges.ts';
@@ -30,19 +30,35 @@ export type Metrics = {
   readonly upkeepFound: (upkeep: Upkeep, delays: readonly Delay[]) => void;
 };
 
+const readingMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+let sharedRegistry: Registry | undefined;
+
+/** Metrics of Node.js. They observe the process until it ends, so services of one process share them. */
+function processMetrics(): Registry {
+  if (!sharedRegistry) {
+    sharedRegistry = new Registry();
+    collectDefaultMetrics({ register: sharedRegistry });
+  }
+  return sharedRegistry;
+}
+
 export function createMetrics({
   queueDepth,
   clockJumpMs,
   freeSpace,
+  isReady,
 }: {
   readonly queueDepth: () => number;
   readonly clockJumpMs: () => number;
   /** Null if the database is not on a disk of this machine. */
   readonly freeSpace: FreeSpace | null;
+  /** Whether `/readyz` responds with 200. */
+  readonly isReady: () => Promise<boolean>;
 }): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
+  const ofProcess = processMetrics();
 
   let requestCount = 0;
   const countDuration = requestDurations(registry, {
@@ -50,10 +66,23 @@ export function createMetrics({
     help: 'Duration of HTTP requests, by route template.',
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
   });
+  const failedChanges = new Counter({
+    name: 'largesse_failed_changes_total',
+    help: 'Requests that can change something, such as a sale or a redemption, with a server error (5xx) as the response.',
+    registers,
+  });
+  new Gauge({
+    name: 'largesse_ready',
+    help: '1 if GET /readyz returns 200, otherwise 0.',
+    registers,
+    async collect() {
+      this.set((await isReady()) ? 1 : 0);
+    },
+  });
   const commits = new Histogram({
     name: 'largesse_commit_duration_seconds',
     help: 'Duration of database transactions that write, fsync included. Its count is the number of commits.',
-    buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1],
+    buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
     registers,
   });
   const groups = new Histogram({
@@ -147,10 +176,11 @@ export function createMetrics({
 
   return {
     contentType: registry.contentType,
-    render: () => registry.metrics(),
+    render: async () => `${await ofProcess.metrics()}\n${await registry.metrics()}`,
     request(request) {
       requestCount += 1;
       countDuration(request);
+      if (request.status >= 500 && !readingMethods.has(request.method)) failedChanges.inc();
     },
     requestCount: () => requestCount,
     committed({ size, seconds }) {

@@ -1,6 +1,8 @@
 /** Rate limits: one token bucket per caller, reported in the headers of draft-ietf-httpapi-ratelimit-headers. */
 
-import type { RateLimit } from '../config.ts';
+import type { RateLimit } from '../platform/limits.ts';
+import { Fault } from '../domain/fault.ts';
+import { addressKey, networkKey } from './client-address.ts';
 
 type RateLimited = {
   readonly allowed: boolean;
@@ -44,5 +46,27 @@ export function rateLimiter({ perSecond, burst }: RateLimit, callersMax: number)
         ratelimit: `"default";r=${Math.floor(left + tolerance)};t=${Math.ceil((burst - left) / perSecond - tolerance)}`,
       },
     };
+  };
+}
+
+/** Limits requests without a credential. @throws Fault `too-many-requests`. */
+export type VisitorLimiter = (clientAddress: string, now: number) => void;
+
+/** Limits a client, and its network with several times the rate, so that an attacker gains little from more addresses. */
+export function visitorLimiter(
+  rate: RateLimit,
+  { clientsOfNetwork, callersMax }: { readonly clientsOfNetwork: number; readonly callersMax: number },
+): VisitorLimiter {
+  const ofClient = rateLimiter(rate, callersMax);
+  const ofNetwork = rateLimiter(
+    { perSecond: rate.perSecond * clientsOfNetwork, burst: rate.burst * clientsOfNetwork },
+    callersMax,
+  );
+  return (clientAddress, now) => {
+    const client = ofClient(addressKey(clientAddress), now);
+    // A client above its own limit uses up nothing of its neighbors'.
+    const limited = client.allowed ? ofNetwork(networkKey(clientAddress), now) : client;
+    const { allowed, retryAfterSeconds } = limited;
+    if (!allowed) throw new Fault('too-many-requests', { retryAfterSeconds });
   };
 }

@@ -1,7 +1,7 @@
 /** Requests to the API of the stores: collected in memory and written periodically, not with every request. */
 
-import type { ApiRequest } from '../domain/api-request.ts';
-import type { NewRequests } from '../service/api-requests.ts';
+import type { ApiRequest } from '../domain/stores/api-request.ts';
+import type { NewRequests } from '../service/requests/api-requests.ts';
 
 export type RecordedRequests = {
   note(storeId: number, request: ApiRequest): void;

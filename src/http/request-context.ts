@@ -2,17 +2,23 @@
 
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import type { Context } from '../context.ts';
-import type { QueryParameter } from '../domain/app-proxy.ts';
+import type { Context } from '../storage/context.ts';
+import type { QueryParameter } from '../domain/stores/app-proxy.ts';
 import { Fault, type FaultCode, type FieldErrors } from '../domain/fault.ts';
-import { InexactNumber } from '../domain/money.ts';
-import type { Store } from '../domain/store.ts';
-import { AlreadyProcessed, confirmStored, withIdempotencyKey, type KeyUse } from '../service/idempotency.ts';
-import type { HttpResponse } from '../service/http-response.ts';
-import { resolved, type Script } from '../storage/sql.ts';
+import { InexactNumber } from '../domain/money/money.ts';
+import type { Store } from '../domain/stores/store.ts';
+import {
+  AlreadyProcessed,
+  confirmStored,
+  withIdempotencyKey,
+  type KeyUse,
+} from '../service/requests/idempotency.ts';
+import type { HttpResponse } from '../service/requests/http-response.ts';
+import { resolved, type Script } from '../storage/sql/sql.ts';
 import type { Storage, WriteScope } from '../storage/storage.ts';
-import type { Turns } from '../turns.ts';
-import type { WebhookUrls } from '../service/webhook.ts';
+import type { ReportRuns } from '../service/books/report-runs.ts';
+import type { Turns } from '../service/turns.ts';
+import type { WebhookUrls } from '../service/events/webhook.ts';
 import type { Caller } from './auth.ts';
 import { noBody, parseBody, type Body, type RawBody } from './body.ts';
 import type { EventStreams } from './event-stream.ts';
@@ -39,6 +45,7 @@ export type RequestContext = {
   readonly streams: EventStreams;
   /** The turns of lists and counts. */
   readonly turns: Turns;
+  readonly reports: ReportRuns;
   /** Issues the cards of new batches now. */
   readonly startBatches: () => void;
   /** Whether the request returns its response without its effect. */

@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { routeTemplateOf } from './methods.ts';
-import type { RequestSpan, Tracing } from '../tracing.ts';
+import type { RequestSpan, Tracing } from '../platform/tracing.ts';
 
 export function addRequestSpans(app: FastifyInstance, tracing: Tracing): void {
   const spans = new WeakMap<FastifyRequest, RequestSpan>();

@@ -5,7 +5,7 @@
  * unknown one.
  */
 
-import type { CardKey } from '../storage/card.ts';
+import type { CardKey } from '../storage/cards/card.ts';
 
 export type RetiredCodeUses = {
   note(use: CardKey): void;

@@ -8,12 +8,12 @@
 import type { IncomingMessage } from 'node:http';
 import Fastify, { LogController } from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Context } from '../context.ts';
-import { proxyParameters, type QueryParameter } from '../domain/app-proxy.ts';
+import type { Context } from '../storage/context.ts';
+import { proxyParameters, type QueryParameter } from '../domain/stores/app-proxy.ts';
 import { Fault, FieldErrors, type FaultCode } from '../domain/fault.ts';
-import type { HttpResponse } from '../service/http-response.ts';
-import type { SignedStore } from '../service/caller.ts';
-import type { FoundToken } from '../storage/token.ts';
+import type { HttpResponse } from '../service/requests/http-response.ts';
+import type { SignedStore } from '../service/stores/caller.ts';
+import type { FoundToken } from '../storage/stores/token.ts';
 import { authenticate, type Authentication, type Caller } from './auth.ts';
 import type { RawBody } from './body.ts';
 import { clientAddresses, clientKey } from './client-address.ts';
@@ -348,6 +348,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
           webhookUrls: services.webhookUrls,
           streams,
           turns: services.turns,
+          reports: services.reports,
           startBatches: services.startBatches,
           isDryRun: request.isDryRun,
           keysInFlight,
@@ -494,6 +495,8 @@ function report(
     });
   }
   metrics.request({ method, route, status, seconds: reply.elapsedTime / 1_000 });
+  // A page has several files. Their lines would hide its own, and at a terminal the link for the setup.
+  if (request.routeOptions.config.isFile === true && status < 400) return;
   log.request({
     request_id: request.id,
     method,
@@ -507,6 +510,10 @@ function report(
 }
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the route returns a file of a page, which is logged only if it fails. */
+    isFile?: boolean;
+  }
   interface FastifyRequest {
     /** The client's address, from its connection or from a trusted proxy. */
     clientAddress: string;

@@ -1,16 +1,19 @@
 /** What the server uses of the rest of the service. */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Config, EmailTransportKind } from '../config.ts';
-import type { Context } from '../context.ts';
-import type { Store } from '../domain/store.ts';
-import type { Log } from '../log.ts';
-import type { WebhookUrls } from '../service/webhook.ts';
+import type { Limits, RateLimit } from '../platform/limits.ts';
+import type { Retention } from '../storage/retention.ts';
+import type { Secret } from '../platform/secret.ts';
+import type { Context } from '../storage/context.ts';
+import type { Store } from '../domain/stores/store.ts';
+import type { Log } from '../platform/log.ts';
+import type { WebhookUrls } from '../service/events/webhook.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { Tracing } from '../tracing.ts';
-import type { Turns } from '../turns.ts';
-import type { StoredEmails } from './development-emails.ts';
-import type { ServedDocumentation } from './documents.ts';
+import type { Tracing } from '../platform/tracing.ts';
+import type { ReportRuns } from '../service/books/report-runs.ts';
+import type { Turns } from '../service/turns.ts';
+import type { ReadableEmails, StoredEmails } from './development-emails.ts';
+import type { DocumentationOf } from './documents.ts';
 import type { SendErrorPage } from './error-pages.ts';
 import type { Metrics } from './metrics.ts';
 import type { RecordedRequests } from './recorded-requests.ts';
@@ -27,11 +30,27 @@ export type EmailServices = {
   readonly logUnsent: (store: Store) => void;
 };
 
+/** How emails are sent: through a mail server, to a folder on this machine, or not at all. */
+export type EmailTransportKind = 'smtp' | 'folder' | 'none';
+
+/** The settings of the protocol. */
+type HttpConfig = {
+  readonly limits: Limits;
+  readonly rateLimit: RateLimit | null;
+  readonly lookupFailuresPerHour: number;
+  readonly retention: Pick<Retention, 'idempotencyMs'>;
+  readonly trustedProxies: readonly string[];
+  readonly metricsToken: Secret | null;
+  readonly publicUrl: URL | null;
+  readonly basePath: string;
+  readonly hasConsole: boolean;
+};
+
 export type Services = {
   readonly operations: readonly Route[];
   /** Generates the API's documentation. Called with the first request for a part of it. */
-  readonly loadDocumentation: () => Promise<ServedDocumentation>;
-  readonly config: Config;
+  readonly loadDocumentation: () => Promise<DocumentationOf>;
+  readonly config: HttpConfig;
   readonly ctx: Context;
   readonly storage: Storage;
   readonly metrics: Metrics;
@@ -52,6 +71,7 @@ export type Services = {
   readonly email: EmailServices;
   /** The turns of reads that take some milliseconds: lists, counts and sums. */
   readonly turns: Turns;
+  readonly reports: ReportRuns;
   /** Issues the cards of new batches now. */
   readonly startBatches: () => void;
   /** Adds the pages for staff, and returns what sends a page for an error elsewhere; null: there are none. */
@@ -61,4 +81,6 @@ export type Services = {
    * there are no pages.
    */
   readonly homePath: ((request: FastifyRequest) => Promise<string | undefined>) | null;
+  /** The kept emails that a local request can read. */
+  readonly readableEmails: (request: FastifyRequest) => Promise<ReadableEmails>;
 };

@@ -1,13 +1,13 @@
 /** The service's own pages: health, readiness, metrics and documentation. */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { isLoopback } from '../config.ts';
+import { isLoopback } from '../platform/loopback.ts';
 import { Fault } from '../domain/fault.ts';
-import { sameBytes } from '../keys.ts';
+import { sameBytes } from '../platform/keys.ts';
 import { hostName } from './auth.ts';
 import { clientAddresses, type ClientAddresses } from './client-address.ts';
 import { addDevelopmentEmails } from './development-emails.ts';
-import { sendDocument, type ServedDocumentation, type ServedDocument } from './documents.ts';
+import { sendDocument, type DocumentationOf } from './documents.ts';
 import { looksForwarded } from './forwarded.ts';
 import { addHome } from './home.ts';
 import { pagePaths } from './page-paths.ts';
@@ -15,7 +15,7 @@ import { problems } from './problem.ts';
 import type { Services } from './services.ts';
 
 const contentSecurityPolicy =
-  "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** Shown by the readiness check: the service is ready without email, but the setting may be missing by mistake. */
 const noEmail = 'none: SMTP_URL is not set, so no email is sent';
@@ -51,20 +51,26 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
       .send(await metrics.render());
   });
 
-  app.get(at('openapi'), async (request, reply) =>
-    sendDocument(request, reply, await documentation.openApi(originOf(request, clients))),
-  );
-  for (const name of ['reference', 'referenceMarkdown', 'referencePage', 'llms', 'llmsFull'] as const) {
+  for (const name of [
+    'openapi',
+    'reference',
+    'referenceMarkdown',
+    'referencePage',
+    'llms',
+    'llmsFull',
+  ] as const) {
     app.get(at(name), async (request, reply) => {
       const { page = '' } = request.params as { readonly page?: string };
-      const document = await documentation.find(pagePaths[name].replace(':page', () => page));
+      const { find } = await documentation(originOf(request, services.config, clients));
+      const document = find(pagePaths[name].replace(':page', () => page));
       if (!document) throw new Fault('not-found');
-      reply.header('content-security-policy', contentSecurityPolicy);
+      if (name !== 'openapi') reply.header('content-security-policy', contentSecurityPolicy);
       return sendDocument(request, reply, document);
     });
   }
   addHome(app, services, prefix);
-  if (email.kept) addDevelopmentEmails(app, { kept: email.kept }, prefix);
+  if (email.kept)
+    addDevelopmentEmails(app, { kept: email.kept, readableEmails: services.readableEmails }, prefix);
   // The `type` of a problem is this URL. It redirects to the explanation of the code.
   app.get(at('problem'), (request, reply) => {
     const { code } = request.params as { readonly code: string };
@@ -73,36 +79,37 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
   });
 }
 
-type LoadedDocumentation = {
-  readonly find: (path: string) => Promise<ServedDocument | undefined>;
-  readonly openApi: (origin: string) => Promise<ServedDocument>;
-};
-
-/** The maximum number of origins that get a document with their URL, because each one is generated and kept. */
+/** The maximum number of origins that get documents with their URL, because each one's are generated and kept. */
 const originsMax = 8;
 
-/** The documentation, generated with the first request for a part of it. */
-function loadedOnce(load: Services['loadDocumentation']): LoadedDocumentation {
-  let loaded: Promise<ServedDocumentation> | undefined;
-  const loadOnce = (): Promise<ServedDocumentation> => (loaded ??= load());
-  const openApis = new Map<string, ServedDocument>();
-  return {
-    find: async (path) => (await loadOnce()).find(path),
-    async openApi(origin) {
-      const { openApi } = await loadOnce();
-      // A service has one or two origins. If clients invent more, they get a document with a path instead of a URL.
-      const served = openApis.has(origin) || openApis.size < originsMax ? origin : '';
-      const document = openApis.get(served) ?? openApi(served);
-      openApis.set(served, document);
-      return document;
-    },
+/** The documentation for an origin. It is loaded with the first request for a part of it. */
+function loadedOnce(
+  load: Services['loadDocumentation'],
+): (origin: string) => Promise<ReturnType<DocumentationOf>> {
+  let loaded: Promise<DocumentationOf> | undefined;
+  const documentations = new Map<string, ReturnType<DocumentationOf>>();
+  return async (origin) => {
+    const documentationOf = await (loaded ??= load());
+    // A service has one or two origins. If clients invent more, they get documents with a path instead of a URL.
+    const served = documentations.has(origin) || documentations.size < originsMax ? origin : '';
+    const documentation = documentations.get(served) ?? documentationOf(served);
+    documentations.set(served, documentation);
+    return documentation;
   };
 }
 
-/** The scheme and host that the client uses; empty if the host is malformed. */
-function originOf({ raw, headers, socket }: FastifyRequest, { isTrusted }: ClientAddresses): string {
+/**
+ * The scheme and host of the service: those of `PUBLIC_URL`, or without it the loopback name that the client uses. Any other
+ * Host is empty, because documents could be cached with the name of a stranger.
+ */
+function originOf(
+  { raw, headers, socket }: FastifyRequest,
+  { publicUrl }: Services['config'],
+  { isTrusted }: ClientAddresses,
+): string {
+  if (publicUrl) return publicUrl.origin;
   const { host = '' } = headers;
-  if (!/^(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?$/i.test(host)) return '';
+  if (!isLoopback(hostName(host))) return '';
   // The first of several proxies is the one that the client uses.
   const isHttps =
     isTrusted(socket.remoteAddress) && /^https(?:,|$)/i.test(String(raw.headers['x-forwarded-proto']));

@@ -1,6 +1,6 @@
 /** When tokens were last used: collected in memory and written periodically, not with every request. */
 
-import type { TokenUse } from '../service/caller.ts';
+import type { TokenUse } from '../service/stores/caller.ts';
 
 export type TokenUses = {
   note(use: TokenUse): void;

@@ -1,9 +1,9 @@
 /** Tasks that do what became due: expiries of cards and holds, and checkpoints of the log. */
 
-import { addDueCheckpoint, needsNoCheckpoint } from '../service/checkpoint.ts';
-import { hasExpiryToRecord, recordExpired, recordExpiringSoon } from '../service/expiry.ts';
-import { expireHolds, findExpiredHolds } from '../service/hold.ts';
-import { listOpenStores } from '../storage/store.ts';
+import { addDueCheckpoint, needsNoCheckpoint } from '../service/proofs/checkpoint.ts';
+import { hasExpiryToRecord, recordExpired, recordExpiringSoon } from '../service/cards/expiry.ts';
+import { expireHolds, findExpiredHolds } from '../service/money/hold.ts';
+import { listOpenStores } from '../storage/stores/store.ts';
 import type { JobTools } from './job.ts';
 import { workThrough } from './work.ts';
 

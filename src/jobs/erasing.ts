@@ -1,7 +1,7 @@
 /** Tasks that erase what is older than its retention period, and the data of customers who have asked for it. */
 
-import { eraseRequests, hasOldRequests } from '../service/api-requests.ts';
-import { continueErasure } from '../service/erasure.ts';
+import { eraseRequests, hasOldRequests } from '../service/requests/api-requests.ts';
+import { continueErasure } from '../service/customers/erasure.ts';
 import {
   eraseAccess,
   eraseDeliveriesOf,
@@ -14,11 +14,11 @@ import {
   outdatedRecords,
   type Outdated,
 } from '../service/retention.ts';
-import { firstEmailOf, hasEmails, type EmailPlace } from '../storage/email-retention.ts';
-import { hasErasures, listUnfinishedErasures } from '../storage/erasure.ts';
+import { firstEmailOf, hasEmails, type EmailPlace } from '../storage/emails/retention.ts';
+import { hasErasures, listUnfinishedErasures } from '../storage/customers/erasure.ts';
 import type { Storage } from '../storage/storage.ts';
-import { listOpenStores } from '../storage/store.ts';
-import { listWebhookPlaces, type WebhookPlace } from '../storage/webhook.ts';
+import { listOpenStores } from '../storage/stores/store.ts';
+import { listWebhookPlaces, type WebhookPlace } from '../storage/events/webhook.ts';
 import type { JobTools } from './job.ts';
 import { workThrough } from './work.ts';
 

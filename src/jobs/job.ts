@@ -1,9 +1,9 @@
 /** Tasks that are repeated while the service runs. */
 
-import type { Limits } from '../config.ts';
-import type { Context } from '../context.ts';
+import type { Limits } from '../platform/limits.ts';
+import type { Context } from '../storage/context.ts';
 import { Fault } from '../domain/fault.ts';
-import type { Retention } from '../retention.ts';
+import type { Retention } from '../storage/retention.ts';
 import type { Storage } from '../storage/storage.ts';
 
 /** What tasks work with. */

@@ -1,7 +1,12 @@
 /** The task that enqueues reminders of cards that expire soon or have a balance. */
 
-import { enqueueReminders, firstPlace, planReminders, type ReminderPlace } from '../service/reminder.ts';
-import { listRemindingStores } from '../storage/email.ts';
+import {
+  enqueueReminders,
+  firstPlace,
+  planReminders,
+  type ReminderPlace,
+} from '../service/emails/reminder.ts';
+import { listRemindingStores } from '../storage/emails/email.ts';
 import type { JobTools } from './job.ts';
 
 /**

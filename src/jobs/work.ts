@@ -1,5 +1,5 @@
-import { writeByStore } from '../storage/by-store.ts';
-import type { Script } from '../storage/sql.ts';
+import { writeByStore } from '../storage/sql/by-store.ts';
+import type { Script } from '../storage/sql/sql.ts';
 import type { Storage } from '../storage/storage.ts';
 
 /**

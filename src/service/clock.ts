@@ -1,10 +1,11 @@
 /** Compares the clock at start with the times in the database and with the server's clock. */
 
-import { instantOf } from '../random.ts';
-import { findNewestEventId } from '../storage/event.ts';
+import { rangeProblem } from '../platform/clock.ts';
+import { instantOf } from '../platform/random.ts';
+import { findNewestEventId } from '../storage/events/event.ts';
 import { lastBeat } from '../storage/heartbeat.ts';
-import { findServerTime } from '../storage/server-clock.ts';
-import { resolved, parallel, type Script } from '../storage/sql.ts';
+import { findServerTime } from '../storage/sql/server-clock.ts';
+import { resolved, parallel, type Script } from '../storage/sql/sql.ts';
 
 /** Instants in ms since 1970 UTC. */
 export type ClockEvidence = {
@@ -36,8 +37,43 @@ export function* findClockEvidence({
   };
 }
 
+/** The evidence of a database that does not exist yet. */
+export const noEvidence: ClockEvidence = { newestEventAt: null, heartbeatAt: 0, serverAt: null };
+
+export type ClockLimits = Readonly<Record<'clockOffsetMaxMs' | 'clockJumpMaxMs' | 'clockStableMs', number>>;
+
+/** Whether the service starts with a clock, and whether background work trusts it. */
+export type ClockVerdict =
+  /** No setting allows it. */
+  | { readonly kind: 'impossible'; readonly reason: string }
+  /** `IMPLAUSIBLE_CLOCK` allows it. */
+  | { readonly kind: 'contradicted'; readonly reason: string }
+  | { readonly kind: 'confirmed'; readonly by: 'server' | 'heartbeat' }
+  /** There is nothing to compare it with, and nothing that could be erased. */
+  | { readonly kind: 'unopposed' }
+  | { readonly kind: 'unconfirmed'; readonly isLater: boolean };
+
+/** Assesses a clock that is at `now` (ms): by the server's clock or, without a server, by a recent heartbeat. */
+export function assessClock(
+  evidence: ClockEvidence,
+  { now, limits }: { readonly now: number; readonly limits: ClockLimits },
+): ClockVerdict {
+  const { newestEventAt, heartbeatAt, serverAt } = evidence;
+  const { clockJumpMaxMs: jumpMaxMs, clockStableMs: stableMs } = limits;
+  const problem = rangeProblem(now);
+  if (problem !== undefined) return { kind: 'impossible', reason: problem };
+  const reason = contradictionOf(evidence, { now, offsetMaxMs: limits.clockOffsetMaxMs });
+  if (reason !== undefined) return { kind: 'contradicted', reason };
+  if (serverAt !== null && Math.abs(now - serverAt) <= jumpMaxMs) return { kind: 'confirmed', by: 'server' };
+  const unconfirmed = { kind: 'unconfirmed', isLater: now > (serverAt ?? heartbeatAt) } as const;
+  if (serverAt !== null) return unconfirmed;
+  if (now >= heartbeatAt - jumpMaxMs && now <= heartbeatAt + stableMs)
+    return { kind: 'confirmed', by: 'heartbeat' };
+  return newestEventAt === null ? { kind: 'unopposed' } : unconfirmed;
+}
+
 /** Describes what contradicts a clock that is at `now` (ms); undefined if nothing does. */
-export function contradictionOf(
+function contradictionOf(
   { newestEventAt, heartbeatAt, serverAt }: ClockEvidence,
   { now, offsetMaxMs }: { readonly now: number; readonly offsetMaxMs: number },
 ): string | undefined {
@@ -49,22 +85,6 @@ export function contradictionOf(
   if (now < heartbeatAt - offsetMaxMs)
     return `${clock}, and the service last ran on this database at ${shown(heartbeatAt)}`;
   return undefined;
-}
-
-/**
- * Whether a clock that is at `now` (ms) is confirmed: by the server's clock or, without a server, by a recent heartbeat.
- * A database without events, where nothing can be erased, also confirms it.
- */
-export function isConfirmed(
-  { newestEventAt, heartbeatAt, serverAt }: ClockEvidence,
-  {
-    now,
-    jumpMaxMs,
-    stableMs,
-  }: { readonly now: number; readonly jumpMaxMs: number; readonly stableMs: number },
-): boolean {
-  if (serverAt !== null) return Math.abs(now - serverAt) <= jumpMaxMs;
-  return newestEventAt === null || (now >= heartbeatAt - jumpMaxMs && now <= heartbeatAt + stableMs);
 }
 
 function shown(instant: number): string {

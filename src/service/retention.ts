@@ -3,12 +3,12 @@
  * erased. Gift cards, codes, transfers, holds and customers are never erased by age.
  */
 
-import { idsAt } from '../random.ts';
-import type { Retention } from '../retention.ts';
-import type { Context } from '../context.ts';
+import { idsAt } from '../platform/random.ts';
+import type { Retention } from '../storage/retention.ts';
+import type { Context } from '../storage/context.ts';
 import { dayOf } from '../domain/day.ts';
-import { eraseBatchCodes, listBatchesWithOldCodes, type BatchKey } from '../storage/batch.ts';
-import { eraseEmail, listEmailsFrom, type EmailPlace } from '../storage/email-retention.ts';
+import { eraseBatchCodes, listBatchesWithOldCodes, type BatchKey } from '../storage/batches/batch.ts';
+import { eraseEmail, listEmailsFrom, type EmailPlace } from '../storage/emails/retention.ts';
 import {
   eraseDeliveriesIn,
   eraseEvent,
@@ -17,14 +17,15 @@ import {
   listUndelivered,
   recordErasedThrough,
   recordErasedVersion,
-} from '../storage/event-retention.ts';
-import { eraseIdempotencyRecords, listOldRecords, type RecordKey } from '../storage/idempotency.ts';
-import { eraseRefilled, listRefilled, type LookupCaller } from '../storage/lookup-throttle.ts';
-import { parallel, type Script } from '../storage/sql.ts';
-import { eraseSessions, eraseStaffLinks, eraseTills, hasEndedAccess } from '../storage/staff-retention.ts';
-import { eraseDeliveries } from '../storage/webhook-delivery.ts';
-import type { WebhookPlace } from '../storage/webhook.ts';
-import { idempotencyPeriodMs } from './idempotency.ts';
+} from '../storage/events/retention.ts';
+import { eraseIdempotencyRecords, listOldRecords, type RecordKey } from '../storage/stores/idempotency.ts';
+import { eraseRefilled, listRefilled, type LookupCaller } from '../storage/stores/lookup-throttle.ts';
+import { parallel, type Script } from '../storage/sql/sql.ts';
+import { eraseSessions, eraseStaffLinks, eraseTills, hasEndedAccess } from '../storage/staff/retention.ts';
+import { eraseUnknownAddresses } from '../storage/staff/unknown-address.ts';
+import { eraseDeliveries } from '../storage/events/webhook-delivery.ts';
+import type { WebhookPlace } from '../storage/events/webhook.ts';
+import { idempotencyPeriodMs } from './requests/idempotency.ts';
 
 /** A kind of rows that are erased by their age, whichever store they belong to. */
 export type Outdated<Row extends { readonly storeId: number }> = {
@@ -123,13 +124,14 @@ export function* eraseEvents(
   return events.length === limit ? last.id : undefined;
 }
 
-/** Whether a store has sessions, links or tills that ended before the period. */
+/** Whether a store has sessions, links or tills that ended, or attempts to sign in, from before the period. */
 export function* hasOldAccess(ctx: Context, storeId: number, sessionsMs: number): Script<boolean> {
   return yield* hasEndedAccess(storeId, ctx.clock.retainFrom(sessionsMs));
 }
 
 /**
- * Erases up to `limit` sessions, links and tills each of a store that ended before the period.
+ * Erases up to `limit` sessions, links and tills each of a store that ended before the period, and digests of addresses of
+ * failed attempts to sign in.
  * @returns whether there can be more.
  */
 export function* eraseAccess(
@@ -138,10 +140,14 @@ export function* eraseAccess(
   { sessionsMs, limit }: Pick<Retention, 'sessionsMs'> & { readonly limit: number },
 ): Script<boolean> {
   const ended = { before: ctx.clock.retainFrom(sessionsMs), limit };
-  const [sessions, links] = yield* parallel(eraseSessions(storeId, ended), eraseStaffLinks(storeId, ended));
+  const [sessions, links, addresses] = yield* parallel(
+    eraseSessions(storeId, ended),
+    eraseStaffLinks(storeId, ended),
+    eraseUnknownAddresses(storeId, ended),
+  );
   // A session names its till.
   const tills = yield* eraseTills(storeId, ended);
-  return sessions === limit || links === limit || tills === limit;
+  return [sessions, links, addresses, tills].includes(limit);
 }
 
 /** The day in an occasion `expiry 2031-12-31 30`. */

@@ -1,14 +1,14 @@
 /** What only the database knows and operators are alerted of. */
 
-import type { Context } from '../context.ts';
-import { findEmailDelay } from '../storage/email-queue.ts';
-import { findLastBackup } from '../storage/setup-step.ts';
-import { parallel, type Script } from '../storage/sql.ts';
-import type { Store } from '../domain/store.ts';
-import { findLastVerification } from '../storage/verification.ts';
-import { countPausedWebhooks } from '../storage/webhook.ts';
-import { beginClosing } from './books.ts';
-import { needsNoCheckpoint } from './checkpoint.ts';
+import type { Context } from '../storage/context.ts';
+import { findEmailDelay } from '../storage/emails/queue.ts';
+import { findLastBackup } from '../storage/stores/setup-step.ts';
+import { parallel, type Script } from '../storage/sql/sql.ts';
+import type { Store } from '../domain/stores/store.ts';
+import { findLastVerification } from '../storage/proofs/verification.ts';
+import { countPausedWebhooks } from '../storage/events/webhook.ts';
+import { beginClosing } from './books/books.ts';
+import { needsNoCheckpoint } from './proofs/checkpoint.ts';
 
 export type Upkeep = {
   /** Instants in ms; null: never. */
@@ -48,7 +48,7 @@ export type Delay = {
 };
 
 export function* findDelay(ctx: Context, store: Store): Script<Delay> {
-  const day = yield* beginClosing(ctx, store, { isDryRun: true });
+  const day = yield* beginClosing(ctx, store, { isDryRun: true, trustedUntil: Number.POSITIVE_INFINITY });
   return {
     closingMs: day ? Math.max(0, ctx.clock.now() - day.untilAt) : 0,
     needsCheckpoint: !(yield* needsNoCheckpoint(ctx, store)),

@@ -1,6 +1,6 @@
 /** One row that is updated to check that the database accepts writes. It stores the last trusted time. */
 
-import { one, execute, sql, toNumber, type Script } from './sql.ts';
+import { one, execute, sql, toNumber, type Script } from './sql/sql.ts';
 
 /** @param at ms since 1970 UTC; null if the clock is not trusted: the stored time then increases by 1 ms. */
 export function* beat(at: number | null): Script<void> {

@@ -1,7 +1,7 @@
 /** The contract of a storage engine. `test/conformance` verifies every engine. */
 
-import type { AppliedMigration, Migration } from './migrate.ts';
-import type { Script } from './sql.ts';
+import type { AppliedMigration, Migration } from './schema/migrate.ts';
+import type { Script } from './sql/sql.ts';
 
 export type Storage = AsyncDisposable & {
   /**

@@ -1,7 +1,7 @@
 /** A storage whose transactions have spans. */
 
-import type { RunStep, Tracing } from '../tracing.ts';
-import type { Script } from './sql.ts';
+import type { RunStep, Tracing } from '../platform/tracing.ts';
+import type { Script } from './sql/sql.ts';
 import type { Storage } from './storage.ts';
 
 export function tracedStorage(storage: Storage, tracing: Tracing): Storage {

@@ -53,34 +53,32 @@ async function download(page: Page, text: string): Promise<readonly Readonly<Rec
     await page.click(`::-p-xpath(//*[self::a or self::button][normalize-space()='${text}'])`);
     await until(() => readdirSync(downloads).some((name) => name.endsWith('.csv')));
     const [name = ''] = readdirSync(downloads);
-    return parse<Record<string, string>>(readFileSync(join(downloads, name)), { columns: true, bom: true });
+    const delimiter = [',', ';'];
+    const content = readFileSync(join(downloads, name));
+    return parse<Record<string, string>>(content, { columns: true, bom: true, delimiter });
   } finally {
     rmSync(downloads, { recursive: true, force: true });
   }
 }
 
-/** A file as a spreadsheet saves it: with semicolons, decimal commas and a mark of its encoding. */
+/** A file as a German spreadsheet saves it: Windows-1252, semicolons, decimal commas and the currency. */
 function spreadsheet(name: string, changes: Readonly<Record<number, string>> = {}): string {
-  const lines = Array.from({ length: cards }, (_, index) => `25,50;Person ${index + 1};;"Merry; Christmas"`);
-  lines[9] = '40,00;Grace;grace@exmaple.com;';
-  for (const [line, text] of Object.entries(changes)) lines[Number(line) - 2] = text;
+  const lines = Array.from({ length: cards }, (_, index) => `25,50 €;Käthe ${index + 1};;"Schöne; Grüße";`);
+  lines[8] = '1.000,00;Jürgen Groß;;;31.12.2031';
+  lines[9] = '40,00;Grace;grace@exmaple.com;;';
+  for (const [line, changed] of Object.entries(changes)) lines[Number(line) - 2] = changed;
   const file = join(folder, name);
-  const head = 'initial_value;recipient_name;recipient_email;message';
-  writeFileSync(file, `\uFEFF${[head, ...lines].join('\r\n')}\r\n`);
+  const head = 'Betrag;Empfänger;Empfänger-E-Mail;Nachricht;Gültig bis';
+  const text = `${[head, ...lines].join('\r\n')}\r\n`;
+  // The euro sign is the only character that Latin-1 does not have.
+  writeFileSync(file, Buffer.from(text.replaceAll('€', '\u0080'), 'latin1'));
   return file;
 }
 
 async function upload(page: Page, file: string, shown: RegExp): Promise<void> {
-  const input = (await page.$('input#csv')) ?? assert.fail('there is no field for a file');
+  const input = (await page.$('input#file')) ?? assert.fail('there is no field for a file');
   await input.uploadFile(file);
-  const length = readFileSync(file, 'utf8').length;
-  // Lines of a field end with one character.
-  await page.waitForFunction(
-    (least) => (document.querySelector<HTMLTextAreaElement>('#rows')?.value.length ?? 0) > least,
-    {},
-    length - cards - 10,
-  );
-  const check = (await page.$('form:has(#rows) button.first')) ?? assert.fail('no button');
+  const check = (await page.$('form:has(#file) button.first')) ?? assert.fail('no button');
   await Promise.all([page.waitForNavigation(), check.click()]);
   assert.match(await textOf(page), shown);
 }
@@ -99,18 +97,32 @@ test('a shop issues 500 cards from a spreadsheet, corrects an address, and a cus
   assert.equal(await office.open('/cards'), 200);
   await press(page, 'Many cards', /Many cards/);
   await press(page, 'Issue many cards', /Cards of a file/);
-  const bad = spreadsheet('bad.csv', { 3: '25,5O;Person 2;;', 7: '25,50;Person 6;person6.example;' });
-  await upload(page, bad, /Nothing was issued: 2 errors\..* 3 initial_value .* 7 recipient_email /);
-  const total = (25.5 * (cards - 1) + 40).toFixed(2);
+  const bad = spreadsheet('bad.csv', {
+    3: '25,5O;Person 2;;;',
+    7: '25,50;Person 6;person6.example;;',
+    9: '40,00;Grace;Grace@exmaple.com;;',
+  });
+  await upload(page, bad, /Nothing was issued: 2 errors\..*Line 3 Betrag “25,5O”.*Line 7 Empfänger-E-Mail /);
+  await press(page, 'Leave out all 2', /Line 11 Grace · grace@exmaple\.com · €40\.00 Also in line 9/);
+  await press(page, 'Keep only the first of each', /bad .*Ready to issue .*497 cards/);
+  assert.equal(await office.open('/cards/batches/new'), 200);
+  const total = (25.5 * (cards - 2) + 1_040).toFixed(2);
   await upload(page, spreadsheet('good.csv'), /Ready to issue .*500 cards .*1 card is emailed/);
-  await fill(page, { expected_count: String(cards), expected_total: total });
-  await press(page, 'Issue the cards', /of 500 cards issued, of €12,764\.50 in all/);
+  await fill(page, { expected_count: String(cards), expected_total: '€13,739.00' });
+  await press(page, 'Issue the cards', /of 500 cards issued, of €13,739\.00 in all/);
   const batch = new URL(page.url()).pathname;
   await until(async () => {
     assert.equal(await office.open(batch), 200);
     return (await textOf(page)).includes('500 of 500 cards issued');
   });
   const codes = await download(page, 'Codes as CSV');
+  assert.deepEqual(
+    codes.slice(8, 10).map((row) => [row['line'], row['recipient_name'], row['initial_value']]),
+    [
+      ['10', 'Jürgen Groß', '1000.00'],
+      ['11', 'Grace', '40.00'],
+    ],
+  );
   assert.equal(codes.length, cards);
   assert.equal(
     new Set(codes.map(({ code }) => code).filter(Boolean)).size,
@@ -153,26 +165,50 @@ test('a shop issues 500 cards from a spreadsheet, corrects an address, and a cus
     `${today.slice(0, 8)}01`,
   );
   await books.page.$eval('#to', (field, day) => ((field as HTMLInputElement).value = day), today);
-  await press(books.page, 'Show', /Debits equal credits: €12,764\.50/);
+  await press(books.page, 'Show', /Debits equal credits: €13,739\.00/);
   const journal = await download(books.page, 'CSV');
   const cents = (amount = ''): number => Math.round(Number(amount || '0') * 100);
   const sum = (column: string): number => journal.reduce((all, row) => all + cents(row[column]), 0);
   assert.equal(sum('debit'), Number(total) * 100);
   assert.equal(sum('debit') - sum('credit'), 0);
+  // A German spreadsheet finds decimal commas.
+  await books.page.setExtraHTTPHeaders({ 'accept-language': 'de' });
+  await books.page.reload();
+  const german = await books.page.$eval('a[download]', async ({ href }) => await (await fetch(href)).text());
+  const inGerman = parse<Record<string, string>>(german, { columns: true, bom: true, delimiter: ';' });
+  assert.deepEqual(
+    inGerman.map((row) => [row['debit'], row['credit']]),
+    journal.map((row) => [row['debit']?.replace('.', ','), row['credit']?.replace('.', ',')]),
+  );
+  assert.ok(inGerman.some((row) => /^\d+,\d\d$/.test(row['debit'] ?? '')));
+  await books.page.setExtraHTTPHeaders({ 'accept-language': 'en' });
+
+  // On a phone, a day is one line, and stays in place while the amounts scroll.
+  await books.page.setViewport({ width: 390, height: 844 });
+  assert.equal(await books.open('/books/activity'), 200);
+  const row = await books.page.$eval('.report .scroll', (box) => {
+    box.scrollLeft = 200;
+    const day = box.querySelector('tbody th') ?? document.body;
+    const lines = day.getClientRects()[0]?.height ?? 0;
+    const left = day.getBoundingClientRect().left - box.getBoundingClientRect().left;
+    return { scrolled: box.scrollLeft, left, lines, height: box.clientHeight };
+  });
+  assert.ok(row.scrolled > 0 && Math.abs(row.left) < 2, JSON.stringify(row));
+  assert.ok(row.lines < 60 && row.height <= 844 * 0.8, JSON.stringify(row));
 
   // The customer follows the email on a phone.
   const email = receivedEmails(server).find(({ to }) => to.includes('grace@example.com'));
   const code = email?.code.toUpperCase() ?? '';
   const phone = { width: 390, height: 844, isMobile: true, hasTouch: true };
   await using customer = await chromium.window(shop.service, { viewport: phone });
-  await Promise.all([customer.page.waitForSelector('.qr'), customer.open(`/b/card#${code}`)]);
-  assert.match(await textOf(customer.page), /€40\.00 left of €40\.00 .*Valid/);
+  await Promise.all([customer.page.waitForSelector('.show-code'), customer.open(`/b/card#${code}`)]);
+  assert.match(await textOf(customer.page), /€40\.00 to spend/);
   assert.equal(
     await customer.page.$eval('.gift .ground rect', (rect) => rect.getAttribute('fill')),
     '#7a1f3d',
   );
   assert.ok((await customer.page.evaluate(() => document.documentElement.scrollWidth)) <= phone.width);
-  assert.equal(await scan(customer.page, '.qr svg'), code);
+  assert.equal(await scan(customer.page, '.qr-tap > svg'), code);
   await customer.page.evaluate(() => {
     globalThis.print = () => document.body.setAttribute('data-printed', '');
   });

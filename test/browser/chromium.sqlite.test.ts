@@ -91,5 +91,5 @@ test('a member of staff is signed in', async () => {
   await using window = await signedIn(chromium, 'owner', { locale: 'de-DE' });
   assert.equal(await window.open('/account'), 200);
   assert.match(window.page.url(), /\/account$/);
-  assert.equal(await window.page.$eval('html', (html) => html.lang), 'de');
+  assert.equal(await window.page.$eval('html', (html) => html.lang), 'de-DE');
 });

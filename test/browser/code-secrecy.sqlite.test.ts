@@ -7,11 +7,11 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { join } from '../support/console.ts';
-import { openChromium, signedIn, type Page } from '../support/chromium.ts';
+import { goBack, openChromium, type Page, signedIn } from '../support/chromium.ts';
 import { shopOf } from '../support/shop.ts';
 
 const chromium = await openChromium();
-const window = await signedIn(chromium, 'owner');
+const window = await signedIn(chromium, 'owner', { expected: [/^status 404: POST .*\/till\/find$/] });
 after(async () => {
   await window[Symbol.asyncDispose]();
   await chromium[Symbol.asyncDispose]();
@@ -92,8 +92,11 @@ codes.add(normalized(mistyped));
 
 test('a code that is typed or scanned at the till is only in the body of its form', async () => {
   await open('/till');
-  await enter('#code', mistyped);
-  await assertAt(/^\/till\/find$/);
+  await type('#code', mistyped);
+  await page.focus('#code');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('#code-error');
+  await collect();
   await enter('#code', known.code);
   await assertAt(/^\/till\/card\//);
   await enter('#amount', '5');
@@ -118,15 +121,17 @@ test('a code of a new card is on its page only', async () => {
   await shownCode(page);
   await page.reload();
   await collect();
-  await page.goBack();
+  await goBack(page);
   // A form that is shown again is loaded again.
   await page.waitForNetworkIdle();
   await collect();
 });
 
 test('a code of a card that was sold at the till is on its page only', async () => {
-  await open('/till/sell?amount=20');
-  await press('button[name="how"][value="new"]');
+  await open('/till/sell');
+  await page.click('input[value="new"]');
+  await page.click('[data-fill="20.00"]');
+  await press('#pay');
   await assertAt(/^\/till\/sold\//);
   await shownCode(page);
 });

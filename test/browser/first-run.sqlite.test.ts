@@ -98,3 +98,29 @@ test('without scripts, an owner sets up the shop with a password', async () => {
   assert.equal(pathOf(page), '/cards/new');
   assert.equal(await open('/account'), 200);
 });
+
+test('the API reference finds a field and copies a sample', async () => {
+  await using service = await startService();
+  await using window = await chromium.window(service, { expected });
+  const { page, open } = window;
+  assert.equal(await open('/docs'), 200);
+  await page.evaluate(() => {
+    navigator.clipboard.writeText = (text) => {
+      document.body.dataset['copied'] = text;
+      return Promise.resolve();
+    };
+  });
+  const sample = await page.$eval('figure pre', (pre) => pre.textContent);
+  assert.match(sample, new RegExp(`^export BASE_URL=${new URL(page.url()).origin}`));
+  await page.click('figure .copy');
+  assert.equal(await page.$eval('body', ({ dataset }) => dataset['copied']), sample);
+  await page.keyboard.press('/');
+  await page.keyboard.type('hold expires_in');
+  await page.waitForSelector('.results a');
+  await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
+  assert.equal(pathOf(page), '/docs/create-hold');
+  await page.type('[type=search]', 'xyzzy');
+  await page.waitForFunction(() =>
+    document.querySelector('.results')?.textContent.includes('Nothing contains'),
+  );
+});

@@ -27,6 +27,7 @@ async function openTill() {
 }
 
 async function shownCode(page: Page): Promise<string> {
+  await page.waitForSelector('.codeline');
   return (await page.$eval('.codeline', ({ textContent }) => textContent ?? '')).replaceAll(/\s/g, '');
 }
 

@@ -63,12 +63,16 @@ test('the QR codes of a sale and a receipt contain the code and the number', asy
     const pixels = await window.page.evaluate(async () => {
       const image = document.querySelector('.qr svg');
       if (!image) throw new Error('there is no QR code');
-      const size = 400;
+      const [size, margin] = [400, 40];
       const canvas = new OffscreenCanvas(size, size);
       const context = canvas.getContext('2d');
       if (!context) throw new Error('there is no canvas');
       const modules = Number(image.getAttribute('viewBox')?.split(' ')[2]);
-      context.scale(size / modules, size / modules);
+      // The paper around it is white.
+      context.fillStyle = '#fff';
+      context.fillRect(0, 0, size, size);
+      context.translate(margin, margin);
+      context.scale((size - 2 * margin) / modules, (size - 2 * margin) / modules);
       for (const shape of image.querySelectorAll('path')) {
         context.fillStyle = shape.getAttribute('fill') ?? '';
         // oxlint-disable-next-line unicorn/no-array-fill-with-reference-type -- A canvas, not an array.

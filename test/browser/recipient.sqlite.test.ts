@@ -1,18 +1,21 @@
 /**
- * The page of recipients in a real browser, in English and Arabic, with and without JavaScript: the code of the link is in
- * no URL, history entry or referrer, and the QR codes on the screen and on paper are the code.
+ * The page of recipients in a real browser, in English and Arabic, with and without JavaScript: a browser can go back to it
+ * and reload it, the code is in no URL, history entry or referrer, and the QR codes on the screen and on paper are links.
  */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { openChromium } from '../support/chromium.ts';
-import { openStoreWithStaff } from '../support/console.ts';
+import { openChromium, type Page } from '../support/chromium.ts';
+import { join, openStoreWithStaff } from '../support/console.ts';
+import { freePort } from '../support/postgres-port.ts';
 import { shopOf } from '../support/shop.ts';
-import { accessibilityFaults, documentFaults } from './page-checks.ts';
+import { accessibilityFaults, documentFaults, overflowFaults } from './page-checks.ts';
 import { scan } from './scan.ts';
 
 const chromium = await openChromium();
-const service = await openStoreWithStaff();
+const port = String(await freePort());
+const origin = `http://localhost:${port}`;
+const service = await openStoreWithStaff({ PORT: port, PUBLIC_URL: origin });
 after(async () => {
   await chromium[Symbol.asyncDispose]();
   await service[Symbol.asyncDispose]();
@@ -21,6 +24,26 @@ const shop = await shopOf(service, 'flowers.example');
 const card = await shop.issue({ initial_value: '50.00', expires_on: '2031-12-31', sender_name: 'Ada' });
 await shop.debits(card.id, '12.50');
 const code = card.code.toUpperCase();
+const link = `${origin}/b/flowers.example/card#${code}`;
+
+/** A phone's browser with its bars. */
+const viewport = { width: 390, height: 664 };
+/** Wrong codes, which the page sends itself. */
+const misses = [/^status 404: POST /];
+
+/** Waits for the card with the code. */
+async function cardShown(page: Page, expected = code): Promise<void> {
+  await page.waitForFunction(
+    (text) => document.querySelector('#shown-code')?.textContent?.replaceAll(' ', '') === text,
+    {},
+    expected,
+  );
+}
+
+async function enter(page: Page, text: string): Promise<void> {
+  await page.type('#code', text);
+  await Promise.all([page.waitForNavigation(), page.click('main form button.first')]);
+}
 
 for (const [locale, language, direction] of [
   ['en-US', 'en', 'ltr'],
@@ -28,28 +51,21 @@ for (const [locale, language, direction] of [
 ] as const) {
   for (const javaScript of [true, false]) {
     test(`a recipient checks a card in ${language} ${javaScript ? 'with' : 'without'} JavaScript`, async () => {
-      const viewport = { width: 390, height: 844 };
       await using window = await chromium.window(service, { locale, javaScript, viewport });
       const { page } = window;
       // Without JavaScript, nothing removes the code from the address bar: the page has the form.
       assert.equal(await window.open(javaScript ? '/b' : '/b/card'), 200);
-      const fill = async (): Promise<void> => {
-        await page.type('#code', `${code.slice(0, 8)} ${code.slice(8)}`);
-        await Promise.all([page.waitForNavigation(), page.click('form button.first')]);
-      };
-      const follow = async (): Promise<void> => {
-        await page.goto(window.url(`/b/card#${code}`));
-        await page.waitForSelector('.qr');
-      };
-      await (javaScript ? follow() : fill());
-      assert.equal(page.url(), window.url('/b'));
+      if (javaScript) await page.goto(window.url(`/b/card#${code}`));
+      else await enter(page, `${code.slice(0, 8)} ${code.slice(8)}`);
+      await page.waitForSelector('.qr-tap');
+      assert.equal(page.url(), window.url(javaScript ? '/b/card' : '/b'));
       assert.equal(await page.$eval('html', ({ dir }) => dir), direction);
       assert.deepEqual(await documentFaults(page, language), []);
       await page.click('.languages summary');
       if (javaScript) assert.deepEqual(await accessibilityFaults(page), []);
-      const width = await page.evaluate(() => document.documentElement.scrollWidth);
-      assert.ok(width <= viewport.width, String(width));
-      const isLeft = await page.$eval('.gift .figure', (figure) => {
+      assert.deepEqual(await overflowFaults(page), []);
+      await page.click('.languages summary');
+      const isLeft = await page.$eval('.spendable .figure', (figure) => {
         const digits = [...figure.childNodes].find((node) => /\d/.test(node.textContent ?? ''));
         const number = new Range();
         number.selectNode(digits ?? figure);
@@ -57,9 +73,20 @@ for (const [locale, language, direction] of [
         return currency !== undefined && currency.right <= number.getBoundingClientRect().left + 1;
       });
       assert.ok(isLeft, 'the currency is on the left of the number');
-      const shown = await page.$eval('.codeline', ({ textContent }) => textContent ?? '');
-      assert.equal(shown.replaceAll(/\s/g, ''), code);
-      assert.equal(await scan(page, '.qr svg'), code);
+      assert.equal(
+        await page.$eval('#shown-code', ({ textContent }) => textContent?.replaceAll(' ', '')),
+        code,
+      );
+      // The QR code is first and large, and a phone's camera opens the card.
+      const box = (await (await page.$('.qr-tap > svg'))?.boundingBox()) ?? assert.fail('no QR code');
+      assert.ok(box.width >= 0.6 * viewport.width, `${box.width} px wide`);
+      assert.ok(box.y + box.height < viewport.height / 2 + 10, `down to ${box.y + box.height} px`);
+      assert.equal(await scan(page, '.qr-tap > svg'), link);
+      await page.click('.qr-tap');
+      await page.waitForSelector('#full:popover-open');
+      assert.equal(await scan(page, '.code-block > svg'), link);
+      await page.click('#full > .button');
+      await page.waitForSelector('#full:not(:popover-open)');
       const client = await page.createCDPSession();
       const places = JSON.stringify([
         await client.send('Page.getNavigationHistory'),
@@ -72,14 +99,161 @@ for (const [locale, language, direction] of [
       assert.doesNotMatch(places.replaceAll(/%20|[\s+-]/g, ''), new RegExp(code, 'i'));
       await page.setViewport({ width: 1280, height: 1200 });
       await page.emulateMediaType('print');
-      assert.equal(await scan(page, '.symbols svg'), code);
+      assert.equal(await scan(page, '.symbols svg'), link);
+      const printed = await page.$eval('.sheet', ({ textContent }) => textContent ?? '');
+      assert.ok(printed.includes(`localhost:${port}/b/flowers.example`), printed);
+      assert.match(printed, /2031/);
       assert.equal(await page.$eval('main', (main) => getComputedStyle(main).display), 'none');
     });
   }
 }
 
+test('the card stays after Back, a reload and a closed tab, and leaves with “Check another card”', async () => {
+  await using window = await chromium.window(service, { viewport });
+  const { page } = window;
+  assert.equal(await window.open('/b'), 200);
+  await enter(page, code.toLowerCase());
+  await cardShown(page);
+  assert.equal(page.url(), window.url('/b/card'));
+  const gets = window.requests().filter((request) => request.isNavigationRequest());
+  assert.deepEqual([...new Set(gets.map((request) => request.method()))], ['GET']);
+  await page.reload();
+  await cardShown(page);
+  await page.goBack();
+  assert.equal(page.url(), window.url('/b'));
+  await page.goForward();
+  await cardShown(page);
+  // From another page, such as the shop's site.
+  await page.goto('about:blank');
+  await page.goBack();
+  await cardShown(page);
+  await page.click('.languages summary');
+  await Promise.all([page.waitForNavigation(), page.click('.languages [lang="de"]')]);
+  await cardShown(page);
+  assert.equal(page.url(), window.url('/b/card?lang=de'));
+  assert.equal(await page.$eval('html', ({ lang }) => lang), 'de');
+  // A tab of its own has nothing of this one.
+  const other = await window.newPage();
+  await other.goto(window.url('/b/card'));
+  assert.ok(await other.waitForSelector('#code', { visible: true }));
+  await Promise.all([page.waitForNavigation(), page.click('[data-forget]')]);
+  assert.equal(page.url(), window.url('/b?lang=de'));
+  assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+  await page.goBack();
+  assert.ok(await page.waitForSelector('#code', { visible: true }), 'the form, without the card');
+});
+
+test('the result of a form on another site becomes a page that can be reloaded', async () => {
+  await using window = await chromium.window(service, { viewport });
+  const { page } = window;
+  await page.setContent(
+    `<form method="post" action="${origin}/b"><input name="code" value="${code}"><button>Check</button></form>`,
+  );
+  await Promise.all([page.waitForNavigation(), page.click('button')]);
+  await cardShown(page);
+  assert.equal(page.url(), window.url('/b/card'));
+  const before = window.requests().length;
+  await page.reload();
+  await cardShown(page);
+  const reloaded = window
+    .requests()
+    .slice(before)
+    .find((request) => request.isNavigationRequest());
+  assert.equal(reloaded?.method(), 'GET');
+});
+
+test('a wrong code stays in the field, is not kept, and costs no more than with the form', async () => {
+  await using window = await chromium.window(service, { viewport, expected: misses });
+  const { page } = window;
+  assert.equal(await window.open('/b'), 200);
+  await enter(page, 'zzzzzzzzzzzzzzzz');
+  await page.waitForFunction(() => document.querySelector('h1')?.textContent?.includes('can’t show'));
+  assert.equal(await page.$eval('#code', (field) => (field as HTMLInputElement).value), 'zzzzzzzzzzzzzzzz');
+  assert.equal(await page.evaluate(() => document.activeElement?.id), 'code');
+  assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+  assert.deepEqual(await accessibilityFaults(page), []);
+  const searched = window.requests().filter((request) => request.method() === 'POST');
+  assert.equal(searched.length, 1);
+  await page.reload();
+  assert.ok(await page.waitForSelector('#code', { visible: true }));
+  assert.equal(window.requests().filter((request) => request.method() === 'POST').length, 1);
+  // The form of the same page finds a card, also by its link.
+  await enter(page, link);
+  await cardShown(page);
+});
+
+test('without a connection the page says so, keeps the card and tries again', async () => {
+  const lost = [/net::ERR_/];
+  await using window = await chromium.window(service, { viewport, expected: lost });
+  const { page } = window;
+  await page.goto(window.url(`/b/card#${code}`));
+  await cardShown(page);
+  let isLost = true;
+  await page.setRequestInterception(true);
+  page.on('request', (request) => {
+    void (isLost && request.method() === 'POST' ? request.abort('internetdisconnected') : request.continue());
+  });
+  await page.reload();
+  const again = await page.waitForSelector('#waiting button', { visible: true });
+  assert.equal(await page.$eval('#code', (field) => field.checkVisibility()), false);
+  assert.deepEqual(await accessibilityFaults(page), []);
+  await again?.click();
+  await page.waitForSelector('#waiting button', { visible: true });
+  isLost = false;
+  await page.evaluate(() => dispatchEvent(new Event('online')));
+  await cardShown(page);
+});
+
+test('a card that cannot be used has neither a code nor a color, and is read out', async () => {
+  await using window = await chromium.window(service, { viewport, colorScheme: 'dark' });
+  const { page } = window;
+  const spent = await shop.issue({ initial_value: '5.00' });
+  await shop.debits(spent.id, '5.00');
+  const expired = await shop.issue({ initial_value: '5.00' });
+  await shop.ask(`PUT /gift_card/${expired.id}`, { json: { expires_on: '2024-10-31' } });
+  for (const [{ code: each }, title] of [
+    [spent, 'This card is used up'],
+    [expired, 'This card has expired'],
+  ] as const) {
+    await page.goto(window.url(`/b/card#${each}`));
+    await page.waitForSelector('.void');
+    assert.equal(await page.$eval('h1', ({ textContent }) => textContent), title);
+    assert.equal(await page.$('.qr-tap, .gift, .figure, .sheet'), null);
+    assert.ok(
+      !(await page.$eval('main', ({ innerText }) => innerText)).includes(each.slice(0, 4).toUpperCase()),
+    );
+    assert.deepEqual(await accessibilityFaults(page), []);
+    await page.reload();
+    await page.waitForSelector('.void');
+  }
+});
+
+test('signing out forgets the card that a member of staff opened', async () => {
+  const cashier = await join(service, 'cashier');
+  await using window = await chromium.window(service, { as: cashier });
+  const { page } = window;
+  await page.goto(window.url(`/b/card#${code}`));
+  await cardShown(page);
+  assert.equal(await window.open('/account'), 200);
+  assert.equal(await page.evaluate(() => sessionStorage.length), 1);
+  await Promise.all([page.waitForNavigation(), page.click('form[action$="/sign-out"] button')]);
+  assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+});
+
+test('the till finds a card by its link, typed and scanned, and by its code', async () => {
+  const cashier = await join(service, 'cashier');
+  await using window = await chromium.window(service, { as: cashier, viewport });
+  const { page } = window;
+  // A scanner for another keyboard types other signs.
+  const garbled = link.replaceAll(/[:/]/g, '-').replace('#', '§');
+  for (const text of [link, code, garbled]) {
+    assert.equal(await window.open('/till'), 200);
+    await page.keyboard.type(`${text}\n`);
+    await page.waitForFunction(() => location.pathname.startsWith('/till/card/'));
+  }
+});
+
 test('without JavaScript, a visitor reads the shown card in another language', async () => {
-  const viewport = { width: 390, height: 844 };
   await using window = await chromium.window(service, { javaScript: false, viewport });
   const { page } = window;
   const choose = async (name: string): Promise<void> => {
@@ -93,32 +267,33 @@ test('without JavaScript, a visitor reads the shown card in another language', a
   await choose('עברית');
   assert.equal(page.url(), window.url('/b?lang=he'));
   await page.type('#code', code);
-  await Promise.all([page.waitForNavigation(), page.click('form button.first')]);
+  await Promise.all([page.waitForNavigation(), page.click('main form button.first')]);
   await choose('Français');
   assert.equal(page.url(), window.url('/b?lang=fr'));
   assert.equal(await page.$eval('html', ({ lang }) => lang), 'fr');
-  assert.equal(await scan(page, '.qr svg'), code);
+  assert.equal(await scan(page, '.qr-tap > svg'), link);
 });
 
 test('the code of a link leaves the address bar and the history before it is sent', async () => {
   await using window = await chromium.window(service);
   const { page } = window;
-  await page.evaluateOnNewDocument(() => {
-    addEventListener('submit', (event) => event.preventDefault());
-  });
   const client = await page.createCDPSession();
   const other = (await shop.issue()).code.toUpperCase();
+  const sentFrom: string[] = [];
+  page.on('request', (request) => {
+    if (request.method() === 'POST') sentFrom.push(page.url());
+  });
   // The link of another card in the same tab does not load the page again.
   for (const linked of [code, other]) {
     await page.goto(window.url(`/b/card#${linked}`));
-    await page.waitForFunction(
-      (text) => document.querySelector<HTMLInputElement>('#code')?.value === text,
-      {},
-      linked,
-    );
+    await cardShown(page, linked);
     assert.equal(page.url(), window.url('/b/card'));
     // The entry also has what was typed into the address bar, until the next page replaces the entry.
     const { entries } = await client.send('Page.getNavigationHistory');
     for (const { url } of entries) assert.doesNotMatch(url, new RegExp(`${code}|${other}`, 'i'));
   }
+  assert.deepEqual(new Set(sentFrom), new Set([window.url('/b/card')]));
+  // The link to the content is not a code.
+  await page.evaluate(() => location.assign('#content'));
+  await cardShown(page, other);
 });

@@ -180,7 +180,7 @@ async function take(
   const path = shot.path.startsWith('/') ? shot.path : paths[shot.path as keyof Paths];
   assert.equal(await window.open(path), 200, path);
   // A script sends the code of the link.
-  if (shot.path === 'recipient') await page.waitForSelector('.qr');
+  if (shot.path === 'recipient') await page.waitForSelector('.show-code');
   for (const key of shot.keys ?? '') await page.tap(`[data-digit="${key}"]`);
   // The preview of an email is in a frame.
   if ((await page.$('iframe')) !== null) await page.waitForNetworkIdle();

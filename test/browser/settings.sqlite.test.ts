@@ -1,10 +1,12 @@
 /** The preview of emails, which follows the fields of the form. */
 
 import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
 import test, { after } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { openChromium, type Page } from '../support/chromium.ts';
+import { goBack, openChromium, type Page } from '../support/chromium.ts';
 import { join, openStoreWithStaff } from '../support/console.ts';
+import { makeScratchFolder } from '../support/scratch.ts';
 
 const chromium = await openChromium();
 after(() => chromium[Symbol.asyncDispose]());
@@ -35,14 +37,14 @@ test('the preview follows the fields, Back leaves the page, and without scripts 
   await page.waitForSelector('.notice.good');
   assert.equal(await page.$eval('#email_language', (field) => (field as HTMLSelectElement).value), 'ar');
   // Previews are not steps for Back.
-  await page.goBack();
+  await goBack(page);
   assert.equal(page.url(), window.url('/settings/emails'));
-  await page.goBack();
+  await goBack(page);
   assert.equal(page.url(), window.url('/settings'));
 
   // The wording: the preview shows the kind of email whose fields are filled in.
   assert.equal(await window.open('/settings/texts?language=he'), 200);
-  await waitForPreview(page, '<html lang="he" dir="rtl"');
+  await waitForPreview(page, '<html lang="he-US" dir="rtl"');
   await page.click('[data-kind="receipt"] > summary');
   await page.type('#receipt_closing', 'Line 1');
   await page.keyboard.press('Enter');
@@ -55,7 +57,7 @@ test('the preview follows the fields, Back leaves the page, and without scripts 
   assert.equal(await plain.open('/settings/emails'), 200);
   await plain.page.select('#email_language', 'ja');
   await plain.page.click('button[formtarget="preview"]');
-  await waitForPreview(plain.page, '<html lang="ja"');
+  await waitForPreview(plain.page, '<html lang="ja-');
 });
 
 test('the preview of a new card follows its fields, and is hidden for a printed card', async () => {
@@ -81,4 +83,94 @@ test('the preview of a new card follows its fields, and is hidden for a printed 
   await plain.page.type('#sender_name', 'Paul');
   await plain.page.click('button[formtarget="preview"]');
   await waitForPreview(plain.page, 'Paul');
+});
+
+/** Waits for the sentence about the color of the field. */
+async function waitForLegibility(page: Page, pattern: string): Promise<void> {
+  await page.waitForFunction(
+    (text) => new RegExp(text).test(document.querySelector('#legibility')?.textContent ?? ''),
+    {},
+    pattern,
+  );
+}
+
+test('the sentence about the contrast follows the color that is typed or picked', async () => {
+  await using service = await openStoreWithStaff();
+  const owner = await join(service, 'owner');
+  await using window = await chromium.window(service, { as: owner });
+  const { page } = window;
+  assert.equal(await window.open('/settings/emails'), 200);
+  await waitForLegibility(page, '^Readable #1f4d3f .*9\\.6');
+  await page.type('#color', '#777777');
+  await waitForLegibility(page, '^Hard to read #777777 .*4\\.4');
+  assert.ok(await page.$('#legibility .tag.bad'));
+  // A part of a color has no sentence.
+  await page.keyboard.press('Backspace');
+  await waitForLegibility(page, '^$');
+  await page.$eval('input[data-picks]', (picker) => {
+    picker.value = '#6d2447';
+    picker.dispatchEvent(new InputEvent('input', { bubbles: true }));
+  });
+  await waitForLegibility(page, '^Readable #6d2447 .*10\\.5');
+  assert.equal(await page.$eval('#color', (field) => (field as HTMLInputElement).value), '#6d2447');
+});
+
+/** Chooses a PNG image of noise, which cannot be compressed, as the logo. @param side in pixels. */
+async function chooseNoise(page: Page, side: number): Promise<number> {
+  return await page.$eval(
+    '#logo_file',
+    async (field, length) => {
+      const canvas = new OffscreenCanvas(length, length);
+      const context = canvas.getContext('2d');
+      if (!context || !(field instanceof HTMLInputElement)) return 0;
+      const image = context.createImageData(length, length);
+      for (let at = 0; at < image.data.length; at += 65_536)
+        crypto.getRandomValues(image.data.subarray(at, at + 65_536));
+      context.putImageData(image, 0, 0);
+      const blob = await canvas.convertToBlob({ type: 'image/png' });
+      const files = new DataTransfer();
+      files.items.add(new File([blob], 'noise.png', { type: 'image/png' }));
+      field.files = files.files;
+      return blob.size;
+    },
+    side,
+  );
+}
+
+test('a large logo is made smaller before it is sent', async () => {
+  await using service = await openStoreWithStaff();
+  const owner = await join(service, 'owner');
+  await using window = await chromium.window(service, { as: owner });
+  const { page } = window;
+  assert.equal(await window.open('/settings/emails'), 200);
+  assert.ok((await chooseNoise(page, 2_400)) > 10_000_000);
+  const upload = 'form[data-shrinks] button';
+  await Promise.all([page.waitForNavigation(), page.click(upload)]);
+  assert.match(page.url(), /done=saved/);
+  const text = await page.$eval('main', ({ innerText }) => innerText);
+  const [, width = '', height = ''] = /a logo of (\d+) × (\d+) pixels/.exec(text) ?? assert.fail(text);
+  assert.ok(Number(width) >= 300 && Number(width) <= 1_200 && width === height, width);
+});
+
+test('without scripts, a logo that is too large has an error at its field', async () => {
+  await using service = await openStoreWithStaff();
+  const owner = await join(service, 'owner');
+  await using maker = await chromium.window(service, { as: owner });
+  assert.equal(await maker.open('/settings/emails'), 200);
+  const folder = makeScratchFolder('logo-');
+  const file = `${folder}/photo.jpg`;
+  for (const size of [200_000, 8_000_000]) {
+    writeFileSync(file, Buffer.alloc(size, 0xff));
+    await using window = await chromium.window(service, { as: owner, javaScript: false });
+    const { page } = window;
+    assert.equal(await window.open('/settings/emails'), 200);
+    const field = await page.$('input#logo_file');
+    await field?.uploadFile(file);
+    const [response] = await Promise.all([page.waitForNavigation(), page.click('form[data-shrinks] button')]);
+    assert.equal(response?.status(), 422, String(size));
+    const error = await page.$eval('#logo_file-error', ({ textContent }) => textContent);
+    assert.equal(error, 'The file has more than 100 kB. Choose a smaller one.');
+    assert.equal(await page.$eval('h1', ({ textContent }) => textContent), 'Settings');
+  }
+  rmSync(folder, { recursive: true });
 });

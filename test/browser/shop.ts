@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { consoleRoutes } from '../../src/console/routes.ts';
-import { isOpenWithPin } from '../../src/console/server.ts';
-import { isPermitted, isRole, roles, type Role } from '../../src/domain/staff.ts';
+import { isOpenWithPin } from '../../src/console/kit/server.ts';
+import { isPermitted, isRole, roles, type Role } from '../../src/domain/staff/staff.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import {
   consoleDomain,
@@ -298,6 +298,7 @@ const reportFiles = consoleRoutes.filter(({ path }) => path.endsWith('.csv')).ma
 const streams = new Set([
   '/live',
   '/cards/export',
+  '/settings/emails/legibility',
   '/settings/emails/preview',
   '/settings/texts/preview',
   '/emails/:id/preview',

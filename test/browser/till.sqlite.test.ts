@@ -3,12 +3,13 @@
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import test, { after } from 'node:test';
-import { qrModules } from '../../src/code-symbol.ts';
-import { Secret } from '../../src/domain/secret.ts';
+import { qrModules } from '../../src/domain/cards/symbol.ts';
+import { Secret } from '../../src/platform/secret.ts';
 import {
-  findChromium,
-  openChromium,
   type Chromium,
+  findChromium,
+  goBack,
+  openChromium,
   type Page,
   type Window,
   type WindowOptions,
@@ -18,7 +19,7 @@ import { send } from '../support/http-client.ts';
 import { openLosingGateway, type LosingGateway } from '../support/losing-gateway.ts';
 import { makeScratchFolder } from '../support/scratch.ts';
 import { databaseToServe, openShop, serve } from '../support/served.ts';
-import { cardIssuer } from '../support/till.ts';
+import { cardIssuer, findCard, redeem } from '../support/till.ts';
 
 const chromium = await openChromium();
 after(() => chromium[Symbol.asyncDispose]());
@@ -31,10 +32,10 @@ const phone = { width: 390, height: 844, isMobile: true, hasTouch: true };
 /** What the browser reports for a request that the gateway loses, and the pictures of its own error page. */
 const lost = [/net::ERR_/, /^request to another origin: data:image\/png/];
 
-/** A video of one picture: the QR code of an email, in the middle. */
-function framesOf(code: string): Buffer {
+/** A video of one picture: the QR code of a card, in the middle. @param page null: it contains the plain code. */
+function framesOf(code: string, page: string | null): Buffer {
   const [width, height] = [640, 480];
-  const modules = qrModules(new Secret(code));
+  const modules = qrModules(new Secret(code), page);
   const pixels = Math.floor((height * 0.8) / modules.length);
   const offset = { x: (width - modules.length * pixels) >> 1, y: (height - modules.length * pixels) >> 1 };
   const luma = Buffer.alloc(width * height, 235);
@@ -74,8 +75,11 @@ async function scan(page: Page, code: string): Promise<void> {
 }
 
 async function goTo(page: Page, path: string): Promise<void> {
-  await page.waitForFunction((start) => location.pathname.startsWith(start), {}, path);
-  await page.waitForSelector('main');
+  await page.waitForFunction(
+    (start) => location.pathname.startsWith(start) && document.readyState === 'complete',
+    {},
+    path,
+  );
 }
 
 async function textOf(page: Page): Promise<string> {
@@ -84,6 +88,10 @@ async function textOf(page: Page): Promise<string> {
 
 async function showsText(page: Page, text: string): Promise<void> {
   await page.waitForFunction((part) => document.body.innerText.replace(/\s+/g, ' ').includes(part), {}, text);
+}
+
+async function amountOf(page: Page): Promise<string> {
+  return await page.$eval('#amount', (field) => (field as HTMLInputElement).value);
 }
 
 /** Scans a card and types an amount on the keypad. */
@@ -101,24 +109,29 @@ test('a scanned card is redeemed with the keypad', async () => {
   const text = await textOf(page);
   assert.match(text, /leaves \$22\.50/);
   assert.match(text, /Redeem \$24\.50/);
-  assert.equal(await page.$eval('#amount', (field) => (field as HTMLInputElement).value), '24.50');
+  assert.equal(await amountOf(page), '24.50');
   await page.tap('[data-digit="delete"]');
   assert.match(await textOf(page), /Redeem \$2\.45/);
   await page.tap('[data-digit="0"]');
-  await page.tap('#redeem-button');
+  await page.tap('#pay');
   await goTo(page, '/till/redeemed/');
   assert.match(await textOf(page), /\$24\.50 redeemed from •••• \w{4} \$22\.50 left for Grace/);
   assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Next card');
   assert.equal(await card.balance(), '22.50');
 });
 
-test('scan, all, next card: three taps, and a scan on the result finds the next card', async () => {
+test('scan, all, redeem: two taps, and a scan on the result finds the next card', async () => {
   const [card, next] = [await issue({ initial_value: '47.00' }), await issue({ initial_value: '11.00' })];
   await using window = await openTill();
   const { page } = window;
   await scan(page, card.code);
   await goTo(page, '/till/card/');
-  await page.tap('button[value="47.00"]');
+  await page.tap('[data-fill="10.00"]');
+  assert.match(await textOf(page), /Redeem \$10\.00/);
+  await page.tap('[data-fill="47.00"]');
+  assert.equal(await amountOf(page), '47.00');
+  assert.equal(await card.balance(), '47.00', 'filling the field redeems nothing');
+  await page.tap('#pay');
   await goTo(page, '/till/redeemed/');
   assert.equal(await card.balance(), '0.00');
   await scan(page, next.code);
@@ -147,10 +160,191 @@ test('a scanned code in the amount field redeems nothing', async () => {
   assert.equal(await card.balance(), '47.00');
   assert.ok(!(await page.content()).includes(other.code));
   await page.focus('#amount');
-  await page.keyboard.type('5');
+  await scan(page, '00000450');
+  await showsText(page, 'This was a scanned code, not an amount');
+  await page.keyboard.type('5.');
   await page.keyboard.press('Enter');
   await goTo(page, '/till/redeemed/');
   assert.equal(await card.balance(), '42.00', 'Enter redeems what is typed');
+});
+
+test('keypad and keyboard agree: digits are cents until a point or a comma is typed', async () => {
+  const card = await issue({ initial_value: '47.00' });
+  await using window = await openTill();
+  const { page } = window;
+  await scan(page, card.code);
+  await goTo(page, '/till/card/');
+  const shows = async (keys: string, typed: string): Promise<void> => {
+    for (const key of keys) await page.keyboard.press(key as 'A');
+    assert.equal(await amountOf(page), typed, keys);
+  };
+  await shows('250', '2.50');
+  await page.tap('[data-digit="0"]');
+  await shows('', '25.00');
+  await shows(',5', '2500.5');
+  for (const typed of ['2500.', '25.00', '2.50', '0.25', '0.02', '']) {
+    await page.keyboard.press('Backspace');
+    assert.equal(await amountOf(page), typed);
+  }
+  await shows('12.5', '12.5');
+  assert.match(await textOf(page), /leaves \$34\.50/);
+  await page.tap('[data-fill="20.00"]');
+  await shows('1250', '12.50');
+  await page.keyboard.press('Enter');
+  await goTo(page, '/till/redeemed/');
+  assert.equal(await card.balance(), '34.50');
+  await window.open('/till/sell');
+  await shows('12345678', '123456.78');
+});
+
+test('more than the card has, from the keyboard, does not offer the whole card', async () => {
+  const card = await issue({ initial_value: '47.00' });
+  await using window = await openTill({ expected: [/^status 422: POST .*\/till\/card\//] });
+  const { page } = window;
+  await scan(page, card.code);
+  await goTo(page, '/till/card/');
+  await page.keyboard.type('250.');
+  const text = await textOf(page);
+  assert.match(text, /The card has \$47\.00 of \$250\.00/);
+  assert.doesNotMatch(text, /Redeem \$47\.00/);
+  await page.keyboard.press('Enter');
+  await showsText(page, 'Redeem $47.00');
+  await page.keyboard.press('Enter');
+  await goTo(page, '/till/card/');
+  assert.equal(await card.balance(), '47.00', 'Enter leads to another amount');
+});
+
+test('on a small phone, the button of every task is in the window, and nothing has to be scrolled', async () => {
+  const card = await issue({ initial_value: '50.00', recipient_name: 'Grace' });
+  await redeem(cashier, await findCard(cashier, card.code), { amount: '9.50' });
+  const expired = await issue({ initial_value: '25.00' });
+  await expired.change({ expires_on: '2020-01-31' });
+  const viewport = { ...phone, height: 664 };
+  const paths = [
+    (await findCard(cashier, card.code)).path,
+    '/till/sell',
+    '/till/sell?amount=20&how=card',
+    '/till/refund',
+    `/till/refund/card/${card.id}`,
+    (await findCard(cashier, expired.code)).path,
+  ];
+  await using window = await openTill({ viewport });
+  const places = new Set<string>();
+  for (const path of paths) {
+    assert.equal(await window.open(path), 200, path);
+    const { bottom, height, pageHeight, back, text } = await window.page.evaluate(() => {
+      const button = document.querySelector('.paybar .button')?.getBoundingClientRect();
+      return {
+        bottom: button?.bottom ?? 0,
+        height: button?.height ?? 0,
+        pageHeight: document.documentElement.scrollHeight,
+        back: document.querySelector('main a[href="/till"]') !== null,
+        text: document.querySelector('.folded[open]')?.textContent ?? '',
+      };
+    });
+    assert.ok(pageHeight <= viewport.height, `${path} is ${pageHeight} px high`);
+    assert.ok(back, `${path} has no way back`);
+    assert.equal(text, '', 'the receipt number is folded away');
+    places.add(`${Math.round(bottom)} ${Math.round(height)}`);
+  }
+  assert.deepEqual([...places], ['656 56'], 'the button is at the same place');
+});
+
+test('taps at once after the page is shown are not lost', async () => {
+  const card = await issue({ initial_value: '47.00' });
+  await using window = await openTill();
+  const { page } = window;
+  await page.emulateMediaFeatures([{ name: 'prefers-reduced-motion', value: 'no-preference' }]);
+  await enter(page, card.code, '1');
+  const places = await page.$$eval('[data-digit]', (keys) =>
+    keys.map((key) => {
+      const { x, y, width, height } = key.getBoundingClientRect();
+      return [(key as HTMLElement).dataset['digit'], x + width / 2, y + height / 2] as const;
+    }),
+  );
+  const client = await page.createCDPSession();
+  for (let round = 0; round < 4; round += 1) {
+    await page.goto(window.url('/till'));
+    const shown = Promise.withResolvers<void>();
+    page.once('domcontentloaded', () => shown.resolve());
+    await page.type('#code', card.code);
+    await page.keyboard.press('Enter');
+    await shown.promise;
+    await page.evaluate(() => {
+      const { promise, resolve } = Promise.withResolvers<number>();
+      requestAnimationFrame(resolve);
+      return promise;
+    });
+    for (const digit of '1250') {
+      const [, x, y] = places.find(([key]) => key === digit) ?? assert.fail(digit);
+      await client.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: [{ x, y }] });
+      await client.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+    }
+    await showsText(page, 'Redeem $12.50');
+  }
+});
+
+test('a wrong code stays in its field with the reason, and the next scan replaces it', async () => {
+  const card = await issue({ initial_value: '47.00' });
+  await using window = await openTill({ expected: [/^status (?:404|422): POST/] });
+  const { page } = window;
+  for (const [path, field] of [
+    ['/till/sell?amount=20&how=card', '#code'],
+    ['/till/refund', '#find'],
+    ['/till', '#code'],
+  ] as const) {
+    await window.open(path);
+    await page.type(field, 'zz-zz');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.error');
+    assert.equal(await page.$eval(field, (input) => (input as HTMLInputElement).value), 'zz-zz', path);
+    assert.ok(!(await page.content()).includes('zz-zz'), 'no page has a typed code');
+  }
+  await scan(page, card.code);
+  await goTo(page, '/till/card/');
+});
+
+test('the name opens the way to other pages, and locking leads to the PIN', async () => {
+  await using own = await openStoreWithStaff();
+  const owner = await join(own, 'owner');
+  await owner.post('/account/pin', { pin: '2580' });
+  await owner.post('/tills', { name: 'Counter' });
+  const card = await (await cardIssuer(own))({ initial_value: '47.00' });
+  await using window = await chromium.window(own, { viewport: phone, as: owner });
+  const { page } = window;
+  const unlock = async (): Promise<void> => {
+    for (const digit of '2580') await page.tap(`[data-digit="${digit}"]`);
+    await Promise.all([page.waitForNavigation(), page.tap('main .button.first')]);
+  };
+  const choose = async (selector: string): Promise<void> => {
+    await page.tap('details.menu summary');
+    await Promise.all([page.waitForNavigation(), page.tap(`details.menu ${selector}`)]);
+  };
+  await window.open('/till/pin');
+  await unlock();
+  assert.equal(new URL(page.url()).pathname, '/till');
+  await page.tap('details.menu summary');
+  await page.keyboard.press('Escape');
+  assert.equal(await page.$('details.menu[open]'), null);
+  await choose('form[action="/till/lock"] button');
+  assert.equal(new URL(page.url()).pathname, '/till/pin');
+  await unlock();
+  // A session that ends while an amount is entered.
+  await scan(page, card.code);
+  await goTo(page, '/till/card/');
+  for (const key of '1250') await page.tap(`[data-digit="${key}"]`);
+  own.clock.advance(6 * 60_000);
+  await page.tap('#pay');
+  await goTo(page, '/till/pin');
+  await showsText(page, 'Nothing was redeemed');
+  await unlock();
+  await showsText(page, 'Redeem $12.50');
+  assert.equal(await card.balance(), '47.00');
+  await page.tap('#pay');
+  await goTo(page, '/till/redeemed/');
+  assert.equal(await card.balance(), '34.50');
+  await choose('a[href="/sign-in?next=/account"]');
+  assert.equal(new URL(page.url()).pathname, '/sign-in');
 });
 
 test('with more than the card has, the button says what is redeemed and the note what is left to pay', async () => {
@@ -161,7 +355,7 @@ test('with more than the card has, the button says what is redeemed and the note
   const text = await textOf(page);
   assert.match(text, /\$12\.50 left to pay another way/);
   assert.match(text, /Redeem \$47\.00/);
-  await page.tap('#redeem-button');
+  await page.tap('#pay');
   await goTo(page, '/till/redeemed/');
   assert.match(await textOf(page), /\$47\.00 redeemed.*\$12\.50 left to pay another way/);
 });
@@ -171,12 +365,12 @@ test('a double tap redeems once', async () => {
   await using window = await openTill();
   const { page } = window;
   await enter(page, card.code, '1000');
-  await page.$eval('#redeem-button', (button) => {
+  await page.$eval('#pay', (button) => {
     (button as HTMLButtonElement).click();
     (button as HTMLButtonElement).click();
   });
   await goTo(page, '/till/redeemed/');
-  await page.goBack();
+  await goBack(page);
   await goTo(page, '/till/redeemed/');
   await page.reload();
   assert.deepEqual(await card.entries(), ['issue', 'debit']);
@@ -211,24 +405,25 @@ async function openThroughGateway(
   return { window, page: window.page };
 }
 
-test('the camera reads the code of a card in a browser without a detector', async () => {
-  const card = await issue({ initial_value: '47.00' });
-  const folder = makeScratchFolder('camera-');
-  const video = `${folder}/qr.y4m`;
-  writeFileSync(video, framesOf(card.code));
-  await using camera = await launchWithCamera(video);
-  await using window = await camera.window(service, { viewport: phone, as: cashier });
-  await window.page.evaluateOnNewDocument(() => Reflect.deleteProperty(globalThis, 'BarcodeDetector'));
-  assert.equal(await window.open('/till'), 200);
-  const packaged = (): number =>
-    window.requests().filter((each) => /barcode-detector|zxing/.test(each.url())).length;
-  assert.equal(packaged(), 0, 'it is loaded when the camera is used');
-  await window.page.tap('#scan button');
-  await goTo(window.page, '/till/card/');
-  assert.match(await textOf(window.page), /\$47\.00/);
-  assert.equal(packaged(), 3);
-  rmSync(folder, { recursive: true });
-});
+for (const page of [null, 'https://cards.flowers.example/b/flowers.example'])
+  test(`the camera reads the ${page === null ? 'code of' : 'link to'} a card in a browser without a detector`, async () => {
+    const card = await issue({ initial_value: '47.00' });
+    const folder = makeScratchFolder('camera-');
+    const video = `${folder}/qr.y4m`;
+    writeFileSync(video, framesOf(card.code, page));
+    await using camera = await launchWithCamera(video);
+    await using window = await camera.window(service, { viewport: phone, as: cashier });
+    await window.page.evaluateOnNewDocument(() => Reflect.deleteProperty(globalThis, 'BarcodeDetector'));
+    assert.equal(await window.open('/till'), 200);
+    const packaged = (): number =>
+      window.requests().filter((each) => /barcode-detector|zxing/.test(each.url())).length;
+    assert.equal(packaged(), 0, 'it is loaded when the camera is used');
+    await window.page.tap('#scan button');
+    await goTo(window.page, '/till/card/');
+    assert.match(await textOf(window.page), /\$47\.00/);
+    assert.equal(packaged(), 3);
+    rmSync(folder, { recursive: true });
+  });
 
 test('a camera that is not allowed is explained, and the code can be typed', async () => {
   await using window = await openTill();
@@ -253,7 +448,7 @@ for (const loss of ['before', 'after'] as const)
       return isUp ? 'none' : 'before';
     };
     await enter(page, card.code, '2000');
-    await page.tap('#redeem-button');
+    await page.tap('#pay');
     await showsText(page, 'We don’t know yet whether this went through');
     const text = await textOf(page);
     assert.match(text, /\$20\.00/);
@@ -282,7 +477,7 @@ test('a cancelled redemption is undone as soon as the service can be reached', a
     return 'after';
   };
   await enter(page, card.code, '2000');
-  await page.tap('#redeem-button');
+  await page.tap('#pay');
   await showsText(page, 'We don’t know yet');
   assert.equal(await card.balance(), '27.00');
   await page.tap('[data-cancel]');
@@ -319,7 +514,7 @@ test('the next customer does not wait: the till shows the result when it is know
     return method === 'POST' && url.startsWith('/till/card/') ? 'after' : 'none';
   };
   await enter(page, card.code, '2000');
-  await page.tap('#redeem-button');
+  await page.tap('#pay');
   await showsText(page, 'We don’t know yet');
   await page.tap('[data-next]');
   await goTo(page, '/till');
@@ -356,7 +551,7 @@ test('a service that is killed between the tap and the response has redeemed onc
         method === 'POST' && url.startsWith('/till/card/') ? moment : 'none';
       gateway.lost = () => first.kill('SIGKILL');
       await enter(page, card.code, '2000');
-      await page.tap('#redeem-button');
+      await page.tap('#pay');
       await showsText(page, 'We don’t know yet');
       await first.ended();
       await using second = await serve(environment);

@@ -6,7 +6,7 @@
 
 import { registerHooks } from 'node:module';
 
-const config = import.meta.resolve('../../src/config.ts');
+const config = import.meta.resolve('../../src/start/config.ts');
 const factor = 6;
 const limit =
   /\b(connectTimeoutMs|connectionWaitMaxMs|scriptMaxMs|lockWaitMaxMs|idleTransactionMaxMs): ([\d_]+)/g;

@@ -3,11 +3,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readDatabaseConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/database.ts';
-import { scopes } from '../../src/domain/store.ts';
-import { createStore } from '../../src/service/store.ts';
-import { createToken } from '../../src/service/token.ts';
+import { readDatabaseConfig } from '../../src/start/config.ts';
+import { openDatabase } from '../../src/start/database.ts';
+import { scopes } from '../../src/domain/stores/store.ts';
+import { createStore } from '../../src/service/stores/store.ts';
+import { createToken } from '../../src/service/stores/token.ts';
 import type { Environment } from '../support/engine-database.ts';
 import { newStore } from '../support/fixtures.ts';
 import { queryOnce, type Row } from '../support/postgres-client.ts';

@@ -2,21 +2,31 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { currencyOf } from '../../src/domain/currency.ts';
-import { Secret } from '../../src/domain/secret.ts';
+import { currencyOf } from '../../src/domain/money/currency.ts';
+import { Secret } from '../../src/platform/secret.ts';
 import {
   findOpenDemonstrationStore,
   findPresentedToken,
   findSignedStore,
   isStillAllowed,
   recordTokenUses,
-} from '../../src/service/caller.ts';
-import { changeStore, createStore, ensureDemonstrationStore, requireStore } from '../../src/service/store.ts';
-import { tokenHash } from '../../src/service/secret-token.ts';
-import { accessTokens, createToken, revoke, rotateToken } from '../../src/service/token.ts';
-import { all, sql } from '../../src/storage/sql.ts';
-import { findStoreByDomain, hasRealStores, listStores, openProxySecret } from '../../src/storage/store.ts';
-import { findActiveToken, hasRealTokens, listTokens } from '../../src/storage/token.ts';
+} from '../../src/service/stores/caller.ts';
+import {
+  changeStore,
+  createStore,
+  ensureDemonstrationStore,
+  requireStore,
+} from '../../src/service/stores/store.ts';
+import { tokenHash } from '../../src/service/stores/secret-token.ts';
+import { accessTokens, createToken, revoke, rotateToken } from '../../src/service/stores/token.ts';
+import { all, sql } from '../../src/storage/sql/sql.ts';
+import {
+  findStoreByDomain,
+  hasRealStores,
+  listStores,
+  openProxySecret,
+} from '../../src/storage/stores/store.ts';
+import { findActiveToken, hasRealTokens, listTokens } from '../../src/storage/stores/token.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { money, newStore, testContext } from '../support/fixtures.ts';
 import { openStore } from '../support/open-store.ts';

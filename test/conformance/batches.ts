@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { batchCodesMs, parseBatch, type Batch } from '../../src/domain/batch.ts';
-import { batchRecordOf } from '../../src/domain/batch-record.ts';
+import { batchCodesMs, parseBatch, type Batch } from '../../src/domain/batches/batch.ts';
+import { batchRecordOf } from '../../src/domain/batches/record.ts';
 import {
   batchPartCards,
   checkBatch,
@@ -17,13 +17,13 @@ import {
   showBatch,
   type BatchCards,
   type BatchCardsPage,
-} from '../../src/service/batch.ts';
-import type { Pace } from '../../src/service/batch-pace.ts';
-import { createStore } from '../../src/service/store.ts';
-import { verify } from '../../src/service/verify.ts';
-import { findCardIdByCode } from '../../src/storage/code.ts';
-import { listStoreEmails } from '../../src/storage/email.ts';
-import { all, sql, type Script } from '../../src/storage/sql.ts';
+} from '../../src/service/batches/batch.ts';
+import type { Pace } from '../../src/service/batches/pace.ts';
+import { createStore } from '../../src/service/stores/store.ts';
+import { verify } from '../../src/service/proofs/verify.ts';
+import { findCardIdByCode } from '../../src/storage/cards/code.ts';
+import { listStoreEmails } from '../../src/storage/emails/email.ts';
+import { all, sql, type Script } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, newStore } from '../support/fixtures.ts';

@@ -7,29 +7,55 @@ import {
   readSumsOfDays,
   readSumsUntil,
   type SumsSource,
-} from '../../src/service/report-sums.ts';
-import { closeDays } from '../../src/jobs/closing.ts';
-import type { Context } from '../../src/context.ts';
-import { cardStates, type CardState } from '../../src/domain/card.ts';
+} from '../../src/service/books/report-sums.ts';
+import { reportRuns } from '../../src/service/books/report-runs.ts';
+import { closeDays } from '../../src/service/books/closing.ts';
+import type { Context } from '../../src/storage/context.ts';
+import { Sums, type DaySum } from '../../src/domain/books/books.ts';
+import { cardStates, type CardState } from '../../src/domain/cards/card.ts';
 import { addDays, dayOf } from '../../src/domain/day.ts';
 import { Fault } from '../../src/domain/fault.ts';
-import { effectOf, type Transfer } from '../../src/domain/ledger.ts';
-import { addMovement, balancesOf, journalOf, noMovements, outstandingOf } from '../../src/domain/reports.ts';
-import type { Store } from '../../src/domain/store.ts';
-import { issue, reenableCard, update } from '../../src/service/card.ts';
-import type { Finding } from '../../src/service/check.ts';
-import { checkBooks, replaceAges, replaceDay } from '../../src/service/books-audit.ts';
-import { recompute } from '../../src/service/books.ts';
-import { credit, debit, reverse } from '../../src/service/spend.ts';
-import { changeStore } from '../../src/service/store.ts';
-import { verify } from '../../src/service/verify.ts';
-import { listClosedDays, listSums } from '../../src/storage/books.ts';
-import { all, sql, type Script } from '../../src/storage/sql.ts';
+import { effectOf, type Transfer } from '../../src/domain/money/ledger.ts';
+import {
+  addMovement,
+  balancesOf,
+  cohortsOf,
+  journalOf,
+  noMovements,
+  outstandingOf,
+  type Balance,
+} from '../../src/domain/books/reports.ts';
+import type { Store } from '../../src/domain/stores/store.ts';
+import { taxIn } from '../../src/domain/money/vat.ts';
+import { issue, reenableCard, update } from '../../src/service/cards/card.ts';
+import { exactCount } from '../../src/service/cards/count.ts';
+import { countCards, type CardCount } from '../../src/service/cards/list.ts';
+import type { Finding } from '../../src/service/proofs/row-check.ts';
+import { checkBooks, replaceAges, replaceDay } from '../../src/service/proofs/books-check.ts';
+import {
+  findBooksState,
+  listAllClosedDays,
+  recompute,
+  sumLateTransfers,
+  sumMoves,
+  sumTransfers,
+  type Period,
+} from '../../src/service/books/books.ts';
+import { loadCard } from '../../src/service/money/money.ts';
+import { readJournal, readLiability } from '../../src/service/books/reports.ts';
+import { credit, debit, reverse } from '../../src/service/money/spend.ts';
+import { changeStore } from '../../src/service/stores/store.ts';
+import { verify } from '../../src/service/proofs/verify.ts';
+import { findLastClosings, listClosedDays, listSums } from '../../src/storage/books/books.ts';
+import type { CardFilter } from '../../src/storage/cards/list.ts';
+import { all, sql, type Script } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
-import { listTransfers } from '../../src/storage/transfer.ts';
+import { listTransfers } from '../../src/storage/money/transfer.ts';
+import { createTurns } from '../../src/service/turns.ts';
 import { closeAllDays } from '../support/closed-days.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { contextWithSlowClock, issueCommand, money, updateCommand } from '../support/fixtures.ts';
+import { anyCard } from '../../src/storage/cards/list.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
 import { seeded } from '../support/seeded.ts';
 
@@ -41,18 +67,39 @@ type Terms = { readonly at: number; readonly expiresOn: string | null; readonly 
 /** What the test has done to a card. */
 type ModelCard = {
   readonly id: number;
-  readonly effects: { readonly at: number; readonly minor: bigint }[];
+  /** The rate of a single-purpose card; null: another card. */
+  readonly rate: string | null;
+  readonly effects: { readonly at: number; readonly minor: bigint; readonly isSale: boolean }[];
   readonly terms: Terms[];
 };
 
-type Naive = Readonly<Record<CardState, { readonly amount: bigint; readonly cards: number }>>;
+type Naive = Readonly<Record<CardState, Balance>>;
+
+/** The VAT of a card's sales, and that of all its other entries: each sum is rounded on its own. */
+function taxOf(
+  { rate, effects }: ModelCard,
+  until: number,
+): { readonly due: bigint; readonly other: bigint } {
+  if (rate === null) return { due: 0n, other: 0n };
+  const sum = (isWanted: boolean): bigint =>
+    effects.reduce(
+      (total, { at, minor, isSale }) => (at < until && isSale === isWanted ? total + minor : total),
+      0n,
+    );
+  return { due: taxIn(sum(true), rate), other: taxIn(sum(false), rate) };
+}
+
+/** The VAT that is due for the sales before an instant. */
+function vatDueAt(cards: readonly ModelCard[], until: number): bigint {
+  return cards.reduce((sum, card) => sum + taxOf(card, until).due, 0n);
+}
 
 /** The balances by state right before an instant. */
 function naiveAt(cards: readonly ModelCard[], until: number, timeZone: string): Naive {
   const balances = {
-    active: { amount: 0n, cards: 0 },
-    expired: { amount: 0n, cards: 0 },
-    disabled: { amount: 0n, cards: 0 },
+    active: { amount: 0n, tax: 0n, cards: 0 },
+    expired: { amount: 0n, tax: 0n, cards: 0 },
+    disabled: { amount: 0n, tax: 0n, cards: 0 },
   };
   for (const card of cards) {
     if (!card.effects.some(({ at }) => at < until)) continue;
@@ -61,7 +108,10 @@ function naiveAt(cards: readonly ModelCard[], until: number, timeZone: string): 
     const isExpired = typeof terms?.expiresOn === 'string' && terms.expiresOn < dayOf(until - 1, timeZone);
     const enabled = isExpired ? 'expired' : 'active';
     const bucket = typeof terms?.disabledAt === 'number' ? 'disabled' : enabled;
+    const { due, other } = taxOf(card, until);
+    assert.ok(due + other >= 0n && due + other <= amount, 'the tax is a part of the balance');
     balances[bucket].amount += amount;
+    balances[bucket].tax += due + other;
     balances[bucket].cards += 1;
   }
   return balances;
@@ -75,7 +125,8 @@ function actor({ storage, ctx }: OpenStore, seed: number, getStore: () => Store)
   const expiry = (): string | null =>
     random() < 0.3 ? null : addDays(dayOf(ctx.clock.now(), getStore().timeZone), random.between(0, 6));
   const moved = (card: ModelCard, transfer: Transfer): void => {
-    card.effects.push({ at: transfer.createdAt, minor: effectOf(transfer) });
+    const isSale = [transfer.debit, transfer.credit].includes('sales');
+    card.effects.push({ at: transfer.createdAt, minor: effectOf(transfer), isSale });
     transfers.push(transfer.id);
   };
   const changed = (
@@ -102,15 +153,31 @@ function actor({ storage, ctx }: OpenStore, seed: number, getStore: () => Store)
       const choice = random.between(0, 9);
       if (!card || choice < 2) {
         const expiresOn = expiry();
-        const vat = random() < 0.5 ? null : ({ kind: 'single_purpose', rate: '19' } as const);
+        const [rate = null] = random.chooseSome(['19', '7.7', null, null], 1);
+        const vat = rate === null ? null : ({ kind: 'single_purpose', rate } as const);
         const value = { ...money('20'), minor: BigInt(random.between(1, 3_000)) };
         const { card: made } = await storage.write(() =>
           issue(ctx, issueCommand(store, { value, expiresOn, vat })),
         );
+        const issued = await storage.read(() => loadCard(ctx, { storeId: store.id, cardId: made.id }));
+        transfers.push(issued.chainEnd.transferId);
         cards.push({
           id: made.id,
-          effects: [{ at: made.createdAt, minor: value.minor }],
-          terms: [{ at: made.createdAt, expiresOn, disabledAt: null }],
+          rate,
+          effects: [
+            {
+              at: made.createdAt,
+              minor: value.minor,
+              isSale: true,
+            },
+          ],
+          terms: [
+            {
+              at: made.createdAt,
+              expiresOn,
+              disabledAt: null,
+            },
+          ],
         });
         return;
       }
@@ -134,8 +201,9 @@ function actor({ storage, ctx }: OpenStore, seed: number, getStore: () => Store)
             amount: null,
             actor: 'clerk',
             note: null,
-            scopes: ['write_gift_cards'],
+            scopes: ['write_gift_cards', 'redeem_gift_cards'],
             versionsOf: () => null,
+            cancelsSale: true,
           }),
         );
         const owner = done && cards.find(({ id }) => id === done.card.id);
@@ -144,7 +212,7 @@ function actor({ storage, ctx }: OpenStore, seed: number, getStore: () => Store)
         const before = card.effects.reduce((sum, { minor }) => sum + minor, 0n);
         const done = await attempt(() => update(ctx, updateCommand(store, card.id, { balance: amount })));
         if (done && done.balance.minor !== before)
-          card.effects.push({ at: ctx.clock.now(), minor: done.balance.minor - before });
+          card.effects.push({ at: ctx.clock.now(), minor: done.balance.minor - before, isSale: false });
       } else if (choice === 7) {
         const done = await attempt(() => update(ctx, updateCommand(store, card.id, { disable: true })));
         if (done) changed(card, done);
@@ -178,8 +246,25 @@ async function assertBalances(source: SumsSource, until: number, expected: Naive
   for (const sum of sums) addMovement(movements, sum);
   const total = cardStates.reduce((sum, state) => sum + expected[state].amount, 0n);
   assert.equal(outstandingOf(movements), total);
-  const ages = balancesOf(await readAgesUntil(source, until));
-  for (const state of cardStates) assert.deepEqual(ages[state], expected[state], `ages, ${state}`);
+  const cohorts = [...cohortsOf(await readAgesUntil(source, until)).values()];
+  for (const state of cardStates) {
+    const own = cohorts.map(({ balances }) => balances[state]);
+    const summed = {
+      amount: own.reduce((sum, { amount }) => sum + amount, 0n),
+      tax: own.reduce((sum, { tax }) => sum + tax, 0n),
+      cards: own.reduce((sum, { cards }) => sum + cards, 0),
+    };
+    assert.deepEqual(summed, expected[state], `ages, ${state}`);
+  }
+  const { issued, toppedUp, redeemed, refunded } = movements;
+  assert.equal(
+    cohorts.reduce((sum, { sold }) => sum + sold, 0n),
+    issued + toppedUp,
+  );
+  assert.equal(
+    cohorts.reduce((sum, cohort) => sum + cohort.redeemed, 0n),
+    redeemed - refunded,
+  );
 }
 
 /** Opening plus movements are the closing of each bucket, moves sum to zero, and so do the lines of each day. */
@@ -191,6 +276,7 @@ async function assertTies(source: SumsSource): Promise<void> {
   const [opening, change] = [balancesOf(before), balancesOf(days)];
   for (const state of cardStates) {
     assert.equal(opening[state].amount + change[state].amount, closing[state].amount);
+    assert.equal(opening[state].tax + change[state].tax, closing[state].tax);
     assert.equal(opening[state].cards + change[state].cards, closing[state].cards);
   }
   const moves = days.filter(({ account }) => account === '');
@@ -214,8 +300,31 @@ async function assertTies(source: SumsSource): Promise<void> {
     .reduce((sum, { debit: left, credit: right }) => sum + right - left, 0n);
   assert.equal(
     liability,
-    cardStates.reduce((sum, state) => sum + change[state].amount, 0n),
+    cardStates.reduce((sum, state) => sum + change[state].amount - change[state].tax, 0n),
   );
+}
+
+/** The journal of the last year ties to the balances, and its VAT is that of the sales. */
+async function assertJournal(source: SumsSource, vatDue: bigint): Promise<void> {
+  const to = dayOf(source.now, source.store.timeZone);
+  const { rows, accounts, summary } = await readJournal(source, { from: addDays(to, -365), to });
+  for (const row of rows) {
+    assert.equal(row.net_amount + (row.vat_amount ?? 0n), row.gross_amount);
+    assert.ok((row.debit === 0n) !== (row.credit === 0n), JSON.stringify(row.account));
+    assert.ok(row.debit >= 0n && row.credit >= 0n);
+  }
+  assert.equal(
+    accounts.reduce((sum, { closing }) => sum + closing, 0n),
+    0n,
+  );
+  const closingOf = (name: string): bigint =>
+    accounts.reduce((sum, { account, closing }) => (account.startsWith(name) ? sum + closing : sum), 0n);
+  assert.equal(closingOf('vat_payable'), vatDue);
+  assert.equal(closingOf('liability_'), summary.closing);
+  const liability = await readLiability(source);
+  assert.equal(liability.outstanding_net, summary.closing);
+  assert.equal(liability.outstanding, summary.closing_gross);
+  for (const state of cardStates) assert.equal(closingOf(`liability_${state}`), liability[`${state}_net`]);
 }
 
 /** The sum of all balances in the cards' rows. */
@@ -256,6 +365,72 @@ function dyingAfter(storage: Storage, writes: number): Storage {
   };
 }
 
+/** The days of the books up to an instant as one period, whose sums are all computed. */
+function* periodUntil({ store, now }: SumsSource, until: number): Script<Period> {
+  const closed = yield* listAllClosedDays(store.id);
+  const state = yield* findBooksState(store, Math.max(now, until));
+  const days = [...closed, ...(state?.open ?? [])]
+    .filter(({ fromAt }) => fromAt < until)
+    .map((day) => ({ ...day, untilAt: Math.min(day.untilAt, until) }));
+  return { days, before: null, openFrom: closed.length + (state?.closing ? 1 : 0) };
+}
+
+/** Sums everything up to an instant: without stored sums, and with the moves of all cards. */
+async function sumEverything(source: SumsSource, until: number): Promise<Sums> {
+  const { storage, store } = source;
+  return await storage.read(function* () {
+    const period = yield* periodUntil(source, until);
+    const months = Map.groupBy(period.days, ({ day }) => day.slice(0, 7));
+    const starts = Array.from(months, ([month, [first]]) => ({ month, fromAt: first?.fromAt ?? 0 }));
+    const books = { store, period, months: starts };
+    const sums = new Sums(period.days);
+    const page = { after: 0, limit: 1_000_000 };
+    yield* sumTransfers(books, sums, page);
+    for (const { day } of period.days) yield* sumLateTransfers(books, sums, { ...page, day });
+    yield* sumLateTransfers(books, sums, { ...page, day: null });
+    const cards = yield* all(sql<{ id: bigint }>`select id from gift_cards where store_id = ${store.id}`);
+    yield* sumMoves(
+      books,
+      sums,
+      cards.map(({ id }) => Number(id)),
+    );
+    return sums;
+  });
+}
+
+/** The figures of sums by everything but their day, which stored sums do not have. */
+function figuresOf(sums: readonly DaySum[]): readonly string[] {
+  const groups = Map.groupBy(sums, ({ kind, bucket, account }) => `${kind} ${bucket} ${account}`);
+  return Array.from(groups, ([name, own]) => {
+    const total = (valueOf: (sum: DaySum) => number | bigint): bigint =>
+      own.reduce((amount, sum) => amount + BigInt(valueOf(sum)), 0n);
+    const raised = total((sum) => sum.raised);
+    const lowered = total((sum) => sum.lowered);
+    const [entries, cards] = [total((sum) => sum.entries), total((sum) => sum.cards)];
+    return raised === 0n && lowered === 0n && entries === 0n && cards === 0n
+      ? ''
+      : `${name}: ${entries} ${raised} ${lowered} ${cards}`;
+  })
+    .filter((text) => text !== '')
+    .toSorted();
+}
+
+/** Compares the sums up to an instant, of which a part is stored, with those of everything. */
+async function assertFiguresOfEverything(source: SumsSource, until: number): Promise<void> {
+  const at = new Date(until).toISOString();
+  const everything = await sumEverything(source, until);
+  assert.deepEqual(figuresOf(await readSumsUntil(source, until)), figuresOf(everything.days), at);
+  const [found, expected] = [await readAgesUntil(source, until), everything.ages].map((ages) =>
+    [...cohortsOf(ages)].filter(
+      ([, { sold, redeemed, balances }]) =>
+        sold !== 0n ||
+        redeemed !== 0n ||
+        Object.values(balances).some(({ amount, cards }) => amount !== 0n || cards !== 0),
+    ),
+  );
+  assert.deepEqual(found, expected, `ages at ${at}`);
+}
+
 /** What `verify` finds wrong in the sums of a store. */
 function* problemsOf(store: Store): Script<readonly Finding[]> {
   const problems: Finding[] = [];
@@ -292,6 +467,7 @@ export function testBooks(factory: StorageFactory): void {
       for (const { untilAt } of closed)
         await assertBalances(source, untilAt, naiveAt(model.cards, untilAt, timeZone));
       await assertTies(source);
+      await assertJournal(source, vatDueAt(model.cards, now + 1));
       assert.deepEqual(await storage.read(() => problemsOf(store)), []);
     }
   });
@@ -334,6 +510,15 @@ export function testBooks(factory: StorageFactory): void {
     }
     const far = latest + 8 * dayMs;
     const source = { storage, store, now: far };
+    const assertAllDays = async (): Promise<number> => {
+      const days = await storage.read(() => listAllClosedDays(store.id));
+      for (const { fromAt, untilAt } of days)
+        for (const until of [fromAt + 1, model.random.between(fromAt + 1, untilAt - 1), untilAt, untilAt + 1])
+          await assertFiguresOfEverything(source, until);
+      return days.length;
+    };
+    await assertAllDays();
+    await assertFiguresOfEverything(source, far);
     const balances = balancesOf(await readSumsUntil(source, far));
     const total = cardStates.reduce((sum, state) => sum + balances[state].amount, 0n);
     assert.equal(total, await storage.read(sumBalances));
@@ -343,7 +528,88 @@ export function testBooks(factory: StorageFactory): void {
     assert.deepEqual(await storage.read(() => problemsOf(store)), []);
     const closed = balancesOf(await readSumsUntil(source, far));
     assert.deepEqual(closed, balances);
+    assert.ok((await assertAllDays()) > 3);
     assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
+  });
+
+  test('a report of the past does not read later changes of cards', async () => {
+    await using opened = await openStore(factory, {});
+    const { ctx, storage, store } = opened;
+    const expiring = await opened.issue({ expiresOn: '2026-03-15' });
+    const disabled = await opened.issue();
+    ctx.clock.advance(dayMs);
+    await opened.issue();
+    await storage.write(() => update(ctx, updateCommand(store, disabled.card.id, { disable: true })));
+    ctx.clock.advance(2 * dayMs);
+    await closeAllDays(opened, 250);
+    const reads = { count: 0 };
+    const counting: Storage = {
+      ...storage,
+      read: async (script) => {
+        reads.count += 1;
+        return await storage.read(script);
+      },
+      [Symbol.asyncDispose]: async () => {},
+    };
+    const source = { ...sourceOf(opened, store), storage: counting };
+    const noon = Date.UTC(2026, 2, 16, 12);
+    const before = await readSumsUntil(source, noon);
+    const readsBefore = reads.count;
+    // These are terms that the cards no longer have, and more changes than one read returns.
+    await storage.write(() => update(ctx, updateCommand(store, expiring.card.id, { expiresOn: null })));
+    for (let change = 0; change < 520; change += 1)
+      await storage.write(() => update(ctx, updateCommand(store, disabled.card.id, { note: `${change}` })));
+    reads.count = 0;
+    assert.deepEqual(await readSumsUntil(source, noon), before);
+    assert.equal(reads.count, readsBefore);
+    assert.equal(balancesOf(before).expired.cards, 1);
+    assert.equal(balancesOf(before).disabled.cards, 0);
+  });
+
+  test('sums by the month of issue are right where an earlier version stored only those of months', async () => {
+    await using opened = await openStore(factory, { undoWindowMinutes: 60 });
+    const { ctx, database, storage, store } = opened;
+    const model = actor(opened, seedGiven, () => store);
+    const act = async (): Promise<void> => {
+      for (let step = 0; step < 30; step += 1) {
+        await model.act();
+        ctx.clock.advance(model.random.between(0, 12 * hourMs));
+      }
+    };
+    await act();
+    await closeAllDays(opened, 20);
+    await database.tamper(sql`delete from store_ages where store_id = ${store.id} and length(month) = 10`);
+    await act();
+    await closeAllDays(opened, 20);
+    const source = sourceOf(opened, store);
+    const assertAllDays = async (): Promise<void> => {
+      for (const { fromAt, untilAt } of await storage.read(() => listAllClosedDays(store.id)))
+        for (const until of [fromAt + 7 * hourMs, untilAt])
+          await assertBalances(source, until, naiveAt(model.cards, until, store.timeZone));
+    };
+    await assertAllDays();
+    assert.deepEqual(await storage.read(() => problemsOf(store)), []);
+    const sums = await storage.read(() => recompute(store));
+    const [last] = await storage.read(() => findLastClosings(store.id));
+    await storage.write(() => replaceAges(store, { lastDay: last?.day ?? '', ages: sums.ages }));
+    await assertAllDays();
+    assert.deepEqual(await storage.read(() => problemsOf(store)), []);
+  });
+
+  test('days are closed only up to the time at which the clock was trusted', async () => {
+    await using opened = await openStore(factory, {});
+    const { ctx, storage, store } = opened;
+    await opened.issue();
+    ctx.clock.advance(3 * dayMs);
+    const trusted = ctx.clock.now();
+    // The clock goes ahead.
+    ctx.clock.advance(100 * dayMs);
+    const closedDays = async (): Promise<readonly string[]> =>
+      (await storage.read(() => listAllClosedDays(store.id))).map(({ day }) => day);
+    await closeDays(opened, 10, 0);
+    assert.deepEqual(await closedDays(), []);
+    await closeDays(opened, 10, trusted);
+    assert.deepEqual(await closedDays(), ['2026-03-15', '2026-03-16', '2026-03-17']);
   });
 
   test('a closing that is killed at any write continues where it ended', async () => {
@@ -419,6 +685,67 @@ export function testBooks(factory: StorageFactory): void {
       ],
     );
     assert.deepEqual(await storage.read(() => problemsOf(store)), []);
+  });
+
+  test('a change of a card that is committed at any time while its day is closed counts once', async () => {
+    for (let place = 0; place < 6; place += 1) {
+      await using opened = await openStore(factory, {});
+      const { ctx, storage, store } = opened;
+      const { card } = await opened.issue();
+      ctx.clock.advance(dayMs);
+      let writes = 0;
+      const interrupted: Storage = {
+        ...storage,
+        async write(script, scope) {
+          const slow = contextWithSlowClock(ctx, dayMs);
+          if (writes === place)
+            await storage.write(() => update(slow, updateCommand(store, card.id, { disable: true })));
+          writes += 1;
+          return await storage.write(script, scope);
+        },
+        [Symbol.asyncDispose]: async () => {},
+      };
+      await closeAllDays({ ...opened, storage: interrupted }, 10);
+      ctx.clock.advance(dayMs);
+      await closeAllDays({ ...opened, storage: interrupted }, 10);
+      assert.ok(writes > place, `${writes} writes`);
+      assert.deepEqual(await storage.read(() => problemsOf(store)), [], `before write ${place}`);
+      const now = balancesOf(await readSumsUntil(sourceOf(opened, store), ctx.clock.now()));
+      assert.equal(now.disabled.cards, 1, `before write ${place}`);
+    }
+  });
+
+  test('a count of expired or disabled cards that reads too few cards is that of the books', async () => {
+    await using opened = await openStore(factory, { undoWindowMinutes: 60 });
+    const { ctx, storage, store } = opened;
+    const model = actor(opened, seedGiven, () => store);
+    for (let step = 0; step < 60; step += 1) {
+      await model.act();
+      ctx.clock.advance(model.random.between(0, 8 * hourMs));
+    }
+    const reports = reportRuns({
+      clock: ctx.clock,
+      storage,
+      turns: createTurns(10),
+      maxMs: 60_000,
+      runsMax: 1,
+      tookTooLong: () => assert.fail('the count took too long'),
+    });
+    const { signal } = new AbortController();
+    const countOf = async (filter: Partial<CardFilter>): Promise<CardCount> => {
+      const wanted = { ...anyCard, ...filter };
+      const rowsMax = { found: 0, walk: 2, slowWalk: 2 };
+      const counted = await storage.read(() => countCards(ctx, { store, filter: wanted }, rowsMax));
+      assert.ok(!counted.isExact);
+      return await exactCount(reports, { store, signal }, { filter: wanted, counted });
+    };
+    assert.equal((await countOf({ state: 'expired' })).isExact, false, 'the last days are open');
+    await closeAllDays(opened, 100);
+    const expected = naiveAt(model.cards, ctx.clock.now() + 1, store.timeZone);
+    assert.deepEqual(await countOf({ state: 'expired' }), { count: expected.expired.cards, isExact: true });
+    assert.deepEqual(await countOf({ state: 'disabled' }), { count: expected.disabled.cards, isExact: true });
+    assert.equal((await countOf({ state: 'active' })).isExact, false);
+    assert.equal((await countOf({ state: 'expired', tag: 'x' })).isExact, false);
   });
 
   test('verify names a day whose sums were changed, and a rebuild restores it', async () => {

@@ -3,13 +3,14 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { detailStateOf, type DetailState } from '../../src/domain/card-detail.ts';
-import { currencyOf } from '../../src/domain/currency.ts';
+import { detailStateOf, type DetailState } from '../../src/domain/cards/detail.ts';
+import { meetsFieldFilters } from '../../src/domain/cards/field-filters.ts';
+import { currencyOf } from '../../src/domain/money/currency.ts';
 import { addDays, startOfDay } from '../../src/domain/day.ts';
 import { Fault } from '../../src/domain/fault.ts';
-import { lowerLetters, searchedTag } from '../../src/domain/tags.ts';
-import type { Store } from '../../src/domain/store.ts';
-import { issue, update } from '../../src/service/card.ts';
+import { lowerLetters, searchedTag } from '../../src/domain/cards/tags.ts';
+import type { Store } from '../../src/domain/stores/store.ts';
+import { issue, update } from '../../src/service/cards/card.ts';
 import {
   type CardListPage,
   countCards,
@@ -17,13 +18,21 @@ import {
   listCards,
   type RowsMax,
   showCardDetails,
-} from '../../src/service/card-list.ts';
-import { createStore } from '../../src/service/store.ts';
-import type { CardFilter, CardPosition, CardSort, DetailedCard } from '../../src/storage/card-list.ts';
-import { findCustomerByEmail } from '../../src/storage/customer.ts';
-import { listStores } from '../../src/storage/store.ts';
-import { execute, sql } from '../../src/storage/sql.ts';
+} from '../../src/service/cards/list.ts';
+import { loadCard } from '../../src/service/money/money.ts';
+import { createStore } from '../../src/service/stores/store.ts';
+import {
+  anyCard,
+  type CardFilter,
+  type CardPosition,
+  type CardSort,
+  type DetailedCard,
+} from '../../src/storage/cards/list.ts';
+import { findCustomerByEmail } from '../../src/storage/customers/customer.ts';
+import { listStores } from '../../src/storage/stores/store.ts';
+import { execute, sql } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
+import { findTransfer } from '../../src/storage/money/transfer.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { fillOldDatabase } from '../support/before-chains.ts';
 import {
@@ -36,7 +45,6 @@ import {
   updateCommand,
   type TestContext,
 } from '../support/fixtures.ts';
-import { anyCard } from '../support/list-statements.ts';
 import { openStore } from '../support/open-store.ts';
 import { seeded } from '../support/seeded.ts';
 
@@ -47,21 +55,28 @@ const people = ['ann@example.com', 'bea@example.com', 'cem@example.com'] as cons
 const notes = [null, 'Sold at the COUNTER', 'counter 2', '100 % off_', 'Größe'] as const;
 const tagLists = [null, '\nVIP\n', '\nspring\nvip 2\n', '\nÄ\nVip\n'] as const;
 
+/** A card, and the time of its last entry. */
+type ListedCard = DetailedCard & { readonly lastActivityAt: number };
+
 type Books = { readonly storage: Storage; readonly ctx: TestContext; readonly store: Store };
 
 /** All cards of the store, each read alone. */
 async function readAll(
   { storage, ctx, store }: Books,
   ids: readonly number[],
-): Promise<readonly DetailedCard[]> {
-  const cards: DetailedCard[] = [];
-  for (const cardId of ids)
-    cards.push(await storage.read(() => showCardDetails(ctx, { storeId: store.id, cardId })));
+): Promise<readonly ListedCard[]> {
+  const cards: ListedCard[] = [];
+  for (const cardId of ids) {
+    const found = await storage.read(() => showCardDetails(ctx, { storeId: store.id, cardId }));
+    const { chainEnd } = await storage.read(() => loadCard(ctx, { storeId: store.id, cardId }));
+    const last = await storage.read(() => findTransfer(store.id, chainEnd.transferId));
+    cards.push({ ...found, lastActivityAt: last?.createdAt ?? 0 });
+  }
   return cards;
 }
 
 /** What the filter says, without SQL. */
-function meets({ card, emailStatus }: DetailedCard, filter: CardFilter): boolean {
+function meets({ card, emailStatus, lastActivityAt }: ListedCard, filter: CardFilter): boolean {
   const within = <T extends string | number | bigint>(
     value: T | null,
     range: { readonly min: T; readonly max: T } | null,
@@ -74,11 +89,12 @@ function meets({ card, emailStatus }: DetailedCard, filter: CardFilter): boolean
       card.recipient?.id === filter.customerId) &&
     within(card.createdAt, filter.createdAt) &&
     within(card.disabledAt, filter.disabledAt) &&
+    within(lastActivityAt, filter.lastActivityAt) &&
     within(card.expiresOn, filter.expiresOn) &&
     within(card.balance.minor, filter.balance) &&
     (filter.orderId === null || card.orderId === filter.orderId) &&
     (filter.lastCharacters === null || card.lastCharacters === filter.lastCharacters) &&
-    (filter.note === null || lowerLetters(card.note ?? '').includes(filter.note)) &&
+    meetsFieldFilters(card, filter) &&
     (filter.tag === null || lowerLetters(card.tags ?? '').includes(filter.tag)) &&
     (filter.text === null ||
       [card.senderName, card.recipientName, card.note].some((text) =>
@@ -237,6 +253,8 @@ export function testCardLists(factory: StorageFactory): void {
         .tuple(values, values)
         .map(([one, two]) => (one <= two ? { min: one, max: two } : { min: two, max: one }));
     const instants = range(fc.integer({ min: -1, max: 40 }).map((minutes) => startedAt + minutes * 60_000));
+    // More than the difference of ids and times that lists allow for.
+    const farInstants = range(fc.integer({ min: -3, max: 3 }).map((hours) => startedAt + hours * 3_600_000));
     const rarely = <T>(values: fc.Arbitrary<T>) => fc.option(values, { freq: 2, nil: null });
     const filters: fc.Arbitrary<CardFilter> = fc.record({
       state: rarely(fc.constantFrom<DetailState>('active', 'scheduled', 'empty', 'expired', 'disabled')),
@@ -244,6 +262,7 @@ export function testCardLists(factory: StorageFactory): void {
       customerId: rarely(fc.constantFrom(...customers, 0)),
       createdAt: rarely(instants),
       disabledAt: rarely(instants),
+      lastActivityAt: rarely(fc.oneof(instants, farInstants)),
       expiresOn: rarely(range(fc.integer({ min: -2, max: 401 }).map((days) => addDays(today, days)))),
       balance: rarely(range(fc.constantFrom(0n, 100n, 1_000n, 1_001n, 9_999n))),
       orderId: rarely(fc.constantFrom(77, 78)),
@@ -288,7 +307,8 @@ export function testCardLists(factory: StorageFactory): void {
           const listedIds = listed.map(({ card }) => card.id);
           const expected = known.filter((card) => meets(card, filter));
           assert.equal(new Set(listedIds).size, listedIds.length, 'a card is on two pages');
-          assert.ok(listed.every((card) => card.card.storeId === store.id && meets(card, filter)));
+          const expectedIds = new Set(expected.map(({ card }) => card.id));
+          assert.ok(listed.every(({ card }) => card.storeId === store.id && expectedIds.has(card.id)));
           const present = areIssued ? before : known.map(({ card }) => card.id);
           const sorted = sortedIds(expected, sort);
           assert.deepEqual(

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { systemRandom } from '../../src/random.ts';
-import { currencyOf } from '../../src/domain/currency.ts';
+import { systemRandom } from '../../src/platform/random.ts';
+import { noDetails } from '../../src/domain/cards/fields.ts';
+import { currencyOf } from '../../src/domain/money/currency.ts';
 import { FieldErrors } from '../../src/domain/fault.ts';
-import { issue, rejectIssue, retrieve } from '../../src/service/card.ts';
-import { createStore } from '../../src/service/store.ts';
-import { verify } from '../../src/service/verify.ts';
-import { findCardIdByCode } from '../../src/storage/code.ts';
-import { all, sql } from '../../src/storage/sql.ts';
-import { listTransfers } from '../../src/storage/transfer.ts';
+import { issue, rejectIssue, retrieve } from '../../src/service/cards/card.ts';
+import { createStore } from '../../src/service/stores/store.ts';
+import { verify } from '../../src/service/proofs/verify.ts';
+import { findCardIdByCode } from '../../src/storage/cards/code.ts';
+import { all, sql } from '../../src/storage/sql/sql.ts';
+import { listTransfers } from '../../src/storage/money/transfer.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { code, email, issueCommand, manualClock, money, newStore, testContext } from '../support/fixtures.ts';
 import { countRows, listEvents, openStore } from '../support/open-store.ts';
@@ -36,6 +37,7 @@ export function testCards(factory: StorageFactory): void {
     assert.deepEqual(
       { ...card, id: 0, customer: card.customer?.email, recipient: card.recipient?.email },
       {
+        ...noDetails,
         storeId: store.id,
         id: 0,
         version: 1,

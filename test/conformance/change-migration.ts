@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { update } from '../../src/service/card.ts';
-import { listCardHistory } from '../../src/service/card-history.ts';
-import { cardAt } from '../../src/service/past-card.ts';
-import { verify } from '../../src/service/verify.ts';
-import { findCard } from '../../src/storage/card.ts';
-import { listChanges } from '../../src/storage/card-change.ts';
-import { listStores } from '../../src/storage/store.ts';
-import { findStorePast } from '../../src/storage/store-change.ts';
+import { update } from '../../src/service/cards/card.ts';
+import { listCardHistory } from '../../src/service/cards/changes.ts';
+import { cardAt } from '../../src/service/cards/past-card.ts';
+import { verify } from '../../src/service/proofs/verify.ts';
+import { findCard } from '../../src/storage/cards/card.ts';
+import { listChanges } from '../../src/storage/cards/change.ts';
+import { listStores } from '../../src/storage/stores/store.ts';
+import { findStorePast } from '../../src/storage/stores/change.ts';
 import { fillOldDatabase } from '../support/before-chains.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { manualClock, testContext, updateCommand } from '../support/fixtures.ts';

@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Context } from '../../src/context.ts';
-import { tagOf } from '../../src/domain/code.ts';
-import { Secret } from '../../src/domain/secret.ts';
-import { issue } from '../../src/service/card.ts';
-import { verify } from '../../src/service/verify.ts';
-import { findByCode, findCardIdByCode } from '../../src/storage/code.ts';
-import { all, execute, sql, type Script } from '../../src/storage/sql.ts';
-import { createStore } from '../../src/service/store.ts';
+import type { Context } from '../../src/storage/context.ts';
+import { tagOf } from '../../src/domain/cards/code.ts';
+import { Secret } from '../../src/platform/secret.ts';
+import { issue } from '../../src/service/cards/card.ts';
+import { verify } from '../../src/service/proofs/verify.ts';
+import { findByCode, findCardIdByCode } from '../../src/storage/cards/code.ts';
+import { all, execute, sql, type Script } from '../../src/storage/sql/sql.ts';
+import { createStore } from '../../src/service/stores/store.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, issueCommand, masterKey, newStore, testContext } from '../support/fixtures.ts';
 import { openStore } from '../support/open-store.ts';

@@ -262,6 +262,7 @@ export const otherTables: Readonly<Record<string, string>> = {
   tills: 'Devices. A changed hash only makes a device unknown.',
   staff_actions:
     'What people did. Triggers reject changes; movements and changes of cards are in chains of their own.',
+  unknown_addresses: 'Digests of addresses, which expire. Entries of the audit log do not depend on them.',
   verifications: 'The record of the last verification itself.',
   setup_steps: 'What a person has ticked on the first page of the console.',
   heartbeat: 'The time of the last start.',

@@ -2,18 +2,25 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { issue, reenableCard, update } from '../../src/service/card.ts';
-import { rotateCode } from '../../src/service/email.ts';
-import { recordExpired, recordExpiringSoon } from '../../src/service/expiry.ts';
-import { capture, placeHold, voidOpenHold } from '../../src/service/hold.ts';
-import { checkKeys } from '../../src/service/key-check.ts';
-import { verifyPage, type VerifiedPage } from '../../src/service/ledger-check.ts';
-import { credit, debit, reverse } from '../../src/service/spend.ts';
-import { createStore } from '../../src/service/store.ts';
-import { verify, type Mismatch, type Verification } from '../../src/service/verify.ts';
-import { all, catalogColumns, sql, Statement, type Script, type SqlValue } from '../../src/storage/sql.ts';
+import { issue, reenableCard, update } from '../../src/service/cards/card.ts';
+import { rotateCode } from '../../src/service/emails/email.ts';
+import { recordExpired, recordExpiringSoon } from '../../src/service/cards/expiry.ts';
+import { capture, placeHold, voidOpenHold } from '../../src/service/money/hold.ts';
+import { checkKeys } from '../../src/service/proofs/key-check.ts';
+import { verifyPage, type VerifiedPage } from '../../src/service/proofs/ledger-check.ts';
+import { credit, debit, reverse } from '../../src/service/money/spend.ts';
+import { createStore } from '../../src/service/stores/store.ts';
+import { verify, type Mismatch, type Verification } from '../../src/service/proofs/verify.ts';
+import {
+  all,
+  catalogColumns,
+  sql,
+  Statement,
+  type Script,
+  type SqlValue,
+} from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
-import { listStores } from '../../src/storage/store.ts';
+import { listStores } from '../../src/storage/stores/store.ts';
 import type { Corruptible } from '../support/corruption.ts';
 import {
   email,
@@ -318,6 +325,22 @@ export async function testCorruption(opening: Promise<Corruptible<Verification>>
       assert.ok(named.has(Number(one)) && named.has(Number(other)), JSON.stringify(mismatches));
     });
   }
+
+  test('an event with a version of another event of its card is found, and its card is named', async () => {
+    // It has every kind of event.
+    const cardId = cardIds.at(-2);
+    for (const row of ofStore('events').filter((event) => event['subject_id'] === cardId)) {
+      const version = Number(row['subject_version']);
+      for (const other of [version - 1, version - 2, version + 1, 1]) {
+        if (other < 1 || other === version) continue;
+        const { mismatches } = await verified(setting('events', row, 'subject_version', BigInt(other)));
+        assert.ok(
+          mismatches.some((mismatch) => mismatch.cardId === Number(cardId)),
+          `${other} in ${shown(row)}: ${JSON.stringify(mismatches)}`,
+        );
+      }
+    }
+  });
 
   test('two neighbors of a chain that have exchanged their places are found', async () => {
     const rows = ofStore('transfers').filter(({ card_id: cardId }) => cardId === cardIds[0]);

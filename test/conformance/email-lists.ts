@@ -10,12 +10,13 @@ import {
   cancelEmail,
   countEmailConcerns,
   pageOfStoreEmails,
+  searchStoreEmails,
   showEmail,
   type ListedEmails,
   type WantedEmails,
-} from '../../src/service/email-list.ts';
-import { countEmailsIn, countUndelivered } from '../../src/storage/email-list.ts';
-import { execute, sql } from '../../src/storage/sql.ts';
+} from '../../src/service/emails/list.ts';
+import { countEmailsIn, countUndelivered } from '../../src/storage/emails/list.ts';
+import { execute, sql } from '../../src/storage/sql/sql.ts';
 
 /** Inserts emails with the ids 1, 2, … after the last one, by their states and kinds. */
 async function insertEmails(
@@ -72,7 +73,7 @@ export function testEmailLists(factory: StorageFactory): void {
       assert.equal(shown.newer, null);
       for (;;) {
         forwards.push(shown.emails.map((listed) => listed.email.id));
-        assert.ok(shown.emails.every(({ lastCharacters }) => lastCharacters === card.lastCharacters));
+        assert.ok(shown.emails.every((each) => each.card.lastCharacters === card.lastCharacters));
         if (shown.older === null) break;
         shown = await page(shown.older, false);
       }
@@ -130,6 +131,88 @@ export function testEmailLists(factory: StorageFactory): void {
     assert.deepEqual(cardsOf(await listed({ subject, kinds: ['receipt'], states: ['sent'] })), []);
     assert.deepEqual(cardsOf(await listed({ subject: { cardId: other.id } })), [other.id]);
     assert.deepEqual(cardsOf(await listed({ subject: { customerId: 0 } })), []);
+  });
+
+  test('a part of an address or of a name finds emails, in bounded steps and in pages', async () => {
+    await using opened = await openStore(factory);
+    const { storage, store } = opened;
+    const cards = [
+      await opened.issue({ recipient: email('grace@example.com'), recipientName: 'Alan Turing' }),
+      await opened.issue({ recipient: email('grace@example.com'), recipientName: 'ADA Lovelace' }),
+    ].map(({ card }) => card);
+    const emails = Array.from({ length: 240 }, (_, place) => ({ id: place + 1, card: cards[place % 2] }));
+    for (const { id, card } of emails)
+      await insertEmails(opened, card?.id ?? 0, [[id % 3 === 0 ? 'bounced' : 'sent', 'receipt']], id - 1);
+    await storage.write(() =>
+      execute(sql`
+        update email_deliveries set address = 'Emma@Books.example' where store_id = ${store.id} and id = 3`),
+    );
+    const max = { step: 7, page: 70 };
+    const search = async (
+      text: string,
+      position: { readonly from: number | null; readonly isBackwards: boolean },
+      filter: WantedEmails = {},
+    ) => await searchStoreEmails(storage, store.id, { ...filter, text }, position, max);
+    const all = async (text: string, filter: WantedEmails = {}): Promise<readonly number[]> => {
+      const ids: number[] = [];
+      let from: number | null = null;
+      do {
+        const page: ListedEmails = await search(text, { from, isBackwards: false }, filter);
+        assert.ok(page.emails.length <= 50);
+        const shown = page.emails.map((listed) => listed.email.id);
+        if (from !== null) {
+          // Back from this page are the emails before it.
+          assert.ok(page.newer !== null);
+          const before = await search(text, { from: page.newer, isBackwards: true }, filter);
+          assert.ok(before.emails.every((listed) => ids.includes(listed.email.id)));
+          assert.ok(before.older !== null && before.older >= (shown[0] ?? 0));
+        }
+        ids.push(...shown);
+        from = page.older;
+      } while (from !== null);
+      return ids;
+    };
+    const idsOf = (isFound: (email: { readonly id: number; readonly card: unknown }) => boolean) =>
+      emails
+        .filter((each) => isFound(each))
+        .map(({ id }) => id)
+        .toReversed();
+    assert.deepEqual(
+      await all('alan'),
+      idsOf(({ card }) => card === cards[0]),
+    );
+    assert.deepEqual(
+      await all('A LOVE'),
+      idsOf(({ card }) => card === cards[1]),
+    );
+    assert.deepEqual(
+      await all('alan', { states: ['bounced'] }),
+      idsOf(({ id, card }) => card === cards[0] && id % 3 === 0),
+    );
+    assert.deepEqual(await all('@books'), [3]);
+    assert.deepEqual(
+      await all(cards[0]?.lastCharacters.toUpperCase() ?? ''),
+      idsOf(({ card }) => card === cards[0]),
+    );
+    assert.deepEqual(await all('alan', { kinds: ['gift_card'] }), []);
+    // Characters of patterns have no meaning.
+    assert.deepEqual(await all('%'), []);
+    // A page ends where its steps end, and leads further.
+    const empty = await search('@books', { from: null, isBackwards: false });
+    assert.deepEqual([empty.emails.length, empty.newer, empty.older], [0, null, 171]);
+    const [found] = (await search('@books', { from: 20, isBackwards: false })).emails;
+    assert.deepEqual(found?.card, {
+      lastCharacters: cards[0]?.lastCharacters,
+      recipientName: 'Alan Turing',
+      initialValue: cards[0]?.initialValue.minor,
+    });
+    const other = await searchStoreEmails(
+      storage,
+      store.id + 1,
+      { text: 'alan' },
+      { from: null, isBackwards: false },
+    );
+    assert.deepEqual(other.emails, []);
   });
 
   test('counts of emails are capped, and a failed code needs attention until there is another one', async () => {

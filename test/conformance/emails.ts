@@ -25,16 +25,21 @@ import {
   updateCommand,
 } from '../support/fixtures.ts';
 import { listEvents, openStore, type OpenStore } from '../support/open-store.ts';
-import { versionTagOf } from '../../src/service/card-version.ts';
+import { versionTagOf } from '../../src/service/cards/version.ts';
 import { Fault, type FaultCode } from '../../src/domain/fault.ts';
-import type { EmailDelivery, EmailSettings } from '../../src/domain/email.ts';
+import type { EmailDelivery, EmailSettings } from '../../src/domain/emails/email.ts';
 import type { EmailRecord } from '../../src/domain/schemas.ts';
-import { issue, lookUp, update } from '../../src/service/card.ts';
-import { changeEmailSettings, listCardEmails, sendGiftCard, rotateCode } from '../../src/service/email.ts';
-import { requireCard } from '../../src/service/money.ts';
-import { enqueueReminders, firstPlace, planReminders } from '../../src/service/reminder.ts';
-import { debit } from '../../src/service/spend.ts';
-import { all, sql } from '../../src/storage/sql.ts';
+import { issue, lookUp, update } from '../../src/service/cards/card.ts';
+import {
+  changeEmailSettings,
+  listCardEmails,
+  sendGiftCard,
+  rotateCode,
+} from '../../src/service/emails/email.ts';
+import { requireCard } from '../../src/service/money/money.ts';
+import { enqueueReminders, firstPlace, planReminders } from '../../src/service/emails/reminder.ts';
+import { debit } from '../../src/service/money/spend.ts';
+import { all, sql } from '../../src/storage/sql/sql.ts';
 import { claimEmails } from '../support/upkeep.ts';
 
 const minute = 60_000;

@@ -4,21 +4,21 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import test from 'node:test';
 import { Fault } from '../../src/domain/fault.ts';
-import type { Store } from '../../src/domain/store.ts';
-import { issue } from '../../src/service/card.ts';
-import { checkKeys } from '../../src/service/key-check.ts';
+import type { Store } from '../../src/domain/stores/store.ts';
+import { issue } from '../../src/service/cards/card.ts';
+import { checkKeys } from '../../src/service/proofs/key-check.ts';
 import {
   AlreadyProcessed,
   confirmStored,
   idempotencyPeriodMs,
   withIdempotencyKey,
-} from '../../src/service/idempotency.ts';
-import type { HttpResponse } from '../../src/service/http-response.ts';
-import { lookupPeriodMs, recordFailedLookup } from '../../src/service/lookup-throttle.ts';
-import { verify } from '../../src/service/verify.ts';
-import { findIdempotencyRecords, insertIdempotencyRecord } from '../../src/storage/idempotency.ts';
-import type { Migration } from '../../src/storage/migrate.ts';
-import { all, resolved, sql, type Script } from '../../src/storage/sql.ts';
+} from '../../src/service/requests/idempotency.ts';
+import type { HttpResponse } from '../../src/service/requests/http-response.ts';
+import { lookupPeriodMs, recordFailedLookup } from '../../src/service/cards/lookup-throttle.ts';
+import { verify } from '../../src/service/proofs/verify.ts';
+import { findIdempotencyRecords, insertIdempotencyRecord } from '../../src/storage/stores/idempotency.ts';
+import type { Migration } from '../../src/storage/schema/migrate.ts';
+import { all, resolved, sql, type Script } from '../../src/storage/sql/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { issueCommand, manualClock, masterKey, testContext } from '../support/fixtures.ts';
 import { countRows, openStore, outcomeOf, type OpenStore } from '../support/open-store.ts';

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Fault } from '../../src/domain/fault.ts';
-import { issue, update } from '../../src/service/card.ts';
-import { createStore } from '../../src/service/store.ts';
-import { verify } from '../../src/service/verify.ts';
-import { all, one, sql, type Statement } from '../../src/storage/sql.ts';
+import { issue, update } from '../../src/service/cards/card.ts';
+import { createStore } from '../../src/service/stores/store.ts';
+import { verify } from '../../src/service/proofs/verify.ts';
+import { all, one, sql, type Statement } from '../../src/storage/sql/sql.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { email, issueCommand, money, newStore, testContext, updateCommand } from '../support/fixtures.ts';
 

@@ -5,15 +5,15 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { issue, retrieve, update } from '../../src/service/card.ts';
-import { withIdempotencyKey } from '../../src/service/idempotency.ts';
-import type { HttpResponse } from '../../src/service/http-response.ts';
-import { recordFailedLookup } from '../../src/service/lookup-throttle.ts';
-import { createToken, rotateToken } from '../../src/service/token.ts';
-import { verify } from '../../src/service/verify.ts';
-import { findOrInsertCustomer } from '../../src/storage/customer.ts';
-import type { Script } from '../../src/storage/sql.ts';
-import { listTokens } from '../../src/storage/token.ts';
+import { issue, retrieve, update } from '../../src/service/cards/card.ts';
+import { withIdempotencyKey } from '../../src/service/requests/idempotency.ts';
+import type { HttpResponse } from '../../src/service/requests/http-response.ts';
+import { recordFailedLookup } from '../../src/service/cards/lookup-throttle.ts';
+import { createToken, rotateToken } from '../../src/service/stores/token.ts';
+import { verify } from '../../src/service/proofs/verify.ts';
+import { findOrInsertCustomer } from '../../src/storage/customers/customer.ts';
+import type { Script } from '../../src/storage/sql/sql.ts';
+import { listTokens } from '../../src/storage/stores/token.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, email, issueCommand, money, updateCommand } from '../support/fixtures.ts';
 import { interrupted } from '../support/interleave.ts';

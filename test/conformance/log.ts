@@ -9,11 +9,11 @@ import {
   readCheckpoint,
   recomputeChain,
 } from '../../examples/verify-ledger.ts';
-import type { Checkpoint } from '../../src/domain/checkpoint.ts';
-import { consistencyProofOf } from '../../src/domain/log-tree.ts';
-import { chainStart } from '../../src/domain/ledger.ts';
-import type { Store } from '../../src/domain/store.ts';
-import { issue, update } from '../../src/service/card.ts';
+import type { Checkpoint } from '../../src/domain/proofs/checkpoint.ts';
+import { consistencyProofOf } from '../../src/domain/proofs/log-tree.ts';
+import { chainStart } from '../../src/domain/money/ledger.ts';
+import type { Store } from '../../src/domain/stores/store.ts';
+import { issue, update } from '../../src/service/cards/card.ts';
 import {
   addCheckpoint,
   addDueCheckpoint,
@@ -22,16 +22,16 @@ import {
   listStoreCheckpoints,
   proveCard,
   consistencyHashes,
-} from '../../src/service/checkpoint.ts';
-import { leafHash, rootOf, TreeReader } from '../../src/service/log.ts';
-import { debit } from '../../src/service/spend.ts';
-import { createStore } from '../../src/service/store.ts';
-import { verify } from '../../src/service/verify.ts';
-import type { ChainText } from '../../src/storage/chain.ts';
-import { readLogPage, type EntryId } from '../../src/storage/log.ts';
-import { all, execute, sql, type Statement } from '../../src/storage/sql.ts';
+} from '../../src/service/proofs/checkpoint.ts';
+import { leafHash, rootOf, TreeReader } from '../../src/service/proofs/log.ts';
+import { debit } from '../../src/service/money/spend.ts';
+import { createStore } from '../../src/service/stores/store.ts';
+import { verify } from '../../src/service/proofs/verify.ts';
+import type { ChainText } from '../../src/storage/proofs/chain.ts';
+import { readLogPage, type EntryId } from '../../src/storage/proofs/log.ts';
+import { all, execute, sql, type Statement } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
-import { chainHash, listTransfers } from '../../src/storage/transfer.ts';
+import { chainHash, listTransfers } from '../../src/storage/money/transfer.ts';
 import { appendAll, sizeOfLog as sizeOf, untilAppended } from '../support/appended.ts';
 import type { StorageFactory } from '../support/database.ts';
 import {
@@ -406,6 +406,7 @@ export function testLog(factory: StorageFactory): void {
       sql`update transfers set actor = 'nobody', hash = ${rewritten} where id = ${last.transfer.id}`,
       sql`update gift_cards set chain_hash = ${rewritten} where id = ${cardId}`,
       sql`delete from checkpoints`,
+      sql`delete from events where type = 'checkpoint.created'`,
     );
     await write(opened, 3);
     await until(async () => (await checkpointNow(opened)).size === 8);

@@ -10,7 +10,7 @@ import { lookupThrottle, type LookupThrottle } from '../../src/http/lookup-throt
 import type { StorageFactory } from '../support/database.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
 
-const notFound = (status: number): boolean => status === 404;
+const notFound = (status: number): number => (status === 404 ? 1 : 0);
 
 function callerOf({ store }: OpenStore, tokenId: number): Caller {
   return {
@@ -81,6 +81,55 @@ export function testLookupThrottle(factory: StorageFactory): void {
           else assert.equal(await look(throttle, caller, { isHit: true, counts }), 429);
         },
       ),
+      { numRuns: 25 },
+    );
+  });
+
+  test('requests that look for several codes share the budget, and only the codes that fail use it', async () => {
+    await using opened = await openStore(factory);
+    let tokenId = 100;
+    const request = fc.tuple(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 0, max: 6 }));
+    await fc.assert(
+      fc.asyncProperty(fc.array(request, { maxLength: 24 }), async (requests) => {
+        tokenId += 1;
+        const perHour = 6;
+        const throttle = processOf(opened, perHour);
+        const caller = callerOf(opened, tokenId);
+        let [inUse, failed] = [0, 0];
+        const check = async ([codes, failures]: readonly [number, number]): Promise<number> => {
+          const taken = Math.min(failures, codes);
+          try {
+            await throttle.run(caller, async (attempt) => {
+              assert.equal(attempt.perHour, perHour);
+              await attempt.reserve(() => taken, codes);
+              inUse += codes;
+              assert.ok(inUse + failed <= perHour, `${inUse} and ${failed} of ${perHour}`);
+              await wait(1);
+              inUse -= codes;
+              failed += taken;
+              return { status: taken > 0 ? 422 : 200, headers: {} };
+            });
+            return taken;
+          } catch (error) {
+            assert.ok(error instanceof Fault && error.code === 'too-many-misses', String(error));
+            return 0;
+          }
+        };
+        const taken = await Promise.all(requests.map(check));
+        assert.equal(
+          taken.reduce((sum, each) => sum + each, 0),
+          failed,
+        );
+        assert.equal(inUse, 0);
+        // The lookups that did not fail are available again.
+        const rest = perHour - failed;
+        if (rest > 0) {
+          assert.equal(await check([rest, 0]), 0);
+          assert.equal(await check([rest, rest]), rest);
+        }
+        assert.equal(failed, perHour);
+        assert.equal(await check([1, 1]), 0);
+      }),
       { numRuns: 25 },
     );
   });

@@ -3,17 +3,18 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import test from 'node:test';
-import { defaultEmailSettings } from '../../src/domain/email.ts';
-import { findEmailSettings, listStoreEmails, saveEmailSettings } from '../../src/storage/email.ts';
-import { findIdempotencyRecords } from '../../src/storage/idempotency.ts';
-import type { Migration } from '../../src/storage/migrate.ts';
-import { MigrationError } from '../../src/storage/migration-error.ts';
-import { all, one, execute, sql, toNumber, type Script } from '../../src/storage/sql.ts';
+import { defaultEmailSettings } from '../../src/domain/emails/email.ts';
+import { findEmailSettings, listStoreEmails, saveEmailSettings } from '../../src/storage/emails/email.ts';
+import { findIdempotencyRecords } from '../../src/storage/stores/idempotency.ts';
+import { listStaffActions } from '../../src/storage/staff/action.ts';
+import type { Migration } from '../../src/storage/schema/migrate.ts';
+import { MigrationError } from '../../src/storage/schema/migration-error.ts';
+import { all, one, execute, sql, toNumber, type Script } from '../../src/storage/sql/sql.ts';
 import {
   findDelivery,
   listDeliveriesBefore,
   listEarlierAttempts,
-} from '../../src/storage/webhook-delivery.ts';
+} from '../../src/storage/events/webhook-delivery.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { testContext } from '../support/fixtures.ts';
 
@@ -38,6 +39,69 @@ function* notes(): Script<readonly number[]> {
 }
 
 export function testMigrations(factory: StorageFactory): void {
+  test('migration 23 removes addresses from the audit log, and records when sessions were used', async () => {
+    await using database = await factory.createDatabase();
+    const storage = database.open();
+    await storage.migrate(factory.migrations.filter(({ version }) => version < 23));
+    const [createdAt, pinExpiresAt] = [1_000_000_000, 1_000_300_000];
+    const dayMs = 24 * 60 * 60 * 1_000;
+    const [hash, other, third] = [7, 8, 9].map((byte) => new Uint8Array(32).fill(byte));
+    assert.ok(hash && other && third);
+    const details = [
+      '{"method":"password","email":"ada@example.com"}',
+      '{"method":"password","email":null}',
+      '{"method":"password","confirm":true}',
+    ];
+    await storage.write(() =>
+      execute(
+        sql`insert into stores (id, domain, name, currency, time_zone, require_signature, customer_search, demonstration,
+          created_at, updated_at) values (17, 'flowers.example', 'Flowers', 'EUR', 'UTC', 0, 0, 0, 0, 0)`,
+        sql`insert into staff (store_id, id, name, email, email_key, role, created_at)
+          values (17, 2, 'Grace', 'grace@example.com', 'grace@example.com', 'owner', 0)`,
+        sql`insert into tills (store_id, id, name, hash, created_by, created_at)
+          values (17, 3, 'Counter', ${hash}, 2, 0)`,
+        sql`insert into staff_sessions (store_id, id, staff_id, till_id, hash, user_agent, created_at, expires_at)
+          values (17, 4, 2, null, ${hash}, '', ${createdAt}, ${createdAt + 31 * dayMs}),
+            (17, 5, 2, null, ${other}, '', ${createdAt}, ${createdAt + dayMs}),
+            (17, 6, 2, 3, ${third}, '', ${createdAt}, ${pinExpiresAt})`,
+        ...details.map(
+          (text, place) => sql`insert into staff_actions (store_id, id, at, action, details)
+            values (17, ${place + 1}, 0, 'sign-in-failed', ${text})`,
+        ),
+        sql`insert into staff_actions (store_id, id, at, action, subject_id, details)
+          values (17, 4, 0, 'staff-invited', 2, '{"email":"grace@example.com","role":"owner"}')`,
+      ),
+    );
+    await storage.migrate(factory.migrations);
+    const kept = await storage.read(() => listStaffActions(17, { before: 5, limit: 10 }));
+    assert.deepEqual(
+      kept.toReversed().map((action) => action.details),
+      [
+        { method: 'password' },
+        { method: 'password' },
+        { method: 'password', confirm: true },
+        { email: 'grace@example.com', role: 'owner' },
+      ],
+    );
+    const sessions = await storage.read(() =>
+      all(sql<{ used: bigint; ends: bigint }>`
+        select last_used_at as used, expires_at as ends from staff_sessions order by id`),
+    );
+    assert.deepEqual(
+      sessions.map(({ used, ends }) => [toNumber(used), toNumber(ends)]),
+      [
+        [createdAt + 30.5 * dayMs, createdAt + 30 * dayMs],
+        [createdAt + dayMs / 2, createdAt + dayMs],
+        [createdAt, pinExpiresAt],
+      ],
+    );
+    for (const change of [sql`update staff_actions set details = '{}'`, sql`delete from staff_actions`])
+      await assert.rejects(
+        storage.write(() => execute(change)),
+        'the audit log is append-only again',
+      );
+  });
+
   test('migration 6 renames tables and columns, and keeps their rows', async () => {
     await using database = await factory.createDatabase();
     const storage = database.open();
@@ -140,6 +204,37 @@ export function testMigrations(factory: StorageFactory): void {
       ],
     );
     await assert.rejects(storage.write(() => execute(sql`update email_settings set notify_failures = 2`)));
+  });
+
+  test('migration 26 records the emails that were kept in a folder as kept, and no other email', async () => {
+    await using database = await factory.createDatabase();
+    const storage = database.open();
+    await storage.migrate(factory.migrations.filter(({ version }) => version < 26));
+    const responses = ['250 kept as promised', 'kept as 20260101T000000000Z-5-2.eml', null];
+    await database.tamper(
+      sql`insert into stores (id, domain, name, currency, time_zone, require_signature, customer_search, demonstration,
+        created_at, updated_at) values (17, 'flowers.example', 'Flowers', 'EUR', 'UTC', 0, 0, 0, 0, 0)`,
+      sql`insert into gift_cards (store_id, id, version, currency, initial_value, balance, last_characters, created_at,
+        last_transfer_id, chain_length, chain_hash)
+        values (17, 5, 1, 'EUR', 500, 500, 'abcd', 0, 7, 1, ${new Uint8Array(32)})`,
+      ...responses.map(
+        (response, place) => sql`
+          insert into email_deliveries (store_id, card_id, id, kind, address, state, send_at, attempts, first_at, last_at,
+            response, created_at, ended_at)
+          values (17, 5, ${place + 1}, 'receipt', 'ada@example.com', 'sent', 1, 1, 2, 2, ${response}, 1, 3)`,
+      ),
+    );
+    await storage.migrate(factory.migrations);
+    const emails = await storage.read(() => listStoreEmails(17, 10));
+    assert.deepEqual(
+      emails.map(({ id, state, response, endedAt }) => [id, state, response, endedAt]),
+      [
+        [3, 'sent', null, 3],
+        [2, 'kept', 'kept as 20260101T000000000Z-5-2.eml', 3],
+        [1, 'sent', '250 kept as promised', 3],
+      ],
+    );
+    await assert.rejects(storage.write(() => execute(sql`update email_deliveries set state = 'lost'`)));
   });
 
   test('an empty database has no migration', async () => {

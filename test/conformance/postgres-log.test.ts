@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import pg from 'pg';
-import { issue } from '../../src/service/card.ts';
-import { createStore } from '../../src/service/store.ts';
-import { verify } from '../../src/service/verify.ts';
-import { readLogPage } from '../../src/storage/log.ts';
-import { loadMigrations } from '../../src/storage/migrate.ts';
+import { issue } from '../../src/service/cards/card.ts';
+import { createStore } from '../../src/service/stores/store.ts';
+import { verify } from '../../src/service/proofs/verify.ts';
+import { readLogPage } from '../../src/storage/proofs/log.ts';
+import { loadMigrations } from '../../src/storage/schema/migrate.ts';
 import { until } from '../support/delivering.ts';
 import { issueCommand, newStore, testContext } from '../support/fixtures.ts';
 import { createPostgresDatabase, sharedPostgres } from '../support/postgres-database.ts';

@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { findCard, findCardState } from '../../src/storage/card.ts';
-import { findIdempotencyRecords } from '../../src/storage/idempotency.ts';
-import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
+import { findCard, findCardState } from '../../src/storage/cards/card.ts';
+import { findIdempotencyRecords } from '../../src/storage/stores/idempotency.ts';
+import { findRefilledAt } from '../../src/storage/stores/lookup-throttle.ts';
 import { postgresDialect } from '../../src/storage/postgres/session.ts';
-import { all, sql, Statement, type Script } from '../../src/storage/sql.ts';
-import { findActiveToken } from '../../src/storage/token.ts';
-import { listTransfers, listTransfersAfter, listTransfersBefore } from '../../src/storage/transfer.ts';
+import { all, sql, Statement, type Script } from '../../src/storage/sql/sql.ts';
+import { findActiveToken } from '../../src/storage/stores/token.ts';
+import { listTransfers, listTransfersAfter, listTransfersBefore } from '../../src/storage/money/transfer.ts';
 import { listStatements } from '../support/list-statements.ts';
 import { openStore } from '../support/open-store.ts';
 import { postgresFactory } from '../support/postgres.ts';

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { systemClock } from '../../src/clock.ts';
-import { systemRandom } from '../../src/random.ts';
-import { all, execute, one, sql, type Script } from '../../src/storage/sql.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { systemRandom } from '../../src/platform/random.ts';
+import { all, execute, one, sql, type Script } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { createPostgresDatabase, sharedPostgres } from '../support/postgres-database.ts';
 import { openPostgresEngine, type PostgresSettings } from '../support/postgres.ts';

@@ -2,16 +2,17 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { Secret } from '../../src/domain/secret.ts';
-import { actorOf, type Role, type StaffMember } from '../../src/domain/staff.ts';
-import { formatMoney } from '../../src/domain/money.ts';
-import { redeem, undoRedemption } from '../../src/service/redemption.ts';
-import { findCardByCode, findCardsByEmail, type Searcher } from '../../src/service/staff-lookup.ts';
-import { update } from '../../src/service/card.ts';
-import { placeHold } from '../../src/service/hold.ts';
-import { inviteStaff } from '../../src/service/staff.ts';
-import { listStaffActions } from '../../src/storage/staff-action.ts';
-import { execute, sql } from '../../src/storage/sql.ts';
+import { Secret } from '../../src/platform/secret.ts';
+import { actorOf, type Role, type StaffMember } from '../../src/domain/staff/staff.ts';
+import { formatMoney } from '../../src/domain/money/money.ts';
+import { refundToCard } from '../../src/service/staff-actions/counter.ts';
+import { redeem, undoRedemption } from '../../src/service/staff-actions/redemption.ts';
+import { findCardByCode, findCardsByEmail, type Searcher } from '../../src/service/staff/lookup.ts';
+import { update } from '../../src/service/cards/card.ts';
+import { placeHold } from '../../src/service/money/hold.ts';
+import { inviteStaff } from '../../src/service/staff/staff.ts';
+import { listStaffActions } from '../../src/storage/staff/action.ts';
+import { execute, sql } from '../../src/storage/sql/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { email, money, updateCommand } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
@@ -27,12 +28,22 @@ async function memberOf(
 }
 
 function redeemed({ storage, ctx, store }: OpenStore, member: StaffMember, cardId: number, amount = '4') {
-  const command = { store, member, tillId: null, cardId, amount: money(amount), reference: null };
-  return storage.write(() => redeem(ctx, command));
+  const by = { store, member, tillId: null };
+  return storage.write(() => redeem(ctx, by, { cardId, amount: money(amount), reference: null }));
 }
 
 function undone({ storage, ctx, store }: OpenStore, member: StaffMember, transferId: number) {
   return storage.write(() => undoRedemption(ctx, { store, member, tillId: null, transferId }));
+}
+
+function refunded({ storage, ctx, store }: OpenStore, member: StaffMember, transferId: number, amount = '4') {
+  const command = { store, member, tillId: null, transferId, amount: money(amount) };
+  return storage.write(() => refundToCard(ctx, command));
+}
+
+/** Above the limit of a person, of which so much is left. */
+function aboveLimit(limit: string, left: string) {
+  return { code: 'invalid-parameter', extensions: { refund_limit: limit, refund_left: left } };
 }
 
 export function testRedemptions(factory: StorageFactory): void {
@@ -97,6 +108,79 @@ export function testRedemptions(factory: StorageFactory): void {
     opened.ctx.clock.advance(15 * 60_000);
     await assert.rejects(undone(opened, limited, one.transfer.id), { code: 'invalid-parameter' });
     await undone(opened, allowed, two.transfer.id);
+  });
+
+  test('a refund limit is for the sum of a person’s refunds of one redemption', async () => {
+    await using opened = await openStore(factory);
+    const { card } = await opened.issue({ value: money('20') });
+    const [limited, other, free] = [
+      await memberOf(opened, 'cashier', { refundLimit: money('5') }),
+      await memberOf(opened, 'cashier', { refundLimit: money('5') }),
+      await memberOf(opened, 'manager'),
+    ];
+    const { transfer } = await redeemed(opened, free, card.id, '20');
+    await refunded(opened, limited, transfer.id, '4');
+    await assert.rejects(refunded(opened, limited, transfer.id, '1.01'), aboveLimit('5.00', '1.00'));
+    // Another day, on which nothing was refunded yet.
+    opened.ctx.clock.advance(24 * 60 * 60_000);
+    await assert.rejects(refunded(opened, limited, transfer.id, '1.01'), aboveLimit('5.00', '1.00'));
+    await refunded(opened, limited, transfer.id, '1');
+    await assert.rejects(refunded(opened, limited, transfer.id, '0.01'), aboveLimit('5.00', '0.00'));
+    await refunded(opened, other, transfer.id, '5');
+    await refunded(opened, free, transfer.id, '10');
+  });
+
+  test('a refund limit is for the sum of a person’s refunds of a day in the store’s time zone', async () => {
+    await using opened = await openStore(factory, { timeZone: 'Pacific/Auckland' });
+    const { ctx } = opened;
+    const { card } = await opened.issue({ value: money('20') });
+    const limited = await memberOf(opened, 'cashier', { refundLimit: money('5') });
+    const free = await memberOf(opened, 'manager');
+    const ids: number[] = [];
+    for (let count = 0; count < 4; count += 1)
+      ids.push((await redeemed(opened, free, card.id, '4')).transfer.id);
+    const [first = 0, second = 0, third = 0, fourth = 0] = ids;
+    // The last minute of a day in Auckland, whose next one has no sum yet.
+    const { minute, hour } = Temporal.Instant.fromEpochMilliseconds(ctx.clock.now()).toZonedDateTimeISO('Pacific/Auckland'); // prettier-ignore
+    ctx.clock.advance((23 - hour) * 3_600_000 + (59 - minute) * 60_000);
+    await refunded(opened, limited, first);
+    await assert.rejects(refunded(opened, limited, second), aboveLimit('5.00', '1.00'));
+    await refunded(opened, limited, second, '1');
+    ctx.clock.advance(60_000);
+    await refunded(opened, limited, third);
+    await assert.rejects(refunded(opened, limited, fourth), aboveLimit('5.00', '1.00'));
+    await assert.rejects(undone(opened, limited, fourth), { code: 'insufficient-scope' });
+  });
+
+  test('undoing an own redemption within 15 minutes counts toward no limit, and later it does', async () => {
+    await using opened = await openStore(factory);
+    const { card } = await opened.issue();
+    const limited = await memberOf(opened, 'cashier', { refundLimit: money('4') });
+    const [first, second, third] = [
+      await redeemed(opened, limited, card.id),
+      await redeemed(opened, limited, card.id),
+      await redeemed(opened, limited, card.id),
+    ];
+    await undone(opened, limited, first.transfer.id);
+    opened.ctx.clock.advance(15 * 60_000);
+    await undone(opened, limited, second.transfer.id);
+    await assert.rejects(undone(opened, limited, third.transfer.id), aboveLimit('4.00', '0.00'));
+  });
+
+  test('refunds of one person at the same time do not exceed the limit', async () => {
+    await using opened = await openStore(factory);
+    const free = await memberOf(opened, 'manager');
+    // The first round opens the connections.
+    for (let round = 0; round < 4; round += 1) {
+      const limited = await memberOf(opened, 'cashier', { refundLimit: money('4') });
+      const ids: number[] = [];
+      for (let count = 0; count < 6; count += 1) {
+        const { card } = await opened.issue();
+        ids.push((await redeemed(opened, free, card.id)).transfer.id);
+      }
+      const outcomes = await Promise.allSettled(ids.map((id) => refunded(opened, limited, id)));
+      assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1, `round ${round}`);
+    }
   });
 
   test('the cards of an address are those that can be spent, with expired holds released', async () => {

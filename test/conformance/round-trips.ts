@@ -7,27 +7,27 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Fault, FieldErrors } from '../../src/domain/fault.ts';
-import { issue, lookUp, rejectIssue, retrieve, search, reenableCard, update } from '../../src/service/card.ts'; // prettier-ignore
+import { issue, lookUp, rejectIssue, retrieve, search, reenableCard, update } from '../../src/service/cards/card.ts'; // prettier-ignore
 import {
   findOpenDemonstrationStore,
   findPresentedToken,
   findSignedStore,
   recordTokenUses,
-} from '../../src/service/caller.ts';
-import { listCardHistory } from '../../src/service/card-history.ts';
-import { cardAt } from '../../src/service/past-card.ts';
-import { listCardHolds, listCardTransfers, showTransfer } from '../../src/service/history.ts';
-import { capture, placeHold, showHold, voidOpenHold } from '../../src/service/hold.ts';
-import { withIdempotencyKey } from '../../src/service/idempotency.ts';
-import type { HttpResponse } from '../../src/service/http-response.ts';
-import { recordFailedLookup, recordRetiredCodeUses } from '../../src/service/lookup-throttle.ts';
-import { listCardEmails, sendGiftCard, rotateCode } from '../../src/service/email.ts';
-import type { MoneyCommand } from '../../src/service/money.ts';
-import { credit, debit, reverse } from '../../src/service/spend.ts';
-import { accessTokens, createToken, revoke, rotateToken } from '../../src/service/token.ts';
-import { verifyPage } from '../../src/service/ledger-check.ts';
-import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
-import { all, sql, type Script } from '../../src/storage/sql.ts';
+} from '../../src/service/stores/caller.ts';
+import { listCardHistory } from '../../src/service/cards/changes.ts';
+import { cardAt } from '../../src/service/cards/past-card.ts';
+import { listCardHolds, listCardTransfers, showTransfer } from '../../src/service/money/movements.ts';
+import { capture, placeHold, showHold, voidOpenHold } from '../../src/service/money/hold.ts';
+import { withIdempotencyKey } from '../../src/service/requests/idempotency.ts';
+import type { HttpResponse } from '../../src/service/requests/http-response.ts';
+import { recordFailedLookup, recordRetiredCodeUses } from '../../src/service/cards/lookup-throttle.ts';
+import { listCardEmails, sendGiftCard, rotateCode } from '../../src/service/emails/email.ts';
+import type { MoneyCommand } from '../../src/service/money/money.ts';
+import { credit, debit, reverse } from '../../src/service/money/spend.ts';
+import { accessTokens, createToken, revoke, rotateToken } from '../../src/service/stores/token.ts';
+import { verifyPage } from '../../src/service/proofs/ledger-check.ts';
+import { findRefilledAt } from '../../src/storage/stores/lookup-throttle.ts';
+import { all, sql, type Script } from '../../src/storage/sql/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, email, issueCommand, money, updateCommand } from '../support/fixtures.ts';
 import { numberedVersions } from '../support/numbered-versions.ts';

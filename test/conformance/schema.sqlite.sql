@@ -28,7 +28,7 @@ CREATE TABLE batch_parts (
   -- Sealed, until they are erased.
   codes blob,
   -- JSON: why cards were not issued; null: all were.
-  failures text,
+  failures text, file_lines text,
   primary key (store_id, batch_id, part),
   foreign key (store_id, batch_id) references batches (store_id, id),
   check ((lines is null) = (card_ids is not null)),
@@ -184,24 +184,25 @@ CREATE TABLE "email_deliveries" (
     check (kind in ('gift_card', 'receipt', 'expiry_reminder', 'balance_reminder', 'delivery_failed')),
   address text not null,
   state text not null
-    check (state in ('scheduled', 'queued', 'deferred', 'sent', 'bounced', 'dead', 'cancelled')),
-  -- What a reminder is for, so that it is booked once.
+    check (state in ('scheduled', 'queued', 'deferred', 'sent', 'kept', 'bounced', 'dead', 'cancelled')),
+  -- The subject of a reminder, so that it is enqueued once.
   occasion text,
-  -- The card's code, sealed, for as long as it has to be sent.
+  -- The card's code, sealed, until the email is sent.
   code blob,
   send_at integer not null,
-  -- When it is due; while a process has it, when that ends; null once it has ended.
+  -- When it is due; while it is claimed, when the claim expires; null after it has ended.
   next_at integer,
-  -- Names the claim by which a process has it; of a cancelled one, had it.
+  -- The claim of a process; of a cancelled email, the last one.
   lease integer,
-  -- Attempts that were begun, and the first and the last of them.
+  -- The number of attempts, and when the first and the last one started.
   attempts integer not null default 0 check (attempts >= 0),
   first_at integer,
   last_at integer,
-  -- What the mail server said last.
+  -- The last response of the mail server.
   response text,
   created_at integer not null,
-  ended_at integer, trace_context blob,
+  ended_at integer,
+  trace_context blob,
   primary key (store_id, card_id, id),
   foreign key (store_id, card_id) references gift_cards (store_id, id),
   check ((state in ('scheduled', 'queued', 'deferred')) = (next_at is not null)),
@@ -559,7 +560,7 @@ CREATE TABLE staff_sessions (
   authenticated_at integer,
   -- Sliding: a request extends it.
   expires_at integer not null,
-  ended_at integer,
+  ended_at integer, last_used_at integer not null default 0,
   primary key (store_id, id),
   unique (store_id, hash),
   foreign key (store_id, staff_id) references staff (store_id, id),
@@ -575,7 +576,7 @@ CREATE TABLE store_ages (
   bucket text not null check (bucket = 'active' or bucket = 'expired' or bucket = 'disabled'),
   raised integer not null,
   lowered integer not null,
-  cards integer not null,
+  cards integer not null, tax integer, sold integer, sold_tax integer, redeemed integer, redeemed_tax integer,
   primary key (store_id, currency, issued, month, bucket)
 ) strict, without rowid;
 
@@ -639,7 +640,7 @@ CREATE TABLE store_days (
   raised integer not null,
   lowered integer not null,
   -- The change of the number of cards in the bucket.
-  cards integer not null,
+  cards integer not null, raised_tax integer, lowered_tax integer,
   primary key (store_id, currency, day, kind, bucket, account, actor, vat)
 ) strict, without rowid;
 
@@ -734,6 +735,16 @@ CREATE TABLE "transfers" (
   check (text_salt is null or text_digest is not null)
 ) strict;
 
+CREATE TABLE unknown_addresses (
+  store_id integer not null,
+  -- The entry of the audit log.
+  id integer not null check (id > 0),
+  -- Keyed, of the compared form of the address.
+  digest blob not null check (length(digest) = 32),
+  primary key (store_id, id),
+  foreign key (store_id, id) references staff_actions (store_id, id)
+) strict, without rowid;
+
 CREATE TABLE verifications (
   store_id integer not null references stores (id),
   verified_at integer not null,
@@ -820,6 +831,14 @@ CREATE INDEX batches_running on batches (created_at) where state = 'running';
 
 CREATE INDEX batches_with_codes on batches (codes_until) where codes_until is not null;
 
+CREATE INDEX card_changes_by_former_disabling
+  on card_changes (store_id, substr(fields, instr(fields, '["disabled_at",') + 15, 13), id)
+  where instr(fields, '["disabled_at",') > 0 and instr(fields, '["disabled_at",null') = 0;
+
+CREATE INDEX card_changes_by_former_expiry
+  on card_changes (store_id, substr(fields, instr(fields, '["expires_on","') + 15, 10), id)
+  where instr(fields, '["expires_on","') > 0;
+
 CREATE INDEX card_changes_by_place on card_changes (store_id, card_id, sequence) where sequence % 32 = 0;
 
 CREATE UNIQUE INDEX checkpoints_by_day on checkpoints (store_id, day) where day is not null;
@@ -884,6 +903,10 @@ CREATE INDEX staff_sessions_by_staff on staff_sessions (store_id, staff_id);
 
 CREATE INDEX staff_sessions_by_till on staff_sessions (store_id, till_id, created_at) where till_id is not null;
 
+CREATE INDEX store_ages_of_days on store_ages (store_id, currency, month) where length(month) = 10;
+
+CREATE INDEX store_ages_of_months on store_ages (store_id, currency, month) where length(month) = 7;
+
 CREATE INDEX stores_not_open on stores (id) where status <> 'open';
 
 CREATE INDEX transfers_by_place on transfers (store_id, card_id, sequence) where sequence % 32 = 0;
@@ -891,6 +914,8 @@ CREATE INDEX transfers_by_place on transfers (store_id, card_id, sequence) where
 CREATE INDEX transfers_by_reversed on transfers (store_id, reverses) where reverses is not null;
 
 CREATE INDEX transfers_by_staff on transfers (store_id, id) where actor >= 'staff:' and actor < 'staff;';
+
+CREATE INDEX unknown_addresses_by_digest on unknown_addresses (store_id, digest);
 
 CREATE INDEX webhook_deliveries_due on webhook_deliveries (store_id, webhook_id, next_at)
   where next_at is not null;

@@ -12,7 +12,7 @@ import {
   sql,
   parallel,
   type Script,
-} from '../../src/storage/sql.ts';
+} from '../../src/storage/sql/sql.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { addTo, counterOf, hasRow, insertion, insertRow, listRows } from '../support/row-counts.ts';
 

@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { search, update, type SearchCommand } from '../../src/service/card.ts';
-import { failuresLeft, recordFailedLookup, tooManyLookups } from '../../src/service/lookup-throttle.ts';
-import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
-import { linkCustomer, showCustomer } from '../../src/service/customer.ts';
-import { createStore } from '../../src/service/store.ts';
+import { search, update, type SearchCommand } from '../../src/service/cards/card.ts';
+import { failuresLeft, recordFailedLookup, tooManyLookups } from '../../src/service/cards/lookup-throttle.ts';
+import { findRefilledAt } from '../../src/storage/stores/lookup-throttle.ts';
+import { linkCustomer, showCustomer } from '../../src/service/customers/customer.ts';
+import { createStore } from '../../src/service/stores/store.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, email, newStore, updateCommand } from '../support/fixtures.ts';
-import { all, sql } from '../../src/storage/sql.ts';
+import { all, sql } from '../../src/storage/sql/sql.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
 import { eraseOutdated } from '../support/upkeep.ts';
 

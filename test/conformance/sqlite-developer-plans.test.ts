@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
-import type { Script } from '../../src/storage/sql.ts';
-import { findRequestBlock, listRequestBlocks } from '../../src/storage/request-block.ts';
-import { findToken, listNewestTokens } from '../../src/storage/token.ts';
-import { searchDeliveries } from '../../src/storage/webhook-delivery.ts';
+import type { Script } from '../../src/storage/sql/sql.ts';
+import { findRequestBlock, listRequestBlocks } from '../../src/storage/stores/request-block.ts';
+import { findToken, listNewestTokens } from '../../src/storage/stores/token.ts';
+import { searchDeliveries } from '../../src/storage/events/webhook-delivery.ts';
 import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
 
 test('tokens, requests and deliveries in a state are read along their keys, and sorted only in pages', async () => {

@@ -6,7 +6,7 @@ import { closeSync, openSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { Fault } from '../../src/domain/fault.ts';
-import { all, sql, type Script } from '../../src/storage/sql.ts';
+import { all, sql, type Script } from '../../src/storage/sql/sql.ts';
 import type { Findings } from '../support/filling-writer.ts';
 import { runProgram, type Result } from '../support/programs.ts';
 import { createSqliteDatabase, openEngine, sqliteFactory } from '../support/sqlite.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { DatabaseSync } from 'node:sqlite';
-import { execute, sql } from '../../src/storage/sql.ts';
+import { execute, sql } from '../../src/storage/sql/sql.ts';
 import { vacuum } from '../../src/storage/sqlite/vacuum.ts';
 import { until } from '../support/delivering.ts';
 import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';

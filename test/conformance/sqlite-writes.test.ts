@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { writeScripts } from '../../bench/scripts.ts';
 import { measureWrites, scriptsPerTransaction, type WritesPerOperation } from '../../bench/writes.ts';
-import { createStore } from '../../src/service/store.ts';
-import { issue, update } from '../../src/service/card.ts';
+import { createStore } from '../../src/service/stores/store.ts';
+import { issue, update } from '../../src/service/cards/card.ts';
 import { connect } from '../../src/storage/sqlite/connection.ts';
 import { issueCommand, manualClock, newStore, testContext, updateCommand } from '../support/fixtures.ts';
-import { idsAt } from '../../src/random.ts';
+import { idsAt } from '../../src/platform/random.ts';
 import { seeded } from '../support/seeded.ts';
 import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
 

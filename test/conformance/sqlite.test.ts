@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import test, { suite } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../src/domain/fault.ts';
-import { all, lock, RetryTransaction, execute, sql, type Script } from '../../src/storage/sql.ts';
+import { all, lock, RetryTransaction, execute, sql, type Script } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { startProgram } from '../support/programs.ts';
 import { createSqliteDatabase, openEngine, sqliteFactory, type SqliteSettings } from '../support/sqlite.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { StaffMember } from '../../src/domain/staff.ts';
+import type { StaffMember } from '../../src/domain/staff/staff.ts';
 import {
   changeStaff,
   createLink,
@@ -12,7 +12,7 @@ import {
   setPin,
   useLink,
   type NewMember,
-} from '../../src/service/staff.ts';
+} from '../../src/service/staff/staff.ts';
 import {
   extend,
   findSignedIn,
@@ -23,19 +23,20 @@ import {
   sessionTokens,
   signOut,
   type SignInMethod,
-} from '../../src/service/staff-session.ts';
-import type { PresentedToken } from '../../src/service/secret-token.ts';
-import type { Secret } from '../../src/domain/secret.ts';
-import { listStaffActions } from '../../src/storage/staff-action.ts';
-import { listOpenSessions } from '../../src/storage/staff-session.ts';
+} from '../../src/service/staff/session.ts';
+import type { PresentedToken } from '../../src/service/stores/secret-token.ts';
+import { reserveSignIn } from '../../src/service/staff/sign-in-throttle.ts';
+import type { Secret } from '../../src/platform/secret.ts';
+import { listStaffActions } from '../../src/storage/staff/action.ts';
+import { listOpenSessions } from '../../src/storage/staff/session.ts';
 import {
   findAccount,
   findAccountByEmail,
   hasOwner,
   listStaff,
   reservePinAttempt,
-} from '../../src/storage/staff.ts';
-import { all, execute, sql } from '../../src/storage/sql.ts';
+} from '../../src/storage/staff/staff.ts';
+import { all, execute, sql } from '../../src/storage/sql/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { email, money } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
@@ -185,7 +186,9 @@ export function testStaff(factory: StorageFactory): void {
     assert.equal(isExtensionDue(ctx, one.session), false);
     ctx.clock.advance(11 * hourMs);
     assert.equal(isExtensionDue(ctx, one.session), true);
-    await storage.write(() => extend(ctx, one.session));
+    const extended = await storage.write(() => extend(ctx, one.session));
+    assert.equal(extended.expiresAt, ctx.clock.now() + 12 * hourMs);
+    assert.deepEqual((await find(one.token))?.session, extended);
     ctx.clock.advance(12 * hourMs - 1);
     assert.ok(await find(one.token));
     ctx.clock.advance(1);
@@ -209,6 +212,41 @@ export function testStaff(factory: StorageFactory): void {
       changeStaff(ctx, { store, id: grace.id, changes: { disabled: false }, by: null }),
     );
     assert.equal(await find(three.token), undefined, 'an enabled member signs in again');
+  });
+
+  test('a session that is used ends 30 days after the sign-in, and is not written more often until then', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx } = opened;
+    const { token, session: first } = await signIn(opened, await join(opened));
+    let session = first;
+    const endsAt = session.createdAt + 30 * 24 * hourMs;
+    let extensions = 0;
+    while (ctx.clock.now() + 2 * hourMs < endsAt) {
+      ctx.clock.advance(2 * hourMs);
+      assert.equal(isExtensionDue(ctx, session), true);
+      session = await storage.write(() => extend(ctx, session));
+      extensions += 1;
+    }
+    assert.equal(extensions, 30 * 12 - 1);
+    assert.equal(session.expiresAt, endsAt);
+    assert.equal(session.lastUsedAt, endsAt - 2 * hourMs);
+    ctx.clock.advance(4 * 60_000);
+    assert.equal(isExtensionDue(ctx, session), false, 'although it ends in less than 12 hours');
+    ctx.clock.advance(2 * hourMs - 4 * 60_000 - 1);
+    assert.ok(await storage.read(() => findSignedIn(ctx, token)));
+    ctx.clock.advance(1);
+    assert.equal(await storage.read(() => findSignedIn(ctx, token)), undefined);
+  });
+
+  test('of two requests that extend a session, the later use counts', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx } = opened;
+    const { token, session } = await signIn(opened, await join(opened));
+    ctx.clock.advance(hourMs);
+    const later = await storage.write(() => extend(ctx, session));
+    ctx.clock.advance(-60_000);
+    await storage.write(() => extend(ctx, session));
+    assert.deepEqual((await storage.read(() => findSignedIn(ctx, token)))?.session, later);
   });
 
   test('a new password ends all sessions of its member', async () => {
@@ -253,6 +291,26 @@ export function testStaff(factory: StorageFactory): void {
     );
     await signIn(opened, ada);
     assert.equal((await storage.read(() => findAccount(store, ada.id)))?.pinFailures, 0);
+  });
+
+  test('an attempt that one budget rejects uses no other budget', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const attempt = (client: string) =>
+      storage.write(() =>
+        reserveSignIn(ctx, { storeId: store.id, email: 'ada@example.com', client, browser: null }),
+      );
+    // Ten clients use up the budget of the account.
+    for (let client = 0; client < 10; client += 1)
+      for (let count = 0; count < 10; count += 1)
+        assert.equal((await attempt(`192.0.2.${client}`)).isAllowed, true);
+    for (let count = 0; count < 20; count += 1)
+      assert.equal((await attempt('198.51.100.1')).isAllowed, false);
+    const used = await storage.read(() =>
+      all(sql<{ caller: string }>`select caller from lookup_throttle where refilled_at > ${ctx.clock.now()}`),
+    );
+    // The budgets of each client for the account and for all accounts, and the budget of the account.
+    assert.equal(used.length, 21);
   });
 
   test('a session and a link of another store are not found', async () => {

@@ -5,35 +5,41 @@ import test, { suite } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { copyDatabase } from '../../src/cli/copying.ts';
 import { moveStore, type MoveSide } from '../../src/cli/store-copying.ts';
-import type { Context } from '../../src/context.ts';
-import type { WrittenEvent } from '../../src/domain/event.ts';
-import { Secret } from '../../src/domain/secret.ts';
-import { placeHold } from '../../src/service/hold.ts';
-import { inviteStaff, linkTokens, openLink } from '../../src/service/staff.ts';
-import { createSession, findSignedIn, sessionTokens } from '../../src/service/staff-session.ts';
-import { addWebhook } from '../../src/service/webhook.ts';
-import { claimDeliveries, listDueWebhooks } from '../../src/storage/delivery-queue.ts';
-import { listExpiredHolds } from '../../src/storage/hold.ts';
-import { listOpenStores } from '../../src/storage/store.ts';
-import { openWebhookSecret } from '../../src/storage/webhook.ts';
-import type { Store } from '../../src/domain/store.ts';
-import { issue } from '../../src/service/card.ts';
-import { checkKeys } from '../../src/service/key-check.ts';
-import { appendEntries } from '../../src/service/log.ts';
-import { debit } from '../../src/service/spend.ts';
-import { createStore } from '../../src/service/store.ts';
-import { closeTable, findClosed, listClosedTables, openTable, reopen } from '../../src/service/store-copy.ts';
-import { verify } from '../../src/service/verify.ts';
-import { listPublishedEvents } from '../../src/service/event.ts';
-import { listFirstEvents } from '../../src/storage/event.ts';
-import { findLog } from '../../src/storage/log.ts';
-import { findCardIdByCode } from '../../src/storage/code.ts';
+import type { Context } from '../../src/storage/context.ts';
+import type { WrittenEvent } from '../../src/domain/events/event.ts';
+import { Secret } from '../../src/platform/secret.ts';
+import { placeHold } from '../../src/service/money/hold.ts';
+import { inviteStaff, linkTokens, openLink } from '../../src/service/staff/staff.ts';
+import { createSession, findSignedIn, sessionTokens } from '../../src/service/staff/session.ts';
+import { addWebhook } from '../../src/service/events/webhook.ts';
+import { claimDeliveries, listDueWebhooks } from '../../src/storage/events/delivery-queue.ts';
+import { listExpiredHolds } from '../../src/storage/money/hold.ts';
+import { listOpenStores } from '../../src/storage/stores/store.ts';
+import { openWebhookSecret } from '../../src/storage/events/webhook.ts';
+import type { Store } from '../../src/domain/stores/store.ts';
+import { issue } from '../../src/service/cards/card.ts';
+import { checkKeys } from '../../src/service/proofs/key-check.ts';
+import { appendEntries } from '../../src/service/proofs/log.ts';
+import { debit } from '../../src/service/money/spend.ts';
+import { createStore } from '../../src/service/stores/store.ts';
+import {
+  closeTable,
+  findClosed,
+  listClosedTables,
+  openTable,
+  reopen,
+} from '../../src/service/moves/store-copy.ts';
+import { verify } from '../../src/service/proofs/verify.ts';
+import { listPublishedEvents } from '../../src/service/events/event.ts';
+import { listFirstEvents } from '../../src/storage/events/event.ts';
+import { findLog } from '../../src/storage/proofs/log.ts';
+import { findCardIdByCode } from '../../src/storage/cards/code.ts';
 import { tableKinds } from '../../src/storage/postgres/distribution.ts';
-import { all, execute, parallel, sql, Statement } from '../../src/storage/sql.ts';
+import { all, execute, parallel, sql, Statement } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
-import { openAllTables } from '../../src/storage/store-closing.ts';
-import { storeTablesOf, tablesOfNoStore } from '../../src/storage/store-table.ts';
-import { listTables, type Table } from '../../src/storage/table.ts';
+import { openAllTables } from '../../src/storage/moves/store-closing.ts';
+import { storeTablesOf, tablesOfNoStore } from '../../src/storage/stores/table.ts';
+import { listTables, type Table } from '../../src/storage/sql/table.ts';
 import { openMigrated, type StorageFactory, type TestDatabase } from '../support/database.ts';
 import { code, email, issueCommand, masterKey, money, newStore, testContext } from '../support/fixtures.ts';
 import { postgresFactory } from '../support/postgres.ts';

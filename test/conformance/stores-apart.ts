@@ -2,18 +2,18 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { issue, retrieve, search, update } from '../../src/service/card.ts';
-import { withIdempotencyKey } from '../../src/service/idempotency.ts';
-import type { HttpResponse } from '../../src/service/http-response.ts';
-import { createStore } from '../../src/service/store.ts';
-import { tokenHash } from '../../src/service/secret-token.ts';
-import { createToken } from '../../src/service/token.ts';
-import { verify } from '../../src/service/verify.ts';
-import { findCardIdByCode } from '../../src/storage/code.ts';
-import { findCustomerByEmail } from '../../src/storage/customer.ts';
-import { scanCards } from '../../src/storage/ledger-scan.ts';
-import { all, sql, type Script } from '../../src/storage/sql.ts';
-import { findActiveToken, listTokens } from '../../src/storage/token.ts';
+import { issue, retrieve, search, update } from '../../src/service/cards/card.ts';
+import { withIdempotencyKey } from '../../src/service/requests/idempotency.ts';
+import type { HttpResponse } from '../../src/service/requests/http-response.ts';
+import { createStore } from '../../src/service/stores/store.ts';
+import { tokenHash } from '../../src/service/stores/secret-token.ts';
+import { createToken } from '../../src/service/stores/token.ts';
+import { verify } from '../../src/service/proofs/verify.ts';
+import { findCardIdByCode } from '../../src/storage/cards/code.ts';
+import { findCustomerByEmail } from '../../src/storage/customers/customer.ts';
+import { scanCards } from '../../src/storage/proofs/ledger-scan.ts';
+import { all, sql, type Script } from '../../src/storage/sql/sql.ts';
+import { findActiveToken, listTokens } from '../../src/storage/stores/token.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import {
   code,

@@ -12,11 +12,11 @@ import {
   identify,
   assertNotHalfCopied,
   takeInventory,
-} from '../../src/service/copy.ts';
-import { checkKeys } from '../../src/service/key-check.ts';
-import { createStore } from '../../src/service/store.ts';
-import { listKeyChecks } from '../../src/storage/key-check.ts';
-import { execute, sql } from '../../src/storage/sql.ts';
+} from '../../src/service/moves/copy.ts';
+import { checkKeys } from '../../src/service/proofs/key-check.ts';
+import { createStore } from '../../src/service/stores/store.ts';
+import { listKeyChecks } from '../../src/storage/proofs/key-check.ts';
+import { execute, sql } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import {
   countRows,
@@ -25,7 +25,7 @@ import {
   schemaDifferences,
   type TableRow,
   type Table,
-} from '../../src/storage/table.ts';
+} from '../../src/storage/sql/table.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { masterKey, newStore, testContext } from '../support/fixtures.ts';
 import { postgresFactory } from '../support/postgres.ts';

@@ -2,26 +2,27 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Card } from '../../src/domain/card.ts';
+import type { Card } from '../../src/domain/cards/card.ts';
 import { addDays, dayOf, startOfDay } from '../../src/domain/day.ts';
-import type { StaffMember } from '../../src/domain/staff.ts';
-import { figuresBy, figuresOf, tillParts, type TillPart } from '../../src/domain/till-day.ts';
+import type { StaffMember } from '../../src/domain/staff/staff.ts';
+import { figuresBy, figuresOf, tillParts, type TillPart } from '../../src/domain/staff/till-day.ts';
+import { cancelSale, refundToCard, sellCard, topUpCard } from '../../src/service/staff-actions/counter.ts';
+import type { ByStaff } from '../../src/service/staff-actions/as-staff.ts';
+import { reservePin, signInWithPin } from '../../src/service/staff/pin-sign-in.ts';
+import { debit, reverse } from '../../src/service/money/spend.ts';
+import type { PresentedToken } from '../../src/service/stores/secret-token.ts';
+import { findSignedIn, createSession, sessionTokens } from '../../src/service/staff/session.ts';
+import { inviteStaff, linkTokens, recordAction, setPin, useLink } from '../../src/service/staff/staff.ts';
 import {
-  cancelSale,
-  refundToCard,
-  sellCard,
-  topUpCard,
-  type AtCounter,
-} from '../../src/service/counter-entry.ts';
-import { reservePin, signInWithPin } from '../../src/service/pin-sign-in.ts';
-import { debit, reverse } from '../../src/service/spend.ts';
-import type { PresentedToken } from '../../src/service/secret-token.ts';
-import { findSignedIn, createSession, sessionTokens } from '../../src/service/staff-session.ts';
-import { inviteStaff, linkTokens, recordAction, setPin, useLink } from '../../src/service/staff.ts';
-import { enrollTill, findPresentedTill, revokeTill, tillsMax, tillTokens } from '../../src/service/till.ts';
-import { findReceipt, readTillDay } from '../../src/service/till-day.ts';
-import { all, sql } from '../../src/storage/sql.ts';
-import { listTills } from '../../src/storage/till.ts';
+  enrollTill,
+  findPresentedTill,
+  revokeTill,
+  tillsMax,
+  tillTokens,
+} from '../../src/service/staff/till.ts';
+import { findReceipt, readTillDay } from '../../src/service/books/till-day.ts';
+import { all, sql } from '../../src/storage/sql/sql.ts';
+import { listTills } from '../../src/storage/staff/till.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { email, money } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
@@ -146,7 +147,7 @@ export function testTills(factory: StorageFactory): void {
     const ada = await join(opened, 'ada', 'owner');
     const ben = await join(opened, 'ben', 'cashier');
     const { till } = await enroll(opened, ada);
-    const places: readonly AtCounter[] = [
+    const places: readonly ByStaff[] = [
       { store, member: ada, tillId: null },
       { store, member: ada, tillId: till.id },
       { store, member: ben, tillId: till.id },
@@ -156,7 +157,7 @@ export function testTills(factory: StorageFactory): void {
     const cards: Card[] = [];
     const redemptions: { id: number; left: bigint }[] = [];
     const expected = new Map<string, bigint>();
-    const count = (part: TillPart, { member, tillId }: AtCounter, minor: bigint): void => {
+    const count = (part: TillPart, { member, tillId }: ByStaff, minor: bigint): void => {
       for (const key of [part, `${part} by ${member.id}`, `${part} on ${tillId}`])
         expected.set(key, (expected.get(key) ?? 0n) + minor);
     };

@@ -2,21 +2,26 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { readSumsUntil } from '../../src/service/report-sums.ts';
+import { readSumsUntil } from '../../src/service/books/report-sums.ts';
 import { addDays, dayOf, startOfDay } from '../../src/domain/day.ts';
-import { addMovement, balancesOf, noMovements, outstandingOf } from '../../src/domain/reports.ts';
-import { update } from '../../src/service/card.ts';
-import { loadDemo } from '../../src/service/demo.ts';
-import { placeHold } from '../../src/service/hold.ts';
-import { credit, debit, reverse } from '../../src/service/spend.ts';
-import { figuresReader, type FiguresReader, type TodayFigures } from '../../src/service/today.ts';
-import { recordVerification } from '../../src/service/verification.ts';
-import { enqueueEmail } from '../../src/storage/email.ts';
-import { countEmailsSince, countExpiring, listNewestMovements, sumHeld } from '../../src/storage/today.ts';
-import { findVerification } from '../../src/storage/verification.ts';
+import { addMovement, balancesOf, noMovements, outstandingOf } from '../../src/domain/books/reports.ts';
+import { update } from '../../src/service/cards/card.ts';
+import { loadDemo } from '../../src/service/stores/sample-data.ts';
+import { placeHold } from '../../src/service/money/hold.ts';
+import { credit, debit, reverse } from '../../src/service/money/spend.ts';
+import { figuresReader, type FiguresReader, type TodayFigures } from '../../src/service/books/today.ts';
+import { recordVerification } from '../../src/service/proofs/verification.ts';
+import { enqueueEmail } from '../../src/storage/emails/email.ts';
+import {
+  countEmailsSince,
+  countExpiring,
+  listNewestMovements,
+  sumHeld,
+} from '../../src/storage/books/today.ts';
+import { findVerification } from '../../src/storage/proofs/verification.ts';
 import type { Storage } from '../../src/storage/storage.ts';
-import type { Store } from '../../src/domain/store.ts';
-import { scopes } from '../../src/domain/store.ts';
+import type { Store } from '../../src/domain/stores/store.ts';
+import { scopes } from '../../src/domain/stores/store.ts';
 import { closeAllDays } from '../support/closed-days.ts';
 import { until } from '../support/delivering.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
@@ -174,7 +179,7 @@ export function testToday(factory: StorageFactory): void {
     await storage.write(() => enqueueEmail(ctx, { ...email, sendAt: ctx.clock.now() + dayMs }));
     const since = startOfDay(today, store.timeZone);
     const emails = await storage.read(() => countEmailsSince(store.id, { since, limit: 10 }));
-    assert.deepEqual(emails, { due: 1, sent: 0, isExact: true });
+    assert.deepEqual(emails, { due: 1, sent: 0, kept: 0, isExact: true });
     const movements = await storage.read(() => listNewestMovements(store, 1));
     assert.deepEqual(
       movements.map(({ cardId, lastCharacters, transfer }) => [cardId, lastCharacters, transfer?.effect]),

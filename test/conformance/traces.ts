@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { issue } from '../../src/service/card.ts';
-import { createStore } from '../../src/service/store.ts';
-import { enqueueEmail } from '../../src/storage/email.ts';
-import { all, RetryTransaction, sql, type Script } from '../../src/storage/sql.ts';
+import { issue } from '../../src/service/cards/card.ts';
+import { createStore } from '../../src/service/stores/store.ts';
+import { enqueueEmail } from '../../src/storage/emails/email.ts';
+import { all, RetryTransaction, sql, type Script } from '../../src/storage/sql/sql.ts';
 import { tracedStorage } from '../../src/storage/traced.ts';
-import { openTracing } from '../../src/tracing.ts';
+import { openTracing } from '../../src/platform/tracing.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { issueCommand, newStore, testContext } from '../support/fixtures.ts';
 import { registerSdk } from '../support/tracing-sdk.ts';

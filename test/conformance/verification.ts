@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Card } from '../../src/domain/card.ts';
-import { issue, update } from '../../src/service/card.ts';
-import { debit } from '../../src/service/spend.ts';
-import { createStore } from '../../src/service/store.ts';
-import { verifyPage, type VerifiedPage } from '../../src/service/ledger-check.ts';
-import { verify } from '../../src/service/verify.ts';
-import { execute, sql, type ScannedInteger, type Statement } from '../../src/storage/sql.ts';
-import { chainHash, listTransfers, textDigestOf } from '../../src/storage/transfer.ts';
+import type { Card } from '../../src/domain/cards/card.ts';
+import { issue, update } from '../../src/service/cards/card.ts';
+import { debit } from '../../src/service/money/spend.ts';
+import { createStore } from '../../src/service/stores/store.ts';
+import { verifyPage, type VerifiedPage } from '../../src/service/proofs/ledger-check.ts';
+import { verify } from '../../src/service/proofs/verify.ts';
+import { execute, sql, type ScannedInteger, type Statement } from '../../src/storage/sql/sql.ts';
+import { chainHash, listTransfers, textDigestOf } from '../../src/storage/money/transfer.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { issueCommand, money, newStore, testContext, updateCommand } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';

@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Card } from '../../src/domain/card.ts';
-import { reenableCard, update } from '../../src/service/card.ts';
-import { rotateCode } from '../../src/service/email.ts';
-import { changeStore } from '../../src/service/store.ts';
-import { verify } from '../../src/service/verify.ts';
-import { listChanges } from '../../src/storage/card-change.ts';
-import { sql, type Statement } from '../../src/storage/sql.ts';
+import type { Card } from '../../src/domain/cards/card.ts';
+import { reenableCard, update } from '../../src/service/cards/card.ts';
+import { rotateCode } from '../../src/service/emails/email.ts';
+import { changeStore } from '../../src/service/stores/store.ts';
+import { verify } from '../../src/service/proofs/verify.ts';
+import { listChanges } from '../../src/storage/cards/change.ts';
+import { sql, type Statement } from '../../src/storage/sql/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { updateCommand } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';

@@ -6,11 +6,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Webhook as Verifier } from 'standardwebhooks';
 import { generateSigningSecret } from '../../src/delivery/webhooks/signature.ts';
 import type { EmailAddress } from '../../src/domain/email-address.ts';
-import type { Store } from '../../src/domain/store.ts';
-import type { Delivery, Webhook } from '../../src/domain/webhook.ts';
-import { issue, update } from '../../src/service/card.ts';
-import { redeliver } from '../../src/service/event.ts';
-import { createStore } from '../../src/service/store.ts';
+import type { Store } from '../../src/domain/stores/store.ts';
+import type { Delivery, Webhook } from '../../src/domain/events/webhook.ts';
+import { issue, update } from '../../src/service/cards/card.ts';
+import { redeliver } from '../../src/service/events/event.ts';
+import { createStore } from '../../src/service/stores/store.ts';
 import { eraseDeliveriesOf } from '../../src/service/retention.ts';
 import {
   changeWebhook,
@@ -21,8 +21,8 @@ import {
   showDelivery,
   showWebhook,
   sendTestEvent,
-} from '../../src/service/webhook.ts';
-import { all, sql } from '../../src/storage/sql.ts';
+} from '../../src/service/events/webhook.ts';
+import { all, sql } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { deliver, until, type PostRequest, type Receive, type TestWorker } from '../support/delivering.ts';

@@ -5,11 +5,11 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { readDatabaseConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/database.ts';
-import { issue } from '../../src/service/card.ts';
-import { continueErasure, startErasure } from '../../src/service/erasure.ts';
-import { createStore } from '../../src/service/store.ts';
+import { readDatabaseConfig } from '../../src/start/config.ts';
+import { openDatabase } from '../../src/start/database.ts';
+import { issue } from '../../src/service/cards/card.ts';
+import { continueErasure, startErasure } from '../../src/service/customers/erasure.ts';
+import { createStore } from '../../src/service/stores/store.ts';
 import { email as addressOf, issueCommand, newStore } from '../support/fixtures.ts';
 import { databaseToServe, serve } from '../support/served.ts';
 

@@ -1,9 +1,21 @@
 /** A backup that is restored in place of the database. */
 
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { removeAbandonedCopies } from '../../src/storage/sqlite/restore.ts';
 import { reading } from '../support/engine-sqlite.ts';
 import type { EngineDatabase } from '../support/engine-database.ts';
 import { command, databaseToServe, openShop, serve } from '../support/served.ts';
@@ -209,4 +221,72 @@ test('restore of a database on a server names the tool to use', async () => {
   const rejected = await command({ DATABASE_URL: 'postgres://user@db.example/largesse' }, 'restore', 'x.db');
   assert.equal(rejected.code, 1);
   assert.match(rejected.errors, /pg_restore/);
+});
+
+/** The files of copies that a restore has not removed. */
+function copiesIn(folder: string): readonly string[] {
+  return readdirSync(folder).filter((name) => name.includes('restoring'));
+}
+
+/** Starts a restore, and sends it a signal while it verifies its copy. @returns the process. */
+async function interruptRestore(
+  { environment, backup, database }: Awaited<ReturnType<typeof fixture>>,
+  signal: 'SIGKILL' | 'SIGSTOP',
+): Promise<ChildProcess> {
+  const restore = spawn(process.execPath, ['bin/largesse.js', 'restore', backup, '--replace'], {
+    env: { ...process.env, ...environment },
+    stdio: 'ignore',
+  });
+  const { size } = statSync(backup);
+  const isCopied = (): boolean =>
+    copiesIn(database.folder).some(
+      (name) => (statSync(join(database.folder, name), { throwIfNoEntry: false })?.size ?? 0) >= size,
+    );
+  while (!isCopied()) {
+    assert.equal(restore.exitCode, null, 'the restore ended before its copy was seen');
+    await wait(1);
+  }
+  restore.kill(signal);
+  if (signal === 'SIGKILL') await once(restore, 'exit');
+  return restore;
+}
+
+test('the next restore, and the next start, remove the copy that a killed restore has left', async () => {
+  await using given = await fixture();
+  const { database, environment, backup, file } = given;
+  const other = join(database.folder, 'largesse.db.restoring-old');
+  writeFileSync(other, 'not made by a restore');
+  await interruptRestore(given, 'SIGKILL');
+  const [copy = ''] = copiesIn(database.folder);
+  assert.match(copy, /^largesse\.db\.restoring-\d{8}T\d{6}Z-[0-9a-f]{8}/);
+  const restored = await command(environment, 'restore', backup, '--replace');
+  assert.equal(restored.code, 0, restored.errors);
+  assert.match(
+    restored.errors,
+    /^Removed the copies of a restore that was interrupted: \S+restoring-\S+[^,]$/m,
+  );
+  assert.deepEqual(copiesIn(database.folder), ['largesse.db.restoring-old']);
+
+  await interruptRestore(given, 'SIGKILL');
+  await using service = await serve(environment);
+  assert.deepEqual(copiesIn(database.folder), ['largesse.db.restoring-old']);
+  assert.match(service.output(), /removed the copies of a restore that was interrupted/);
+  assert.equal(countCards(file), 2);
+});
+
+test('the copy of a restore that runs is not removed', async () => {
+  await using given = await fixture();
+  const { database, environment } = given;
+  const running = await interruptRestore(given, 'SIGSTOP');
+  try {
+    const copies = copiesIn(database.folder);
+    assert.deepEqual(removeAbandonedCopies(given.file), { removed: [], left: [] });
+    assert.deepEqual(copiesIn(database.folder), copies);
+  } finally {
+    running.kill('SIGKILL');
+    await once(running, 'exit');
+  }
+  assert.equal(removeAbandonedCopies(given.file).removed.length, 1);
+  assert.deepEqual(copiesIn(database.folder), []);
+  assert.equal((await command(environment, 'verify')).code, 0);
 });

@@ -94,6 +94,17 @@ test('card import issues each card of a file once, with the running service, and
   assert.equal(code, 0);
 });
 
+test('card import checks more codes than a caller could look up', async () => {
+  await using home = await makeHome();
+  await home.json('store', 'create', domain, '--currency', 'EUR', '--lookup-failures-per-hour', '1');
+  const rows = Array.from({ length: 60 }, (_, place) => `5,plastic${String(place).padStart(4, '0')}`);
+  const file = write(home, 'cards.csv', ['initial_value,code', ...rows].join('\n'));
+  assert.equal((await home.run(['card', 'import', file])).code, 0);
+  const taken = await home.run(['card', 'import', file, '--key', 'again']);
+  assert.equal(taken.code, 1);
+  assert.equal(taken.errors.split('\n').filter((line) => line.endsWith('code is taken')).length, 60);
+});
+
 test('card import lists the errors of a file by line, and issues nothing', async () => {
   await using home = await makeHome();
   await makeStore(home);

@@ -7,10 +7,10 @@ import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { once } from 'node:events';
 import test from 'node:test';
-import { readDatabaseConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/database.ts';
-import { requireStore } from '../../src/service/store.ts';
-import { findOrInsertCustomer } from '../../src/storage/customer.ts';
+import { readDatabaseConfig } from '../../src/start/config.ts';
+import { openDatabase } from '../../src/start/database.ts';
+import { requireStore } from '../../src/service/stores/store.ts';
+import { findOrInsertCustomer } from '../../src/storage/customers/customer.ts';
 import { helpOf } from '../support/command-help.ts';
 import { email } from '../support/fixtures.ts';
 import { runProgram, type Result } from '../support/programs.ts';
@@ -324,7 +324,7 @@ test('stores and tokens are created, changed and listed, as JSON and as text', a
     proxy_secret: 'set',
     require_signature: true,
     customer_search: true,
-    undo_window_minutes: 0,
+    undo_window_minutes: 60,
     expiring_soon_days: 0,
     lookup_failures_per_hour: null,
     vat: null,

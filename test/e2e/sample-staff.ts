@@ -1,20 +1,21 @@
 /** The people of a store in a database to copy: how they sign in, what they did, and their devices. */
 
-import { readDatabaseConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/database.ts';
+import { readDatabaseConfig } from '../../src/start/config.ts';
+import { openDatabase } from '../../src/start/database.ts';
 import { blankImage } from '../../src/delivery/email/qr.ts';
-import { changeLogo } from '../../src/service/logo.ts';
-import { createSession } from '../../src/service/staff-session.ts';
-import { inviteStaff } from '../../src/service/staff.ts';
-import { requireStore } from '../../src/service/store.ts';
-import { enrollTill } from '../../src/service/till.ts';
-import { insertPasskey } from '../../src/storage/passkey.ts';
-import { saveSetupStep } from '../../src/storage/setup-step.ts';
+import { recordFailedSignIn } from '../../src/service/staff/failed-sign-in.ts';
+import { changeLogo } from '../../src/service/emails/logo.ts';
+import { createSession } from '../../src/service/staff/session.ts';
+import { inviteStaff } from '../../src/service/staff/staff.ts';
+import { requireStore } from '../../src/service/stores/store.ts';
+import { enrollTill } from '../../src/service/staff/till.ts';
+import { insertPasskey } from '../../src/storage/staff/passkey.ts';
+import { saveSetupStep } from '../../src/storage/stores/setup-step.ts';
 import { email } from '../support/fixtures.ts';
 
 const logo = { type: 'image/png', width: 1, height: 1, content: blankImage() } as const;
 
-/** Adds an owner with a link, a passkey, a till and a session on it, and the logo of the store. */
+/** Adds an owner with a link, a passkey, a till and a session on it, a failed sign-in, and the logo of the store. */
 export async function addStaff(environment: Readonly<Record<string, string>>, domain: string): Promise<void> {
   await using database = await openDatabase(readDatabaseConfig(environment), { prepare: false });
   const { ctx, storage } = database;
@@ -43,6 +44,11 @@ export async function addStaff(environment: Readonly<Record<string, string>>, do
       name: 'Schlüssel',
       createdAt: ctx.clock.now(),
       lastUsedAt: null,
+    });
+    yield* recordFailedSignIn(ctx, {
+      storeId: store.id,
+      address: email('unknown@example.com'),
+      staffId: null,
     });
     yield* saveSetupStep({ storeId: store.id, step: 'backup', doneAt: ctx.clock.now(), staffId: member.id });
   });

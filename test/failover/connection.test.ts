@@ -7,8 +7,8 @@
 
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
-import { loadMigrations } from '../../src/storage/migrate.ts';
-import { first, sql, type Script } from '../../src/storage/sql.ts';
+import { loadMigrations } from '../../src/storage/schema/migrate.ts';
+import { first, sql, type Script } from '../../src/storage/sql/sql.ts';
 import { openPostgresEngine } from '../support/postgres.ts';
 import { startProxy, type Direction } from '../support/postgres-proxy.ts';
 import { startServerToCut, type ServerToCut } from '../support/server-to-cut.ts';

@@ -7,12 +7,12 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { issue, retrieve } from '../../src/service/card.ts';
-import { debit } from '../../src/service/spend.ts';
-import { createStore } from '../../src/service/store.ts';
-import { verify } from '../../src/service/verify.ts';
+import { issue, retrieve } from '../../src/service/cards/card.ts';
+import { debit } from '../../src/service/money/spend.ts';
+import { createStore } from '../../src/service/stores/store.ts';
+import { verify } from '../../src/service/proofs/verify.ts';
 import { Fault } from '../../src/domain/fault.ts';
-import { loadMigrations } from '../../src/storage/migrate.ts';
+import { loadMigrations } from '../../src/storage/schema/migrate.ts';
 import { issueCommand, money, newStore, testContext } from '../support/fixtures.ts';
 import { startProxy, type Direction } from '../support/postgres-proxy.ts';
 import { startServerToCut } from '../support/server-to-cut.ts';

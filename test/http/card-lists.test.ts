@@ -64,6 +64,20 @@ test('the four operations do not return names and tags', async () => {
     for (const name of ['sender_name', 'recipient_name', 'tags', 'state']) assert.ok(!(name in card), name);
 }); // prettier-ignore
 
+test('the history of tags says [] where the record says it', async () => {
+  const { id } = await shop.issue({});
+  for (const tags of [['New'], null])
+    await shop.accepts(`PUT /gift_card/${id}`, { json: { tags } }, { events: ['gift_card.updated tags'] });
+  const { history } = (await shop.ask(`GET /gift_card/${id}/history`)).json as {
+    readonly history: readonly {
+      readonly changes: readonly { readonly old: unknown; readonly new: unknown }[];
+    }[];
+  };
+  const changes = history.flatMap((entry) => entry.changes).map((change) => [change.old, change.new]);
+  assert.deepEqual(changes, [[['New'], []], [[], ['New']]]); // prettier-ignore
+  assert.deepEqual((await details(id)).tags, []);
+});
+
 test('an update keeps absent names and tags, and clears those that are null', async () => {
   const { id } = await shop.issue(named);
   await shop.accepts(`PUT /gift_card/${id}`, { json: { tags: ['New'] } }, { events: ['gift_card.updated tags'] });
@@ -196,6 +210,9 @@ test('a date is a day in the store’s time zone, and both ends of a range are i
     [`created_at_min=${date.add({ days: 1 }).toString()}`, false],
     [`created_at_min=${at}&created_at_max=${at}`, true],
     [`created_at_max=${secondBefore}`, false],
+    [`last_activity_at_min=${day}&last_activity_at_max=${day}`, true],
+    [`last_activity_at_min=${at}&last_activity_at_max=${at}`, true],
+    [`last_activity_at_max=${secondBefore}`, false],
     ['expires_on_max=9999-12-31', false],
     ['balance_min=25&balance_max=25.00', true],
     ['balance_min=25.01', false],
@@ -207,6 +224,24 @@ test('a date is a day in the store’s time zone, and both ends of a range are i
   }
 }); // prettier-ignore
 
+test('the last activity of a card is its last transaction, also in the past', async () => {
+  const { id, created_at: issuedAt } = await shop.issue({ tags: ['dormant'] });
+  const idsOf = async (query: string): Promise<readonly number[]> =>
+    (await list(`tag=dormant&${query}`)).gift_cards.map((card) => card.id);
+  service.clock.advance(3 * 86_400_000);
+  await shop.does(`PUT /gift_card/${id}`, { json: { note: 'x' } }, { events: ['gift_card.updated'] });
+  const untilIssue = `last_activity_at_max=${issuedAt}`;
+  assert.deepEqual(await idsOf(untilIssue), [id], 'an update without money does not count');
+  await shop.debits(id, '1.00');
+  assert.deepEqual(await idsOf(untilIssue), []);
+  assert.deepEqual(await idsOf(`last_activity_at_min=${issuedAt}`), [id]);
+  service.clock.advance(2_000);
+  const then = Temporal.Instant.from(issuedAt).add({ seconds: 1 }).toString();
+  assert.deepEqual(await idsOf(`${untilIssue}&as_of=${then}`), [id]);
+  const count = bodyOf(await shop.ask(`GET /gift_cards/count?tag=dormant&${untilIssue}`));
+  assert.deepEqual([count.count, count.precision], [0, 'exact']);
+});
+
 test('an invalid filter is an error of its parameter', async () => {
   const cases = [
     ['state=used', { state: ['must be one of: active, scheduled, empty, expired, disabled'] }],
@@ -216,6 +251,8 @@ test('an invalid filter is an error of its parameter', async () => {
     ['created_at_max=now', { created_at_max: ['must be a date, or a date and time with Z or an offset'] }],
     ['disabled_at_min=2026-01-01T25:00Z', { disabled_at_min: ['must be a time that exists'] }],
     ['disabled_at_min=2026-01-02&disabled_at_max=2026-01-01', { disabled_at_max: ['must not be less than disabled_at_min'] }],
+    ['last_activity_at_max=2026-13-01', { last_activity_at_max: ['must be a day that exists'] }],
+    ['last_activity_at_min=2026-01-02&last_activity_at_max=2026-01-01', { last_activity_at_max: ['must not be less than last_activity_at_min'] }],
     ['expires_on_min=2026-02-30', { expires_on_min: ['must be a day that exists'] }],
     ['expires_on_max=x', { expires_on_max: ['must be a date in the form YYYY-MM-DD'] }],
     ['balance_min=-1', { balance_min: ['must be a decimal number such as "15.00"'] }],

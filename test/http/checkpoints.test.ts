@@ -120,7 +120,7 @@ test('checkpoints require read_reports, and proofs of cards read_gift_cards', as
   const { id } = await flowers.issue();
   const reports = await flowers.tokenFor('read_reports');
   const cards = await flowers.tokenFor('read_gift_cards');
-  for (const line of ['GET /checkpoints', 'POST /checkpoints', 'GET /checkpoints/key', 'GET /checkpoints/consistency?from=1&to=1']) {
+  for (const line of ['GET /checkpoints', 'POST /checkpoints', 'GET /checkpoints/key', 'GET /checkpoints/consistency?from=1&to=1', 'GET /checkpoints/leaves']) {
     assert.equal((await flowers.ask(line, { token: cards })).status, 403, line);
     assert.ok((await flowers.ask(line, { token: reports })).status < 300, line);
   } // prettier-ignore

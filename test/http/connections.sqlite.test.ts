@@ -171,6 +171,21 @@ test('a connection whose client does not read is destroyed', async () => {
   assert.ok(wire.received().split('HTTP/1.1 200').length < 100);
 });
 
+test('the time in which a response is computed does not count as a stall', async () => {
+  const slow = { ...limits, stallTimeoutMs: 50, passwordMemoryKib: 65_536 };
+  await using impatient = await startService({ stores, limits: slow });
+  // Comparing a password takes longer.
+  const response = await impatient.request('/sign-in', {
+    method: 'POST',
+    headers: {
+      origin: impatient.url,
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+    body: 'email=ann%40flowers.example&password=wrong',
+  });
+  assert.equal(response.status, 401);
+});
+
 test('clients that do not read do not block other clients', async () => {
   const stalled: Wire[] = [];
   try {

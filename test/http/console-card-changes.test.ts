@@ -49,44 +49,44 @@ async function hold({ ask }: StaffedShop, id: number, amount = '3.00'): Promise<
 
 test('a redemption is in the ledger and the audit log, once, however often the form is sent', async () => {
   await using shop = await openStaffedShop();
-  const cashier = await shop.as('cashier');
+  const manager = await shop.as('manager');
   const { id } = await shop.issue();
   const path = `/cards/${id}/redeem`;
-  const done = await sendForm(cashier, path, {
+  const done = await sendForm(manager, path, {
     amount: '12,50',
     reference: 'receipt 1017',
     note: 'lilies',
   });
   assert.equal(done.status, 303, done.text);
-  const actor = `staff:${await staffIdOf(shop, 'cashier')}`;
+  const actor = `staff:${await staffIdOf(shop, 'manager')}`;
   const [entry] = await entriesOf(shop, id);
   assert.deepEqual(
     [entry?.kind, entry?.amount, entry?.actor, entry?.reference, entry?.note],
     ['debit', '-12.50', actor, 'receipt 1017', 'lilies'],
   );
-  const shown = await cashier.get(locationOf(done));
+  const shown = await manager.get(locationOf(done));
   assert.match(textOfPage(shown), /€12\.50 redeemed\. €37\.50 is left on the card\./);
   assert.match(shown.text, /role="status"/);
   // A double click, and Back with another amount.
   for (const amount of ['12,50', '20', 'nonsense']) {
-    const again = await cashier.post(path, { ...done.form, amount });
+    const again = await manager.post(path, { ...done.form, amount });
     assert.equal(again.status, 303, amount);
-    const page = await cashier.get(locationOf(again));
+    const page = await manager.get(locationOf(again));
     assert.match(textOfPage(page), /sent before, so nothing was done a second time.*€12\.50 redeemed/);
   }
   assert.equal((await entriesOf(shop, id)).length, 2);
   assert.equal((await actionsOf(shop, 'card-redeemed')).length, 1);
-  const other = await (await shop.as('manager')).get(locationOf(done));
+  const other = await (await shop.as('owner')).get(locationOf(done));
   assert.equal(other.status, 404, 'the result of another person is not shown');
 });
 
 test('concurrent submissions of one form redeem once', async () => {
   await using shop = await openStaffedShop();
-  const cashier = await shop.as('cashier');
+  const manager = await shop.as('manager');
   const { id } = await shop.issue();
   const path = `/cards/${id}/redeem`;
-  const form = { ...formOf(await cashier.get(path), path), amount: '10' };
-  const responses = await Promise.all(Array.from({ length: 5 }, () => cashier.post(path, form)));
+  const form = { ...formOf(await manager.get(path), path), amount: '10' };
+  const responses = await Promise.all(Array.from({ length: 5 }, () => manager.post(path, form)));
   assert.deepEqual(
     responses.map(({ status }) => status),
     [303, 303, 303, 303, 303],
@@ -96,39 +96,39 @@ test('concurrent submissions of one form redeem once', async () => {
 
 test('the button for all redeems the amount that the page showed, and no other', async () => {
   await using shop = await openStaffedShop();
-  const cashier = await shop.as('cashier');
+  const manager = await shop.as('manager');
   const { id } = await shop.issue();
   await hold(shop, id);
   const path = `/cards/${id}/redeem`;
-  const page = await cashier.get(path);
+  const page = await manager.get(path);
   assert.match(textOfPage(page), /€3\.00 more is on hold/);
   const [, all = ''] = /name="all" value="([^"]+)"/.exec(page.text) ?? [];
   assert.equal(all, '47.00');
   const form = { ...formOf(page, path), all };
   assert.equal((await shop.ask(`POST /gift_card/${id}/debit`, { json: { amount: '7.00' } })).status, 201);
-  const rejected = await cashier.post(path, form);
+  const rejected = await manager.post(path, form);
   assert.equal(rejected.status, 422);
   assert.match(textOfPage(rejected), /Only €40\.00 is available/);
   assert.match(rejected.text, /aria-invalid="true"/);
   assert.match(rejected.text, /aria-describedby="amount-error"/);
-  const second = await cashier.post(path, { ...form, all: '40.00' });
+  const second = await manager.post(path, { ...form, all: '40.00' });
   assert.equal(second.status, 303);
   assert.equal((await cardOf(shop, id))['balance'], '3.00');
 });
 
 test('an amount that cannot be redeemed is rejected at its field, and keeps what was typed', async () => {
   await using shop = await openStaffedShop();
-  const cashier = await shop.as('cashier');
+  const manager = await shop.as('manager');
   const { id } = await shop.issue();
   for (const amount of ['', '0', '-1', '1.234', 'abc', '50.01', '9'.repeat(60)]) {
-    const { status, text } = await sendForm(cashier, `/cards/${id}/redeem`, { amount, reference: '<b>&"' });
+    const { status, text } = await sendForm(manager, `/cards/${id}/redeem`, { amount, reference: '<b>&"' });
     assert.equal(status, 422, amount);
     assert.match(text, /<p class="error" id="amount-error">/, amount);
     assert.match(text, /value="&lt;b&gt;&amp;&quot;"/, amount);
   }
-  const long = await sendForm(cashier, `/cards/${id}/redeem`, { amount: '1', reference: 'x'.repeat(256) });
+  const long = await sendForm(manager, `/cards/${id}/redeem`, { amount: '1', reference: 'x'.repeat(256) });
   assert.match(long.text, /id="reference-error"/);
-  const bare = await cashier.post(`/cards/${id}/redeem`, { amount: '1' });
+  const bare = await manager.post(`/cards/${id}/redeem`, { amount: '1' });
   assert.equal(bare.status, 422, 'a form without a key');
   assert.equal((await entriesOf(shop, id)).length, 1);
 });
@@ -342,13 +342,18 @@ test('a person’s limits and role count when the form is sent, not when it was 
   assert.equal((await set({ refund_limit: '19.99' })).status, 303);
   const limited = await manager.post(path, form);
   assert.equal(limited.status, 422);
-  assert.match(textOfPage(limited), /Your limit for one refund is €19\.99/);
+  assert.match(textOfPage(limited), /You can refund at most €19\.99 now: your limit for one redemption/);
+  assert.equal((await manager.post(path, { ...form, amount: '10.00' })).status, 303);
+  const rest = { ...formOf(await manager.get(path), path), amount: '10.00' };
+  const second = await manager.post(path, rest);
+  assert.equal(second.status, 422);
+  assert.match(textOfPage(second), /You can refund at most €9\.99 now: .* is €19\.99/);
   assert.equal((await set({ refund_limit: '', role: 'accountant' })).status, 303);
-  assert.equal((await manager.post(path, form)).status, 403);
+  assert.equal((await manager.post(path, rest)).status, 403);
   assert.equal((await set({ refund_limit: '' })).status, 303);
   assert.equal((await owner.post(`${member}/disable`)).status, 303);
-  assert.match(locationOf(await manager.post(path, form)), /^\/sign-in/);
-  assert.equal((await entriesOf(shop, id)).length, 2, 'nothing was refunded');
+  assert.match(locationOf(await manager.post(path, rest)), /^\/sign-in/);
+  assert.equal((await entriesOf(shop, id)).length, 3, 'nothing more was refunded');
   assert.equal((await owner.post(`${member}/enable`)).status, 303);
 });
 
@@ -360,6 +365,42 @@ test('cards of another store and unknown cards are not found', async () => {
   for (const unknown of [String(internal), '1', 'x', '5966927867000173'])
     for (const name of ['redeem', 'adjust', 'edit', 'resend', 'disable', 'enable', 'print'])
       assert.equal((await owner.get(`/cards/${unknown}/${name}`)).status, 404, `${unknown} ${name}`);
+});
+
+type CardInJson = {
+  readonly gift_card: { readonly balance: string; readonly held: string; readonly last_characters: string };
+};
+
+test('the page of a card says what each action does, and disabling leads to a replacement', async () => {
+  await using shop = await openStaffedShop();
+  const manager = await shop.as('manager');
+  // The card has no recipient, so the form shows the new code.
+  const { id } = await shop.issue({ initial_value: '50.00' });
+  await hold(shop, id);
+  const path = `/cards/${id}`;
+  const page = textOfPage(await manager.get(path));
+  for (const effect of [
+    'Replace the card New code, same balance; the old code stops',
+    'Print Makes a new code: codes are not stored',
+    'Disable… Can no longer be redeemed; can be undone for 60 minutes',
+  ])
+    assert.ok(page.includes(effect), `${effect}\n${page}`);
+  const disabling = await manager.get(`${path}/disable`);
+  assert.match(textOfPage(disabling), /lost or stolen\? Replace the card : its balance moves to a new code/);
+  assert.match(disabling.text, new RegExp(`href="${path}/resend"`));
+  const replacing = await manager.get(`${path}/resend`);
+  assert.match(
+    textOfPage(replacing),
+    /€50\.00 moves to a new code\. The old code stops at once\. €\d+\.\d\d on hold stays on hold/,
+  );
+  assert.match(replacing.text, /value="print" checked/);
+  const read = async () => (await shop.ask(`GET /gift_cards/${id}`)).json as CardInJson;
+  const { gift_card: before } = await read();
+  const replaced = await sendForm(manager, `${path}/resend`, { how: 'print' });
+  assert.match(locationOf(replaced), /^\/cards\/issued\//);
+  const { gift_card: after } = await read();
+  assert.deepEqual([after.balance, after.held], [before.balance, before.held]);
+  assert.notEqual(after.last_characters, before.last_characters);
 });
 
 test('every form renders in four languages', async () => {
@@ -385,7 +426,7 @@ test('every form renders in four languages', async () => {
         headers: { 'accept-language': language },
       });
       assert.equal(page.status, 200, name);
-      assert.ok(page.text.includes(`<html lang="${language}">`), name);
+      assert.match(page.text, new RegExp(`<html lang="${language}\\b`), name);
       assert.ok(page.text.includes(word), `${name} in ${language}`);
       assert.doesNotMatch(textOfPage(page), /\{[a-z]+\}/, `${name} in ${language}`);
     }

@@ -3,8 +3,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Browser } from '../support/browser.ts';
+import { submitForm } from '../support/console.ts';
 import { formOf, openStaffedShop, textOfPage, type StaffedShop } from '../support/counter-staff.ts';
 import { until } from '../support/delivering.ts';
+import { locationOf } from '../support/till.ts';
 import { receivedEmails } from '../delivery/email/received.ts';
 import { reply, smtpServer } from '../delivery/email/smtp-server.ts';
 
@@ -69,9 +71,10 @@ test('emails are found by an exact address or a code, which is in no URL', async
     const [name = '', value = ''] = path.slice('/emails?'.length).split('=');
     assert.ok(text.includes(`name="${name}" value="${decodeURIComponent(value)}"`), q);
   }
+  // An address that no customer has is looked for in the addresses of emails.
   assert.match(
     textOfPage(await found('eve@example.com')),
-    /Emails about the cards of eve@example\.com.*No email is in this list/,
+    /Emails with eve@example\.com in the address.*No email is in this list/,
   );
   assert.equal((await found('')).path, '/emails');
   for (const path of [
@@ -82,17 +85,57 @@ test('emails are found by an exact address or a code, which is in no URL', async
   ])
     assert.equal((await accountant.get(path)).status, 200, path);
   for (const [q, status] of [
-    [card.last_characters, 422],
-    ['Ada', 422],
     ['\u0000', 422],
+    ['x'.repeat(101), 422],
     ['dfe1yzj6en68b3b8', 404],
   ] as const) {
     const response = await accountant.post('/emails/find', { q });
     assert.equal(response.status, status, q);
-    assert.match(textOfPage(response), /Enter an exact email address or the whole code of a card/);
+    assert.match(
+      textOfPage(response),
+      /Enter part of an email address or of a name, or the whole code of a card/,
+    );
   }
   const cashier = await shop.as('cashier');
   assert.equal((await cashier.post('/emails/find', { q: 'ada@example.com' })).status, 403);
+});
+
+test('emails are found by a part of an address, of a name or of a code, and show a name and an amount', async () => {
+  await using shop = await openStaffedShop();
+  const accountant = await shop.as('accountant');
+  const alan = await shop.issue({
+    initial_value: '25.00',
+    recipient_email: 'a.turing@example.com',
+    recipient_name: 'Alan <b>Turing',
+  });
+  await shop.issue({ initial_value: '40.00', recipient_email: 'margaret@example.com' });
+  await until(async () => (await statesOf(shop)).length === 2);
+  const found = async (q: string): Promise<string> => {
+    const response = await accountant.post('/emails/find', { q });
+    assert.equal(response.status, 303, q);
+    return (await accountant.get(response.headers.get('location') ?? '')).text;
+  };
+  for (const q of ['Alan', 'turing', 'A.TUR', ' alan <b', '“Turing”', alan.last_characters]) {
+    const text = await found(q);
+    assert.match(text, /a\.turing@example\.com/, q);
+    assert.ok(text.includes('for <bdi>Alan &lt;b&gt;Turing</bdi>'), q);
+    assert.match(text, /Gift card · <span class="nowrap">€25\.00</, q);
+    assert.doesNotMatch(text, /margaret@/, q);
+    // The states and the kind keep the search.
+    assert.match(text, /href="\/emails\?text=[^"]*state=sent/, q);
+    assert.match(text, /<input type="hidden" name="text"/, q);
+  }
+  // A word can also be a code, which no card has.
+  assert.match(await found('margaret'), /margaret@example\.com/);
+  assert.match(await found('@example.com'), /turing@.*|margaret@/s);
+  assert.match(await found('Grace'), /No email is in this list/);
+  for (const path of [
+    '/emails?text=%25',
+    '/emails?text=%00',
+    `/emails?text=${'x'.repeat(300)}`,
+    '/emails?text=a&before=x',
+  ])
+    assert.equal((await accountant.get(path)).status, 200, path);
 });
 
 test('a bounced email is shown with its reason, and a new code goes to the corrected address once', async () => {
@@ -118,7 +161,10 @@ test('a bounced email is shown with its reason, and a new code goes to the corre
     /Bounced The mailbox is full\..*Retrying The mail server cannot accept the email at the moment/,
   );
   assert.match(listed, /Waiting 1 /);
-  assert.match(listed, new RegExp(`Gift card •••• ${card.last_characters} Bounced The mail server does not`));
+  assert.match(
+    listed,
+    new RegExp(`Gift card · €50.00 •••• ${card.last_characters} Bounced The mail server does not`),
+  );
   assert.ok(all.text.includes(`<a class="soft code nowrap" href="/cards/${card.id}">`), all.text);
   const failed = await manager.get('/emails?state=failed&kind=gift_card');
   assert.match(failed.text, /exmaple/);
@@ -204,7 +250,8 @@ test('a corrected address becomes that of the recipient, on this card only, and 
   const { text: list } = await manager.get(`/emails?state=failed`);
   const pathOf = (id: number): string => {
     const [, path] =
-      list.match(new RegExp(`"(/emails/\\d+)">[^<]*</a></td><td[^>]*>[^<]*<a [^>]*/cards/${id}"`)) ?? [];
+      list.match(new RegExp(`"(/emails/\\d+)">[^<]*</a></td><td[^>]*>(?:(?!<td).)*?<a [^>]*/cards/${id}"`)) ??
+      [];
     return path ?? assert.fail(list);
   };
   const path = pathOf(card.id);
@@ -338,4 +385,59 @@ test('a scheduled email is previewed without its code, cancelled once, and erase
   const none = await manager.get(`${path}/preview`);
   for (const { text } of [list, erased, none]) assert.doesNotMatch(text, /grace|Enjoy/i);
   assert.equal((await manager.get('/emails/1')).status, 404);
+});
+
+test('without a mail server, every page says that an email is kept on the machine and was not sent', async () => {
+  await using shop = await openStaffedShop();
+  const [owner, cashier] = [await shop.as('owner'), await shop.as('cashier')];
+  const claims = /on its way|is being sent|accepted|[1-9]\d* of [1-9]/;
+  const says = async (browser: Browser, path: string, kept: RegExp): Promise<string> => {
+    const page = await browser.get(path);
+    assert.equal(page.status, 200, path);
+    const text = textOfPage(page);
+    assert.match(text, kept, path);
+    assert.ok(!claims.test(text), `${path}: ${text}`);
+    return page.text;
+  };
+  const notice = /emails are kept on this machine and not sent/;
+  const keptTo = /The email to grace@example\.com is kept on this machine and not sent/;
+
+  await says(owner, '/cards/new', notice);
+  const issued = await submitForm(owner, '/cards/new', {
+    action: '/cards/new',
+    fields: { amount: '50.00', recipient_email: 'grace@example.com', how: 'email' },
+  });
+  await says(owner, locationOf(issued), keptTo);
+  const sold = await submitForm(cashier, '/till/sell?amount=20.00', {
+    action: '/till/sell',
+    fields: { email: 'grace@example.com', how: 'new' },
+  });
+  await says(cashier, locationOf(sold), keptTo);
+  await until(async () => (await statesOf(shop)).join() === 'kept,kept');
+
+  const list = await says(owner, '/emails', notice);
+  assert.equal(list.split('Kept, not sent').length - 1, 3, 'two emails and the filter');
+  assert.doesNotMatch(await says(owner, '/emails?state=kept', notice), /No email is in this list/);
+  assert.match(textOfPage(await owner.get('/emails?state=sent')), /No email is in this list/);
+  const [, path = ''] = /href="(\/emails\/\d+)"/.exec(list) ?? [];
+  await says(owner, path, /It was not sent: it has been kept on this machine/);
+  await says(owner, '/today', /Emails sent 0 of 2 · 2 kept on this machine, not sent/);
+  const [, card = ''] = /href="(\/cards\/\d+)"/.exec(list) ?? [];
+  await says(owner, card, /kept on this machine .*, not sent/);
+
+  await says(owner, `${card}/resend`, notice);
+  const resent = await submitForm(owner, `${card}/resend`, {
+    fields: { how: 'email', address: 'grace@example.com' },
+  });
+  await says(owner, locationOf(resent), /new code\. The email is kept on this machine and not sent/);
+  const tested = await submitForm(owner, '/settings/emails', { action: '/settings/emails/test' });
+  await says(owner, locationOf(tested), /The test email is kept on this machine and was not sent/);
+  const { json } = await shop.ask(`GET /gift_cards`);
+  const ids = (json as { readonly gift_cards: readonly { readonly id: number }[] }).gift_cards;
+  for (const { id } of ids) {
+    const { json: detail } = await shop.ask(`GET /gift_cards/${id}`);
+    const { email_status: status } = (detail as { readonly gift_card: { readonly email_status: string } })
+      .gift_card;
+    assert.ok(status === 'kept' || status === 'queued', status);
+  }
 });

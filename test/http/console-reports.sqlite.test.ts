@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { consoleRoutes } from '../../src/console/routes.ts';
-import { roles, type Role } from '../../src/domain/staff.ts';
+import { roles, type Role } from '../../src/domain/staff/staff.ts';
 import { addDays, dayOf } from '../../src/domain/day.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { consoleDomain, join, staffPassword } from '../support/console.ts';
@@ -24,7 +24,7 @@ const service = await startService({
       currency: 'EUR',
       timeZone: zone,
       vat: { kind: 'single_purpose', rate: '19' },
-      accountNames: { sales: '8400 <b>', redemptions: '=SUM(A1)' },
+      accountNames: { sales: '1360 <b>', redemptions: '=SUM(A1)' },
     },
   ],
   limits: { closingPeriodMs: 50 },
@@ -69,7 +69,9 @@ function cellsOf(page: string, id: string): readonly (readonly string[])[] {
 
 /** An amount of the API as the tables have it. */
 function shown(amount: unknown): string {
-  return new Intl.NumberFormat('en', { minimumFractionDigits: 2 }).format(String(amount) as `${number}`);
+  return new Intl.NumberFormat('en', { minimumFractionDigits: 2 })
+    .format(String(amount) as `${number}`)
+    .replace('-', '−');
 }
 
 function shownOrEmpty(amount: unknown): string {
@@ -202,12 +204,27 @@ async function assertDay(shop: Shop, browser: Browser, day: string, what: string
     ['Disabled', String(of['cards_disabled']), shown(of['disabled'])],
     ['Outstanding', String(of['cards']), `€${shown(of['outstanding'])}`],
   ]);
+  if (Number(of['outstanding_vat']) !== 0) {
+    const gross = Number(of['available']) + Number(of['on_hold']);
+    const row = (name: string, amount: unknown, net: unknown): readonly string[] => [
+      name,
+      shown(amount),
+      shown(Math.round((Number(amount) - Number(net)) * 100) / 100),
+      shown(net),
+    ];
+    assert.deepEqual(cellsOf(page, 'net'), [
+      row('Valid', Math.round(gross * 100) / 100, of['active_net']),
+      row('Expired', of['expired'], of['expired_net']),
+      row('Disabled', of['disabled'], of['disabled_net']),
+      row('Outstanding', of['outstanding'], of['outstanding_net']),
+    ]);
+  }
   const causes = ['issued', 'topped_up', 'redeemed', 'refunded', 'adjusted'].map((name) =>
     shown(name === 'redeemed' ? -Number(of[name]) : of[name]),
   );
   assert.deepEqual(
     cellsOf(page, 'causes').map(([, amount]) => amount),
-    [...causes.map((amount) => amount.replace(/^-(0\.00)$/, '$1')), `€${shown(of['outstanding'])}`],
+    [...causes.map((amount) => amount.replace(/^−(0\.00)$/, '$1')), `€${shown(of['outstanding'])}`],
   );
   const aging = await reportOf(shop, `aging?${query}`);
   const months = (aging['months'] as readonly Row[]).map((row) => [
@@ -222,6 +239,16 @@ async function assertDay(shop: Shop, browser: Browser, day: string, what: string
         .slice(0, -1)
         .map(([, ...cells]) => cells),
       months,
+    );
+  const cohorts = (aging['months'] as readonly Row[]).map((row) =>
+    ['issued_to_date', 'redeemed_to_date', 'adjusted_to_date', 'outstanding'].map((name) => shown(row[name])),
+  );
+  if (cohorts.length > 0)
+    assert.deepEqual(
+      cellsOf(agingPage, 'cohorts')
+        .slice(0, -1)
+        .map(([, ...cells]) => cells.slice(0, 4)),
+      cohorts,
     );
 }
 
@@ -266,8 +293,9 @@ const accountNames: Readonly<Record<string, string>> = {
   liability_active: 'Gift card liability, valid cards',
   liability_expired: 'Gift card liability, expired cards',
   liability_disabled: 'Gift card liability, disabled cards',
-  '8400 <b>': '8400 <b> Gift cards sold',
-  '=SUM(A1)': '=SUM(A1) Gift cards redeemed',
+  '1360 <b>': '1360 <b> Gift cards sold (clearing)',
+  vat_payable: 'VAT payable',
+  '=SUM(A1)': '=SUM(A1) Gift cards redeemed (clearing)',
   adjustments: 'Adjustments',
 };
 
@@ -277,7 +305,7 @@ async function assertJournal(shop: Shop, browser: Browser, query: string, where:
   const page = await pageOf(browser, `journal?${query}`);
   assert.equal(figureOf(page), `€${shown(of['closing'])}`, where);
   const facts = Array.from(
-    page.matchAll(/<dd class="sum">€?(-?)€?([^<]*)<\/dd>/g),
+    page.matchAll(/<dd class="sum">€?(−?)€?([^<]*)<\/dd>/g),
     ([, sign, fact]) => `${sign}${fact}`,
   );
   assert.deepEqual(facts, [shown(of['opening']), shown(of['change']), shown(of['closing'])], where);

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { readDatabaseConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/database.ts';
-import { execute, sql, type Statement } from '../../src/storage/sql.ts';
+import { readDatabaseConfig } from '../../src/start/config.ts';
+import { openDatabase } from '../../src/start/database.ts';
+import { execute, sql, type Statement } from '../../src/storage/sql/sql.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { command } from '../support/served.ts';
 import { consoleDomain, invite, join, openStoreWithStaff, submitForm } from '../support/console.ts';
@@ -34,6 +34,51 @@ async function pathOfPerson(owner: Browser, name: string): Promise<string> {
   const { text } = await owner.get('/staff');
   return new RegExp(`/staff/\\d+(?=" aria-label="Change ${name}")`).exec(text)?.[0] ?? assert.fail(text);
 }
+
+test('a form without a role or limits keeps those of the person, and an unknown role is rejected', async () => {
+  await using service = await openStoreWithStaff();
+  const owner = await join(service, 'owner');
+  await join(service, 'manager');
+  const path = await pathOfPerson(owner, 'manager');
+  const stored = async () =>
+    (await service.query('select name, role, sale_limit, refund_limit from staff order by id'))[1];
+  assert.equal((await owner.post(path, { sale_limit: '150', refund_limit: '20' })).status, 303);
+  const limits = { role: 'manager', sale_limit: 15_000, refund_limit: 2_000 };
+  const plain = async () => {
+    const { sale_limit, refund_limit, ...rest } = (await stored()) ?? assert.fail();
+    return { ...rest, sale_limit: Number(sale_limit), refund_limit: Number(refund_limit) };
+  };
+  assert.deepEqual(await plain(), { name: 'manager', ...limits });
+  assert.equal((await owner.post(path, { name: 'Grace' })).status, 303);
+  assert.deepEqual(await plain(), { name: 'Grace', ...limits });
+  assert.equal((await owner.post(path, {})).status, 303);
+  assert.deepEqual(await plain(), { name: 'Grace', ...limits });
+  for (const role of ['', 'boss', 'Owner', '__proto__']) {
+    const { status, text } = await owner.post(path, { name: 'Ada', role });
+    assert.equal(status, 422, role);
+    assert.match(text, /id="role-error">Choose a role\./);
+  }
+  assert.deepEqual(await plain(), { name: 'Grace', ...limits });
+  assert.equal((await owner.post(path, { role: 'cashier', sale_limit: '' })).status, 303);
+  const { role, sale_limit: saleLimit } = (await stored()) ?? assert.fail();
+  assert.deepEqual([role, saleLimit], ['cashier', null], 'an empty field removes the limit');
+});
+
+test('an invitation without a role is rejected, and does not change the role of a person who was invited', async () => {
+  await using service = await openStoreWithStaff();
+  const owner = await join(service, 'owner');
+  const lea = { email: 'lea@flowers.example', name: 'Léa' };
+  const invited = { key: await keyOf(owner, '/staff/new'), ...lea, role: 'manager' };
+  assert.equal((await owner.post('/staff/new', invited)).status, 303);
+  for (const role of [undefined, '', 'boss']) {
+    const form = { key: await keyOf(owner, '/staff/new'), ...lea, ...(role !== undefined && { role }) };
+    const { status, text } = await owner.post('/staff/new', form);
+    assert.equal(status, 422, String(role));
+    assert.match(text, /id="role-error">Choose a role\./);
+  }
+  const [person] = await service.query('select role from staff where name = ?', 'Léa');
+  assert.equal(person?.['role'], 'manager');
+});
 
 test('an invitation that is submitted twice creates one link, which has the address of the browser', async () => {
   await using service = await openStoreWithStaff();
@@ -130,6 +175,53 @@ test('inviting a person again without a name keeps the name, the role and the li
   assert.equal((changed as { role: string }).role, 'manager');
 });
 
+test('an invitation that has not been used changes only after a confirmation', async () => {
+  await using service = await openStoreWithStaff();
+  const owner = await join(service, 'owner');
+  const lea = { email: 'lea@flowers.example', name: 'Léa', sale_limit: '', refund_limit: '' };
+  const stored = async () =>
+    (await service.query("select name, role from staff where email = 'lea@flowers.example'"))[0];
+  const send = async (fields: Readonly<Record<string, string>>) =>
+    await submitForm(owner, '/staff/new', { fields: { ...lea, ...fields } });
+  assert.equal((await send({ role: 'cashier' })).status, 303);
+  const asked = await send({ role: 'manager' });
+  assert.equal(asked.status, 422);
+  assert.match(
+    asked.text,
+    /already invited: Léa, as Cashier\..*the invitation is for Léa as Manager.*earlier link stops working/s,
+  );
+  assert.deepEqual({ ...(await stored()) }, { name: 'Léa', role: 'cashier' });
+  const [, replaces = ''] = /name="replaces" value="([^"]*)"/.exec(asked.text) ?? [];
+  const [, key = ''] = /name="key" value="([^"]*)"/.exec(asked.text) ?? [];
+  const confirmed = { ...lea, role: 'manager', key, replaces: replaces.replaceAll('&quot;', '"') };
+  // The invitation has changed since the question.
+  await command(service.environment, 'staff', 'invite', lea.email, '--role', 'accountant');
+  assert.equal((await owner.post('/staff/new', confirmed)).status, 422);
+  await command(service.environment, 'staff', 'invite', lea.email, '--role', 'cashier');
+  assert.equal((await owner.post('/staff/new', confirmed)).status, 303);
+  assert.deepEqual({ ...(await stored()) }, { name: 'Léa', role: 'manager' });
+  // The same invitation again is a new link.
+  assert.equal((await send({ role: 'manager' })).status, 303);
+});
+
+test('the command line names the role of a new person, and says what happens to an invitation', async () => {
+  await using service = await openStoreWithStaff();
+  await join(service, 'owner');
+  const run = (...args: readonly string[]) => command(service.environment, 'staff', 'invite', ...args);
+  const typo = await run('onwer@flowers.example');
+  assert.equal(typo.code, 1);
+  assert.match(typo.errors, /no person of flowers\.example has the email onwer@flowers\.example.*--role/);
+  assert.equal((await service.query('select id from staff')).length, 1);
+  const again = await run('owner@flowers.example');
+  assert.match(again.output, /for owner@flowers\.example as owner/);
+  const other = await run('owner@flowers.example', '--role', 'cashier');
+  assert.equal(other.code, 1);
+  assert.match(other.errors, /has joined as owner/);
+  await run('lea@flowers.example', '--role', 'cashier');
+  const changed = await run('lea@flowers.example', '--role', 'manager');
+  assert.match(changed.output, /as manager\..*earlier invitation as cashier and its link have ended/s);
+});
+
 test('the command line disables and enables a person, but not the only owner', async () => {
   await using service = await openStoreWithStaff();
   const owner = await join(service, 'owner');
@@ -180,7 +272,8 @@ test('the audit log is filtered by person and kind, and has pages', async () => 
   assert.doesNotMatch(last.text, /rel="next"/);
   const failures = await owner.get('/audit?kind=failures');
   assert.equal(rows(failures.text), 2);
-  assert.match(failures.text, /for unknown@flowers\.example/);
+  assert.match(failures.text, /for an unknown address \([\da-f]{6}\)/);
+  assert.doesNotMatch(failures.text, /unknown@/);
   const own = await owner.get(`/audit?staff=${id}`);
   assert.equal(rows(own.text), 3, 'joined, signed in, and the attempt of another browser');
   assert.equal(rows((await owner.get(`/audit?staff=${id}&kind=failures`)).text), 1);

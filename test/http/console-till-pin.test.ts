@@ -4,8 +4,9 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { consoleRoutes } from '../../src/console/routes.ts';
 import { openBrowser } from '../support/browser.ts';
-import { enrollDevice, enterPin, idOn, joinAs } from '../support/counter.ts';
+import { enrollDevice, enterPin, hiddenValue, idOn, joinAs } from '../support/counter.ts';
 import { staffPassword as password } from '../support/console.ts';
+import { cardIssuer, findCard, locationOf, redeem } from '../support/till.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 const pin = '2580';
@@ -31,8 +32,11 @@ test('a device is enrolled, people sign in with a PIN, and lock it', async () =>
   assert.equal(page.headers.get('location'), '/till/pin', 'the till asks for a PIN');
   const signedIn = await enterPin(owner, 'cashier', pin);
   assert.equal(signedIn.headers.get('location'), '/till', signedIn.text);
+  assert.match((await owner.get('/till')).text, /action="\/till\/lock"/);
   const locked = await owner.post('/till/lock');
   assert.equal(locked.headers.get('location'), '/till/pin');
+  const [last] = await service.query('select action from staff_actions order by id desc limit 1');
+  assert.equal(last?.['action'], 'till-locked', 'locking is not signing out');
   assert.equal((await owner.get('/till/day')).headers.get('location'), '/till/pin');
   const plain = await cashier.post('/till/lock');
   assert.equal(plain.headers.get('location'), '/sign-in', 'a device that is not enrolled signs out');
@@ -89,6 +93,40 @@ test('a session with a PIN ends after five minutes without use, and not before',
   }
   service.clock.advance(5 * 60_000 + 1);
   assert.equal((await device.get('/till/day')).headers.get('location'), '/till/pin');
+});
+
+test('a redemption after a session with a PIN has ended redeems nothing, and its amount is kept', async () => {
+  await using service = await openShop();
+  const owner = await joinAs(service, { role: 'owner' });
+  await owner.post('/account/pin', { pin });
+  const device = await enrollDevice(service, owner);
+  await enterPin(device, 'owner', pin);
+  const card = await (await cardIssuer(service))({ initial_value: '47' });
+  const found = await findCard(device, card.code);
+  service.clock.advance(5 * 60_000 + 1);
+  const path = locationOf(await redeem(device, found, { amount: '12.50' }));
+  assert.match(path, /^\/till\/pin\?next=/);
+  const page = await device.get(path);
+  assert.match(page.text, /Nothing was redeemed/);
+  const staff = idOn(page, 'owner');
+  const next = hiddenValue(page, 'next').replaceAll('&amp;', '&');
+  assert.equal(
+    hiddenValue(await device.post('/till/pin', { staff, next, pin: '1357' }), 'next'),
+    next.replaceAll('&', '&amp;'),
+  );
+  const again = await device.get(locationOf(await device.post('/till/pin', { staff, next, pin })));
+  assert.match(again.text, /id="amount"[^>]* value="12\.50"/);
+  assert.equal(await card.balance(), '47.00');
+});
+
+test('a PIN leads only to pages of the till', async () => {
+  await using service = await openShop();
+  const owner = await joinAs(service, { role: 'owner' });
+  await owner.post('/account/pin', { pin });
+  const device = await enrollDevice(service, owner);
+  const staff = idOn(await device.get('/till/pin'), 'owner');
+  for (const next of ['/staff', 'https://example.com/', '//example.com/till/', '/till/../staff'])
+    assert.equal(locationOf(await device.post('/till/pin', { staff, pin, next })), '/till', next);
 });
 
 test('five wrong PINs lock it for everyone who has the right one, until the password is used', async () => {

@@ -4,11 +4,16 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Browser } from '../support/browser.ts';
 import { hiddenValue, joinAs } from '../support/counter.ts';
+import { staffPassword } from '../support/console.ts';
+import { shopOf } from '../support/shop.ts';
 import { startService, type TestResponse, type TestService } from '../support/service.ts';
+import { findCard, locationOf, plainText, redeem as redeemAtTill } from '../support/till.ts';
 
 async function openShop(): Promise<TestService> {
   return await startService({ stores: [{ domain: 'flowers.example', name: 'Flowers' }] });
 }
+
+type Line = Readonly<Record<string, string | null>>;
 
 type SaleForm = Readonly<Record<string, string>>;
 
@@ -55,7 +60,8 @@ test('a sale with a new code shows the code once, and only to the person who sol
   const ann = await joinAs(service, { role: 'cashier', name: 'ann' });
   const ben = await joinAs(service, { role: 'cashier', name: 'ben' });
   const start = await ann.get('/till/sell');
-  assert.match(start.text, /href="\/till\/sell\?amount=25\.00"/);
+  for (const usual of ['20.00', '30.00', '50.00', '100.00'])
+    assert.ok(start.text.includes(`type="button" data-fill="${usual}"`), 'the presets of the office');
   const { path, page, code, entry } = await sell(ann, '25.00');
   assert.match(code ?? '', /^[0-9a-z]{16}$/);
   assert.match(page.text, /<svg[^>]+aria-label="QR code of the card"/);
@@ -104,14 +110,69 @@ test('a blank card is sold with its own code, once', async () => {
   assert.equal((await cardsOf(service)).length, 1);
 });
 
+test('the first step of a sale sells with a new code at once, and asks for a printed card or an address', async () => {
+  await using service = await openShop();
+  const ann = await joinAs(service, { role: 'cashier', name: 'ann' });
+  const start = await ann.get('/till/sell');
+  const submit = async (fields: SaleForm) =>
+    await ann.post('/till/sell', { key: hiddenValue(start, 'key'), ...fields });
+  for (const how of ['card', 'email']) {
+    const next = await submit({ amount: '25', how });
+    assert.equal(next.headers.get('location'), `/till/sell?amount=25.00&how=${how}`, next.text);
+  }
+  const email = await ann.get('/till/sell?amount=25.00&how=email');
+  const key = hiddenValue(email, 'key');
+  const missing = await ann.post('/till/sell', { key, amount: '25.00', how: 'email', email: '' });
+  assert.equal(missing.status, 422);
+  assert.match(missing.text, /Enter an email address/);
+  const wrong = await submit({ amount: 'abc', how: 'email' });
+  assert.equal(wrong.status, 422);
+  assert.match(wrong.text, /value="abc"/);
+  assert.match(wrong.text, /value="email"[^>]* checked/);
+  assert.equal((await cardsOf(service)).length, 0);
+  assert.equal(
+    (await submit({ amount: '25', how: 'new' })).headers.get('location')?.slice(0, 11),
+    '/till/sold/',
+  );
+  const sold = await ann.post('/till/sell', { key, amount: '25.00', how: 'email', email: 'lin@example.com' });
+  assert.match(
+    (await ann.get(sold.headers.get('location') ?? '')).text,
+    /The email to lin@example\.com is kept on this machine/,
+  );
+  assert.equal((await cardsOf(service)).length, 2);
+});
+
+test('a sale or a refund after the session has ended does nothing, and its amount is kept', async () => {
+  await using service = await openShop();
+  const ann = await joinAs(service, { role: 'cashier', name: 'ann' });
+  const { code = '' } = await sell(ann, '25.00');
+  const receipt = await redeem(service, code, '20.00');
+  await ann.post('/sign-out');
+  for (const [path, fields] of [
+    ['/till/sell', { amount: '30', how: 'new' }],
+    [`/till/refund/entry/${receipt}`, { amount: '7.50' }],
+  ] as const) {
+    const ended = await ann.post(path, fields);
+    const signIn = await ann.get(ended.headers.get('location') ?? '');
+    assert.match(signIn.text, /Nothing was redeemed, sold or refunded/);
+    const next = hiddenValue(signIn, 'next').replaceAll('&amp;', '&');
+    const again = await ann.post('/sign-in', { email: 'ann@flowers.example', password: staffPassword, next });
+    const page = await ann.get(again.headers.get('location') ?? '');
+    assert.match(page.text, /id="amount"[^>]* value="(?:30\.00|7\.50)"/);
+    await ann.post('/sign-out');
+  }
+  assert.equal((await cardsOf(service)).length, 1);
+});
+
 test('a sale above the limit of the person or of the store is rejected, also if the limit is new', async () => {
   await using service = await startService({
     stores: [{ domain: 'flowers.example', name: 'Flowers' }],
   });
   const ann = await joinAs(service, { role: 'cashier', name: 'ann', saleLimit: '5000' });
   const start = await ann.get('/till/sell');
-  assert.match(start.text, /up to \$50\.00/);
-  assert.doesNotMatch(start.text, /amount=75\.00/);
+  assert.match(start.text, /Up to \$50\.00/);
+  assert.match(start.text, /data-fill="50\.00"/);
+  assert.doesNotMatch(start.text, /data-fill="100\.00"/);
   const above = await submitSale(ann, '50.01');
   assert.equal(above.status, 422);
   assert.match(above.text, /at most \$50\.00/);
@@ -156,8 +217,65 @@ test('a sale is cancelled by the person who made it, while nothing has happened 
     entries.map(({ kind, amount }) => [kind, Number(amount)]),
     [
       ['issue', 2500],
-      ['adjustment', 2500],
+      ['reversal', 2500],
     ],
+  );
+  const shop = await shopOf(service, 'flowers.example');
+  const { json } = await shop.ask('GET /reports/liability');
+  const { liability } = json as { readonly liability: Readonly<Record<string, string | number>> };
+  assert.deepEqual(
+    ['issued', 'topped_up', 'adjusted', 'outstanding', 'cards_disabled'].map((name) => liability[name]),
+    ['0.00', '0.00', '0.00', '0.00', 1],
+  );
+});
+
+test('a cancelled sale of a single-purpose card takes its VAT back', async () => {
+  await using service = await startService({
+    stores: [{ domain: 'flowers.example', name: 'Flowers', vat: { kind: 'single_purpose', rate: '19' } }],
+  });
+  const ann = await joinAs(service, { role: 'cashier', name: 'ann' });
+  const { path, page } = await sell(ann, '119.00');
+  const shop = await shopOf(service, 'flowers.example');
+  const today = new Date(service.clock.now()).toISOString().slice(0, 10);
+  const sumsOf = async (kinds: readonly string[]): Promise<Readonly<Record<string, number>>> => {
+    const { json, status, text } = await shop.ask(`GET /reports/journal?from=${today}&to=${today}`);
+    assert.equal(status, 200, text);
+    const { journal } = json as { readonly journal: { readonly lines: readonly Line[] } };
+    const sums: Record<string, number> = {};
+    for (const { kind, account = '', debit, credit } of journal.lines) {
+      // The card can be disabled in the millisecond of its cancellation, or after it.
+      const name = String(account).replace(/_(?:active|disabled)$/, '');
+      if (kinds.includes(String(kind))) sums[name] = (sums[name] ?? 0) + Number(debit) - Number(credit);
+    }
+    return sums;
+  };
+  assert.deepEqual(await sumsOf(['issue']), { sales: 119, liability: -100, vat_payable: -19 });
+  await ann.post(`${path}/cancel`, { key: hiddenValue(page, 'key') });
+  assert.deepEqual(await sumsOf(['issue']), { sales: 119, liability: -100, vat_payable: -19 });
+  assert.deepEqual(await sumsOf(['cancellation']), { sales: -119, liability: 100, vat_payable: 19 });
+  assert.equal((await sumsOf(['disable']))['liability'] ?? 0, 0);
+});
+
+test('Today and the totals of the till have the same sums after an undo and a cancelled sale', async () => {
+  await using service = await openShop();
+  const ann = await joinAs(service, { role: 'owner', name: 'ann' });
+  const { code = assert.fail() } = await sell(ann, '50.00');
+  const undone = locationOf(await redeemAtTill(ann, await findCard(ann, code), { amount: '20.00' }));
+  assert.equal(locationOf(await ann.post(`${undone}/undo`)), undone);
+  await redeemAtTill(ann, await findCard(ann, code), { amount: '5.00' });
+  const { path, page } = await sell(ann, '25.00');
+  await ann.post(`${path}/cancel`, { key: hiddenValue(page, 'key') });
+  const textAt = async (at: string): Promise<string> =>
+    plainText(await ann.get(at))
+      .replaceAll(/[$€]\s*/g, '')
+      .replaceAll(/\s+/g, ' ');
+  assert.match(
+    await textAt('/till/day'),
+    /Redeemed 5\.00 1 time.* Sold 1 card · 50\.00 Refunded 0 · 0\.00 Undone 1 · 20\.00 Cancelled sales 1 · 25\.00 /,
+  );
+  assert.match(
+    await textAt('/today'),
+    /Sold 1 card · 50\.00 Redeemed 1 time · 5\.00 Refunded none yet Undone 1 time · 20\.00 Cancelled sales 1 time · 25\.00 Emails/,
   );
 });
 
@@ -178,7 +296,7 @@ test('a sale is not cancelled after the card was used, or after 15 minutes', asy
   assert.deepEqual(new Set(cards.map(({ balance }) => Number(balance))), new Set([2400, 2500]));
 });
 
-test('a redemption is found by its receipt or its card, and refunded in parts within the limit', async () => {
+test('a redemption is found by its receipt or its card, and refunded in parts', async () => {
   await using service = await openShop();
   const ann = await joinAs(service, { role: 'cashier', name: 'ann', refundLimit: '800' });
   const { code = '' } = await sell(ann, '25.00');
@@ -196,7 +314,10 @@ test('a redemption is found by its receipt or its card, and refunded in parts wi
     await ann.post(path, { amount, key: hiddenValue(await ann.get(path), 'key') });
   const above = await refund('8.01');
   assert.equal(above.status, 422);
-  assert.match(above.text, /You can refund at most \$8\.00/);
+  assert.match(
+    above.text,
+    /You can refund at most \$8\.00 now: your limit for one redemption and for one day/,
+  );
   const form = await ann.get(path);
   assert.match(form.text, /value="20\.00"/);
   const twice = { amount: '8.00', key: hiddenValue(form, 'key') };
@@ -204,6 +325,10 @@ test('a redemption is found by its receipt or its card, and refunded in parts wi
   for (const { status, text } of responses) assert.equal(status, 303, text);
   const done = await ann.get(responses[0]?.headers.get('location') ?? '');
   assert.match(done.text, /Balance: \$13\.00/);
+  const second = await refund('0.01');
+  assert.equal(second.status, 422);
+  assert.match(second.text, /You can refund at most \$0\.00 now: .* for one day is \$8\.00/);
+  await service.database.meddle(`update staff set refund_limit = null where name = 'ann'`);
   assert.equal((await refund('8.00')).status, 303);
   const more = await refund('4.01');
   assert.match(more.text, /At most \$4\.00 can be refunded/);

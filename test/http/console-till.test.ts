@@ -3,10 +3,11 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { readConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/database.ts';
-import { execute, sql, type Statement } from '../../src/storage/sql.ts';
-import { consoleDomain, join, openStoreWithStaff } from '../support/console.ts';
+import { readConfig } from '../../src/start/config.ts';
+import { openDatabase } from '../../src/start/database.ts';
+import { execute, sql, type Statement } from '../../src/storage/sql/sql.ts';
+import { openBrowser } from '../support/browser.ts';
+import { consoleDomain, join, openStoreWithStaff, staffPassword } from '../support/console.ts';
 import type { TestService } from '../support/service.ts';
 import { cardIssuer, findCard, locationOf, plainText, redeem } from '../support/till.ts';
 
@@ -92,19 +93,55 @@ test('what cannot be a code is rejected, and no page repeats a typed code', asyn
   assert.doesNotMatch(unknown.text, /zzzz/i);
 });
 
-test('a cashier is not shown whether a code is disabled or expired, and a manager is', async () => {
-  const disabled = await issue({ initial_value: '10' });
+test('staff with the code of a card that cannot be redeemed see why, the amount and what to do', async (t) => {
+  const [expired, disabled, empty] = [
+    await issue({ initial_value: '25' }),
+    await issue({ initial_value: '10' }),
+    await issue({ initial_value: '9' }),
+  ];
+  await expired.change({ expires_on: '2020-01-31' });
   await disabled.change({ disable: true });
-  const expired = await issue({ initial_value: '10' });
+  await redeem(cashier, await findCard(cashier, empty.code), { choice: '9.00' });
+  const cases = [
+    {
+      card: expired,
+      shown: /Expired on January 31, 2020 •••• \w{4} · \$25\.00 was left · nothing was redeemed/,
+    },
+    { card: disabled, shown: /Disabled on \w+ \d+, \d{4} •••• \w{4} · by token “test” · \$10\.00 is on it/ },
+    { card: empty, shown: /Used up: \$0\.00 is left •••• \w{4} · last \$9\.00 on \w+ \d+, \d{4}/ },
+  ];
+  for (const { card, shown } of cases)
+    for (const browser of [cashier, manager])
+      await t.test(String(shown), async () => {
+        const { page } = await findCard(browser, card.code);
+        const text = plainText(page);
+        assert.match(text, shown);
+        assert.match(text, /Say to the customer “.+” What you can do/);
+        assert.doesNotMatch(
+          page.text,
+          /id="amount"|class="gift"/,
+          'it does not look like a card that can be used',
+        );
+      });
+  const extend = new RegExp(`href="/cards/${expired.id}/edit"`);
+  assert.match((await findCard(manager, expired.code)).page.text, extend);
+  assert.doesNotMatch((await findCard(cashier, expired.code)).page.text, extend);
+});
+
+test('a code that was replaced is not an unknown one', async () => {
+  const card = await issue({ initial_value: '10', recipient_email: 'grace@example.com' });
+  const token = await service.token(consoleDomain);
+  await service.request(`/gift_card/${card.id}/rotate_code`, { method: 'POST', token });
+  const { status, text } = await cashier.post('/till/find', { code: card.code });
+  assert.equal(status, 404);
+  assert.match(text, /was replaced by a new one/);
+});
+
+test('of a code and what it can have been misread from, the usable card is found', async () => {
+  const expired = await issue({ initial_value: '10', code: 'ab10cdef30gh' });
   await expired.change({ expires_on: '2020-01-01' });
-  const unknown = plainText(await cashier.post('/till/find', { code: 'zzzz zzzz zzzz zzzz' }));
-  for (const { code } of [disabled, expired]) {
-    const response = await cashier.post('/till/find', { code });
-    assert.equal(response.status, 404);
-    assert.equal(plainText(response).replaceAll(code.slice(-4), 'zzzz'), unknown);
-  }
-  assert.match((await findCard(manager, disabled.code)).page.text, /This card is disabled/);
-  assert.match((await findCard(manager, expired.code)).page.text, /This card has expired/);
+  const usable = await issue({ initial_value: '10', code: 'abl0cdef30gh' });
+  assert.match((await findCard(cashier, 'ABl0CDEF30GH')).path, new RegExp(`/${usable.id}\\?`));
 });
 
 test('the same form redeems once: double submit, reload and Back show the first result', async () => {
@@ -165,17 +202,90 @@ test('more than the card has is offered first, with the rest to pay', async () =
   const page = plainText(await cashier.get(path));
   assert.match(page, /47\.00 redeemed.*\$0\.00 left \$12\.50 left to pay another way/);
   assert.equal(await card.balance(), '0.00');
-  const empty = await cashier.get(locationOf(await cashier.get(`/till/card/${card.id}`)));
-  assert.match(plainText(empty), /nothing left to redeem/);
+  const { page: empty } = await findCard(cashier, card.code);
+  assert.match(plainText(empty), /Used up: \$0\.00 is left/);
 });
 
-test('a button redeems its amount, whatever is in the field', async () => {
+test('buttons with amounts fill the field: none of them submits the form', async () => {
   const card = await issue({ initial_value: '47.00' });
+  const { page } = await findCard(cashier, card.code);
+  for (const [value, label] of [
+    ['47.00', 'All $47.00'],
+    ['10.00', '$10'],
+    ['20.00', '$20'],
+  ] as const)
+    assert.ok(
+      page.text.includes(`<button class="button" type="button" data-fill="${value}">${label}</button>`),
+      label,
+    );
+  assert.doesNotMatch(page.text, /name="choice"/);
+});
+
+test('an expired code uses up the budget of a cashier as an unknown one does', async () => {
+  await using own = await openStoreWithStaff({ LOOKUP_MISSES: '2' });
+  const make = await cardIssuer(own);
+  const [person, other] = [await join(own, 'cashier'), await join(own, 'manager')];
+  const expired = await make({ initial_value: '47' });
+  await expired.change({ expires_on: '2020-01-01' });
+  const find = async (by: typeof person) => (await by.post('/till/find', { code: expired.code })).status;
+  assert.deepEqual([await find(person), await find(person), await find(person)], [303, 303, 429]);
+  assert.deepEqual([await find(other), await find(other), await find(other)], [303, 303, 303]);
+});
+
+test('an email address in the field of the code finds the cards of its customer', async () => {
+  const card = await issue({ initial_value: '47', email: 'ada.by.field@example.com' });
+  const found = await cashier.post('/till/find', { code: 'Ada.by.field@example.com' });
+  assert.equal(found.status, 200);
+  assert.match(found.text, new RegExp(`href="/till/card/${card.id}\\?k=`));
+  assert.equal((await cashier.post('/till/find', { code: 'unknown@example.com' })).status, 404);
+  assert.equal((await cashier.post('/till/find', { code: 'not@an address' })).status, 422);
+});
+
+test('a redemption after the session has ended redeems nothing, and its amount is kept', async () => {
+  const card = await issue({ initial_value: '47' });
+  const person = await join(service, 'owner');
+  const found = await findCard(person, card.code);
+  const session = person.cookies.get('largesse-session') ?? '';
+  await person.post('/sign-out');
+  person.cookies.set('largesse-session', session);
+  const ended = await redeem(person, found, { amount: '12.50', reference: '1017' });
+  const path = locationOf(ended);
+  assert.match(path, /^\/sign-in\?next=/);
+  const signIn = await person.get(path);
+  assert.match(plainText(signIn), /Your session has ended\. Nothing was redeemed/);
+  const next = /name="next" value="([^"]*)"/.exec(signIn.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  const credentials = { email: `owner@${consoleDomain}`, password: staffPassword };
+  const wrong = await person.post('/sign-in', { ...credentials, next, password: 'wrong password' });
+  assert.ok(wrong.text.includes(`value="${next.replaceAll('&', '&amp;')}"`), 'a wrong password keeps it');
+  const again = await person.get(locationOf(await person.post('/sign-in', { ...credentials, next })));
+  assert.equal(again.status, 200);
+  assert.match(again.text, /id="amount"[^>]* value="12\.50"/);
+  assert.match(again.text, /id="reference"[^>]* value="1017"/);
+  assert.match(plainText(again), /the session had ended\. The amount was kept/);
+  assert.equal(await card.balance(), '47.00');
+  assert.equal((await redeem(person, found, { amount: '12.50' })).status, 303);
+  assert.equal(await card.balance(), '34.50');
+});
+
+test('a code in the amount field is not in the URL after the session has ended', async () => {
+  const [card, other] = [await issue({ initial_value: '47' }), await issue({ initial_value: '10' })];
   const found = await findCard(cashier, card.code);
-  for (const label of ['All $47.00', '$10', '$20'])
-    assert.ok(found.page.text.includes(`>${label}</button>`), label);
-  await redeem(cashier, found, { amount: '', choice: '20.00' });
-  assert.equal(await card.balance(), '27.00');
+  const visitor = openBrowser(service);
+  for (const amount of [other.code, '12345678'])
+    assert.ok(!locationOf(await redeem(visitor, found, { amount })).includes(amount));
+});
+
+test('the menu of the till leads every role to other pages', async () => {
+  for (const [browser, office] of [
+    [cashier, false],
+    [manager, true],
+  ] as const) {
+    const { text } = await browser.get('/till');
+    assert.match(text, /href="\/account"/);
+    assert.match(text, /action="\/sign-out"/);
+    assert.equal(text.includes('href="/today"'), office);
+    assert.doesNotMatch(text, /\/till\/lock/, 'without an enrolled device there is no PIN page to lock to');
+  }
 });
 
 test('a card that changes between the form and its submission is not overspent', async () => {
@@ -188,11 +298,11 @@ test('a card that changes between the form and its submission is not overspent',
   await card.change({ disable: true });
   const disabled = await redeem(cashier, found, { amount: '5' });
   assert.equal(disabled.status, 422);
-  assert.match(disabled.text, /This card is disabled/);
+  assert.match(disabled.text, /Disabled on/);
   const other = await issue({ initial_value: '47.00' });
   const form = await findCard(cashier, other.code);
   await other.change({ expires_on: '2020-01-01' });
-  assert.match((await redeem(cashier, form, { amount: '5' })).text, /This card has expired/);
+  assert.match((await redeem(cashier, form, { amount: '5' })).text, /Expired on January 1, 2020/);
   assert.deepEqual(await other.entries(), ['issue']);
 });
 
@@ -364,14 +474,33 @@ test('a key whose result is no longer stored redeems nothing, and says nothing',
   own.clock.advance(10 * hour);
   await person.get('/till');
   own.clock.advance(10 * hour + 60_000);
-  const again = locationOf(await redeem(person, found, { amount: '20' }));
-  assert.match(again, new RegExp(`^/till/card/${card.id}\\?k=`));
-  assert.ok(!again.includes(found.key));
+  assert.equal(locationOf(await redeem(person, found, { amount: '20' })), '/till');
   assert.equal(await card.balance(), '27.00');
   own.clock.advance(4 * hour);
   const page = await person.get(`/till/redeemed/${found.key}?card=${card.id}&amount=20`);
   assert.match(plainText(page), /more than 20 hours ago/);
   assert.equal((await person.post(`/till/redeemed/${found.key}/cancel`)).status, 404);
+});
+
+test('the id of a card redeems nothing: a cashier finds it by its code or an address', async () => {
+  const [card, other] = [await issue({ initial_value: '47' }), await issue({ initial_value: '47' })];
+  const found = await findCard(cashier, other.code);
+  const own = `/till/card/${card.id}`;
+  const invented = Buffer.from(found.key, 'base64url').fill(7, 4).toString('base64url');
+  for (const key of [found.key, invented, 'x', '']) {
+    assert.equal(locationOf(await cashier.get(`${own}?k=${key}`)), '/till', key);
+    const posted = await cashier.post(`${own}?k=${key}`, { key, amount: '5' });
+    assert.equal(locationOf(posted), '/till', key);
+  }
+  assert.equal((await cashier.get(`/cards/${card.id}/redeem`)).status, 403);
+  assert.equal(
+    (await cashier.post(`/cards/${card.id}/redeem`, { key: 'D'.repeat(22), amount: '5' })).status,
+    403,
+  );
+  const foreign = await findCard(manager, card.code);
+  assert.equal(locationOf(await cashier.post(foreign.path, { key: foreign.key, amount: '5' })), '/till');
+  assert.match(locationOf(await manager.get(own)), new RegExp(`^${own}\\?k=[\\w-]{22}$`));
+  assert.equal(await card.balance(), '47.00');
 });
 
 test('failed searches use up the budget of the person, and then the right code is not looked up', async () => {
@@ -440,7 +569,10 @@ test('a card is found by the email of its customer or recipient, if it can be sp
   await unusable.change({ disable: true });
   const page = await cashier.post('/till/email', { email: email.toUpperCase() });
   assert.equal(page.status, 200);
-  for (const { id } of [own, received]) assert.match(page.text, new RegExp(`href="/till/card/${id}"`));
+  for (const { id } of [own, received]) {
+    const [, path = ''] = new RegExp(`href="(/till/card/${id}\\?k=[\\w-]{22})"`).exec(page.text) ?? [];
+    assert.equal((await cashier.get(path)).status, 200);
+  }
   assert.ok(!page.text.includes(String(unusable.id)));
   assert.match(plainText(page), /Grace •••• \w{4} \$47\.00 available/);
   const missed = await cashier.post('/till/email', { email: 'unknown@example.com' });
@@ -501,7 +633,7 @@ test('the pages are in the language of the browser', async () => {
   const languages = [
     ['de', /Einlösen/],
     ['fr', /Utiliser/],
-    ['es', /Canjear/],
+    ['es-ES', /Canjear/],
   ] as const;
   for (const [language, verb] of languages) {
     const page = await cashier.request(path, { headers: { 'accept-language': language } });

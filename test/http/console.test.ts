@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import test from 'node:test';
 import { consoleRoutes } from '../../src/console/routes.ts';
-import { isPermitted, roles, type Role } from '../../src/domain/staff.ts';
+import { isPermitted, roles, type Role } from '../../src/domain/staff/staff.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import {
   consoleDomain,
@@ -31,6 +31,8 @@ test('each role gets exactly the pages that its permissions include', async () =
     // These end or confirm the session. The stream does not end: the next test requests it.
     if (route.access === 'anyone' || /^\/(?:sign-out$|till\/lock$|confirm|live$)/.test(route.path)) continue;
     const path = route.path.replace(/:\w+/g, '1');
+    // Requests without a session are limited.
+    service.clock.advance(1_000);
     for (const [name, browser] of visitors) {
       const { status, headers }: TestResponse = await visit(browser, route.method, path);
       const what: string = `${route.method} ${route.path} as ${name}: ${status}`;
@@ -127,7 +129,7 @@ test('over HTTPS, cookies are bound to the host', async () => {
   });
   assert.equal(response.status, 303, response.text);
   const cookies = response.headers.getSetCookie();
-  assert.equal(cookies.length, 2);
+  assert.equal(cookies.length, 3);
   for (const cookie of cookies)
     assert.match(
       cookie,
@@ -137,14 +139,36 @@ test('over HTTPS, cookies are bound to the host', async () => {
 
 /** Asserts that a page has the scripts and styles of the assets folder and no others. */
 function assertNothingInline(text: string, path: string): void {
-  const own = /<script type="module" src="\/assets\/[\w-]+\/[\w-]+\.js"><\/script>\n/g;
-  const style = /<link rel="stylesheet" href="\/assets\/[\w-]+\/largesse\.css">\n/;
-  assert.match(text, style, path);
-  const rest = text.replaceAll(own, '').replace(style, '');
+  const own = /<script type="module" src="\/assets\/[\w-]+\/[\w-]+\.js"(?: blocking="render")?><\/script>\n/g;
+  const style = /<link rel="stylesheet" href="\/assets\/[\w-]+\/(?:largesse|brand-[0-9a-f]{6})\.css">\n/g;
+  assert.match(text, /\/largesse\.css">/, path);
+  const rest = text.replaceAll(own, '').replaceAll(style, '');
   assert.doesNotMatch(rest, /<\/?script|<style|rel="?stylesheet|javascript:/i, path);
   for (const [tag] of rest.matchAll(/<[a-z][^\s>]*(?:\s+[^\s=>]+(?:="[^"]*")?)*\s*>/gi))
     assert.doesNotMatch(tag.replaceAll(/"[^"]*"/g, '""'), /\s(?:style|on\w+)\b/i, `${path}: ${tag}`);
 }
+
+test('files of pages are compressed, unless their format is, and are logged only if they are missing', async () => {
+  await using service = await openStoreWithStaff();
+  const { text } = await openBrowser(service).get('/sign-in');
+  const [, folder = ''] = /href="(\/assets\/[\w-]+\/)largesse\.css"/.exec(text) ?? [];
+  const encodings = { 'largesse.css': 'br', 'console.js': 'br', 'mark.svg': 'br', 'zxing-reader.wasm': 'br', 'fraunces.woff2': null };
+  for (const [name, encoding] of Object.entries(encodings)) {
+    const { status, headers } = await fetch(new URL(`${folder}${name}`, service.url), {
+      headers: { 'accept-encoding': 'gzip, br' },
+    });
+    assert.equal(status, 200, name);
+    assert.equal(headers.get('content-encoding'), encoding, name);
+    assert.match(headers.get('cache-control') ?? '', /immutable/, name);
+  }
+  assert.equal((await fetch(new URL(`${folder}missing.css`, service.url))).status, 404);
+  const routes = service.log().split('\n').filter((line) => line !== '').map((line) => {
+    const { route, status } = JSON.parse(line) as { readonly route?: string; readonly status?: number };
+    return `${route} ${status}`;
+  });
+  assert.ok(routes.includes('/sign-in 200'));
+  assert.deepEqual(routes.filter((route) => route.startsWith('/assets/')), [`${folder}:name 404`]);
+}); // prettier-ignore
 
 test('every page has a strict policy and only scripts of the assets folder, and no page is cached', async () => {
   await using service = await openStoreWithStaff();
@@ -174,7 +198,7 @@ test('every page has a strict policy and only scripts of the assets folder, and 
       assert.doesNotMatch(policy.replace("'wasm-unsafe-eval'", ''), /unsafe|data:|\*/, path);
       assert.equal(headers.get('cache-control'), 'no-store', path);
       assert.equal(headers.get('referrer-policy'), 'no-referrer', path);
-      if (status === 303 || path.endsWith('.csv')) continue;
+      if (status === 303 || headers.get('content-type')?.startsWith('text/html') !== true) continue;
       assertNothingInline(text, path);
       checked.push(path);
       const [, asset = ''] = /<link rel="stylesheet" href="([^"]+)">/.exec(text) ?? [];

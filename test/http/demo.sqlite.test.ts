@@ -23,6 +23,12 @@ test('a running service in development mode has a year of history after demo loa
   const { cards: counted, transfers } = await assertBooksAgree(service.environment, domain);
   assert.equal(counted, 2_000);
   assert.ok(transfers > 4_000, `only ${transfers} transfers`);
+  // The command sums the days itself, and the next start can rely on the clock as it did.
+  const [closed] = await service.query(`select count(*) as days from store_closings where part = 'closed'`);
+  assert.ok(Number(closed?.['days']) > 340, `only ${Number(closed?.['days'])} days are closed`);
+  const aging = await service.request('/reports/aging');
+  assert.equal(aging.status, 200, aging.text);
+
   const kinds = await service.query('select distinct kind from transfers order by kind');
   assert.deepEqual(
     kinds.map(({ kind }) => kind),

@@ -4,8 +4,12 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { after } from 'node:test';
+import type { Role } from '../../src/domain/staff/staff.ts';
+import { openBrowser, type Browser } from '../support/browser.ts';
+import { staffPassword } from '../support/console.ts';
 import { createStoreElsewhere } from '../support/second-process.ts';
 import { until } from '../support/delivering.ts';
+import { command } from '../support/served.ts';
 import { startService } from '../support/service.ts';
 
 const service = await startService({ environment: { BASE_PATH: '/apps/x' } });
@@ -19,7 +23,7 @@ const issued = await service.request('/gift_card', {
 const { id, code } = (issued.json as { gift_card: { id: number; code: string } }).gift_card;
 await until(async () => {
   const { json } = await service.request(`/gift_card/${id}/deliveries`);
-  return (json as { deliveries: readonly { status: string }[] }).deliveries[0]?.status === 'sent';
+  return (json as { deliveries: readonly { status: string }[] }).deliveries[0]?.status === 'kept';
 });
 const [, name = ''] = /href="mails\/([^"]+)"/.exec((await service.request('/dev/mails')).text) ?? [];
 
@@ -97,8 +101,12 @@ test('only the owner can read the files', () => {
   assert.equal(statSync(join(folder, `${name}.eml`)).mode & 0o077, 0);
 });
 
-test('emails of a real store are stored, and their pages have the same restrictions', async () => {
+test('with a real store, only its owner reads its emails', async () => {
+  // The emails of the demonstration are no longer shown.
+  const before = `/dev/mails/${name}`;
+  assert.equal((await service.request(before)).status, 200);
   await createStoreElsewhere(service, 'flowers.example');
+  await createStoreElsewhere(service, 'books.example');
   const token = await service.token('flowers.example');
   const card = await service.request('/gift_card', {
     method: 'POST',
@@ -108,17 +116,45 @@ test('emails of a real store are stored, and their pages have the same restricti
   assert.equal(card.status, 201);
   assert.equal(card.headers.get('email-status'), null);
   const made = (card.json as { gift_card: { id: number; code: string } }).gift_card;
-  await until(async () => (await service.request('/dev/mails')).text.includes('ada@example.com'));
-  const [, kept = ''] = /href="mails\/([^"]+)"/.exec((await service.request('/dev/mails')).text) ?? [];
+  const visitor = openBrowser(service);
+  const joinAs = async (role: Role, store: string): Promise<Browser> => {
+    const args = ['staff', 'invite', `${role}@${store}`, '--role', role, '--store', store, '--json'];
+    const { output } = await command(service.environment, ...args);
+    const browser = openBrowser(service);
+    const { pathname } = new URL((JSON.parse(output) as { readonly link: string }).link);
+    const joined = await browser.post(pathname.slice('/apps/x'.length), { password: staffPassword });
+    assert.equal(joined.status, 303, joined.text);
+    return browser;
+  };
+  const owner = await joinAs('owner', 'flowers.example');
+  const [manager, other] = [
+    await joinAs('manager', 'flowers.example'),
+    await joinAs('owner', 'books.example'),
+  ];
+  await until(async () => (await owner.get('/dev/mails')).text.includes('ada@example.com'));
+  const list = await owner.get('/dev/mails');
+  assert.ok(!list.text.includes('grace@example.com'), 'of the demonstration');
+  const [, kept = ''] = /href="mails\/([^"]+)"/.exec(list.text) ?? [];
   const grouped = (made.code.match(/.{4}/g) ?? []).join(' ').toUpperCase();
-  assert.ok((await service.request(`/dev/mails/${kept}`)).text.includes(grouped));
-  // With a real store, operations need a credential and the pages do not.
-  assert.equal((await service.request('/gift_card/1')).status, 401);
-  const pages = ['', '.css', `/${kept}`, `/${kept}/html`, `/${kept}/eml`].map((rest) => `/dev/mails${rest}`);
-  for (const path of pages) {
-    assert.equal((await service.request(path)).status, 200, path);
+  assert.ok((await owner.get(`/dev/mails/${kept}`)).text.includes(grouped));
+  assert.equal((await owner.get(before)).status, 404);
+  assert.match((await other.get('/dev/mails')).text, /No emails yet/);
+
+  const emails = ['', '/html', '/eml'].map((rest) => `/dev/mails/${kept}${rest}`);
+  for (const path of ['/dev/mails', ...emails]) {
+    assert.equal((await owner.get(path)).status, 200, path);
+    if (path !== '/dev/mails') assert.equal((await other.get(path)).status, 404, path);
+    assert.equal((await manager.get(path)).status, 404, path);
+    assert.equal((await service.request(path)).status, 404, path);
+    const page = await visitor.request(path, { headers: { accept: 'text/html' } });
+    assert.equal(page.status, 303, path);
+    assert.equal(
+      page.headers.get('location'),
+      `/apps/x/sign-in?next=${encodeURIComponent(path)}`,
+      'the sign-in page leads back',
+    );
     for (const headers of foreign) {
-      const response = await service.request(path, { headers });
+      const response = await owner.request(path, { headers });
       assert.equal(response.status, 403, `${path} ${JSON.stringify(headers)}`);
       assert.ok(!response.text.includes(grouped));
     }
@@ -127,6 +163,18 @@ test('emails of a real store are stored, and their pages have the same restricti
       assert.match(raw, /^HTTP\/1\.1 403 /, `${path} ${host}`);
     }
   }
+  assert.doesNotMatch((await visitor.get('/sign-in')).text, /dev\/mails/);
+  assert.match((await owner.get('/emails')).text, /href="\/apps\/x\/dev\/mails"/);
+  assert.doesNotMatch((await manager.get('/emails')).text, /dev\/mails/);
+});
+
+test('without pages for staff, no request reads the emails of a real store', async () => {
+  await using hidden = await startService({
+    stores: [{ domain: 'flowers.example' }],
+    environment: { CONSOLE: 'off' },
+  });
+  assert.equal((await hidden.request('/dev/mails', { headers: { accept: 'text/html' } })).status, 404);
+  assert.doesNotMatch((await hidden.request('/', { headers: { accept: 'text/html' } })).text, /dev\/mails/);
 });
 
 test('the log names the folder of the emails, and a trusted proxy disables the pages', async () => {

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { readConfig } from '../../src/config.ts';
-import { createLog } from '../../src/log.ts';
-import { start } from '../../src/main.ts';
-import { StartError } from '../../src/start-error.ts';
+import { readConfig } from '../../src/start/config.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { start } from '../../src/start/main.ts';
+import { StartError } from '../../src/start/error.ts';
 import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/responses.ts';
 import { createStoreElsewhere } from '../support/second-process.ts';
 import { engine } from '../support/engine.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { checkDatabase } from '../../src/cli/doctor/database.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/start/config.ts';
 import { startService } from '../support/service.ts';
 
 test('doctor examines a server without writing, and finds one that can lose changes or is unreachable', async () => {

@@ -13,7 +13,8 @@ import { checkConfiguration, checkNode } from '../../src/cli/doctor/environment.
 import { checkDisk, checkFiles } from '../../src/cli/doctor/files.ts';
 import { checked, ok, type CheckName, type DoctorFinding } from '../../src/cli/doctor/finding.ts';
 import { checkEmails, checkPublicUrl, checkService } from '../../src/cli/doctor/services.ts';
-import { inspectEnvironment, readConfig, type Config } from '../../src/config.ts';
+import { inspectEnvironment, readConfig, type Config } from '../../src/start/config.ts';
+import { openDatabase } from '../../src/start/database.ts';
 import { smtpServer, scriptedServer } from '../delivery/email/smtp-server.ts';
 import { runCommand } from '../support/command-line.ts';
 import { engine } from '../support/engine.ts';
@@ -233,10 +234,29 @@ test('a clock that contradicts the database is found', async () => {
   const token = await service.token(domain);
   await service.request('/gift_card', { method: 'POST', token, json: { initial_value: 5 } });
   assert.equal(await found(now), 'ok: agrees with the database');
+  for (const at of [Date.UTC(2024, 11, 31), Date.UTC(2059, 0, 1)])
+    assert.match(await found(at, { implausibleClockAllowed: true }), /^error: .* the years 2025 to 2058: the service does not start$/);
   assert.match(await found(now + 30 * dayMs), /^ok: is later than every time in the database/);
   await service.database.meddle(`update heartbeat set beaten_at = ${now}`);
   assert.match(await found(now - dayMs), /^error: the system clock is at .*: the service does not start$/);
   assert.match(await found(now - dayMs, { implausibleClockAllowed: true }), /^warning: .*IMPLAUSIBLE_CLOCK allows it$/);
+}); // prettier-ignore
+
+test('a clock is not said to agree with a database that has no time, and its range is checked without one', async () => {
+  await using database = await engine.createDatabase();
+  const config = readConfig({ ...database.environment });
+  const found = async (at: number): Promise<string> => only(await checkDatabase(config, at), 'clock');
+  const dates = [Date.now(), Date.UTC(2070, 0, 1)] as const;
+  const nothing = 'ok: is not compared, because the database has no recent time';
+  const never = /^error: .* the years 2025 to 2058: the service does not start$/;
+  assert.equal(await found(dates[0]), nothing, 'no database');
+  assert.match(await found(dates[1]), never);
+  await using _opened = await openDatabase(config, { prepare: true });
+  await database.meddle('update heartbeat set beaten_at = 0');
+  assert.equal(await found(dates[0]), nothing, 'no events and no heartbeat');
+  assert.match(await found(dates[1]), never);
+  await database.meddle('delete from schema_migrations where version = (select max(version) from schema_migrations)');
+  assert.match(await found(dates[1]), never, 'a pending migration');
 }); // prettier-ignore
 
 test('an old backup, an old verification and one that found problems are found', async () => {
@@ -314,8 +334,11 @@ test('a service that is not ready, and another program on its port, are found', 
   other.close();
 }); // prettier-ignore
 
+type Proxy = AsyncDisposable & { readonly url: string; forwardTo(url: string): void };
+
 /** A proxy on this machine that sends these headers. */
-async function startProxy(to: string, headers: Readonly<Record<string, string>>): Promise<AsyncDisposable & { readonly url: string }> {
+async function startProxy(headers: Readonly<Record<string, string>> = {}): Promise<Proxy> {
+  let to = '';
   const server = createServer((incoming, outgoing) => {
     const sent = request(`${to}${incoming.url}`, { headers: { host: incoming.headers.host, ...headers } }, (response) => {
       outgoing.writeHead(response.statusCode ?? 502, response.headers);
@@ -326,6 +349,9 @@ async function startProxy(to: string, headers: Readonly<Record<string, string>>)
   await once(server, 'listening');
   return {
     url: `http://localhost:${(server.address() as AddressInfo).port}`,
+    forwardTo(url) {
+      to = url;
+    },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();
@@ -335,23 +361,25 @@ async function startProxy(to: string, headers: Readonly<Record<string, string>>)
 } // prettier-ignore
 
 test('PUBLIC_URL is compared with the service behind the proxy', async () => {
-  await using service = await startShop({ TRUSTED_PROXIES: '127.0.0.1' });
+  await using proxy = await startProxy();
+  await using service = await startShop({ PUBLIC_URL: proxy.url });
+  proxy.forwardTo(service.url);
   const found = async (publicUrl: string | null, changed: Partial<Config> = {}): Promise<string> => {
     const config = { ...configOf(service), publicUrl: publicUrl === null ? null : new URL(publicUrl), ...changed };
     return only(await checkPublicUrl(config, { isRunning: true }), 'public_url');
   };
+  assert.match(await found(proxy.url), /^ok: http:\/\/localhost:\d+ reaches the service/);
+  assert.match(await found(proxy.url, { basePath: '/other' }), /^error: \S+\/other\/healthz has status 40\d and is not/);
   {
-    await using proxy = await startProxy(service.url, { 'x-forwarded-proto': 'http' });
-    assert.match(await found(proxy.url), /^ok: http:\/\/localhost:\d+ reaches the service/);
-    assert.match(await found(proxy.url, { basePath: '/other' }), /^error: \S+\/other\/healthz has status 40\d and is not/);
+    await using other = await startProxy();
+    other.forwardTo(service.url);
+    assert.equal(await found(other.url), `error: the service at ${other.url} has the PUBLIC_URL ${proxy.url}`);
   }
   {
-    await using proxy = await startProxy(service.url, { host: 'inside.example' });
-    assert.match(await found(proxy.url), /^error: requests to \S+ arrive as requests to http:\/\/inside\.example$/);
-  }
-  {
-    await using proxy = await startProxy(service.url, { 'x-forwarded-proto': 'https' });
-    assert.match(await found(proxy.url), /^error: requests to http:\S+ arrive as requests to https:\S+$/);
+    await using replacing = await startProxy({ host: 'inside.example' });
+    await using behind = await startShop({ PUBLIC_URL: replacing.url });
+    replacing.forwardTo(behind.url);
+    assert.match(await found(replacing.url), /^error: the proxy of \S+ replaces the Host of requests/);
   }
   assert.match(await found('http://localhost:1'), /^warning: this machine does not reach http:\/\/localhost:1\/healthz: /);
   assert.equal(await found(null), 'ok: is not set, and not required');

@@ -6,7 +6,7 @@ import test, { after } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { operations } from '../../src/api/index.ts';
 import { problems } from '../../src/http/problem.ts';
-import { startService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
 import { exchange, requestText } from '../support/wire.ts';
 
 const basePath = '/apps/gcf/api';
@@ -114,18 +114,21 @@ test('the reference is the same at the root and below the base path', () => {
     assert.equal(text, atBase.pages.get(`${basePath}${path}`)?.text, path);
 });
 
-test('every page is well formed, inert, and readable with assistive technology', async (t) => {
+test('every page is well formed, has one script of its own, and is readable with assistive technology', async (t) => {
   for (const [path, received] of htmlPages(atRoot)) {
     await t.test(path, () => {
       const { text, headers } = received;
       assert.equal(headers.get('x-content-type-options'), 'nosniff');
       assert.ok(headers.has('x-request-id'));
       const elements = elementsOf(text);
-      assert.ok(!elements.includes('script') && !elements.includes('style') && !elements.includes('img'));
-      assert.doesNotMatch(text, /<[^>]*\s(?:on[a-z]+|style|src)=/);
+      assert.ok(!elements.includes('style') && !elements.includes('img'));
+      const script = `<script type="module" src="${path === '/docs' ? 'docs/' : ''}script.js"></script>`;
+      assert.equal(elements.filter((name) => name === 'script').length, 1);
+      assert.ok(text.includes(script), script);
+      assert.doesNotMatch(text.replace(script, ''), /<[^>]*\s(?:on[a-z]+|style|src)=/);
       assert.equal(
         headers.get('content-security-policy'),
-        "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
       );
       const ids = [...text.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
       assert.equal(new Set(ids).size, ids.length, 'an id is repeated');
@@ -246,6 +249,8 @@ const compressed = [
   '/docs/errors',
   '/docs/errors.md',
   '/docs/style.css',
+  '/docs/script.js',
+  '/docs/search.json',
   '/llms.txt',
   '/llms-full.txt',
   '/openapi.json',
@@ -305,6 +310,26 @@ test('a document is revalidated by the ETag of its encoding', async (t) => {
   }
 });
 
+test('the search index has every page, heading and field, and its URLs lead to them', async () => {
+  type Section = Readonly<Record<'url' | 'page' | 'endpoint' | 'heading' | 'names' | 'text', string>>;
+  const sections = JSON.parse((await fetched('/docs/search.json')).text) as readonly Section[];
+  for (const { url, page, heading } of sections) {
+    const { pathname, hash } = new URL(url, `${origin}/docs/`);
+    const { text } = atRoot.pages.get(pathname) ?? assert.fail(url);
+    assert.ok(textOf(text).includes(heading === '' ? page : heading), url);
+    if (hash !== '') assert.ok(text.includes(` id="${hash.slice(1)}"`), url);
+  }
+  const shown = new Set(sections.map(({ url }) => new URL(url, `${origin}/docs/`).pathname));
+  assert.deepEqual([...shown].toSorted(), htmlPages(atRoot).map(([path]) => path).toSorted()); // prettier-ignore
+  for (const { method, path, documentation } of operations) {
+    const endpoint = `${method} ${path.replaceAll(/:([a-z_]+)/g, '{$1}')}`;
+    const own = sections.filter((section) => section.endpoint === endpoint);
+    const names = new Set(own.flatMap((section) => section.names.split(' ')));
+    for (const field of Object.keys(documentation.body?.fields ?? {}))
+      assert.ok(names.has(field) || own.some(({ text }) => text.includes(field)), `${endpoint}: ${field}`);
+  }
+});
+
 test('an unknown page is a 404', async (t) => {
   for (const path of ['/docs/nowhere', '/docs/', '/docs/index', '/docs/constructor', '/docs/errors.html', '/docs/Errors', '/docs/errors/', '/docs/errors.md.md', '/llms.md', '/docs/%2e%2e', '/docs/a%2fb', '/docs/reference.css']) {
     await t.test(path, async () => {
@@ -317,33 +342,56 @@ test('an unknown page is a 404', async (t) => {
 
 async function externalDocsOf(
   headers: readonly (readonly [string, string])[],
-  { host = 'cards.example', from }: { readonly host?: string; readonly from?: string } = {},
+  {
+    host = 'localhost:3000',
+    from,
+    at = service,
+  }: { readonly host?: string; readonly from?: string; readonly at?: Pick<TestService, 'url'> } = {},
 ): Promise<string> {
   const text = requestText('GET /openapi.json', headers).replace(/Host: [^\r]*/, `Host: ${host}`);
-  const received = await exchange(service, text, from === undefined ? undefined : { from });
+  const received = await exchange(at, text, from === undefined ? undefined : { from });
   assert.equal(received.status, 200);
   return (received.json as { readonly externalDocs: { readonly url: string } }).externalDocs.url;
 }
 
-test('the OpenAPI document links to the reference by the URL that the client uses', async () => {
-  assert.equal(await externalDocsOf([]), `http://cards.example${basePath}/docs`);
-  assert.equal(await externalDocsOf([], { host: 'Cards.Example:8443' }), `http://cards.example:8443${basePath}/docs`);
+const strangers = ['evil.example', 'evil.example:8443', 'localhost.evil.example', '192.0.2.1', 'a/b', 'a"b', 'a b', 'user@localhost', 'localhost:x', '']; // prettier-ignore
+
+test('without PUBLIC_URL, the OpenAPI document links to this machine by the name that the client uses, or without one', async () => {
+  assert.equal(await externalDocsOf([]), `http://localhost:3000${basePath}/docs`);
+  assert.equal(await externalDocsOf([], { host: 'LocalHost:8443' }), `http://localhost:8443${basePath}/docs`);
   assert.equal(await externalDocsOf([], { host: '[::1]:3000' }), `http://[::1]:3000${basePath}/docs`);
   const https = [['X-Forwarded-Proto', 'https']] as const;
-  assert.equal(await externalDocsOf(https), `http://cards.example${basePath}/docs`);
-  assert.equal(await externalDocsOf(https, { from: '127.0.0.2' }), `https://cards.example${basePath}/docs`);
+  assert.equal(await externalDocsOf(https), `http://localhost:3000${basePath}/docs`);
+  assert.equal(await externalDocsOf(https, { from: '127.0.0.2' }), `https://localhost:3000${basePath}/docs`);
   const chain = [['X-Forwarded-Proto', 'https, http']] as const;
-  assert.equal(await externalDocsOf(chain, { from: '127.0.0.2' }), `https://cards.example${basePath}/docs`);
-  for (const host of ['a/b', 'a"b', 'a b', 'user@host', ''])
-    assert.equal(await externalDocsOf([], { host }), `${basePath}/docs`, host);
+  assert.equal(await externalDocsOf(chain, { from: '127.0.0.2' }), `https://localhost:3000${basePath}/docs`);
+  for (const host of strangers) assert.equal(await externalDocsOf([], { host }), `${basePath}/docs`, host);
 }); // prettier-ignore
 
-test('clients that invent hosts do not make the service generate more than a few documents', async () => {
+test('with PUBLIC_URL, every document has it and none has the Host that the client sends', async () => {
+  const environment = { BASE_PATH: basePath, PUBLIC_URL: 'https://cards.flowers.example' };
+  await using published = await startService({ environment });
+  for (const host of ['cards.flowers.example', 'localhost:3000', ...strangers])
+    assert.equal(
+      await externalDocsOf([], { host, at: published }),
+      `https://cards.flowers.example${basePath}/docs`,
+      host,
+    );
+  for (const path of ['/docs', '/llms-full.txt']) {
+    const text = requestText(`GET ${path}`).replace(/Host: [^\r]*/, 'Host: evil.example');
+    const received = await exchange(published, text);
+    assert.equal(received.status, 200, path);
+    assert.ok(!received.text.includes('evil.example'), path);
+    assert.ok(received.text.includes('https://cards.flowers.example'), path);
+  }
+});
+
+test('clients that invent ports do not make the service generate more than a few documents', async () => {
   const urls: string[] = [];
-  for (let index = 0; index < 20; index += 1)
-    urls.push(await externalDocsOf([], { host: `h${index}.example` }));
+  for (let port = 1; port <= 20; port += 1)
+    urls.push(await externalDocsOf([], { host: `localhost:${port}` }));
   const path = `${basePath}/docs`;
   assert.equal(urls.at(-1), path);
   assert.ok(urls.filter((url) => url !== path).length < 8);
-  assert.equal(await externalDocsOf([]), `http://cards.example${path}`);
+  assert.equal(await externalDocsOf([]), `http://localhost:3000${path}`);
 });

@@ -3,16 +3,16 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import test, { after } from 'node:test';
-import { readConfig } from '../../src/config.ts';
-import { start } from '../../src/main.ts';
-import { systemClock } from '../../src/clock.ts';
+import { readConfig } from '../../src/start/config.ts';
+import { start } from '../../src/start/main.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { assertEveryResponse, giftCardOf, issuedGiftCardOf, problemOf } from '../support/responses.ts';
 import { createStoreElsewhere } from '../support/second-process.ts';
 import { engine } from '../support/engine.ts';
 import { startService, type TestResponse } from '../support/service.ts';
 import { countEvents, shopOf, unchanged } from '../support/shop.ts';
 import { exchange, openWire, parseResponses, requestText } from '../support/wire.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/platform/log.ts';
 
 const service = await startService({ stores: [{ domain: 'flowers.example' }] });
 after(() => service[Symbol.asyncDispose]());

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import test, { after } from 'node:test';
-import { readKeyFile } from '../../src/key-file.ts';
-import { keysOf } from '../../src/keys.ts';
+import { readKeyFile } from '../../src/platform/key-file.ts';
+import { keysOf } from '../../src/platform/keys.ts';
 import { issuedGiftCardOf, problemOf, type ExpectedProblem } from '../support/responses.ts';
 import { rotateNewest } from '../support/second-process.ts';
 import type { QueryRow } from '../support/engine-database.ts';

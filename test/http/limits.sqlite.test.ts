@@ -5,7 +5,7 @@ import { once as happens } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import test, { after } from 'node:test';
 import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/responses.ts';
-import { limits } from '../../src/config.ts';
+import { limits } from '../../src/platform/limits.ts';
 import { startService, type TestResponse } from '../support/service.ts';
 import { shopOf, unchanged } from '../support/shop.ts';
 import { converse, exchange, openWire, parseResponses, requestText } from '../support/wire.ts';

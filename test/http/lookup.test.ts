@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { readConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/database.ts';
-import { parseCode } from '../../src/domain/code.ts';
-import { lookUp } from '../../src/service/card.ts';
-import { requireStore } from '../../src/service/store.ts';
-import type { Script } from '../../src/storage/sql.ts';
+import { readConfig } from '../../src/start/config.ts';
+import { openDatabase } from '../../src/start/database.ts';
+import { parseCode } from '../../src/domain/cards/code.ts';
+import { lookUp } from '../../src/service/cards/card.ts';
+import { requireStore } from '../../src/service/stores/store.ts';
+import type { Script } from '../../src/storage/sql/sql.ts';
 import { withoutRequestId } from '../support/money-responses.ts';
 import { shopOf } from '../support/shop.ts';
 import { startService } from '../support/service.ts';

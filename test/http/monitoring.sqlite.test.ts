@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { dashboardQueries, rulesFile, rulesTestFile } from '../support/monitoring.ts';
-import { startService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
 
 const rules = readFileSync(rulesFile, 'utf8');
 const alerts = matches(rules, /^\s+- alert: (\w+)$/gm);
@@ -76,4 +76,30 @@ test('every alert has a unit test, and an entry in the runbook that its annotati
   for (const entry of runbook.split(/^### /m).slice(1))
     for (const part of ['**Meaning.**', '**Check.**', '**Do.**'])
       assert.ok(entry.includes(part), `${part} ${entry}`);
+});
+
+async function metricsOf(service: Pick<TestService, 'request'>): Promise<Readonly<Record<string, string>>> {
+  const { text } = await service.request('/metrics');
+  const found = Array.from(
+    text.matchAll(/^(largesse_\w+) (\S+)$/gm),
+    ([, name = '', value = '']) => [name, value] as const,
+  );
+  return Object.fromEntries(found);
+}
+
+test('the metrics say whether the service is ready, and count changes that failed', async () => {
+  await using service = await startService({ stores: [{ domain: 'flowers.example' }] });
+  const token = await service.token('flowers.example');
+  const change = () => service.request('/gift_card', { method: 'POST', token, json: { initial_value: 5 } });
+  assert.equal((await change()).status, 201);
+  const before = await metricsOf(service);
+  assert.deepEqual([before['largesse_ready'], before['largesse_failed_changes_total']], ['1', '0']);
+  await service.database.meddle('alter table gift_cards rename to elsewhere');
+  assert.equal((await change()).status, 500);
+  assert.equal((await service.request('/gift_card/1', { token })).status, 404);
+  assert.equal((await metricsOf(service))['largesse_failed_changes_total'], '1');
+
+  await using full = await startService({ limits: { diskFreeBytesMin: Number.MAX_SAFE_INTEGER } });
+  assert.equal((await full.request('/readyz')).status, 503);
+  assert.equal((await metricsOf(full))['largesse_ready'], '0');
 });

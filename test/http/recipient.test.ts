@@ -1,32 +1,20 @@
 /** The page of recipients: what it shows, its limit on failed lookups, its stores, and the links in emails. */
 
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import test from 'node:test';
-import { openBrowser, type Browser } from '../support/browser.ts';
+import { openBrowser, visitorAt } from '../support/browser.ts';
 import { until } from '../support/delivering.ts';
 import { createStoreElsewhere } from '../support/second-process.ts';
 import { startService, type TestResponse, type TestService } from '../support/service.ts';
+import { command } from '../support/served.ts';
 import { shopOf } from '../support/shop.ts';
 
 const domain = 'flowers.example';
 
 function open(environment: Readonly<Record<string, string>> = {}): Promise<TestService> {
   return startService({ stores: [{ domain, name: 'Flowers', undoWindowMinutes: 15 }], environment });
-}
-
-/** A visitor behind a proxy, with an address of its own. */
-function visitor(service: TestService, address: string): Browser['post'] {
-  const browser = openBrowser(service);
-  return (path, form = {}) =>
-    browser.request(path, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/x-www-form-urlencoded',
-        'sec-fetch-site': 'same-origin',
-        'x-forwarded-for': address,
-      },
-      body: new URLSearchParams(form).toString(),
-    });
 }
 
 /** A response without what differs between any two. */
@@ -54,14 +42,14 @@ test('a recipient sees the balance, state, expiry and history of the card, witho
     const { status, text, headers } = await browser.post('/b', { code: typed });
     assert.equal(status, 200);
     for (const shown of [
-      '$37.50',
-      '$50.00',
-      '-$12.50',
+      // Of the balance, $5.00 is on hold.
+      '<small>$</small>32.50</span>',
+      '$5.00</bdi> more is reserved',
+      '$32.50 left of $50.00',
+      '−$12.50',
       '+$50.00',
-      '$5.00',
       'December 31, 2031',
       grouped,
-      'Valid',
     ])
       assert.ok(text.includes(shown), shown);
     assert.match(text, /Ada &lt;b&gt;/);
@@ -93,10 +81,56 @@ test('a recipient sees the balance, state, expiry and history of the card, witho
   service.clock.advance(6 * 366 * 24 * 3_600_000);
   const expired = await browser.post('/b', { code: card.code });
   assert.equal(expired.status, 200);
-  assert.match(expired.text, /Expired/);
-  assert.match(expired.text, /\$37\.50/);
-  assert.doesNotMatch(expired.text, /class="qr/);
+  assert.match(expired.text, /<h1>This card has expired<\/h1>/);
+  assert.match(expired.text, /valid until December 31, 2031 .*<bdi>\$37\.50<\/bdi> was left/);
+  assertUnusable(expired, grouped);
   assert.doesNotMatch(service.log(), new RegExp(`${card.code}|${grouped.replaceAll(' ', '.?')}`, 'i'));
+});
+
+/** Checks that a page shows neither the code nor the colored card nor a large amount. */
+function assertUnusable({ text }: TestResponse, grouped: string): void {
+  assert.doesNotMatch(text, /show-code|class="gift|class="figure"|class="barcode"|class="sheet/);
+  assert.ok(!text.includes(grouped));
+}
+
+test('a card that is used up looks so, and shows its code again after a refund', async () => {
+  await using service = await open();
+  const shop = await shopOf(service, domain);
+  const card = await shop.issue({ initial_value: '50.00' });
+  const debit = await shop.debits(card.id, '50.00');
+  const browser = openBrowser(service);
+  const grouped = (card.code.match(/.{4}/g) ?? []).join(' ').toUpperCase();
+  const spent = await browser.post('/b', { code: card.code });
+  assert.equal(spent.status, 200);
+  assert.match(spent.text, /<h1>This card is used up<\/h1>/);
+  assert.match(spent.text, /<dt>Last used<\/dt><dd><time/);
+  assertUnusable(spent, grouped);
+  const reversal = await shop.ask(`POST /transactions/${debit.id}/reverse`, { json: { amount: '20.00' } });
+  assert.equal(reversal.status, 201);
+  const refunded = await browser.post('/b', { code: card.code });
+  assert.ok(refunded.text.includes(grouped));
+  assert.ok(refunded.text.includes('<small>$</small>20.00</span>'));
+});
+
+test('pages of recipients have the color of the store, in a file that any browser can keep', async () => {
+  await using service = await open();
+  const browser = openBrowser(service);
+  const sheetOf = (text: string): string =>
+    /<link rel="stylesheet" href="([^"]*\/brand-[^"]*)"/.exec(text)?.[1] ?? assert.fail(text);
+  const { environment } = service;
+  const args = ['store', 'update', domain, '--mail-colour', '#ffee00'] as const;
+  assert.equal((await command(environment, ...args)).code, 0);
+  const path = sheetOf((await browser.get('/b')).text);
+  assert.match(path, /brand-ffee00\.css$/);
+  const sheet = await browser.get(path);
+  assert.equal(sheet.status, 200);
+  assert.match(sheet.headers.get('content-type') ?? '', /^text\/css/);
+  assert.match(sheet.headers.get('cache-control') ?? '', /immutable/);
+  assert.match(sheet.text, /--brand: #ffee00;\n {2}--on-brand: #1a1a1a;/);
+  // The yellow cannot be read on white, so it is darker there.
+  assert.match(sheet.text, /--accent: light-dark\(#706900, #ffee00\);/);
+  for (const name of ['brand-FFEE00.css', 'brand-ffee0.css', 'brand-ffee00.css.css', 'brand-.css'])
+    assert.equal((await browser.get(path.replace('brand-ffee00.css', name))).status, 404, name);
 });
 
 test('a visitor chooses a language, which the URL keeps, and the card stays on the page without its code in a URL', async () => {
@@ -123,7 +157,7 @@ test('a visitor chooses a language, which the URL keeps, and the card stays on t
   const german = await browser.post('/b?lang=de', { code });
   assert.equal(german.status, 200);
   assert.match(german.text, /<html lang="de"/);
-  assert.match(german.text, /<a href="\/b\?lang=de">/, 'another card is checked in the same language');
+  assert.match(german.text, /<a [^>]*href="\/b\?lang=de"/, 'another card is checked in the same language');
   assert.match(
     (await browser.post('/b?lang=ar', { code: 'zzzzzzzzzzzzzzzz' })).text,
     /<html lang="ar" dir="rtl"/,
@@ -171,7 +205,7 @@ test('failed lookups are limited per client address, and a right code is always 
   const disabled = await shop.issue();
   assert.equal((await shop.ask(`PUT /gift_card/${disabled.id}`, { json: { disable: true } })).status, 200);
   const short = await shop.issue({ code: 'flower42' });
-  const guesser = visitor(service, '203.0.113.7');
+  const guesser = visitorAt(service, '203.0.113.7');
   const wrong = (number: number): string => `zzzzzzzzzzzz${String(number).padStart(4, '0')}`;
   for (let count = 0; count < 10; count += 1) {
     assert.equal((await guesser('/b', { code: wrong(count) })).status, 404);
@@ -187,7 +221,7 @@ test('failed lookups are limited per client address, and a right code is always 
   assert.equal((await guesser('/b', { code: card.code })).status, 200);
   // A short code of the store's own could be guessed without a limit.
   assert.equal((await guesser('/b', { code: short.code })).status, 429);
-  const other = visitor(service, '203.0.113.8');
+  const other = visitorAt(service, '203.0.113.8');
   assert.equal((await other('/b', { code: short.code })).status, 200);
   assert.equal((await other('/b', { code: wrong(1) })).status, 404);
   const rows = await service.query("select caller from lookup_throttle where caller like 'recipient:%'");
@@ -247,10 +281,11 @@ test('the email of a card links to its page, where a browser keeps the code for 
     const { id, code } = await shop.issue({ recipient_email: 'grace@example.com' });
     await until(async () => {
       const { json } = await service.request(`/gift_card/${id}/deliveries`, { token: shop.token });
-      return (json as { deliveries: readonly { status: string }[] }).deliveries[0]?.status === 'sent';
+      return (json as { deliveries: readonly { status: string }[] }).deliveries[0]?.status === 'kept';
     });
-    const [, name = ''] = /href="mails\/([^"]+)"/.exec((await service.request('/dev/mails')).text) ?? [];
-    const { text } = await service.request(`/dev/mails/${name}/html`);
+    const folder = join(service.database.folder, 'mails');
+    const file = readdirSync(folder).find((name) => name.endsWith('.json')) ?? '';
+    const { html: text } = JSON.parse(readFileSync(join(folder, file), 'utf8')) as { readonly html: string };
     assert.doesNotMatch(service.log(), new RegExp(code, 'i'));
     const link = /<a class="button" href="([^"]*)"/.exec(text)?.[1];
     return link?.replace(code.toUpperCase(), 'CODE');

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import test, { after } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parse } from 'csv-parse/sync';
+import { consoleDomain, join as joinStore } from '../support/console.ts';
 import { shopOf, type Shop } from '../support/shop.ts';
 import { startService, type TestService } from '../support/service.ts';
 
@@ -19,7 +20,7 @@ const service = await startService({
       currency: 'EUR',
       timeZone: 'Europe/Berlin',
       vat: { kind: 'single_purpose', rate: '19' },
-      accountNames: { sales: '8400' },
+      accountNames: { sales: '1360', redemptions: '1723', vat_payable: '1776', liability_active: '1604' },
     },
     { domain: 'flowers.example', undoWindowMinutes: 60 },
     {
@@ -249,4 +250,21 @@ test('on the first day of a month, the cards of that day are of the new month', 
       ['2027-07', 1],
     ],
   );
+});
+
+test('a report that takes too long is a 503 with Retry-After and a log line, in the API and on pages', async () => {
+  await using slow = await startService({ stores: [{ domain: consoleDomain }], limits: { reportMaxMs: -1 } });
+  const shop = await shopOf(slow, consoleDomain);
+  const response = await slow.request('/reports/liability', { token: shop.token });
+  assert.equal(response.status, 503, response.text);
+  assert.equal(response.headers.get('retry-after'), '60');
+  assert.match(response.text, /took too long/);
+  const owner = await joinStore(slow, 'owner');
+  const { status, headers, text } = await owner.get('/books/journal');
+  assert.equal(status, 503, text);
+  assert.equal(headers.get('retry-after'), '60');
+  const lines = slow.log().split('\n');
+  const ended = lines.filter((line) => line.includes('a report took too long and was ended'));
+  assert.equal(ended.length, 2);
+  assert.match(ended[0] ?? '', /"store":"flowers\.example","report":"liability"/);
 });

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { pino } from 'pino';
-import { readConfig } from '../../src/config.ts';
-import { logWith } from '../../src/log.ts';
-import { start, type Service } from '../../src/main.ts';
+import { readConfig } from '../../src/start/config.ts';
+import { logWith } from '../../src/platform/log.ts';
+import { start, type Service } from '../../src/start/main.ts';
 import { reply, smtpServer } from '../delivery/email/smtp-server.ts';
 import { until } from '../support/delivering.ts';
 import type { EngineDatabase, Environment } from '../support/engine-database.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { openTracing } from '../../src/tracing.ts';
+import { openTracing } from '../../src/platform/tracing.ts';
 import { startService } from '../support/service.ts';
 import { registerSdk, traceparentOf, type EndedSpan } from '../support/tracing-sdk.ts';
 import { receiveWebhooks } from '../support/webhook-receiver.ts';

@@ -91,6 +91,27 @@ test('a committed event is delivered without waiting for the next poll', async (
   assert.ok(Math.min(...waitsMs) < waitMaxMs, `${waitsMs.map(Math.round).join(', ')} ms`);
 });
 
+test('the ETag of a change that a restore has undone does not match another change', async () => {
+  await using shop = await openShop();
+  const { id } = await shop.create('https://shop.example.com/');
+  const path = `/webhooks/${id}`;
+  const update = async (json: object, etag?: string) =>
+    await shop.ask(path, {
+      method: 'PUT',
+      json,
+      ...(etag !== undefined && { headers: { 'if-match': etag } }),
+    });
+  const first = (await shop.ask(path)).headers.get('etag') ?? '';
+  const undone = (await update({ events: ['customer.created'] })).headers.get('etag') ?? '';
+  // A restore to the time before the change does the same.
+  await shop.service.database.meddle("update webhooks set version = 1, patterns = ' gift_card.* '");
+  assert.equal((await shop.ask(path)).headers.get('etag'), first);
+  const other = (await update({ paused: true })).headers.get('etag') ?? '';
+  assert.notEqual(other, undone);
+  problemOf(await update({ paused: false }, undone), { code: 'precondition-failed' });
+  assert.equal((await update({ paused: false }, other)).status, 200);
+});
+
 test('a webhook is created, listed, retrieved, updated and deleted', async () => {
   await using shop = await openShop();
   const made = await shop.create('https://Shop.Example.com:443/hook', ['gift_card.*', 'customer.created']);
@@ -367,6 +388,20 @@ test('a service with a real store rejects webhooks on this machine, in developme
       errors: { url: ['must use https'] },
     });
   }
+});
+
+test('a service that browsers reach only on this machine sends webhooks to it, with a real store too', async () => {
+  await using receiver = await receiveWebhooks();
+  const environment = { PUBLIC_URL: 'http://localhost:3000' };
+  await using service = await startService({ stores: [{ domain }], environment });
+  const token = await service.token(domain);
+  const json = { url: receiver.url, events: ['gift_card.created'] };
+  assert.equal((await service.request('/webhooks', { method: 'POST', json, token })).status, 201);
+  assert.equal(
+    (await service.request('/gift_card', { method: 'POST', json: { initial_value: 5 }, token })).status,
+    201,
+  );
+  await until(() => receiver.got.length === 1);
 });
 
 test('deliveries are listed in pages', async () => {

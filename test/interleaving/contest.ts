@@ -3,18 +3,18 @@
  * are possible in some sequential order.
  */
 
-import { systemRandom } from '../../src/random.ts';
-import { CodeCohorts } from '../../src/code-cohorts.ts';
-import type { Context } from '../../src/context.ts';
+import { systemRandom } from '../../src/platform/random.ts';
+import { CodeCohorts } from '../../src/storage/cards/code-cohorts.ts';
+import type { Context } from '../../src/storage/context.ts';
 import { Fault } from '../../src/domain/fault.ts';
-import { effectOf } from '../../src/domain/ledger.ts';
-import type { Store } from '../../src/domain/store.ts';
-import { keysOf } from '../../src/keys.ts';
-import { listCardHolds, listCardTransfers } from '../../src/service/history.ts';
-import { requireCard } from '../../src/service/money.ts';
-import { createStore } from '../../src/service/store.ts';
-import { verify } from '../../src/service/verify.ts';
-import { all, sql, type Script } from '../../src/storage/sql.ts';
+import { effectOf } from '../../src/domain/money/ledger.ts';
+import type { Store } from '../../src/domain/stores/store.ts';
+import { keysOf } from '../../src/platform/keys.ts';
+import { listCardHolds, listCardTransfers } from '../../src/service/money/movements.ts';
+import { requireCard } from '../../src/service/money/money.ts';
+import { createStore } from '../../src/service/stores/store.ts';
+import { verify } from '../../src/service/proofs/verify.ts';
+import { all, sql, type Script } from '../../src/storage/sql/sql.ts';
 import type { Action } from '../support/reference-model.ts';
 import { openStage, type Outcome, type Ran, type Stage } from '../support/scheduler.ts';
 import type { TestClock } from '../support/service.ts';

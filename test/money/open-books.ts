@@ -1,13 +1,13 @@
 /** A database with one store, for scripts without HTTP, and a clock that only the test moves. */
 
 import assert from 'node:assert/strict';
-import { plainClock } from '../../src/clock.ts';
-import { readConfig } from '../../src/config.ts';
-import { openDatabase, type Database } from '../../src/database.ts';
-import { currencyOf } from '../../src/domain/currency.ts';
-import type { Store } from '../../src/domain/store.ts';
-import { createStore, type NewStore } from '../../src/service/store.ts';
-import { verify } from '../../src/service/verify.ts';
+import { plainClock } from '../../src/platform/clock.ts';
+import { readConfig } from '../../src/start/config.ts';
+import { openDatabase, type Database } from '../../src/start/database.ts';
+import { currencyOf } from '../../src/domain/money/currency.ts';
+import type { Store } from '../../src/domain/stores/store.ts';
+import { createStore, type NewStore } from '../../src/service/stores/store.ts';
+import { verify } from '../../src/service/proofs/verify.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { engine } from '../support/engine.ts';
 import type { TestClock } from '../support/service.ts';

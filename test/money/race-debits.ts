@@ -2,10 +2,10 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../src/domain/fault.ts';
-import { verify } from '../../src/service/verify.ts';
-import type { Script } from '../../src/storage/sql.ts';
+import { verify } from '../../src/service/proofs/verify.ts';
+import type { Script } from '../../src/storage/sql/sql.ts';
 import { openBooks } from './open-books.ts';
-import { requireCard } from '../../src/service/money.ts';
+import { requireCard } from '../../src/service/money/money.ts';
 import { perform, type Desk, type Done } from './service-under-test.ts';
 
 const callers = 500;

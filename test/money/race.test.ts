@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { readConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/database.ts';
+import { readConfig } from '../../src/start/config.ts';
+import { openDatabase } from '../../src/start/database.ts';
 import { openRaceStore, race, type Processes } from '../support/race.ts';
 import { startService } from '../support/service.ts';
 import { assertVerified } from './open-books.ts';
@@ -25,7 +25,7 @@ import {
 
 const attemptsMax = 20;
 /** The number of concurrent debits of one card. `npm run test:soak` has more. */
-const callers = Number(process.env['RACE_CALLERS'] ?? 400);
+const callers = Number(process.env['RACE_CALLERS'] ?? 150);
 
 function openShop(processes: Processes) {
   return openRaceStore(processes).then(shopOn);

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { availableOf } from '../../src/domain/card.ts';
-import type { Script } from '../../src/storage/sql.ts';
+import { availableOf } from '../../src/domain/cards/card.ts';
+import type { Script } from '../../src/storage/sql/sql.ts';
 import type { Action } from '../support/reference-model.ts';
 import { openBooks } from './open-books.ts';
 import { perform, errorOf, type Done } from './service-under-test.ts';

@@ -1,18 +1,19 @@
 /** The service's scripts for the tests of money: an action is the input, and its result the output. */
 
 import assert from 'node:assert/strict';
-import type { Context } from '../../src/context.ts';
-import { noDetails, type Card, type CardChanges } from '../../src/domain/card.ts';
+import type { Context } from '../../src/storage/context.ts';
+import { noDetails } from '../../src/domain/cards/fields.ts';
+import type { Card, CardChanges } from '../../src/domain/cards/card.ts';
 import { Fault, FieldErrors, type FaultCode } from '../../src/domain/fault.ts';
-import type { Hold } from '../../src/domain/hold.ts';
-import type { Transfer } from '../../src/domain/ledger.ts';
-import type { Money } from '../../src/domain/money.ts';
-import type { Store } from '../../src/domain/store.ts';
-import { issue, reenableCard, update } from '../../src/service/card.ts';
-import { capture, placeHold, voidOpenHold } from '../../src/service/hold.ts';
-import type { MoneyCommand } from '../../src/service/money.ts';
-import { credit, debit, reverse } from '../../src/service/spend.ts';
-import type { Script } from '../../src/storage/sql.ts';
+import type { Hold } from '../../src/domain/money/hold.ts';
+import type { Transfer } from '../../src/domain/money/ledger.ts';
+import type { Money } from '../../src/domain/money/money.ts';
+import type { Store } from '../../src/domain/stores/store.ts';
+import { issue, reenableCard, update } from '../../src/service/cards/card.ts';
+import { capture, placeHold, voidOpenHold } from '../../src/service/money/hold.ts';
+import type { MoneyCommand } from '../../src/service/money/money.ts';
+import { credit, debit, reverse } from '../../src/service/money/spend.ts';
+import type { Script } from '../../src/storage/sql/sql.ts';
 import { numberedVersions } from '../support/numbered-versions.ts';
 import type { Action } from '../support/reference-model.ts';
 import { expireHolds } from '../support/upkeep.ts';

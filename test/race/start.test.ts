@@ -9,11 +9,11 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { readDatabaseConfig, type DatabaseConfig } from '../../src/config.ts';
-import { migrationsOf, openDatabase } from '../../src/database.ts';
-import { readKeyFile } from '../../src/key-file.ts';
-import { ensureDemonstrationStore } from '../../src/service/store.ts';
-import { findDemonstrationStore } from '../../src/storage/store.ts';
+import { readDatabaseConfig, type DatabaseConfig } from '../../src/start/config.ts';
+import { migrationsOf, openDatabase } from '../../src/start/database.ts';
+import { readKeyFile } from '../../src/platform/key-file.ts';
+import { ensureDemonstrationStore } from '../../src/service/stores/store.ts';
+import { findDemonstrationStore } from '../../src/storage/stores/store.ts';
 import { assertBooksAgree } from '../support/books.ts';
 import type { Environment } from '../support/engine-database.ts';
 import { interrupted } from '../support/interleave.ts';
@@ -80,10 +80,12 @@ test('a demonstration store that another process creates after the lookup is use
   assert.equal((await made.query('select id from stores where demonstration = 1')).length, 1);
 });
 
-test('ten services that start together on one new database create its schema, its keys and its store once', async () => {
+const together = Number(process.env['STARTS'] ?? 4);
+
+test(`${together} services that start together on one new database create its schema, its keys and its store once`, async () => {
   await using made = await databaseToServe({ empty: true });
   const { environment } = made;
-  const starts = await Promise.allSettled(Array.from({ length: 10 }, () => serve(environment)));
+  const starts = await Promise.allSettled(Array.from({ length: together }, () => serve(environment)));
   await using services = new AsyncDisposableStack();
   const urls = starts.map((start) => {
     if (start.status === 'rejected') return assert.fail(String(start.reason));

@@ -6,7 +6,7 @@ import { chmodSync, mkdtempDisposableSync, readFileSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
-import { settings, type Setting } from '../../src/settings.ts';
+import { settings, type Setting } from '../../src/start/settings.ts';
 import { manifest } from '../support/installed.ts';
 
 const builder = join(import.meta.dirname, '../../packaging/deb/build');

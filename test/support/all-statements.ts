@@ -5,15 +5,15 @@
 
 import { globSync, readFileSync } from 'node:fs';
 import { parseSync, Visitor } from 'oxc-parser';
-import { Secret } from '../../src/domain/secret.ts';
-import { countUnreadableRecords } from '../../src/storage/audit.ts';
-import { eraseChangeTexts, recordChange } from '../../src/storage/card-change.ts';
-import { listByBalance, listFound } from '../../src/storage/card-list.ts';
-import { findByCode, findCardIdByCode, insertChosenCode, insertCode } from '../../src/storage/code.ts';
-import { listEmailsOf } from '../../src/storage/email-list.ts';
-import { saveEmailText } from '../../src/storage/email-text.ts';
-import { findLastId, findPageEnd, listWalkedTexts } from '../../src/storage/erasure.ts';
-import { findIdempotencyRecords } from '../../src/storage/idempotency.ts';
+import { Secret } from '../../src/platform/secret.ts';
+import { countUnreadableRecords } from '../../src/storage/proofs/references.ts';
+import { eraseChangeTexts, recordChange } from '../../src/storage/cards/change.ts';
+import { listByBalance, listFound } from '../../src/storage/cards/list.ts';
+import { findByCode, findCardIdByCode, insertChosenCode, insertCode } from '../../src/storage/cards/code.ts';
+import { listEmailsOf } from '../../src/storage/emails/list.ts';
+import { saveEmailText } from '../../src/storage/emails/wording.ts';
+import { findLastId, findPageEnd, listWalkedTexts } from '../../src/storage/customers/erasure.ts';
+import { findIdempotencyRecords } from '../../src/storage/stores/idempotency.ts';
 import {
   beginCursor,
   countEntries,
@@ -24,18 +24,21 @@ import {
   lockCursors,
   moveBackfill,
   readEntryHashes,
-} from '../../src/storage/log.ts';
-import { saveLogo } from '../../src/storage/logo.ts';
-import { heldAt } from '../../src/storage/past-card.ts';
-import { listCardsIssued } from '../../src/storage/reminder.ts';
-import { Statement, type Dialect, type Script } from '../../src/storage/sql.ts';
+} from '../../src/storage/proofs/log.ts';
+import { saveLogo } from '../../src/storage/emails/logo.ts';
+import { heldAt } from '../../src/storage/cards/past-card.ts';
+import { listCardsIssued } from '../../src/storage/emails/reminder.ts';
+import { Statement, type Dialect, type Script } from '../../src/storage/sql/sql.ts';
 import { anyValue } from './any-value.ts';
 import { testContext } from './fixtures.ts';
 import { seeded } from './seeded.ts';
 
-/** The files of nouns, and not those of one engine. `rewrite-chains` is a part of a migration. */
-const files = globSync('src/storage/*.ts').filter(
-  (file) => !/\/(?:by-store|migrate|rewrite-chains|sql|store-closing|store-table|table)\.ts$/.test(file),
+/** The files of nouns, and not those of one engine. */
+const files = globSync('src/storage/**/*.ts').filter(
+  (file) =>
+    !/\/(?:sqlite|postgres|schema)\/|\/(?:sql\/(?:by-store|sql|table)|moves\/store-closing|stores\/table)\.ts$/.test(
+      file,
+    ),
 );
 
 /** Runs of each function, with other values each. */

@@ -1,9 +1,9 @@
 /** Appends entries to the logs, as the service's job does in several runs. */
 
-import type { Context } from '../../src/context.ts';
-import type { Store } from '../../src/domain/store.ts';
-import { findLog } from '../../src/storage/log.ts';
-import { one, sql, type Script } from '../../src/storage/sql.ts';
+import type { Context } from '../../src/storage/context.ts';
+import type { Store } from '../../src/domain/stores/store.ts';
+import { findLog } from '../../src/storage/proofs/log.ts';
+import { one, sql, type Script } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { until } from './delivering.ts';
 import { appendNewEntries } from './upkeep.ts';

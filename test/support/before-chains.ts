@@ -5,8 +5,8 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Statement, type SqlValue } from '../../src/storage/sql.ts';
-import type { MasterKey } from '../../src/keys.ts';
+import { Statement, type SqlValue } from '../../src/storage/sql/sql.ts';
+import type { MasterKey } from '../../src/platform/keys.ts';
 import type { StorageFactory, TestDatabase } from './database.ts';
 
 /** An integer above 2^53, or bytes. */

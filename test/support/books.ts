@@ -1,10 +1,10 @@
 /** Verifies the ledger of a running service. */
 
 import assert from 'node:assert/strict';
-import { readDatabaseConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/database.ts';
-import type { StoreTotals } from '../../src/service/ledger-check.ts';
-import { verify } from '../../src/service/verify.ts';
+import { readDatabaseConfig } from '../../src/start/config.ts';
+import { openDatabase } from '../../src/start/database.ts';
+import type { StoreTotals } from '../../src/service/proofs/ledger-check.ts';
+import { verify } from '../../src/service/proofs/verify.ts';
 
 /** Asserts that the ledger agrees with every balance. Returns the totals of the store. */
 export async function assertBooksAgree(

@@ -19,6 +19,21 @@ export type Browser = {
   ): Promise<TestResponse>;
 };
 
+/** The forms of a visitor behind a proxy, which says the address. */
+export function visitorAt(service: Pick<TestService, 'url' | 'request'>, address: string): Browser['post'] {
+  const browser = openBrowser(service);
+  return (path, form = {}) =>
+    browser.request(path, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        'sec-fetch-site': 'same-origin',
+        'x-forwarded-for': address,
+      },
+      body: new URLSearchParams(form).toString(),
+    });
+}
+
 export function openBrowser(service: Pick<TestService, 'url' | 'request'>): Browser {
   const cookies = new Map<string, string>();
   const { host } = new URL(service.url);
@@ -27,7 +42,13 @@ export function openBrowser(service: Pick<TestService, 'url' | 'request'>): Brow
     const cookie = Array.from(cookies, ([name, value]) => `${name}=${value}`).join('; ');
     const response = await service.request(path, {
       method,
-      headers: { host: origin, 'user-agent': 'Test/1.0', ...(cookie !== '' && { cookie }), ...headers },
+      headers: {
+        host: origin,
+        'user-agent': 'Test/1.0',
+        'accept-language': 'en-US,en;q=0.9',
+        ...(cookie !== '' && { cookie }),
+        ...headers,
+      },
       ...(body !== undefined && { body }),
     });
     if (response.status === 429) assert.match(response.headers.get('retry-after') ?? '', /^[1-9]\d*$/, path);

@@ -6,8 +6,9 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { afterEach } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Browser as Puppeteer, HTTPRequest, Page, Viewport } from 'puppeteer-core';
-import type { Role } from '../../src/domain/staff.ts';
+import type { Role } from '../../src/domain/staff/staff.ts';
 import type { Browser } from './browser.ts';
 import { chromiumPrograms, type ChromiumProgram } from './chromium-program.ts';
 import { join, openStoreWithStaff } from './console.ts';
@@ -226,6 +227,26 @@ function watchPage(
     if (status >= 500 || (status >= 400 && !isPage))
       complaints.push(`status ${status}: ${request.method()} ${response.url()}`);
   });
+}
+
+const tryAgainMs = 50;
+const backMaxMs = 10_000;
+
+/**
+ * Goes back, as a visitor does, and waits until the page is complete. While Chromium shows a page from its back/forward
+ * cache, navigation fails with `Not attached to an active page`.
+ */
+export async function goBack(page: Page): Promise<void> {
+  for (const until = performance.now() + backMaxMs; ;) {
+    try {
+      await page.goBack();
+      await page.waitForFunction("document.readyState === 'complete'");
+      return;
+    } catch (error) {
+      if (performance.now() > until || !/Not attached to an active page/.test(String(error))) throw error;
+      await wait(tryAgainMs);
+    }
+  }
 }
 
 export type SignedInWindow = Window & { readonly service: TestService; readonly browser: Browser };

@@ -9,10 +9,10 @@ import { openPostgresEngine } from './postgres.ts';
 import { createPostgresDatabase, sharedPostgres } from './postgres-database.ts';
 import { scratchPlace } from './scratch.ts';
 import { createSqliteDatabase, migratedFile, openEngine } from './sqlite.ts';
-import { Secret } from '../../src/domain/secret.ts';
-import { loadMigrations } from '../../src/storage/migrate.ts';
+import { Secret } from '../../src/platform/secret.ts';
+import { loadMigrations } from '../../src/storage/schema/migrate.ts';
 import { openSession } from '../../src/storage/postgres/session.ts';
-import type { Script, Statement } from '../../src/storage/sql.ts';
+import type { Script, Statement } from '../../src/storage/sql/sql.ts';
 import { connect, sqliteDialect } from '../../src/storage/sqlite/connection.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 

@@ -1,7 +1,7 @@
 /** A shop whose staff have signed in, and the forms of its pages. */
 
 import assert from 'node:assert/strict';
-import type { Role } from '../../src/domain/staff.ts';
+import type { Role } from '../../src/domain/staff/staff.ts';
 import type { Browser } from './browser.ts';
 import { consoleDomain as domain, join } from './console.ts';
 import {

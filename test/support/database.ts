@@ -1,7 +1,7 @@
 /** The interface of a test database on any engine. The suites in `test/conformance` use nothing else. */
 
-import type { Migration } from '../../src/storage/migrate.ts';
-import type { Statement } from '../../src/storage/sql.ts';
+import type { Migration } from '../../src/storage/schema/migrate.ts';
+import type { Statement } from '../../src/storage/sql/sql.ts';
 import type { Storage, StorageObserver } from '../../src/storage/storage.ts';
 
 export type EngineSettings = {

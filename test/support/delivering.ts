@@ -2,8 +2,8 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { pino } from 'pino';
-import type { Context } from '../../src/context.ts';
-import type { Webhook } from '../../src/domain/webhook.ts';
+import type { Context } from '../../src/storage/context.ts';
+import type { Webhook } from '../../src/domain/events/webhook.ts';
 import type { Outbound } from '../../src/delivery/webhooks/post.ts';
 import { webhookQueue } from '../../src/delivery/webhooks/queue.ts';
 import { startWorker, workerLimits, type Worker, type WorkerLimits } from '../../src/delivery/worker.ts';

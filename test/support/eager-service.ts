@@ -3,8 +3,9 @@
  * [limits]`, with the environment of the service. The limits are JSON.
  */
 
-import { readConfig, type Limits } from '../../src/config.ts';
-import { start } from '../../src/main.ts';
+import { readConfig } from '../../src/start/config.ts';
+import type { Limits } from '../../src/platform/limits.ts';
+import { start } from '../../src/start/main.ts';
 
 const config = readConfig();
 const often = { holdExpiryPeriodMs: 50, upkeepRowsMax: 20 };

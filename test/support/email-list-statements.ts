@@ -1,15 +1,17 @@
 /** The statements of the pages of emails. */
 
-import { deliveryStates, emailKinds } from '../../src/domain/email.ts';
+import { deliveryStates, emailKinds } from '../../src/domain/emails/email.ts';
 import {
   countEmailsIn,
   countUndelivered,
   findEmailById,
   findNewestCodeEmails,
+  listEmailCards,
   listEmails,
   listEmailsOf,
-} from '../../src/storage/email-list.ts';
-import type { Script, Statement } from '../../src/storage/sql.ts';
+  walkEmails,
+} from '../../src/storage/emails/list.ts';
+import type { Script, Statement } from '../../src/storage/sql/sql.ts';
 
 const forwards = { from: null, isBackwards: false, limit: 51 };
 const backwards = { from: 7, isBackwards: true, limit: 51 };
@@ -25,6 +27,9 @@ export function emailListStatements(storeId: number): ReadonlyMap<string, readon
     'of a customer': listEmailsOf(storeId, { customerId: 7 }, filter, forwards),
     'newer of a customer': listEmailsOf(storeId, { customerId: 7 }, filter, backwards),
     'of a card': listEmailsOf(storeId, { cardId: 7 }, filter, forwards),
+    'searched emails': walkEmails(storeId, { ...filter, text: 'ada' }, forwards, 2_000),
+    'newer searched emails': walkEmails(storeId, { ...filter, text: 'ada' }, backwards, 2_000),
+    'cards of emails': listEmailCards(storeId, [7, 8]),
     'one email': findEmailById(storeId, 7),
     'emails of cards': findNewestCodeEmails(storeId, [7, 8]),
     'count of a state': countEmailsIn(storeId, ['scheduled'], 1_001),

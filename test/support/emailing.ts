@@ -6,7 +6,7 @@ import type { EmailOutcome } from '../../src/delivery/email/outcome.ts';
 import { emailQueue, emailWorkerLimits } from '../../src/delivery/email/queue.ts';
 import type { EmailTransport } from '../../src/delivery/email/transport.ts';
 import { startWorker } from '../../src/delivery/worker.ts';
-import type { Context } from '../../src/context.ts';
+import type { Context } from '../../src/storage/context.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 
 export type Serve = (email: Email, signal: AbortSignal) => EmailOutcome | Promise<EmailOutcome>;

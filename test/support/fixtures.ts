@@ -1,20 +1,21 @@
 /** Contexts, stores and commands for tests that run scripts without the service. */
 
-import { plainClock, type Clock } from '../../src/clock.ts';
-import { systemRandom, type Random } from '../../src/random.ts';
-import { CodeCohorts } from '../../src/code-cohorts.ts';
-import type { Context } from '../../src/context.ts';
-import { noDetails, type CardChanges, type CardDetails } from '../../src/domain/card.ts';
-import { parseCode } from '../../src/domain/code.ts';
-import { currencyOf } from '../../src/domain/currency.ts';
+import { plainClock, type Clock } from '../../src/platform/clock.ts';
+import { systemRandom, type Random } from '../../src/platform/random.ts';
+import { CodeCohorts } from '../../src/storage/cards/code-cohorts.ts';
+import type { Context } from '../../src/storage/context.ts';
+import { noDetails, type CardDetails } from '../../src/domain/cards/fields.ts';
+import type { CardChanges } from '../../src/domain/cards/card.ts';
+import { parseCode } from '../../src/domain/cards/code.ts';
+import { currencyOf } from '../../src/domain/money/currency.ts';
 import { parseEmail, type EmailAddress } from '../../src/domain/email-address.ts';
 import { FieldErrors } from '../../src/domain/fault.ts';
-import { parseAmount, type Money } from '../../src/domain/money.ts';
-import type { Secret } from '../../src/domain/secret.ts';
-import type { Store } from '../../src/domain/store.ts';
-import { keysOf, type MasterKey } from '../../src/keys.ts';
-import type { IssueCommand, UpdateCommand } from '../../src/service/card.ts';
-import type { NewStore } from '../../src/service/store.ts';
+import { parseAmount, type Money } from '../../src/domain/money/money.ts';
+import type { Secret } from '../../src/platform/secret.ts';
+import type { Store } from '../../src/domain/stores/store.ts';
+import { keysOf, type MasterKey } from '../../src/platform/keys.ts';
+import type { IssueCommand, UpdateCommand } from '../../src/service/cards/card.ts';
+import type { NewStore } from '../../src/service/stores/store.ts';
 
 export type ManualClock = Clock & { advance(ms: number): void };
 

@@ -3,9 +3,9 @@
  * `killed-migration.ts <sqlite | postgres> <file or URL> <partitions> <time>`.
  */
 
-import { systemClock } from '../../src/clock.ts';
-import { systemRandom } from '../../src/random.ts';
-import { loadMigrations } from '../../src/storage/migrate.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { systemRandom } from '../../src/platform/random.ts';
+import { loadMigrations } from '../../src/storage/schema/migrate.ts';
 import { openPostgresEngine } from './postgres.ts';
 import { openEngine } from './sqlite.ts';
 

@@ -1,27 +1,12 @@
 /** The statements of lists of cards: every filter and order, and every path through them. */
 
-import { issue } from '../../src/service/card.ts';
-import { countCards, listCards, showCardDetails, type RowsMax } from '../../src/service/card-list.ts';
-import { pageOfCustomers } from '../../src/service/customer.ts';
-import type { CardFilter, CardSort } from '../../src/storage/card-list.ts';
-import type { Script, Statement } from '../../src/storage/sql.ts';
+import { issue } from '../../src/service/cards/card.ts';
+import { countCards, listCards, showCardDetails, type RowsMax } from '../../src/service/cards/list.ts';
+import { pageOfCustomers } from '../../src/service/customers/customer.ts';
+import { anyCard, type CardFilter, type CardSort } from '../../src/storage/cards/list.ts';
+import type { Script, Statement } from '../../src/storage/sql/sql.ts';
 import { email, issueCommand } from './fixtures.ts';
 import type { OpenStore } from './open-store.ts';
-
-export const anyCard: CardFilter = {
-  state: null,
-  emailStatus: null,
-  customerId: null,
-  createdAt: null,
-  disabledAt: null,
-  expiresOn: null,
-  balance: null,
-  orderId: null,
-  lastCharacters: null,
-  note: null,
-  tag: null,
-  text: null,
-};
 
 /** Runs a script and collects the statements that it sends. */
 function* collected<T>(script: Script<T>, into: Statement[]): Script<T> {
@@ -53,6 +38,7 @@ export async function listStatements({
     'by customer': { customerId: card.customer?.id ?? 0 },
     'by creation': { createdAt: range },
     'by disabling': { disabledAt: range },
+    'by last activity': { lastActivityAt: range },
     'by expiry': { expiresOn: { min: '2026-01-01', max: '2026-12-31' } },
     'by order': { orderId: 7 },
     'by note': { note: 'x' },

@@ -5,14 +5,14 @@
 
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
-import { readConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/database.ts';
-import { currencyOf } from '../../src/domain/currency.ts';
-import { scopes } from '../../src/domain/store.ts';
-import { logWith } from '../../src/log.ts';
-import { start, type Service } from '../../src/main.ts';
-import { createStore } from '../../src/service/store.ts';
-import { createToken } from '../../src/service/token.ts';
+import { readConfig } from '../../src/start/config.ts';
+import { openDatabase } from '../../src/start/database.ts';
+import { currencyOf } from '../../src/domain/money/currency.ts';
+import { scopes } from '../../src/domain/stores/store.ts';
+import { logWith } from '../../src/platform/log.ts';
+import { start, type Service } from '../../src/start/main.ts';
+import { createStore } from '../../src/service/stores/store.ts';
+import { createToken } from '../../src/service/stores/token.ts';
 import { engine } from './engine.ts';
 import { assertResponse, viewOf, type View } from './money-responses.ts';
 import { testClock, type TestClock } from './service.ts';

@@ -1,13 +1,13 @@
 /** A migrated database with one store, for tests of scripts. */
 
-import type { Card } from '../../src/domain/card.ts';
-import type { Secret } from '../../src/domain/secret.ts';
-import type { Store } from '../../src/domain/store.ts';
-import { issue } from '../../src/service/card.ts';
-import { AlreadyProcessed } from '../../src/service/idempotency.ts';
-import type { HttpResponse } from '../../src/service/http-response.ts';
-import { createStore, type NewStore } from '../../src/service/store.ts';
-import { all, sql, type Script } from '../../src/storage/sql.ts';
+import type { Card } from '../../src/domain/cards/card.ts';
+import type { Secret } from '../../src/platform/secret.ts';
+import type { Store } from '../../src/domain/stores/store.ts';
+import { issue } from '../../src/service/cards/card.ts';
+import { AlreadyProcessed } from '../../src/service/requests/idempotency.ts';
+import type { HttpResponse } from '../../src/service/requests/http-response.ts';
+import { createStore, type NewStore } from '../../src/service/stores/store.ts';
+import { all, sql, type Script } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { openMigrated, type StorageFactory, type TestDatabase } from './database.ts';
 import { issueCommand, newStore, testContext, type IssueOptions, type TestContext } from './fixtures.ts';

@@ -6,7 +6,7 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Script, Statement } from '../../src/storage/sql.ts';
+import type { Script, Statement } from '../../src/storage/sql/sql.ts';
 import { openPostgres as openRealPostgres, type PostgresOptions } from '../../src/storage/postgres/engine.ts';
 import { openSqlite as openRealSqlite, type SqliteOptions } from '../../src/storage/sqlite/engine.ts';
 import type { Storage } from '../../src/storage/storage.ts';

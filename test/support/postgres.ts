@@ -1,14 +1,14 @@
 /** PostgreSQL databases for tests, on the server that a run shares. */
 
 import pg from 'pg';
-import { systemClock } from '../../src/clock.ts';
-import { limits } from '../../src/config.ts';
-import { systemRandom } from '../../src/random.ts';
-import { Secret } from '../../src/domain/secret.ts';
-import { loadMigrations } from '../../src/storage/migrate.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { limits } from '../../src/platform/limits.ts';
+import { systemRandom } from '../../src/platform/random.ts';
+import { Secret } from '../../src/platform/secret.ts';
+import { loadMigrations } from '../../src/storage/schema/migrate.ts';
 import { openPostgres, type PostgresOptions } from '../../src/storage/postgres/engine.ts';
 import { postgresDialect } from '../../src/storage/postgres/session.ts';
-import type { Statement } from '../../src/storage/sql.ts';
+import type { Statement } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { EngineSettings, StorageFactory, TestDatabase } from './database.ts';
 import { createPostgresDatabase, sharedPostgres, templateDatabase } from './postgres-database.ts';
@@ -30,6 +30,7 @@ export function openPostgresEngine(
     waitingMax: queueMax,
     waitMaxMs: limits.scriptMaxMs,
     scriptMaxMs: limits.scriptMaxMs,
+    migrationWaitMaxMs: limits.migrationWaitMaxMs,
     connectTimeoutMs: limits.connectTimeoutMs,
     lockWaitMaxMs: limits.lockWaitMaxMs,
     idleTransactionMaxMs: limits.idleTransactionMaxMs,

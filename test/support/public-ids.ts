@@ -1,9 +1,9 @@
 /** Public ids in tests that query the database, where ids are internal. */
 
 import { strict as assert } from 'node:assert';
-import type { PublicIds } from '../../src/domain/public-id.ts';
-import { readKeyFile } from '../../src/key-file.ts';
-import { keysOf } from '../../src/keys.ts';
+import type { PublicIds } from '../../src/platform/public-id.ts';
+import { readKeyFile } from '../../src/platform/key-file.ts';
+import { keysOf } from '../../src/platform/keys.ts';
 
 /** The public ids of a service with this key file. */
 export function publicIdsOf(keysFile: string): PublicIds {

@@ -7,8 +7,8 @@
  */
 
 import type { FaultCode } from '../../src/domain/fault.ts';
-import type { HoldStatus } from '../../src/domain/hold.ts';
-import type { TransferKind } from '../../src/domain/ledger.ts';
+import type { HoldStatus } from '../../src/domain/money/hold.ts';
+import type { TransferKind } from '../../src/domain/money/ledger.ts';
 
 /**
  * An action on a model or the service. Targets are positions in the creation order; an unknown position names

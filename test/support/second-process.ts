@@ -1,11 +1,11 @@
 /** Changes to a service's database from outside while it runs: by the command line, or another process. */
 
-import { readConfig } from '../../src/config.ts';
-import { openDatabase, type Database } from '../../src/database.ts';
-import { currencyOf } from '../../src/domain/currency.ts';
-import { Secret } from '../../src/domain/secret.ts';
-import { changeStore, createStore, requireStore, type StoreChanges } from '../../src/service/store.ts';
-import { revoke, rotateToken } from '../../src/service/token.ts';
+import { readConfig } from '../../src/start/config.ts';
+import { openDatabase, type Database } from '../../src/start/database.ts';
+import { currencyOf } from '../../src/domain/money/currency.ts';
+import { Secret } from '../../src/platform/secret.ts';
+import { changeStore, createStore, requireStore, type StoreChanges } from '../../src/service/stores/store.ts';
+import { revoke, rotateToken } from '../../src/service/stores/token.ts';
 import type { TestService } from './service.ts';
 
 function open({ environment, clock }: TestService): Promise<Database> {

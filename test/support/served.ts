@@ -1,11 +1,11 @@
 /** The service as a separate process, started by its command line. */
 
 import { join } from 'node:path';
-import { readDatabaseConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/database.ts';
-import { scopes } from '../../src/domain/store.ts';
-import { createStore } from '../../src/service/store.ts';
-import { createToken } from '../../src/service/token.ts';
+import { readDatabaseConfig } from '../../src/start/config.ts';
+import { openDatabase } from '../../src/start/database.ts';
+import { scopes } from '../../src/domain/stores/store.ts';
+import { createStore } from '../../src/service/stores/store.ts';
+import { createToken } from '../../src/service/stores/token.ts';
 import { isEndless, runCommand } from './command-line.ts';
 import type { DatabaseWish, EngineDatabase, Environment } from './engine-database.ts';
 import { engine } from './engine.ts';

@@ -6,16 +6,17 @@
 import { connect } from 'node:net';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
-import { plainClock, systemClock, type Clock, type TimeSource } from '../../src/clock.ts';
-import { readConfig, type Limits } from '../../src/config.ts';
-import { openDatabase } from '../../src/database.ts';
-import { currencyOf } from '../../src/domain/currency.ts';
-import { Secret } from '../../src/domain/secret.ts';
-import { scopes as allScopes, type Scope } from '../../src/domain/store.ts';
-import { logWith } from '../../src/log.ts';
-import { start } from '../../src/main.ts';
-import { createStore, requireStore, type NewStore } from '../../src/service/store.ts';
-import { createToken } from '../../src/service/token.ts';
+import { plainClock, systemClock, type Clock, type TimeSource } from '../../src/platform/clock.ts';
+import { readConfig } from '../../src/start/config.ts';
+import type { Limits } from '../../src/platform/limits.ts';
+import { openDatabase } from '../../src/start/database.ts';
+import { currencyOf } from '../../src/domain/money/currency.ts';
+import { Secret } from '../../src/platform/secret.ts';
+import { scopes as allScopes, type Scope } from '../../src/domain/stores/store.ts';
+import { logWith } from '../../src/platform/log.ts';
+import { start } from '../../src/start/main.ts';
+import { createStore, requireStore, type NewStore } from '../../src/service/stores/store.ts';
+import { createToken } from '../../src/service/stores/token.ts';
 import type { DatabaseWish, EngineDatabase, QueryRow, QueryValue } from './engine-database.ts';
 import { engine } from './engine.ts';
 import { send, type TestRequest, type TestResponse } from './http-client.ts';
@@ -100,13 +101,13 @@ export async function startService({
   readonly environment?: Readonly<Record<string, string>>;
   readonly processes?: Processes;
   readonly database?: DatabaseWish;
-  /** Limits of the first process that differ from the defaults. */
+  /** Limits of the first process that differ from the defaults, as does the cheap hashing of passwords. */
   readonly limits?: Partial<Limits>;
 } = {}): Promise<TestService> {
   const provided = await engine.createDatabase(wish);
   const environment = { ...provided.environment, PORT: '0', RATE_LIMIT: 'off', ...given };
   const read = readConfig(environment);
-  const config = { ...read, limits: { ...read.limits, ...limits } };
+  const config = { ...read, limits: { ...read.limits, passwordMemoryKib: 8, ...limits } };
   const clock = testClock();
   if (stores.length > 0) {
     await using database = await openDatabase(config, { prepare: true, clock });

@@ -1,7 +1,7 @@
 /** A client of a store that sends requests, and asserts the rules for every response and its effects. */
 
 import assert from 'node:assert/strict';
-import type { Scope } from '../../src/domain/store.ts';
+import type { Scope } from '../../src/domain/stores/store.ts';
 import {
   giftCardOf,
   issuedGiftCardOf,
@@ -49,7 +49,7 @@ export type Shop = {
   returnsError(line: string, ask: Ask, expected: ExpectedProblem): Promise<TestResponse>;
   /** Asserts a change or read of a card that succeeds with 200 and publishes exactly these events. */
   accepts(line: string, ask?: Ask, expected?: { readonly events?: readonly string[] }): Promise<Accepted<GiftCard>>;
-  /** Asserts any request that succeeds, and the types of the events that it publishes. */
+  /** Asserts any request that succeeds, and the types of the events of its card, or of all events if no card is named. */
   does(line: string, ask: Ask, expected: { readonly status?: number; readonly events: readonly string[] }): Promise<View & { readonly response: TestResponse }>;
   /** Asserts a creation that publishes exactly these events. */
   creates(ask: Ask, expected?: { readonly events?: readonly string[] }): Promise<Accepted<IssuedGiftCard>>;
@@ -131,8 +131,9 @@ export async function shopOf(
       const before = await eventIds(service);
       const response = await ask(line, request);
       assert.equal(response.status, status ?? successOf(line), `${line}: ${response.text}`);
-      assert.deepEqual(await newEvents(service, before), events.toSorted(), line);
-      return { ...viewOf(response), response };
+      const view = viewOf(response);
+      assert.deepEqual(await newEvents(service, before, cardIdOf(view)), events.toSorted(), line);
+      return { ...view, response };
     },
     async creates(request, { events = ['gift_card.created'] } = {}) {
       const before = await lastEventId(service);
@@ -300,14 +301,22 @@ async function eventIds(service: Pick<TestService, 'query'>): Promise<ReadonlySe
   return new Set(rows.map(({ id }) => id));
 }
 
-/** The types of the new events, sorted. */
+/** The public id of the card that a response is about, if it is about one. */
+function cardIdOf({ gift_card: card, transaction, hold }: Partial<View>): number | undefined {
+  return card?.id ?? transaction?.gift_card_id ?? hold?.gift_card_id;
+}
+
+/** The types of the new events of a card, or of all if none is given, sorted. */
 async function newEvents(
-  service: Pick<TestService, 'query'>,
+  service: Pick<TestService, 'query' | 'internalId'>,
   before: ReadonlySet<unknown>,
+  cardId: number | undefined,
 ): Promise<readonly string[]> {
-  const rows = await service.query('select id, type from events');
+  const rows = await service.query('select id, type, subject_id from events');
+  const subject = cardId === undefined ? undefined : service.internalId(cardId);
   return rows
     .filter(({ id }) => !before.has(id))
+    .filter((event) => subject === undefined || event['subject_id'] === subject)
     .map(({ type }) => String(type))
     .toSorted();
 }

@@ -4,11 +4,11 @@ import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { systemClock } from '../../src/clock.ts';
-import { systemRandom } from '../../src/random.ts';
-import { loadMigrations } from '../../src/storage/migrate.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { systemRandom } from '../../src/platform/random.ts';
+import { loadMigrations } from '../../src/storage/schema/migrate.ts';
 import { openSqlite, type SqliteOptions } from '../../src/storage/sqlite/engine.ts';
-import type { Statement } from '../../src/storage/sql.ts';
+import type { Statement } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { StorageFactory, TestDatabase } from './database.ts';
 import { runFolder, scratchPlace } from './scratch.ts';

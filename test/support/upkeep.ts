@@ -1,8 +1,8 @@
 /** Background work in one transaction, whose parts the service runs one after another. */
 
-import type { Context } from '../../src/context.ts';
-import { expireHolds as expireFound, findExpiredHolds } from '../../src/service/hold.ts';
-import { appendNewEntries as appendOf } from '../../src/service/log.ts';
+import type { Context } from '../../src/storage/context.ts';
+import { expireHolds as expireFound, findExpiredHolds } from '../../src/service/money/hold.ts';
+import { appendNewEntries as appendOf } from '../../src/service/proofs/log.ts';
 import {
   outdatedBudgets,
   outdatedCodes,
@@ -13,9 +13,9 @@ import {
   claimEmails as claimFound,
   listDueEmails,
   type ClaimedEmail,
-} from '../../src/storage/email-queue.ts';
-import { listOwnersToAppend } from '../../src/storage/log.ts';
-import type { Script } from '../../src/storage/sql.ts';
+} from '../../src/storage/emails/queue.ts';
+import { listOwnersToAppend } from '../../src/storage/proofs/log.ts';
+import type { Script } from '../../src/storage/sql/sql.ts';
 
 /** Closes up to `limit` expired holds of all stores. @returns whether there can be more. */
 export function* expireHolds(ctx: Context, limit: number): Script<boolean> {

@@ -7,24 +7,24 @@ import test, { after, mock } from 'node:test';
 import { ApiVersion, shopifyApi } from '@shopify/shopify-api';
 import fc from 'fast-check';
 import type { FastifyRequest } from 'fastify';
-import { systemClock } from '../../src/clock.ts';
-import { readDatabaseConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/database.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { readDatabaseConfig } from '../../src/start/config.ts';
+import { openDatabase } from '../../src/start/database.ts';
 import {
   isWellFormed,
   proxyParameters,
   signatureAgeMaxSeconds,
   signingText,
   type QueryParameter,
-} from '../../src/domain/app-proxy.ts';
-import { currencyOf } from '../../src/domain/currency.ts';
+} from '../../src/domain/stores/app-proxy.ts';
+import { currencyOf } from '../../src/domain/money/currency.ts';
 import { Fault } from '../../src/domain/fault.ts';
-import { Secret } from '../../src/domain/secret.ts';
+import { Secret } from '../../src/platform/secret.ts';
 import { authenticate } from '../../src/http/auth.ts';
 import { parseUrlEncoded } from '../../src/http/query.ts';
-import type { SignedStore } from '../../src/service/caller.ts';
-import { createStore } from '../../src/service/store.ts';
-import type { FoundToken } from '../../src/storage/token.ts';
+import type { SignedStore } from '../../src/service/stores/caller.ts';
+import { createStore } from '../../src/service/stores/store.ts';
+import type { FoundToken } from '../../src/storage/stores/token.ts';
 import { show } from './samples.ts';
 
 const secret = 'hush';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import { Fault, FieldErrors, type ErrorsByField } from '../../src/domain/fault.ts';
-import { InexactNumber } from '../../src/domain/money.ts';
+import { InexactNumber } from '../../src/domain/money/money.ts';
 import { operations } from '../../src/api/index.ts';
 import { noBody, parseBody } from '../../src/http/body.ts';
 import { faultOf, show } from './samples.ts';
@@ -431,11 +431,22 @@ test('the content type is JSON or a form, in UTF-8', async (t) => {
 });
 
 test('a body without a content type, or compressed, is rejected', () => {
-  faultOf(() => read(undefined, '{}'), 'unsupported-media-type');
+  const untyped = faultOf(() => read(undefined, '{}'), 'unsupported-media-type');
+  assert.match(untyped.detail ?? '', /no Content-Type\. Send "Content-Type: application\/json"/);
   for (const encoding of ['gzip', 'br', 'deflate', 'zstd', 'gzip, identity', 'x-identity', '']) {
     faultOf(() => read(json, '{}', encoding), 'unsupported-media-type');
   }
   for (const encoding of ['identity', 'Identity']) assert.deepEqual(read(json, '{}', encoding).errors, {});
+});
+
+test('JSON with the content type of a form, which curl sends, is rejected with the type to send', () => {
+  for (const text of ['{"initial_value": 25}', ' \n{ "gift_card": {"note": "a=b&c"}}', '{"note": 1'])
+    assert.match(
+      faultOf(() => read(form, text), 'invalid-body').detail ?? '',
+      /the body is JSON\. Send "Content-Type: application\/json"/,
+    );
+  assert.deepEqual(parametersOf(form, 'note={"a": 1}'), { note: '{"a": 1}' });
+  assert.deepEqual(parametersOf(form, '{note=x'), { '{note': 'x' });
 });
 
 test('any bytes are parsed or rejected with a client error', () => {

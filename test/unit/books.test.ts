@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
-import { dayAfter, firstDay, type BooksDay } from '../../src/domain/books.ts';
-import { csvOf } from '../../src/domain/csv.ts';
-import { formatVat, parseVatRate, readVat, taxIn } from '../../src/domain/vat.ts';
+import { dayAfter, firstDay, type BooksDay } from '../../src/domain/books/books.ts';
+import { csvOf, textOfCell } from '../../src/domain/csv.ts';
+import { formatVat, parseVatRate, readVat, taxesOf, taxIn } from '../../src/domain/money/vat.ts';
 import { prefersCsv } from '../../src/api/report.ts';
 
 function daysFrom(instant: string, timeZone: string, count: number): readonly BooksDay[] {
@@ -98,26 +98,113 @@ test('the tax in an amount is rounded half away from zero', () => {
   assert.equal(taxIn(-3n, '20'), -1n);
 });
 
-test('a CSV parser reads every table back, and no cell is a formula', () => {
+test('the taxes of entries add up to the tax of what was sold, and to the tax in the balance', () => {
+  const sale = (effect: bigint) => ({ account: 'sales', effect }) as const;
+  const redemption = (effect: bigint) => ({ account: 'redemptions', effect }) as const;
+  // 0.02 contains 0.0032 of tax, which is rounded to 0.00; 0.04 contains 0.0064.
+  assert.deepEqual(taxesOf([sale(2n), sale(2n), sale(2n), sale(2n)], '19'), [0n, 1n, 0n, 0n]);
+  assert.deepEqual(taxesOf([sale(11_900n), sale(1_190n), redemption(-1_900n)], '19'), [1_900n, 190n, -303n]);
+  const entry = fc.record({
+    account: fc.constantFrom('sales', 'redemptions', 'adjustments'),
+    effect: fc.bigInt(-10_000n, 10_000n),
+  });
+  const rate = fc.constantFrom('19', '7.7', '0', '100', '5.5');
   fc.assert(
-    fc.property(fc.array(fc.tuple(fc.string({ unit: 'binary' }), fc.integer()), { minLength: 1 }), (rows) => {
-      const text = csvOf(
-        ['name', 'count'],
-        rows.map(([name, count]) => ({ name, count })),
-      );
-      const parsed = parse(text, {
-        columns: true,
-        record_delimiter: '\r\n',
-        skip_empty_lines: false,
-      }) as Record<string, string>[];
-      assert.equal(parsed.length, rows.length);
-      for (const [place, [name, count]] of rows.entries()) {
-        const read = parsed[place]?.['name'] ?? '';
-        assert.ok(read === name || read === `'${name}`, JSON.stringify([name, read]));
-        if (/^[=+\-@\t\r]/.test(read)) assert.match(read, /^-\d+(\.\d+)?$/);
-        assert.equal(parsed[place]?.['count'], String(count));
-      }
+    fc.property(fc.array(entry), rate, (entries, percent) => {
+      const sum = (values: readonly bigint[]): bigint => values.reduce((total, value) => total + value, 0n);
+      const sold = sum(entries.map(({ account, effect }) => (account === 'sales' ? effect : 0n)));
+      const all = sum(entries.map(({ effect }) => effect));
+      const taxes = taxesOf(entries, percent);
+      const due = sum(taxes.filter((_, place) => entries[place]?.account === 'sales'));
+      assert.equal(due, taxIn(sold, percent));
+      assert.equal(sum(taxes), taxIn(sold, percent) + taxIn(all - sold, percent));
+      // A card that was emptied contains no tax.
+      assert.equal(sum(taxesOf([...entries, redemption(-all)], percent)), 0n);
     }),
+  );
+});
+
+type CsvTexts = readonly (readonly [first: string, second: string, count: number])[];
+
+const csvTexts = (text: fc.Arbitrary<string>) =>
+  fc.array(fc.tuple(text, text, fc.integer()), { minLength: 1, maxLength: 4 });
+
+/** Characters with a meaning in CSV or in a spreadsheet, in any order. */
+const dangerous = fc
+  .array(fc.constantFrom(...Array.from(';\t\n\r,"\'=+-@＝ \u00a0a1.')), { maxLength: 12 })
+  .map((characters) => characters.join(''));
+
+function csvOfTexts(texts: CsvTexts): string {
+  const columns = ['first', 'second', 'count'];
+  return csvOf(columns, texts.map(([first, second, count]) => ({ first, second, count }))); // prettier-ignore
+}
+
+test('a text is read back from CSV as it was', () => {
+  fc.assert(
+    fc.property(csvTexts(fc.oneof(dangerous, fc.string({ unit: 'binary' }))), (texts) => {
+      const parsed = parse(csvOfTexts(texts), { record_delimiter: '\r\n' });
+      const read = parsed.slice(1).map(([first = '', second = '', count = '']) => {
+        return [textOfCell(first), textOfCell(second), Number(count)] as const;
+      });
+      assert.deepEqual(read, texts);
+    }),
+  );
+});
+
+type ReadCell = (
+  text: string,
+  at: number,
+  separator: string,
+) => { readonly cell: string; readonly end: number };
+
+/** Reads a cell as spreadsheets do: quotation marks count only at its start, and text can follow them. */
+const readQuoted: ReadCell = (text, at, separator) => {
+  let [cell, end] = ['', at];
+  if (text[end] === '"') {
+    end += 1;
+    for (; end < text.length; end += 1) {
+      if (text[end] === '"' && text[(end += 1)] !== '"') break;
+      cell += text[end] ?? '';
+    }
+  }
+  const plain = readPlain(text, end, separator);
+  return { cell: cell + plain.cell, end: plain.end };
+};
+
+const readPlain: ReadCell = (text, at, separator) => {
+  let end = at;
+  while (end < text.length && !`${separator}\r\n`.includes(text[end] ?? '')) end += 1;
+  return { cell: text.slice(at, end), end };
+};
+
+function cellsIn(text: string, separator: string, read: ReadCell): readonly string[] {
+  const cells: string[] = [];
+  for (let at = 0; at <= text.length;) {
+    const { cell, end } = read(text, at, separator);
+    cells.push(cell);
+    at = end + 1;
+  }
+  return cells;
+}
+
+test('no spreadsheet finds a formula in CSV, whichever separator it expects', () => {
+  const readers = [
+    [',', readQuoted],
+    [';', readQuoted],
+    ['\t', readQuoted],
+    [';', readPlain],
+    ['\t', readPlain],
+  ] as const;
+  const examples = ["x;=cmd|'/C calc'!A0", 'x;""=cmd', 'a\n=1', 'a\t+1', '; @SUM(A1)', '=1', ' =1', '-2+3'];
+  fc.assert(
+    fc.property(csvTexts(dangerous), (texts) => {
+      const csv = csvOfTexts(texts);
+      for (const [separator, read] of readers)
+        for (const cell of cellsIn(csv, separator, read))
+          if (/^[\s"]*[=+\-@＝]/.test(cell))
+            assert.match(cell, /^-\d+(\.\d+)?$/, JSON.stringify([separator, csv]));
+    }),
+    { examples: examples.map((text) => [[[text, text, -1]]]), numRuns: 2_000 },
   );
 });
 

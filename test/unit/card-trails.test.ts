@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { currencyOf } from '../../src/domain/currency.ts';
-import { CardTrails, digestWith } from '../../src/service/card-trails.ts';
-import type { Finding } from '../../src/service/check.ts';
+import { currencyOf } from '../../src/domain/money/currency.ts';
+import { CardTrails } from '../../src/service/proofs/card-trails.ts';
+import { digestWith } from '../../src/service/proofs/digest.ts';
+import type { Finding } from '../../src/service/proofs/row-check.ts';
 
 const currency = currencyOf('USD');
 const cardId = 17;

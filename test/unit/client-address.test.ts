@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import test from 'node:test';
 import fc from 'fast-check';
-import { addressKey, clientAddresses } from '../../src/http/client-address.ts';
+import { addressKey, clientAddresses, networkKey } from '../../src/http/client-address.ts';
 
 function requestFrom(peer: string | undefined, forwardedFor?: string): IncomingMessage {
   const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor };
@@ -33,6 +33,21 @@ test('each IPv4 client has a key, and each IPv6 /64 has one', () => {
     '2001:db8:::1': 'unknown',
   };
   for (const [address, key] of Object.entries(keys)) assert.equal(addressKey(address), key, address);
+});
+
+test('the network of an IPv4 client is its /24, that of an IPv6 client its /48', () => {
+  const keys: Readonly<Record<string, string>> = {
+    '192.0.2.1': '192.0.2.0/24',
+    '192.0.2.255': '192.0.2.0/24',
+    '192.0.3.1': '192.0.3.0/24',
+    '::ffff:192.0.2.1': '192.0.2.0/24',
+    '2001:db8:1:2:3:4:5:6': '2001:db8:1::/48',
+    '2001:DB8:1:ffff::': '2001:db8:1::/48',
+    '2001:db8::': '2001:db8:0::/48',
+    '': 'unknown',
+    '192.0.2': 'unknown',
+  };
+  for (const [address, key] of Object.entries(keys)) assert.equal(networkKey(address), key, address);
 });
 
 test('all addresses of a /64 share a key, which differs from that of another /64, in every notation', () => {

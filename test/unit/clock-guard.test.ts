@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { guardClock, type ClockGuard } from '../../src/clock-guard.ts';
-import { limits } from '../../src/config.ts';
+import { guardClock, type ClockGuard } from '../../src/start/clock-guard.ts';
+import { limits } from '../../src/platform/limits.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import test from 'node:test';
-import { CodeCohorts } from '../../src/code-cohorts.ts';
-import { tagOf } from '../../src/domain/code.ts';
-import { keysOf } from '../../src/keys.ts';
+import { CodeCohorts } from '../../src/storage/cards/code-cohorts.ts';
+import { tagOf } from '../../src/domain/cards/code.ts';
+import { keysOf } from '../../src/platform/keys.ts';
 
 const store = 1;
 const other = 2;

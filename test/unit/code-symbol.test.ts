@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { barcodeOf, type Barcode } from '../../src/code-symbol.ts';
-import { codeAlphabet } from '../../src/domain/code.ts';
-import { Secret } from '../../src/domain/secret.ts';
+import { barcodeOf, type Barcode } from '../../src/domain/cards/symbol.ts';
+import { codeAlphabet } from '../../src/domain/cards/code.ts';
+import { Secret } from '../../src/platform/secret.ts';
 
 /** Widths of bars and spaces, in turn, without the margins. */
 function widthsOf({ width, bars }: Barcode): readonly number[] {

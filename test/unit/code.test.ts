@@ -11,8 +11,8 @@ import {
   randomCode,
   randomTag,
   tagOf,
-} from '../../src/domain/code.ts';
-import { Secret } from '../../src/domain/secret.ts';
+} from '../../src/domain/cards/code.ts';
+import { Secret } from '../../src/platform/secret.ts';
 import { anyUnits, errorOf, show, valueOf } from './samples.ts';
 
 test('a random code is the tag and 12 symbols, one of each of 12 random bytes', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { currencyOf } from '../../src/domain/currency.ts';
+import { currencyOf } from '../../src/domain/money/currency.ts';
 import {
   money,
   columns,
@@ -11,8 +11,8 @@ import {
   textOrNull,
   writeOnly,
   type RowOf,
-} from '../../src/storage/columns.ts';
-import { Fragment, fragment, sql, type Dialect } from '../../src/storage/sql.ts';
+} from '../../src/storage/sql/columns.ts';
+import { Fragment, fragment, sql, type Dialect } from '../../src/storage/sql/sql.ts';
 import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
 
 const notes = columns({

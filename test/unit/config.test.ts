@@ -5,16 +5,16 @@ import { join, resolve } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import {
   ConfigError,
-  isLoopback,
-  limits,
   readConfig,
   readCopyConfig,
   readDatabaseConfig,
   readEmailConfig,
   shownLocation,
-} from '../../src/config.ts';
-import type { Secret } from '../../src/domain/secret.ts';
-import { settings, type Setting } from '../../src/settings.ts';
+} from '../../src/start/config.ts';
+import { isLoopback } from '../../src/platform/loopback.ts';
+import { limits } from '../../src/platform/limits.ts';
+import type { Secret } from '../../src/platform/secret.ts';
+import { settings, type Setting } from '../../src/start/settings.ts';
 import { show } from './samples.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

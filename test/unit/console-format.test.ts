@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { amountText, signedText } from '../../src/console/format.ts';
+import { amountText, decimalText, signedText } from '../../src/console/kit/format.ts';
 import { money } from '../support/fixtures.ts';
 
 test('where text runs from right to left, a mark keeps the sign of a currency at its letters', () => {
@@ -13,4 +13,17 @@ test('where text runs from right to left, a mark keeps the sign of a currency at
 test('elsewhere there is none', () => {
   assert.equal(amountText(money('50.00'), 'en'), '$50.00');
   assert.equal(signedText(money('50.00'), 'de'), '+50,00\u00a0$');
+});
+
+test('a negative amount has the minus sign in each language of the pages', () => {
+  const amount = { ...money('7.00'), minor: -700n };
+  for (const language of ['en', 'de', 'es', 'fr'] as const)
+    for (const text of [
+      amountText(amount, language),
+      signedText(amount, language),
+      decimalText(amount, language),
+    ]) {
+      assert.match(text, /^−/, `${language} ${text}`);
+      assert.doesNotMatch(text, /-/, `${language} ${text}`);
+    }
 });

@@ -2,43 +2,45 @@
 
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { basename } from 'node:path';
 import test from 'node:test';
 import { parseSync, Visitor } from 'oxc-parser';
-import { pageLanguages } from '../../src/console/texts.ts';
+import { pageLanguages, type TextLanguage } from '../../src/console/kit/texts.ts';
 
 type Texts = { readonly [name: string]: string | Texts };
 type Text = { readonly name: string; readonly text: string };
 
 const folder = 'src/console/locales';
-const areas = globSync(`${folder}/en/*.json`).map((path) => basename(path));
 const scripts = globSync('src/**/*.ts').map((path) => ({ path, source: readFileSync(path, 'utf8') }));
 const pages = scripts.filter(({ path }) => path.startsWith('src/console/'));
 
-function textsOf(language: string, area: string): readonly Text[] {
+const catalogues = Object.fromEntries(
+  pageLanguages.map((language) => [
+    language,
+    JSON.parse(readFileSync(`${folder}/${language}.json`, 'utf8')) as Texts,
+  ]),
+) as Readonly<Record<TextLanguage, Texts>>;
+const areas = Object.keys(catalogues.en);
+
+function textsIn(language: TextLanguage, area: string): readonly Text[] {
   const flat = (texts: Texts, prefix: string): readonly Text[] =>
     Object.entries(texts).flatMap(([key, text]) =>
       typeof text === 'string' ? [{ name: `${prefix}${key}`, text }] : flat(text, `${prefix}${key}.`),
     );
-  return flat(JSON.parse(readFileSync(`${folder}/${language}/${area}`, 'utf8')) as Texts, '');
+  const texts = catalogues[language][area];
+  return typeof texts === 'object' ? flat(texts, '') : [];
 }
 
 function placeholdersOf(text: string): readonly string[] {
   return (text.match(/\{[a-z]+\}/g) ?? []).toSorted();
 }
 
-test('every language has the files, texts and placeholders of English', () => {
+test('every language has the areas, texts and placeholders of English', () => {
   assert.ok(areas.length > 0);
   for (const language of pageLanguages) {
-    assert.deepEqual(
-      globSync(`${folder}/${language}/*.json`)
-        .map((path) => basename(path))
-        .toSorted(),
-      areas.toSorted(),
-    );
+    assert.deepEqual(Object.keys(catalogues[language]), areas);
     for (const area of areas) {
-      const english = textsOf('en', area);
-      const texts = textsOf(language, area);
+      const english = textsIn('en', area);
+      const texts = textsIn(language, area);
       const where = `${language}/${area}`;
       assert.deepEqual(
         texts.map(({ name }) => name),
@@ -59,7 +61,7 @@ test('every language has the files, texts and placeholders of English', () => {
 test('a text is not empty, has no blanks around it, and is not HTML', () => {
   for (const language of pageLanguages) {
     for (const area of areas) {
-      for (const { name, text } of textsOf(language, area)) {
+      for (const { name, text } of textsIn(language, area)) {
         const where = `${language}/${area}: ${name}`;
         assert.equal(text, text.trim(), where);
         assert.notEqual(text, '', where);
@@ -74,10 +76,50 @@ test('texts of other languages are translated', () => {
   // Names, and words that the languages share, are the same. A whole sentence is not.
   for (const language of pageLanguages.filter((each) => each !== 'en')) {
     for (const area of areas) {
-      const english = new Map(textsOf('en', area).map(({ name, text }) => [name, text]));
-      for (const { name, text } of textsOf(language, area)) {
+      const english = new Map(textsIn('en', area).map(({ name, text }) => [name, text]));
+      for (const { name, text } of textsIn(language, area)) {
         if (text.split(' ').length > 4)
           assert.notEqual(text, english.get(name), `${language}/${area}: ${name}`);
+      }
+    }
+  }
+});
+
+/**
+ * The product has one name in each language; where it is clear, texts shorten it to *card*. The law's term for its VAT is
+ * another one.
+ */
+const otherNames = {
+  en: /(?<!-purpose )\bvouchers?\b|gift certificate/i,
+  de: /(?<!(?:Einzweck|Mehrzweck)-)gutschein|wertkarte|guthabenkarte|geschenkekarte/i,
+  fr: /ch[eè]que|\bbons? (?:cadeau|d’achat)|carte-cadeau|cartes cadeau\b/i,
+  es: /tarjetas? de regalo|tarjetas regalos|\b(?:vale|cheque)s? (?:de )?regalo|\bbonos? (?!(?:uni|poli)valente)/i,
+} as const;
+
+const productNames = {
+  en: ['Gift card', 'Gift cards'],
+  de: ['Geschenkkarte', 'Geschenkkarten'],
+  fr: ['Carte cadeau', 'Cartes cadeaux'],
+  es: ['Tarjeta regalo', 'Tarjetas regalo'],
+} as const;
+
+test('the product has one name in each language', () => {
+  for (const language of pageLanguages) {
+    const files = [
+      `src/console/locales/recipient/${language}.json`,
+      `src/delivery/email/locales/${language}.json`,
+    ];
+    const outside = files.map((path) => readFileSync(path, 'utf8'));
+    for (const text of [
+      ...areas.flatMap((area) => textsIn(language, area).map((each) => each.text)),
+      ...outside,
+    ])
+      assert.doesNotMatch(text, otherNames[language], language);
+    for (const area of areas) {
+      const english = new Map(textsIn('en', area).map(({ name, text }) => [name, text]));
+      for (const { name, text } of textsIn(language, area)) {
+        const index = productNames.en.findIndex((each) => each === english.get(name));
+        if (index >= 0) assert.equal(text, productNames[language][index], `${language}/${area}: ${name}`);
       }
     }
   }
@@ -97,7 +139,7 @@ test('every text is used', () => {
   const unused = areas.flatMap((area) => {
     // An area's texts can be passed on to other files.
     const others = pages.filter(({ path }) => !path.includes('/locales/'));
-    return textsOf('en', area)
+    return textsIn('en', area)
       .filter(({ name }) => {
         const [first = '', ...inner] = name.split('.');
         // Texts for the values of a type are found by the value, which another layer defines.

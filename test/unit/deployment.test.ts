@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
-import { settings, type Setting } from '../../src/settings.ts';
+import { settings, type Setting } from '../../src/start/settings.ts';
 
 const compose = readFileSync('compose.yaml', 'utf8');
 

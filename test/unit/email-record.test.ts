@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { EmailDelivery } from '../../src/domain/email.ts';
-import { emailRecordOf } from '../../src/domain/email-record.ts';
-import type { Delivery } from '../../src/domain/webhook.ts';
-import { attemptRecordOf, deliveryRecordOf } from '../../src/domain/webhook-record.ts';
+import type { EmailDelivery } from '../../src/domain/emails/email.ts';
+import { emailRecordOf } from '../../src/domain/emails/record.ts';
+import type { Delivery } from '../../src/domain/events/webhook.ts';
+import { attemptRecordOf, deliveryRecordOf } from '../../src/domain/events/webhook-record.ts';
 import { emailWith, show, sameIds } from './samples.ts';
 
 const now = Date.UTC(2026, 5, 15, 12, 1);
@@ -66,8 +66,8 @@ test('the reply of a mail server is the response of the last attempt, and any ot
     [{ response: 'connect ECONNREFUSED 127.0.0.1:25' }, null, 'connect ECONNREFUSED 127.0.0.1:25'],
     [{ response: '5500 is not a reply code' }, null, '5500 is not a reply code'],
     [{ response: null }, null, null],
-    // The folder of development mode accepted it, not a mail server.
-    [{ state: 'sent', response: 'kept in the folder', nextAt: null }, 'kept in the folder', null],
+    // No mail server had it.
+    [{ state: 'kept', response: 'kept as 1.eml', nextAt: null }, null, null],
   ];
   for (const [given, response, detail] of cases) {
     const { last_attempt: last, cancel_reason: reason } = recordOf(given);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { emailKinds } from '../../src/domain/email.ts';
+import { emailKinds } from '../../src/domain/emails/email.ts';
 import {
   emailTextLengths,
   emailTextParts,
@@ -10,7 +10,7 @@ import {
   hasLines,
   readEmailText,
   textsIn,
-} from '../../src/domain/email-text.ts';
+} from '../../src/domain/emails/wording.ts';
 import { languages } from '../../src/delivery/email/language.ts';
 import { standardTexts } from '../../src/delivery/email/wording.ts';
 

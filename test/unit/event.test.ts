@@ -7,7 +7,7 @@ import {
   cardUpdateEvents,
   customerCreatedEvent,
   eventJson,
-} from '../../src/domain/event.ts';
+} from '../../src/domain/events/event.ts';
 import { holdRecordOf, recordOf, transactionOf } from '../../src/domain/record.ts';
 import { amount, cardWith, holdWith, transferWith, sameIds } from './samples.ts';
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { readFileForm } from '../../src/console/file-form.ts';
+import { readFileForm } from '../../src/console/kit/file-form.ts';
 
 async function sent(form: FormData): Promise<{ readonly type: string; readonly bytes: Uint8Array }> {
   const response = new Response(form);
@@ -20,10 +20,15 @@ test('a form has its fields and the bytes of its file, or no file', async () => 
   const read = readFileForm(type, body);
   assert.deepEqual([...read.form], [['key', 'Ä & "b"']]);
   assert.ok(content.equals(read.file ?? new Uint8Array()));
+  assert.equal(read.fileName, 'l"o%0D%0Ago.png');
   const head =
     'Content-Disposition: form-data; name="logo"; filename=""\r\nContent-Type: application/octet-stream';
   const empty = Buffer.from(`--y\r\n${head}\r\n\r\n\r\n--y--\r\n`);
-  assert.deepEqual(readFileForm('multipart/form-data; boundary=y', empty), { form: new Map(), file: null });
+  assert.deepEqual(readFileForm('multipart/form-data; boundary=y', empty), {
+    form: new Map(),
+    file: null,
+    fileName: '',
+  });
   // A form that ends early, at every byte.
   const small = body.subarray(0, 400);
   for (let length = 0; length < small.length; length += 1)

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { isHoldExpired, holdSecondsDefault, holdSecondsMax, type HoldStatus } from '../../src/domain/hold.ts';
+import {
+  isHoldExpired,
+  holdSecondsDefault,
+  holdSecondsMax,
+  type HoldStatus,
+} from '../../src/domain/money/hold.ts';
 
 test('a hold lasts 15 minutes by default, and 7 days at most', () => {
   assert.deepEqual([holdSecondsDefault, holdSecondsMax], [900, 604_800]);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { ClockError, systemClock } from '../../src/clock.ts';
-import { instantOf, systemRandom } from '../../src/random.ts';
+import { ClockError, systemClock } from '../../src/platform/clock.ts';
+import { instantOf, systemRandom } from '../../src/platform/random.ts';
 
 const epoch = Date.UTC(2025, 0, 1);
 const now = Date.UTC(2026, 6, 1, 12);

@@ -12,10 +12,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
-import { systemClock } from '../../src/clock.ts';
-import { systemRandom, type Random } from '../../src/random.ts';
-import { isExposed, KeyFileError, makeKeyFile, readKeyFile } from '../../src/key-file.ts';
-import { keysOf } from '../../src/keys.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { systemRandom, type Random } from '../../src/platform/random.ts';
+import { isExposed, KeyFileError, makeKeyFile, readKeyFile } from '../../src/platform/key-file.ts';
+import { keysOf } from '../../src/platform/keys.ts';
 
 const random = systemRandom(systemClock);
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac, hkdfSync } from 'node:crypto';
 import test from 'node:test';
 import fc from 'fast-check';
-import { keysOf, sameBytes, sealNonceLength, type MasterKey, type Purpose } from '../../src/keys.ts';
+import { keysOf, sameBytes, sealNonceLength, type MasterKey, type Purpose } from '../../src/platform/keys.ts';
 
 const master = (id: string, fill: number): MasterKey => ({ id, secret: new Uint8Array(32).fill(fill) });
 const purposes = [

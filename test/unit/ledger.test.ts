@@ -19,7 +19,7 @@ import {
   type Movement,
   type Transfer,
   type TransferKind,
-} from '../../src/domain/ledger.ts';
+} from '../../src/domain/money/ledger.ts';
 import { amount, transferWith } from './samples.ts';
 
 const transfer = transferWith();

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { after } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { lineWriter, type LineLimits } from '../../src/line-writer.ts';
+import { lineWriter, type LineLimits } from '../../src/platform/line-writer.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'largesse-lines-'));
 after(() => rmSync(folder, { recursive: true }));

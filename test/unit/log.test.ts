@@ -7,7 +7,7 @@ import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
-import type { LoggedRequest } from '../../src/log.ts';
+import type { LoggedRequest } from '../../src/platform/log.ts';
 
 const request: LoggedRequest = {
   request_id: 'a-1',
@@ -23,7 +23,7 @@ const request: LoggedRequest = {
 /** Returns the arguments of a process that creates a log and runs a script with it. */
 function argumentsOf(script: string, logLevel = 'info'): string[] {
   const setUp =
-    `import { createLog } from '${join(import.meta.dirname, '../../src/log.ts')}';` +
+    `import { createLog } from '${join(import.meta.dirname, '../../src/platform/log.ts')}';` +
     `const log = await createLog({ logLevel: '${logLevel}', isProduction: true });` +
     `const request = ${JSON.stringify(request)};`;
   return ['--input-type=module', '--eval', setUp + script];

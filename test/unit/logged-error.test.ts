@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'node:test';
-import { loggedError } from '../../src/logged-error.ts';
+import { loggedError } from '../../src/platform/logged-error.ts';
 
 const secret = 'ada@example.com';
 

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { blankImage, qrImage } from '../../src/delivery/email/qr.ts';
-import { logoBytesMax, readLogo } from '../../src/domain/logo.ts';
-import { Secret } from '../../src/domain/secret.ts';
+import { logoBytesMax, readLogo } from '../../src/domain/emails/logo.ts';
+import { Secret } from '../../src/platform/secret.ts';
 
-const png = Buffer.from(qrImage(new Secret('qyw7j8tjrj3pvkhh')).png);
+const png = Buffer.from(qrImage(new Secret('qyw7j8tjrj3pvkhh'), null).png);
 
 function pngWith(width: number, height: number): Uint8Array {
   const image = Buffer.from(png);

@@ -1,5 +1,6 @@
 /** What each operation's documentation contains. The compiler requires an entry for every operation. */
 
+import { filteredFields } from '../../src/domain/cards/field-filters.ts';
 import type { FaultCode } from '../../src/domain/fault.ts';
 import { operations, type OperationId } from '../../src/api/index.ts';
 
@@ -32,8 +33,8 @@ const customerId = 'path customer_id required';
 const webhookId = 'path webhook_id required';
 /** The fields of a page of cards and its filters. */
 const cardFilters = [
-  'state', 'email_status', 'created_at_min', 'created_at_max', 'disabled_at_min', 'disabled_at_max', 'expires_on_min',
-  'expires_on_max', 'balance_min', 'balance_max', 'order_id', 'last_characters', 'note', 'tag',
+  'state', 'email_status', 'created_at_min', 'created_at_max', 'disabled_at_min', 'disabled_at_max', 'last_activity_at_min',
+  'last_activity_at_max', 'expires_on_min', 'expires_on_max', 'balance_min', 'balance_max', 'order_id', 'last_characters', ...filteredFields, 'tag',
 ].map((name) => `query ${name}`); // prettier-ignore
 const cardPage = ['query sort', 'query limit', 'query cursor', 'query fields'];
 const eventId = 'path event_id required';
@@ -403,6 +404,14 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: [],
     parameters: ['query from required', 'query to required'],
     response: { consistency: 'Consistency' },
+    headers: [],
+  },
+  listLeaves: {
+    scopes: [reports],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: ['query after', 'query limit'],
+    response: { leaf_range: 'LeafRange' },
     headers: [],
   },
   listCheckpointKeys: {

@@ -5,7 +5,9 @@ import test from 'node:test';
 import { recordOf } from '../../src/domain/record.ts';
 import { readOnlyFields as claimableFields } from '../../src/api/cards.ts';
 import { batchFields } from '../../src/api/batches.ts';
+import { detailFields } from '../../src/api/card-fields.ts';
 import * as parameters from '../../src/api/fields.ts';
+import { byField, cardFieldNames, editableFields } from '../../src/domain/cards/fields.ts';
 import { operations } from '../../src/api/index.ts';
 import {
   bodySchema,
@@ -68,13 +70,15 @@ test('the schema of a parameter outside the body accepts exactly the values that
     'query created_at_max': [times, noTimes],
     'query disabled_at_min': [times, noTimes],
     'query disabled_at_max': [times, noTimes],
+    'query last_activity_at_min': [times, noTimes],
+    'query last_activity_at_max': [times, noTimes],
     'query expires_on_min': [['2026-08-15'], [...noTimes, '2026-08-15T00:00:00Z']],
     'query expires_on_max': [['2026-08-15'], [...noTimes, '2026-08-15T00:00:00Z']],
     'query balance_min': [['0', '10.00', '0.5'], ['', '-1', '1e3', '05', null]],
     'query balance_max': [['0', '10.00', '0.5'], ['', '-1', '1e3', '05', null]],
     'query order_id': [integers, noIds],
     'query note': [['x', 'é'.repeat(100)], ['', 'x'.repeat(101), null]],
-    'query tag': [['VIP', 'é'.repeat(40)], ['', 'x'.repeat(41), null]],
+    'query tag': [['VIP', 'é'.repeat(40), `${'x'.repeat(40)}  `], ['', 'x'.repeat(163), null]],
     'query sort': [['created_at', '-created_at', 'balance', '-balance', 'expires_on', '-expires_on'], ['', 'id', '+balance', null]],
     'query as_of': [['2026-08-15T12:37:38Z', '2026-08-15T12:37:38.5+02:00'], [...noTimes, '2026-08-15', '2026-08-15T12:37Z']],
     'query cursor': [['WzFd.kM0vWn1pSZ5m7yqg0Y3r1A'], ['x'.repeat(124), null]],
@@ -131,15 +135,11 @@ const partial = parameters.partial.schema;
 const code = parameters.requiredCode.schema;
 const part = { amount: parameters.optionalAmount.schema, note: parameters.note.schema };
 const creation = {
+  ...byField(cardFieldNames, (name) => detailFields[name].schema),
   initial_value: parameters.initialValue.schema,
   expires_on: parameters.expiresOnOrLater.schema,
   email: parameters.email.schema,
   recipient_email: parameters.recipientEmail.schema,
-  note: parameters.note.schema,
-  sender_name: parameters.senderName.schema,
-  recipient_name: parameters.recipientName.schema,
-  tags: parameters.cardTags.schema,
-  message: parameters.message.schema,
   send_on: parameters.sendOn.schema,
   notify: parameters.notify.schema,
   code: parameters.code.schema,
@@ -149,13 +149,10 @@ const creation = {
   currency: parameters.currency.schema,
 };
 const settable = {
+  ...byField(editableFields, (name) => detailFields[name].schema),
   disable: parameters.disable.schema,
   balance: parameters.balance.schema,
   expires_on: parameters.expiresOn.schema,
-  note: parameters.note.schema,
-  sender_name: parameters.senderName.schema,
-  recipient_name: parameters.recipientName.schema,
-  tags: parameters.cardTags.schema,
   release_holds: parameters.releaseHolds.schema,
 };
 

@@ -2,16 +2,16 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { checkpointRecordOf } from '../../src/domain/checkpoint.ts';
-import { batchCardRecordOf, batchRecordOf } from '../../src/domain/batch-record.ts';
-import { Secret } from '../../src/domain/secret.ts';
-import { erasureRecordOf } from '../../src/domain/erasure-record.ts';
-import { customerRecordOf } from '../../src/domain/customer.ts';
-import type { HistoryEntry } from '../../src/domain/card-history.ts';
-import { historyRecordOf } from '../../src/domain/history-record.ts';
-import { emailRecordOf } from '../../src/domain/email-record.ts';
-import { eventJson } from '../../src/domain/event.ts';
-import { eventTypes } from '../../src/domain/event-type.ts';
+import { checkpointRecordOf } from '../../src/domain/proofs/checkpoint.ts';
+import { batchCardRecordOf, batchRecordOf } from '../../src/domain/batches/record.ts';
+import { Secret } from '../../src/platform/secret.ts';
+import { erasureRecordOf } from '../../src/domain/customers/erasure-record.ts';
+import { customerRecordOf } from '../../src/domain/customers/customer.ts';
+import type { HistoryEntry } from '../../src/domain/cards/history.ts';
+import { historyRecordOf } from '../../src/domain/cards/history-record.ts';
+import { emailRecordOf } from '../../src/domain/emails/record.ts';
+import { eventJson } from '../../src/domain/events/event.ts';
+import { eventTypes } from '../../src/domain/events/event-type.ts';
 import {
   balanceRecordOf,
   holdRecordOf,
@@ -21,8 +21,12 @@ import {
   tillRecordOf,
   transactionOf,
 } from '../../src/domain/record.ts';
-import type { Delivery, Webhook } from '../../src/domain/webhook.ts';
-import { attemptRecordOf, deliveryRecordOf, webhookRecordOf } from '../../src/domain/webhook-record.ts';
+import type { Delivery, Webhook } from '../../src/domain/events/webhook.ts';
+import {
+  attemptRecordOf,
+  deliveryRecordOf,
+  webhookRecordOf,
+} from '../../src/domain/events/webhook-record.ts';
 import {
   bodySchema,
   document,
@@ -141,6 +145,7 @@ const shown: Readonly<Record<string, Json>> = {
   EmailDelivery: { ...emailRecordOf(sameIds, emailWith(), { domain: 'flowers.example', now: 0 }) },
   Checkpoint: { ...checkpointRecordOf({ id: 5, size: 7, root, day: null, note: 'note', createdAt: 0 }) },
   Consistency: { from: 1, to: 2, hashes: [root.toBase64()] },
+  LeafRange: { after: 0, size: 1, hashes: [root.toBase64()] },
   Log: { name: 'log', size: 7, keys: [{ key: 'key', created_at: null, is_current: true }] },
   GiftCardProof: {
     entries: [{ content: '[]', hash: root.toBase64() }],

@@ -130,6 +130,7 @@ test('the operations and four pages are documented with unique names', () => {
       'listGiftCards get /gift_cards',
       'listHistory get /gift_card/{gift_card_id}/history',
       'listHolds get /gift_card/{gift_card_id}/holds',
+      'listLeaves get /checkpoints/leaves',
       'listTransactions get /gift_card/{gift_card_id}/transactions',
       'listWebhooks get /webhooks',
       'lookUpGiftCard post /gift_card/lookup',
@@ -204,7 +205,7 @@ test('every operation has a case here, and writes support dry runs', () => {
     Object.keys(expectations),
     operations.map(({ id }) => id),
   );
-  assert.equal(operations.length, 59);
+  assert.equal(operations.length, 60);
   for (const { id, query, method } of operations) {
     const isReading = method === 'GET' || id === 'lookUpGiftCard';
     assert.equal(query.includes('dry_run'), !isReading, id);
@@ -277,7 +278,7 @@ test('an error response is defined once, however many operations have it', () =>
     for (const [status, response] of Object.entries(document.paths?.[path]?.[method]?.responses ?? {}))
       assert.equal('$ref' in response, status >= '400', `${method} ${path} ${status}`);
   }
-  assert.ok(JSON.stringify(document).length < 400_000);
+  assert.ok(JSON.stringify(document).length < 450_000);
 }); // prettier-ignore
 
 for (const { id, codes, body, ...rest } of expectedOperations) {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import test from 'node:test';
-import { programFilesIn, readProgramFile } from '../../src/program-files.ts';
+import { programFilesIn, readProgramFile } from '../../src/platform/program-files.ts';
 
 const sources = globSync('src/**/*.ts').map((path) => ({ path, text: readFileSync(path, 'utf8') }));
 const using = (pattern: RegExp): readonly string[] =>
@@ -12,10 +12,10 @@ const using = (pattern: RegExp): readonly string[] =>
 test('no other module finds files next to itself or starts a thread', () => {
   assert.deepEqual(using(/\bimport\.meta\b/).toSorted(), [
     'src/cli.ts', // the cache of compiled sources
-    'src/console/assets.ts', // files of other packages
-    'src/program-files.ts',
+    'src/console/kit/assets.ts', // files of other packages
+    'src/platform/program-files.ts',
   ]);
-  assert.deepEqual(using(/\bnew Worker\(/), ['src/program-files.ts']);
+  assert.deepEqual(using(/\bnew Worker\(/), ['src/platform/program-files.ts']);
 });
 
 test('the main module of every thread exists', () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { chaskey } from '../../src/domain/chaskey.ts';
-import { publicIdsOf } from '../../src/domain/public-id.ts';
+import { chaskey } from '../../src/platform/chaskey.ts';
+import { publicIdsOf } from '../../src/platform/public-id.ts';
 
 const key = [0x833d3433, 0x009f389f, 0x2398e64f, 0x417acf39] as const;
 const otherKey = [0x833d3432, 0x009f389f, 0x2398e64f, 0x417acf39] as const;

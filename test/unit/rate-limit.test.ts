@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { rateLimiter } from '../../src/http/rate-limit.ts';
+import { Fault } from '../../src/domain/fault.ts';
+import { rateLimiter, visitorLimiter } from '../../src/http/rate-limit.ts';
 
 /** A time of realistic size, to include the rounding of doubles in production. */
 const start = Date.UTC(2026, 6, 1, 12);
@@ -176,4 +177,28 @@ test('at any rate, every time span has at most the burst and its refill', () => 
     }),
     { numRuns: 1_000 },
   );
+});
+
+test('a visitor is limited by the own address and by the network, which clients above their limit do not use up', () => {
+  const limit = visitorLimiter({ perSecond: 1, burst: 3 }, { clientsOfNetwork: 2, callersMax: 100 });
+  const isAllowed = (address: string, now = start): boolean => {
+    try {
+      limit(address, now);
+      return true;
+    } catch (error) {
+      assert.ok(error instanceof Fault && error.code === 'too-many-requests');
+      assert.equal(error.retryAfterSeconds, 1);
+      return false;
+    }
+  };
+  const countAllowed = (address: string, requestsSent: number): number =>
+    Array.from({ length: requestsSent }, () => isAllowed(address)).filter(Boolean).length;
+  assert.equal(countAllowed('192.0.2.1', 50), 3);
+  assert.equal(countAllowed('192.0.2.2', 50), 3);
+  assert.equal(countAllowed('192.0.2.3', 1), 0, 'the network');
+  assert.equal(countAllowed('192.0.3.1', 4), 3);
+  const subnets = Array.from({ length: 20 }, (_, place) => `2001:db8:1:${place}::1`);
+  assert.equal(subnets.filter((address) => isAllowed(address)).length, 6);
+  assert.ok(isAllowed('2001:db8:2::1'));
+  assert.ok(isAllowed('192.0.2.4', start + 1_000));
 });

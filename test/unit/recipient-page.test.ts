@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { previewLink, recipientLink } from '../../src/domain/recipient-page.ts';
-import { Secret } from '../../src/domain/secret.ts';
+import { cardLink, previewLink, recipientPageUrl } from '../../src/domain/emails/recipient-page.ts';
+import { Secret } from '../../src/platform/secret.ts';
 
 const base = 'https://cards.example';
 
 test('the link of an email has the code after the number sign, in capital letters', () => {
   const code = new Secret('abcd');
   const domain = 'flowers.example';
-  assert.equal(recipientLink(base, { domain, code }), `${base}/b/${domain}/card#ABCD`);
-  assert.equal(recipientLink(base, { domain, code: null }), `${base}/b/${domain}`);
+  const page = recipientPageUrl(base, domain);
+  assert.equal(page, `${base}/b/${domain}`);
+  assert.equal(cardLink(page, code), `${page}/card#ABCD`);
 });
 
 test('a preview links to the store’s own page, else to that of the service, and has no code', () => {

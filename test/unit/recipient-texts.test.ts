@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import test from 'node:test';
-import { recipientLanguageOf, recipientLanguages } from '../../src/console/recipient-texts.ts';
+import { currencyOf } from '../../src/domain/money/currency.ts';
+import { recipientLanguageOf, recipientLanguages } from '../../src/console/recipient/texts.ts';
 import { languageOf, languages } from '../../src/delivery/email/language.ts';
 
 const folder = 'src/console/locales/recipient';
@@ -36,7 +37,7 @@ test('every language of emails has the texts and placeholders of English', () =>
 });
 
 test('every text is used', () => {
-  const source = globSync('src/console/recipient*.ts')
+  const source = globSync('src/console/recipient/*.ts')
     .map((path) => readFileSync(path, 'utf8'))
     .join('\n');
   for (const name of english.keys()) assert.match(source, new RegExp(`texts\\.${name}\\b`));
@@ -44,16 +45,19 @@ test('every text is used', () => {
 
 test('the page is in the first language that the browser accepts, or in that of the store', () => {
   const services = { customerLanguage: languageOf };
+  const store = { timeZone: 'Europe/London', currency: currencyOf('GBP') };
   const cases = [
     ['de-AT,en;q=0.5', 'fr', 'de', 'de-AT', 'ltr'],
-    ['tlh, ar;q=0.8, en;q=0.4', 'fr', 'ar', 'ar', 'rtl'],
+    ['tlh, ar;q=0.8, en;q=0.4', 'fr', 'ar', 'ar-GB', 'rtl'],
     ['zh-TW, zh-CN;q=0.9', 'fr', 'zh-Hans', 'zh-CN', 'ltr'],
-    ['ja;q=0, *', 'he', 'he', 'he', 'rtl'],
+    ['ja;q=0, *', 'he', 'he', 'he-GB', 'rtl'],
     ['', 'pt-BR', 'pt', 'pt-BR', 'ltr'],
-    ['not a tag, x', 'tlh', 'en', 'en', 'ltr'],
+    ['not a tag, x', 'tlh', 'en', 'en-GB', 'ltr'],
+    ['en', 'fr', 'en', 'en-GB', 'ltr'],
+    ['en-US', 'fr', 'en', 'en-US', 'ltr'],
   ] as const;
   for (const [accepted, stored, tag, locale, direction] of cases) {
-    const found = recipientLanguageOf(services, accepted, stored);
+    const found = recipientLanguageOf(services, accepted, { emailLocale: stored, store });
     assert.deepEqual([found.tag, found.locale, found.direction], [tag, locale, direction], accepted);
     assert.equal(found.texts.title, textsOf(tag).get('title'));
     assert.equal(found.shared.cardTitle, languageOf(tag).texts.cardTitle);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Card } from '../../src/domain/card.ts';
-import type { PublicIds } from '../../src/domain/public-id.ts';
-import type { Transfer } from '../../src/domain/ledger.ts';
-import { InexactNumber } from '../../src/domain/money.ts';
+import type { Card } from '../../src/domain/cards/card.ts';
+import type { PublicIds } from '../../src/platform/public-id.ts';
+import type { Transfer } from '../../src/domain/money/ledger.ts';
+import { InexactNumber } from '../../src/domain/money/money.ts';
 import { readOnlyFields as claimableFields } from '../../src/api/cards.ts';
 import {
   holdRecordOf,

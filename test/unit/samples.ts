@@ -1,18 +1,19 @@
 /** Stores, cards and amounts for tests: complete and valid by default. */
 
-import type { PublicId, PublicIds } from '../../src/domain/public-id.ts';
+import type { PublicId, PublicIds } from '../../src/platform/public-id.ts';
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { Batch } from '../../src/domain/batch.ts';
-import { noDetails, type Card } from '../../src/domain/card.ts';
-import { currencyCodes, currencyOf } from '../../src/domain/currency.ts';
+import type { Batch } from '../../src/domain/batches/batch.ts';
+import { noDetails } from '../../src/domain/cards/fields.ts';
+import type { Card } from '../../src/domain/cards/card.ts';
+import { currencyCodes, currencyOf } from '../../src/domain/money/currency.ts';
 import { Fault, type FaultCode } from '../../src/domain/fault.ts';
-import type { Hold } from '../../src/domain/hold.ts';
-import type { Transfer } from '../../src/domain/ledger.ts';
-import type { EmailDelivery } from '../../src/domain/email.ts';
-import type { Money } from '../../src/domain/money.ts';
-import type { Parsed } from '../../src/domain/parsed.ts';
-import type { Store } from '../../src/domain/store.ts';
+import type { Hold } from '../../src/domain/money/hold.ts';
+import type { Transfer } from '../../src/domain/money/ledger.ts';
+import type { EmailDelivery } from '../../src/domain/emails/email.ts';
+import type { Money } from '../../src/domain/money/money.ts';
+import type { Parsed } from '../../src/platform/parsed.ts';
+import type { Store } from '../../src/domain/stores/store.ts';
 
 /** An amount in minor units, in US dollars by default. */
 export function amount(minor: bigint, code = 'USD'): Money {

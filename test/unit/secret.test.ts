@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { format, inspect } from 'node:util';
-import { Secret } from '../../src/domain/secret.ts';
+import { Secret } from '../../src/platform/secret.ts';
 
 const secret = new Secret('hush-hush');
 /** The compiler does not accept a secret as a string. */

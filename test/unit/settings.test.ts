@@ -6,7 +6,7 @@ import test from 'node:test';
 import { format, resolveConfig } from 'prettier';
 import { program } from '../../src/cli/program.ts';
 import { settingsHelp, settingsPage } from '../../src/cli/settings.ts';
-import { settings, type Setting } from '../../src/settings.ts';
+import { settings, type Setting } from '../../src/start/settings.ts';
 
 const rows = Object.values<Readonly<Record<string, Setting<unknown>>>>(settings).flatMap((group) =>
   Object.values(group),

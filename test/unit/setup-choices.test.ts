@@ -9,10 +9,10 @@ import {
   parseTimeZone,
   suggestedLimit,
   suggestionsOf,
-} from '../../src/console/setup-choices.ts';
-import { currencyCodes, currencyOf } from '../../src/domain/currency.ts';
-import { formatMoney } from '../../src/domain/money.ts';
-import { domainOfName, parseDomain, parseStoreName } from '../../src/domain/store.ts';
+} from '../../src/console/gate/setup-choices.ts';
+import { currencyCodes, currencyOf } from '../../src/domain/money/currency.ts';
+import { formatMoney } from '../../src/domain/money/money.ts';
+import { domainOfName, parseDomain, parseStoreName } from '../../src/domain/stores/store.ts';
 
 test('a currency is found by its code, its name and each suggestion of the list', () => {
   for (const language of ['en', 'de', 'fr', 'es'] as const) {
@@ -28,11 +28,13 @@ test('a currency is found by its code, its name and each suggestion of the list'
     assert.equal(parseCurrency(text, 'en'), undefined, text);
 });
 
-test('a time zone is found in any case and with blanks', () => {
+test('a time zone is found by its name or its city, in any case and with blanks', () => {
   assert.equal(parseTimeZone('Europe/Paris'), 'Europe/Paris');
   assert.equal(parseTimeZone('america/new york'), 'America/New_York');
   assert.equal(parseTimeZone('utc'), 'UTC');
-  for (const text of ['', 'Paris', 'Europe', '+25:00', 'x'.repeat(10_000)])
+  assert.equal(parseTimeZone(' London'), 'Europe/London');
+  assert.equal(parseTimeZone('new york'), 'America/New_York');
+  for (const text of ['', 'Nowhere', 'Europe', '+25:00', 'x'.repeat(10_000)])
     assert.equal(parseTimeZone(text), undefined, text);
 });
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { openBatches, type BatchedScript } from '../../src/storage/postgres/batches.ts';
 import type { Session } from '../../src/storage/postgres/session.ts';
-import { resolved } from '../../src/storage/sql.ts';
+import { resolved } from '../../src/storage/sql/sql.ts';
 
 /** Returns the stores of each transaction if writes of these stores wait for one connection. */
 async function storesTogether(

@@ -5,8 +5,8 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
-import { openDatabase } from '../../src/database.ts';
-import { readConfig } from '../../src/config.ts';
+import { openDatabase } from '../../src/start/database.ts';
+import { readConfig } from '../../src/start/config.ts';
 import { requireSoundSqlite } from '../../src/storage/sqlite/version.ts';
 
 test('SQLite below 3.51.3 is rejected, and a later one is accepted', () => {

@@ -9,10 +9,12 @@ import {
   parseStaffName,
   permissions,
   type Role,
-} from '../../src/domain/staff.ts';
-import { passwordsOf } from '../../src/service/password.ts';
-import { systemClock } from '../../src/clock.ts';
-import { systemRandom } from '../../src/random.ts';
+} from '../../src/domain/staff/staff.ts';
+import { limits } from '../../src/platform/limits.ts';
+import type { HashClient } from '../../src/service/staff/hash-queue.ts';
+import { passwordsOf } from '../../src/service/staff/password.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { systemRandom } from '../../src/platform/random.ts';
 
 test('an owner may do everything, a cashier only what the till needs, an accountant only read', () => {
   const of = (role: Role) => permissions.filter((permission) => isPermitted(role, permission));
@@ -54,25 +56,18 @@ test('a PIN has four to eight digits that are not a sequence', () => {
     assert.equal(parsePin(pin).ok, false, pin);
 });
 
-test('a hashed password is verified, and only the same text matches', async () => {
-  const passwords = passwordsOf(systemRandom(systemClock));
-  const hash = await passwords.hash('correct horse battery');
-  assert.match(hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
-  assert.notEqual(await passwords.hash('correct horse battery'), hash, 'the salt is random');
-  assert.equal(await passwords.verify('correct horse battery', hash), true);
-  assert.equal(await passwords.verify('correct horse batterY', hash), false);
-  assert.equal(await passwords.verify('', null), false);
-  await assert.rejects(passwords.verify('x', 'plain'), /does not have the form/);
-});
+const stranger: HashClient = { isKnown: false, key: '192.0.2.0/24', isGone: () => false };
 
-test('more than fifty waiting passwords are rejected, and the others are verified', async () => {
-  const passwords = passwordsOf(systemRandom(systemClock));
-  const hash = await passwords.hash('correct horse battery');
-  const results = await Promise.allSettled(
-    Array.from({ length: 60 }, () => passwords.verify('correct horse battery', hash)),
-  );
-  const failed = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as Error] : []));
-  assert.equal(failed.length, 8);
-  for (const error of failed) assert.equal((error as Error & { code?: string }).code, 'overloaded');
-  assert.equal(await passwords.verify('correct horse battery', hash), true);
+test('a hashed password is verified, and only the same text matches', async () => {
+  const passwords = passwordsOf(systemRandom(systemClock), limits);
+  const hash = await passwords.hash(stranger, 'correct horse battery');
+  assert.match(hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
+  assert.notEqual(await passwords.hash(stranger, 'correct horse battery'), hash, 'the salt is random');
+  const verify = (hashed: string | null, ...texts: readonly string[]) =>
+    passwords.verify(stranger, { texts, hashed });
+  assert.equal(await verify(hash, 'correct horse battery'), true);
+  assert.equal(await verify(hash, 'correct horse batterY'), false);
+  assert.equal(await verify(hash, 'correct horse batterY', 'correct horse battery'), true);
+  assert.equal(await verify(null, ''), false);
+  await assert.rejects(verify('plain', 'x'), /does not have the form/);
 });

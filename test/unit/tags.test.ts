@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { lowerLetters, parseTags, searchedTag, tagsIn } from '../../src/domain/tags.ts';
+import { lowerLetters, parseTags, searchedTag, tagsIn } from '../../src/domain/cards/tags.ts';
 import { parseLine } from '../../src/domain/text.ts';
 
 test('tags are stored between newlines, once each, in their order', () => {

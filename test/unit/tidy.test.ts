@@ -35,7 +35,7 @@ test('imports follow the arrows between the folders', async (t) => {
       assert.ok(visible, `test/unit/arrows.ts does not contain src/${part}`);
       const isAllowed = (path: string, specifier: string): boolean => {
         if (!specifier.startsWith('.'))
-          return part !== 'domain' || /^(?:currency-codes|typebox|validator)(?:\/|$)/.test(specifier);
+          return part !== 'domain' || /^(?:currency-codes|typebox|uqr|validator)(?:\/|$)/.test(specifier);
         const target = below(posix.join(posix.dirname(path), specifier));
         return !target.startsWith('..') && visible.includes(partOf(target));
       };
@@ -124,19 +124,19 @@ test('each of these constructs is used in one place only', async (t) => {
     {
       what: 'the environment',
       pattern: /\bprocess\??\.env\b|\benv\b.*'node:process'/,
-      place: 'src/config.ts',
+      place: 'src/start/config.ts',
     },
     {
       what: 'time',
       pattern: /\bDate\.now\b|\bnew Date\(\s*\)|\bTemporal\.Now\b/,
-      place: 'src/clock.ts',
+      place: 'src/platform/clock.ts',
     },
     {
       what: 'randomness',
       pattern: new RegExp(
         `\\bMath\\.random\\b|\\bcrypto\\.(?:${randomSources})\\b|\\b(?:${randomSources})\\b[^}]*\\}\\s*from 'node:crypto'`,
       ),
-      place: 'src/random.ts',
+      place: 'src/platform/random.ts',
     },
   ];
   for (const { what, pattern, place } of rules) {

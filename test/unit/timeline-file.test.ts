@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
-import { timelineFile, TimelineFileError, type TimelineFile } from '../../src/timeline-file.ts';
+import { timelineFile, TimelineFileError, type TimelineFile } from '../../src/platform/timeline-file.ts';
 import { runProgram } from '../support/programs.ts';
 
 const a = 'db-a.example:5432';
@@ -107,7 +107,7 @@ test('the remains of a process that ended during a write do not block other writ
 test('concurrent records of several processes are all stored', async () => {
   using there = place();
   const program = `
-    import { timelineFile } from ${JSON.stringify(import.meta.resolve('../../src/timeline-file.ts'))};
+    import { timelineFile } from ${JSON.stringify(import.meta.resolve('../../src/platform/timeline-file.ts'))};
     const [path, own] = process.argv.slice(1);
     for (let timeline = 1; timeline <= 20; timeline += 1) {
       await timelineFile({ path, hosts: ['shared:1'], create: true }).record({ system: '7', timeline: timeline * 10 + Number(own) });

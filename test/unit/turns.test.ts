@@ -6,7 +6,7 @@ import { connect, createServer } from 'node:net';
 import test from 'node:test';
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../src/domain/fault.ts';
-import { createTurns } from '../../src/turns.ts';
+import { createTurns } from '../../src/service/turns.ts';
 
 test('the first read starts at once, and each other one in a later turn of the event loop, in order', async () => {
   const turns = createTurns(10);

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { ConfigError, readConfig } from '../../src/config.ts';
+import { ConfigError, readConfig } from '../../src/start/config.ts';
 import { parseLogoUrl, parsePageUrl } from '../../src/delivery/email/sender.ts';
 import { parseWebhookUrl } from '../../src/delivery/webhooks/url.ts';
-import type { Parsed } from '../../src/domain/parsed.ts';
-import { Secret } from '../../src/domain/secret.ts';
-import { parseSmtpUrl } from '../../src/smtp-url.ts';
+import type { Parsed } from '../../src/platform/parsed.ts';
+import { Secret } from '../../src/platform/secret.ts';
+import { parseSmtpUrl } from '../../src/platform/smtp-url.ts';
 
 function parsePublicUrl(text: string): Parsed<unknown> {
   try {

@@ -21,7 +21,7 @@ const words = expressionOf(
 /** Names that clients, operators and other programs already use. */
 const names = expressionOf(
   [
-    /\b[Mm]ail (?:servers?|clients?|programs?)\b|\bmail\.example\b|MAIL FROM\b|X-Mailer|mail-composer|\bApple Mail\b/,
+    /\b[Mm]ail (?:servers?|clients?|programs?)\b|\bmail\.example\b|MAIL FROM\b|X-Mailer|mail-composer|\bApple Mail\b|\b[Ee]-[Mm]ail\b/,
     /\bMailComposer\w*|\bmailFrom\b|\bonMailFrom\b|\bsendMail\b/,
     /\b(?:mail_\w+|\w+_mails?(?:_\w+)?|MAIL_\w+|no-mail)\b|--(?:no-)?mail\b[\w-]*/,
     /largesse mail\b|`mail (?=\$)|'mail (?:list|preview|test|text)'|'mails?'/,
@@ -41,7 +41,7 @@ const files = globSync([
   '*.md',
   'docs/**/*.md',
   '{examples,deploy}/**/*.{md,ts,sh}',
-  'src/console/locales/en/*.json',
+  'src/console/locales/en.json',
   '{src,test,bench,bin}/**/*.{ts,js,c}',
 ]).filter((path) => path !== 'test/unit/words.test.ts');
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Fault, FieldErrors } from '../../src/domain/fault.ts';
-import { InexactNumber } from '../../src/domain/money.ts';
+import { InexactNumber } from '../../src/domain/money/money.ts';
 import { parseBody } from '../../src/http/body.ts';
 import { isKnown, matchedVersions } from '../../src/http/etag.ts';
 import type { Field as Parameter } from '../../src/api/field.ts';

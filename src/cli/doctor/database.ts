@@ -1,23 +1,23 @@
 /** The database and its keys: nothing is written. */
 
 import { existsSync } from 'node:fs';
-import { systemClock } from '../../clock.ts';
-import { CodeCohorts } from '../../code-cohorts.ts';
-import { shownLocation, type Config } from '../../config.ts';
-import type { Context } from '../../context.ts';
-import { migrationsOf, openToExamine } from '../../database.ts';
-import { readKeyFile } from '../../key-file.ts';
-import { keysOf } from '../../keys.ts';
-import { systemRandom } from '../../random.ts';
-import { contradictionOf, findClockEvidence, isConfirmed } from '../../service/clock.ts';
-import { assertNotHalfCopied } from '../../service/copy.ts';
-import { checkKeysWithoutWriting, hasKeys } from '../../service/key-check.ts';
-import { assertDurable } from '../../start-checks.ts';
-import { pending } from '../../storage/migrate.ts';
-import { findLastBackup } from '../../storage/setup-step.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { CodeCohorts } from '../../storage/cards/code-cohorts.ts';
+import { shownLocation, type Config } from '../../start/config.ts';
+import type { Context } from '../../storage/context.ts';
+import { migrationsOf, openToExamine } from '../../start/database.ts';
+import { readKeyFile } from '../../platform/key-file.ts';
+import { keysOf } from '../../platform/keys.ts';
+import { systemRandom } from '../../platform/random.ts';
+import { findClockEvidence, assessClock, noEvidence, type ClockEvidence } from '../../service/clock.ts';
+import { assertNotHalfCopied } from '../../service/moves/copy.ts';
+import { checkKeysWithoutWriting, hasKeys } from '../../service/proofs/key-check.ts';
+import { assertDurable } from '../../start/checks.ts';
+import { pending } from '../../storage/schema/migrate.ts';
+import { findLastBackup } from '../../storage/stores/setup-step.ts';
 import type { Storage } from '../../storage/storage.ts';
-import { listStores } from '../../storage/store.ts';
-import { findLastVerification } from '../../storage/verification.ts';
+import { listStores } from '../../storage/stores/store.ts';
+import { findLastVerification } from '../../storage/proofs/verification.ts';
 import { checked, failure, messageOf, ok, warning, type DoctorFinding } from './finding.ts';
 
 const dayMs = 24 * 60 * 60 * 1_000;
@@ -29,8 +29,11 @@ export async function checkDatabase(
   now = systemClock.now(),
 ): Promise<readonly DoctorFinding[]> {
   const location = shownLocation(config.database);
+  const alone = clockFinding(config, { evidence: noEvidence, now });
+  const impossible = alone.status === 'error' ? [alone] : [];
   if (config.database.kind === 'file' && !existsSync(config.database.file))
     return [
+      alone,
       warning(
         'database',
         `there is no database yet at ${location}`,
@@ -42,11 +45,16 @@ export async function checkDatabase(
   try {
     storage = openToExamine(config, { primariesFound: (servers) => (primaries = servers) });
   } catch (error) {
-    return [unusable(error)];
+    return [unusable(error), ...impossible];
   }
   await using _storage = storage;
   const schema = await checkSchema(config, storage);
-  if (schema.findings.length > 0) return schema.findings;
+  if (schema.findings.length > 0) {
+    if (schema.isUnreadable) return [...schema.findings, ...impossible];
+    const clock =
+      schema.newest === 0 ? [alone] : await checked('clock', () => checkClockOf(config, { storage, now }));
+    return [...schema.findings, ...clock];
+  }
   const findings = [
     await checked('key_file', () => checkKeyFile(config, storage)),
     await checked('database', async () => {
@@ -82,12 +90,16 @@ function unusable(error: unknown): DoctorFinding {
 async function checkSchema(
   config: Config,
   storage: Storage,
-): Promise<{ readonly findings: readonly DoctorFinding[]; readonly newest: number }> {
+): Promise<{
+  readonly findings: readonly DoctorFinding[];
+  readonly newest: number;
+  readonly isUnreadable?: true;
+}> {
   let applied;
   try {
     applied = await storage.applied();
   } catch (error) {
-    return { findings: [unusable(error)], newest: 0 };
+    return { findings: [unusable(error)], newest: 0, isUnreadable: true };
   }
   const newest = applied.at(-1)?.version ?? 0;
   let missing;
@@ -137,30 +149,51 @@ async function checkKeyFile({ keysFile }: Config, storage: Storage): Promise<rea
 }
 
 async function checkClockOf(
-  { database: { kind }, limits, implausibleClockAllowed }: Config,
+  config: Config,
   { storage, now }: { readonly storage: Storage; readonly now: number },
 ): Promise<readonly DoctorFinding[]> {
   const evidence = await storage.read(() =>
-    findClockEvidence({ hasServer: kind === 'server', isDistributed: storage.isDistributed }),
+    findClockEvidence({
+      hasServer: config.database.kind === 'server',
+      isDistributed: storage.isDistributed,
+    }),
   );
-  const contradiction = contradictionOf(evidence, { now, offsetMaxMs: limits.clockOffsetMaxMs });
+  return [clockFinding(config, { evidence, now })];
+}
+
+/** The finding about a clock, which says that the service does not start with it if it does not. */
+function clockFinding(
+  { limits, implausibleClockAllowed }: Config,
+  { evidence, now }: { readonly evidence: ClockEvidence; readonly now: number },
+): DoctorFinding {
+  const verdict = assessClock(evidence, { now, limits });
   const remedy = 'set the clock that is wrong, and synchronize it (NTP)';
-  if (contradiction !== undefined)
-    return [
-      implausibleClockAllowed
-        ? warning('clock', `${contradiction}; IMPLAUSIBLE_CLOCK allows it`, remedy)
-        : failure('clock', `${contradiction}: the service does not start`, remedy),
-    ];
-  const { clockJumpMaxMs: jumpMaxMs, clockStableMs: stableMs } = limits;
-  if (isConfirmed(evidence, { now, jumpMaxMs, stableMs }))
-    return [
-      ok('clock', kind === 'server' ? 'agrees with the clock of the server' : 'agrees with the database'),
-    ];
-  if (kind === 'file' && now > evidence.heartbeatAt)
-    return [ok('clock', 'is later than every time in the database, which does not confirm it further')];
-  return [
-    warning('clock', `differs by more than ${jumpMaxMs / 60_000} min from the time in the database`, remedy),
-  ];
+  switch (verdict.kind) {
+    case 'impossible':
+      return failure('clock', `${verdict.reason}: the service does not start`, remedy);
+    case 'contradicted':
+      return implausibleClockAllowed
+        ? warning('clock', `${verdict.reason}; IMPLAUSIBLE_CLOCK allows it`, remedy)
+        : failure('clock', `${verdict.reason}: the service does not start`, remedy);
+    case 'confirmed':
+      return ok(
+        'clock',
+        verdict.by === 'server' ? 'agrees with the clock of the server' : 'agrees with the database',
+      );
+    case 'unopposed':
+      return ok('clock', 'is not compared, because the database has no recent time');
+    case 'unconfirmed': {
+      const { serverAt } = evidence;
+      if (serverAt === null && verdict.isLater)
+        return ok('clock', 'is later than every time in the database, which does not confirm it further');
+      const other = serverAt === null ? 'the time in the database' : 'the clock of the server';
+      return warning(
+        'clock',
+        `differs by more than ${limits.clockJumpMaxMs / 60_000} min from ${other}`,
+        remedy,
+      );
+    }
+  }
 }
 
 async function checkDurability(config: Config, storage: Storage): Promise<readonly DoctorFinding[]> {

@@ -1,6 +1,6 @@
 /** The program and its settings. */
 
-import type { inspectEnvironment } from '../../config.ts';
+import type { inspectEnvironment } from '../../start/config.ts';
 import { requireSoundSqlite } from '../../storage/sqlite/version.ts';
 import { failure, messageOf, ok, warning, type DoctorFinding } from './finding.ts';
 

@@ -1,9 +1,9 @@
 /** Runs every check. */
 
-import { ConfigError, inspectEnvironment, readConfig, type Config } from '../../config.ts';
-import { readKeyFile } from '../../key-file.ts';
-import type { SettingSource } from '../../setting-sources.ts';
-import { parseSmtpUrl } from '../../smtp-url.ts';
+import { ConfigError, inspectEnvironment, readConfig, type Config } from '../../start/config.ts';
+import { readKeyFile } from '../../platform/key-file.ts';
+import type { SettingSource } from '../../start/setting-sources.ts';
+import { parseSmtpUrl } from '../../platform/smtp-url.ts';
 import { checkDatabase } from './database.ts';
 import { checkConfiguration, checkNode } from './environment.ts';
 import { checkDisk, checkFiles } from './files.ts';

@@ -2,7 +2,7 @@
 
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../start/config.ts';
 import { failure, messageOf, ok, warning, type CheckName, type DoctorFinding } from './finding.ts';
 
 /** The account that runs the command; null on a system without user ids. */

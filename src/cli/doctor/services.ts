@@ -1,9 +1,9 @@
 /** What the service is connected with: the mail server, its own port, and the proxy that browsers use. */
 
-import { emailTransportOf, type Config } from '../../config.ts';
+import { emailTransportOf, type Config } from '../../start/config.ts';
 import { trySignIn, type MailerOptions } from '../../delivery/email/smtp.ts';
-import { parseSmtpUrl } from '../../smtp-url.ts';
-import { version } from '../../version.ts';
+import { parseSmtpUrl } from '../../platform/smtp-url.ts';
+import { version } from '../../platform/version.ts';
 import { getJson, localUrl, textOfField } from '../service-request.ts';
 import { failure, messageOf, ok, warning, type DoctorFinding } from './finding.ts';
 
@@ -102,13 +102,13 @@ export async function checkPublicUrl(
   if (!isRunning)
     return [...findings, ok('public_url', 'not requested, because the service does not respond')];
   const base = `${publicUrl.origin}${basePath}`;
-  const reached = await checkProxy(base, { ca });
+  const reached = await checkProxy(base, { hasConsole, ca });
   return [...findings, ...reached];
 }
 
 async function checkProxy(
   base: string,
-  { ca }: { readonly ca: string | undefined },
+  { hasConsole, ca }: { readonly hasConsole: boolean; readonly ca: string | undefined },
 ): Promise<readonly DoctorFinding[]> {
   const limits = { timeoutMs: requestMaxMs, ...(ca !== undefined && { ca }) };
   let health;
@@ -131,15 +131,25 @@ async function checkProxy(
         'let the proxy forward all paths to the service unchanged; below a path, set BASE_PATH to it',
       ),
     ];
-  // The document names the origin that the service derives from Host and X-Forwarded-Proto.
+  // The document names the PUBLIC_URL of the running service.
   const { json } = await getJson(`${base}/openapi.json`, { ...limits, bodyBytesMax: documentBytesMax });
   const { served, servedVersion } = identityOf(json);
   if (served !== base)
     return [
       failure(
         'public_url',
-        `requests to ${base} arrive as requests to ${served || 'an unknown URL'}`,
-        'let the proxy send the Host of the client and X-Forwarded-Proto, and set TRUSTED_PROXIES to its address',
+        `the service at ${base} has ${served === '' ? 'no PUBLIC_URL' : `the PUBLIC_URL ${served}`}`,
+        'restart the service with the PUBLIC_URL that this command has',
+      ),
+    ];
+  // The pages are found only with the Host of PUBLIC_URL.
+  const { status } = await getJson(`${base}/sign-in`, { ...limits, bodyBytesMax: documentBytesMax });
+  if (hasConsole && status === 404)
+    return [
+      failure(
+        'public_url',
+        `the proxy of ${base} replaces the Host of requests, so the pages are not found`,
+        'let the proxy send the Host of the client unchanged',
       ),
     ];
   if (servedVersion !== version)
@@ -150,7 +160,7 @@ async function checkProxy(
         'restart the service after an update, on every machine',
       ),
     ];
-  return [ok('public_url', `${base} reaches the service, and its proxy sends Host and X-Forwarded-Proto`)];
+  return [ok('public_url', `${base} reaches the service, and its proxy sends the Host of the client`)];
 }
 
 /** What the OpenAPI document says of its service. */

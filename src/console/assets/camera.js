@@ -28,8 +28,8 @@ function textOf(error, { denied = '', missing = '', failed = '' }) {
 
 const scan = document.getElementById('scan');
 const video = document.getElementById('camera');
-const form = document.getElementById('find');
-const code = document.getElementById('code');
+const form = document.querySelector('form[data-code]');
+const code = form?.querySelector('.code');
 const button = scan?.querySelector('button');
 const status = scan?.querySelector('p');
 

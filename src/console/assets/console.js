@@ -12,30 +12,41 @@ addEventListener('submit', (event) => {
   if (event.submitter instanceof HTMLButtonElement && event.submitter.formTarget !== '') return;
   if (submitted.has(target)) event.preventDefault();
   submitted.add(target);
+  if (target.action.endsWith('/sign-out')) forgetCards();
 });
+/** Forgets the codes that the page of recipients keeps in this tab. */
+function forgetCards() {
+  for (const name of Object.keys(sessionStorage))
+    if (name.startsWith('largesse-card ')) sessionStorage.removeItem(name);
+}
+
 // Back shows the form again.
 addEventListener('pageshow', ({ persisted }) => {
   if (persisted) location.reload();
 });
 
-/** Buttons that need this script are hidden without it. @param {string} selector @param {(button: HTMLElement) => void} act */
-function addButtons(selector, act) {
-  for (const button of document.querySelectorAll(selector)) {
+/** @param {ParentNode} parent @param {string} selector @param {(button: HTMLElement) => void} act */
+function addButtons(parent, selector, act) {
+  for (const button of parent.querySelectorAll(selector)) {
     if (!(button instanceof HTMLElement)) continue;
     button.hidden = false;
     button.addEventListener('click', () => act(button));
   }
 }
 
-// Copies the text of the element with the id.
-addButtons('[data-copy]', (button) => {
-  const { copy = '', copied = '' } = button.dataset;
-  const text = document.getElementById(copy)?.textContent?.trim() ?? '';
-  void navigator.clipboard.writeText(text).then(() => {
-    button.textContent = copied;
+/** Shows the buttons that need this script, which are hidden without it. @param {ParentNode} parent */
+export function prepareButtons(parent) {
+  // Copies the text of the element with the id.
+  addButtons(parent, '[data-copy]', (button) => {
+    const { copy = '', copied = '' } = button.dataset;
+    const text = document.getElementById(copy)?.textContent?.trim() ?? '';
+    void navigator.clipboard.writeText(text).then(() => {
+      (button.querySelector('span') ?? button).textContent = copied;
+    });
   });
-});
+  addButtons(parent, '[data-print]', () => {
+    print();
+  });
+}
 
-addButtons('[data-print]', () => {
-  print();
-});
+prepareButtons(document);

@@ -66,6 +66,50 @@ addEventListener('focus', () => {
   for (const frame of document.querySelectorAll('iframe')) delete frame.dataset['focused'];
 });
 
+/* Whether text on the typed color can be read. The server says it, in words. */
+
+/** @typedef {{ color?: string, isReadable?: boolean, state?: string, text?: string }} Legibility */
+
+/** @param {string} path @returns {Promise<Legibility>} empty: it is not a color, or the server cannot be reached */
+async function legibilityOf(path) {
+  try {
+    const response = await fetch(path);
+    return response.ok ? /** @type {Legibility} */ (await response.json()) : {};
+  } catch {
+    return {};
+  }
+}
+
+const legibility = document.getElementById('legibility');
+const color = document.getElementById('color');
+if (legibility && color instanceof HTMLInputElement) {
+  let asked = 0;
+  color.addEventListener('input', () => {
+    // It would be that of another color.
+    legibility.replaceChildren();
+    asked += 1;
+    const own = asked;
+    const query = new URLSearchParams({ color: color.value.slice(0, 100) });
+    void legibilityOf(`${legibility.dataset['path']}?${query}`).then(
+      ({ color: name, isReadable, state = '', text = '' }) => {
+        if (own !== asked || name === undefined) return;
+        legibility.replaceChildren(
+          span(`tag ${isReadable === true ? 'good' : 'bad'}`, state),
+          ' ',
+          span('code', name),
+          ' ',
+          span('soft small', text),
+        );
+      },
+    );
+  });
+}
+
+/** @param {string} className @param {string} text */
+function span(className, text) {
+  return Object.assign(document.createElement('span'), { className, textContent: text });
+}
+
 // The picker of a color fills in the text field, and follows it.
 for (const picker of document.querySelectorAll('input[data-picks]')) {
   if (!(picker instanceof HTMLInputElement)) continue;
@@ -74,6 +118,7 @@ for (const picker of document.querySelectorAll('input[data-picks]')) {
   picker.hidden = false;
   picker.addEventListener('input', () => {
     typed.value = picker.value;
+    typed.dispatchEvent(new InputEvent('input', { bubbles: true }));
   });
   typed.addEventListener('input', () => {
     if (/^#[\da-f]{6}$/i.test(typed.value)) picker.value = typed.value;

@@ -1,7 +1,8 @@
 /**
- * The till: keypad, scanner, and redemptions whose result is unknown. Every page works without it; the texts come from the
- * page.
+ * The till: scanner, and redemptions whose result is unknown. Every page works without it; the texts come from the page.
  */
+
+import { addAmountEntry, fill, formatsOf } from './amount.js';
 
 /** @param {string} id */
 function byId(id) {
@@ -14,50 +15,7 @@ function partOf(parent, selector) {
   return part instanceof HTMLElement ? part : null;
 }
 
-/** @param {string} text @param {Readonly<Record<string, string>>} values */
-function fill(text, values) {
-  return text.replace(/\{(\w+)\}/g, (_, /** @type {string} */ name) => values[name] ?? '');
-}
-
 const { lang: language } = document.documentElement;
-
-/** @param {string} currency @param {number} decimals */
-function formatsOf(currency, decimals) {
-  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
-  const style = /** @type {const} */ ('currency');
-  const formatter = new Intl.NumberFormat(language, { style, currency, ...digits });
-  const point = formatter.formatToParts(1.1).find(({ type }) => type === 'decimal')?.value ?? '.';
-  /** @param {bigint} minor */
-  const plain = (minor) => {
-    const text = String(minor).padStart(decimals + 1, '0');
-    return decimals === 0 ? text : `${text.slice(0, -decimals)}.${text.slice(-decimals)}`;
-  };
-  return {
-    plain,
-    /** As the value of a field. @param {bigint} minor */
-    typed: (minor) => plain(minor).replace('.', point),
-    /** @param {bigint} minor */
-    shown: (minor) => formatter.format(/** @type {`${number}`} */ (plain(minor))),
-    /** As on the pages: the currency is small. @param {bigint} minor */
-    figure: (minor) =>
-      formatter.formatToParts(/** @type {`${number}`} */ (plain(minor))).map(({ type, value }) => {
-        if (type !== 'currency') return document.createTextNode(type === 'literal' ? value.trim() : value);
-        const small = document.createElement('small');
-        small.textContent = value;
-        return small;
-      }),
-    /** The minor units of a typed amount; null: it is not one. @param {string} text */
-    parse: (text) => {
-      const amount = text
-        .replace(/[\s\u00a0\u202f]|\p{Sc}/gu, '')
-        .replace(',', '.')
-        .replace(/\.$/, '');
-      const [, whole = '', fraction = ''] = /^(\d{1,12})(?:\.(\d+))?$/.exec(amount) ?? [];
-      if (whole === '' || fraction.length > decimals) return null;
-      return BigInt(whole + fraction.padEnd(decimals, '0'));
-    },
-  };
-}
 
 /* Redemptions that were left while their result was unknown. They contain no code. */
 
@@ -174,7 +132,7 @@ function showChecking(form, pending) {
   if (time) time.textContent = new Intl.DateTimeFormat(language, { timeStyle: 'short' }).format(now);
   const { title = '', checking = '', cancelling = '' } = template.dataset;
   document.title = title;
-  const header = content.querySelector('.row.apart');
+  const header = content.querySelector('.tillbar');
   const heading = partOf(content, 'h1');
   if (heading) heading.textContent = title;
   content.classList.remove('wide');
@@ -217,9 +175,9 @@ function showChecking(form, pending) {
 
 /** What can be in a URL: nothing that could be a code. The server has the same rules. */
 const repeatedFields = {
-  amount: /^(?:\d{1,7}|\d{1,12}[.,]\d{1,4})$/,
-  choice: /^\d{1,12}(?:\.\d{1,4})?$/,
-  total: /^\d{1,12}(?:\.\d{1,4})?$/,
+  amount: /^(?:\d{1,7}|\d{1,3}[ '’]\d{3}|(?=[\d '’]*[.,])[\d .,'’]{1,20})$/,
+  choice: /^\d{1,12}(?:[.,]\d{1,4})?$/,
+  total: /^\d{1,12}(?:[.,]\d{1,4})?$/,
   reference: /^[\w#/-]{1,7}$/,
   currency: /^[A-Z]{3}$/,
   tail: /^[0-9a-z]{4}$/,
@@ -228,7 +186,12 @@ const repeatedFields = {
 /** @param {FormData} fields @param {string} name */
 function plainOf(fields, name) {
   const value = fields.get(name);
-  return typeof value === 'string' ? value.slice(0, 40).replace(/[\s\p{Sc}]/gu, '') : '';
+  if (typeof value !== 'string') return '';
+  return value
+    .slice(0, 40)
+    .replace(/\p{Sc}/gu, '')
+    .replace(/\s/g, ' ')
+    .trim();
 }
 
 /** The query with which the server can offer to try again. @param {FormData} fields @param {string} action */
@@ -297,58 +260,18 @@ function setHidden(form, name, value) {
   form.append(input);
 }
 
-/** The keypad, and what an amount leaves on the card. @param {HTMLFormElement} form @param {HTMLInputElement} amount */
-function addKeypad(form, amount) {
-  const { currency = '', decimals = '2', available = '0' } = form.dataset;
-  const formats = formatsOf(currency, Number(decimals));
-  const most = formats.parse(available) ?? 0n;
-  const note = byId('amount-note');
-  const button = byId('redeem-button');
-  const { leaves = '', rest = '', hint = '', redeem = '', redeemAmount = '' } = form.dataset;
-
-  const update = () => {
-    const minor = formats.parse(amount.value);
-    const isAmount = minor !== null && minor > 0n;
-    const redeemed = isAmount && minor > most ? most : minor;
-    if (button)
-      button.textContent =
-        isAmount && redeemed !== null ? fill(redeemAmount, { amount: formats.shown(redeemed) }) : redeem;
-    if (!note) return;
-    if (!isAmount) note.textContent = hint;
-    else if (minor > most) note.textContent = fill(rest, { amount: formats.shown(minor - most) });
-    else note.textContent = fill(leaves, { amount: formats.shown(most - minor) });
-    note.classList.toggle('short', isAmount && minor > most);
-  };
-  const pad = partOf(form, '.pad');
-  if (pad) pad.hidden = false;
-  // The keypad of the page is enough: the keyboard of a phone would cover it.
-  amount.inputMode = 'none';
-  pad?.addEventListener('click', ({ target }) => {
-    const key = target instanceof HTMLElement ? target.dataset['digit'] : undefined;
-    if (key === undefined) return;
-    const minor = formats.parse(amount.value) ?? 0n;
-    const next = key === 'delete' ? minor / 10n : BigInt(`${minor}${key}`);
-    if (next >= 10n ** BigInt(12 + Number(decimals))) return;
-    amount.value = next === 0n ? '' : formats.typed(next);
-    update();
-  });
-  amount.addEventListener('input', update);
-  // A code has letters, or more digits than any amount of a card: the server says so.
-  update();
-  return () => {
-    const minor = formats.parse(amount.value);
-    const isShort = minor !== null && minor > most && amount.value.replace(/\D/g, '').length < 8;
-    // The button says how much is redeemed and the note what is left to pay, so the server does not ask again.
-    setHidden(form, 'choice', isShort ? formats.plain(most) : null);
-    setHidden(form, 'total', isShort && minor !== null ? formats.plain(minor) : null);
-  };
-}
-
-const redeemForm = byId('redeem');
-if (redeemForm instanceof HTMLFormElement) {
-  const amount = byId('amount');
-  const prepare = amount instanceof HTMLInputElement ? addKeypad(redeemForm, amount) : () => {};
-  submitWithChecks(redeemForm, prepare);
+for (const form of document.querySelectorAll('form[data-decimals]')) {
+  if (!(form instanceof HTMLFormElement)) continue;
+  const complete = addAmountEntry(form);
+  if (form.id === 'redeem')
+    submitWithChecks(form, () => {
+      if (!complete) return;
+      const part = complete();
+      // The button says how much is redeemed and the note what is left to pay, so the server does not ask again.
+      setHidden(form, 'choice', part && part.choice);
+      setHidden(form, 'total', part && part.total);
+    });
+  else if (complete) form.addEventListener('submit', () => void complete());
 }
 
 /* A result: it is known now. */
@@ -375,11 +298,50 @@ function isField(target) {
   return target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement;
 }
 
-const code = byId('code');
-if (code instanceof HTMLInputElement) {
+const codeForm = document.querySelector('form[data-code]');
+const code = codeForm?.querySelector('.code');
+if (codeForm instanceof HTMLFormElement && code instanceof HTMLInputElement) {
   addEventListener('keydown', ({ key, target, ctrlKey, metaKey, altKey }) => {
     if (key.length !== 1 || key === ' ' || ctrlKey || metaKey || altKey || isField(target)) return;
     code.focus();
+  });
+  keepWrongCode(codeForm, code);
+}
+
+/**
+ * Shows below the field what is wrong with a code, without leaving the page, which therefore never contains the code. The
+ * next scan replaces it.
+ * @param {HTMLFormElement} form @param {HTMLInputElement} field
+ */
+function keepWrongCode(form, field) {
+  const errorId = `${field.id}-error`;
+  let isNative = false;
+  let isSent = false;
+  form.addEventListener('submit', (event) => {
+    // An email address leads to a list of cards.
+    if (isNative || field.value.includes('@')) return;
+    event.preventDefault();
+    if (isSent) return;
+    isSent = true;
+    void send(form, new FormData(form)).then(async (response) => {
+      isSent = false;
+      if (response?.redirected === true) return location.assign(response.url);
+      const text = response && response.status < 500 ? await response.text() : '';
+      const page = new DOMParser().parseFromString(text, 'text/html');
+      const error = page.getElementById(errorId);
+      if (!error) {
+        // Another page, which the browser shows.
+        isNative = true;
+        return form.requestSubmit();
+      }
+      byId(errorId)?.remove();
+      (field.closest('.search-line') ?? field).after(error);
+      error.setAttribute('role', 'alert');
+      const described = page.getElementById(field.id)?.getAttribute('aria-describedby');
+      field.setAttribute('aria-invalid', 'true');
+      field.setAttribute('aria-describedby', described ?? errorId);
+      return field.select();
+    });
   });
 }
 
@@ -457,3 +419,21 @@ async function resolvePending(pending, show) {
 
 const pendingList = byId('pending');
 if (pendingList) showPending(pendingList);
+
+/* The menu behind the name. */
+
+const menu = document.querySelector('details.menu');
+if (menu instanceof HTMLDetailsElement) {
+  addEventListener('click', ({ target }) => {
+    if (target instanceof Node && !menu.contains(target)) menu.open = false;
+  });
+  // The menu must not cover what has the focus.
+  menu.addEventListener('focusout', ({ relatedTarget }) => {
+    if (relatedTarget instanceof Node && !menu.contains(relatedTarget)) menu.open = false;
+  });
+  addEventListener('keydown', ({ key }) => {
+    if (key !== 'Escape' || !menu.open) return;
+    menu.open = false;
+    menu.querySelector('summary')?.focus();
+  });
+}

@@ -5,7 +5,7 @@
  * colours, 21 for black on white, at least 4.5 for readable text.
  */
 
-import { accepted, rejected, type Parsed } from '../../domain/parsed.ts';
+import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
 
 /** A colour as `#rrggbb`, lower case. */
 export type Colour = `#${string}`;
@@ -30,11 +30,90 @@ export function foregroundOn(background: Colour): Colour {
   return contrast(white, background) >= contrast(ink, background) ? white : ink;
 }
 
-/** The color of a store's cards, and whether text on it is dark. @param stored null or invalid: the default. */
-export function brandOf(stored: string | null): { readonly color: Colour; readonly isLight: boolean } {
+/** A colour for text and buttons, and the text on it. */
+type Shade = { readonly color: Colour; readonly text: Colour };
+
+type BrandColours = {
+  readonly color: Colour;
+  /** Whether text on the colour is dark. */
+  readonly isLight: boolean;
+  /** The colour as it can be read on light and on dark pages. */
+  readonly shades: { readonly light: Shade; readonly dark: Shade };
+};
+
+/** The grounds of pages on which a shade has the least contrast, and the contrast that it has at least. */
+const lightGround = { ground: '#f2efe8', contrastMin: 4.6, change: -0.02 } as const;
+const darkGround = { ground: '#222623', contrastMin: 8.8, change: 0.02 } as const;
+
+/** The colour of a store's cards and pages. @param stored null or invalid: the default. */
+export function brandOf(stored: string | null): BrandColours {
   const parsed = parseColour(stored);
   const color = parsed.ok ? parsed.value : defaultColour;
-  return { color, isLight: foregroundOn(color) === ink };
+  return {
+    color,
+    isLight: foregroundOn(color) === ink,
+    shades: { light: shadeOf(color, lightGround), dark: shadeOf(color, darkGround) },
+  };
+}
+
+/** The nearest shade of a colour that can be read on the ground: darker or lighter, with the same hue and saturation. */
+function shadeOf(
+  colour: Colour,
+  {
+    ground,
+    contrastMin,
+    change,
+  }: { readonly ground: Colour; readonly contrastMin: number; readonly change: number },
+): Shade {
+  const { lightness, ...hue } = hslOf(colour);
+  let color = colour;
+  for (let next = lightness + change; contrast(color, ground) < contrastMin; next += change) {
+    if (next < 0 || next > 1) break;
+    color = colourOf({ ...hue, lightness: next });
+  }
+  return { color, text: foregroundOn(color) };
+}
+
+/** Each from 0 to 1. */
+type Hsl = { readonly hue: number; readonly saturation: number; readonly lightness: number };
+
+/** The conversions of CSS (https://www.w3.org/TR/css-color-4/#rgb-to-hsl). */
+function hslOf(colour: Colour): Hsl {
+  const [red, green, blue] = channelsOf(colour);
+  const [most, least] = [Math.max(red, green, blue), Math.min(red, green, blue)];
+  const lightness = (most + least) / 2;
+  const range = most - least;
+  if (range === 0) return { hue: 0, saturation: 0, lightness };
+  const saturation = (most - lightness) / Math.min(lightness, 1 - lightness);
+  return { hue: (sixthsOf([red, green, blue], most, range) / 6) % 1, saturation, lightness };
+}
+
+/** The hue in sixths of a circle. */
+function sixthsOf(
+  [red, green, blue]: readonly [number, number, number],
+  most: number,
+  range: number,
+): number {
+  if (most === red) return (green - blue) / range + 6;
+  return most === green ? (blue - red) / range + 2 : (red - green) / range + 4;
+}
+
+function colourOf({ hue, saturation, lightness }: Hsl): Colour {
+  const reach = saturation * Math.min(lightness, 1 - lightness);
+  const channels = [0, 8, 4].map((offset) => {
+    const place = (offset + hue * 12) % 12;
+    const value = lightness - reach * Math.max(-1, Math.min(place - 3, 9 - place, 1));
+    return Math.round(value * 255)
+      .toString(16)
+      .padStart(2, '0');
+  });
+  return `#${channels.join('')}`;
+}
+
+/** Red, green and blue, from 0 to 1. */
+function channelsOf(colour: Colour): readonly [number, number, number] {
+  const channel = (at: number): number => Number.parseInt(colour.slice(at, at + 2), 16) / 255;
+  return [channel(1), channel(3), channel(5)];
 }
 
 /** A border that is visible on white: the colour itself, or a grey if it is nearly white. */
@@ -76,9 +155,8 @@ function contrast(left: Colour, right: Colour): number {
 }
 
 function luminance(colour: Colour): number {
-  const channel = (at: number): number => {
-    const value = Number.parseInt(colour.slice(at, at + 2), 16) / 255;
-    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-  };
-  return 0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5);
+  const [red, green, blue] = channelsOf(colour).map((value) =>
+    value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4,
+  );
+  return 0.2126 * (red ?? 0) + 0.7152 * (green ?? 0) + 0.0722 * (blue ?? 0);
 }

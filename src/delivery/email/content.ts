@@ -5,12 +5,12 @@
  * the email is sent. Days are `YYYY-MM-DD`; links are https.
  */
 
-import { isDisabled, isExpired, type Card } from '../../domain/card.ts';
+import { isDisabled, isExpired, type Card } from '../../domain/cards/card.ts';
 import { dayOf } from '../../domain/day.ts';
-import { buyerOf, type EmailDelivery } from '../../domain/email.ts';
-import type { Money } from '../../domain/money.ts';
-import type { Secret } from '../../domain/secret.ts';
-import type { Store } from '../../domain/store.ts';
+import { buyerOf, type EmailDelivery } from '../../domain/emails/email.ts';
+import type { Money } from '../../domain/money/money.ts';
+import type { Secret } from '../../platform/secret.ts';
+import type { Store } from '../../domain/stores/store.ts';
 
 export type EmailContent =
   GiftCardContent | ReceiptContent | ExpiryReminderContent | BalanceReminderContent | DeliveryFailedContent;
@@ -28,6 +28,8 @@ export type GiftCardContent = {
   readonly expiresOn: string | null;
   /** The card's page. Only after `#`, which browsers do not send, a link has the code: servers log links. */
   readonly pageUrl: string | null;
+  /** The URL of the service's page of recipients, which reads the code of a link; null: it is not known. */
+  readonly cardPage: string | null;
 };
 
 /** To the buyer: the purchase. */
@@ -96,6 +98,8 @@ export function cancelReasonOf(
 
 export type ContentOptions = Pick<Store, 'timeZone'> & {
   readonly pageUrl: string | null;
+  /** The URL of the service's page of recipients; null: it is not known. */
+  readonly cardPage: string | null;
   /** The card's code; null in emails without it. */
   readonly code: Secret | null;
   /** When the card's first email is sent, ms. */
@@ -106,13 +110,23 @@ export type ContentOptions = Pick<Store, 'timeZone'> & {
 export function contentOf(
   { kind }: Pick<EmailDelivery, 'kind'>,
   card: Card,
-  { timeZone, pageUrl, code, cardSentAt }: ContentOptions,
+  { timeZone, pageUrl, cardPage, code, cardSentAt }: ContentOptions,
 ): EmailContent {
   const { balance, initialValue, message, expiresOn, lastCharacters, senderName, recipientName } = card;
   switch (kind) {
     case 'gift_card':
       if (!code) throw new Error('a gift card email needs the code');
-      return { kind, code, senderName, recipientName, amount: balance, message, expiresOn, pageUrl };
+      return {
+        kind,
+        code,
+        senderName,
+        recipientName,
+        amount: balance,
+        message,
+        expiresOn,
+        pageUrl,
+        cardPage,
+      };
     case 'receipt': {
       const issuedOn = dayOf(card.createdAt, timeZone);
       const sentOn = dayOf(cardSentAt, timeZone);

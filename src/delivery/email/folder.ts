@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { EmailKind } from '../../domain/email.ts';
+import type { EmailKind } from '../../domain/emails/email.ts';
 import { toEml, type Email } from './message.ts';
 import { browserHtml } from './preview.ts';
 

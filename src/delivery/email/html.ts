@@ -1,7 +1,7 @@
 /** The blocks of an email as HTML: each is a row of the page's table. */
 
 import assert from 'node:assert/strict';
-import { markup, linesOf, type Markup } from '../../markup.ts';
+import { markup, linesOf, type Markup } from '../../platform/markup.ts';
 import { sidesOf, type Frame } from './page.ts';
 import { light, monospace } from './style.ts';
 import type { Block, Fact } from './template.ts';

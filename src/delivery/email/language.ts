@@ -9,7 +9,7 @@
  * file here; the compiler lists missing texts, and a test compares the placeholders.
  */
 
-import { accepted, rejected, type Parsed } from '../../domain/parsed.ts';
+import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
 import ar from './locales/ar.json' with { type: 'json' };
 import de from './locales/de.json' with { type: 'json' };
 import en from './locales/en.json' with { type: 'json' };

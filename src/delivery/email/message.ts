@@ -9,7 +9,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import MailComposer, { type MailComposerOptions } from 'nodemailer/lib/mail-composer';
 import { parseEmail, parseSenderAddress } from '../../domain/email-address.ts';
-import { accepted, rejected, type Parsed } from '../../domain/parsed.ts';
+import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
 import { cleanLine } from './clean.ts';
 import type { RenderedEmail } from './render.ts';
 

@@ -1,7 +1,8 @@
 /**
  * The outcome of an attempt to send an email.
  *
- * *Sent*: the server accepted responsibility for the email (RFC 5321, 4.2.5). *Deferred*: it did not, and may accept
+ * *Sent*: the server accepted responsibility for the email (RFC 5321, 4.2.5). *Kept*: there is no server, and the email is
+ * on this machine. *Deferred*: it did not, and may accept
  * it later. *Rejected*: it will never accept this recipient or this email. *Unknown*: the email was sent completely and
  * no response arrived. The server may have accepted it; it is sent again with the same Message-ID, because a duplicate
  * is better than a lost email.
@@ -11,6 +12,7 @@ import type { NodemailerError } from 'nodemailer';
 
 export type EmailOutcome =
   | { readonly kind: 'sent'; readonly response: string }
+  | { readonly kind: 'kept'; readonly response: string }
   | {
       readonly kind: 'deferred';
       readonly response: string;

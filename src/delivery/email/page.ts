@@ -7,7 +7,7 @@
  */
 
 import type { Colour } from './colour.ts';
-import { markup, type Markup } from '../../markup.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
 import { fontsFor, light, rules } from './style.ts';
 import { htmlOf } from './translate.ts';
 

@@ -1,9 +1,9 @@
 /** Emails with sample data, for previews. */
 
-import { currencyOf, type Currency } from '../../domain/currency.ts';
-import type { EmailKind } from '../../domain/email.ts';
-import type { Money } from '../../domain/money.ts';
-import { Secret } from '../../domain/secret.ts';
+import { currencyOf, type Currency } from '../../domain/money/currency.ts';
+import type { EmailKind } from '../../domain/emails/email.ts';
+import type { Money } from '../../domain/money/money.ts';
+import { Secret } from '../../platform/secret.ts';
 import type { EmailContent } from './content.ts';
 import { languageOf } from './language.ts';
 import { toEml, type Email } from './message.ts';
@@ -80,7 +80,17 @@ function sampleContent(
   switch (kind) {
     case 'gift_card': {
       const code = new Secret('qyw7j8tjrj3pvkhh');
-      return { kind, code, senderName, recipientName, amount: value, message, expiresOn, pageUrl };
+      return {
+        kind,
+        code,
+        senderName,
+        recipientName,
+        amount: value,
+        message,
+        expiresOn,
+        pageUrl,
+        cardPage: null,
+      };
     }
     case 'receipt': {
       const order = { issuedOn: '2026-01-15', sendOn: '2026-02-14', orderId: 1017 };

@@ -8,8 +8,8 @@
  */
 
 import { crc32, deflateSync } from 'node:zlib';
-import { qrModules } from '../../code-symbol.ts';
-import type { Secret } from '../../domain/secret.ts';
+import { qrModules } from '../../domain/cards/symbol.ts';
+import type { Secret } from '../../platform/secret.ts';
 
 /** Pixels per module: sharp on screens with three pixels per point. */
 const modulePixels = 12;
@@ -21,8 +21,9 @@ export type QrImage = {
   readonly modules: number;
 };
 
-export function qrImage(code: Secret): QrImage {
-  const modules = qrModules(code);
+/** @param page the URL of the store's page of recipients; null: it is not known. */
+export function qrImage(code: Secret, page: string | null): QrImage {
+  const modules = qrModules(code, page);
   const size = modules.length * modulePixels;
   const rows = modules.flatMap((row) => {
     const scanline = Buffer.alloc(1 + Math.ceil(size / 8));

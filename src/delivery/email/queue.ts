@@ -5,16 +5,15 @@
  * a permanent rejection ends it; a rejection because of the service's own settings is retried for 14 days.
  */
 
-import type { Context } from '../../context.ts';
-import { deliveryFailedEvent } from '../../domain/event.ts';
-import { buyerOf, messageName } from '../../domain/email.ts';
-import { emailRecordOf } from '../../domain/email-record.ts';
-import { recipientLink } from '../../domain/recipient-page.ts';
-import type { Secret } from '../../domain/secret.ts';
-import type { Store } from '../../domain/store.ts';
-import { writeByStore } from '../../storage/by-store.ts';
-import { findCard, lockCard } from '../../storage/card.ts';
-import { recordEvent } from '../../storage/event.ts';
+import type { Context } from '../../storage/context.ts';
+import { deliveryFailedEvent } from '../../domain/events/event.ts';
+import { buyerOf, messageName } from '../../domain/emails/email.ts';
+import { emailRecordOf } from '../../domain/emails/record.ts';
+import { cardLink, recipientPageUrl } from '../../domain/emails/recipient-page.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import { writeByStore } from '../../storage/sql/by-store.ts';
+import { findCard, lockCard } from '../../storage/cards/card.ts';
+import { recordEvent } from '../../storage/events/event.ts';
 import {
   claimEmails,
   findFirstSendAt,
@@ -24,15 +23,15 @@ import {
   settleEmail,
   type ClaimedEmail,
   type EmailSettlement,
-} from '../../storage/email-queue.ts';
-import { enqueueEmail, findEmailSettings, openEmailedCode } from '../../storage/email.ts';
-import { listTextsOfKind } from '../../storage/email-text.ts';
-import { findLogo } from '../../storage/logo.ts';
-import { parallel, type Script } from '../../storage/sql.ts';
+} from '../../storage/emails/queue.ts';
+import { enqueueEmail, findEmailSettings, openEmailedCode } from '../../storage/emails/email.ts';
+import { listTextsOfKind } from '../../storage/emails/wording.ts';
+import { findLogo } from '../../storage/emails/logo.ts';
+import { parallel, type Script } from '../../storage/sql/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
-import { findStore, hasRealStores } from '../../storage/store.ts';
+import { findStore, hasRealStores } from '../../storage/stores/store.ts';
 import { emailBackoff, nextAttempt, type Backoff } from '../backoff.ts';
-import type { Tracing } from '../../tracing.ts';
+import type { Tracing } from '../../platform/tracing.ts';
 import { workerLimitsOn, type Queue, type WorkerLimits } from '../worker.ts';
 import { cancelReasonOf, contentOf, type EmailContent } from './content.ts';
 import { messageIdOf, type Email } from './message.ts';
@@ -217,24 +216,24 @@ function* load(
   if (claimed.isReclaimed && now - claimed.firstAt >= emailBackoff.windowMs)
     return finalSettlement('dead', claimed.response ?? 'the email could not be sent');
   const code = sealedCode && openEmailedCode(ctx, claimed, sealedCode);
+  const cardPage = yield* pageOf(store, pagesUrl);
+  const ownPage = cardPage === null || code === null ? cardPage : cardLink(cardPage, code);
   const content = contentOf(claimed, card, {
     timeZone: store.timeZone,
-    pageUrl: settings.pageUrl ?? (yield* pageOf(store, { pagesUrl, code })),
+    pageUrl: settings.pageUrl ?? ownPage,
+    cardPage,
     code,
     cardSentAt: firstSendAt ?? claimed.sendAt,
   });
   return { content, sender: senderOf({ store, settings, texts, logo }, from), domain: store.domain };
 }
 
-/** The link to the service's own page of a card. */
-function* pageOf(
-  { domain, demonstration }: Store,
-  { pagesUrl, code }: Pick<EmailQueueOptions, 'pagesUrl'> & { readonly code: Secret | null },
-): Script<string | null> {
+/** The URL of the service's page of recipients of a store; null: there is none. */
+function* pageOf({ domain, demonstration }: Store, pagesUrl: string | null): Script<string | null> {
   if (pagesUrl === null) return null;
   // The demonstration has no page as soon as there is a real store.
   if (demonstration && (yield* hasRealStores())) return null;
-  return recipientLink(pagesUrl, { domain, code });
+  return recipientPageUrl(pagesUrl, domain);
 }
 
 /** The email, the same in every attempt unless the card or the settings have changed. */
@@ -254,7 +253,7 @@ function fileName({ cardId, id }: ClaimedEmail): string {
 }
 
 function finalSettlement(
-  state: 'sent' | 'bounced' | 'dead' | 'cancelled',
+  state: 'sent' | 'kept' | 'bounced' | 'dead' | 'cancelled',
   response: string,
 ): EmailSettlement {
   return { state, response, nextAt: null, startsOver: false };
@@ -264,7 +263,8 @@ function settlementOf(ctx: Context, claimed: ClaimedEmail, outcome: EmailOutcome
   const { response } = outcome;
   switch (outcome.kind) {
     case 'sent':
-      return finalSettlement('sent', response);
+    case 'kept':
+      return finalSettlement(outcome.kind, response);
     case 'rejected':
       return finalSettlement('bounced', response);
     case 'unknown':
@@ -304,6 +304,7 @@ function settlementOfRetry(
 function isHealthy(outcome: EmailOutcome): boolean {
   switch (outcome.kind) {
     case 'sent':
+    case 'kept':
     case 'rejected':
       return true;
     case 'unknown':

@@ -1,8 +1,8 @@
 /** Renders the content of an email as a subject, HTML and plain text. Pure: equal contents give equal emails. */
 
 import assert from 'node:assert/strict';
-import type { EmailKind } from '../../domain/email.ts';
-import type { Logo } from '../../domain/logo.ts';
+import type { EmailKind } from '../../domain/emails/email.ts';
+import type { Logo } from '../../domain/emails/logo.ts';
 import { cleanLine } from './clean.ts';
 import { defaultColour, edgeOf, foregroundOn, parseColour } from './colour.ts';
 import type { EmailContent } from './content.ts';
@@ -62,7 +62,7 @@ export function renderEmail(content: EmailContent, sender: Sender): RenderedEmai
   for (const block of blocks) if (block.block === 'button') assertLink(block.url);
   if (unsubscribeUrl !== null) assertLink(unsubscribeUrl);
   const frame = frameOf(sender, { language, storeName, translate, unsubscribeUrl });
-  const qr = content.kind === 'gift_card' ? qrImage(content.code) : null;
+  const qr = content.kind === 'gift_card' ? qrImage(content.code, content.cardPage) : null;
   // A whole number of pixels per module, so that the edges of the modules are sharp.
   const image = qr && { cid: qrCid, size: qr.modules * Math.floor(qrSideMax / qr.modules) };
   const title = plainOf(wording.subject);

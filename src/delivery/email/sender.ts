@@ -1,12 +1,13 @@
 /** The sender of a store's emails: name, addresses, language and appearance. */
 
-import { accepted, rejected, type Parsed } from '../../domain/parsed.ts';
-import type { EmailSettings } from '../../domain/email.ts';
-import { textsIn, type EmailText, type EmailTexts } from '../../domain/email-text.ts';
-import type { Logo } from '../../domain/logo.ts';
-import type { Store } from '../../domain/store.ts';
+import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
+import type { EmailSettings } from '../../domain/emails/email.ts';
+import { textsIn, type EmailText, type EmailTexts } from '../../domain/emails/wording.ts';
+import type { Logo } from '../../domain/emails/logo.ts';
+import { localeIn } from '../../domain/stores/region.ts';
+import type { Store } from '../../domain/stores/store.ts';
 import { parseColour, type Colour } from './colour.ts';
-import { localePartsOf } from './language.ts';
+import { languageOf, localePartsOf } from './language.ts';
 
 export type Sender = {
   /** The store's name, in the From header and in the email. */
@@ -19,7 +20,7 @@ export type Sender = {
   readonly logoUrl: string | null;
   /** The colour of the card and the button; null: the default one. */
   readonly colour: Colour | null;
-  /** A BCP 47 tag such as `de` or `pt-BR`, for the texts and the format of amounts and dates. */
+  /** A BCP 47 tag such as `de-AT` or `pt-BR`, with the store's region if the settings have none, for the texts and the format of amounts and dates. */
   readonly locale: string;
   /** An image inside of the email; null: that of the URL. */
   readonly logo: Logo | null;
@@ -44,7 +45,7 @@ export function senderOf({ store, settings, texts, logo }: SenderParts, from: st
     replyTo: settings.replyTo,
     logoUrl: settings.logoUrl,
     colour: colour.ok ? colour.value : null,
-    locale: settings.locale,
+    locale: localeIn(languageOf(settings.locale).locale, store),
     logo,
     texts: textsIn(texts, localePartsOf(settings.locale).language),
   };

@@ -11,10 +11,10 @@ import type { Readable } from 'node:stream';
 import { rootCertificates } from 'node:tls';
 import { createTransport, type NodemailerError, type SMTPPoolOptions } from 'nodemailer';
 import { parseSenderAddress } from '../../domain/email-address.ts';
-import type { Secret } from '../../domain/secret.ts';
+import type { Secret } from '../../platform/secret.ts';
 import { addressesOf, compositionOf, type Email, type EmailAddresses } from './message.ts';
 import { storedResponseOf, outcomeOf, type EmailOutcome } from './outcome.ts';
-import { parseSmtpUrl, type SmtpServer } from '../../smtp-url.ts';
+import { parseSmtpUrl, type SmtpServer } from '../../platform/smtp-url.ts';
 
 type MailerTimeouts = {
   /** For the name lookup, the connection, the greeting and TLS together. */

@@ -1,9 +1,9 @@
 /** Previews of stored emails, without the code: a code is shown only once, to the person who creates it. */
 
-import { buyerOf } from '../../domain/email.ts';
-import type { PreviewedEmail, StoredPreview } from '../../domain/email-preview.ts';
-import { previewLink } from '../../domain/recipient-page.ts';
-import { Secret } from '../../domain/secret.ts';
+import { buyerOf } from '../../domain/emails/email.ts';
+import type { PreviewedEmail, StoredPreview } from '../../domain/emails/preview.ts';
+import { previewLink } from '../../domain/emails/recipient-page.ts';
+import { Secret } from '../../platform/secret.ts';
 import { contentOf } from './content.ts';
 import { browserHtml } from './preview.ts';
 import { blankImage } from './qr.ts';
@@ -32,6 +32,7 @@ export function previewStored(
   const content = contentOf(email, card, {
     timeZone: store.timeZone,
     pageUrl: previewLink(settings.pageUrl, { pagesUrl, domain: store.domain }),
+    cardPage: null,
     code: kind === 'gift_card' ? dots : null,
     cardSentAt,
   });

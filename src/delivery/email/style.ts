@@ -1,6 +1,6 @@
 /** Fonts, light and dark colours, and the few rules that cannot be inline. */
 
-import { markup, type Markup } from '../../markup.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
 
 /** Fonts of the device, because an email loads no fonts. Each language adds fonts for a script that these lack. */
 const latin = `-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,'Helvetica Neue',Arial`;

@@ -1,8 +1,8 @@
 /** What pages need to set up a store's emails: parsers of settings, emails with sample data, and a test email. */
 
-import type { Context } from '../../context.ts';
-import type { EmailKind } from '../../domain/email.ts';
-import { previewLink } from '../../domain/recipient-page.ts';
+import type { Context } from '../../storage/context.ts';
+import type { EmailKind } from '../../domain/emails/email.ts';
+import { previewLink } from '../../domain/emails/recipient-page.ts';
 import { legibilityOn, parseColour, type Legibility } from './colour.ts';
 import { localeOfParts, localePartsOf } from './language.ts';
 import { messageIdOf, type Email } from './message.ts';

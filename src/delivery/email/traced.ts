@@ -1,7 +1,7 @@
 /** The spans of an attempt to send an email: one for the message, and one for the mail server. */
 
-import type { ClaimedEmail, EmailSettlement } from '../../storage/email-queue.ts';
-import type { Tracing } from '../../tracing.ts';
+import type { ClaimedEmail, EmailSettlement } from '../../storage/emails/queue.ts';
+import type { Tracing } from '../../platform/tracing.ts';
 import type { EmailOutcome } from './outcome.ts';
 import type { EmailTransport } from './transport.ts';
 
@@ -16,7 +16,7 @@ export function tracedEmail<Attempted extends { readonly result: EmailSettlement
     stored: claimed.traceContext,
     attributes: { 'largesse.email.kind': claimed.kind, 'largesse.delivery.attempt': claimed.attempts },
     resultOf: ({ result }: Attempted) =>
-      result === null || result.state === 'sent' || result.state === 'cancelled'
+      result === null || ['sent', 'kept', 'cancelled'].includes(result.state)
         ? {}
         : { 'error.type': result.state },
   };
@@ -35,14 +35,15 @@ export function tracedTransport(transport: EmailTransport, tracing: Tracing): Em
       'server.address': server.host,
       'server.port': server.port,
     },
-    resultOf: (outcome: EmailOutcome) => (outcome.kind === 'sent' ? {} : { 'error.type': errorOf(outcome) }),
+    resultOf: (outcome: EmailOutcome) =>
+      outcome.kind === 'sent' || outcome.kind === 'kept' ? {} : { 'error.type': errorOf(outcome) },
   };
   // No header of an email continues a trace.
   return { ...transport, send: (...sent) => tracing.call(called, () => transport.send(...sent)) };
 }
 
 /** The reply code of the server, or what happened. */
-function errorOf(outcome: Exclude<EmailOutcome, { readonly kind: 'sent' }>): string {
+function errorOf(outcome: Exclude<EmailOutcome, { readonly kind: 'sent' | 'kept' }>): string {
   const code = 'code' in outcome ? outcome.code : null;
   return code === null ? outcome.kind : String(code);
 }

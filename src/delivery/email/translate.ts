@@ -6,11 +6,11 @@
  * reverse. `htmlOf` turns these characters into `<bdi>`; `plainOf` removes them where they are not needed.
  */
 
-import { orderedParts } from '../../domain/currency.ts';
-import { formatMoney, type Money } from '../../domain/money.ts';
-import type { Secret } from '../../domain/secret.ts';
+import { orderedParts } from '../../domain/money/currency.ts';
+import { formatMoney, type Money } from '../../domain/money/money.ts';
+import type { Secret } from '../../platform/secret.ts';
 import type { Language, TextName } from './language.ts';
-import { markup, insertTags, type Markup } from '../../markup.ts';
+import { markup, insertTags, type Markup } from '../../platform/markup.ts';
 
 /** FIRST STRONG ISOLATE or LEFT-TO-RIGHT ISOLATE, a value, POP DIRECTIONAL ISOLATE. */
 export type Isolated = `${'\u2068' | '\u2066'}${string}\u2069`;

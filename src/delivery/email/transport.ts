@@ -1,10 +1,17 @@
 /** The transports of emails: a mail server, or in development a folder. */
 
-import type { EmailConfig } from '../../config.ts';
+import type { Secret } from '../../platform/secret.ts';
 import type { EmailFolder } from './folder.ts';
 import { createMailer, type Mailer } from './smtp.ts';
 import type { Email } from './message.ts';
 import type { EmailOutcome } from './outcome.ts';
+
+/** The mail server that sends the emails. */
+export type EmailConfig = {
+  readonly url: Secret;
+  /** The envelope sender, and the default sender of stores. */
+  readonly from: string;
+};
 
 export type EmailTransport = AsyncDisposable & {
   /** The sender's address of stores that have none. */
@@ -50,7 +57,7 @@ export function folderTransport(folder: EmailFolder): EmailTransport {
     async send(email, { name, sendAt }) {
       // The same time in every attempt, so that a repeated attempt replaces the file.
       const kept = await folder.keep(email, { id: name, now: sendAt });
-      return { kind: 'sent', response: `kept as ${kept.name}.eml` };
+      return { kind: 'kept', response: `kept as ${kept.name}.eml` };
     },
     async [Symbol.asyncDispose]() {
       // A folder does not have to be closed.

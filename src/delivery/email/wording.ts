@@ -4,8 +4,8 @@
  * text of that part.
  */
 
-import type { EmailKind } from '../../domain/email.ts';
-import { hasLines, type EmailTextPart, type KindTexts } from '../../domain/email-text.ts';
+import type { EmailKind } from '../../domain/emails/email.ts';
+import { hasLines, type EmailTextPart, type KindTexts } from '../../domain/emails/wording.ts';
 import { cleanLine, cleanText } from './clean.ts';
 import type { EmailContent } from './content.ts';
 import { languageOf, type TextName } from './language.ts';

@@ -8,7 +8,7 @@
  * requests at the same time.
  */
 
-import { version } from '../../version.ts';
+import { version } from '../../platform/version.ts';
 import { connectionLimits, openConnections, type ConnectionLimits } from './connections.ts';
 import {
   failed,

@@ -1,9 +1,9 @@
 /** The queue of webhook deliveries. Each webhook is a destination. */
 
-import type { Context } from '../../context.ts';
-import { eventJson, webhookEvent } from '../../domain/event.ts';
-import type { Secret } from '../../domain/secret.ts';
-import type { AttemptResult, Webhook } from '../../domain/webhook.ts';
+import type { Context } from '../../storage/context.ts';
+import { eventJson, webhookEvent } from '../../domain/events/event.ts';
+import type { Secret } from '../../platform/secret.ts';
+import type { AttemptResult, Webhook } from '../../domain/events/webhook.ts';
 import {
   claimDeliveries,
   listDueWebhooks,
@@ -15,15 +15,15 @@ import {
   type ClaimedDelivery,
   type DueWebhook,
   type SettledAttempt,
-} from '../../storage/delivery-queue.ts';
-import { writeByStore } from '../../storage/by-store.ts';
-import { recordEvent } from '../../storage/event.ts';
-import { parallel, type Script } from '../../storage/sql.ts';
+} from '../../storage/events/delivery-queue.ts';
+import { writeByStore } from '../../storage/sql/by-store.ts';
+import { recordEvent } from '../../storage/events/event.ts';
+import { parallel, type Script } from '../../storage/sql/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
-import { openWebhookSecret, type WebhookPlace } from '../../storage/webhook.ts';
+import { openWebhookSecret, type WebhookPlace } from '../../storage/events/webhook.ts';
 import { nextAttempt, parseRetryAfter, webhookBackoff } from '../backoff.ts';
 import { isAccepted, type Outbound, type PostResult } from './post.ts';
-import type { Tracing } from '../../tracing.ts';
+import type { Tracing } from '../../platform/tracing.ts';
 import type { Claimed, Queue } from '../worker.ts';
 import { signatureHeaders } from './signature.ts';
 import { tracedPost } from './traced-post.ts';

@@ -9,9 +9,9 @@
 
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import type { Random } from '../../random.ts';
-import { accepted, rejected, type Parsed } from '../../domain/parsed.ts';
-import { Secret } from '../../domain/secret.ts';
+import type { Random } from '../../platform/random.ts';
+import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
+import { Secret } from '../../platform/secret.ts';
 
 const prefix = 'whsec_';
 const bytesMin = 24;

@@ -6,7 +6,7 @@
  */
 
 import type { Worker } from 'node:worker_threads';
-import { startThread } from '../../program-files.ts';
+import { startThread } from '../../platform/program-files.ts';
 import type { Outbound, PostRequest, PostResult } from './post.ts';
 
 type Posting = Readonly<Omit<PostRequest, 'signal'> & { id: number }>;

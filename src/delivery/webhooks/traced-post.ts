@@ -1,7 +1,7 @@
 /** The spans of an attempt to deliver an event: one for the message, and one for the request to the receiver. */
 
-import type { ClaimedDelivery } from '../../storage/delivery-queue.ts';
-import type { Tracing } from '../../tracing.ts';
+import type { ClaimedDelivery } from '../../storage/events/delivery-queue.ts';
+import type { Tracing } from '../../platform/tracing.ts';
 import { isAccepted, type PostResult } from './post.ts';
 
 /** Only the host of the URL is recorded, because its path can contain a secret. */

@@ -7,7 +7,7 @@
  */
 
 import { isIP } from 'node:net';
-import { accepted, rejected, type Parsed } from '../../domain/parsed.ts';
+import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
 import { classify } from './address.ts';
 
 const urlLengthMax = 2_048;

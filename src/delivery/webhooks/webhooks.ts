@@ -1,11 +1,11 @@
 /** The delivery of webhooks: started and stopped together with its HTTP client. */
 
 import type { FastifyBaseLogger } from 'fastify';
-import type { Context } from '../../context.ts';
-import type { Tracing } from '../../tracing.ts';
-import type { Parsed } from '../../domain/parsed.ts';
-import type { Secret } from '../../domain/secret.ts';
-import { hasRealStores } from '../../storage/store.ts';
+import type { Context } from '../../storage/context.ts';
+import type { Tracing } from '../../platform/tracing.ts';
+import type { Parsed } from '../../platform/parsed.ts';
+import type { Secret } from '../../platform/secret.ts';
+import { hasRealStores } from '../../storage/stores/store.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { Outbound } from './post.ts';
 import { parseWebhookUrl } from './url.ts';
@@ -43,10 +43,17 @@ export function startWebhooks(options: {
 }
 
 /**
- * Whether webhook URLs can lead to this machine: in development, until the database has a real store. Stores are never
- * removed, so the query is not repeated after that.
+ * Whether webhook URLs can lead to this machine: in development, until the database has a real store, and after that if
+ * browsers also reach the service only on this machine. Stores are never removed, so the query is not repeated after that.
  */
-export function loopbackRule(isDevelopment: boolean, storage: Storage): () => Promise<boolean> {
+export function loopbackRule(
+  {
+    isDevelopment,
+    isPublicUrlLocal,
+  }: { readonly isDevelopment: boolean; readonly isPublicUrlLocal: boolean },
+  storage: Storage,
+): () => Promise<boolean> {
+  if (isDevelopment && isPublicUrlLocal) return () => Promise.resolve(true);
   let isClosed = !isDevelopment;
   return async () => {
     isClosed ||= await storage.read(hasRealStores);

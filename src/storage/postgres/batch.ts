@@ -8,7 +8,7 @@
  */
 
 import type { StatementResult } from './pipeline.ts';
-import type { Script, Statement } from '../sql.ts';
+import type { Script, Statement } from '../sql/sql.ts';
 
 /** The result of a script after the commit. A script that threw had not written. */
 export type Ending<T> =

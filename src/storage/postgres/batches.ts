@@ -12,7 +12,7 @@ import { BatchAborted, type Ending } from './batch.ts';
 import { ConnectionLost } from './errors.ts';
 import type { Pool } from './pool.ts';
 import type { Session } from './session.ts';
-import type { Script } from '../sql.ts';
+import type { Script } from '../sql/sql.ts';
 import type { WriteScope } from '../storage.ts';
 
 /** Limit of shared connections. With more connections, fewer scripts wait and share. */

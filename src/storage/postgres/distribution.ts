@@ -57,6 +57,7 @@ export const tableKinds: Readonly<Record<string, TableKind>> = {
   stores: 'everywhere',
   tills: 'by store',
   transfers: 'by store',
+  unknown_addresses: 'by store',
   verifications: 'by store',
   webhook_attempts: 'by store',
   webhook_deliveries: 'by store',

@@ -12,11 +12,12 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Clock } from '../../clock.ts';
-import type { Random } from '../../random.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Random } from '../../platform/random.ts';
 import { Fault } from '../../domain/fault.ts';
-import { createMigrationsTable, insertApplied, pending, selectApplied, stepsOf } from '../migrate.ts';
-import type { AppliedMigration, Migration } from '../migrate.ts';
+import { createMigrationsTable, insertApplied, pending, selectApplied, stepsOf } from '../schema/migrate.ts';
+import type { AppliedMigration, Migration } from '../schema/migrate.ts';
+import { MigrationError } from '../schema/migration-error.ts';
 import { driveBatch, type Ending } from './batch.ts';
 import type { StatementResult } from './pipeline.ts';
 import { inPartitions } from './partitions.ts';
@@ -31,19 +32,22 @@ import {
   isChangeOfClosedStore,
   isDeadlock,
   isDiskFull,
+  isLockedOut,
   isPeerLost,
   isServerFailure,
   isWaitedOut,
 } from './errors.ts';
 import type { Command, Session } from './session.ts';
-import { RetryTransaction, rerunsMax, sql, type Script, type Statement } from '../sql.ts';
+import { RetryTransaction, rerunsMax, sql, type Script, type Statement } from '../sql/sql.ts';
 import type { Storage, StorageObserver, WriteScope } from '../storage.ts';
-import { storeClosed } from '../store.ts';
-import { openAllTables } from '../store-closing.ts';
+import { storeClosed } from '../stores/store.ts';
+import { openAllTables } from '../moves/store-closing.ts';
 
 export type PostgresOptions = Omit<PoolOptions, 'sharedMax'> & {
   /** Limit of a script's duration, including waits and retries. */
   readonly scriptMaxMs: number;
+  /** Limit of the attempts of a migration to lock tables that other processes use. */
+  readonly migrationWaitMaxMs: number;
   /** Number of partitions of new tables; null: not partitioned. */
   readonly partitions: number | null;
   readonly clock: Clock;
@@ -160,6 +164,41 @@ export function openPostgres(options: PostgresOptions): Storage {
 
   const read = <T>(script: () => Script<T>): Promise<T> => accept((until) => readBatched(script, until));
 
+  const migrateOnce = async (migrations: readonly Migration[]): Promise<readonly AppliedMigration[]> => {
+    // A migration has no time limit, so it uses a connection outside the pool.
+    const session = await pool.connect();
+    try {
+      const applied = await migrateDatabase(session, migrations, options);
+      // New tables.
+      if (session.isDistributed && applied.length > 0) await distributeTables(session);
+      return applied;
+    } finally {
+      session.destroy();
+    }
+  };
+
+  /** Migrates while other processes use the tables: each attempt meets other transactions. */
+  const migrateWhenUnlocked = async (
+    migrations: readonly Migration[],
+  ): Promise<readonly AppliedMigration[]> => {
+    const { migrationWaitMaxMs } = options;
+    const until = performance.now() + migrationWaitMaxMs;
+    for (;;) {
+      try {
+        return await migrateOnce(migrations);
+      } catch (error) {
+        if (!isLockedOut(error)) throw error;
+        if (performance.now() >= until)
+          throw new MigrationError(
+            `the migration could not lock the tables for ${migrationWaitMaxMs / 1_000} s, because other transactions use them, and changed nothing: stop the other processes of the service, and backups and verifications, which pg_stat_activity lists; then run "largesse migrate"`,
+            { cause: error },
+          );
+      }
+      const [spread = 0] = options.random.bytes(1);
+      await wait(100 + 2 * spread);
+    }
+  };
+
   return {
     read,
     write,
@@ -169,18 +208,7 @@ export function openPostgres(options: PostgresOptions): Storage {
     get queueDepth() {
       return pool.waiting;
     },
-    async migrate(migrations) {
-      // A migration has no time limit, so it uses a connection outside the pool.
-      const session = await pool.connect();
-      try {
-        const applied = await migrateDatabase(session, migrations, options);
-        // New tables.
-        if (session.isDistributed && applied.length > 0) await distributeTables(session);
-        return applied;
-      } finally {
-        session.destroy();
-      }
-    },
+    migrate: (migrations) => migrateWhenUnlocked(migrations),
     applied: () => onConnection(appliedTo),
     // The server's own tools make backups.
     backup: null,
@@ -334,6 +362,27 @@ async function appliedTo(session: Session): Promise<readonly AppliedMigration[]>
 const migrationLock = 'select pg_advisory_xact_lock(7311837112)';
 
 /**
+ * Locks all tables before the first one is changed, those first that a write locks first: a process that writes cannot
+ * deadlock with the migration later. Requests queue behind a lock that is waited for, so the wait is short.
+ */
+const lockAllTables = `
+  set local lock_timeout = '2s';
+  do $$
+  declare
+    found regclass;
+  begin
+    for found in
+      select oid from pg_class
+      where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition
+        and pg_has_role(relowner, 'usage')
+      order by relname <> 'idempotency_records', relname <> 'gift_cards', relname
+    loop
+      execute format('lock table %s in access exclusive mode', found);
+    end loop;
+  end $$;
+  set local lock_timeout = 0`;
+
+/**
  * Applies the pending migrations in one transaction. A second process waits for the lock and then finds nothing
  * pending.
  */
@@ -354,7 +403,11 @@ async function migrateDatabase(
   await session.send([writing, 'set local lock_timeout = 0', migrationLock, createMigrationsTable]);
   const transaction = openTransaction(session, 'savepoint migrations');
   const missing = pending(migrations, await drive(transaction, selectApplied()));
-  if (missing.length > 0) await drive(transaction, openAllTables());
+  if (missing.length > 0) {
+    await transaction.settle();
+    if (!session.isDistributed) await session.runText(lockAllTables);
+    await drive(transaction, openAllTables());
+  }
   await transaction.settle();
   for (const migration of missing) {
     for (const step of stepsOf(migration)) {

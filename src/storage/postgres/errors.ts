@@ -50,6 +50,11 @@ export function isPeerLost(error: unknown): boolean {
   return /^08(?!P01)/.test(codeOf(error) ?? '');
 }
 
+/** lock_not_available, or a deadlock: other transactions have the locks, and nothing was changed. */
+export function isLockedOut(error: unknown): boolean {
+  return codeOf(error) === '55P03' || isDeadlock(error);
+}
+
 /** lock_not_available and query_canceled: the statement timed out, and nothing was changed. */
 export function isWaitedOut(error: unknown): boolean {
   const code = codeOf(error);

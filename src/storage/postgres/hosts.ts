@@ -6,8 +6,8 @@
  * are closed.
  */
 
-import type { Secret } from '../../domain/secret.ts';
-import type { Timeline, TimelineFile } from '../../timeline-file.ts';
+import type { Secret } from '../../platform/secret.ts';
+import type { Timeline, TimelineFile } from '../../platform/timeline-file.ts';
 import { openSession, type Opened, type Session, type SessionOptions } from './session.ts';
 import {
   describeHost,

@@ -9,8 +9,8 @@
  */
 
 import pg, { type Connection, type FieldDef } from 'pg';
-import { rowMaker } from '../rows.ts';
-import type { SqlValue } from '../sql.ts';
+import { rowMaker } from '../sql/rows.ts';
+import type { SqlValue } from '../sql/sql.ts';
 
 export type Query = {
   /** Name of the prepared statement, which identifies the same text on every connection; empty: not prepared. */

@@ -5,7 +5,7 @@
  * timeline: it accepts writes, lacks everything acknowledged since, and its new writes are lost.
  */
 
-import type { Timeline } from '../../timeline-file.ts';
+import type { Timeline } from '../../platform/timeline-file.ts';
 
 /** A server that accepts writes. */
 export type PrimaryServer = Timeline & {

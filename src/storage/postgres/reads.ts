@@ -7,7 +7,7 @@
 
 import type { Pool } from './pool.ts';
 import type { Session } from './session.ts';
-import type { Script, Statement } from '../sql.ts';
+import type { Script, Statement } from '../sql/sql.ts';
 
 /** Limit of connections for these reads. With more connections, fewer reads are sent together. */
 export const sharedReadsMax = 2;

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { Socket } from 'node:net';
 import pg from 'pg';
-import type { Secret } from '../../domain/secret.ts';
+import type { Secret } from '../../platform/secret.ts';
 import {
   Exchange,
   type PipelineOutcome,
@@ -24,7 +24,7 @@ import {
   type StandbyRow,
 } from './primary.ts';
 import { keepsSessions, SessionNotKept, type ServerProcess } from './pooler.ts';
-import { Scan, type Dialect, type Statement } from '../sql.ts';
+import { Scan, type Dialect, type Statement } from '../sql/sql.ts';
 
 export type SessionOptions = {
   /** URL of one host. */
@@ -106,6 +106,10 @@ export const postgresDialect: Dialect = {
     position: 'strpos',
     'one of': '= any (array(',
     'end of one of': '))',
+    'json text': 'cast(to_json(',
+    'end of json text': ') as text)',
+    hex: 'encode(',
+    'end of hex': ", 'hex')",
     ...postgresEntryOrder,
   },
   hasIndexHints: false,

@@ -1,7 +1,7 @@
 /** Starts and controls the checkpoint thread. */
 
 import { once } from 'node:events';
-import { startThread } from '../../program-files.ts';
+import { startThread } from '../../platform/program-files.ts';
 import type { WalState, Checkpointer } from './checkpoints.ts';
 
 /** A message to the thread: run a checkpoint, also empty the log, or close the connection and exit. */

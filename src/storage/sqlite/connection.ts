@@ -2,10 +2,10 @@
 
 import { constants, DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Tables } from './cache.ts';
-import { exactOf, Lock, Scan, type Dialect, type Script, type SqlValue, type Statement } from '../sql.ts';
+import { exactOf, Lock, Scan, type Dialect, type Script, type SqlValue, type Statement } from '../sql/sql.ts';
 import { sqliteEntryOrder } from './entry-order.ts';
-import { storeClosedMessage } from '../store-closing.ts';
-import { namesItsColumns, rowMaker } from '../rows.ts';
+import { storeClosedMessage } from '../moves/store-closing.ts';
+import { namesItsColumns, rowMaker } from '../sql/rows.ts';
 
 /** How long to wait for another process that is creating the file. */
 const openingWaitMs = 10_000;
@@ -135,6 +135,7 @@ export type Connection = {
   readonly drive: <T>(script: Script<T>) => T;
   /** As `drive`, and also returns the tables that the script read. */
   readonly driveWatched: <T>(script: Script<T>) => { readonly result: T; readonly tablesRead: Tables };
+  readonly close: () => void;
 };
 
 /** Tables that a statement reads and writes according to SQLite, including those of triggers. */
@@ -173,6 +174,10 @@ export const sqliteDialect: Dialect = {
     position: 'instr',
     'one of': 'in (',
     'end of one of': ')',
+    'json text': 'json_quote(',
+    'end of json text': ')',
+    hex: 'lower(hex(',
+    'end of hex': '))',
     ...sqliteEntryOrder,
   },
   hasIndexHints: true,
@@ -288,6 +293,11 @@ export function connect(
       } finally {
         tablesRead = undefined;
       }
+    },
+    close() {
+      // The driver never frees a database whose authorizer uses its statements.
+      database.setAuthorizer(null);
+      database.close();
     },
   };
 }

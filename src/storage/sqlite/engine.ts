@@ -17,13 +17,13 @@ import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { backup } from 'node:sqlite';
-import type { Clock } from '../../clock.ts';
-import type { Random } from '../../random.ts';
-import { makeFolder } from '../../folders.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Random } from '../../platform/random.ts';
+import { makeFolder } from '../../platform/folders.ts';
 import { Fault } from '../../domain/fault.ts';
 import { openCaches, type CacheEntry, type Cache } from './cache.ts';
-import { pending } from '../migrate.ts';
-import type { Script } from '../sql.ts';
+import { pending } from '../schema/migrate.ts';
+import type { Script } from '../sql/sql.ts';
 import { attempt, GroupAborted, type GroupedScript } from './group.ts';
 import {
   isBusy,
@@ -468,9 +468,9 @@ export function openSqlite(options: SqliteOptions): Storage {
       const failed = ended !== undefined;
       ended ??= new Fault('closing', { retryAfterSeconds: 1 });
       await checkpoints[Symbol.asyncDispose]();
-      reader.database.close();
+      reader.close();
       // Closing the last connection moves the log into the file. A file that failed is not changed.
-      if (!failed) writer.database.close();
+      if (!failed) writer.close();
       await log[Symbol.asyncDispose]();
     },
   };

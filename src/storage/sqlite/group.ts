@@ -6,8 +6,8 @@
  */
 
 import { Fault } from '../../domain/fault.ts';
-import { RetryTransaction, rerunsMax } from '../sql.ts';
-import { storeClosed } from '../store.ts';
+import { RetryTransaction, rerunsMax } from '../sql/sql.ts';
+import { storeClosed } from '../stores/store.ts';
 import { isKeyTaken, isStorageFailure, isOfClosedStore, type Connection } from './connection.ts';
 
 export type GroupedScript = {

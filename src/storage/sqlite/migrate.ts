@@ -1,7 +1,7 @@
 /** Migrations of an SQLite file, on a connection of the engine. */
 
-import type { Clock } from '../../clock.ts';
-import type { Random } from '../../random.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Random } from '../../platform/random.ts';
 import {
   createMigrationsTable,
   insertApplied,
@@ -10,9 +10,9 @@ import {
   stepsOf,
   type AppliedMigration,
   type Migration,
-} from '../migrate.ts';
-import { MigrationError } from '../migration-error.ts';
-import { openAllTables } from '../store-closing.ts';
+} from '../schema/migrate.ts';
+import { MigrationError } from '../schema/migration-error.ts';
+import { openAllTables } from '../moves/store-closing.ts';
 import type { Connection } from './connection.ts';
 
 export function appliedTo(connection: Connection): readonly AppliedMigration[] {

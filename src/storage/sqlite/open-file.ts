@@ -9,7 +9,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { syncFolder } from '../../folders.ts';
+import { syncFolder } from '../../platform/folders.ts';
 import type { Tables } from './cache.ts';
 import {
   connect,
@@ -83,7 +83,7 @@ function openWriter(file: string, { moveLog, written }: OpenFileOptions): Connec
     syncFolder(dirname(file));
     return writer;
   } catch (error) {
-    writer.database.close();
+    writer.close();
     if (isNotWritable(error)) throw error;
     const cause = error instanceof Error ? error.message : String(error);
     throw new Error(`what is in ${file} cannot be made durable: ${cause}`, { cause: error });
@@ -95,7 +95,7 @@ function openReader(file: string, writer: Connection): Connection {
   try {
     return connect(file, { readOnly: true });
   } catch (error) {
-    writer.database.close();
+    writer.close();
     throw error;
   }
 }

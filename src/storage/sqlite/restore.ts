@@ -6,12 +6,14 @@
  */
 
 import {
+  chownSync,
   closeSync,
   existsSync,
   fchownSync,
   fsyncSync,
   linkSync,
   openSync,
+  readdirSync,
   readSync,
   readFileSync,
   renameSync,
@@ -19,9 +21,9 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { syncFolder } from '../../folders.ts';
+import { syncFolder } from '../../platform/folders.ts';
 import { isBusy, isDamaged } from './connection.ts';
 import { makeLogDurable } from './recovery.ts';
 
@@ -128,8 +130,78 @@ export function syncFile(path: string): void {
 }
 
 /** Removes a database file, its log and its other files. */
-export function removeDatabase(file: string): void {
+function removeDatabase(file: string): void {
   for (const end of ['', '-wal', '-shm', '-journal']) rmSync(`${file}${end}`, { force: true });
+}
+
+/** The end of the name of a copy that is to replace a database, and of the files that belong to it. */
+const copyEnd = /^(\.restoring-\d{8}T\d{6}Z-[0-9a-f]{8})(?:-wal|-shm|-journal|\.lock)?$/;
+
+/** The path of a copy, which is removed when it is disposed. Until then, other processes do not remove it. */
+export type ReservedCopy = Disposable & { readonly path: string };
+
+/**
+ * Reserves a path in the folder of the database for a copy.
+ * @param at such as `20261121T070203Z`. @param random 8 hexadecimal digits. @param like as that of `copyDurably`.
+ */
+export function reserveCopy(
+  file: string,
+  { at, random, like }: { readonly at: string; readonly random: string; readonly like: string },
+): ReservedCopy {
+  const path = `${file}.restoring-${at}-${random}`;
+  const lock = lockCopy(path);
+  if (!lock) throw new InUseError(`another process examines ${path}: run the command again`);
+  const { uid, gid } = statSync(like);
+  if (process.getuid?.() === 0) chownSync(`${path}.lock`, uid, gid);
+  return { path, [Symbol.dispose]: () => removeCopy(path, lock) };
+}
+
+function removeCopy(path: string, lock: Disposable): void {
+  removeDatabase(path);
+  rmSync(`${path}.lock`, { force: true });
+  lock[Symbol.dispose]();
+}
+
+/** Locks a file that belongs to a copy; the system releases the lock when the process ends. @returns undefined if it is locked. */
+function lockCopy(path: string): Disposable | undefined {
+  const database = new DatabaseSync(`${path}.lock`, { timeout: 0 });
+  try {
+    // A journal in memory is not a second file.
+    database.exec('pragma journal_mode = memory; begin exclusive');
+    return { [Symbol.dispose]: () => database.close() };
+  } catch (error) {
+    database.close();
+    if (isBusy(error)) return undefined;
+    throw error;
+  }
+}
+
+export type AbandonedCopies = {
+  readonly removed: readonly string[];
+  /** The copies that this account cannot remove. */
+  readonly left: readonly string[];
+};
+
+/** Removes the copies of all data that a restore of this database has left because it was killed. */
+export function removeAbandonedCopies(file: string): AbandonedCopies {
+  const [folder, name] = [dirname(file), basename(file)];
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  const ends = names.flatMap((each) =>
+    each.startsWith(name) ? (copyEnd.exec(each.slice(name.length))?.[1] ?? []) : [],
+  );
+  const [removed, left]: [string[], string[]] = [[], []];
+  for (const end of new Set(ends)) {
+    const path = join(folder, `${name}${end}`);
+    try {
+      const lock = lockCopy(path);
+      if (!lock) continue;
+      removeCopy(path, lock);
+      removed.push(path);
+    } catch {
+      left.push(path);
+    }
+  }
+  return { removed, left };
 }
 
 /**

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import PostalMime from 'postal-mime';
-import { emailKinds } from '../../../src/domain/email.ts';
+import { emailKinds } from '../../../src/domain/emails/email.ts';
 import { languages } from '../../../src/delivery/email/language.ts';
 import { addressesOf, messageIdOf, toEml } from '../../../src/delivery/email/message.ts';
 import { previewEmail } from '../../../src/delivery/email/preview.ts';
 import { renderEmail } from '../../../src/delivery/email/render.ts';
 import { parseLogoUrl } from '../../../src/delivery/email/sender.ts';
 import { parseSenderAddress } from '../../../src/domain/email-address.ts';
-import { currencyOf } from '../../../src/domain/currency.ts';
+import { currencyOf } from '../../../src/domain/money/currency.ts';
 import { emailWith, contentWith, senderWith } from './samples.ts';
 
 /** The headers of a message, unfolded: one line each. */

@@ -3,8 +3,8 @@ import test from 'node:test';
 import { inflateSync } from 'node:zlib';
 import jsQr from 'jsqr';
 import { qrImage } from '../../../src/delivery/email/qr.ts';
-import { qrModules } from '../../../src/code-symbol.ts';
-import { Secret } from '../../../src/domain/secret.ts';
+import { qrModules } from '../../../src/domain/cards/symbol.ts';
+import { Secret } from '../../../src/platform/secret.ts';
 import { code } from './samples.ts';
 
 /** The pixels of a PNG with one grey bit each, for the decoder. */
@@ -24,15 +24,21 @@ function pixelsOf(png: Uint8Array): { readonly data: Uint8ClampedArray; readonly
   return { data, size };
 }
 
-test('a decoder reads the code from the QR code', () => {
+test('a decoder reads the code from the QR code, and the link if the page is known', () => {
   const codes = [
     code,
     ...['abcd1234', '12345678', 'zzzzzzzzzzzzzzzzzzzz', '0000000000000000'].map((text) => new Secret(text)),
   ];
   for (const each of codes) {
-    const { data, size } = pixelsOf(qrImage(each).png);
+    const { data, size } = pixelsOf(qrImage(each, null).png);
     assert.equal(jsQr.default(data, size, size)?.data, each.reveal().toUpperCase());
-    const modules = qrModules(each);
+    const page = 'https://cards.example/b/flowers.example';
+    const linked = pixelsOf(qrImage(each, page).png);
+    assert.equal(
+      jsQr.default(linked.data, linked.size, linked.size)?.data,
+      `${page}/card#${each.reveal().toUpperCase()}`,
+    );
+    const modules = qrModules(each, null);
     assert.ok(
       modules.slice(0, 4).every((row) => row.every((dark) => !dark)),
       'it has a margin of four modules',

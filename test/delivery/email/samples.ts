@@ -1,9 +1,9 @@
 /** Senders, contents and emails for tests: valid by default. */
 
-import { currencyOf } from '../../../src/domain/currency.ts';
-import { emailKinds, type EmailKind } from '../../../src/domain/email.ts';
-import type { Money } from '../../../src/domain/money.ts';
-import { Secret } from '../../../src/domain/secret.ts';
+import { currencyOf } from '../../../src/domain/money/currency.ts';
+import { emailKinds, type EmailKind } from '../../../src/domain/emails/email.ts';
+import type { Money } from '../../../src/domain/money/money.ts';
+import { Secret } from '../../../src/platform/secret.ts';
 import type { EmailContent } from '../../../src/delivery/email/content.ts';
 import { messageIdOf, type Email } from '../../../src/delivery/email/message.ts';
 import { renderEmail } from '../../../src/delivery/email/render.ts';
@@ -54,7 +54,7 @@ export function contentWith(kind: EmailKind, details: Details = {}): EmailConten
   const unsubscribeUrl = 'https://flowers.example/unsubscribe?token=abc';
   switch (kind) {
     case 'gift_card':
-      return { kind, code, senderName, recipientName, amount, message, expiresOn, pageUrl };
+      return { kind, code, senderName, recipientName, amount, message, expiresOn, pageUrl, cardPage: null };
     case 'receipt': {
       const order = { issuedOn: '2026-01-15', sendOn: '2026-02-14', orderId: 1017 };
       return {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import { Secret } from '../../../src/domain/secret.ts';
+import { Secret } from '../../../src/platform/secret.ts';
 
 type Received = {
   readonly from: string;

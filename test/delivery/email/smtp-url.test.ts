@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { createMailer } from '../../../src/delivery/email/smtp.ts';
-import { parseSmtpUrl } from '../../../src/smtp-url.ts';
-import { Secret } from '../../../src/domain/secret.ts';
+import { parseSmtpUrl } from '../../../src/platform/smtp-url.ts';
+import { Secret } from '../../../src/platform/secret.ts';
 
 test('an SMTP URL has a host, a port and a TLS mode', async (t) => {
   const cases = {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { emailKinds } from '../../../src/domain/email.ts';
+import { emailKinds } from '../../../src/domain/emails/email.ts';
 import { languages } from '../../../src/delivery/email/language.ts';
 import { renderEmail } from '../../../src/delivery/email/render.ts';
 import { contentWith, senderWith } from './samples.ts';

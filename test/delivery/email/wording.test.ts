@@ -6,8 +6,8 @@ import { languageOf, languages } from '../../../src/delivery/email/language.ts';
 import { renderEmail } from '../../../src/delivery/email/render.ts';
 import { senderOf } from '../../../src/delivery/email/sender.ts';
 import { standardTexts } from '../../../src/delivery/email/wording.ts';
-import { defaultEmailSettings, emailKinds } from '../../../src/domain/email.ts';
-import { emailTextParts, emailValues, type EmailTexts } from '../../../src/domain/email-text.ts';
+import { defaultEmailSettings, emailKinds } from '../../../src/domain/emails/email.ts';
+import { emailTextParts, emailValues, type EmailTexts } from '../../../src/domain/emails/wording.ts';
 import { newStore } from '../../support/fixtures.ts';
 import { contentWith, everyContent, senderWith } from './samples.ts';
 

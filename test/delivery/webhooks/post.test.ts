@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { WebhookResponse, Failed } from '../../../src/delivery/webhooks/http-client.ts';
 import type { PostResult } from '../../../src/delivery/webhooks/post.ts';
-import { version } from '../../../src/version.ts';
+import { version } from '../../../src/platform/version.ts';
 import { response, responding, outboundHere, publicAddress, receive } from './receiver.ts';
 
 const request = {

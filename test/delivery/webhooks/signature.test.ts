@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { systemClock } from '../../../src/clock.ts';
-import { systemRandom } from '../../../src/random.ts';
-import { Secret } from '../../../src/domain/secret.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
+import { systemRandom } from '../../../src/platform/random.ts';
+import { Secret } from '../../../src/platform/secret.ts';
 import {
   generateSigningSecret,
   parseSigningSecret,

@@ -1,0 +1,292 @@
+/** The form of many cards: what was typed, the cards that it means, and its errors. */
+
+import {
+  batchCardsMax,
+  batchErrorsMax,
+  batchNameLengthMax,
+  equalCards,
+  parseBatch,
+  type BatchError,
+} from '../../domain/batches/batch.ts';
+import {
+  errorsByLine,
+  fileTooLarge,
+  parseBatchFile,
+  shortenedNumber,
+  unknownColumn,
+  type LineError,
+} from '../../domain/batches/table.ts';
+import { Fault } from '../../domain/fault.ts';
+import { isCardField, type CardFieldName } from '../../domain/cards/fields.ts';
+import { exceeds, formatMoney, type Money } from '../../domain/money/money.ts';
+import type { CardToIssue, NewCardField } from '../../domain/cards/new-card.ts';
+import { notText } from '../../domain/table-text.ts';
+import { parseLine } from '../../domain/text.ts';
+import { ambiguousAmount } from '../../domain/money/written-amount.ts';
+import { ambiguousDay } from '../../domain/written-day.ts';
+import { isAbove } from '../../domain/stores/store.ts';
+import { checkBatch, countChosenCodes } from '../../service/batches/batch.ts';
+import { lookupsPerHour } from '../../service/staff/lookup.ts';
+import { recordAction } from '../../service/staff/staff.ts';
+import { lineError } from '../cards/fields.ts';
+import { multilineOf } from '../cards/change-form.ts';
+import { amountText, parseTypedAmount, writtenIn } from '../kit/format.ts';
+import { checkCodes, searcherOf } from '../kit/lookups.ts';
+import { formText } from '../kit/request.ts';
+import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
+import { actingAs } from '../staff/people.ts';
+import { fillPlain, type PageLanguage, type Texts, textsOf } from '../kit/texts.ts';
+
+export const batchTexts = textsOf('batches');
+
+const fieldNames = [
+  'kind',
+  'name',
+  'count',
+  'value',
+  'expires_on',
+  'note',
+  'rows',
+  // The lines of the file that are not issued, between commas, and whether repeated people were seen.
+  'left_out',
+  'seen',
+] as const;
+
+type BatchField = (typeof fieldNames)[number];
+/** `kind` is `equal` or `file`, `seen` is empty or `yes`. */
+export type BatchValues = Readonly<Record<BatchField, string>>;
+export type BatchFieldErrors = Readonly<Partial<Record<BatchField, string>>>;
+
+export function batchValues(request: StaffRequest): BatchValues {
+  const typed = (name: BatchField): string => {
+    // The lines of the file are counted, so no blank one is removed.
+    if (name === 'rows') return (request.form.get(name) ?? '').replaceAll('\r\n', '\n');
+    return name === 'note' ? multilineOf(request, name) : formText(request, name);
+  };
+  return Object.fromEntries(fieldNames.map((name) => [name, typed(name)])) as BatchValues;
+}
+
+/** The cards of a form, and the lines of the file in which they begin; null: equal cards. */
+export type FormCards = {
+  readonly name: string | null;
+  readonly cards: readonly CardToIssue[];
+  readonly total: Money;
+  readonly lines: readonly number[] | null;
+};
+
+/** An error of a line as a sentence of the page. */
+export type ShownError = Pick<LineError, 'line' | 'field'> & { readonly text: string };
+
+export type ReadBatch =
+  | { readonly kind: 'cards'; readonly found: FormCards }
+  /** Too few lookups are left for the codes. */
+  | { readonly kind: 'throttled'; readonly fault: Fault }
+  | { readonly kind: 'fields'; readonly errors: BatchFieldErrors }
+  | {
+      readonly kind: 'lines';
+      readonly errors: readonly ShownError[];
+      readonly errorCount: number;
+      /** The lines that can be left out, and the number of all lines. */
+      readonly badLines: readonly number[];
+      readonly lineCount: number;
+    };
+
+/** Reads a form, and checks its cards as issuing them does. */
+export async function readBatch(
+  services: ConsoleServices,
+  request: StaffRequest,
+  values: BatchValues,
+): Promise<ReadBatch> {
+  const { errors } = batchTexts[request.language];
+  const { member } = request.signedIn;
+  const name = parseLine(values.name === '' ? null : values.name, batchNameLengthMax);
+  if (!name.ok) return { kind: 'fields', errors: { name: errors.name } };
+  const read =
+    values.kind === 'file' ? fileCards(services, request, values) : equalOnes(services, request, values);
+  if (read.kind !== 'cards') return read;
+  const { cards, lines } = read.found;
+  const { saleLimit } = member;
+  const above = saleLimit
+    ? cards.flatMap(({ value }, index) =>
+        exceeds(value, saleLimit) ? [{ index, field: 'initial_value', message: '' }] : [],
+      )
+    : [];
+  if (lines === null) {
+    if (above.length === 0 || !saleLimit)
+      return { kind: 'cards', found: { ...read.found, name: name.value } };
+    const text = fillPlain(errors.saleLimit, { amount: amountText(saleLimit, request.language) });
+    return { kind: 'fields', errors: { value: text } };
+  }
+  const others = above.length > 0 ? [] : await checkWithinBudget(services, request, cards);
+  if ('kind' in others) return others;
+  const wrong = errorsByLine([...above, ...others], lines);
+  if (wrong.length > 0)
+    return lineErrors(request, {
+      errors: wrong.slice(0, batchErrorsMax),
+      errorCount: wrong.length,
+      badLines: [...new Set(wrong.map(({ line }) => line))],
+      lineCount: cards.length,
+    });
+  return { kind: 'cards', found: { ...read.found, name: name.value } };
+}
+
+/** Checks the cards within the budget of failed searches. A check with codes is in the audit log. */
+async function checkWithinBudget(
+  services: ConsoleServices,
+  request: StaffRequest,
+  cards: readonly CardToIssue[],
+): Promise<readonly BatchError[] | Extract<ReadBatch, { readonly kind: 'fields' | 'throttled' }>> {
+  const { language, signedIn } = request;
+  const { store } = signedIn;
+  const codes = countChosenCodes(cards);
+  const max = lookupsPerHour(searcherOf(services, request));
+  if (codes > max) {
+    const count = new Intl.NumberFormat(language).format(max);
+    return { kind: 'fields', errors: { rows: fillPlain(batchTexts[language].errors.codes, { count }) } };
+  }
+  const record = () =>
+    recordAction(services.ctx, actingAs(request), {
+      storeId: store.id,
+      action: 'batch-checked',
+      subjectId: null,
+      details: { codes },
+    });
+  try {
+    return await checkCodes(services, request, { count: codes, record }, async () => {
+      const result = await checkBatch(services, { store, cards });
+      return { result, taken: result.filter(({ field }) => field === 'code').length };
+    });
+  } catch (error) {
+    if (error instanceof Fault && error.code === 'too-many-misses')
+      return { kind: 'throttled', fault: error };
+    throw error;
+  }
+}
+
+function placeOf({ ctx, canSend }: ConsoleServices, { signedIn: { store } }: StaffRequest) {
+  return { store, now: ctx.clock.now(), canSend };
+}
+
+/** The lines that are not issued. */
+export function leftOutOf({ left_out: lines }: BatchValues): ReadonlySet<number> {
+  return new Set(
+    lines
+      .split(',', batchCardsMax)
+      .map(Number)
+      .filter((line) => Number.isSafeInteger(line) && line > 0),
+  );
+}
+
+function fileCards(services: ConsoleServices, request: StaffRequest, values: BatchValues): ReadBatch {
+  const { language } = request;
+  if (values.rows.trim() === '')
+    return { kind: 'fields', errors: { rows: batchTexts[language].errors.fileOrRows } };
+  const reader = { ...writtenIn(language), leftOut: leftOutOf(values) };
+  const parsed = parseBatchFile(values.rows, placeOf(services, request), reader);
+  if (!parsed.ok) return lineErrors(request, parsed);
+  return { kind: 'cards', found: { ...parsed, name: null } };
+}
+
+function equalOnes(services: ConsoleServices, request: StaffRequest, values: BatchValues): ReadBatch {
+  const { language, signedIn } = request;
+  const { store } = signedIn;
+  const { errors: text } = batchTexts[language];
+  const count = countOf(values.count);
+  const value = parseTypedAmount(values.value, store, { language });
+  const limit = store.issueLimit;
+  const max = new Intl.NumberFormat(language).format(batchCardsMax);
+  const isTooMuch = value.ok && limit !== null && isAbove(limit, value.value);
+  const valueError = isTooMuch
+    ? fillPlain(text.valueLimit, { amount: amountText(limit, language) })
+    : text.value;
+  const fields = {
+    // An amount with an error of its own.
+    initial_value: value.ok && !isTooMuch ? formatMoney(value.value) : '1',
+    expires_on: values.expires_on === '' ? null : values.expires_on,
+    note: values.note === '' ? null : values.note,
+  };
+  const parsed = parseBatch([fields], placeOf(services, request));
+  const wrong = new Set(parsed.ok ? [] : parsed.errors.map(({ field }) => field));
+  const errors: BatchFieldErrors = {
+    ...((count === null || count < 1 || count > batchCardsMax) && {
+      count: fillPlain(text.count, { count: max }),
+    }),
+    ...((!value.ok || isTooMuch) && { value: valueError }),
+    ...(wrong.has('expires_on') && { expires_on: text.day }),
+    ...(wrong.has('note') && { note: text.note }),
+  };
+  const [card] = parsed.ok ? parsed.cards : [];
+  if (Object.keys(errors).length > 0 || count === null) return { kind: 'fields', errors };
+  const found = card && equalCards(card, count);
+  if (!found) return { kind: 'fields', errors: { value: text.total } };
+  return { kind: 'cards', found: { ...found, name: null, lines: null } };
+}
+
+const groupedNumber = /^\d{1,3}(?:[\s.,’']\d{3}){1,2}$/;
+
+/** A number as people type it, with separators of thousands. */
+export function countOf(text: string): number | null {
+  const digits = groupedNumber.test(text) ? text.replaceAll(/\D/g, '') : text;
+  return /^\d{1,9}$/.test(digits) ? Number(digits) : null;
+}
+
+function lineErrors(
+  { language }: Pick<StaffRequest, 'language'>,
+  {
+    errors,
+    errorCount,
+    badLines,
+    lineCount,
+  }: Omit<Extract<ReadBatch, { readonly kind: 'lines' }>, 'kind' | 'errors'> & {
+    readonly errors: readonly LineError[];
+  },
+): ReadBatch {
+  const shown = errors.map((error) => ({ ...error, text: lineErrorText(error, language) }));
+  return { kind: 'lines', errors: shown, errorCount, badLines, lineCount };
+}
+
+/** The texts of fields that are not details of cards. */
+const textOfField = {
+  initial_value: 'initial_value',
+  email: 'email',
+  recipient_email: 'email',
+  send_on: 'send_on',
+  notify: 'notify',
+  code: 'code',
+  storefront_customer_id: 'storefront_customer_id',
+  vat_kind: 'vat',
+  vat_rate: 'vat',
+  currency: 'currency',
+} as const satisfies Readonly<Record<Exclude<NewCardField, CardFieldName>, keyof Texts['batches']['lines']>>;
+
+function fieldErrorText(field: string, language: PageLanguage): string {
+  const { lines } = batchTexts[language];
+  if (isCardField(field)) return lineError(field, language);
+  return Object.hasOwn(textOfField, field)
+    ? lines[textOfField[field as keyof typeof textOfField]]
+    : lines.other;
+}
+
+/** The sentence for an error of a line. The services have English messages, which begin with what is wrong. */
+export function lineErrorText(
+  { line, field, message, cell = '', first = 0 }: LineError,
+  language: PageLanguage,
+): string {
+  const { lines } = batchTexts[language];
+  if (message === notText) return lines.notText;
+  if (message === fileTooLarge) return lines.tooLarge;
+  if (message === ambiguousAmount) return fillPlain(lines.ambiguousAmount, { cell });
+  if (message === ambiguousDay) return fillPlain(lines.ambiguousDay, { cell });
+  if (message === shortenedNumber) return lines.shortened;
+  if (message.startsWith(unknownColumn)) return fillPlain(lines.unknownColumn, { cell });
+  if (first > 0) return fillPlain(lines.sameCode, { line: first });
+  if (field !== null) {
+    const text = fieldErrorText(field, language);
+    return cell === '' ? text : fillPlain(lines.withCell, { cell, text });
+  }
+  if (message.includes('above the limit'))
+    return fillPlain(lines.tooMany, { count: new Intl.NumberFormat(language).format(batchCardsMax) });
+  if (message.startsWith('must be followed')) return lines.empty;
+  if (/ cells/.test(message)) return lines.cells;
+  return line === 1 && /column/.test(message) ? lines.header : lines.other;
+}

@@ -1,0 +1,295 @@
+/** The list of batches, and the page of one: its progress, its errors and its codes. */
+
+import type { Batch } from '../../domain/batches/batch.ts';
+import { Fault } from '../../domain/fault.ts';
+import { localeIn } from '../../domain/stores/region.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
+import { batchSpreadsheet } from '../../service/batches/export.ts';
+import {
+  batchKeyOf,
+  listFailedLines,
+  listPrintableCards,
+  listStoreBatches,
+  showBatch,
+} from '../../service/batches/batch.ts';
+import type { ListPage } from '../../service/money/movements.ts';
+import { recordAction } from '../../service/staff/staff.ts';
+import { findEmailSettings } from '../../storage/emails/email.ts';
+import { actorName, listActors } from '../kit/actors.ts';
+import { batchTexts, lineErrorText } from './form.ts';
+import { newBatchRoutes } from './new.ts';
+import { cardLabel } from '../cards/label.ts';
+import { cardPageOf } from '../cards/recipient-page.ts';
+import { cardSheet } from '../cards/sheet.ts';
+import { amountText, csvDialectOf, figure, timeElement } from '../kit/format.ts';
+import { longReads } from '../kit/long-reads.ts';
+import { documentOf, shellPage } from '../kit/page.ts';
+import { contactOf } from '../recipient/place.ts';
+import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
+import { actingAs } from '../staff/people.ts';
+import { fill, fillPlain, type PageLanguage } from '../kit/texts.ts';
+
+const batchesOnPage = 25;
+/** How many cards a sheet of paper has, and one page of the browser. */
+const layouts = [1, 8, 10] as const;
+const sheetsOnPage = 50;
+const refreshSeconds = 3;
+
+/** An id of a path or query; undefined: another text. Batches have no public ids of their own. */
+function idOf(text: string | undefined): number | undefined {
+  const id = /^[1-9]\d{0,15}$/.test(text ?? '') ? Number(text) : 0;
+  return id > 0 && Number.isSafeInteger(id) ? id : undefined;
+}
+
+/** @throws Fault `not-found`. */
+async function openBatch({ storage }: ConsoleServices, request: StaffRequest): Promise<Batch> {
+  const batchId = idOf(request.params['id']);
+  if (batchId === undefined) throw new Fault('not-found');
+  return await storage.read(() => showBatch({ storeId: request.signedIn.store.id, batchId }));
+}
+
+function stateTag({ state, failed }: Batch, language: PageLanguage): Markup {
+  const { states } = batchTexts[language];
+  if (state === 'running') return markup`<span class="tag wait">${states.running}</span>`;
+  return failed > 0
+    ? markup`<span class="tag bad">${states.failed}</span>`
+    : markup`<span class="tag good">${states.complete}</span>`;
+}
+
+function progressOf({ issued, cards }: Batch, language: PageLanguage) {
+  const format = new Intl.NumberFormat(language);
+  return { issued: format.format(issued), count: format.format(cards) };
+}
+
+async function listPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const { basePath } = services.frame;
+  const { language, query, signedIn } = request;
+  const text = batchTexts[language];
+  const place = {
+    after: idOf(query.get('after')) ?? null,
+    before: idOf(query.get('before')) ?? null,
+    limit: batchesOnPage,
+  };
+  const page = await longReads(services).read(() => listStoreBatches(signedIn.store.id, place));
+  const actions = markup`<a class="button first" href="${basePath}/cards/batches/new">${text.new}</a>`;
+  const empty = markup`<section class="panel empty" role="status"><h2>${text.none}</h2><p><span class="soft">${text.noneText}</span></p></section>`;
+  const body =
+    page.items.length === 0
+      ? empty
+      : markup`<div class="stack">${batchTable(services, request, page.items)}${pageLinks(services, language, page)}</div>`;
+  return {
+    status: 200,
+    body: shellPage(services, request, { title: text.title, path: '/cards', actions, body }),
+  };
+}
+
+function batchTable(services: ConsoleServices, request: StaffRequest, batches: readonly Batch[]): Markup {
+  const { language, signedIn } = request;
+  const { caption, columns, title, unnamed, progress } = batchTexts[language];
+  const rows = batches.map(
+    (batch) =>
+      markup`<tr role="row"><td role="cell"><a href="${services.frame.basePath}/cards/batches/${String(batch.id)}">${batch.name ?? unnamed}</a></td><td role="cell" class="soft whole-line">${timeElement(batch.createdAt, signedIn.store, language)}</td><td role="cell" class="aside">${stateTag(batch, language)}</td><td role="cell" class="whole-line">${fillPlain(progress, progressOf(batch, language))}</td><td role="cell" class="sum whole-line">${amountText(batch.total, language)}</td></tr>
+`,
+  );
+  return markup`<section class="panel flush" aria-label="${title}"><table class="table lines" role="table"><caption class="sr">${caption}</caption><thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">${columns.name}</th><th scope="col" role="columnheader">${columns.started}</th><th scope="col" role="columnheader">${columns.state}</th><th scope="col" role="columnheader">${columns.cards}</th><th scope="col" role="columnheader" class="sum">${columns.total}</th></tr></thead><tbody role="rowgroup">
+${rows}</tbody></table></section>`;
+}
+
+async function batchPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const batch = await openBatch(services, request);
+  const { language, signedIn } = request;
+  const { store } = signedIn;
+  const text = batchTexts[language];
+  const actors = await services.storage.read(() => listActors(store));
+  const by = fill(text.batch.by, {
+    time: timeElement(batch.createdAt, store, language),
+    name: actorName(batch.actor, actors, language),
+  });
+  const counts = progressOf(batch, language);
+  const issued = fillPlain(text.batch.issued, { ...counts, total: amountText(batch.total, language) });
+  const isRunning = batch.state === 'running';
+  const body = markup`<div class="grid two"><div class="stack"><section class="panel stack" aria-label="${text.columns.state}"><p>${stateTag(batch, language)}</p>
+<div role="status"><p>${figure(batch.issuedTotal, language)}</p><p class="soft">${issued}</p></div>
+<progress value="${batch.issued + batch.failed}" max="${batch.cards}" aria-label="${text.batch.bar}">${fillPlain(text.progress, counts)}</progress>
+<p class="small soft">${by}</p>${isRunning ? markup`<p class="soft">${text.batch.leave}</p>` : undefined}</section>
+${await failuresOf(services, request, batch)}</div>
+<aside aria-label="${text.batch.codes}">${codesPanel(services, request, batch)}</aside></div>`;
+  const page = {
+    title: batch.name ?? text.title,
+    path: '/cards',
+    body,
+    ...(isRunning && { refreshSeconds }),
+  };
+  return { status: 200, body: shellPage(services, request, page) };
+}
+
+/** The cards that were not issued, and why. */
+async function failuresOf(
+  { storage }: ConsoleServices,
+  { language }: StaffRequest,
+  batch: Batch,
+): Promise<Markup | undefined> {
+  if (batch.failed === 0) return undefined;
+  const { batch: text, errors, columns } = batchTexts[language];
+  const failures = await storage.read(() => listFailedLines(batchKeyOf(batch)));
+  const rows = failures.map(
+    ({ index, line, field, message }) =>
+      markup`<tr role="row"><td role="cell" class="soft">${line ?? index + 1}</td><td role="cell" class="whole-line">${lineErrorText({ line: 0, field, message }, language)}</td></tr>
+`,
+  );
+  return markup`<section class="panel flush"><h2>${text.failures}</h2><table class="table lines" role="table"><caption class="sr">${text.failures}</caption><thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">${failures.some(({ line }) => line !== null) ? errors.line : columns.cards}</th><th scope="col" role="columnheader">${errors.error}</th></tr></thead><tbody role="rowgroup">
+${rows}</tbody></table></section>`;
+}
+
+/** Until when the codes of a complete batch can be read (ms); null: they cannot. */
+function codesUntil({ ctx }: ConsoleServices, { state, codesUntil: until }: Batch): number | null {
+  return state === 'complete' && until !== null && ctx.clock.earliest() < until ? until : null;
+}
+
+function codesPanel(services: ConsoleServices, request: StaffRequest, batch: Batch): Markup {
+  const { language, signedIn } = request;
+  const { batch: text } = batchTexts[language];
+  const until = codesUntil(services, batch);
+  const path = `${services.frame.basePath}/cards/batches/${batch.id}`;
+  const heading = markup`<h2>${text.codes}</h2>`;
+  if (until === null)
+    return markup`<section class="panel stack">${heading}<p class="soft">${batch.state === 'running' ? text.codesLater : text.codesOver}</p></section>`;
+  return markup`<section class="panel stack">${heading}<p class="soft">${fill(text.codesHint, { time: timeElement(until, signedIn.store, language) })}</p>
+<form method="post" action="${path}/codes.csv" data-repeatable><button class="button">${text.csv}</button></form>
+<p><a class="button" href="${path}/print">${text.print}</a></p></section>`;
+}
+
+/** Records that a person reads the codes. @throws Fault `not-found` if they cannot be read. */
+async function readCodes(services: ConsoleServices, request: StaffRequest): Promise<Batch> {
+  const batch = await openBatch(services, request);
+  if (codesUntil(services, batch) === null) throw new Fault('not-found');
+  const { ctx, storage } = services;
+  await storage.write(() =>
+    recordAction(ctx, actingAs(request), {
+      storeId: batch.storeId,
+      action: 'batch-codes-read',
+      subjectId: null,
+      details: { amount: null },
+    }),
+  );
+  return batch;
+}
+
+async function csvFile(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const batch = await readCodes(services, request);
+  const place = { ctx: services.ctx, storage: longReads(services) };
+  const parts = batchSpreadsheet(place, batchKeyOf(batch), csvDialectOf(request.language));
+  const name = `gift-cards-${batch.id}.csv`;
+  return { status: 200, file: { name, type: 'text/csv; charset=utf-8; header=present', parts } };
+}
+
+/** The sheets of the cards that are not emailed, in the language of the store's emails. */
+async function printPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const batch = await readCodes(services, request);
+  const { ctx, frame, storage, customerLanguage, brandOf } = services;
+  const { store } = request.signedIn;
+  const { print: text } = batchTexts[request.language];
+  const layout = layouts.find((each) => String(each) === request.query.get('per')) ?? 1;
+  const limit = sheetsOnPage - (sheetsOnPage % layout);
+  const from = Math.floor((idOf(request.query.get('from')) ?? 0) / limit) * limit;
+  const settings = await storage.read(() => findEmailSettings(store.id));
+  const place = { ctx, storage: longReads(services) };
+  const { cards, count } = await listPrintableCards(
+    place,
+    { store, key: batchKeyOf(batch) },
+    { from, limit },
+  );
+  const brand = brandOf(settings.colour);
+  const page = cardPageOf(services, store, settings);
+  const language = customerLanguage(localeIn(settings.locale, store));
+  const sheets = cards.map(({ card, code }) => {
+    const sheet = {
+      card,
+      code,
+      amount: card.initialValue,
+      shop: store.name,
+      brand,
+      page,
+      contact: contactOf(settings),
+      language,
+      fold: text.fold,
+    };
+    return layout === 1 ? cardSheet(sheet) : cardLabel(sheet);
+  });
+  const pages =
+    layout === 1
+      ? sheets
+      : chunksOf(sheets, layout).map(
+          (labels) => markup`<section class="labels ${layout === 8 ? 'eight' : 'ten'}">${labels}</section>
+`,
+        );
+  const path = `${frame.basePath}/cards/batches/${batch.id}`;
+  const pathOf = (per: number, start: number): string => `${path}/print?per=${per}&from=${start}`;
+  const link = (start: number, rel: 'prev' | 'next', name: string): Markup | undefined =>
+    start < 0 || start >= count || start === from
+      ? undefined
+      : markup`<a class="button" rel="${rel}" href="${pathOf(layout, start)}">${name}</a>`;
+  const print =
+    sheets.length === 0
+      ? undefined
+      : markup`<button class="button first" type="button" data-print hidden>${text.title}</button>`;
+  const format = new Intl.NumberFormat(request.language);
+  const [first, last] = [format.format(from + 1), format.format(from + sheets.length)];
+  const hint =
+    sheets.length === 0
+      ? text.none
+      : fillPlain(text.hint, { from: first, to: last, count: format.format(count) });
+  const choices = layouts.map((per) => {
+    const current = per === layout ? markup` aria-current="true"` : undefined;
+    return markup`<a href="${pathOf(per, 0)}"${current}>${per}</a>`;
+  });
+  const body = markup`<main class="branded" id="content"><h1 class="sr">${text.title}</h1>
+<div class="tools noprint">${print}${link(from - limit, 'prev', text.previous)}${link(from + limit, 'next', text.next)}<a class="button" href="${path}">${text.back}</a><nav class="pills" aria-label="${text.per}"><span class="small soft">${text.per}</span>${choices}</nav><p class="small">${hint}</p></div>
+${pages}</main>`;
+  const title = `${text.title} · ${store.name}`;
+  return { status: 200, body: documentOf(services, request, { title, body, brand }) };
+}
+
+function chunksOf<T>(items: readonly T[], size: number): readonly (readonly T[])[] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, place) =>
+    items.slice(place * size, (place + 1) * size),
+  );
+}
+
+function pageLinks(
+  { frame }: ConsoleServices,
+  language: PageLanguage,
+  { items, hasNewer, hasOlder }: ListPage<Batch>,
+): Markup | undefined {
+  const [newest, oldest] = [items.at(0), items.at(-1)];
+  if (!newest || !oldest || !(hasNewer || hasOlder)) return undefined;
+  const text = batchTexts[language];
+  const path = `${frame.basePath}/cards/batches`;
+  const newerLink = hasNewer
+    ? markup`<a class="button" rel="prev" href="${path}?after=${newest.id}">${text.newer}</a>`
+    : undefined;
+  const olderLink = hasOlder
+    ? markup`<a class="button" rel="next" href="${path}?before=${oldest.id}">${text.older}</a>`
+    : undefined;
+  return markup`<nav class="row" aria-label="${text.pages}">${newerLink}${olderLink}</nav>`;
+}
+
+export const batchRoutes: readonly StaffRoute[] = [
+  { method: 'GET', path: '/cards/batches', access: 'issueBatches', handle: listPage },
+  ...newBatchRoutes,
+  { method: 'GET', path: '/cards/batches/:id', access: 'issueBatches', handle: batchPage },
+  {
+    method: 'POST',
+    path: '/cards/batches/:id/codes.csv',
+    access: 'issueBatches',
+    isSensitive: true,
+    handle: csvFile,
+  },
+  {
+    method: 'GET',
+    path: '/cards/batches/:id/print',
+    access: 'issueBatches',
+    isSensitive: true,
+    handle: printPage,
+  },
+];

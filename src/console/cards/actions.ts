@@ -1,0 +1,22 @@
+/** The changes of a card. */
+
+import { adjustRoutes } from './adjust.ts';
+import { disableRoutes } from './disable.ts';
+import { doneRoutes } from './done.ts';
+import { editRoutes } from './edit.ts';
+import { holdReleaseRoutes } from './hold.ts';
+import { redeemRoutes } from './redeem.ts';
+import { refundRoutes } from './refund.ts';
+import { resendRoutes } from './resend.ts';
+import type { ConsoleRoute } from '../kit/route.ts';
+
+export const cardActionRoutes: readonly ConsoleRoute[] = [
+  ...redeemRoutes,
+  ...refundRoutes,
+  ...holdReleaseRoutes,
+  ...adjustRoutes,
+  ...editRoutes,
+  ...resendRoutes,
+  ...disableRoutes,
+  ...doneRoutes,
+];

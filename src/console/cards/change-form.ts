@@ -1,0 +1,293 @@
+/** What the changes of a card share: the card in the path, forms that are submitted once, and what stops a change. */
+
+import { stateOf, type Card } from '../../domain/cards/card.ts';
+import type { Currency } from '../../domain/money/currency.ts';
+import { Fault, type FaultCode } from '../../domain/fault.ts';
+import { parseAmount, type Money } from '../../domain/money/money.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
+import { loadCard, today } from '../../service/money/money.ts';
+import type { Script } from '../../storage/sql/sql.ts';
+import { forbiddenPage } from '../kit/error-page.ts';
+import { amountText, amountValue, dayText } from '../kit/format.ts';
+import { findResult, keyOf, runOnce, type Json } from '../kit/once.ts';
+import { shellPage } from '../kit/page.ts';
+import { formText } from '../kit/request.ts';
+import {
+  seeOther,
+  throttled,
+  type ConsoleResponse,
+  type ConsoleServices,
+  type PageResponse,
+  type StaffRequest,
+} from '../kit/route.ts';
+import { fillPlain, type PageLanguage, type Texts, textsOf } from '../kit/texts.ts';
+import { readById } from '../kit/lookups.ts';
+
+export const changeTexts = textsOf('cardActions');
+
+/** The card of a page, and the path of its page. */
+export type OpenedCard = { readonly card: Card; readonly path: string };
+
+/** The card in the path at present. @throws Fault `not-found` or `too-many-misses`. */
+export async function openCard(services: ConsoleServices, request: StaffRequest): Promise<OpenedCard> {
+  const storeId = request.signedIn.store.id;
+  const { card } = await readById(services, request, (cardId) => loadCard(services.ctx, { storeId, cardId }));
+  return { card, path: pathOfCard(services, card) };
+}
+
+export function pathOfCard({ ctx }: Pick<ConsoleServices, 'ctx'>, { id }: Pick<Card, 'id'>): string {
+  return `/cards/${String(ctx.keys.publicIds.of(id))}`;
+}
+
+/** The last characters of a card's code, as pages name the card. */
+export function endingOf({ lastCharacters }: Pick<Card, 'lastCharacters'>): string {
+  return `•••• ${lastCharacters}`;
+}
+
+/** The way back to the card. */
+export function backLink(
+  { frame }: ConsoleServices,
+  request: StaffRequest,
+  { path, text, kind = '' }: { readonly path: string; readonly text?: string; readonly kind?: string },
+): Markup {
+  const shown = text ?? changeTexts[request.language].back;
+  return markup`<a class="button ${kind}" href="${frame.basePath}${path}">${shown}</a>`;
+}
+
+/** A page about a change of a card. */
+export function changePage(
+  services: ConsoleServices,
+  request: StaffRequest,
+  { card, path }: OpenedCard,
+  {
+    title,
+    body,
+    status = 200,
+  }: { readonly title: string; readonly body: Markup; readonly status?: PageStatus },
+): PageResponse {
+  const { frame } = services;
+  const ending = markup`<span class="code">${endingOf(card)}</span>`;
+  const heading = markup`<span class="soft"><a href="${frame.basePath}${path}">${ending}</a> /</span> ${title}`;
+  const page = { title: `${title} · ${endingOf(card)}`, heading, path: '/cards', body };
+  return { status, body: shellPage(services, request, page) };
+}
+
+type PageStatus = 200 | 404 | 409 | 422;
+
+/** A page that says why a card cannot be changed. */
+export function unavailablePage(
+  services: ConsoleServices,
+  request: StaffRequest,
+  opened: OpenedCard,
+  {
+    title,
+    reason,
+    status = 200,
+    action,
+  }: {
+    readonly title: string;
+    readonly reason: MarkupPart;
+    readonly status?: PageStatus;
+    readonly action?: Markup | undefined;
+  },
+): PageResponse {
+  const body = markup`<section class="panel stack change" aria-label="${title}"><p role="status">${reason}</p>
+<div class="row">${action}${backLink(services, request, { path: opened.path, kind: action ? '' : 'first' })}</div></section>`;
+  return changePage(services, request, opened, { title, body, status });
+}
+
+type Reasons = Texts['cardActions']['reasons'];
+
+/** Why the state of a card or hold does not allow a change. */
+const reasonNames: Readonly<Partial<Record<FaultCode, keyof Reasons>>> = {
+  'card-disabled': 'disabled',
+  'card-expired': 'expired',
+  'hold-closed': 'holdClosed',
+  'hold-expired': 'holdExpired',
+  'not-reversible': 'notRefundable',
+  'undo-window-closed': 'undoClosed',
+  'no-mail': 'noEmails',
+  'no-address': 'noAddress',
+  'too-many-requests': 'tooOften',
+};
+
+/** The reason of a fault in the language of the page; undefined: the fault is not about the state of the card. */
+export function reasonOf(
+  { code, retryAfterSeconds = 0 }: Pick<Fault, 'code' | 'retryAfterSeconds'>,
+  { expiresOn }: Pick<Card, 'expiresOn'>,
+  language: PageLanguage,
+): string | undefined {
+  const name = reasonNames[code];
+  if (name === undefined) return undefined;
+  const date = expiresOn === null ? '' : dayText(expiresOn, language);
+  const minutes = new Intl.NumberFormat(language).format(Math.max(1, Math.ceil(retryAfterSeconds / 60)));
+  return fillPlain(changeTexts[language].reasons[name], { date, minutes });
+}
+
+/** Why a card cannot be spent now; undefined: it can. */
+export function unusableReason(
+  { ctx }: Pick<ConsoleServices, 'ctx'>,
+  { language, signedIn: { store } }: StaffRequest,
+  card: Card,
+): string | undefined {
+  const state = stateOf(card, today(ctx, store));
+  if (state === 'active') return undefined;
+  return reasonOf(
+    { code: state === 'disabled' ? 'card-disabled' : 'card-expired', retryAfterSeconds: 0 },
+    card,
+    language,
+  );
+}
+
+/** An amount that a fault reports, in the language of the page. */
+function reported(fault: Fault, name: string, { currency, language }: AmountPlace): string | undefined {
+  const amount = parseAmount(fault.extensions?.[name], { currency, zeroAllowed: true });
+  return amount.ok ? amountText(amount.value, language) : undefined;
+}
+
+type AmountPlace = { readonly currency: Currency; readonly language: PageLanguage };
+
+/** The message at an amount that a fault rejects; undefined: the fault is not about the amount. */
+export function amountError(fault: Fault, place: AmountPlace): string | undefined {
+  const { errors } = changeTexts[place.language];
+  const messages = [
+    ['available', errors.available],
+    ['reversible', errors.refundable],
+    ['sale_limit', errors.saleLimit],
+    ['refund_limit', errors.refundLimit],
+  ] as const;
+  for (const [name, text] of messages) {
+    const amount = reported(fault, name, place);
+    if (amount !== undefined)
+      return fillPlain(text, { amount, left: reported(fault, 'refund_left', place) ?? '' });
+  }
+  return undefined;
+}
+
+/** The message at an amount that cannot be read. */
+export function unreadableAmount(
+  typed: string,
+  { currency }: Pick<Store, 'currency'>,
+  { language, zeroAllowed = false }: { readonly language: PageLanguage; readonly zeroAllowed?: boolean },
+): string {
+  const { errors } = changeTexts[language];
+  const sample = amountValue({ minor: 1_250n, currency }, language);
+  if (typed === '') return errors.noAmount;
+  return fillPlain(zeroAllowed ? errors.badBalance : errors.badAmount, { sample });
+}
+
+/** What a form has done, as the page after it shows it. Amounts have the form of `formatMoney`. */
+export type Done = {
+  readonly done:
+    | 'redeemed'
+    | 'refunded'
+    | 'released'
+    | 'adjusted'
+    | 'edited'
+    | 'sent'
+    | 'rotated'
+    | 'disabled'
+    | 'enabled';
+  readonly card: number;
+  readonly amount?: string;
+  readonly left?: string;
+  /** The entry of the ledger, by its internal id. */
+  readonly entry?: number;
+  readonly address?: string;
+};
+
+/** Changes whose result has a page of its own; the others are seen on the page of the card. */
+const shownOnTheirOwn: ReadonlySet<Done['done']> = new Set(['redeemed', 'refunded', 'sent']);
+
+/** The page after a change. @param isRepeated whether the form was submitted before. */
+function afterChange(
+  { path }: OpenedCard,
+  { key, result, isRepeated }: { readonly key: string; readonly result: Done; readonly isRepeated: boolean },
+): ConsoleResponse {
+  if (result.done === 'rotated') return seeOther(`/cards/issued/${key}`);
+  if (isRepeated) return seeOther(`${path}/done/${key}?again=1`);
+  return seeOther(shownOnTheirOwn.has(result.done) ? `${path}/done/${key}` : path);
+}
+
+/** Whether a result is that of a change of a card. Other forms have results of other kinds. */
+export function isDone(result: Json): result is Done {
+  if (typeof result !== 'object' || result === null || !('done' in result) || !('card' in result))
+    return false;
+  return typeof result['done'] === 'string' && Object.hasOwn(changeTexts.en.done.what, result['done']);
+}
+
+/** Where an earlier submission of the form leads; undefined: there was none. Its fields can have been others. */
+export async function earlierResult(
+  services: ConsoleServices,
+  request: StaffRequest,
+  opened: OpenedCard,
+): Promise<ConsoleResponse | undefined> {
+  const key = keyOf(request);
+  const result = key === undefined ? undefined : await findResult(services, request, key, isDone);
+  return key !== undefined && result && result.card === opened.card.id
+    ? afterChange(opened, { key, result, isRepeated: true })
+    : undefined;
+}
+
+/**
+ * Runs a change once, and leads to its result.
+ * @param rejected the form with the message of a fault; undefined: the fault is not about a field.
+ */
+export async function change(
+  services: ConsoleServices,
+  request: StaffRequest,
+  opened: OpenedCard,
+  {
+    title,
+    script,
+    rejected,
+  }: {
+    readonly title: string;
+    readonly script: () => Script<Done>;
+    readonly rejected: (
+      fault: Fault | null,
+    ) => ConsoleResponse | undefined | Promise<ConsoleResponse | undefined>;
+  },
+): Promise<ConsoleResponse> {
+  const key = keyOf(request);
+  if (key === undefined) return (await rejected(null)) ?? seeOther(opened.path);
+  try {
+    const { result, isRepeated } = await runOnce(services, request, key, script);
+    return afterChange(opened, { key, result, isRepeated });
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    const response = withoutAccess(services, request, error) ?? (await rejected(error));
+    if (response) return response;
+    const { card } = await openCard(services, request);
+    const reason = reasonOf(error, card, request.language);
+    if (reason === undefined) throw error;
+    const page = unavailablePage(services, request, { ...opened, card }, { title, reason, status: 422 });
+    return error.code === 'too-many-requests'
+      ? throttled(page, (error.retryAfterSeconds ?? 1) * 1_000)
+      : page;
+  }
+}
+
+/** The page if the person was disabled, or got another role, after the session was read; undefined otherwise. */
+export function withoutAccess(
+  services: ConsoleServices,
+  request: StaffRequest,
+  { code }: Fault,
+): ConsoleResponse | undefined {
+  const { member, store } = request.signedIn;
+  if (code === 'unauthenticated') return seeOther('/sign-in');
+  if (code !== 'insufficient-scope') return undefined;
+  return { status: 403, body: forbiddenPage(services, request, { role: member.role, place: store.name }) };
+}
+
+/** A text of several lines. Browsers end the lines of a form with CR and LF. */
+export function multilineOf(request: Pick<StaffRequest, 'form'>, name: string): string {
+  return formText(request, name).replaceAll('\r\n', '\n');
+}
+
+/** An amount of a result. */
+export function amountOrNone(text: string | undefined, currency: Currency): Money | undefined {
+  const amount = parseAmount(text, { currency, zeroAllowed: true });
+  return amount.ok ? amount.value : undefined;
+}

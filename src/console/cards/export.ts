@@ -1,0 +1,125 @@
+/** The export of cards as CSV, without codes. */
+
+import { Fault } from '../../domain/fault.ts';
+import { dayOf } from '../../domain/day.ts';
+import { markup } from '../../platform/markup.ts';
+import { cardExport } from '../../service/cards/export.ts';
+import { customerIdOf, filterOf } from '../../service/cards/filter.ts';
+import { recordAction } from '../../service/staff/staff.ts';
+import type { Storage } from '../../storage/storage.ts';
+import { cardsTexts, filterText } from './parts.ts';
+import { filterNames, readCardsQuery, type CardsQuery } from './query.ts';
+import { hidden } from '../kit/form.ts';
+import { csvDialectOf } from '../kit/format.ts';
+import { longReads } from '../kit/long-reads.ts';
+import { shellPage } from '../kit/page.ts';
+import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
+import { actingAs } from '../staff/people.ts';
+
+/** Exports that run at the same time, from the request to the last part. Each reads until its end. */
+const runningMax = 2;
+const running = new WeakMap<Storage, number>();
+
+/** Counts an export. @returns what ends it, once. @throws Fault `overloaded`. */
+function startExport(storage: Storage): () => void {
+  const count = running.get(storage) ?? 0;
+  if (count >= runningMax) throw new Fault('overloaded', { retryAfterSeconds: 10 });
+  running.set(storage, count + 1);
+  let hasEnded = false;
+  return () => {
+    if (hasEnded) return;
+    hasEnded = true;
+    running.set(storage, (running.get(storage) ?? 1) - 1);
+  };
+}
+
+function exportPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const { language, signedIn } = request;
+  const text = cardsTexts[language];
+  const query = readCardsQuery(request.query, signedIn.store);
+  const filters = [...query.sent].map(([name, value]) =>
+    name === 'state' ? text.states[value as keyof typeof text.states] : filterText(name, value, language),
+  );
+  const which =
+    filters.length === 0
+      ? markup`<p>${text.exportAll}</p>`
+      : markup`<p>${text.exportFilters}</p><ul class="chips">${filters.map((filter) => markup`<li><span class="chip">${filter}</span></li>`)}</ul>`;
+  const sent = [...query.sent].map(([name, value]) => hidden(name, value));
+  const body = markup`<section class="panel stack" aria-label="${text.exportTitle}">${which}
+<p class="soft">${text.exportText}</p>
+<form method="post" action="${services.frame.basePath}/cards/export" data-repeatable>${sent}<button class="button first">${text.download}</button></form></section>`;
+  const page = shellPage(services, request, { title: text.exportTitle, path: '/cards', body });
+  return Promise.resolve({ status: 200, body: page });
+}
+
+async function exportCards(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const query = readCardsQuery(request.form, request.signedIn.store);
+  const end = startExport(services.storage);
+  try {
+    return await exportOf(services, request, { query, end });
+  } catch (error) {
+    end();
+    throw error;
+  }
+}
+
+async function exportOf(
+  services: ConsoleServices,
+  request: StaffRequest,
+  { query, end }: { readonly query: CardsQuery; readonly end: () => void },
+): Promise<ConsoleResponse> {
+  const { ctx, storage } = services;
+  const { store } = request.signedIn;
+  const filter = filterOf(
+    query.filters,
+    query.email ? await storage.read(() => customerIdOf(store.id, query.email)) : null,
+  );
+  await storage.write(() =>
+    recordAction(ctx, actingAs(request), {
+      storeId: store.id,
+      action: 'cards-exported',
+      subjectId: null,
+      details: detailsOf(query),
+    }),
+  );
+  const name = `gift-cards-${dayOf(ctx.clock.now(), store.timeZone)}.csv`;
+  const parts = ending(
+    cardExport({ ctx, storage: longReads(services) }, store, filter, csvDialectOf(request.language)),
+    end,
+  );
+  return { status: 200, file: { name, type: 'text/csv; charset=utf-8; header=present', parts } };
+}
+
+/** What the audit log has of an export: the names of the filters. Their values can be personal, and cannot be erased. */
+function detailsOf({ sent, filters: { state } }: CardsQuery): Readonly<Record<string, string>> {
+  const names = filterNames.filter((name) => name !== 'state' && sent.has(name));
+  return { ...(state && { state }), ...(names.length > 0 && { filters: names.join(', ') }) };
+}
+
+/** Calls `end` after the last part, and if the browser disconnects, also before the first part. */
+function ending(parts: AsyncGenerator<string, void>, end: () => void): AsyncIterable<string> {
+  const result = async (
+    step: Promise<IteratorResult<string, void>>,
+  ): Promise<IteratorResult<string, void>> => {
+    try {
+      const each = await step;
+      if (each.done === true) end();
+      return each;
+    } catch (error) {
+      end();
+      throw error;
+    }
+  };
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => result(parts.next()),
+      return: () => result(parts.return()),
+      throw: (error: unknown) => result(parts.throw(error)),
+    }),
+  };
+}
+
+export const exportRoutes: readonly StaffRoute[] = [
+  { method: 'GET', path: '/cards/export', access: 'exportCards', isSensitive: true, handle: exportPage },
+  { method: 'POST', path: '/cards/export', access: 'exportCards', isSensitive: true, handle: exportCards },
+];

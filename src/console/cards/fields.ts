@@ -1,0 +1,110 @@
+/**
+ * Inputs and texts of the details of cards, from their table (`domain/cards/fields.ts`): here is what each kind of field is
+ * on a page.
+ */
+
+import { fieldFromText, readField } from '../../domain/cards/field-values.ts';
+import {
+  cardFieldNames,
+  cardFields,
+  type CardField,
+  type CardFieldName,
+  type FieldKind,
+} from '../../domain/cards/fields.ts';
+import { tagsIn } from '../../domain/cards/tags.ts';
+import { accepted, type Parsed } from '../../platform/parsed.ts';
+import type { Markup } from '../../platform/markup.ts';
+import { inputField, textArea, type FieldText } from '../kit/form.ts';
+import { dayText } from '../kit/format.ts';
+import { fillPlain, type PageLanguage, textsOf, type ByLanguage } from '../kit/texts.ts';
+
+type FieldTexts = {
+  readonly labels: Readonly<Record<CardFieldName, string>>;
+  /** `line`: an error of a line of a file. */
+  readonly errors: Readonly<Record<FieldKind, { readonly form: string; readonly line: string }>>;
+  readonly filter: string;
+};
+
+const texts: ByLanguage<FieldTexts> = textsOf('fields');
+
+/** Fields with a place of their own on pages. */
+const placed = ['expires_on', 'note', 'sender_name', 'recipient_name', 'tags', 'message'] as const;
+
+type OtherField = Exclude<CardFieldName, (typeof placed)[number]>;
+
+function isPlaced(name: CardFieldName): boolean {
+  return placed.some((each) => each === name);
+}
+
+/** The other fields, which follow in the order of the table. */
+export const otherFields = cardFieldNames.filter((name): name is OtherField => !isPlaced(name));
+
+export function fieldLabel(name: CardFieldName, language: PageLanguage): string {
+  return texts[language].labels[name];
+}
+
+function errorText(name: CardFieldName, place: 'form' | 'line', language: PageLanguage): string {
+  const field: CardField = cardFields[name];
+  const count = 'lengthMax' in field ? new Intl.NumberFormat(language).format(field.lengthMax) : '';
+  return fillPlain(texts[language].errors[field.kind][place], { count });
+}
+
+/** The sentence for a typed value that is not valid. */
+export function fieldError(name: CardFieldName, language: PageLanguage): string {
+  return errorText(name, 'form', language);
+}
+
+/** The sentence for a cell of a file that is not valid. */
+export function lineError(name: CardFieldName, language: PageLanguage): string {
+  return errorText(name, 'line', language);
+}
+
+/** A filter of a list by a field. */
+export function fieldFilterText(name: CardFieldName, value: string, language: PageLanguage): string {
+  return fillPlain(texts[language].filter, { field: fieldLabel(name, language), value });
+}
+
+type PageKind = {
+  readonly input: (text: FieldText & { readonly value: string }) => Markup;
+  /** The text of an input for a value. */
+  readonly typed: (value: string) => string;
+  readonly shown: (value: string, language: PageLanguage) => string;
+};
+
+const plain = (value: string): string => value;
+const line = (text: Parameters<PageKind['input']>[0]): Markup => inputField({ ...text, isOptional: true });
+
+const kinds: Readonly<Record<FieldKind, PageKind>> = {
+  day: {
+    input: (text) => inputField({ ...text, type: 'date', isOptional: true }),
+    typed: plain,
+    shown: dayText,
+  },
+  line: { input: line, typed: plain, shown: plain },
+  text: { input: textArea, typed: plain, shown: plain },
+  tags: {
+    input: line,
+    typed: (value) => tagsIn(value).join(', '),
+    shown: (value) => tagsIn(value).join(', '),
+  },
+};
+
+export function fieldInput(name: CardFieldName, text: Omit<FieldText & { value: string }, 'name'>): Markup {
+  return kinds[cardFields[name].kind].input({ ...text, name });
+}
+
+/** The text of a field’s input for its value. */
+export function typedOf(name: CardFieldName, value: string | null): string {
+  return value === null ? '' : kinds[cardFields[name].kind].typed(value);
+}
+
+export function shownOf(name: CardFieldName, value: string, language: PageLanguage): string {
+  return kinds[cardFields[name].kind].shown(value, language);
+}
+
+/** Parses what was typed. A comma at the end of tags is accepted. */
+export function readTyped(name: CardFieldName, text: string): Parsed<string | null> {
+  if (text === '') return accepted(null);
+  const sent = fieldFromText(name, text);
+  return readField(name, Array.isArray(sent) ? sent.filter((item) => item !== '') : sent);
+}

@@ -1,0 +1,279 @@
+/** Issues a card. */
+
+import { Fault } from '../../domain/fault.ts';
+import type { CardFieldName } from '../../domain/cards/fields.ts';
+import { formatMoney } from '../../domain/money/money.ts';
+import { actorOf, isPermitted } from '../../domain/staff/staff.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
+import { issue } from '../../service/cards/card.ts';
+import { assertMaySell } from '../../service/staff-actions/limits.ts';
+import { recordAction } from '../../service/staff/staff.ts';
+import { usualAmounts } from '../../service/books/usual-amounts.ts';
+import { findEmailSettings } from '../../storage/emails/email.ts';
+import type { Script } from '../../storage/sql/sql.ts';
+import { amountError, withoutAccess } from './change-form.ts';
+import { keptNotice } from '../emails/texts.ts';
+import { fieldInput, fieldLabel, otherFields } from './fields.ts';
+import { alert, inputField } from '../kit/form.ts';
+import { amountText } from '../kit/format.ts';
+import { issuedRoutes, type ShownCode } from './issued.ts';
+import {
+  emptyForm,
+  expiryYears,
+  messageLengthMax,
+  parseForm,
+  issueTexts,
+  middleAmount,
+  typedValues,
+  type Errors,
+  type IssueField,
+  type NewCard,
+  type IssueValues,
+  type Offer,
+} from './issue-form.ts';
+import { issuePreview, issuePreviewPanel, previewPath } from './issue-preview.ts';
+import { hasResult, keyInput, keyOf, runOnce } from '../kit/once.ts';
+import { shellPage } from '../kit/page.ts';
+import {
+  seeOther,
+  type ConsoleResponse,
+  type ConsoleRoute,
+  type ConsoleServices,
+  type StaffRequest,
+} from '../kit/route.ts';
+import { actingAs } from '../staff/people.ts';
+import { fillPlain, plural } from '../kit/texts.ts';
+
+async function offerOf(
+  { storage, canSend }: ConsoleServices,
+  { signedIn: { store, member } }: StaffRequest,
+): Promise<Offer> {
+  return await storage.read(function* read() {
+    const { enabled } = yield* findEmailSettings(store.id);
+    return { usual: yield* usualAmounts(store, member.saleLimit), canSend: canSend && enabled };
+  });
+}
+
+type Choice = {
+  readonly name: IssueField;
+  readonly value: string;
+  readonly text: string;
+  readonly chosen: string;
+  /** Whether fields are shown only with this choice. */
+  readonly opens?: boolean;
+};
+
+function choice({ name, value, text, chosen, opens = false }: Choice): Markup {
+  const checked = value === chosen ? markup` checked` : undefined;
+  return markup`<label class="choice${opens ? ' opens' : ''}"><input type="radio" name="${name}" value="${value}"${checked}>${text}</label>`;
+}
+
+function groupError(name: IssueField, error: string | undefined): Markup | undefined {
+  return error === undefined ? undefined : markup`<p class="error" id="${name}-error">${error}</p>`;
+}
+
+/** The error of a group of choices, for assistive technology. */
+function describedGroup(name: IssueField, error: string | undefined): Markup | undefined {
+  return error === undefined ? undefined : markup` aria-describedby="${name}-error"`;
+}
+
+type Form = {
+  readonly offer: Offer;
+  readonly values: IssueValues;
+  readonly errors: Errors;
+  /** Above the form. */
+  readonly notice?: string;
+};
+
+function amountFields({ language }: StaffRequest, { offer, values, errors }: Form): Markup {
+  const text = issueTexts[language];
+  const { usual } = offer;
+  const chosen = values.amount === '' ? middleAmount(offer) : values.amount;
+  const known = usual.some((amount) => formatMoney(amount) === chosen) ? chosen : 'other';
+  const choices = usual.map((amount) =>
+    choice({ name: 'amount', value: formatMoney(amount), text: amountText(amount, language), chosen: known }),
+  );
+  // An amount that is no longer usual when the form is shown again.
+  const typed = values.amount === known || values.amount === '' ? values.other : values.amount;
+  return markup`<fieldset class="stack"${describedGroup('amount', errors.amount)}><legend><h2>${text.amount}</h2></legend><div class="choices">${choices}${choice({ name: 'amount', value: 'other', text: text.other, chosen: known, opens: true })}</div>${groupError('amount', errors.amount)}
+<div class="shown-if-chosen">${inputField({ name: 'other', label: text.otherAmount, value: typed, inputMode: 'decimal', kind: 'amount', isOptional: true, error: errors.other })}</div></fieldset>`;
+}
+
+function expiryFields({ language }: StaffRequest, { values, errors }: Form): Markup {
+  const text = issueTexts[language];
+  const chosen = values.expires === '' ? 'never' : values.expires;
+  const years = expiryYears.map((count) =>
+    choice({ name: 'expires', value: String(count), text: plural(language, text.inYears, count), chosen }),
+  );
+  return markup`<fieldset class="stack"><legend>${text.expires}</legend><div class="choices">${choice({ name: 'expires', value: 'never', text: text.never, chosen })}${years}${choice({ name: 'expires', value: 'date', text: text.onDay, chosen, opens: true })}</div>
+<div class="shown-if-chosen">${inputField({ name: 'expires_on', label: fieldLabel('expires_on', language), type: 'date', value: values.expires_on, isOptional: true, error: errors.expires_on })}</div></fieldset>`;
+}
+
+function personFields({ language }: StaffRequest, { offer, values, errors }: Form): Markup {
+  const text = issueTexts[language];
+  const optional = (name: IssueField, label: string) => ({
+    name,
+    label,
+    value: values[name],
+    error: errors[name],
+    isOptional: true,
+  });
+  const detail = (name: CardFieldName, hint?: string): Markup => {
+    const label = fieldLabel(name, language);
+    return fieldInput(name, { ...optional(name, label), ...(hint !== undefined && { hint }) });
+  };
+  const receipt = offer.canSend ? { hint: text.buyerHint } : {};
+  const count = new Intl.NumberFormat(language).format(messageLengthMax);
+  return markup`<section class="panel stack" aria-labelledby="people"><h2 id="people">${text.people}</h2><div class="fields">${detail('recipient_name')}
+${inputField({ ...optional('recipient_email', text.recipientEmail), type: 'email' })}
+${detail('sender_name')}
+${inputField({ ...optional('email', text.buyerEmail), type: 'email', ...receipt })}</div>
+${detail('message', fillPlain(text.messageHint, { count }))}
+${inputField({ ...optional('note', fieldLabel('note', language)), hint: text.noteHint })}
+${otherFields.map((name) => detail(name))}</section>`;
+}
+
+function deliveryFields(
+  services: ConsoleServices,
+  request: StaffRequest,
+  { offer, values, errors }: Form,
+): Markup {
+  const text = issueTexts[request.language];
+  if (!offer.canSend)
+    return markup`<section class="panel stack" aria-labelledby="delivery"><h2 id="delivery">${text.delivery}</h2><p>${text.noEmails}</p></section>`;
+  const chosen = values.how === 'print' ? 'print' : 'email';
+  const when = values.when === 'later' ? 'later' : 'now';
+  const zone = fillPlain(text.time, { zone: request.signedIn.store.timeZone });
+  return markup`<section class="panel stack" aria-labelledby="delivery"><h2 id="delivery">${text.delivery}</h2>
+<fieldset class="stack how"><legend>${text.how}</legend><div class="choices">${choice({ name: 'how', value: 'email', text: text.byEmail, chosen, opens: true })}${choice({ name: 'how', value: 'print', text: text.toPrint, chosen })}</div>
+${keptNotice(services, request.language)}<fieldset class="stack shown-if-chosen"><legend>${text.when}</legend><div class="choices">${choice({ name: 'when', value: 'now', text: text.now, chosen: when })}${choice({ name: 'when', value: 'later', text: text.later, chosen: when, opens: true })}</div>
+<div class="fields shown-if-chosen">${inputField({ name: 'date', label: text.date, type: 'date', value: values.date, isOptional: true, error: errors.date })}
+${inputField({ name: 'time', label: zone, type: 'time', value: values.time, isOptional: true, error: errors.time })}</div></fieldset></fieldset></section>`;
+}
+
+function formPage(services: ConsoleServices, request: StaffRequest, form: Form): ConsoleResponse {
+  const { ctx, frame } = services;
+  const { language, signedIn } = request;
+  const text = issueTexts[language];
+  const { offer, errors, notice } = form;
+  // The frame has the preview of a new form until the script updates it.
+  const previews = offer.canSend
+    ? markup` data-previews="${request.method === 'POST' ? 'now' : 'later'}"`
+    : undefined;
+  const isRejected = Object.keys(errors).length > 0 || notice !== undefined;
+  const { saleLimit } = signedIn.member;
+  const limit =
+    saleLimit === null
+      ? undefined
+      : markup`<p class="hint">${fillPlain(text.limit, { amount: amountText(saleLimit, language) })}</p>`;
+  const back = isPermitted(signedIn.member.role, 'readCards') ? '/cards' : '/till';
+  const body = markup`${notice === undefined ? undefined : alert(notice)}<form class="grid two issue" method="post" action="${frame.basePath}/cards/new"${previews}>${keyInput(ctx, isRejected ? keyOf(request) : undefined)}
+<div class="stack"><section class="panel stack" aria-label="${text.amount}">${amountFields(request, form)}${limit}
+${expiryFields(request, form)}</section>
+${personFields(request, form)}
+${deliveryFields(services, request, form)}</div>
+<aside class="stack sticky" aria-label="${text.issue}"><section class="panel stack"><p>${text.consequence}</p>
+<button class="button first big">${text.issue}</button><a class="button quiet" href="${frame.basePath}${back}">${text.cancel}</a></section>
+${offer.canSend ? issuePreviewPanel(services, request) : undefined}</aside></form>`;
+  return {
+    status: isRejected ? 422 : 200,
+    body: shellPage(services, request, {
+      title: text.title,
+      path: '/cards',
+      ...(offer.canSend && { scripts: ['preview.js'] }),
+      ...(isPermitted(signedIn.member.role, 'issueBatches') && {
+        actions: markup`<a class="button" href="${frame.basePath}/cards/batches/new">${text.many}</a>`,
+      }),
+      body,
+    }),
+  };
+}
+
+/** Issues a card, and returns what the next page shows. */
+function* sell(
+  { ctx }: ConsoleServices,
+  request: StaffRequest,
+  { value, details, customer, recipient, isEmailed, sendAt }: NewCard,
+): Script<ShownCode> {
+  const { store, member } = request.signedIn;
+  yield* assertMaySell(member, value);
+  const { card, code } = yield* issue(ctx, {
+    store,
+    apiClientId: null,
+    actor: actorOf(member),
+    value,
+    details,
+    customer,
+    recipient,
+    code: null,
+    ...(isEmailed && { emails: { sendAt } }),
+  });
+  yield* recordAction(ctx, actingAs(request), {
+    storeId: store.id,
+    action: 'card-issued',
+    subjectId: card.id,
+    details: { amount: formatMoney(value), emailed: isEmailed },
+  });
+  const holder = card.recipient ?? card.customer;
+  const isForOther =
+    card.recipient !== null && card.customer !== null && card.recipient.id !== card.customer.id;
+  return {
+    done: 'issued',
+    card: card.id,
+    code: code.reveal(),
+    address: isEmailed ? (holder?.email ?? null) : null,
+    sendAt,
+    receipt: isEmailed && isForOther ? (card.customer?.email ?? null) : null,
+  };
+}
+
+async function submit(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const { ctx } = services;
+  const { language, signedIn } = request;
+  const { store } = signedIn;
+  const key = keyOf(request);
+  // A form that was sent before leads to its card, whatever its fields are now.
+  if (key !== undefined && (await hasResult(services, request, key))) return seeOther(`/cards/issued/${key}`);
+  const offer = await offerOf(services, request);
+  const values = typedValues(request);
+  const again = (errors: Errors, notice?: string): ConsoleResponse =>
+    formPage(services, request, { offer, values, errors, ...(notice !== undefined && { notice }) });
+  const { canSend } = offer;
+  const parsed = parseForm(values, { store, language, now: ctx.clock.now(), canSend });
+  if ('errors' in parsed) return again(parsed.errors);
+  if (key === undefined) return again({}, issueTexts[language].errors.incomplete);
+  try {
+    await runOnce(services, request, key, () => sell(services, request, parsed.card));
+    return seeOther(`/cards/issued/${key}`);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    const withheld = withoutAccess(services, request, error);
+    if (withheld) return withheld;
+    const message = amountError(error, { currency: store.currency, language });
+    if (message !== undefined) return again({ [values.amount === 'other' ? 'other' : 'amount']: message });
+    // The store has stopped sending emails since the form was shown.
+    if (error.errors?.['send_on']) return again({ date: issueTexts[language].noEmails });
+    throw error;
+  }
+}
+
+async function preview(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  return await issuePreview(services, request, await offerOf(services, request));
+}
+
+export const issueRoutes: readonly ConsoleRoute[] = [
+  {
+    method: 'GET',
+    path: '/cards/new',
+    access: 'useTill',
+    hasFrame: true,
+    async handle(services, request) {
+      const offer = await offerOf(services, request);
+      return formPage(services, request, { offer, values: emptyForm(offer), errors: {} });
+    },
+  },
+  { method: 'POST', path: '/cards/new', access: 'useTill', hasFrame: true, handle: submit },
+  { method: 'GET', path: previewPath, access: 'useTill', handle: preview },
+  { method: 'POST', path: previewPath, access: 'useTill', handle: preview },
+  ...issuedRoutes,
+];

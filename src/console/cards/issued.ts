@@ -1,0 +1,171 @@
+/** The page that shows the code of a new card, or a new code of a card, and the sheet that is printed. */
+
+import type { Card } from '../../domain/cards/card.ts';
+import { lastCharactersOf, parseCode } from '../../domain/cards/code.ts';
+import { localeIn } from '../../domain/stores/region.ts';
+import type { Secret } from '../../platform/secret.ts';
+import { isPermitted } from '../../domain/staff/staff.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
+import { findCard } from '../../storage/cards/card.ts';
+import { findEmailSettings } from '../../storage/emails/email.ts';
+import { endingOf, pathOfCard } from './change-form.ts';
+import { cardPageOf } from './recipient-page.ts';
+import { cardSheet } from './sheet.ts';
+import { barcodeSvg, giftDrawing, groupedCode, qrSvg } from '../kit/code-view.ts';
+import { emailTexts, keepsEmails } from '../emails/texts.ts';
+import { amountText, dayText, figure, timeElement } from '../kit/format.ts';
+import { issueTexts } from './issue-form.ts';
+import { findResult, type Json } from '../kit/once.ts';
+import { documentOf, shellPage } from '../kit/page.ts';
+import { contactOf } from '../recipient/place.ts';
+import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
+import { fill, fillPlain } from '../kit/texts.ts';
+
+/** The result of a form that made a code. It is stored sealed, for 24 hours, for one person. */
+export type ShownCode = {
+  readonly done: 'issued' | 'rotated';
+  readonly card: number;
+  readonly code: string;
+  /** The address of the email; null or absent: none. */
+  readonly address?: string | null;
+  /** When the email is sent (ms); null or absent: at once. */
+  readonly sendAt?: number | null;
+  /** The address of the receipt; null or absent: none. */
+  readonly receipt?: string | null;
+};
+
+function isShownCode(result: Json): result is ShownCode {
+  if (typeof result !== 'object' || result === null || !('code' in result) || !('card' in result))
+    return false;
+  // Other forms have results of other kinds.
+  const isOwn = 'done' in result && (result['done'] === 'issued' || result['done'] === 'rotated');
+  return isOwn && typeof result['card'] === 'number' && typeof result['code'] === 'string';
+}
+
+type Found = { readonly shown: ShownCode; readonly card: Card; readonly code: Secret };
+
+/** Undefined: the person has no such result, it is older than 24 hours, or the card has got another code since. */
+async function findShown(services: ConsoleServices, request: StaffRequest): Promise<Found | undefined> {
+  const shown = await findResult(services, request, request.params['key'] ?? '', isShownCode);
+  if (!shown) return undefined;
+  const { storage } = services;
+  const card = await storage.read(() => findCard(request.signedIn.store.id, shown.card));
+  const code = parseCode(shown.code);
+  if (!card || !code.ok || card.lastCharacters !== lastCharactersOf(code.value)) return undefined;
+  return { shown, card, code: code.value };
+}
+
+function mayRead({ signedIn: { member } }: StaffRequest): boolean {
+  return isPermitted(member.role, 'readCards');
+}
+
+/** The page instead of a code that is no longer shown. */
+function overPage(services: ConsoleServices, request: StaffRequest): ConsoleResponse {
+  const { basePath } = services.frame;
+  const { over, newCard } = issueTexts[request.language];
+  const [path, name] = mayRead(request) ? ['/cards', over.cards] : ['/till', over.till];
+  const body = markup`<section class="panel stack change" aria-label="${over.title}"><p role="status">${over.text}</p>
+<div class="row"><a class="button first" href="${basePath}${path}">${name}</a><a class="button" href="${basePath}/cards/new">${newCard}</a></div></section>`;
+  return { status: 404, body: shellPage(services, request, { title: over.title, path: '/cards', body }) };
+}
+
+/** What was done, and which emails are sent when. */
+function summary(services: ConsoleServices, request: StaffRequest, { shown, card }: Found): Markup {
+  const { language, signedIn } = request;
+  const { done } = issueTexts[language];
+  const amount = amountText(card.initialValue, language);
+  const what = shown.done === 'issued' ? fillPlain(done.issued, { amount }) : done.rotated;
+  const { address = null, sendAt = null } = shown;
+  if (address === null) return markup`<p>${what} ${done.notEmailed}</p>`;
+  const { keptNotice, keptTo } = emailTexts[language];
+  const isKept = keepsEmails(services);
+  const email =
+    sendAt === null
+      ? fillPlain(isKept ? keptTo : done.emailed, { address })
+      : fill(done.scheduled, { address, time: timeElement(sendAt, signedIn.store, language) });
+  const isDelayed = isKept && sendAt !== null;
+  return markup`<p>${what} ${email}${isDelayed ? ` ${keptNotice}` : undefined}</p>`;
+}
+
+function facts(services: ConsoleServices, request: StaffRequest, { shown, card }: Found): Markup {
+  const { language } = request;
+  const { facts: text, never } = issueTexts[language];
+  const ending = markup`<span class="code">${endingOf(card)}</span>`;
+  const path = `${services.frame.basePath}${pathOfCard(services, card)}`;
+  const rows: readonly (readonly [string, Markup | string | null])[] = [
+    [text.card, mayRead(request) ? markup`<a href="${path}">${ending}</a>` : ending],
+    [text.recipient, card.recipientName ?? card.recipient?.email ?? null],
+    [text.sender, card.senderName],
+    [text.receipt, shown.receipt ?? null],
+    [text.expires, card.expiresOn === null ? never : dayText(card.expiresOn, language)],
+  ];
+  const shownRows = rows.map(([name, value]) =>
+    value === null ? undefined : markup`<dt>${name}</dt><dd>${value}</dd>`,
+  );
+  return markup`<dl class="facts">${shownRows}</dl>`;
+}
+
+async function issuedPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const found = await findShown(services, request);
+  if (!found) return overPage(services, request);
+  const { frame, storage, brandOf } = services;
+  const { basePath } = frame;
+  const { language, signedIn } = request;
+  const { store } = signedIn;
+  const text = issueTexts[language];
+  const { card, code, shown } = found;
+  const settings = await storage.read(() => findEmailSettings(store.id));
+  const brand = brandOf(settings.colour);
+  const { url: page } = cardPageOf(services, store, settings);
+  const title = shown.done === 'issued' ? text.done.title : text.done.rotatedTitle;
+  const key = request.params['key'] ?? '';
+  const end = mayRead(request) ? pathOfCard(services, card) : '/till';
+  const balance = shown.done === 'issued' ? card.initialValue : card.balance;
+  const body = markup`<div class="stack branded"><div class="notice good" role="status">${summary(services, request, found)}</div>
+<div class="grid two"><section class="panel stack" aria-labelledby="code-heading"><div class="row apart"><h2 id="code-heading">${text.code}</h2><span class="tag wait">${text.onlyHere}</span></div>
+<div class="qr shown">${qrSvg(code, { page, label: text.qr })}</div>
+<p class="codeline shown" id="code">${groupedCode(code)}</p>
+${barcodeSvg(code)}
+<div class="actions"><a class="button first" href="${basePath}/cards/issued/${key}/print">${text.print}</a><button class="button" type="button" data-copy="code" data-copied="${text.copied}" hidden>${text.copy}</button><a class="button" href="${basePath}${end}">${text.finished}</a></div>
+<p class="hint">${text.notStored}</p></section>
+<aside class="stack" aria-label="${text.card}">${giftDrawing({ shop: store.name, name: card.recipientName, figure: figure(balance, language), brand })}
+<section class="panel">${facts(services, request, found)}</section></aside></div></div>`;
+  const actions = markup`<a class="button" href="${basePath}/cards/new">${text.newCard}</a>`;
+  return { status: 200, body: shellPage(services, request, { title, path: '/cards', actions, body, brand }) };
+}
+
+/** An A4 sheet that folds to a card, in the language of the store's emails. */
+async function printPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const found = await findShown(services, request);
+  if (!found) return overPage(services, request);
+  const { frame, storage, customerLanguage, brandOf } = services;
+  const { store } = request.signedIn;
+  const text = issueTexts[request.language];
+  const { card, code, shown } = found;
+  const settings = await storage.read(() => findEmailSettings(store.id));
+  const brand = brandOf(settings.colour);
+  const sheet = cardSheet({
+    card,
+    code,
+    amount: shown.done === 'issued' ? card.initialValue : card.balance,
+    shop: store.name,
+    brand,
+    page: cardPageOf(services, store, settings),
+    contact: contactOf(settings),
+    language: customerLanguage(localeIn(settings.locale, store)),
+    fold: text.fold,
+  });
+  const key = request.params['key'] ?? '';
+  const body = markup`<main class="branded" id="content"><h1 class="sr">${text.print}</h1>
+<div class="tools noprint"><button class="button first" type="button" data-print hidden>${text.print}</button><a class="button" href="${frame.basePath}/cards/issued/${key}">${text.back}</a></div>
+${sheet}</main>`;
+  return {
+    status: 200,
+    body: documentOf(services, request, { title: `${text.print} · ${store.name}`, body, brand }),
+  };
+}
+
+export const issuedRoutes: readonly StaffRoute[] = [
+  { method: 'GET', path: '/cards/issued/:key', access: 'useTill', handle: issuedPage },
+  { method: 'GET', path: '/cards/issued/:key/print', access: 'useTill', handle: printPage },
+];

@@ -1,0 +1,72 @@
+/** What the list of cards and the page of a card both show. */
+
+import { isCardField } from '../../domain/cards/fields.ts';
+import { availableOf, type Card } from '../../domain/cards/card.ts';
+import { detailStateOf, type DetailState } from '../../domain/cards/detail.ts';
+import { addDays } from '../../domain/day.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
+import type { DetailedCard } from '../../storage/cards/list.ts';
+import { fieldFilterText } from './fields.ts';
+import type { FilterName } from './query.ts';
+import { dayText } from '../kit/format.ts';
+import { fillPlain, type PageLanguage, textsOf } from '../kit/texts.ts';
+
+export const cardsTexts = textsOf('cards');
+
+const kinds: Readonly<Record<DetailState, 'good' | 'wait' | 'ended'>> = {
+  active: 'good',
+  scheduled: 'wait',
+  empty: 'ended',
+  expired: 'ended',
+  disabled: 'ended',
+};
+
+const soonDays = 14;
+
+function tag(kind: string, shown: string): Markup {
+  return markup`<span class="tag ${kind}">${shown}</span>`;
+}
+
+/** The state of a card as a dot and a word: a problem comes before "active". */
+export function stateTag(
+  { card, emailStatus }: DetailedCard,
+  { today, language }: { readonly today: string; readonly language: PageLanguage },
+): Markup {
+  const text = cardsTexts[language];
+  const state = detailStateOf(card, { today, emailStatus });
+  if (state === 'active' && emailStatus === 'bounced') return tag('bad', text.emailBounced);
+  if (state === 'active' && emailStatus === 'dead') return tag('bad', text.emailDead);
+  if (state === 'active' && card.expiresOn !== null && card.expiresOn <= addDays(today, soonDays))
+    return tag('wait', fillPlain(text.expiresOn, { day: dayText(card.expiresOn, language) }));
+  return tag(kinds[state], text.stateOf[state]);
+}
+
+/** Available, on hold and redeemed, of the initial value, or of the balance if that is more. */
+export function balanceRibbon(
+  { balance, initialValue, held }: Pick<Card, 'balance' | 'initialValue' | 'held'>,
+  label: string,
+): Markup {
+  const total = balance.minor > initialValue.minor ? balance.minor : initialValue.minor;
+  // Of a hundredth of a percent, exactly.
+  const share = (minor: bigint): string =>
+    total === 0n ? '0' : (Number((minor * 10_000n) / total) / 100).toString();
+  return markup`<svg class="ribbon" viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label="${label}"><rect class="track" width="100" height="10"/><rect class="held" width="${share(balance.minor)}" height="10"/><rect class="left" width="${share(balance.minor - held.minor)}" height="10"/></svg>`;
+}
+
+/** The last characters of a code, as a person sees and hears them. */
+export function cardEnding({ card }: Pick<DetailedCard, 'card'>, language: PageLanguage): Markup {
+  return markup`<span aria-hidden="true">•••• </span><span class="sr">${cardsTexts[language].endsIn} </span>${card.lastCharacters}`;
+}
+
+/** Whether a person can redeem from a card now. */
+export function isSpendable({ card, emailStatus }: DetailedCard, today: string): boolean {
+  const state = detailStateOf(card, { today, emailStatus });
+  return (state === 'active' || state === 'scheduled') && availableOf(card).minor > 0n;
+}
+
+/** The text of a filter of a list. */
+export function filterText(name: FilterName, value: string, language: PageLanguage): string {
+  if (isCardField(name)) return fieldFilterText(name, value, language);
+  const { filterNames, states } = cardsTexts[language];
+  return name === 'state' ? states[value as keyof typeof states] : fillPlain(filterNames[name], { value });
+}

@@ -1,0 +1,62 @@
+/** What a person can do with a card now, by role and state. What is not possible is not shown. */
+
+import { availableOf, isDisabled, isExpired } from '../../domain/cards/card.ts';
+import { isHoldExpired, type Hold } from '../../domain/money/hold.ts';
+import type { Transfer } from '../../domain/money/ledger.ts';
+import type { Money } from '../../domain/money/money.ts';
+import { isPermitted, type Role } from '../../domain/staff/staff.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import type { DetailedCard } from '../../storage/cards/list.ts';
+import { isSpendable } from './parts.ts';
+
+/** Each is the last part of the path of its page. */
+export type CardAction = 'redeem' | 'adjust' | 'edit' | 'resend' | 'print' | 'disable' | 'enable';
+
+export type CardView = {
+  readonly found: DetailedCard;
+  readonly store: Pick<Store, 'undoWindowMinutes'>;
+  readonly role: Role;
+  /** A day in the store's time zone. */
+  readonly today: string;
+  /** Instant in ms. */
+  readonly now: number;
+};
+
+/** The end (ms) of the time in which a disabled card can be re-enabled; null: it is not disabled, or never could be. */
+export function reenableUntil({ found: { card }, store }: Pick<CardView, 'found' | 'store'>): number | null {
+  return card.disabledAt === null || store.undoWindowMinutes === 0
+    ? null
+    : card.disabledAt + store.undoWindowMinutes * 60_000;
+}
+
+export function possibleActions(at: CardView): ReadonlySet<CardAction> {
+  const { found, role, today, now } = at;
+  const { card } = found;
+  const mayChange = isPermitted(role, 'changeCards');
+  const until = reenableUntil(at);
+  if (isDisabled(card)) return new Set(mayChange && until !== null && now < until ? ['enable'] : []);
+  const isUsable = !isExpired(card, today);
+  const actions: readonly (CardAction | false)[] = [
+    mayChange && isSpendable(found, today) && 'redeem',
+    mayChange && 'adjust',
+    mayChange && 'edit',
+    mayChange && isUsable && 'resend',
+    mayChange && isUsable && 'print',
+    mayChange && 'disable',
+  ];
+  return new Set(actions.filter((action) => action !== false));
+}
+
+/** Whether a person can reverse a transfer, of which `left` has not been reversed yet. */
+export function canReverse(
+  { found: { card }, role }: Pick<CardView, 'found' | 'role'>,
+  { transfer, left }: { readonly transfer: Transfer; readonly left: Money | null },
+): boolean {
+  if (left === null || left.minor === 0n || isDisabled(card) || !isPermitted(role, 'changeCards'))
+    return false;
+  return transfer.kind !== 'credit' || availableOf(card).minor > 0n;
+}
+
+export function canRelease({ role, now }: Pick<CardView, 'role' | 'now'>, hold: Hold): boolean {
+  return isPermitted(role, 'changeCards') && hold.status === 'open' && !isHoldExpired(hold, now);
+}

@@ -1,0 +1,80 @@
+/** A card on paper: an A4 sheet that folds to a card, in the language of the people who get it. */
+
+import type { Card } from '../../domain/cards/card.ts';
+import type { Money } from '../../domain/money/money.ts';
+import type { Secret } from '../../platform/secret.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
+import type { Brand } from '../kit/brand.ts';
+import type { CardPageLinks } from './recipient-page.ts';
+import { barcodeSvg, giftDrawing, groupedCode, qrSvg } from '../kit/code-view.ts';
+import { dayText, figure } from '../kit/format.ts';
+import type { CustomerLanguage } from '../kit/route.ts';
+
+/** Longer messages are cut, so that the card fits on its half of the sheet. */
+const printedLengthMax = 700;
+const printedLinesMax = 14;
+
+/** A message as the sheet has room for it, and the class of its size. */
+function printedMessage(message: string): Markup {
+  const lines = message.split('\n').slice(0, printedLinesMax).join('\n');
+  const symbols = Array.from(lines.slice(0, 2 * printedLengthMax));
+  const isCut = lines.length < message.length || symbols.length > printedLengthMax;
+  const cut = symbols.slice(0, printedLengthMax).join('');
+  const size = cut.length > 160 || lines.split('\n').length > 5 ? 'small' : '';
+  const smallest = cut.length > 380 || lines.split('\n').length > 9 ? 'tiny' : size;
+  return markup`<blockquote class="${smallest}" dir="auto">${cut}${isCut ? '…' : ''}</blockquote>`;
+}
+
+export type Sheet = {
+  readonly card: Card;
+  readonly code: Secret;
+  /** On the front. */
+  readonly amount: Money;
+  readonly shop: string;
+  readonly brand: Brand;
+  readonly page: CardPageLinks;
+  /** The address to which people write; null: none. */
+  readonly contact: string | null;
+  readonly language: Pick<CustomerLanguage, 'locale' | 'direction' | 'texts'>;
+  /** At the line where the sheet is folded. */
+  readonly fold: string;
+  /** Whether the screen does not show it. */
+  readonly isOnlyPrinted?: boolean;
+};
+
+export function cardSheet({
+  card,
+  code,
+  amount,
+  shop,
+  brand,
+  page,
+  contact,
+  language: { locale, direction, texts },
+  fold,
+  isOnlyPrinted = false,
+}: Sheet): Markup {
+  const from =
+    card.senderName === null
+      ? undefined
+      : markup`<p class="soft">${texts.senderLabel}: <bdi>${card.senderName}</bdi></p>`;
+  const balance =
+    page.address === null
+      ? undefined
+      : markup`${texts.checkBalance}: <strong dir="ltr">${page.address}</strong><br>`;
+  const until =
+    card.expiresOn === null
+      ? undefined
+      : markup`${texts.expiryLabel} <strong class="nowrap">${dayText(card.expiresOn, locale, 'long')}</strong>`;
+  const where =
+    balance || until
+      ? markup`<p class="where">${balance}${until}</p>
+`
+      : undefined;
+  const front = giftDrawing({ shop, name: card.recipientName, figure: figure(amount, locale), brand });
+  return markup`<div class="sheet${isOnlyPrinted ? ' only-print' : ''}" lang="${locale}" dir="${direction}"><div class="fold"><div class="front" data-fold="${fold}"><div class="face"><p class="kind">${texts.cardTitle}</p>${front}</div></div>
+<div class="back"><div class="stack">${card.message === null ? undefined : printedMessage(card.message)}${from}
+<p class="codeline code" dir="ltr"><strong>${groupedCode(code)}</strong></p>
+${where}<p class="small soft">${texts.codeHint}<br><bdi>${shop}</bdi>${contact === null ? undefined : markup` · <bdi>${contact}</bdi>`}</p></div>
+<div class="symbols">${qrSvg(code, { page: page.url, label: texts.qrAlt })}${barcodeSvg(code)}</div></div></div></div>`;
+}

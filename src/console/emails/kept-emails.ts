@@ -1,0 +1,30 @@
+/** Which emails of the development page a request can read: they contain valid codes. */
+
+import type { FastifyRequest } from 'fastify';
+import { isPermitted } from '../../domain/staff/staff.ts';
+import type { ReadableEmails } from '../../http/development-emails.ts';
+import type { Storage } from '../../storage/storage.ts';
+import { hasRealStores } from '../../storage/stores/store.ts';
+import { isOwnHost } from '../kit/request.ts';
+import { visitorOf, type VisitorServices } from '../kit/visitor.ts';
+
+/**
+ * Every request can read the emails of the demonstration. From the first real store on, only its owners can read emails,
+ * those of their store.
+ * @param pages null: there are no pages on which an owner could sign in.
+ */
+export async function readableEmailsOf(
+  { storage, pages }: { readonly storage: Storage; readonly pages: VisitorServices | null },
+  request: FastifyRequest,
+): Promise<ReadableEmails> {
+  if (!(await storage.read(hasRealStores))) return { kind: 'every' };
+  if (!pages || !isOwnHost(request.headers, pages.origin)) return { kind: 'none', signIn: null };
+  const { signedIn } = await visitorOf(pages, request);
+  if (!signedIn || signedIn.store.demonstration)
+    return { kind: 'none', signIn: `${pages.origin.basePath}/sign-in` };
+  const { member, session, store } = signedIn;
+  // A PIN opens the till only.
+  if (session.tillId !== null || !isPermitted(member.role, 'changeSettings'))
+    return { kind: 'none', signIn: null };
+  return { kind: 'store', domain: store.domain };
+}

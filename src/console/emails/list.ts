@@ -1,0 +1,410 @@
+/** The list of all emails of a store, and what needs attention. */
+
+import { meaningOf, searchedTextMax } from '../../domain/cards/search.ts';
+import { parseEmail } from '../../domain/email-address.ts';
+import type { EmailKind, EmailState } from '../../domain/emails/email.ts';
+import { isPermitted } from '../../domain/staff/staff.ts';
+import { parseText } from '../../domain/text.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
+import {
+  countEmailConcerns,
+  pageOfStoreEmails,
+  searchStoreEmails,
+  waitingStates,
+  type EmailConcerns,
+  type EmailCount,
+  type ListedEmails,
+  type EmailPosition,
+  type ListedEmail,
+  type WantedEmails,
+} from '../../service/emails/list.ts';
+import { customerIdOf } from '../../service/cards/filter.ts';
+import { findCardByCode } from '../../service/staff/lookup.ts';
+import { findCard } from '../../storage/cards/card.ts';
+import { searchedCardsMax, type EmailSubject, type SearchedText } from '../../storage/emails/list.ts';
+import type { Storage } from '../../storage/storage.ts';
+import { findEmailSettings } from '../../storage/emails/email.ts';
+import { emailPageRoutes } from './email.ts';
+import { emailTag, emailTexts, keepsEmails, keptNotice, momentOf, reasonOfEmail } from './texts.ts';
+import { hidden, select } from '../kit/form.ts';
+import { amountText, timeElement } from '../kit/format.ts';
+import { readId } from '../kit/ids.ts';
+import { longReads } from '../kit/long-reads.ts';
+import { runSearch } from '../kit/lookups.ts';
+import { shellPage } from '../kit/page.ts';
+import {
+  seeOther,
+  type ConsoleResponse,
+  type ConsoleServices,
+  type StaffRequest,
+  type StaffRoute,
+} from '../kit/route.ts';
+import { fill, fillPlain, plural, type PageLanguage } from '../kit/texts.ts';
+
+/** The filters, by their values in the query. */
+const statesOf = {
+  scheduled: ['scheduled'],
+  waiting: waitingStates,
+  sent: ['sent'],
+  kept: ['kept'],
+  failed: ['bounced', 'dead'],
+  cancelled: ['cancelled'],
+} as const satisfies Readonly<Record<string, readonly EmailState[]>>;
+
+const kindsOf = {
+  gift_card: ['gift_card'],
+  receipt: ['receipt'],
+  reminder: ['expiry_reminder', 'balance_reminder'],
+  delivery_failed: ['delivery_failed'],
+} as const satisfies Readonly<Record<string, readonly EmailKind[]>>;
+
+type StateName = keyof typeof statesOf;
+type KindName = keyof typeof kindsOf;
+
+const stateNames = Object.keys(statesOf) as readonly StateName[];
+const kindNames = Object.keys(kindsOf) as readonly KindName[];
+
+type Query = {
+  readonly state: StateName | null;
+  readonly kind: KindName | null;
+  /** The emails about whose cards, about which card, by its public id, or with which text; null: all. */
+  readonly search: { readonly name: 'email' | 'card' | 'text'; readonly value: string } | null;
+};
+
+/** The text that a search looks for; null: there is none. */
+type Found = { readonly subject: EmailSubject | SearchedText; readonly heading: Markup } | null;
+
+function queryOf({ query }: StaffRequest): Query {
+  const searched = (['email', 'card', 'text'] as const).find((each) => (query.get(each) ?? '') !== '');
+  return {
+    search: searched ? { name: searched, value: query.get(searched) ?? '' } : null,
+    state: stateNames.find((name) => name === query.get('state')) ?? null,
+    kind: kindNames.find((name) => name === query.get('kind')) ?? null,
+  };
+}
+
+function filterOf({ state, kind }: Query): Omit<WantedEmails, 'subject'> {
+  return { ...(state && { states: statesOf[state] }), ...(kind && { kinds: kindsOf[kind] }) };
+}
+
+/** Emails with a text in their address, or in the name of their card's recipient. */
+function foundText(value: string, language: PageLanguage): Found {
+  const parsed = parseText(value, searchedTextMax);
+  // No email has a text with such characters, and PostgreSQL does not accept them.
+  const searchable = value
+    .slice(0, searchedTextMax)
+    .toWellFormed()
+    .replaceAll(/\p{Cc}/gu, '\uFFFD');
+  const text = parsed.ok && parsed.value !== null ? parsed.value : searchable;
+  const heading = fill(emailTexts[language].search.ofText, {
+    text: markup`<strong><bdi>${text}</bdi></strong>`,
+  });
+  return { subject: { text }, heading };
+}
+
+/** The subject of a search. No card has the id 0. */
+async function findSubject(
+  services: ConsoleServices,
+  { language, signedIn: { store } }: StaffRequest,
+  { search }: Query,
+): Promise<Found> {
+  if (!search) return null;
+  const { search: text } = emailTexts[language];
+  if (search.name === 'text') return foundText(search.value, language);
+  if (search.name === 'email') {
+    const parsed = parseEmail(search.value);
+    const customerId = parsed.ok
+      ? await services.storage.read(() => customerIdOf(store.id, parsed.value))
+      : 0;
+    // No customer has it as a whole, so it can be a part of an address, or one that was corrected since.
+    if (customerId === null || customerId === 0) return foundText(search.value, language);
+    const heading = fill(text.ofAddress, { email: markup`<strong><bdi>${search.value}</bdi></strong>` });
+    return { subject: { customerId }, heading };
+  }
+  const cardId = readId(services, search.value) ?? 0;
+  const card = await services.storage.read(() => findCard(store.id, cardId));
+  const link = markup`<a class="code nowrap" href="${services.frame.basePath}/cards/${search.value}">•••• ${card?.lastCharacters}</a>`;
+  return { subject: { cardId }, heading: fill(text.ofCard, { card: card ? link : markup`${search.value}` }) };
+}
+
+/** Another text than an id begins at the first page. */
+function positionOf(services: ConsoleServices, { query }: StaffRequest): EmailPosition {
+  const after = readId(services, query.get('after'));
+  if (after !== undefined) return { from: after, isBackwards: true };
+  return { from: readId(services, query.get('before')) ?? null, isBackwards: false };
+}
+
+function pathOf(
+  { frame }: Pick<ConsoleServices, 'frame'>,
+  { state, kind, search }: Query,
+  place: Readonly<Record<string, string>> = {},
+): string {
+  const parameters = new URLSearchParams({
+    ...(search && { [search.name]: search.value }),
+    ...(state && { state }),
+    ...(kind && { kind }),
+    ...place,
+  });
+  return `${frame.basePath}/emails${parameters.size > 0 ? '?' : ''}${parameters.toString()}`;
+}
+
+async function listPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const { ctx, canSend } = services;
+  const { language, signedIn } = request;
+  const { store } = signedIn;
+  const query = queryOf(request);
+  const reads = longReads(services);
+  const found = await findSubject(services, request, query);
+  const page = await readPage(reads, request, {
+    found,
+    filter: filterOf(query),
+    position: positionOf(services, request),
+  });
+  const concerns = await reads.read(() => countEmailConcerns(ctx, store));
+  const { enabled } = await services.storage.read(() => findEmailSettings(store.id));
+  const text = emailTexts[language];
+  const off = enabled ? keptEmails(services, request) : markup`<p class="notice">${text.disabled}</p>`;
+  const sentNote = keepsEmails(services) ? undefined : text.sentNote;
+  const body = markup`<div class="stack">${canSend ? off : markup`<p class="notice">${text.cannotSend}</p>`}
+${undeliveredNotice(services, request, concerns, query)}
+${searchForm(services, language)}${found ? foundNotice(services, language, found) : undefined}
+${statePills(services, language, query, concerns)}
+${kindForm(services, language, query)}
+${page.emails.length === 0 ? emptyPanel(services, language, query, page) : emailTable(services, request, page)}
+<div class="row apart"><span class="small soft">${sentNote}</span>${pageLinks(services, language, query, page)}</div></div>`;
+  return { status: 200, body: shellPage(services, request, { title: text.title, path: '/emails', body }) };
+}
+
+async function readPage(
+  reads: Pick<Storage, 'read'>,
+  { signedIn: { store } }: StaffRequest,
+  wanted: {
+    readonly found: Found;
+    readonly filter: Omit<WantedEmails, 'subject'>;
+    readonly position: EmailPosition;
+  },
+): Promise<ListedEmails> {
+  const { found, filter, position } = wanted;
+  const subject = found?.subject;
+  if (subject && 'text' in subject)
+    return await searchStoreEmails(reads, store.id, { ...filter, ...subject }, position);
+  return await reads.read(() =>
+    pageOfStoreEmails(store.id, { ...filter, ...(subject && { subject }) }, position),
+  );
+}
+
+/** On this machine, an owner can read the emails that are kept. */
+function keptEmails(
+  services: ConsoleServices,
+  { language, isLocal, signedIn: { member } }: StaffRequest,
+): Markup | undefined {
+  const notice = keptNotice(services, language);
+  const mayRead = services.hasKeptEmails && isLocal && isPermitted(member.role, 'changeSettings');
+  if (!notice || !mayRead) return notice;
+  const text = emailTexts[language];
+  return markup`<p class="notice"><span>${text.keptNotice} <a href="${services.frame.basePath}/dev/mails">${text.keptLink}</a></span></p>`;
+}
+
+/** What needs attention. The list of the emails does not repeat the link to itself. */
+function undeliveredNotice(
+  services: ConsoleServices,
+  { language, signedIn: { member } }: StaffRequest,
+  { undelivered: { count, isExact } }: EmailConcerns,
+  query: Query,
+): Markup | undefined {
+  if (count === 0) return undefined;
+  const text = emailTexts[language];
+  const said = plural(language, isExact ? text.undelivered : text.undeliveredAtLeast, count);
+  const failed: Query = { state: 'failed', kind: 'gift_card', search: null };
+  const isShown = query.state === 'failed' || !isPermitted(member.role, 'changeCards');
+  const link = isShown
+    ? undefined
+    : markup` <a href="${pathOf(services, failed)}">${text.undeliveredAction}</a>`;
+  return markup`<p class="notice"><span>${said}${link}</span></p>`;
+}
+
+function countText({ count, isExact }: EmailCount, language: PageLanguage): string {
+  return `${new Intl.NumberFormat(language).format(count)}${isExact ? '' : '+'}`;
+}
+
+function statePills(
+  services: ConsoleServices,
+  language: PageLanguage,
+  query: Query,
+  concerns: EmailConcerns,
+): Markup {
+  const text = emailTexts[language];
+  const names = stateNames.filter(
+    (name) => name !== 'kept' || keepsEmails(services) || query.state === 'kept',
+  );
+  const links = ([null, ...names] as const).map((state) => {
+    const counted = state === 'scheduled' || state === 'waiting' ? concerns[state] : undefined;
+    const count = counted && counted.count > 0 ? markup` ${countText(counted, language)}` : undefined;
+    const current = state === query.state ? markup` aria-current="true"` : undefined;
+    return markup`<a href="${pathOf(services, { ...query, state })}"${current}>${text.states[state ?? 'all']}${count}</a>`;
+  });
+  return markup`<nav class="pills" aria-label="${text.show}">${links}</nav>`;
+}
+
+/** A form with POST, because what a person types or scans can be a code, which must not be in a URL. */
+function searchForm({ frame }: ConsoleServices, language: PageLanguage): Markup {
+  const { search: text } = emailTexts[language];
+  const count = new Intl.NumberFormat(language).format(searchedCardsMax);
+  return markup`<form method="post" action="${frame.basePath}/emails/find" role="search" aria-label="${text.find}"><label class="sr" for="q">${text.find}</label>
+<div class="search"><input class="field" id="q" name="q" type="search" autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="300" aria-describedby="q-hint"><button class="button">${text.findButton}</button></div>
+<p class="hint" id="q-hint">${fillPlain(text.findHint, { count })}</p></form>`;
+}
+
+function foundNotice(
+  services: ConsoleServices,
+  language: PageLanguage,
+  { heading }: NonNullable<Found>,
+): Markup {
+  const all = pathOf(services, { state: null, kind: null, search: null });
+  return markup`
+<p class="row apart" role="status"><span>${heading}</span><a class="button" href="${all}">${emailTexts[language].all}</a></p>`;
+}
+
+function searchPath(name: 'email' | 'text', value: string): string {
+  return `/emails?${new URLSearchParams({ [name]: value }).toString()}`;
+}
+
+/** Leads to the emails about what a person has typed or scanned. */
+async function find(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const { ctx } = services;
+  const { search: text } = emailTexts[request.language];
+  const typed = request.form.get('q') ?? '';
+  const meaning = meaningOf(typed);
+  const ofCard = (id: number): ConsoleResponse => seeOther(`/emails?card=${ctx.keys.publicIds.of(id)}`);
+  switch (meaning.kind) {
+    case 'nothing':
+      return seeOther('/emails');
+    case 'filter': {
+      const { filter } = meaning;
+      // Other numbers and letters are looked for as they were typed.
+      const isTyped = filter.name === 'email' || filter.name === 'note';
+      const name = filter.name === 'email' ? 'email' : 'text';
+      return seeOther(searchPath(name, isTyped ? filter.value : typed.trim()));
+    }
+    case 'invalid':
+      return notFoundPage(services, request, 422, text.notSearchable);
+    case 'wrong-code':
+      return notFoundPage(services, request, 404, text.codeUnknown);
+    case 'code': {
+      const { code, otherwise } = meaning;
+      const found = await runSearch(services, request, (searcher) => findCardByCode(ctx, searcher, [code]));
+      if (found.kind === 'throttled') throw found.fault;
+      if (found.kind === 'found') return ofCard(found.result.id);
+      const [replaced] = found.retired;
+      if (replaced !== undefined) return ofCard(replaced);
+      return otherwise
+        ? seeOther(searchPath('text', otherwise.value))
+        : notFoundPage(services, request, 404, text.codeUnknown);
+    }
+  }
+}
+
+/** A page without a list, for a search that must not be in a URL. */
+function notFoundPage(
+  services: ConsoleServices,
+  request: StaffRequest,
+  status: 404 | 422,
+  title: string,
+): ConsoleResponse {
+  const { language } = request;
+  const text = emailTexts[language];
+  const { basePath } = services.frame;
+  const links = markup`<a class="button" href="${basePath}/cards">${text.search.cards}</a><a class="button" href="${basePath}/emails">${text.all}</a>`;
+  const body = markup`<div class="stack">${searchForm(services, language)}
+<section class="panel empty" role="status"><h2>${title}</h2><p><span class="soft">${text.search.notSearchableText}</span></p><p><span class="row">${links}</span></p></section></div>`;
+  return { status, body: shellPage(services, request, { title: text.title, path: '/emails', body }) };
+}
+
+function kindForm(
+  { frame }: ConsoleServices,
+  language: PageLanguage,
+  { state, kind, search }: Query,
+): Markup {
+  const text = emailTexts[language];
+  const options = [
+    { value: '', text: text.kinds.all },
+    ...kindNames.map((name) => ({ value: name, text: text.kinds[name] })),
+  ];
+  return markup`<form class="panel filters" role="search" aria-label="${text.title}" action="${frame.basePath}/emails">${search ? hidden(search.name, search.value) : undefined}${state === null ? undefined : hidden('state', state)}${select({ name: 'kind', label: text.kind, options, value: kind ?? '' })}<button class="button">${text.showKind}</button></form>`;
+}
+
+function emptyPanel(
+  services: ConsoleServices,
+  language: PageLanguage,
+  query: Query,
+  { older }: Pick<ListedEmails, 'older'>,
+): Markup {
+  const text = emailTexts[language];
+  if (query.state === null && query.kind === null && query.search === null)
+    return markup`<section class="panel empty" role="status"><h2>${text.none}</h2><p><span class="soft">${text.noneText}</span></p></section>`;
+  if (older !== null) {
+    const more = pathOf(services, query, { before: String(services.ctx.keys.publicIds.of(older)) });
+    return markup`<section class="panel empty" role="status"><h2>${text.search.continueTitle}</h2><p><span class="soft">${text.search.continueText}</span></p><p><a class="button" rel="next" href="${more}">${text.search.continue}</a></p></section>`;
+  }
+  const all = pathOf(services, { state: null, kind: null, search: null });
+  return markup`<section class="panel empty" role="status"><h2>${text.noMatch}</h2><p><a class="button" href="${all}">${text.all}</a></p></section>`;
+}
+
+function emailTable(services: ConsoleServices, request: StaffRequest, { emails }: ListedEmails): Markup {
+  const { language } = request;
+  const { caption, title, columns } = emailTexts[language];
+  return markup`<section class="panel flush" aria-label="${title}"><table class="table lines emails" role="table"><caption class="sr">${caption}</caption><thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">${columns.to}</th><th scope="col" role="columnheader">${columns.what}</th><th scope="col" role="columnheader">${columns.state}</th><th scope="col" role="columnheader">${columns.reason}</th><th scope="col" role="columnheader" class="sum">${columns.when}</th></tr></thead><tbody role="rowgroup">
+${emails.map((listed) => emailRow(services, request, listed))}</tbody></table></section>`;
+}
+
+function emailRow(
+  { ctx, frame }: ConsoleServices,
+  { language, signedIn: { store } }: StaffRequest,
+  listed: ListedEmail,
+): Markup {
+  const text = emailTexts[language];
+  const { email, card: of } = listed;
+  const { publicIds } = ctx.keys;
+  const path = `${frame.basePath}/emails/${String(publicIds.of(email.id))}`;
+  const card = markup`<a class="soft code nowrap" href="${frame.basePath}/cards/${String(publicIds.of(email.cardId))}">•••• ${of.lastCharacters}</a>`;
+  const amount = amountText({ minor: of.initialValue, currency: store.currency }, language);
+  const name =
+    of.recipientName === null
+      ? undefined
+      : markup`${fill(text.forName, { name: markup`<bdi>${of.recipientName}</bdi>` })} · `;
+  // The address of an erased person is empty.
+  const to = email.address === '' ? markup`<em>${text.erased}</em>` : email.address;
+  const retry =
+    email.state === 'deferred' && email.nextAt !== null
+      ? markup` ${fill(text.nextTry, { time: timeElement(email.nextAt, store, language) })}`
+      : undefined;
+  return markup`<tr role="row"><td role="cell"><a href="${path}">${to}</a></td><td role="cell">${text.kindOf[email.kind]} · <span class="nowrap">${amount}</span><br><span class="small soft">${name}${card}</span></td><td role="cell" class="aside">${emailTag(listed, language)}</td><td role="cell" class="small soft whole-line">${reasonOfEmail(email, language)}${retry}</td><td role="cell" class="sum soft whole-line">${timeElement(momentOf(email), store, language)}</td></tr>
+`;
+}
+
+function pageLinks(
+  services: ConsoleServices,
+  language: PageLanguage,
+  query: Query,
+  { newer, older }: ListedEmails,
+): Markup | undefined {
+  if (newer === null && older === null) return undefined;
+  const text = emailTexts[language];
+  const to = (name: 'after' | 'before', id: number): string =>
+    pathOf(services, query, { [name]: String(services.ctx.keys.publicIds.of(id)) });
+  const newerLink =
+    newer === null
+      ? undefined
+      : markup`<a class="button" rel="prev" href="${to('after', newer)}">${text.newer}</a>`;
+  const olderLink =
+    older === null
+      ? undefined
+      : markup`<a class="button" rel="next" href="${to('before', older)}">${text.older}</a>`;
+  return markup`<nav class="row" aria-label="${text.pages}">${newerLink}${olderLink}</nav>`;
+}
+
+export const emailRoutes: readonly StaffRoute[] = [
+  { method: 'GET', path: '/emails', access: 'readCards', handle: listPage },
+  { method: 'POST', path: '/emails/find', access: 'readCards', handle: find },
+  ...emailPageRoutes,
+];

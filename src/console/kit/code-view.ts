@@ -1,0 +1,74 @@
+/** A code as people read it and as scanners read it. The caller makes sure that only one person sees it. */
+
+import { barcodeOf, qrModules } from '../../domain/cards/symbol.ts';
+import type { Secret } from '../../platform/secret.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
+import type { Brand } from './brand.ts';
+
+/** A code in groups of four. A scanner and a form ignore the spaces. */
+export function groupedCode(code: Secret): string {
+  return (
+    code
+      .reveal()
+      .toUpperCase()
+      .match(/.{1,4}/g) ?? []
+  ).join(' ');
+}
+
+const qrMargin = 4;
+
+/**
+ * The QR code of a code, without its margin: the page around it is white.
+ * @param page the URL of the store's page of recipients; null: it is not known.
+ */
+export function qrSvg(
+  code: Secret,
+  { page, label }: { readonly page: string | null; readonly label: string },
+): Markup {
+  const rows = qrModules(code, page).slice(qrMargin, -qrMargin);
+  const path = rows.flatMap((row, y) => runsOf(row.slice(qrMargin, -qrMargin), y));
+  const size = String(rows.length);
+  return markup`<svg viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}" shape-rendering="crispEdges"><path d="${path.join('')}" fill="#000"/></svg>`;
+}
+
+/** The dark modules of a row as rectangles. */
+function runsOf(row: readonly boolean[], y: number): readonly string[] {
+  const runs: string[] = [];
+  let start = 0;
+  for (let x = 0; x <= row.length; x += 1) {
+    if (row[x] === true) continue;
+    if (x > start) runs.push(`M${start} ${y}h${x - start}v1h-${x - start}z`);
+    start = x + 1;
+  }
+  return runs;
+}
+
+const barHeight = 40;
+
+/** The Code 128 barcode of a code, with its margins. The code is next to it as text. */
+export function barcodeSvg(code: Secret): Markup {
+  const { width, bars } = barcodeOf(code);
+  const path = bars.map((bar) => `M${bar.at} 0h${bar.width}v${barHeight}h-${bar.width}z`).join('');
+  return markup`<svg class="barcode" viewBox="0 0 ${width} ${barHeight}" preserveAspectRatio="none" aria-hidden="true" shape-rendering="crispEdges"><path d="${path}" fill="#000"/></svg>`;
+}
+
+const knot = markup`<svg class="knot" viewBox="0 0 48 48" aria-hidden="true"><path d="M24 24C12 6 2 13 8 20c4 4 11 4 16 4 5 0 12 0 16-4 6-7-4-14-16 4zM24 24c-3 7-7 11-11 15M24 24c3 7 7 11 11 15"/></svg>`;
+
+/** The drawing of a card. @param brand undefined: the color of the pages. */
+export function giftDrawing({
+  shop,
+  name,
+  figure,
+  brand,
+}: {
+  readonly shop: string;
+  readonly name: string | null;
+  readonly figure: Markup;
+  readonly brand?: Brand;
+}): Markup {
+  // The content security policy allows no inline styles, but attributes of SVG.
+  const ground =
+    brand &&
+    markup`<svg class="ground" aria-hidden="true"><rect width="100%" height="100%" fill="${brand.color}"/></svg>`;
+  return markup`<div class="gift${brand?.isLight === true ? ' light' : ''}">${ground}${knot}<span class="shop"><bdi>${shop}</bdi></span><span class="tail name"><bdi>${name ?? ''}</bdi></span>${figure}</div>`;
+}

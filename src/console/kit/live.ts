@@ -1,0 +1,80 @@
+/** The changes that open pages show as they happen: server-sent events with rows of the recent activity. */
+
+import { Readable } from 'node:stream';
+import { isPermitted } from '../../domain/staff/staff.ts';
+import { findSignedIn, sessionTokens } from '../../service/staff/session.ts';
+import { parallel, resolved } from '../../storage/sql/sql.ts';
+import { activityRows, findRecentActivity, keyOfActivity, type ActivityRow } from '../today/activity.ts';
+import { cookieNameOf } from './cookie.ts';
+import type { ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
+
+/** The parameter of a page without a row. */
+export const noRow = 'none';
+
+export const liveRoutes: readonly StaffRoute[] = [
+  {
+    method: 'GET',
+    path: '/live',
+    access: 'readCards',
+    isAutomatic: true,
+    handle(services, request) {
+      const stream = request.method === 'HEAD' ? Readable.from([]) : openLive(services, request);
+      return Promise.resolve({ status: 200, stream });
+    },
+  },
+];
+
+/**
+ * Streams the rows that the page does not have. The session is checked in the same snapshot as the rows. The stream ends
+ * when the session ends or the role of its member changes, and it does not extend the session.
+ * @throws Fault `overloaded` if there are too many streams.
+ */
+function openLive({ ctx, storage, live, frame, origin }: ConsoleServices, request: StaffRequest): Readable {
+  const { signedIn, language, query, lastEventId, cookies } = request;
+  const { store, member, session } = signedIn;
+  const token = sessionTokens.parse(cookies.get(cookieNameOf('session', origin)) ?? '');
+  // A reconnecting client has received further rows after those of the page.
+  const after = lastEventId === '' ? query.get('after') : lastEventId;
+  let known: ReadonlySet<string> | undefined;
+  let read: ReadonlySet<string> | undefined;
+  return live.open(
+    { storeId: store.id, clientId: session.staffId },
+    {
+      async read(limit) {
+        const [current, recent] = await storage.read(() =>
+          parallel(
+            token ? findSignedIn(ctx, token) : resolved(undefined),
+            limit > 0 ? findRecentActivity(store) : resolved(null),
+          ),
+        );
+        const isAllowed =
+          current?.session.id === session.id &&
+          current.member.role === member.role &&
+          isPermitted(member.role, 'readCards');
+        if (!isAllowed || !recent) return { isAllowed, messages: [], hasMore: false };
+        const keys = recent.activities.map((activity) => keyOfActivity(ctx, activity));
+        const before = known ?? knownTo(keys, after);
+        const activities = recent.activities.filter((_, place) => !before.has(keys[place] ?? ''));
+        const rows = activityRows(
+          { ctx, store: current.store, language, basePath: frame.basePath },
+          { ...recent, activities },
+        );
+        read = new Set(keys);
+        return { isAllowed, messages: rows.toReversed().map(messageOf), hasMore: false };
+      },
+      sent: () => (known = read ?? known),
+    },
+  );
+}
+
+/** The rows that a page has whose newest is `after`; all of them without one. */
+function knownTo(keys: readonly string[], after: string | undefined): ReadonlySet<string> {
+  if (after === undefined) return new Set(keys);
+  const place = keys.indexOf(after);
+  return new Set(place < 0 ? [] : keys.slice(place));
+}
+
+function messageOf({ key, row, text }: ActivityRow): string {
+  // The JSON has no line breaks, which would end the data field.
+  return `id: ${key}\nevent: activity\ndata: ${JSON.stringify({ key, row: String(row), text })}\n\n`;
+}

@@ -1,0 +1,254 @@
+/** The routes of the pages: one value each, with what a visitor must be allowed to do. */
+
+import type { Readable } from 'node:stream';
+import type { EmailTransportKind } from '../../http/services.ts';
+import type { Context } from '../../storage/context.ts';
+import type { ApiRequest } from '../../domain/stores/api-request.ts';
+import type { EmailKind, EmailSettings } from '../../domain/emails/email.ts';
+import type { EmailText, EmailTextPart } from '../../domain/emails/wording.ts';
+import type { Logo } from '../../domain/emails/logo.ts';
+import type { Parsed } from '../../platform/parsed.ts';
+import type { Permission } from '../../domain/staff/staff.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import type { Streams } from '../../http/streams.ts';
+import type { Markup } from '../../platform/markup.ts';
+import type { PreviewedEmail, StoredPreview } from '../../domain/emails/preview.ts';
+import type { Passwords } from '../../service/staff/password.ts';
+import type { SignedIn } from '../../service/staff/session.ts';
+import type { CardKey } from '../../storage/cards/card.ts';
+import type { WebhookUrls } from '../../service/events/webhook.ts';
+import type { VisitorLimiter } from '../../http/rate-limit.ts';
+import type { FiguresReader } from '../../service/books/today.ts';
+import type { Storage } from '../../storage/storage.ts';
+import type { ReportRuns } from '../../service/books/report-runs.ts';
+import type { Turns } from '../../service/turns.ts';
+import type { Brand } from './brand.ts';
+import type { PageFrame } from './frame.ts';
+import type { ConsoleOrigin, ConsoleRequest } from './request.ts';
+
+/** What the pages use of the service. */
+export type ConsoleServices = {
+  readonly ctx: Context;
+  readonly storage: Storage;
+  /** The turns of reads that take some milliseconds, shared with the API. */
+  readonly turns: Turns;
+  readonly reports: ReportRuns;
+  readonly passwords: Passwords;
+  readonly origin: ConsoleOrigin;
+  /** Whether the service can send emails. */
+  readonly canSend: boolean;
+  readonly frame: PageFrame;
+  /** The tags of the languages of emails. */
+  readonly emailLocales: readonly string[];
+  /** Whether requests from this machine can open the demonstration until there is a real store. */
+  readonly developmentMode: boolean;
+  /** Whether a page for this machine shows the emails that are kept instead of sent. */
+  readonly hasKeptEmails: boolean;
+  /** The language of what customers read, by the locale of the store's emails. */
+  readonly customerLanguage: (locale: string) => CustomerLanguage;
+  readonly emailTools: EmailTools;
+  /** An email as it would be sent now, without the code; undefined: the card lacks what it is about. */
+  readonly previewOf: (email: PreviewedEmail) => StoredPreview | undefined;
+  /** The base of links to the pages, without a slash at its end; null: the service does not know its own address. */
+  readonly pagesUrl: string | null;
+  /** The color of a store's cards, by the one in its email settings. */
+  readonly brandOf: (color: string | null) => Brand;
+  readonly lookups: Lookups;
+  /** Limits requests without a session. */
+  readonly limitVisitor: VisitorLimiter;
+  readonly condition: ServiceCondition;
+  readonly figures: FiguresReader;
+  readonly webhookUrls: WebhookUrls;
+  /** The operations of the API. */
+  readonly operations: readonly Pick<ApiRequest, 'method' | 'route'>[];
+  /** Issues the cards of new batches now. */
+  readonly startBatches: () => void;
+  /** Sums the days that are over now. */
+  readonly startClosing: () => void;
+  /** The streams of changes that open pages show. */
+  readonly live: Streams;
+};
+
+/** A language of emails, with the texts that a printed card and the recipient's page have as well. */
+export type CustomerLanguage = {
+  /** For `lang` attributes and Intl. */
+  readonly locale: string;
+  readonly direction: 'ltr' | 'rtl';
+  readonly texts: Readonly<
+    Record<
+      | 'cardTitle'
+      | 'balanceLabel'
+      | 'checkBalance'
+      | 'codeLabel'
+      | 'codeHint'
+      | 'contact'
+      | 'expiryLabel'
+      | 'messageLabel'
+      | 'senderLabel'
+      | 'qrAlt',
+      string
+    >
+  >;
+};
+
+/** A store with settings and own texts of its emails, which can be unsaved ones. */
+type EmailPlace = {
+  readonly store: Store;
+  readonly settings: EmailSettings;
+  readonly texts: readonly EmailText[];
+  readonly logo: Logo | null;
+};
+
+type LocaleParts = { readonly language: string; readonly region: string };
+
+/** What sets up emails, and shows what they look like. */
+export type EmailTools = {
+  readonly parseLogo: (text: string) => Parsed<string>;
+  readonly parseColor: (text: string) => Parsed<string>;
+  readonly parsePage: (text: string) => Parsed<string>;
+  /** The language, one of `emailLocales`, and the region of a locale; an empty one: none. */
+  readonly localePartsOf: (locale: string) => LocaleParts;
+  /** The error is the name of the part that is not known. */
+  readonly localeOfParts: (parts: LocaleParts) => Parsed<string>;
+  /** How well text can be read on a color. @param color null: the default. */
+  readonly legibilityOf: (color: string | null) => Legibility;
+  /** The texts of a language, one of `emailLocales`, for the parts of which a store has none. */
+  readonly standardTexts: (kind: EmailKind, language: string) => Readonly<Record<EmailTextPart, string>>;
+  readonly preview: (kind: EmailKind, place: EmailPlace) => EmailPreview;
+  /** Sends an email with sample data; null: the service cannot send emails. */
+  readonly sendTest: ((to: string, place: EmailPlace) => Promise<TestOutcome>) | null;
+};
+
+type Legibility = {
+  /** `#rrggbb` */
+  readonly colour: string;
+  readonly foreground: 'white' | 'black';
+  /** 1 to 21. */
+  readonly contrast: number;
+  readonly isReadable: boolean;
+  /** Whether the service adds a border, because the color is nearly white. */
+  readonly hasEdge: boolean;
+};
+
+/** An email as the recipient gets it, with sample data. */
+type EmailPreview = {
+  readonly from: { readonly name: string; readonly address: string };
+  readonly replyTo: string | null;
+  readonly subject: string;
+  /** A whole document, whose images are `data:` and the logo. */
+  readonly html: string;
+};
+
+type TestOutcome = {
+  readonly kind: 'sent' | 'kept' | 'deferred' | 'rejected' | 'unknown';
+  /** Of the mail server. */
+  readonly response: string;
+};
+
+/** The limit on failed searches, and where uses of replaced codes are collected. */
+type Lookups = {
+  /** Failed searches per hour, if the store has no limit of its own. */
+  readonly perHour: number;
+  readonly recordRetired: (use: CardKey) => void;
+};
+
+/** What the operator has to know about the service. */
+type ServiceCondition = {
+  readonly emailTransport: EmailTransportKind;
+  /** Whether the disk of the database is almost full. */
+  readonly isDiskLow: () => Promise<boolean>;
+  /** Ms that the clock is ahead of the expected time during a jump; 0 if there is none. */
+  readonly clockJumpMs: () => number;
+  /** The instant (ms) up to which the clock is trusted: days that ended later are not summed yet. */
+  readonly trustedUntil: () => Promise<number>;
+};
+
+/** A page. That of a throttled request is from `throttled`. */
+export type PageResponse = {
+  readonly status: 200 | 401 | 403 | 404 | 409 | 422;
+  readonly body: Markup;
+  readonly cookies?: readonly string[];
+};
+
+export type ConsoleResponse =
+  | PageResponse
+  | (Omit<PageResponse, 'status'> & { readonly status: 429; readonly retryAfterSeconds: number })
+  /** For a script of a page. */
+  | { readonly status: 200; readonly json: object; readonly cookies?: readonly string[] }
+  /** A file that the browser stores. Its parts are read while it is sent. */
+  | {
+      readonly status: 200;
+      readonly file: { readonly name: string; readonly type: string; readonly parts: AsyncIterable<string> };
+      readonly cookies?: readonly string[];
+    }
+  /** A document for a frame of a page, which is sandboxed: an email. */
+  | {
+      readonly status: 200 | 422;
+      readonly framed: string;
+      /** The origin of its images, in addition to those inside of it; null: none. */
+      readonly imageOrigin: string | null;
+    }
+  /** Server-sent events. */
+  | { readonly status: 200; readonly stream: Readable }
+  /** After a form: the browser requests a page, so that reloading does not submit the form again. */
+  | { readonly status: 303; readonly path: string; readonly cookies?: readonly string[] };
+
+type Handler<Request> = (services: ConsoleServices, request: Request) => Promise<ConsoleResponse>;
+
+/** A request of a member of staff. */
+export type StaffRequest = ConsoleRequest & { readonly signedIn: SignedIn };
+
+/** What a page without a result knows of its request, which can be without a session. */
+export type UnknownRequest = Pick<ConsoleRequest, 'language' | 'requestId' | 'params' | 'form'>;
+
+/** A page for a change whose result is unknown, and the path where the browser finds it out after some seconds. */
+export type UnknownPage = {
+  readonly body: Markup;
+  readonly refresh: { readonly path: string; readonly seconds: number };
+};
+
+type Endpoint = {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  /** The most bytes of a form, if it is longer than others. Only people who are signed in can send so much. */
+  readonly formBytesMax?: number;
+  /** Whether the form has a file, which browsers send as `multipart/form-data`. */
+  readonly acceptsFile?: boolean;
+  /** Whether the page compiles WebAssembly, which reads codes from the camera. */
+  readonly usesWebAssembly?: boolean;
+  /** Whether the page has a frame with another page. */
+  readonly hasFrame?: boolean;
+  /** Whether other sites can submit the form: it changes nothing for anyone, and they cannot read the response. */
+  readonly acceptsOtherSites?: boolean;
+  /** The page after an error of the service, if it is not known whether the change was made; undefined: as for any error. */
+  readonly unknownPage?: (services: ConsoleServices, request: UnknownRequest) => UnknownPage | undefined;
+};
+
+/** A route that needs no session. */
+export type OpenRoute = Endpoint & { readonly access: 'anyone'; readonly handle: Handler<ConsoleRequest> };
+
+export type StaffRoute = Endpoint & {
+  /** Where a person continues whose session had ended when the form was sent. Default: at the page of the form. */
+  readonly resumed?: (request: UnknownRequest) => string;
+  /** A permission, or any member of staff. */
+  readonly access: Permission | 'staff';
+  /** Whether the password or passkey must have been presented in the last ten minutes. */
+  readonly isSensitive?: boolean;
+  /** Whether a request comes from an open page and not from the person, so that it does not extend the session. */
+  readonly isAutomatic?: boolean;
+  readonly handle: Handler<StaffRequest>;
+  /** The page for a form that is longer than `formBytesMax`, with an error at its field. The request has no form. */
+  readonly tooLarge?: Handler<StaffRequest>;
+};
+
+export type ConsoleRoute = OpenRoute | StaffRoute;
+
+/** A page that says that the request can be repeated later. */
+export function throttled(page: PageResponse, waitMs: number): ConsoleResponse {
+  return { ...page, status: 429, retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) };
+}
+
+/** Redirects to a path below the base path. */
+export function seeOther(path: string, cookies?: readonly string[]): ConsoleResponse {
+  return { status: 303, path, ...(cookies && { cookies }) };
+}

@@ -1,0 +1,394 @@
+/** Serves the pages: finds who is signed in, checks that forms come from these pages, and what the person may do. */
+
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Fault, type FaultCode } from '../../domain/fault.ts';
+import { Secret } from '../../platform/secret.ts';
+import { isPermitted } from '../../domain/staff/staff.ts';
+import type { RawBody } from '../../http/body.ts';
+import { clientKey, networkKey } from '../../http/client-address.ts';
+import { sendDocument } from '../../http/documents.ts';
+import type { SendErrorPage } from '../../http/error-pages.ts';
+import { problemHeaders, problems } from '../../http/problem.ts';
+import { loggedFault } from '../../http/logged-fault.ts';
+import { parseUrlEncoded, queryOf } from '../../http/query.ts';
+import { extend, isExtensionDue, isRecentlyAuthenticated } from '../../service/staff/session.ts';
+import { limitedStreams, streamHeaders, type StreamsOptions } from '../../http/streams.ts';
+import { figuresReader } from '../../service/books/today.ts';
+import { loadAssets } from './assets.ts';
+import { findBrandFile } from './brand.ts';
+import { longReads } from './long-reads.ts';
+import { consoleRoutes } from '../routes.ts';
+import { readFileForm, type FileForm } from './file-form.ts';
+import { cookieNameOf, hasTillCookie, mergeCookies, sessionCookie } from './cookie.ts';
+import { errorPage, forbiddenPage } from './error-page.ts';
+import { assertHost, assertSameOrigin, isOwnHost, type ConsoleRequest } from './request.ts';
+import {
+  seeOther,
+  type ConsoleResponse,
+  type ConsoleRoute,
+  type ConsoleServices,
+  type UnknownPage,
+  type StaffRoute,
+} from './route.ts';
+import { pageLanguageOf } from './texts.ts';
+import { onlyTillPage } from '../till/pin.ts';
+import { visitorOf } from './visitor.ts';
+
+function policyOf(scripts: string, frames = "'none'"): string {
+  return `default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; script-src ${scripts}; connect-src 'self'; frame-src ${frames}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
+}
+
+const policy = policyOf("'self'");
+const policyWithWebAssembly = policyOf("'self' 'wasm-unsafe-eval'");
+const policyWithFrame = policyOf("'self'", "'self'");
+
+/** The host of a URL can contain characters such as `;`, which end a part of a policy. */
+const originForPolicy = /^https:\/\/[a-z\d.-]+(?::\d{1,5})?$/;
+
+/** For an email in a frame: it can neither run a script nor send a form, and it has no origin. */
+function framedPolicy(imageOrigin: string | null): string {
+  const images = imageOrigin !== null && originForPolicy.test(imageOrigin) ? `data: ${imageOrigin}` : 'data:';
+  return `sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src ${images}; form-action 'none'; base-uri 'none'; frame-ancestors 'self'`;
+}
+
+const pageHeaders = {
+  'content-security-policy': policy,
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+  'permissions-policy': 'camera=(self), geolocation=(), microphone=()',
+};
+
+/** What the server needs of the rest of the service; it adds the rest of `ConsoleServices`. */
+export type ConsoleParts = Omit<ConsoleServices, 'frame' | 'figures' | 'live'> &
+  Pick<StreamsOptions, 'onCommit' | 'streamsMax'>;
+
+/** A page shows changes at most so often. */
+const livePauseMs = 500;
+
+/**
+ * Adds the pages.
+ * @returns what sends a page for an error at a path without a page.
+ */
+export function addConsole(
+  app: FastifyInstance,
+  { onCommit, streamsMax, ...services }: ConsoleParts,
+): SendErrorPage {
+  const { basePath } = services.origin;
+  const assets = loadAssets();
+  const folder = `${basePath}/assets/${assets.version}`;
+  const frame = { basePath, assetUrl: (name: string) => `${folder}/${name}` };
+  const live = limitedStreams({ onCommit, streamsMax, pauseMs: livePauseMs });
+  app.addHook('preClose', (done) => {
+    live.close();
+    done();
+  });
+  const figures = figuresReader({ ctx: services.ctx, storage: longReads(services) });
+  const all: ConsoleServices = { ...services, frame, figures, live };
+
+  app.get(`${folder}/:name`, { config: { isFile: true } }, async (request, reply) => {
+    const { name } = request.params as { readonly name: string };
+    const asset = assets.find(name) ?? findBrandFile(name, services.brandOf);
+    if (!asset) throw new Fault('not-found');
+    reply.header('x-content-type-options', 'nosniff');
+    return sendDocument(request, reply, asset, 'public, max-age=31536000, immutable');
+  });
+  for (const route of consoleRoutes) {
+    app.route({
+      method: route.method,
+      url: `${basePath}${route.path}`,
+      ...(route.formBytesMax !== undefined && { bodyLimit: route.formBytesMax }),
+      onRequest: async (request) => {
+        assertHost(request.headers, all.origin);
+        if (route.method !== 'GET' && route.acceptsOtherSites !== true)
+          assertSameOrigin(request.headers, all.origin);
+        if (route.formBytesMax !== undefined && isLongForm(request, app)) await assertSignedIn(all, request);
+      },
+      handler: async (request, reply) => {
+        const response = await handle(all, route, request, reply);
+        return send(reply, response, all, policyHeaders(route));
+      },
+      errorHandler: (error, request, reply) =>
+        void sendRouteError(reply, request, { error, services: all, route }),
+    });
+  }
+  return (request, reply, error) => sendErrorPage(reply, request, { ...error, services: all });
+}
+
+/** The headers of a route that needs more than other pages. */
+function policyHeaders({
+  usesWebAssembly = false,
+  hasFrame = false,
+}: Pick<ConsoleRoute, 'usesWebAssembly' | 'hasFrame'>): Readonly<Record<string, string>> {
+  if (usesWebAssembly) return { 'content-security-policy': policyWithWebAssembly };
+  return hasFrame ? { 'content-security-policy': policyWithFrame } : {};
+}
+
+/** Whether a form is longer than those that anyone can send, or its length is unknown. */
+function isLongForm(
+  { headers }: FastifyRequest,
+  { initialConfig: { bodyLimit = 0 } }: Pick<FastifyInstance, 'initialConfig'>,
+): boolean {
+  const { 'content-length': length, 'transfer-encoding': encoding } = headers;
+  return encoding !== undefined || Number(length ?? 0) > bodyLimit;
+}
+
+/** Before a long form is read. @throws Fault `body-too-large`. */
+async function assertSignedIn(services: ConsoleServices, raw: FastifyRequest): Promise<void> {
+  const { signedIn } = await visitorOf(services, raw);
+  if (!signedIn) throw new Fault('body-too-large');
+}
+
+async function handle(
+  services: ConsoleServices,
+  route: ConsoleRoute,
+  raw: FastifyRequest,
+  reply: FastifyReply,
+): Promise<ConsoleResponse> {
+  const { ctx, storage, origin } = services;
+  const { cookies, isLocal, signedIn } = await visitorOf(services, raw);
+  if (!signedIn) services.limitVisitor(raw.clientAddress, ctx.clock.monotonic());
+  const { form, file, fileName } =
+    route.acceptsFile === true ? fileFormOf(raw) : { form: formOf(raw), file: null, fileName: '' };
+  const request: ConsoleRequest = {
+    method: raw.method,
+    language: pageLanguageOf(raw.headers['accept-language'], signedIn?.store),
+    acceptLanguage: raw.headers['accept-language'] ?? '',
+    requestId: raw.id,
+    signal: raw.signal,
+    // `assertHost` has accepted the host.
+    pageOrigin: origin.url ?? new URL(`http://${raw.headers.host ?? 'localhost'}`),
+    params: raw.params as Readonly<Record<string, string>>,
+    query: fieldsOf(queryOf(raw.url)),
+    form,
+    file,
+    fileName,
+    signedIn,
+    isLocal,
+    client: clientKey(raw),
+    network: networkKey(raw.clientAddress),
+    isGone: () => !raw.socket.writable,
+    userAgent: raw.headers['user-agent'] ?? '',
+    cookies,
+    lastEventId: textOfHeader(raw.headers['last-event-id']),
+  };
+  if (route.access === 'anyone') return await route.handle(services, request);
+  const resumed = signedIn ? undefined : route.resumed?.(request);
+  const next = encodeURIComponent(resumed ?? pageOf(route, pathOf(raw, origin.basePath)));
+  if (!signedIn && isTillPath(route.path) && hasTillCookie(services, request))
+    return seeOther(resumed === undefined ? '/till/pin' : `/till/pin?next=${next}`);
+  if (!signedIn) return seeOther(`/sign-in?next=${next}`);
+  if (route.isAutomatic !== true && isExtensionDue(ctx, signedIn.session)) {
+    const session = await storage.write(() => extend(ctx, signedIn.session));
+    const token = new Secret(cookies.get(cookieNameOf('session', origin)) ?? '');
+    reply.header('set-cookie', [sessionCookie({ ctx, origin }, { session, token })]);
+  }
+  // A PIN is short, so it opens the till only, whatever the role of the person is.
+  if (signedIn.session.tillId !== null && !isOpenWithPin(route))
+    return { status: 403, body: onlyTillPage(services, { ...request, signedIn }) };
+  if (route.access !== 'staff' && !isPermitted(signedIn.member.role, route.access))
+    return {
+      status: 403,
+      body: forbiddenPage(services, request, { role: signedIn.member.role, place: signedIn.store.name }),
+    };
+  // The owner of the demonstration has no password.
+  const { demonstration } = signedIn.store;
+  if (route.isSensitive === true && !demonstration && !isRecentlyAuthenticated(ctx, signedIn.session))
+    return seeOther(`/confirm?next=${next}`);
+  return await route.handle(services, { ...request, signedIn });
+}
+
+function textOfHeader(value: string | readonly string[] | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function isTillPath(path: string): boolean {
+  return path === '/till' || path.startsWith('/till/');
+}
+
+/** Whether a session that was opened with a PIN includes a route: the till, and signing out. */
+export function isOpenWithPin({ path, access, isSensitive = false }: StaffRoute): boolean {
+  if (path === '/sign-out') return true;
+  return isTillPath(path) && !isSensitive && ['useTill', 'staff'].includes(access);
+}
+
+/** The path of a request without the base path; that of a page with its query, which never has a code. */
+function pathOf({ url, method }: FastifyRequest, basePath: string): string {
+  const [path = ''] = method === 'GET' ? [url] : url.split('?', 1);
+  return path.slice(basePath.length) || '/';
+}
+
+const pages = new Set(consoleRoutes.filter(({ method }) => method === 'GET').map(({ path }) => path));
+
+/** The page at which a person continues after signing in: that of the form, for a path that only accepts forms. */
+function pageOf({ method, path: pattern }: ConsoleRoute, path: string): string {
+  if (method === 'GET') return path;
+  const [patterns, parts] = [pattern.split('/'), path.split('/')];
+  for (let length = patterns.length; length > 1; length -= 1) {
+    if (pages.has(patterns.slice(0, length).join('/'))) return parts.slice(0, length).join('/');
+  }
+  return '/';
+}
+
+/** @throws Fault `unsupported-media-type` or `invalid-body`. */
+function formOf({ method, body }: FastifyRequest): ReadonlyMap<string, string> {
+  const { contentType, bytes } = (body ?? {}) as Partial<RawBody>;
+  if (method === 'GET' || !bytes || bytes.length === 0) return new Map();
+  const [type = ''] = (contentType ?? '').split(';', 1);
+  if (type.trim().toLowerCase() !== 'application/x-www-form-urlencoded')
+    throw new Fault('unsupported-media-type');
+  return fieldsOf(Buffer.from(bytes).toString());
+}
+
+/** @throws Fault `unsupported-media-type` or `invalid-body`. */
+function fileFormOf(raw: FastifyRequest): FileForm {
+  const { contentType = '', bytes } = (raw.body ?? {}) as Partial<RawBody>;
+  if (!bytes || !/^multipart\/form-data *;/i.test(contentType))
+    return { form: formOf(raw), file: null, fileName: '' };
+  return readFileForm(contentType, bytes);
+}
+
+/** @throws Fault `invalid-body`. */
+function fieldsOf(text: string): ReadonlyMap<string, string> {
+  try {
+    return new Map(parseUrlEncoded(text));
+  } catch (error) {
+    throw new Fault('invalid-body', { cause: error });
+  }
+}
+
+function send(
+  reply: FastifyReply,
+  response: ConsoleResponse,
+  { origin }: Pick<ConsoleServices, 'origin'>,
+  headers: Readonly<Record<string, string>> = {},
+): FastifyReply {
+  reply.headers({ ...pageHeaders, ...headers }).code(response.status);
+  if ('framed' in response) {
+    reply.header('content-security-policy', framedPolicy(response.imageOrigin));
+    // A browser does not open a sandboxed document in a group of windows of its own.
+    reply.header('cross-origin-opener-policy', 'unsafe-none');
+    return reply.type('text/html; charset=utf-8').send(response.framed);
+  }
+  if ('stream' in response) return reply.headers(streamHeaders).send(response.stream);
+  if (response.cookies) setCookies(reply, response.cookies);
+  if (response.status === 303) return reply.header('location', `${origin.basePath}${response.path}`).send();
+  if (response.status === 429) reply.header('retry-after', String(response.retryAfterSeconds));
+  if ('json' in response) return reply.type('application/json').send(JSON.stringify(response.json));
+  if ('file' in response) {
+    const { name, type, parts } = response.file;
+    reply.header('content-disposition', `attachment; filename="${name}"`).type(type);
+    return reply.send(Readable.from(parts));
+  }
+  return reply.type('text/html; charset=utf-8').send(String(response.body));
+}
+
+/** A renewed session can be set already. */
+function setCookies(reply: FastifyReply, cookies: readonly string[]): void {
+  const before = reply.getHeader('set-cookie');
+  reply.removeHeader('set-cookie');
+  reply.header('set-cookie', mergeCookies(Array.isArray(before) ? before : [], cookies));
+}
+
+/** Sends a page instead of a problem document. Changes nothing but the form of the response. */
+async function sendRouteError(
+  reply: FastifyReply,
+  request: FastifyRequest,
+  {
+    error,
+    services,
+    route,
+  }: { readonly error: unknown; readonly services: ConsoleServices; readonly route: ConsoleRoute },
+): Promise<FastifyReply> {
+  const fault = loggedFault(request, error);
+  const page =
+    fault.code === 'body-too-large' && 'tooLarge' in route
+      ? await tooLargePage(services, route, request, reply)
+      : undefined;
+  if (page) return send(reply, page, services, policyHeaders(route));
+  const { status } = problems[fault.code];
+  const unknown = status >= 500 ? unknownPageOf(services, route, request) : undefined;
+  if (!unknown) return await sendErrorPage(reply, request, { fault, shown: fault.code, services });
+  const { path, seconds } = unknown.refresh;
+  return reply
+    .headers({ ...problemHeaders(fault), ...pageHeaders })
+    .header('refresh', `${seconds};url=${services.origin.basePath}${path}`)
+    .code(status)
+    .type('text/html; charset=utf-8')
+    .send(String(unknown.body));
+}
+
+/** The page of a form that was not read; undefined: there is none. */
+async function tooLargePage(
+  services: ConsoleServices,
+  { tooLarge, ...route }: StaffRoute,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<ConsoleResponse | undefined> {
+  if (!tooLarge) return undefined;
+  try {
+    const { signedIn } = await visitorOf(services, request);
+    if (!signedIn) return undefined;
+    return await handle(services, { ...route, handle: tooLarge }, request, reply);
+  } catch {
+    // Without the page, the error of the form is shown.
+    return undefined;
+  }
+}
+
+async function sendErrorPage(
+  reply: FastifyReply,
+  request: FastifyRequest,
+  {
+    fault,
+    shown,
+    services,
+  }: { readonly fault: Fault; readonly shown: FaultCode; readonly services: ConsoleServices },
+): Promise<FastifyReply> {
+  const signedIn = hasNavigation.has(shown) ? await navigatorOf(services, request) : null;
+  const language = pageLanguageOf(request.headers['accept-language'], signedIn?.store);
+  return reply
+    .headers({ ...problemHeaders(fault), ...pageHeaders })
+    .code(problems[fault.code].status)
+    .type('text/html; charset=utf-8')
+    .send(String(errorPage(services, { language, requestId: request.id, signedIn }, shown)));
+}
+
+/** The errors after which a person continues elsewhere. After the others, the session is not read. */
+const hasNavigation: ReadonlySet<FaultCode> = new Set(['not-found', 'method-not-allowed', 'internal-error']);
+
+/**
+ * The member of staff that gets a page with the navigation; null: there is none, or the session cannot be read. A PIN opens
+ * the till only.
+ */
+async function navigatorOf(
+  services: ConsoleServices,
+  request: FastifyRequest,
+): Promise<ConsoleRequest['signedIn']> {
+  if (!isOwnHost(request.headers, services.origin)) return null;
+  try {
+    const { signedIn } = await visitorOf(services, request);
+    return signedIn?.session.tillId === null ? signedIn : null;
+  } catch {
+    return null;
+  }
+}
+
+function unknownPageOf(
+  services: ConsoleServices,
+  { unknownPage }: ConsoleRoute,
+  raw: FastifyRequest,
+): UnknownPage | undefined {
+  // The service can have rejected the request before its body was read.
+  const { bytes } = (raw.body ?? {}) as Partial<RawBody>;
+  if (!unknownPage || !bytes) return undefined;
+  return unknownPage(services, {
+    language: pageLanguageOf(raw.headers['accept-language']),
+    requestId: raw.id,
+    params: raw.params as Readonly<Record<string, string>>,
+    form: formOf(raw),
+  });
+}

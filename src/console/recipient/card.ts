@@ -1,0 +1,222 @@
+/** A card as its recipient sees it: on the screen, and as a sheet that folds to a card. */
+
+import { availableOf, type Card } from '../../domain/cards/card.ts';
+import { effectOf, increases, type Transfer } from '../../domain/money/ledger.ts';
+import type { Secret } from '../../platform/secret.ts';
+import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
+import { balanceRibbon } from '../cards/parts.ts';
+import { cardSheet } from '../cards/sheet.ts';
+import { barcodeSvg, giftDrawing, groupedCode, qrSvg } from '../kit/code-view.ts';
+import { amountText, dayText, figure, signedText, timeElement } from '../kit/format.ts';
+import { writeLink, publicPage, type RecipientPlace, type ShownBy } from './place.ts';
+import type { RecipientLanguage } from './texts.ts';
+import type { ConsoleServices, PageResponse } from '../kit/route.ts';
+import { fill, fillPlain } from '../kit/texts.ts';
+
+/** The name of a movement. It names no member of staff, till, order or reference. */
+function movementName({ kind, credit }: Transfer, { texts }: RecipientLanguage): string {
+  switch (kind) {
+    case 'issue':
+      return texts.issued;
+    case 'debit':
+    case 'capture':
+      return texts.redeemed;
+    case 'credit':
+      return texts.added;
+    case 'adjustment':
+      return texts.adjusted;
+    case 'reversal':
+      return increases(credit) ? texts.refunded : texts.takenBack;
+  }
+}
+
+function history({ store, language }: RecipientPlace, transfers: readonly Transfer[]): Markup {
+  const { locale, texts } = language;
+  const rows = transfers.map((transfer) => {
+    const { amount, createdAt } = transfer;
+    const change = signedText({ ...amount, minor: effectOf(transfer) }, locale);
+    const day = timeElement(createdAt, store, locale, { dateStyle: 'long' });
+    return markup`<li class="row apart stub"><span><strong>${movementName(transfer, language)}</strong><br><span class="small soft">${day}</span></span><span class="sum"><bdi>${change}</bdi></span></li>
+`;
+  });
+  return markup`<section class="panel" aria-labelledby="history"><h2 id="history">${texts.history}</h2><ul>
+${rows}</ul></section>
+`;
+}
+
+const icons = {
+  fill: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><path d="M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5"/></svg>`,
+  copy: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><rect x="8" y="8" width="12" height="12" rx="2"/><path d="M16 8V4H4v12h4"/></svg>`,
+  print: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><path d="M7 9V4h10v5M7 17H4V9h16v8h-3M7 14h10v6H7z"/></svg>`,
+  spent: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><path d="m5 12.5 4.5 4.5L19 7.5"/></svg>`,
+  expired: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><circle cx="12" cy="12" r="8.5"/><path d="M12 7v5l3.5 2"/></svg>`,
+} as const;
+
+type ShownCard = ShownBy & {
+  readonly card: Card;
+  readonly transfers: readonly Transfer[];
+  readonly isOver: boolean;
+};
+
+/** An amount in a sentence, which keeps its own direction. */
+function isolated(amount: string): Markup {
+  return markup`<bdi>${amount}</bdi>`;
+}
+
+/** The code for the counter. Scanners read it on white, so it is white on dark pages as well. */
+function codePanel({ language: { texts, shared }, cardPage }: RecipientPlace, code: Secret): Markup {
+  const qr = qrSvg(code, { page: cardPage.url, label: shared.qrAlt });
+  return markup`<section class="show-code" aria-label="${shared.codeLabel}"><button class="qr-tap" type="button" popovertarget="full">${qr}<span class="tap">${icons.fill}${texts.fill}</span></button>
+<p class="codeline" id="shown-code" dir="ltr">${groupedCode(code)}</p></section>
+`;
+}
+
+/** The code on the whole screen, with the barcode for scanners that read no QR codes. */
+function fullScreen(
+  { shop, language: { locale, texts, shared }, cardPage }: RecipientPlace,
+  { card, code }: ShownCard,
+): Markup {
+  const qr = qrSvg(code, { page: cardPage.url, label: shared.qrAlt });
+  const left = amountText(availableOf(card), locale);
+  return markup`<div class="full" id="full" popover role="dialog" aria-label="${shared.codeLabel}"><p class="shopname"><bdi>${shop}</bdi></p><div class="code-block">${qr}${barcodeSvg(code)}<p class="codeline" dir="ltr">${groupedCode(code)}</p><p><strong>${isolated(left)}</strong> ${texts.available}</p></div><button class="button" type="button" popovertarget="full" popovertargetaction="hide" autofocus>${texts.close}</button></div>
+`;
+}
+
+/** The amount that can be spent now, as the large figure; the amount on hold is named below it. */
+function spendable({ language: { locale, texts, shared } }: RecipientPlace, { card }: ShownCard): Markup {
+  const available = availableOf(card);
+  const [left, initial] = [amountText(available, locale), amountText(card.initialValue, locale)];
+  const held =
+    card.held.minor > 0n
+      ? markup`<span>${fill(texts.held, { amount: isolated(amountText(card.held, locale)) })}</span>`
+      : undefined;
+  const until =
+    card.expiresOn === null
+      ? undefined
+      : markup`<span>${shared.expiryLabel} <span class="nowrap">${dayText(card.expiresOn, locale, 'long')}</span></span>`;
+  return markup`<section class="spendable"><h1 class="sr">${shared.cardTitle}</h1><p>${figure(available, locale)} <span class="soft">${texts.available}</span></p>
+${balanceRibbon(card, fillPlain(texts.left, { left, initial }))}
+<p class="row apart small soft">${held}${until}</p></section>
+`;
+}
+
+/** The card as it was given, with the words of the person who gave it. */
+function gift({ shop, brand, language }: RecipientPlace, card: Card): Markup {
+  const { locale, shared } = language;
+  const drawing = giftDrawing({
+    shop,
+    name: card.recipientName,
+    figure: figure(card.initialValue, locale),
+    brand,
+  });
+  const from =
+    card.senderName === null
+      ? undefined
+      : markup`<footer>${shared.senderLabel}: <bdi>${card.senderName}</bdi></footer>`;
+  const words =
+    card.message === null && card.senderName === null
+      ? undefined
+      : markup`<blockquote class="gift-note"><span dir="auto">${card.message ?? ''}</span>${from}</blockquote>`;
+  return markup`<section class="panel stack" aria-label="${shared.messageLabel}">${drawing}${words}</section>
+`;
+}
+
+/** A link to the form for another card. The tab no longer keeps the code of this one. */
+function another({ path, language: { texts } }: RecipientPlace): Markup {
+  return markup`<p class="center"><a class="button quiet" href="${path}" data-forget>${texts.another}</a></p>`;
+}
+
+export function recipientCardPage(
+  services: ConsoleServices,
+  place: RecipientPlace,
+  shown: ShownCard,
+): PageResponse {
+  const { card, isOver } = shown;
+  if (isOver) return endedPage(services, place, shown, expiredText(place, card));
+  if (card.balance.minor === 0n) return endedPage(services, place, shown, spentText(place, shown));
+  const { shop, brand, language, cardPage } = place;
+  const { texts, shared } = language;
+  const content = markup`${codePanel(place, shown.code)}${spendable(place, shown)}<section class="grid" aria-label="${shared.cardTitle}"><div class="tools-line"><button class="button" type="button" data-copy="shown-code" data-copied="${texts.copied}" hidden>${icons.copy}<span>${texts.copy}</span></button><button class="button" type="button" data-print hidden>${icons.print}<span>${texts.print}</span></button></div>
+<p class="small soft">${shared.codeHint} ${texts.private}</p></section>
+<div class="grid">${gift(place, card)}${history(place, shown.transfers)}${another(place)}</div>
+${fullScreen(place, shown)}`;
+  const sheet = cardSheet({
+    card,
+    code: shown.code,
+    amount: availableOf(card),
+    shop,
+    brand,
+    page: cardPage,
+    contact: place.contact,
+    language: { ...language, texts: shared },
+    fold: texts.fold,
+    isOnlyPrinted: true,
+  });
+  return {
+    status: 200,
+    body: publicPage(services, place, {
+      title: shared.cardTitle,
+      content,
+      isCard: true,
+      sheet,
+      shownBy: shown,
+    }),
+  };
+}
+
+type Ended = {
+  readonly icon: Markup;
+  readonly title: string;
+  readonly text: MarkupPart;
+  /** A fact about the card; null: there is none. */
+  readonly fact: { readonly name: string; readonly value: MarkupPart } | null;
+};
+
+function expiredText({ language: { locale, texts } }: RecipientPlace, card: Card): Ended {
+  const day = card.expiresOn === null ? '' : dayText(card.expiresOn, locale, 'long');
+  const left =
+    card.balance.minor > 0n
+      ? markup` ${fill(texts.expiredLeft, { amount: isolated(amountText(card.balance, locale)) })} ${texts.expiredAsk}`
+      : undefined;
+  return {
+    icon: icons.expired,
+    title: texts.expiredTitle,
+    text: markup`${fill(texts.expiredText, { day })}${left}`,
+    fact: { name: texts.expired, value: day },
+  };
+}
+
+function spentText({ store, language: { locale, texts } }: RecipientPlace, { transfers }: ShownCard): Ended {
+  const last = transfers.find((transfer) => effectOf(transfer) < 0n);
+  const value = last && timeElement(last.createdAt, store, locale, { dateStyle: 'long' });
+  return {
+    icon: icons.spent,
+    title: texts.emptyTitle,
+    text: texts.emptyText,
+    fact: value ? { name: texts.lastUsed, value } : null,
+  };
+}
+
+/** A card that cannot be used: it has neither the color of a card nor a code or a large amount. */
+function endedPage(
+  services: ConsoleServices,
+  place: RecipientPlace,
+  { card, transfers, ...shownBy }: ShownCard,
+  { icon, title, text, fact }: Ended,
+): PageResponse {
+  const { contact, language } = place;
+  const { texts, shared } = language;
+  const facts = fact && markup`<dt>${fact.name}</dt><dd>${fact.value}</dd>`;
+  const write =
+    contact === null
+      ? undefined
+      : markup`<div class="actions"><a class="button first" href="${writeLink(contact)}">${texts.write}</a></div>
+`;
+  const content = markup`<section class="void"><span class="badge">${icon}</span><h1>${title}</h1><p class="soft">${text}</p><dl class="facts"><dt>${shared.cardTitle}</dt><dd dir="ltr">•••• ${card.lastCharacters}</dd>${facts ?? undefined}</dl></section>
+<div class="grid">${write}${history(place, transfers)}${another(place)}</div>
+`;
+  return {
+    status: 200,
+    body: publicPage(services, place, { title, content, isCard: true, shownBy }),
+  };
+}

@@ -1,0 +1,182 @@
+/** What the pages of recipients share: their store, language and frame. */
+
+import type { EmailSettings } from '../../domain/emails/email.ts';
+import { Fault } from '../../domain/fault.ts';
+import { recipientPath } from '../../domain/emails/recipient-page.ts';
+import type { Secret } from '../../platform/secret.ts';
+import { parseDomain, type Store } from '../../domain/stores/store.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
+import { findStoreOfPage, findAddressAsked } from '../../service/cards/recipient-lookup.ts';
+import { findEmailSettings } from '../../storage/emails/email.ts';
+import { parallel } from '../../storage/sql/sql.ts';
+import type { Brand } from '../kit/brand.ts';
+import { cardPageOf, type CardPageLinks } from '../cards/recipient-page.ts';
+import { hidden } from '../kit/form.ts';
+import { htmlDocument, mark } from '../kit/page.ts';
+import { chosenTag, languageChoices, recipientLanguageOf, type RecipientLanguage } from './texts.ts';
+import type { ConsoleRequest } from '../kit/request.ts';
+import type { ConsoleServices } from '../kit/route.ts';
+import { fill } from '../kit/texts.ts';
+
+/** A store's page, in the language of its visitor. */
+export type RecipientPlace = {
+  readonly store: Store;
+  readonly shop: string;
+  readonly language: RecipientLanguage;
+  readonly brand: Brand;
+  /** The path of the page, with the base path and the language that the visitor has chosen. */
+  readonly path: string;
+  /** The path without the language. */
+  readonly page: string;
+  /** How QR codes and paper name the page. */
+  readonly cardPage: CardPageLinks;
+  /** Where recipients write to; null: the store has not said. */
+  readonly contact: string | null;
+  /** Whether cards with codes that the store chose are shown only with the email address of the card. */
+  readonly asksAddress: boolean;
+};
+
+/** @throws Fault `not-found` if there is no page at the path. */
+export async function placeOf(services: ConsoleServices, request: ConsoleRequest): Promise<RecipientPlace> {
+  const { ctx, storage, developmentMode, frame, brandOf, lookups } = services;
+  const named = request.params['domain'];
+  const domain = named === undefined ? null : parseDomain(named);
+  if (domain?.ok === false) throw new Fault('not-found');
+  const showsDemonstration = developmentMode && request.isLocal;
+  const found = await storage.read(function* read() {
+    const store = yield* findStoreOfPage(domain?.value ?? null, { showsDemonstration });
+    if (!store) return undefined;
+    const [settings, asksAddress] = yield* parallel(
+      findEmailSettings(store.id),
+      findAddressAsked(ctx, { store, perHour: lookups.perHour }),
+    );
+    return { store, settings, asksAddress };
+  });
+  if (!found) throw new Fault('not-found');
+  const { store, settings, asksAddress } = found;
+  const chosen = chosenTag(request.query);
+  const page = `${frame.basePath}${recipientPath(domain?.value ?? null)}`;
+  return {
+    store,
+    shop: settings.senderName ?? store.name,
+    language: recipientLanguageOf(
+      services,
+      request.acceptLanguage,
+      { emailLocale: settings.locale, store },
+      chosen,
+    ),
+    brand: brandOf(settings.colour),
+    path: chosen === undefined ? page : inLanguage(page, chosen),
+    page,
+    cardPage: cardPageOf(services, store, settings),
+    contact: contactOf(settings),
+    asksAddress,
+  };
+}
+
+/** The page in a language. The URL keeps it, so that the page needs no cookie and a link can have it. */
+function inLanguage(page: string, tag: string): string {
+  return `${page}?lang=${tag}`;
+}
+
+const globe = markup`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" fill="none" stroke="currentColor" stroke-width="1.5"><circle cx="12" cy="12" r="9"/><path d="M3 12h18M12 3c5 5 5 13 0 18M12 3c-5 5-5 13 0 18"/></svg>`;
+
+/** The search that found the card of a page. */
+export type ShownBy = { readonly code: Secret; readonly address: string | null };
+
+/**
+ * The languages by their own names: links, or buttons that send the code of the shown card again, because a URL never has
+ * it.
+ */
+function languageMenu(
+  services: ConsoleServices,
+  { page, path, language }: RecipientPlace,
+  shownBy: ShownBy | undefined,
+): Markup {
+  const choices = languageChoices(services).map(({ tag, direction, name }) => {
+    const url = inLanguage(page, tag);
+    const current = tag === language.tag ? markup` aria-current="true"` : undefined;
+    return shownBy === undefined
+      ? markup`<li><a href="${url}" lang="${tag}" dir="${direction}"${current}>${name}</a></li>
+`
+      : markup`<li><button formaction="${url}" lang="${tag}" dir="${direction}"${current}>${name}</button></li>
+`;
+  });
+  const list = markup`<ul>
+${choices}</ul>`;
+  const { texts } = language;
+  const address =
+    shownBy === undefined || shownBy.address === null ? undefined : hidden('email', shownBy.address);
+  const menu =
+    shownBy === undefined
+      ? list
+      : markup`<form method="post" action="${path}">${hidden('code', shownBy.code.reveal())}${address}${list}</form>`;
+  return markup`<details class="languages"><summary>${globe}<span class="sr">${texts.language}: </span>${texts.name}</summary><nav aria-label="${texts.language}">${menu}</nav></details>`;
+}
+
+export function contactOf({ replyTo, address }: EmailSettings): string | null {
+  return replyTo ?? address;
+}
+
+function contactLine({ contact, language: { shared } }: RecipientPlace): Markup | undefined {
+  if (contact === null) return undefined;
+  const link = markup`<a href="${writeLink(contact)}" dir="ltr">${contact}</a>`;
+  return markup`<p class="hint">${fill(shared.contact, { address: link })}</p>
+`;
+}
+
+/** A URL that writes to an address. */
+export function writeLink(address: string): string {
+  return `mailto:${encodeURIComponent(address).replace('%40', '@')}`;
+}
+
+/** The shop, below the page. */
+function identity(place: RecipientPlace, onScreen: string): Markup {
+  return markup`<footer class="identity${onScreen}"><p class="shopname"><bdi>${place.shop}</bdi></p>${contactLine(place)}</footer>`;
+}
+
+/** The texts that the script of the page shows until it has the card, and if it does not get it. */
+function waiting({ language: { texts } }: RecipientPlace): Markup {
+  return markup`<div class="waiting stack" id="waiting" hidden><p class="soft" role="status">${texts.loading}</p><div class="stack" hidden><p class="notice" role="alert">${texts.failed}</p><button class="button first" type="button">${texts.retry}</button></div></div>`;
+}
+
+type Shown = {
+  readonly title: string;
+  readonly content: Markup;
+  /** Whether the content is a card, which is wider on large screens. Default: a narrow column. */
+  readonly isCard?: boolean;
+  /** Whether the script of the page shows the card whose code the tab or the link has. Default: false. */
+  readonly opensCard?: boolean;
+  /** What is printed instead of the page. */
+  readonly sheet?: Markup | undefined;
+  /** Absent: the page shows no card. */
+  readonly shownBy?: ShownBy;
+};
+
+export function publicPage(
+  services: ConsoleServices,
+  place: RecipientPlace,
+  { title, content, isCard = false, opensCard = false, sheet, shownBy }: Shown,
+): Markup {
+  const { shop, language, brand, page } = place;
+  const { tag, direction, texts } = language;
+  const onScreen = sheet ? ' noprint' : '';
+  const opens = opensCard ? markup` data-opens` : undefined;
+  const body = markup`<div class="branded" id="recipient" data-page="${page}"${opens}>
+<header class="shopbar${onScreen}"><p class="shopname">${mark}<bdi>${shop}</bdi></p>${languageMenu(services, place, shownBy)}</header>
+<main class="${isCard ? 'card-mode' : 'public stack'}${onScreen}" id="content">
+${content}${waiting(place)}
+</main>
+${identity(place, onScreen)}
+${sheet}</div>`;
+  return htmlDocument(services, {
+    title: `${title} · ${shop}`,
+    body,
+    brand,
+    language: tag,
+    direction,
+    skip: texts.skip,
+    scripts: ['recipient.js'],
+    waitsForScripts: opensCard,
+  });
+}

@@ -1,0 +1,149 @@
+/** The page of recipients: they enter a code, or follow the link of their email, and see their card. */
+
+import { isExpired } from '../../domain/cards/card.ts';
+import { parseTypedCode, typedCodeLengthMax } from '../../domain/cards/code.ts';
+import { emailLengthMax, parseEmail } from '../../domain/email-address.ts';
+import { recipientPath } from '../../domain/emails/recipient-page.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
+import { today } from '../../service/money/money.ts';
+import { findCardOfRecipient } from '../../service/cards/recipient-lookup.ts';
+import { listTransfersBefore } from '../../storage/money/transfer.ts';
+import { recipientCardPage } from './card.ts';
+import { placeOf, publicPage, type RecipientPlace } from './place.ts';
+import { formText, type ConsoleRequest } from '../kit/request.ts';
+import {
+  throttled,
+  type ConsoleResponse,
+  type ConsoleServices,
+  type OpenRoute,
+  type PageResponse,
+} from '../kit/route.ts';
+
+/** Movements of a card that the page shows, the newest. */
+const movementsMax = 50;
+
+type CodeForm = {
+  readonly typed?: string;
+  readonly error?: string;
+  readonly hasFocus?: boolean;
+};
+
+/** Shown for all codes, because the page does not reveal which of them the store has chosen. */
+function addressField(texts: RecipientPlace['language']['texts']): Markup {
+  return markup`<div><label for="email">${texts.email}</label>
+<input class="field" id="email" name="email" type="email" maxlength="${String(emailLengthMax)}" dir="ltr" autocomplete="email" aria-describedby="email-hint">
+<p class="hint" id="email-hint">${texts.emailHint}</p></div>
+`;
+}
+
+function codeForm(
+  { path, language: { texts, shared }, asksAddress }: RecipientPlace,
+  { typed = '', error, hasFocus = false }: CodeForm = {},
+): Markup {
+  const invalid = error === undefined ? undefined : markup` aria-invalid="true"`;
+  const focus = hasFocus ? markup` autofocus` : undefined;
+  const problem =
+    error === undefined ? undefined : markup`<p class="error" id="code-error" role="alert">${error}</p>`;
+  return markup`<form class="panel stack" method="post" action="${path}"><div><label for="code">${shared.codeLabel}</label>
+<input class="field code" id="code" name="code" value="${typed}" maxlength="${String(typedCodeLengthMax)}" dir="ltr" autocapitalize="characters" autocomplete="off" autocorrect="off" spellcheck="false" enterkeyhint="go" required aria-describedby="${error === undefined ? '' : 'code-error '}code-hint"${invalid}${focus}>
+${problem}<p class="hint" id="code-hint">${texts.formHint}</p></div>
+${asksAddress ? addressField(texts) : undefined}<button class="button first">${shared.checkBalance}</button></form>
+`;
+}
+
+function askPage(
+  services: ConsoleServices,
+  place: RecipientPlace,
+  {
+    status = 200,
+    notice,
+    form,
+    opensCard = false,
+  }: {
+    readonly status?: 200 | 422;
+    readonly notice?: string;
+    readonly form?: CodeForm;
+    /** Whether it shows the card of the link or the tab. */
+    readonly opensCard?: boolean;
+  } = {},
+): PageResponse {
+  const { texts } = place.language;
+  const problem =
+    notice === undefined
+      ? undefined
+      : markup`<p class="notice" role="alert">${notice}</p>
+`;
+  const content = markup`<h1>${texts.title}</h1>
+${problem}${codeForm(place, form)}<p class="hint">${texts.where}</p>
+`;
+  return { status, body: publicPage(services, place, { title: texts.title, content, opensCard }) };
+}
+
+/** The same page for a code that no card has, for that of a disabled card, and for a card that is not shown. */
+function unknownPage(services: ConsoleServices, place: RecipientPlace): PageResponse {
+  const { texts } = place.language;
+  const content = markup`<h1>${texts.unknownTitle}</h1>
+<p class="soft">${texts.unknown}</p>
+${codeForm(place, { hasFocus: true })}`;
+  return { status: 404, body: publicPage(services, place, { title: texts.unknownTitle, content }) };
+}
+
+async function find(services: ConsoleServices, request: ConsoleRequest): Promise<ConsoleResponse> {
+  const { ctx, storage, lookups } = services;
+  const place = await placeOf(services, request);
+  const { store, language } = place;
+  const typed = formText(request, 'code');
+  const codes = parseTypedCode(typed);
+  if (!codes.ok) {
+    const form = { typed: typed.slice(0, typedCodeLengthMax), error: language.texts.invalid, hasFocus: true };
+    return askPage(services, place, { status: 422, form });
+  }
+  const recipient = { store, client: request.client, perHour: lookups.perHour };
+  const email = parseEmail(formText(request, 'email'));
+  const address = email.ok ? email.value : null;
+  const outcome = await storage.write(() =>
+    findCardOfRecipient(ctx, recipient, { codes: codes.value, address }),
+  );
+  if (outcome.kind === 'throttled') {
+    const waitMs = (outcome.fault.retryAfterSeconds ?? 1) * 1_000;
+    return throttled(askPage(services, place, { notice: language.texts.tooMany }), waitMs);
+  }
+  if (outcome.kind === 'missed') {
+    for (const cardId of outcome.retired) lookups.recordRetired({ storeId: store.id, cardId });
+    return unknownPage(services, { ...place, asksAddress: outcome.asksAddress });
+  }
+  const { card, code } = outcome;
+  const key = { storeId: store.id, cardId: card.id };
+  const transfers = await storage.read(() => listTransfersBefore(key, { before: null, limit: movementsMax }));
+  return recipientCardPage(services, place, {
+    card,
+    code,
+    address: address?.address ?? null,
+    transfers,
+    isOver: isExpired(card, today(ctx, store)),
+  });
+}
+
+/** The routes of a page. `/b` is the page of the first store. */
+function routesAt(path: string): readonly OpenRoute[] {
+  return [
+    {
+      method: 'GET',
+      path,
+      access: 'anyone',
+      handle: async (services, request) => askPage(services, await placeOf(services, request)),
+    },
+    { method: 'POST', path, access: 'anyone', acceptsOtherSites: true, handle: find },
+    {
+      method: 'GET',
+      path: `${path}/card`,
+      access: 'anyone',
+      handle: async (services, request) =>
+        askPage(services, await placeOf(services, request), { opensCard: true }),
+    },
+  ];
+}
+
+export const recipientRoutes: readonly OpenRoute[] = [recipientPath(null), recipientPath(':domain')].flatMap(
+  routesAt,
+);

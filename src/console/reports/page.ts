@@ -1,0 +1,236 @@
+/** What every report has: a page with its fields and tables, and a CSV file, which is that of the API. */
+
+import { dayOf } from '../../domain/day.ts';
+import type { ReportDays } from '../../domain/books/report-days.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
+import { reportFile, type ReportName } from '../../service/books/reports.ts';
+import type { SumsSource } from '../../service/books/report-sums.ts';
+import { csvDialectOf, dayText, decimalText, timeText } from '../kit/format.ts';
+import { longReads } from '../kit/long-reads.ts';
+import { shellPage } from '../kit/page.ts';
+import type { Asked } from './period.ts';
+import { reportTexts } from './texts.ts';
+import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
+import { fillPlain, type PageLanguage } from '../kit/texts.ts';
+
+/** The API has `/reports/…`, so the pages have other paths. */
+const reportPaths = {
+  liability: '/books/liability',
+  journal: '/books/journal',
+  aging: '/books/aging',
+  activity: '/books/activity',
+  breakage: '/books/breakage',
+} as const satisfies Readonly<Record<ReportName, string>>;
+
+/** What a report is made of, and shown with. */
+export type ReportContext = {
+  readonly source: SumsSource;
+  readonly language: PageLanguage;
+  readonly store: Store;
+  /** In the time zone of the store. */
+  readonly today: string;
+  readonly basePath: string;
+  readonly request: StaffRequest;
+  /** Returns the instant (ms) up to which the clock is trusted. */
+  readonly findTrustedUntil: () => Promise<number>;
+};
+
+type Rows = Parameters<typeof reportFile>[2];
+
+type ReportDefinition<Query, Made> = {
+  readonly name: ReportName;
+  readonly ask: (context: ReportContext) => Asked<Query>;
+  /** The query of the CSV file. */
+  readonly search: (query: Query) => Readonly<Record<string, string>>;
+  readonly read: (context: ReportContext, query: Query) => Promise<Made>;
+  readonly file: (made: Made, query: Query) => Rows;
+  /** Links to other periods, above the fields. */
+  readonly links?: (context: ReportContext, query: Query | undefined) => Markup;
+  readonly show: (context: ReportContext, made: Made, query: Query) => Promise<Markup> | Markup;
+};
+
+function contextOf(services: ConsoleServices, request: StaffRequest): ReportContext {
+  const { store } = request.signedIn;
+  const now = services.ctx.clock.now();
+  return {
+    source: { storage: longReads(services), store, now },
+    language: request.language,
+    store,
+    today: dayOf(now, store.timeZone),
+    basePath: services.frame.basePath,
+    request,
+    findTrustedUntil: services.condition.trustedUntil,
+  };
+}
+
+function pills({ language, basePath }: ReportContext, current: ReportName): Markup {
+  const text = reportTexts[language];
+  const links = Object.entries(reportPaths).map(([name, path]) => {
+    const isCurrent = name === current ? markup` aria-current="true"` : undefined;
+    return markup`<a href="${basePath}${path}"${isCurrent}>${text.names[name as ReportName]}</a>`;
+  });
+  return markup`<nav class="pills" aria-label="${text.title}">${links}</nav>`;
+}
+
+/** The page of a report, and its CSV file. */
+export function routesOfReport<Query, Made>(report: ReportDefinition<Query, Made>): readonly StaffRoute[] {
+  const { name, ask, search, read, file, links, show } = report;
+  const path = reportPaths[name];
+
+  const make = (services: ConsoleServices, context: ReportContext, query: Query): Promise<Made> => {
+    const { store, today, request } = context;
+    const parameters = search(query);
+    const { as_of: day, to = day } = parameters;
+    const isPast = to !== undefined && to < today;
+    const requested = { store, name, made: ['page', parameters], isPast, signal: request.signal } as const;
+    return services.reports(requested, (source) => read({ ...context, source: { ...source, store } }, query));
+  };
+
+  const pageOf = (
+    services: ConsoleServices,
+    context: ReportContext,
+    { asked, content }: { readonly asked: Asked<Query>; readonly content: Markup | undefined },
+  ): ConsoleResponse => {
+    const { language, store, today, basePath, request } = context;
+    const text = reportTexts[language];
+    const { query, fields } = asked;
+    const csv =
+      query === undefined
+        ? undefined
+        : markup`<button class="button" type="button" data-print hidden>${text.print}</button><a class="button first" href="${basePath}${path}.csv?${new URLSearchParams(search(query)).toString()}" download>${text.csv}</a>`;
+    const printed = fillPlain(text.printed, { store: store.name, day: dayText(today, language) });
+    const body = markup`<div class="stack report">${pills(context, name)}
+<p class="only-print small">${printed}</p>
+${links?.(context, query)}
+<form class="panel filters" action="${basePath}${path}" aria-label="${text.titles[name]}">${fields}<button class="button">${text.show}</button></form>
+${content}</div>`;
+    const page = shellPage(services, request, {
+      title: text.titles[name],
+      path: reportPaths.liability,
+      actions: csv,
+      body,
+    });
+    return { status: query === undefined ? 422 : 200, body: page };
+  };
+
+  return [
+    {
+      method: 'GET',
+      path,
+      access: 'readCards',
+      handle: async (services, request) => {
+        const context = contextOf(services, request);
+        const asked = ask(context);
+        const { query } = asked;
+        const content =
+          query === undefined ? undefined : await show(context, await make(services, context, query), query);
+        return pageOf(services, context, { asked, content });
+      },
+    },
+    {
+      method: 'GET',
+      path: `${path}.csv`,
+      access: 'readCards',
+      handle: async (services, request) => {
+        const context = contextOf(services, request);
+        const asked = ask(context);
+        const { query } = asked;
+        if (query === undefined) return pageOf(services, context, { asked, content: undefined });
+        const made = await make(services, context, query);
+        const { name: fileName, text } = reportFile(
+          context.store,
+          name,
+          file(made, query),
+          csvDialectOf(context.language),
+        );
+        const type = 'text/csv; charset=utf-8; header=present';
+        return { status: 200, file: { name: fileName, type, parts: partsOf(text) } };
+      },
+    },
+  ];
+}
+
+async function* partsOf(text: string): AsyncGenerator<string, void> {
+  yield text;
+}
+
+/** The path of a report of a period. */
+export function periodPath(
+  { basePath }: Pick<ReportContext, 'basePath'>,
+  name: ReportName,
+  query: Readonly<Record<string, string>>,
+): string {
+  return `${basePath}${reportPaths[name]}?${new URLSearchParams(query).toString()}`;
+}
+
+/** When the figures are of: the end of a day, or now. */
+export function momentText({ source, store, language, today }: ReportContext, day: string): string {
+  const text = reportTexts[language];
+  const zone = store.timeZone;
+  return day === today
+    ? fillPlain(text.untilNow, { time: timeText(source.now, store, language), zone })
+    : fillPlain(text.untilDay, { day: dayText(day, language), zone });
+}
+
+/** A period as a heading. */
+export function periodText({ from, to }: ReportDays, language: PageLanguage): string {
+  if (from === to) return dayText(from, language);
+  return `${dayText(from, language)} – ${dayText(to, language)}`;
+}
+
+/** Amounts in the columns of a table, without the currency. */
+export function amountsOf({ store: { currency }, language }: Pick<ReportContext, 'store' | 'language'>) {
+  return (minor: bigint): string => decimalText({ minor, currency }, language);
+}
+
+export function countText(count: number, language: PageLanguage): string {
+  return new Intl.NumberFormat(language).format(count);
+}
+
+/** A column of a table: its heading, and whether it has figures, or days or months, which stay on one line. */
+type Column = { readonly name: string; readonly isSum?: boolean; readonly isTime?: boolean };
+
+/** The row of a table: its heading, and the other cells. */
+type Row = { readonly name: MarkupPart; readonly cells: readonly MarkupPart[] };
+
+/** A table in a panel. */
+export function tablePanel(
+  {
+    id,
+    heading,
+    note,
+    columns,
+    rows,
+    total,
+  }: {
+    readonly id: string;
+    readonly heading: string;
+    /** After the heading. */
+    readonly note?: MarkupPart;
+    readonly columns: readonly [Column, ...Column[]];
+    readonly rows: readonly Row[];
+    readonly total?: Row;
+  },
+  empty: string,
+): Markup {
+  const heads = columns.map(
+    ({ name, isSum = false }) =>
+      markup`<th scope="col"${isSum ? markup` class="sum"` : undefined}>${name}</th>`,
+  );
+  const rowOf = ({ name, cells }: Row): Markup => {
+    const shown = cells.map((cell, place) =>
+      columns[place + 1]?.isSum === true ? markup`<td class="sum">${cell}</td>` : markup`<td>${cell}</td>`,
+    );
+    const kind = columns[0].isTime === true ? markup` class="nowrap"` : undefined;
+    return markup`<tr><th scope="row"${kind}>${name}</th>${shown}</tr>
+`;
+  };
+  const table =
+    rows.length === 0
+      ? markup`<p class="empty">${empty}</p>`
+      : markup`<div class="scroll" tabindex="0" role="group" aria-labelledby="${id}"><table class="table"><thead><tr>${heads}</tr></thead><tbody>
+${rows.map(rowOf)}</tbody>${total && markup`<tfoot>${rowOf(total)}</tfoot>`}</table></div>`;
+  return markup`<section class="panel flush" aria-labelledby="${id}"><div class="head"><h2 id="${id}">${heading}</h2>${note === undefined ? undefined : markup`<p class="soft small">${note}</p>`}</div>
+${table}</section>`;
+}

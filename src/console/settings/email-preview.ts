@@ -1,0 +1,106 @@
+/** The preview of an email with sample data in a frame of the settings, which can be unsaved. */
+
+import { emailKinds, type EmailKind, type EmailSettings } from '../../domain/emails/email.ts';
+import type { EmailText } from '../../domain/emails/wording.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
+import { findLogo } from '../../storage/emails/logo.ts';
+import type { ConsoleResponse, ConsoleServices, EmailTools, StaffRequest } from '../kit/route.ts';
+import { settingsTexts } from './page.ts';
+import { fillPlain, type PageLanguage } from '../kit/texts.ts';
+
+export function kindOf(text: string): EmailKind {
+  return emailKinds.find((each) => each === text) ?? 'gift_card';
+}
+
+/**
+ * The frame with the preview of an email. `preview.js` updates it while a person types.
+ * @param form the id of the form whose fields the preview shows. @param path of the preview, which accepts the form.
+ */
+export function previewPanel(
+  { frame }: ConsoleServices,
+  language: PageLanguage,
+  {
+    form,
+    path,
+    query = '',
+    kind: shown,
+  }: { readonly form: string; readonly path: string; readonly query?: string; readonly kind?: EmailKind },
+): Markup {
+  const text = settingsTexts[language];
+  const kinds = emailKinds.map((kind) => {
+    const selected = kind === shown ? markup` selected` : undefined;
+    return markup`<option value="${kind}"${selected}>${text.kinds[kind]}</option>`;
+  });
+  return markup`<aside class="stack sticky" aria-label="${text.preview}">
+<div class="row apart"><div><label class="sr" for="kind">${text.kind}</label><select class="field" id="kind" name="kind" form="${form}">${kinds}</select></div><button class="button" form="${form}" formaction="${frame.basePath}${path}" formtarget="preview" formnovalidate>${text.updatePreview}</button></div>
+<div class="phone"><iframe name="preview" title="${text.preview}" src="${frame.basePath}${path}${query}" sandbox></iframe></div>
+<p class="hint">${text.previewHint}</p></aside>`;
+}
+
+/** Whether text on the color of the card can be read, in words. */
+export function legibilityText(
+  { foreground, contrast, isReadable, hasEdge }: ReturnType<EmailTools['legibilityOf']>,
+  language: PageLanguage,
+): string {
+  const text = settingsTexts[language];
+  const number = (value: number): string =>
+    new Intl.NumberFormat(language, { maximumFractionDigits: 1 }).format(value);
+  // 4.49 is not enough, so it is not shown as 4.5.
+  const ratio = number(isReadable ? contrast : Math.floor(contrast * 10) / 10);
+  const values = { ratio, enough: number(4.5) };
+  const sentence = fillPlain(foreground === 'white' ? text.whiteText : text.blackText, values);
+  return hasEdge ? `${sentence} ${text.colorEdge}` : sentence;
+}
+
+/** The style of the preview's head, which the style sheet of the pages does not reach. */
+const headStyle =
+  'margin:0;padding:12px 16px;border-bottom:1px solid #8b877c;background:Canvas;color:CanvasText;font:14px/1.5 system-ui,sans-serif;text-align:start';
+
+/** An email with sample data, below its sender and subject. */
+export async function previewOf(
+  { emailTools, storage }: ConsoleServices,
+  { language, signedIn }: StaffRequest,
+  {
+    kind,
+    settings,
+    texts,
+  }: {
+    readonly kind: EmailKind;
+    readonly settings: EmailSettings;
+    readonly texts: readonly EmailText[];
+  },
+): Promise<ConsoleResponse> {
+  const text = settingsTexts[language];
+  const { store } = signedIn;
+  const logo = await storage.read(() => findLogo(store.id));
+  const { from, replyTo, subject, html } = emailTools.preview(kind, { store, settings, texts, logo });
+  const legibility = emailTools.legibilityOf(settings.colour);
+  const warning = legibility.isReadable
+    ? undefined
+    : markup`<br><strong>${text.hardToRead}:</strong> ${legibilityText(legibility, language)}`;
+  const reply = replyTo === null ? undefined : markup`<br>${text.replyTo}: <bdi>${replyTo}</bdi>`;
+  const head = markup`${text.from}: <bdi>${from.name}</bdi> &lt;<bdi>${from.address}</bdi>&gt;${reply}<br>${text.subject}: <strong><bdi>${subject}</bdi></strong>${warning}`;
+  return {
+    status: 200,
+    framed: headedEmail(html, head, language),
+    imageOrigin: logo || settings.logoUrl === null ? null : (URL.parse(settings.logoUrl)?.origin ?? null),
+  };
+}
+
+/** An email for a frame, below a head in the language of the page. */
+export function headedEmail(html: string, head: Markup, language: PageLanguage): string {
+  const shown = markup`<div lang="${language}" dir="ltr" style="${headStyle}">${head}</div>`;
+  // After the opening tag of the body. Texts of the store are escaped, so that the first one is that tag.
+  const start = html.indexOf('>', html.indexOf('<body ')) + 1;
+  return `${html.slice(0, start)}${String(shown)}${html.slice(start)}`;
+}
+
+/** Why there is no preview: the errors of the fields. */
+export function rejectedPreview(language: PageLanguage, errors: readonly string[]): ConsoleResponse {
+  const text = settingsTexts[language];
+  const lines = errors.map((error) => markup`<li>${error}</li>`);
+  const framed = markup`<!doctype html>
+<html lang="${language}"><head><meta charset="utf-8"><title>${text.preview}</title></head><body style="${headStyle}"><p>${text.noPreview}</p><ul>${lines}</ul></body></html>
+`;
+  return { status: 422, framed: String(framed), imageOrigin: null };
+}

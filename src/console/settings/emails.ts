@@ -1,0 +1,372 @@
+/** The settings of the emails: brand, sender, language and reminders, with a preview of each kind of email. */
+
+import { parseSenderAddress } from '../../domain/email-address.ts';
+import { parseReminderDays, type EmailSettings } from '../../domain/emails/email.ts';
+import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
+import type { Logo } from '../../domain/emails/logo.ts';
+import type { Settings } from '../../domain/stores/settings.ts';
+import { parseStoreName } from '../../domain/stores/store.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
+import { findLogo } from '../../storage/emails/logo.ts';
+import { reserveTestEmail } from '../../service/emails/test-email.ts';
+import { kindOf, legibilityText, previewOf, previewPanel, rejectedPreview } from './email-preview.ts';
+import { keptNotice } from '../emails/texts.ts';
+import { alert, inputField, select } from '../kit/form.ts';
+import { keyInput, keyOf, runOnce } from '../kit/once.ts';
+import { formText, typedFields } from '../kit/request.ts';
+import {
+  seeOther,
+  throttled,
+  type ConsoleResponse,
+  type ConsoleServices,
+  type EmailTools,
+  type PageResponse,
+  type StaffRequest,
+  type StaffRoute,
+} from '../kit/route.ts';
+import { localeText } from '../gate/setup-choices.ts';
+import type { ErrorsOf } from '../gate/setup-form.ts';
+import { logoFormBytesMax, logoPanel, logoPath, logoTooLarge, removeLogo, submitLogo } from './logo.ts';
+import {
+  baseOf,
+  checkField,
+  fieldOf,
+  formStart,
+  readSettings,
+  rejectedForm,
+  saveSettings,
+  pageOfSettings,
+  settingsTexts,
+  type ShownForm,
+} from './page.ts';
+import { fillPlain, type PageLanguage } from '../kit/texts.ts';
+
+const fields = [
+  'emails',
+  'from_name',
+  'from_address',
+  'reply_to',
+  'logo',
+  'color',
+  'email_language',
+  'region',
+  'page',
+  'expiry_reminders',
+  'balance_reminders',
+  'notify_failures',
+] as const;
+
+type Field = (typeof fields)[number];
+type Values = Readonly<Record<Field, string>>;
+
+function valuesOf({ emails }: Settings, { localePartsOf }: EmailTools): Values {
+  const { language, region } = localePartsOf(emails.locale);
+  return {
+    emails: emails.enabled ? 'yes' : '',
+    from_name: emails.senderName ?? '',
+    from_address: emails.address ?? '',
+    reply_to: emails.replyTo ?? '',
+    logo: emails.logoUrl ?? '',
+    color: emails.colour ?? '',
+    email_language: language,
+    region,
+    page: emails.pageUrl ?? '',
+    expiry_reminders: emails.expiryReminderDays.join(', '),
+    balance_reminders: emails.balanceReminderDays.join(', '),
+    notify_failures: emails.notifyFailures ? 'yes' : '',
+  };
+}
+
+type Read =
+  | { readonly ok: true; readonly settings: EmailSettings }
+  | { readonly ok: false; readonly errors: ErrorsOf<Field> };
+
+const typedLengthMax = 4_000;
+
+/** People leave out the `#` of a color. */
+function withHash(typed: string): string {
+  return typed.startsWith('#') ? typed : `#${typed}`;
+}
+
+function readEmailSettings(
+  values: Values,
+  { emails }: Settings,
+  { emailTools: tools }: ConsoleServices,
+  language: PageLanguage,
+): Read {
+  const { emailErrors } = settingsTexts[language];
+  const errors: Partial<Record<Field, string>> = {};
+  const read = <Value>(
+    name: keyof typeof emailErrors,
+    parse: (text: string) => Parsed<Value>,
+  ): Value | null => {
+    const typed = values[name];
+    if (typed === '') return null;
+    const parsed = typed.length > typedLengthMax ? rejected('') : parse(typed);
+    if (parsed.ok) return parsed.value;
+    errors[name] = emailErrors[name];
+    return null;
+  };
+  const parts = { language: values.email_language, region: values.region };
+  const present = tools.localePartsOf(emails.locale);
+  // A stored locale can have more parts, which stay until another one is chosen.
+  const isSame = parts.language === present.language && parts.region.toUpperCase() === present.region;
+  const locale = isSame ? accepted(emails.locale) : tools.localeOfParts(parts);
+  if (!locale.ok) {
+    const name = locale.error === 'region' ? 'region' : 'email_language';
+    errors[name] = emailErrors[name];
+  }
+  const settings: EmailSettings = {
+    enabled: values.emails !== '',
+    senderName: read('from_name', parseStoreName),
+    address: read('from_address', parseSenderAddress),
+    replyTo: read('reply_to', parseSenderAddress),
+    logoUrl: read('logo', tools.parseLogo),
+    colour: read('color', (typed) => tools.parseColor(withHash(typed))),
+    locale: locale.ok ? locale.value : emails.locale,
+    pageUrl: read('page', tools.parsePage),
+    expiryReminderDays: read('expiry_reminders', parseReminderDays) ?? [],
+    balanceReminderDays: read('balance_reminders', parseReminderDays) ?? [],
+    notifyFailures: values.notify_failures !== '',
+  };
+  return Object.keys(errors).length > 0 ? { ok: false, errors } : { ok: true, settings };
+}
+
+const legibilityPath = '/settings/emails/legibility';
+
+/** How well text can be read on a typed color, in words; undefined: it is not a color. */
+function legibilityOf(
+  { parseColor, legibilityOf: of }: EmailTools,
+  typed: string,
+  language: PageLanguage,
+):
+  | { readonly color: string; readonly isReadable: boolean; readonly state: string; readonly text: string }
+  | undefined {
+  const parsed = typed === '' || typed.length > typedLengthMax ? undefined : parseColor(withHash(typed));
+  if (typed !== '' && parsed?.ok !== true) return undefined;
+  const found = of(parsed?.ok === true ? parsed.value : null);
+  const { readable, hardToRead } = settingsTexts[language];
+  const { colour: color, isReadable } = found;
+  return {
+    color,
+    isReadable,
+    state: isReadable ? readable : hardToRead,
+    text: legibilityText(found, language),
+  };
+}
+
+/** It names its color, because it follows the field only with the script of the page. */
+function legibilityLine(
+  { emailTools, frame }: ConsoleServices,
+  typed: string,
+  language: PageLanguage,
+): Markup {
+  const found = legibilityOf(emailTools, typed, language);
+  const shown =
+    found &&
+    markup`<span class="tag ${found.isReadable ? 'good' : 'bad'}">${found.state}</span> <span class="code">${found.color}</span> <span class="soft small">${found.text}</span>`;
+  return markup`<p class="row" id="legibility" role="status" data-path="${frame.basePath}${legibilityPath}">${shown}</p>`;
+}
+
+const previewPath = '/settings/emails/preview';
+
+function testPanel(services: ConsoleServices, { language, signedIn }: StaffRequest): Markup {
+  const text = settingsTexts[language];
+  const { ctx, frame, emailTools } = services;
+  if (!emailTools.sendTest)
+    return markup`<section class="panel stack" aria-labelledby="test"><h2 id="test">${text.test}</h2><p class="soft">${text.noServer}</p></section>`;
+  const hint = fillPlain(text.testHint, { address: signedIn.member.email });
+  return markup`<section class="panel stack" aria-labelledby="test"><h2 id="test">${text.test}</h2><p class="soft">${hint}</p>${keptNotice(services, language)}
+<form method="post" action="${frame.basePath}/settings/emails/test">${keyInput(ctx)}<button class="button">${text.sendTest}</button></form></section>`;
+}
+
+/** What the page shows outside of the form of the settings. */
+type Outside = {
+  readonly logo: Logo | null;
+  /** At the field of the logo. */
+  readonly logoError?: string;
+  /** Above the page. */
+  readonly problem?: string;
+};
+
+function emailsPage(
+  services: ConsoleServices,
+  request: StaffRequest,
+  form: ShownForm<Field>,
+  { logo, logoError, problem }: Outside,
+): PageResponse {
+  const { language, signedIn } = request;
+  const { frame, emailLocales, emailTools } = services;
+  const text = settingsTexts[language];
+  const field = (...of: readonly [name: Field, label: string, hint?: string]) => fieldOf(form, language, of);
+  const optional = (...of: readonly [name: Field, label: string, hint?: string]): Markup =>
+    inputField({ ...field(...of), isOptional: true });
+  const locales = emailLocales.map((value) => ({ value, text: localeText(value, language) }));
+  const locale = field('email_language', text.emailLanguage);
+  const changedLocale =
+    form.now && form.now.email_language !== form.values.email_language
+      ? { hint: fillPlain(text.now, { value: localeText(form.now.email_language, language) }) }
+      : {};
+  const typed = form.values.color === '' ? null : withHash(form.values.color);
+  const color = legibilityLine(services, form.values.color, language);
+  // The frame has the stored settings until the script updates it.
+  const hasTyped = Object.keys(form.errors).length > 0 || form.notice !== undefined;
+  const standard = fillPlain(text.colorHint, { color: emailTools.legibilityOf(null).colour });
+  const picker = markup`<input type="color" class="field" aria-label="${text.pickColor}" data-picks="color" value="${emailTools.legibilityOf(typed).colour}" hidden>`;
+  const body = markup`${problem === undefined ? undefined : alert(problem)}<div class="grid two"><div class="stack"><form class="stack" id="email-settings" method="post" action="${frame.basePath}/settings/emails" data-previews="${hasTyped ? 'now' : 'later'}">${formStart(services, request, form)}
+<section class="panel stack" aria-labelledby="brand"><h2 id="brand">${text.brand}</h2><div class="fields"><div class="picks">${optional('color', text.color, standard)}${picker}</div>
+${optional('logo', text.logo, text.logoHint)}</div>
+${color}</section>
+<section class="panel stack" aria-labelledby="sender"><h2 id="sender">${text.sender}</h2>
+${checkField(form, language, ['emails', text.sendEmails, text.sendEmailsHint])}
+<div class="fields">${optional('from_name', text.fromName, fillPlain(text.fromNameHint, { name: signedIn.store.name }))}
+${inputField({ ...field('from_address', text.fromAddress, text.fromAddressHint), type: 'email', isOptional: true })}
+${inputField({ ...field('reply_to', text.replyTo, text.replyToHint), type: 'email', isOptional: true })}
+${optional('page', text.page, text.pageHint)}</div>
+${checkField(form, language, ['notify_failures', text.notifyFailures])}</section>
+<section class="panel stack" aria-labelledby="language"><h2 id="language">${text.language}</h2><div class="fields">${select({ ...locale, ...changedLocale, options: locales })}
+${optional('region', text.region, text.regionHint)}</div></section>
+<section class="panel stack" aria-labelledby="reminders"><h2 id="reminders">${text.reminders}</h2><div class="fields">${optional('expiry_reminders', text.expiryReminders, text.expiryRemindersHint)}
+${optional('balance_reminders', text.balanceReminders, text.balanceRemindersHint)}</div></section>
+<div class="row"><button class="button first">${text.save}</button></div></form>
+${logoPanel(services, request, { logo, error: logoError })}
+${testPanel(services, request)}</div>
+${previewPanel(services, language, { form: 'email-settings', path: previewPath })}</div>`;
+  const page = pageOfSettings(services, request, {
+    area: 'emails',
+    form,
+    body,
+    scripts: ['preview.js', 'logo.js'],
+  });
+  return problem === undefined && logoError === undefined ? page : { ...page, status: 422 };
+}
+
+async function presentPage(
+  services: ConsoleServices,
+  request: StaffRequest,
+  outside: Omit<Outside, 'logo'> = {},
+): Promise<PageResponse> {
+  const settings = await readSettings(services, request);
+  const logo = await services.storage.read(() => findLogo(settings.store.id));
+  const values = valuesOf(settings, services.emailTools);
+  return emailsPage(
+    services,
+    request,
+    { values, errors: {}, base: baseOf('emails', settings) },
+    { ...outside, logo },
+  );
+}
+
+/** Sends an email with the saved settings to the person, once per form. */
+async function sendTest(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const { ctx, emailTools } = services;
+  const { language, signedIn } = request;
+  const { store, member } = signedIn;
+  const text = settingsTexts[language];
+  const key = keyOf(request);
+  if (!emailTools.sendTest) return await presentPage(services, request, { problem: text.noServer });
+  if (key === undefined) return await presentPage(services, request, { problem: text.expiredForm });
+  const { result, isRepeated } = await runOnce(services, request, key, function* reserve() {
+    return { waitMs: yield* reserveTestEmail(ctx, member) };
+  });
+  if (result.waitMs > 0)
+    return throttled(await presentPage(services, request, { problem: text.testThrottled }), result.waitMs);
+  if (isRepeated) return seeOther('/settings/emails?done=repeated');
+  const { emails, texts } = await readSettings(services, request);
+  const logo = await services.storage.read(() => findLogo(store.id));
+  const outcome = await emailTools.sendTest(member.email, { store, settings: emails, texts, logo });
+  if (outcome.kind === 'sent') return seeOther('/settings/emails?done=tested');
+  if (outcome.kind === 'kept') return seeOther('/settings/emails?done=kept');
+  const problem = fillPlain(text.testFailed[outcome.kind], { response: outcome.response });
+  return await presentPage(services, request, { problem });
+}
+
+export const emailSettingsRoutes: readonly StaffRoute[] = [
+  {
+    method: 'GET',
+    path: '/settings/emails',
+    access: 'changeSettings',
+    hasFrame: true,
+    handle: (services, request) => presentPage(services, request),
+  },
+  {
+    method: 'POST',
+    path: '/settings/emails',
+    access: 'changeSettings',
+    hasFrame: true,
+    async handle(services, request) {
+      const { emailTools } = services;
+      const settings = await readSettings(services, request);
+      const values = typedFields(request, fields, valuesOf(settings, emailTools));
+      const logo = await services.storage.read(() => findLogo(settings.store.id));
+      const page = (form: ShownForm<Field>) => emailsPage(services, request, form, { logo });
+      const shown = { area: 'emails', values, page } as const;
+      const read = readEmailSettings(values, settings, services, request.language);
+      if (!read.ok) return await rejectedForm(services, request, shown, read.errors);
+      return await saveSettings(services, request, {
+        ...shown,
+        changes: {},
+        emailChanges: read.settings,
+        valuesOf: (present) => valuesOf(present, emailTools),
+      });
+    },
+  },
+  {
+    method: 'GET',
+    path: previewPath,
+    access: 'changeSettings',
+    async handle(services, request) {
+      const { emails: settings, texts } = await readSettings(services, request);
+      const kind = kindOf(request.query.get('kind') ?? '');
+      return await previewOf(services, request, { kind, settings, texts });
+    },
+  },
+  {
+    method: 'GET',
+    path: legibilityPath,
+    access: 'changeSettings',
+    handle({ emailTools }, { language, query }) {
+      const found = legibilityOf(emailTools, (query.get('color') ?? '').trim(), language);
+      return Promise.resolve({ status: 200, json: found ?? {} });
+    },
+  },
+  {
+    method: 'POST',
+    path: previewPath,
+    access: 'changeSettings',
+    async handle(services, request) {
+      const present = await readSettings(services, request);
+      const values = typedFields(request, fields, valuesOf(present, services.emailTools));
+      const read = readEmailSettings(values, present, services, request.language);
+      if (!read.ok) return rejectedPreview(request.language, Object.values(read.errors));
+      const kind = kindOf(formText(request, 'kind'));
+      return await previewOf(services, request, { kind, settings: read.settings, texts: present.texts });
+    },
+  },
+  {
+    method: 'POST',
+    path: '/settings/emails/test',
+    access: 'changeSettings',
+    hasFrame: true,
+    handle: sendTest,
+  },
+  {
+    method: 'POST',
+    path: logoPath,
+    access: 'changeSettings',
+    hasFrame: true,
+    acceptsFile: true,
+    formBytesMax: logoFormBytesMax,
+    tooLarge: (services, request) => presentPage(services, request, { logoError: logoTooLarge(request) }),
+    handle: (services, request) =>
+      submitLogo(services, request, (logoError) => presentPage(services, request, { logoError })),
+  },
+  {
+    method: 'POST',
+    path: `${logoPath}/remove`,
+    access: 'changeSettings',
+    hasFrame: true,
+    handle: (services, request) =>
+      removeLogo(services, request, (logoError) => presentPage(services, request, { logoError })),
+  },
+];

@@ -1,0 +1,295 @@
+/** What the pages of the settings share: their links, their fields, and saving once unless the settings have changed. */
+
+import { Fault } from '../../domain/fault.ts';
+import type { EmailSettings } from '../../domain/emails/email.ts';
+import type { EmailTextChange } from '../../domain/emails/wording.ts';
+import {
+  changedSettings,
+  settingTexts,
+  type SettingName,
+  type Settings,
+  type SettingTexts,
+} from '../../domain/stores/settings.ts';
+import type { StoreChanges } from '../../service/stores/store.ts';
+import { changeSettings, findSettings } from '../../service/stores/settings.ts';
+import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
+import { withoutAccess } from '../cards/change-form.ts';
+import { alert, hidden, type FieldText } from '../kit/form.ts';
+import { keyInput, keyOf, runOnce } from '../kit/once.ts';
+import { shellPage } from '../kit/page.ts';
+import {
+  seeOther,
+  type ConsoleResponse,
+  type ConsoleServices,
+  type PageResponse,
+  type StaffRequest,
+} from '../kit/route.ts';
+import { actingAs } from '../staff/people.ts';
+import { fillPlain, type PageLanguage, textsOf } from '../kit/texts.ts';
+
+export const settingsTexts = textsOf('settings');
+const auditTexts = textsOf('audit');
+
+type Area = 'shop' | 'emails' | 'texts' | 'proxy';
+
+/** The pages and the settings of each. */
+const areas: Readonly<Record<Area, { readonly path: string; readonly names: readonly SettingName[] }>> = {
+  shop: {
+    path: '/settings',
+    names: [
+      'name',
+      'time_zone',
+      'issue_limit',
+      'lookup_failures',
+      'undo_window',
+      'expiring_soon',
+      'customer_search',
+      'vat',
+      'account_names',
+    ],
+  },
+  emails: {
+    path: '/settings/emails',
+    names: [
+      'emails',
+      'from_name',
+      'from_address',
+      'reply_to',
+      'logo',
+      'color',
+      'email_language',
+      'page',
+      'expiry_reminders',
+      'balance_reminders',
+      'notify_failures',
+    ],
+  },
+  texts: { path: '/settings/texts', names: ['email_texts'] },
+  proxy: { path: '/settings/proxy', names: ['proxy_secret', 'require_signature'] },
+};
+
+/** The state of a form, whatever its fields are. */
+type FormState = {
+  readonly errors: object;
+  /** Above the form. */
+  readonly notice?: string;
+  /** The settings of which the form is made. */
+  readonly base: SettingTexts;
+  /** The fields with the settings as they are now, if they have changed since the form was shown. */
+  readonly now?: object;
+};
+
+/** A form that is shown: what was typed, and its errors at their fields. */
+export type ShownForm<Field extends string> = FormState & {
+  readonly values: Readonly<Record<Field, string>>;
+  readonly errors: Readonly<Partial<Record<Field, string>>>;
+  readonly now?: Readonly<Record<Field, string>>;
+};
+
+export async function readSettings(
+  { storage }: Pick<ConsoleServices, 'storage'>,
+  { signedIn }: StaffRequest,
+): Promise<Settings> {
+  return await storage.read(() => findSettings(signedIn.store));
+}
+
+/** The settings of a page, to put into its form. */
+export function baseOf(area: Area, settings: Settings): SettingTexts {
+  const texts = settingTexts(settings);
+  return Object.fromEntries(areas[area].names.map((name) => [name, texts[name]]));
+}
+
+const baseField = 'base';
+const baseLengthMax = 20_000;
+
+/** The settings of which a submitted form was made; undefined: the server did not make it. */
+function submittedBase(area: Area, { form }: StaffRequest): SettingTexts | undefined {
+  const text = form.get(baseField) ?? '';
+  if (text.length > baseLengthMax) return undefined;
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof parsed !== 'object' || parsed === null) return undefined;
+  const values = new Map<string, unknown>(Object.entries(parsed));
+  const { names } = areas[area];
+  return names.every((name) => typeof values.get(name) === 'string')
+    ? Object.fromEntries(names.map((name) => [name, values.get(name)]))
+    : undefined;
+}
+
+/** The name, label, value, error and hint of a field. */
+export function fieldOf<Field extends string>(
+  { values, errors, now }: ShownForm<Field>,
+  language: PageLanguage,
+  [name, label, hint]: readonly [name: Field, label: string, hint?: string],
+): FieldText & { readonly value: string } {
+  const shown = now && now[name] !== values[name] ? nowText(now[name], language) : hint;
+  return {
+    name,
+    label,
+    value: values[name],
+    error: errors[name],
+    ...(shown !== undefined && { hint: shown }),
+  };
+}
+
+function nowText(value: string, language: PageLanguage): string {
+  const text = settingsTexts[language];
+  return fillPlain(text.now, { value: value === '' ? text.none : value });
+}
+
+/**
+ * A setting that is on or off. Browsers send nothing for an empty check box, so a hidden field before it says that the form
+ * has it.
+ */
+export function checkField<Field extends string>(
+  { values, now }: ShownForm<Field>,
+  language: PageLanguage,
+  [name, label, hint]: readonly [name: Field, label: string, hint?: string],
+): Markup {
+  const text = settingsTexts[language];
+  const checked = values[name] === '' ? undefined : markup` checked`;
+  const isChanged = now !== undefined && (now[name] === '') !== (values[name] === '');
+  const changed = fillPlain(text.now, { value: now?.[name] === '' ? text.off : text.on });
+  const shown = isChanged ? changed : hint;
+  return markup`${hidden(name, '')}<label class="check"><input type="checkbox" name="${name}" value="yes"${checked}><span>${label}</span>${shown === undefined ? undefined : markup`<span class="soft">${shown}</span>`}</label>`;
+}
+
+/** The hidden fields of a form, and what is above its fields. */
+export function formStart(
+  { ctx }: ConsoleServices,
+  request: StaffRequest,
+  { errors, notice, base, now }: FormState,
+): Markup {
+  const hasErrors = Object.keys(errors).length > 0;
+  const key = hasErrors || notice !== undefined || now ? keyOf(request) : undefined;
+  const message = notice ?? (hasErrors ? settingsTexts[request.language].errors : undefined);
+  return markup`${keyInput(ctx, key)}${hidden(baseField, JSON.stringify(base))}${message === undefined ? undefined : alert(message)}`;
+}
+
+/** What was just done: one of a fixed set of names, never a text from the URL. */
+function doneNotice({ language, query }: StaffRequest): Markup | undefined {
+  const { done } = settingsTexts[language];
+  const name = query.get('done') ?? '';
+  const kind = name === 'kept' ? 'notice' : 'notice good';
+  return Object.hasOwn(done, name)
+    ? markup`<p class="${kind}" role="status">${done[name as keyof typeof done]}</p>
+`
+    : undefined;
+}
+
+/** A page of the settings with its form. */
+export function pageOfSettings(
+  services: ConsoleServices,
+  request: StaffRequest,
+  {
+    area,
+    form,
+    body,
+    scripts = [],
+  }: {
+    readonly area: Area;
+    readonly form: FormState;
+    readonly body: MarkupPart;
+    readonly scripts?: readonly string[];
+  },
+): PageResponse {
+  const { language } = request;
+  const { basePath } = services.frame;
+  const { pages, ...text } = settingsTexts[language];
+  const links = (Object.keys(areas) as readonly Area[]).map((each) => {
+    const current = each === area ? markup` aria-current="true"` : undefined;
+    return markup`<a href="${basePath}${areas[each].path}"${current}>${pages[each]}</a>`;
+  });
+  const isRejected = Object.keys(form.errors).length > 0 || form.notice !== undefined;
+  const status = isRejected ? 422 : 200;
+  return {
+    status: form.now ? 409 : status,
+    body: shellPage(services, request, {
+      title: text.title,
+      path: '/settings',
+      scripts,
+      body: markup`<div class="stack settings"><nav class="pills" aria-label="${text.title}">${links}</nav>
+${request.method === 'GET' ? doneNotice(request) : undefined}${body}</div>`,
+    }),
+  };
+}
+
+/** The names of settings in the language, as the audit log shows them. */
+function namesText(names: readonly SettingName[], language: PageLanguage): string {
+  const { fields } = auditTexts[language];
+  return names.map((name) => fields[name]).join(', ');
+}
+
+type Saved<Field extends string> = {
+  readonly area: Area;
+  readonly changes: StoreChanges;
+  readonly emailChanges: Partial<EmailSettings>;
+  /** Default: none. */
+  readonly textChanges?: readonly EmailTextChange[];
+  /** The parameters of the page to which saving leads. Default: none. */
+  readonly parameters?: Readonly<Record<string, string>>;
+  readonly values: Readonly<Record<Field, string>>;
+  /** The values of the fields with other settings. */
+  readonly valuesOf: (settings: Settings) => Readonly<Record<Field, string>>;
+  readonly page: (form: ShownForm<Field>) => ConsoleResponse;
+};
+
+/** The form again, with its errors. */
+export async function rejectedForm<Field extends string>(
+  services: ConsoleServices,
+  request: StaffRequest,
+  { area, values, page }: Pick<Saved<Field>, 'area' | 'values' | 'page'>,
+  errors: ShownForm<Field>['errors'],
+): Promise<ConsoleResponse> {
+  const base = submittedBase(area, request) ?? baseOf(area, await readSettings(services, request));
+  return page({ values, errors, base });
+}
+
+/** Saves the changes of a form once, and leads back to its page. */
+export async function saveSettings<Field extends string>(
+  services: ConsoleServices,
+  request: StaffRequest,
+  { area, changes, emailChanges, textChanges = [], parameters, values, valuesOf, page }: Saved<Field>,
+): Promise<ConsoleResponse> {
+  const { ctx } = services;
+  const { store, member } = request.signedIn;
+  const text = settingsTexts[request.language];
+  const [key, base] = [keyOf(request), submittedBase(area, request)];
+  if (key === undefined || !base) {
+    const present = baseOf(area, await readSettings(services, request));
+    return page({
+      values,
+      errors: {} as ShownForm<Field>['errors'],
+      base: present,
+      notice: text.expiredForm,
+    });
+  }
+  const by = actingAs(request);
+  try {
+    const { isRepeated } = await runOnce(services, request, key, function* save() {
+      const change = { store, member, by, base, changes, emailChanges, textChanges };
+      return { settings: [...(yield* changeSettings(ctx, change))] };
+    });
+    const query = new URLSearchParams({ ...parameters, done: isRepeated ? 'repeated' : 'saved' });
+    return seeOther(`${areas[area].path}?${query.toString()}`);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    const response = withoutAccess(services, request, error);
+    if (response) return response;
+    if (error.code !== 'precondition-failed') throw error;
+    const present = await readSettings(services, request);
+    const names = namesText(changedSettings(base, settingTexts(present)), request.language);
+    const notice = fillPlain(text.conflict, { names });
+    return page({
+      values,
+      errors: {} as ShownForm<Field>['errors'],
+      base: baseOf(area, present),
+      notice,
+      now: valuesOf(present),
+    });
+  }
+}

@@ -1,0 +1,238 @@
+/** The settings of the shop: its name and days, limits, and books. */
+
+import type { Money } from '../../domain/money/money.ts';
+import type { Settings } from '../../domain/stores/settings.ts';
+import {
+  journalAccounts,
+  parseStoreName,
+  type AccountNames,
+  type JournalAccount,
+  type Store,
+} from '../../domain/stores/store.ts';
+import { parseLine } from '../../domain/text.ts';
+import { parseVatRate, vatKinds, type Vat } from '../../domain/money/vat.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
+import type { StoreChanges } from '../../service/stores/store.ts';
+import { inputField, select } from '../kit/form.ts';
+import { amountText, amountValue, parseTypedAmount } from '../kit/format.ts';
+import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
+import {
+  currencyText,
+  localeText,
+  parseTimeZone,
+  suggestedLimit,
+  timeZoneOptions,
+} from '../gate/setup-choices.ts';
+import type { ErrorsOf } from '../gate/setup-form.ts';
+import { typedFields } from '../kit/request.ts';
+import {
+  baseOf,
+  checkField,
+  fieldOf,
+  formStart,
+  readSettings,
+  rejectedForm,
+  saveSettings,
+  pageOfSettings,
+  settingsTexts,
+  type ShownForm,
+} from './page.ts';
+import { fillPlain, type PageLanguage } from '../kit/texts.ts';
+import { setupTexts } from '../gate/welcome.ts';
+
+const accountFields = journalAccounts.map((account) => `account_${account}` as const);
+
+const fields = [
+  'name',
+  'time_zone',
+  'issue_limit',
+  'lookup_failures',
+  'undo_window',
+  'expiring_soon',
+  'customer_search',
+  'vat',
+  'vat_rate',
+  ...accountFields,
+] as const;
+
+type Field = (typeof fields)[number];
+type Values = Readonly<Record<Field, string>>;
+
+function valuesOf({ store }: Settings, language: PageLanguage): Values {
+  const accounts = journalAccounts.map((account) => [
+    `account_${account}`,
+    store.accountNames[account] ?? '',
+  ]);
+  return {
+    name: store.name,
+    time_zone: store.timeZone,
+    issue_limit: store.issueLimit ? amountValue(store.issueLimit, language) : '',
+    lookup_failures: store.lookupFailuresPerHour === null ? '' : String(store.lookupFailuresPerHour),
+    undo_window: String(store.undoWindowMinutes),
+    expiring_soon: String(store.expiringSoonDays),
+    customer_search: store.customerSearch ? 'yes' : '',
+    vat: store.vat?.kind ?? '',
+    vat_rate: store.vat?.kind === 'single_purpose' ? store.vat.rate : '',
+    ...(Object.fromEntries(accounts) as Record<`account_${JournalAccount}`, string>),
+  };
+}
+
+const failuresMax = 100_000;
+const minutesMax = 60;
+const daysMax = 365;
+const accountNameLengthMax = 100;
+
+/** A whole number as people type it; undefined: it is not one, or not in the range. */
+function wholeNumber(text: string, [min, max]: readonly [number, number]): number | undefined {
+  const number = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
+  return number >= min && number <= max ? number : undefined;
+}
+
+type Read =
+  | { readonly ok: true; readonly changes: StoreChanges }
+  | { readonly ok: false; readonly errors: ErrorsOf<Field> };
+
+/** The VAT of the fields; undefined: the rate is not one. */
+function vatOf({ vat, vat_rate: typed }: Values): Vat | null | undefined {
+  if (vat === 'multi_purpose') return { kind: vat };
+  if (vat !== 'single_purpose') return null;
+  const rate = parseVatRate(typed.replace('%', '').trim().replace(',', '.'));
+  return rate.ok ? { kind: vat, rate: rate.value } : undefined;
+}
+
+function readShopSettings(
+  values: Values,
+  { currency }: Pick<Store, 'currency'>,
+  language: PageLanguage,
+): Read {
+  const text = settingsTexts[language];
+  const setup = setupTexts[language];
+  const errors: Partial<Record<Field, string>> = {};
+  const name = parseStoreName(values.name);
+  if (!name.ok) errors.name = values.name === '' ? setup.nameMissing : setup.nameInvalid;
+  const timeZone = parseTimeZone(values.time_zone);
+  if (timeZone === undefined) errors.time_zone = setup.timeZoneInvalid;
+  let issueLimit: Money | null = null;
+  if (values.issue_limit !== '') {
+    const limit = parseTypedAmount(values.issue_limit, { currency }, { language });
+    if (limit.ok) issueLimit = limit.value;
+    else {
+      const example = amountText(suggestedLimit(currency), language);
+      errors.issue_limit = fillPlain(setup.limitInvalid, { currency: currency.code, example });
+    }
+  }
+  const number = (field: Field, range: readonly [number, number]): number | undefined => {
+    const read = wholeNumber(values[field], range);
+    const [min, max] = range.map((each) => new Intl.NumberFormat(language).format(each));
+    if (read === undefined) errors[field] = fillPlain(text.numberInvalid, { min: min ?? '', max: max ?? '' });
+    return read;
+  };
+  const failures = values.lookup_failures === '' ? null : number('lookup_failures', [1, failuresMax]);
+  const undoWindowMinutes = number('undo_window', [0, minutesMax]);
+  const expiringSoonDays = number('expiring_soon', [0, daysMax]);
+  const vat = vatOf(values);
+  if (vat === undefined) errors.vat_rate = text.vatRateInvalid;
+  const accountNames: Partial<Record<JournalAccount, string>> = {};
+  for (const account of journalAccounts) {
+    const parsed = parseLine(values[`account_${account}`], accountNameLengthMax);
+    if (!parsed.ok) errors[`account_${account}`] = text.accountInvalid;
+    else if (parsed.value !== null) accountNames[account] = parsed.value;
+  }
+  if (!name.ok || timeZone === undefined || failures === undefined || vat === undefined)
+    return { ok: false, errors };
+  if (undoWindowMinutes === undefined || expiringSoonDays === undefined || Object.keys(errors).length > 0)
+    return { ok: false, errors };
+  return {
+    ok: true,
+    changes: {
+      name: name.value,
+      timeZone,
+      issueLimit,
+      lookupFailuresPerHour: failures,
+      undoWindowMinutes,
+      expiringSoonDays,
+      customerSearch: values.customer_search !== '',
+      vat,
+      accountNames: accountNames satisfies AccountNames,
+    },
+  };
+}
+
+/** What cannot be changed, and what another page changes. */
+function factsPanel({ frame }: ConsoleServices, language: PageLanguage, { store, emails }: Settings): Markup {
+  const text = settingsTexts[language];
+  return markup`<dl class="facts"><dt>${text.currency}</dt><dd>${currencyText(store.currency, language)}</dd><dt>${text.domain}</dt><dd>${store.domain}</dd><dt>${text.emailLanguage}</dt><dd>${localeText(emails.locale, language)} · <a href="${frame.basePath}/settings/emails">${text.change}</a></dd></dl><p class="hint">${text.fixed}</p>`;
+}
+
+function shopPage(
+  services: ConsoleServices,
+  request: StaffRequest,
+  form: ShownForm<Field>,
+  settings: Settings,
+): ConsoleResponse {
+  const { language } = request;
+  const { frame, lookups } = services;
+  const text = settingsTexts[language];
+  const setup = setupTexts[language];
+  const field = (...of: readonly [name: Field, label: string, hint?: string]) => fieldOf(form, language, of);
+  const count = new Intl.NumberFormat(language).format(lookups.perHour);
+  const vatOptions = [
+    { value: '', text: text.vatNone },
+    ...vatKinds.map((value) => ({ value, text: text.vatKinds[value] })),
+  ];
+  // A choice is shown by its text, not by its name.
+  const vatField = field('vat', text.vat, text.vatHint);
+  const { now } = form;
+  const vatNow = now && vatOptions.find(({ value }) => value === now.vat && value !== form.values.vat);
+  const accounts = journalAccounts.map((account) =>
+    inputField({ ...field(`account_${account}`, text.accounts[account]), isOptional: true }),
+  );
+  const isAccountRejected = accountFields.some((name) => form.errors[name] !== undefined);
+  const body = markup`<form class="stack" method="post" action="${frame.basePath}/settings">${formStart(services, request, form)}
+<section class="panel stack" aria-labelledby="shop"><h2 id="shop">${text.shop}</h2><div class="fields">${inputField({ ...field('name', text.name), autocomplete: 'organization' })}
+${inputField({ ...field('time_zone', setup.timeZone, text.timeZoneHint), options: timeZoneOptions() })}</div>
+${factsPanel(services, language, settings)}</section>
+<section class="panel stack" aria-labelledby="limits"><h2 id="limits">${text.limits}</h2><div class="fields">${inputField({ ...field('issue_limit', setup.limit, setup.limitHint), inputMode: 'decimal', isOptional: true })}
+${inputField({ ...field('lookup_failures', text.lookupFailures, fillPlain(text.lookupFailuresHint, { count })), inputMode: 'numeric', isOptional: true })}
+${inputField({ ...field('undo_window', text.undoWindow, text.undoWindowHint), inputMode: 'numeric' })}
+${inputField({ ...field('expiring_soon', text.expiringSoon, text.expiringSoonHint), inputMode: 'numeric' })}</div>
+${checkField(form, language, ['customer_search', text.customerSearch, text.customerSearchHint])}</section>
+<section class="panel stack" aria-labelledby="books"><h2 id="books">${text.books}</h2><div class="fields">${select({ ...vatField, ...(vatNow && { hint: fillPlain(text.now, { value: vatNow.text }) }), options: vatOptions })}
+${inputField({ ...field('vat_rate', text.vatRate, text.vatRateHint), inputMode: 'decimal', isOptional: true })}</div>
+<details${isAccountRejected ? markup` open` : undefined}><summary>${text.accountNames}</summary><div class="stack"><p class="hint">${text.accountNamesHint}</p><div class="fields">${accounts}</div></div></details></section>
+<div class="row"><button class="button first">${text.save}</button></div></form>`;
+  return pageOfSettings(services, request, { area: 'shop', form, body });
+}
+
+export const shopSettingsRoutes: readonly StaffRoute[] = [
+  {
+    method: 'GET',
+    path: '/settings',
+    access: 'changeSettings',
+    async handle(services, request) {
+      const settings = await readSettings(services, request);
+      const values = valuesOf(settings, request.language);
+      return shopPage(services, request, { values, errors: {}, base: baseOf('shop', settings) }, settings);
+    },
+  },
+  {
+    method: 'POST',
+    path: '/settings',
+    access: 'changeSettings',
+    async handle(services, request) {
+      const { language } = request;
+      const settings = await readSettings(services, request);
+      const values = typedFields(request, fields, valuesOf(settings, language));
+      const page = (form: ShownForm<Field>) => shopPage(services, request, form, settings);
+      const shown = { area: 'shop', values, page } as const;
+      const read = readShopSettings(values, settings.store, language);
+      if (!read.ok) return await rejectedForm(services, request, shown, read.errors);
+      return await saveSettings(services, request, {
+        ...shown,
+        changes: read.changes,
+        emailChanges: {},
+        valuesOf: (present) => valuesOf(present, language),
+      });
+    },
+  },
+];

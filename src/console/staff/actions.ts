@@ -1,0 +1,336 @@
+/** The audit log of a store: who did what, when, and on which till. */
+
+import { isCardField } from '../../domain/cards/fields.ts';
+import { isRole, type StaffMember } from '../../domain/staff/staff.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import { joinMarkup, markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
+import {
+  listLastCharacters,
+  searchStaffActions,
+  staffActionNames,
+  type StaffAction,
+  type StaffActionName,
+} from '../../storage/staff/action.ts';
+import { nameUnknownAddresses } from '../../service/staff/failed-sign-in.ts';
+import { listStaff } from '../../storage/staff/staff.ts';
+import { parallel } from '../../storage/sql/sql.ts';
+import { listTillNames } from '../../storage/staff/till-name.ts';
+import { fieldLabel } from '../cards/fields.ts';
+import { select } from '../kit/form.ts';
+import { amountText, timeElement } from '../kit/format.ts';
+import { shellPage } from '../kit/page.ts';
+import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
+import { staffPills } from './people.ts';
+import { parseAmount } from '../../domain/money/money.ts';
+import { fillPlain, type PageLanguage, plural, textsOf } from '../kit/texts.ts';
+
+const texts = textsOf('audit');
+const frames = textsOf('frame');
+
+const pageSize = 50;
+
+type Kind = 'money' | 'signIn' | 'staff' | 'settings';
+
+/** What an action belongs to, and what its subject is. */
+const actions = {
+  'signed-in': ['signIn', 'person'],
+  'sign-in-failed': ['signIn', 'person'],
+  'signed-out': ['signIn', 'person'],
+  'pin-locked': ['signIn', 'person'],
+  'pin-unlocked': ['staff', 'person'],
+  'session-ended': ['signIn', 'person'],
+  'password-changed': ['staff', 'person'],
+  'pin-changed': ['staff', 'person'],
+  'passkey-added': ['staff', 'person'],
+  'passkey-removed': ['staff', 'person'],
+  'staff-invited': ['staff', 'person'],
+  'staff-joined': ['staff', 'person'],
+  'staff-changed': ['staff', 'person'],
+  'staff-disabled': ['staff', 'person'],
+  'staff-enabled': ['staff', 'person'],
+  'till-enrolled': ['staff', 'till'],
+  'till-revoked': ['staff', 'till'],
+  'till-locked': ['signIn', 'person'],
+  'card-issued': ['money', 'card'],
+  'card-changed': ['money', 'card'],
+  'card-disabled': ['money', 'card'],
+  'card-reenabled': ['money', 'card'],
+  'card-redeemed': ['money', 'card'],
+  'card-refunded': ['money', 'card'],
+  'card-credited': ['money', 'card'],
+  'hold-released': ['money', 'card'],
+  'code-sent': ['money', 'card'],
+  'email-cancelled': ['money', 'card'],
+  'recipient-corrected': ['money', 'card'],
+  'cards-exported': ['settings', null],
+  'batch-checked': ['money', null],
+  'batch-issued': ['money', null],
+  'batch-codes-read': ['money', null],
+  'settings-changed': ['settings', null],
+  'token-created': ['settings', null],
+  'token-revoked': ['settings', null],
+  'webhook-created': ['settings', null],
+  'webhook-changed': ['settings', null],
+  'webhook-deleted': ['settings', null],
+  'event-sent': ['settings', null],
+} as const satisfies Readonly<Record<StaffActionName, readonly [Kind, 'person' | 'till' | 'card' | null]>>;
+
+const failures: readonly StaffActionName[] = ['sign-in-failed', 'pin-locked'];
+
+const kinds = ['money', 'signIn', 'failures', 'staff', 'settings'] as const;
+
+type Filter = { readonly staffId: number | null; readonly kind: (typeof kinds)[number] | null };
+
+function actionsOf(kind: (typeof kinds)[number]): readonly StaffActionName[] {
+  return kind === 'failures' ? failures : staffActionNames.filter((name) => actions[name][0] === kind);
+}
+
+/** A positive integer of the query; undefined for anything else. */
+function integerOf(text: string | undefined): number | undefined {
+  const value = Number(text ?? '');
+  return Number.isSafeInteger(value) && value > 0 ? value : undefined;
+}
+
+function filterOf({ query }: StaffRequest): Filter {
+  const kind = kinds.find((each) => each === query.get('kind')) ?? null;
+  return { staffId: integerOf(query.get('staff')) ?? null, kind };
+}
+
+type Names = {
+  readonly store: Store;
+  readonly members: ReadonlyMap<number, StaffMember>;
+  readonly tills: ReadonlyMap<number, string>;
+  readonly cards: ReadonlyMap<number, string>;
+  /** The digests of addresses in failed attempts to sign in, by the ids of their entries. */
+  readonly addresses: ReadonlyMap<number, string>;
+};
+
+async function auditPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const { storage, frame } = services;
+  const { language, signedIn, query } = request;
+  const { store } = signedIn;
+  const text = texts[language];
+  const filter = filterOf(request);
+  const asked = integerOf(query.get('before'));
+  const [listed, people, tills] = await storage.read(() =>
+    parallel(
+      searchStaffActions(store.id, {
+        before: asked ?? Number.MAX_SAFE_INTEGER,
+        limit: pageSize + 1,
+        filter: {
+          ...(filter.staffId !== null && { staffId: filter.staffId }),
+          ...(filter.kind !== null && { actions: actionsOf(filter.kind) }),
+        },
+      }),
+      listStaff(store),
+      listTillNames(store.id),
+    ),
+  );
+  const shown = listed.actions.slice(0, pageSize);
+  const cardIds = shown.flatMap(({ action, subjectId }) =>
+    actions[action][1] === 'card' && subjectId !== null ? [subjectId] : [],
+  );
+  const failedIds = shown.flatMap(({ action, id }) => (action === 'sign-in-failed' ? [id] : []));
+  const [cards, addresses] = await storage.read(() =>
+    parallel(listLastCharacters(store.id, [...new Set(cardIds)]), nameUnknownAddresses(store.id, failedIds)),
+  );
+  const members = new Map(people.map((each) => [each.id, each]));
+  const names: Names = { store, members, tills, cards, addresses };
+  const hasMore = listed.actions.length > pageSize;
+  const isFiltered = filter.staffId !== null || filter.kind !== null;
+  const scannedTo = isFiltered ? listed.scannedTo : null;
+  const before = hasMore ? (shown.at(-1)?.id ?? null) : scannedTo;
+  const path = (from: number | null): string => {
+    const parameters = new URLSearchParams({
+      ...(filter.staffId !== null && { staff: String(filter.staffId) }),
+      ...(filter.kind !== null && { kind: filter.kind }),
+      ...(from !== null && { before: String(from) }),
+    });
+    return `${frame.basePath}/audit${parameters.size > 0 ? '?' : ''}${parameters.toString()}`;
+  };
+  const older =
+    before === null
+      ? undefined
+      : markup`<a class="button" href="${path(before)}" rel="next">${text.older}</a>`;
+  const newest =
+    asked === undefined ? undefined : markup`<a class="button quiet" href="${path(null)}">${text.newest}</a>`;
+  const body = markup`<div class="stack">${staffPills(services, language, 'audit')}
+${filterForm(services, language, people, filter)}
+${shown.length === 0 ? emptyPanel(services, language, before !== null) : table(services, language, shown, names)}
+<div class="row apart"><span class="small soft">${fillPlain(text.note, { zone: store.timeZone })}</span><span class="row">${newest}${older}</span></div></div>`;
+  return { status: 200, body: shellPage(services, request, { title: text.title, path: '/audit', body }) };
+}
+
+function filterForm(
+  { frame }: ConsoleServices,
+  language: PageLanguage,
+  people: readonly StaffMember[],
+  { staffId, kind }: Filter,
+): Markup {
+  const text = texts[language];
+  const who = [
+    { value: '', text: text.everyone },
+    ...people.map(({ id, name }) => ({ value: String(id), text: name })),
+  ];
+  const what = [
+    { value: '', text: text.everything },
+    ...kinds.map((each) => ({ value: each, text: text.kinds[each] })),
+  ];
+  return markup`<form class="panel filters" role="search" aria-label="${text.title}" action="${frame.basePath}/audit">${select({ name: 'staff', label: text.who, options: who, value: staffId === null ? '' : String(staffId) })}${select({ name: 'kind', label: text.what, options: what, value: kind ?? '' })}<button class="button">${text.show}</button></form>`;
+}
+
+function emptyPanel({ frame }: ConsoleServices, language: PageLanguage, hasOlder: boolean): Markup {
+  const text = texts[language];
+  return markup`<section class="panel empty"><p>${hasOlder ? text.noneHere : text.none}</p><p><a class="button" href="${frame.basePath}/audit">${text.all}</a></p></section>`;
+}
+
+function table(
+  services: ConsoleServices,
+  language: PageLanguage,
+  shown: readonly StaffAction[],
+  names: Names,
+): Markup {
+  const text = texts[language];
+  const rows = shown.map((entry) => {
+    const { at, staffId, tillId, action } = entry;
+    const who =
+      staffId === null ? withoutMember(entry, language) : (names.members.get(staffId)?.name ?? text.unknown);
+    const till =
+      tillId === null ? undefined : fillPlain(text.onTill, { till: names.tills.get(tillId) ?? text.unknown });
+    const done = actionText(entry, language);
+    const what = failures.includes(action) ? markup`<span class="tag bad">${done}</span>` : done;
+    const details = detailsOf(entry, names, language);
+    const more =
+      details.length === 0 ? undefined : markup` <span class="soft">${joinMarkup(details, ', ')}</span>`;
+    return markup`<tr role="row"><td role="cell" class="soft small nowrap aside">${timeElement(at, names.store, language)}</td><td role="cell"><strong>${who}</strong></td><td role="cell" class="whole-line">${what}${more}</td><td role="cell" class="whole-line">${subjectOf(services, entry, names, language)}</td><td role="cell" class="small soft whole-line">${till}</td></tr>
+`;
+  });
+  return markup`<section class="panel flush"><table class="table lines log" role="table"><caption class="sr">${text.caption}</caption><thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">${text.when}</th><th scope="col" role="columnheader">${text.who}</th><th scope="col" role="columnheader">${text.what}</th><th scope="col" role="columnheader">${text.subject}</th><th scope="col" role="columnheader">${text.where}</th></tr></thead><tbody role="rowgroup">
+${rows}</tbody></table></section>`;
+}
+
+/** Who did what no member did: a person who did not sign in, or the command line. */
+function withoutMember({ action }: StaffAction, language: PageLanguage): string {
+  const text = texts[language];
+  return failures.includes(action) ? text.notSignedIn : text.command;
+}
+
+/** What was done. Undoing a redemption is a refund in the ledger, and cancelling a sale disables its card. */
+function actionText({ action, details }: StaffAction, language: PageLanguage): string {
+  const text = texts[language];
+  if ('undoes' in details) return text.undone;
+  return 'cancels' in details ? text.cancelled : text.actions[action];
+}
+
+function subjectOf(
+  { ctx, frame }: ConsoleServices,
+  { action, subjectId, staffId }: StaffAction,
+  { members, tills, cards }: Names,
+  language: PageLanguage,
+): Markup | string | undefined {
+  if (subjectId === null) return undefined;
+  const text = texts[language];
+  switch (actions[action][1]) {
+    case 'card': {
+      const last = cards.get(subjectId);
+      if (last === undefined) return undefined;
+      const href = `${frame.basePath}/cards/${String(ctx.keys.publicIds.of(subjectId))}`;
+      return markup`<a class="code nowrap" href="${href}" aria-label="${text.card} ${last}">•••• ${last}</a>`;
+    }
+    case 'person': {
+      const member = members.get(subjectId);
+      if (!member || subjectId === staffId) return undefined;
+      return markup`<a href="${frame.basePath}/staff/${String(subjectId)}">${member.name}</a>`;
+    }
+    case 'till': {
+      const till = tills.get(subjectId);
+      return till === undefined ? undefined : fillPlain(text.onTill, { till });
+    }
+    case null:
+      return undefined;
+  }
+}
+
+/** The details as parts of the sentence. Those that have no text are shown by name. */
+function detailsOf(
+  { id, details }: StaffAction,
+  { store, addresses }: Names,
+  language: PageLanguage,
+): readonly MarkupPart[] {
+  const text = texts[language];
+  const parts = text.details;
+  const address = addresses.get(id);
+  const named = Object.entries(details).flatMap(([name, value]): readonly MarkupPart[] => {
+    if (value === null || value === '' || value === false) return [];
+    const shown = String(value);
+    switch (name) {
+      case 'method':
+        return Object.hasOwn(text.methods, shown) ? [text.methods[shown as keyof typeof text.methods]] : [];
+      case 'role':
+        return [fillPlain(parts.role, { value: isRole(shown) ? frames[language].roles[shown] : shown })];
+      case 'amount':
+        return [detailAmount(shown, store, language)];
+      case 'before':
+      case 'balance':
+        return [fillPlain(parts[name], { value: detailAmount(shown, store, language) })];
+      // The movement in the ledger, which the page of the card shows.
+      case 'entry':
+      case 'refunds':
+      case 'undoes':
+      case 'cancels':
+        return [];
+      case 'how':
+        return [shown === 'email' ? parts.emailed : parts.printed];
+      case 'fields':
+        return [
+          shown
+            .split(', ')
+            .map((each) => {
+              if (Object.hasOwn(text.fields, each)) return text.fields[each as keyof typeof text.fields];
+              return isCardField(each) ? fieldLabel(each, language) : each;
+            })
+            .join(', '),
+        ];
+      case 'email':
+      case 'name':
+      case 'reason':
+        return [fillPlain(parts[name], { value: shown })];
+      case 'emailed':
+      case 'holdsReleased':
+      case 'unlocked':
+      case 'removed':
+      case 'link':
+      case 'copied':
+      case 'confirm':
+      case 'all':
+      case 'paused':
+      case 'resumed':
+      case 'rotated':
+      case 'test':
+        return [parts[name]];
+      case 'scopes':
+      case 'event':
+        return [shown];
+      case 'codes':
+        return typeof value === 'number' ? [plural(language, parts.codes, value)] : [shown];
+      case 'rows':
+      case 'count':
+        return typeof value === 'number' ? [plural(language, parts.rows, value)] : [shown];
+      default:
+        return [`${name}: ${shown}`];
+    }
+  });
+  return address === undefined ? named : [...named, fillPlain(parts.unknownAddress, { value: address })];
+}
+
+function detailAmount(shown: string, { currency }: Store, language: PageLanguage): string {
+  const isNegative = shown.startsWith('-');
+  const parsed = parseAmount(isNegative ? shown.slice(1) : shown, { currency, zeroAllowed: true });
+  if (!parsed.ok) return shown;
+  const { minor } = parsed.value;
+  return amountText({ minor: isNegative ? -minor : minor, currency }, language);
+}
+
+export const auditRoutes: readonly StaffRoute[] = [
+  { method: 'GET', path: '/audit', access: 'readAuditLog', handle: auditPage },
+];

@@ -1,0 +1,232 @@
+/** The totals of a day at the till. */
+
+import { addDays, dayOf, parseDay } from '../../domain/day.ts';
+import { isPermitted } from '../../domain/staff/staff.ts';
+import {
+  figuresBy,
+  figuresOf,
+  redeemedOf,
+  soldOf,
+  type Count,
+  type TillEntry,
+  type TillFigures,
+} from '../../domain/staff/till-day.ts';
+import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
+import { readTillDay } from '../../service/books/till-day.ts';
+import { parallel } from '../../storage/sql/sql.ts';
+import { listStaff } from '../../storage/staff/staff.ts';
+import { findTillNames } from '../../storage/staff/till.ts';
+import { alert } from '../kit/form.ts';
+import { cardTail, amountText, figure, timeElement } from '../kit/format.ts';
+import { longReads } from '../kit/long-reads.ts';
+import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
+import { fill, fillPlain, plural, textsOf } from '../kit/texts.ts';
+import { tillPage } from './page.ts';
+import { tillReceiptRoutes } from './receipts.ts';
+
+const texts = textsOf('tillDay');
+
+const listedMax = 50;
+
+/** The day that a request asks for; today if there is none, or it is not a day that has begun. */
+function dayIn(
+  { query }: StaffRequest,
+  today: string,
+): { readonly day: string; readonly isInvalid: boolean } {
+  const asked = query.get('day');
+  if (asked === undefined || asked === '') return { day: today, isInvalid: false };
+  const parsed = asked.length > 10 ? undefined : parseDay(asked);
+  return parsed?.ok && parsed.value <= today
+    ? { day: parsed.value, isInvalid: false }
+    : { day: today, isInvalid: true };
+}
+
+/** The entries and figures that the person sees: managers all, others their own and those of their device. */
+type View = {
+  readonly seesAll: boolean;
+  /** Those of the list. */
+  readonly entries: readonly TillEntry[];
+  readonly main: TillFigures;
+  /** Of the device on which the person works; undefined: it is not enrolled. */
+  readonly device: TillFigures | undefined;
+};
+
+function viewOf({ signedIn }: StaffRequest, entries: readonly TillEntry[]): View {
+  const { member, session } = signedIn;
+  const seesAll = session.tillId === null && isPermitted(member.role, 'readCards');
+  if (seesAll) return { seesAll, entries, main: figuresOf(entries), device: undefined };
+  const own = entries.filter(({ staffId }) => staffId === member.id);
+  const { tillId } = session;
+  const device = tillId === null ? undefined : figuresOf(entries.filter((entry) => entry.tillId === tillId));
+  return { seesAll, entries: own, main: figuresOf(own), device };
+}
+
+/** The formats of a page: amounts in the currency of the store. */
+function amountsOf({ language, signedIn: { store } }: StaffRequest) {
+  const { currency } = store;
+  return (minor: bigint): string => amountText({ minor, currency }, language);
+}
+
+async function dayPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const { ctx, storage, frame } = services;
+  const { language, signedIn } = request;
+  const { store } = signedIn;
+  const text = texts[language];
+  const now = ctx.clock.now();
+  const today = dayOf(now, store.timeZone);
+  const { day, isInvalid } = dayIn(request, today);
+  const { entries: all, isCut } = await readTillDay({ ctx, storage: longReads(services) }, { store, day });
+  const view = viewOf(request, all);
+  const tillIds = new Set(all.map(({ tillId }) => tillId).filter((id) => id !== null));
+  if (signedIn.session.tillId !== null) tillIds.add(signedIn.session.tillId);
+  const [members, tillNames] = await storage.read(() =>
+    parallel(listStaff(store), findTillNames(store.id, [...tillIds])),
+  );
+  const memberNames = new Map(members.map(({ id, name }) => [id, name]));
+  const names = {
+    member: (id: number): string => memberNames.get(id) ?? text.unknown,
+    till: (id: number | null): string => (id === null ? text.noTill : (tillNames.get(id) ?? text.unknown)),
+  };
+  const asOf =
+    day === today
+      ? fill(text.asOf, { time: timeElement(now, store, language, { timeStyle: 'short' }) })
+      : text.closed;
+  const path = `${frame.basePath}/till/day`;
+  const later =
+    day < today ? markup` · <a href="${path}?day=${addDays(day, 1)}">${text.after}</a>` : undefined;
+  const cut = isCut
+    ? alert(fillPlain(text.cut, { count: new Intl.NumberFormat(language).format(all.length) }))
+    : undefined;
+  const groups = view.seesAll
+    ? markup`${groupPanel(
+        request,
+        { id: 'staff', heading: text.byStaff, caption: text.byStaffCaption, column: text.who },
+        figuresBy(view.entries, ({ staffId }) => names.member(staffId)),
+      )}
+${groupPanel(
+  request,
+  { id: 'tills', heading: text.byTill, caption: text.byTillCaption, column: text.till },
+  figuresBy(view.entries, ({ tillId }) => names.till(tillId)),
+)}`
+    : view.device && figuresPanel(request, 'device', text.device, view.device);
+  const body = markup`<header><h2>${longDay(day, language)}</h2><p class="soft small">${asOf} <span class="noprint">· <a href="${path}?day=${addDays(day, -1)}">${text.before}</a>${later}</span></p></header>
+${isInvalid ? alert(text.invalidDay) : undefined}${cut}
+${figuresPanel(request, 'main', view.seesAll ? text.all : text.yours, view.main)}
+${groups}
+${entriesPanel(services, request, { day, view, names })}
+<form class="row noprint" method="get" action="${path}"><label for="day">${text.chooseDay}</label><input class="field fit" type="date" id="day" name="day" value="${day}" max="${today}" required><button class="button">${text.show}</button></form>
+<button class="button noprint" type="button" data-print hidden>${text.print}</button>
+<div class="paybar noprint"><a class="button first big" href="${frame.basePath}/till">${text.next}</a></div>`;
+  const title = `${text.title} · ${day}`;
+  return {
+    status: 200,
+    body: tillPage(services, request, { title, body }),
+  };
+}
+
+function longDay(day: string, language: StaffRequest['language']): string {
+  const noon = Temporal.PlainDate.from(day).toZonedDateTime({ timeZone: 'UTC', plainTime: '12:00' });
+  return new Intl.DateTimeFormat(language, {
+    weekday: 'long',
+    day: 'numeric',
+    month: 'long',
+    year: 'numeric',
+    timeZone: 'UTC',
+    calendar: 'gregory',
+  }).format(noon.epochMilliseconds);
+}
+
+function figuresPanel(request: StaffRequest, id: string, heading: string, figures: TillFigures): Markup {
+  const { language, signedIn } = request;
+  const { currency } = signedIn.store;
+  const text = texts[language];
+  const shown = amountsOf(request);
+  const [redeemed, sold] = [redeemedOf(figures), soldOf(figures)];
+  const line = (name: string, { entries, minor }: Count, isAlways = false): Markup | undefined =>
+    entries === 0 && !isAlways
+      ? undefined
+      : markup`<dt>${name}</dt><dd class="sum">${new Intl.NumberFormat(language).format(entries)} · ${shown(minor)}</dd>`;
+  const hasTaken = figures.undone.entries + figures.cancelled.entries > 0;
+  return markup`<section class="panel" aria-labelledby="${id}"><h2 id="${id}">${heading}</h2><p class="soft">${text.redeemed}</p><p>${figure({ minor: redeemed.minor, currency }, language)}</p><p class="soft small">${plural(language, text.times, redeemed.entries)} ${id === 'main' ? text.shouldEqual : undefined}</p>
+<dl class="facts"><dt>${text.sold}</dt><dd class="sum">${plural(language, text.cards, sold.entries)} · ${shown(sold.minor)}</dd>${line(text.refunded, figures.refunded, true)}${line(text.undone, figures.undone)}${line(text.cancelled, figures.cancelled)}${line(text.toppedUp, figures.toppedUp)}${line(text.adjusted, figures.adjusted)}</dl>
+${hasTaken ? markup`<p class="soft small">${text.notIncluded}</p>` : undefined}</section>`;
+}
+
+function groupPanel(
+  request: StaffRequest,
+  {
+    id,
+    heading,
+    caption,
+    column,
+  }: { readonly id: string; readonly heading: string; readonly caption: string; readonly column: string },
+  groups: ReadonlyMap<string, TillFigures>,
+): Markup | undefined {
+  if (groups.size === 0) return undefined;
+  const { language } = request;
+  const text = texts[language];
+  const shown = amountsOf(request);
+  const cell = ({ entries, minor }: Count): Markup =>
+    entries === 0 && minor === 0n
+      ? markup`<td role="cell" class="sum"></td>`
+      : markup`<td role="cell" class="sum">${shown(minor)}<br><span class="small soft">${new Intl.NumberFormat(language).format(entries)}</span></td>`;
+  const rows = Array.from(groups).map(
+    ([name, figures]) =>
+      markup`<tr role="row"><th scope="row" role="rowheader">${name}</th>${cell(soldOf(figures))}${cell(redeemedOf(figures))}${cell(figures.refunded)}</tr>
+`,
+  );
+  return markup`<section class="panel flush" aria-labelledby="${id}"><h2 id="${id}">${heading}</h2><div class="scroll" tabindex="0" role="group" aria-labelledby="${id}"><table class="table" role="table"><caption class="sr">${caption}</caption><thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">${column}</th><th scope="col" role="columnheader" class="sum">${text.sold}</th><th scope="col" role="columnheader" class="sum">${text.redeemed}</th><th scope="col" role="columnheader" class="sum">${text.refunded}</th></tr></thead><tbody role="rowgroup">
+${rows}</tbody></table></div></section>`;
+}
+
+/** The newest entries, or those before an entry. */
+function entriesPanel(
+  { ctx, frame }: ConsoleServices,
+  request: StaffRequest,
+  {
+    day,
+    view,
+    names,
+  }: {
+    readonly day: string;
+    readonly view: View;
+    readonly names: { readonly member: (id: number) => string; readonly till: (id: number | null) => string };
+  },
+): Markup {
+  const { language, query, signedIn } = request;
+  const { store } = signedIn;
+  const text = texts[language];
+  const shown = amountsOf(request);
+  const path = `${frame.basePath}/till/day?day=${day}`;
+  const before = ctx.keys.publicIds.read(Number(query.get('before') ?? '')) ?? Number.MAX_SAFE_INTEGER;
+  const found = view.entries.filter(({ id }) => id < before).toReversed();
+  const listed = found.slice(0, listedMax);
+  const rows = listed.map((entry) => {
+    const receipt = String(ctx.keys.publicIds.of(entry.id));
+    const where: MarkupPart = view.seesAll
+      ? markup`<br><span class="small soft">${names.member(entry.staffId)} · ${names.till(entry.tillId)}</span>`
+      : undefined;
+    return markup`<tr role="row"><th scope="row" role="rowheader"><a class="whole" href="${frame.basePath}/till/receipts/${receipt}">${text.kinds[entry.part]}</a>${where}</th><td role="cell">${timeElement(entry.createdAt, store, language, { timeStyle: 'short' })} · ${cardTail(entry.lastCharacters)}</td><td role="cell" class="aside sum">${shown(entry.counted)}</td></tr>
+`;
+  });
+  const last = listed.at(-1);
+  const older =
+    last && found.length > listedMax
+      ? markup`<a class="button" href="${path}&before=${String(ctx.keys.publicIds.of(last.id))}">${text.older}</a>`
+      : undefined;
+  const newest = query.has('before')
+    ? markup`<a class="button" href="${path}">${text.newest}</a>`
+    : undefined;
+  const table =
+    rows.length === 0
+      ? markup`<p class="empty">${text.entriesNone}</p>`
+      : markup`<table class="table lines" role="table"><thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">${text.what}</th><th scope="col" role="columnheader">${text.time} · ${text.card}</th><th scope="col" role="columnheader" class="sum">${text.amount}</th></tr></thead><tbody role="rowgroup">
+${rows}</tbody></table>`;
+  return markup`<section class="panel flush" aria-labelledby="entries"><h2 id="entries">${text.entries}</h2>${table}</section>
+${newest || older ? markup`<div class="quick two-up noprint">${newest}${older}</div>` : undefined}`;
+}
+
+export const tillDayRoutes: readonly StaffRoute[] = [
+  { method: 'GET', path: '/till/day', access: 'useTill', handle: dayPage },
+  ...tillReceiptRoutes,
+];

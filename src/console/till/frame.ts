@@ -1,0 +1,34 @@
+/** What the pages of the till have in common. */
+
+import { availableOf, stateOf, type Card } from '../../domain/cards/card.ts';
+import { formatMoney, type Money } from '../../domain/money/money.ts';
+import { today } from '../../service/money/money.ts';
+import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
+import { type PageLanguage, type Texts, textsOf } from '../kit/texts.ts';
+
+const texts = textsOf('till');
+
+export type TillTexts = Texts['till'];
+
+export function tillTexts({ language }: { readonly language: PageLanguage }): TillTexts {
+  return texts[language];
+}
+
+/** An amount of whole units without decimals, such as `€20`. */
+export function shortAmount(money: Money, language: PageLanguage): string {
+  return new Intl.NumberFormat(language, {
+    style: 'currency',
+    currency: money.currency.code,
+    trailingZeroDisplay: 'stripIfInteger',
+  }).format(formatMoney(money) as `${number}`);
+}
+
+/** A card as the till shows it. `empty`: nothing is left, `held`: all that is left is on hold. */
+export type TillState = 'active' | 'empty' | 'held' | 'disabled' | 'expired';
+
+export function tillStateOf({ ctx }: ConsoleServices, { signedIn }: StaffRequest, card: Card): TillState {
+  const state = stateOf(card, today(ctx, signedIn.store));
+  if (state !== 'active') return state;
+  if (availableOf(card).minor > 0n) return 'active';
+  return card.balance.minor > 0n ? 'held' : 'empty';
+}

@@ -1,0 +1,89 @@
+/** The receipt of an entry, for 80 mm paper. It never contains a code. */
+
+import { isDisabled } from '../../domain/cards/card.ts';
+import { Fault } from '../../domain/fault.ts';
+import { effectOf, type Transfer } from '../../domain/money/ledger.ts';
+import { markup } from '../../platform/markup.ts';
+import { findReceipt } from '../../service/books/till-day.ts';
+import { parallel } from '../../storage/sql/sql.ts';
+import { findTillNames } from '../../storage/staff/till.ts';
+import { actorName, listActors } from '../kit/actors.ts';
+import { cardTail, amountText, dayText, figure, timeElement } from '../kit/format.ts';
+import { readById } from '../kit/lookups.ts';
+import { documentOf } from '../kit/page.ts';
+import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
+import { fill, fillPlain, type Texts, textsOf } from '../kit/texts.ts';
+import { groupsOfFour, qrPicture, slipLines } from './slip.ts';
+
+const texts = textsOf('tillDay');
+
+function titleOf({ kind, debit }: Transfer, text: Texts['tillDay']): string {
+  switch (kind) {
+    case 'issue':
+      return text.giftCardSold;
+    case 'credit':
+      return text.giftCardToppedUp;
+    case 'debit':
+    case 'capture':
+      return text.giftCardRedeemed;
+    case 'reversal':
+      return debit === 'card' ? text.giftCardTakenBack : text.giftCardRefunded;
+    case 'adjustment':
+      return text.giftCardAdjusted;
+  }
+}
+
+async function receiptPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const { ctx, storage, frame } = services;
+  const { language, signedIn } = request;
+  const { store } = signedIn;
+  const text = texts[language];
+  const receipt = await readById(services, request, function* find(id) {
+    const found = yield* findReceipt(ctx, store.id, id);
+    if (!found) throw new Fault('not-found');
+    return found;
+  });
+  const { transfer, card, tillId } = receipt;
+  const [actors, tills] = await storage.read(() =>
+    parallel(listActors(store), findTillNames(store.id, tillId === null ? [] : [tillId])),
+  );
+  const { amount, balanceAfter, createdAt, reference } = transfer;
+  const { currency } = amount;
+  const number = String(ctx.keys.publicIds.of(transfer.id));
+  const title = titleOf(transfer, text);
+  const changed = effectOf(transfer);
+  const before = { minor: balanceAfter.minor - changed, currency };
+  const shown = (money: typeof amount): string => amountText(money, language);
+  const expires = card.expiresOn === null ? text.never : dayText(card.expiresOn, language);
+  const tillName = tillId === null ? undefined : tills.get(tillId);
+  const till = tillName === undefined ? '' : fillPlain(text.tillName, { name: tillName });
+  const refund =
+    receipt.isRefundable && !isDisabled(card)
+      ? markup`<a class="button" href="${frame.basePath}/till/refund/entry/${number}">${text.refund}</a>`
+      : undefined;
+  const body = markup`<main id="content"><p class="tools noprint"><button class="button" type="button" data-print hidden>${text.print}</button>${refund}<a class="button" href="${frame.basePath}/till">${text.back}</a></p>
+<article class="receipt" aria-label="${fillPlain(text.receiptTitle, { number: groupsOfFour(number) })}"><header><h1>${store.name}</h1><p>${store.domain}</p></header>
+<div class="center"><p>${title}</p><p>${figure(amount, language)}</p><p>${fill(text.cardTail, { card: cardTail(card.lastCharacters) })}</p></div>
+${slipLines([
+  [text.balanceBefore, shown(before)],
+  [title, shown({ minor: changed, currency })],
+  [markup`<strong>${text.balance}</strong>`, markup`<strong>${shown(balanceAfter)}</strong>`],
+  [text.expires, expires],
+])}
+${slipLines([
+  [text.number, markup`<span class="nowrap">${groupsOfFour(number)}</span>`],
+  reference === null ? undefined : [text.reference, reference],
+  [
+    timeElement(createdAt, store, language, { dateStyle: 'medium' }),
+    timeElement(createdAt, store, language, { timeStyle: 'short' }),
+  ],
+  [till, actorName(transfer.actor, actors, language)],
+])}
+<div class="center"><div class="qr">${qrPicture(number, text.qr)}</div></div></article></main>`;
+  const documentTitle = `${fillPlain(text.receiptTitle, { number: groupsOfFour(number) })} · ${store.name}`;
+  return { status: 200, body: documentOf(services, request, { title: documentTitle, body }) };
+}
+
+export const tillReceiptRoutes: readonly StaffRoute[] = [
+  { method: 'GET', path: '/till/receipts/:id', access: 'useTill', handle: receiptPage },
+];

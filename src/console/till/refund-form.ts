@@ -1,0 +1,98 @@
+/** The form of a refund at the till: the redemptions of a card, one of which is refunded. */
+
+import { isDisabled, type Card } from '../../domain/cards/card.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
+import type { Refundable } from '../../service/staff-actions/counter.ts';
+import { alert } from '../kit/form.ts';
+import { amountText, amountValue, timeElement } from '../kit/format.ts';
+import { keyInput } from '../kit/once.ts';
+import type { ConsoleServices, PageResponse, StaffRequest } from '../kit/route.ts';
+import { fillPlain, textsOf } from '../kit/texts.ts';
+import { cardColumn, cardTasks } from './card.ts';
+import { amountEntry, entryData, nextCardBar, payButton } from './entry.ts';
+import { tillPage } from './page.ts';
+
+export const refundTexts = textsOf('tillRefunds');
+
+/** The values of a form that is shown again. */
+export type Shown = {
+  readonly typed?: string;
+  readonly key?: string;
+  readonly error?: string;
+  readonly notice?: Markup;
+};
+
+type RefundForm = Shown & {
+  readonly card: Card;
+  readonly redemptions: readonly Refundable[];
+  /** Absent: the card has no redemption that can be refunded. */
+  readonly chosen?: Refundable;
+};
+
+export function refundPage(services: ConsoleServices, request: StaffRequest, form: RefundForm): PageResponse {
+  const { card, chosen, typed, key, error, notice } = form;
+  const { language } = request;
+  const text = refundTexts[language];
+  const isRefundable = chosen !== undefined && chosen.left.minor > 0n && !isDisabled(card);
+  const frameOf = (entry: Markup): Markup =>
+    markup`${cardColumn(services, request, card)}
+<div>${cardTasks(services, request, { card, current: 'refund' })}
+${redemptionList(services, request, form)}${entry}</div>`;
+  const page = (body: Markup): PageResponse => ({
+    status: error === undefined ? 200 : 422,
+    body: tillPage(services, request, { title: text.title, body: markup`${notice}${body}`, isWide: true }),
+  });
+  if (!isRefundable) {
+    const without = chosen ? text.allRefunded : text.none;
+    const reason = alert(isDisabled(card) ? text.disabled : without);
+    return page(
+      markup`<div class="columns">${frameOf(markup`${reason}${nextCardBar(services, text.next)}`)}</div>`,
+    );
+  }
+  const { left } = chosen;
+  const hint = fillPlain(text.amountHint, { amount: amountText(left, language) });
+  const data = entryData(request, {
+    hint,
+    note: { text: text.willHave, base: card.balance, change: 'adds' },
+    button: text.refund,
+    buttonAmount: text.refundAmount,
+  });
+  const entry = amountEntry(request, {
+    label: text.amount,
+    hint,
+    typed: typed ?? amountValue(left, language),
+    error,
+  });
+  return page(markup`<form class="columns entry-form" method="post" action="${pathOf(services, chosen)}"${data}>${keyInput(services.ctx, key)}
+${frameOf(markup`${entry}
+${payButton(text.refund)}`)}</form>`);
+}
+
+function pathOf({ ctx, frame }: ConsoleServices, { transfer }: Refundable): string {
+  return `${frame.basePath}/till/refund/entry/${String(ctx.keys.publicIds.of(transfer.id))}`;
+}
+
+/** Links to the redemptions of the card. */
+function redemptionList(
+  services: ConsoleServices,
+  { language, signedIn: { store } }: StaffRequest,
+  { redemptions, chosen }: RefundForm,
+): Markup | undefined {
+  const text = refundTexts[language];
+  const isListed = redemptions.some(({ transfer }) => transfer.id === chosen?.transfer.id);
+  const listed = chosen && !isListed ? [chosen, ...redemptions] : redemptions;
+  if (listed.length === 0) return undefined;
+  const items = listed.map((redemption) => {
+    const { transfer, left } = redemption;
+    const { amount, createdAt } = transfer;
+    const current = transfer.id === chosen?.transfer.id ? markup` aria-current="true"` : undefined;
+    const part =
+      left.minor === amount.minor
+        ? undefined
+        : markup`<br><small class="soft">${fillPlain(text.left, { amount: amountText(left, language) })}</small>`;
+    return markup`<li><a class="choice" href="${pathOf(services, redemption)}"${current}><span>${timeElement(createdAt, store, language)}${part}</span><span class="sum">${amountText(amount, language)}</span></a></li>
+`;
+  });
+  return markup`<nav aria-label="${text.cardTitle}"><ul class="spent">${items}</ul></nav>
+`;
+}

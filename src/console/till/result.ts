@@ -1,0 +1,234 @@
+/** The result of a redemption: what was redeemed, its undoing, and its cancellation. */
+
+import { createHash } from 'node:crypto';
+import { Fault } from '../../domain/fault.ts';
+import type { Money } from '../../domain/money/money.ts';
+import { isPermitted } from '../../domain/staff/staff.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
+import { isUndoable } from '../../service/staff-actions/limits.ts';
+import { undoRedemption } from '../../service/staff-actions/redemption.ts';
+import { resolved } from '../../storage/sql/sql.ts';
+import { sumReversals } from '../../storage/money/transfer.ts';
+import { alert } from '../kit/form.ts';
+import { cardTail, amountText, figure, parseTypedAmount } from '../kit/format.ts';
+import { findResult, hasFields, isKey, keyInput, runOnce, type Json } from '../kit/once.ts';
+import {
+  seeOther,
+  type ConsoleResponse,
+  type ConsoleServices,
+  type StaffRequest,
+  type StaffRoute,
+} from '../kit/route.ts';
+import { fill, fillPlain } from '../kit/texts.ts';
+import { nextCardBar, payButton } from './entry.ts';
+import { tillTexts } from './frame.ts';
+import { isCurrent } from './key.ts';
+import { tillPage } from './page.ts';
+import { tick } from './parts.ts';
+import { checkingTemplate, repeatedInputs } from './unknown.ts';
+import { readId } from '../kit/ids.ts';
+
+/** A redemption. Amounts are in minor units of the store's currency, and ids are public ones. */
+export type Redeemed = {
+  readonly state: 'redeemed';
+  readonly card: number;
+  readonly entry: number;
+  readonly amount: string;
+  /** What the card had available after it. */
+  readonly available: string;
+  /** What the customer paid in all; null: the card was enough. */
+  readonly total: string | null;
+  /** The last characters of the code. */
+  readonly tail: string;
+  readonly name: string | null;
+  /** Instant in ms. */
+  readonly at: number;
+};
+
+/** The result of a key. A cancelled one can never redeem. */
+export type TillResult = Redeemed | { readonly state: 'cancelled' };
+
+export function isTillResult(result: Json): result is TillResult {
+  return hasFields<TillResult>('state')(result) && ['redeemed', 'cancelled'].includes(result.state);
+}
+
+/** @param isOther whether the form was submitted again with another amount. */
+export function redeemedPath(key: string, { isOther = false }: { readonly isOther?: boolean } = {}): string {
+  return `/till/redeemed/${key}${isOther ? '?differs' : ''}`;
+}
+
+/** The key of the undoing of the redemption with a key. */
+function undoKeyOf(key: string): string {
+  return createHash('sha256').update(`undo ${key}`).digest('base64url').slice(0, 22);
+}
+
+const back: Markup = markup`<svg class="tick" viewBox="0 0 48 48" fill="none" stroke="currentColor" stroke-width="3.5" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><circle cx="24" cy="24" r="21"/><path d="M30 31c4-9-5-14-14-10m5-6-6 6 7 5"/></svg>`;
+
+function nextCard(services: ConsoleServices, request: StaffRequest): Markup {
+  return nextCardBar(services, tillTexts(request).nextCard, { hasFocus: true });
+}
+
+/** A form that finds the next card, which the script submits with a code that was scanned on this page. */
+export function nextForm({ frame }: ConsoleServices): Markup {
+  return markup`<form id="next" method="post" action="${frame.basePath}/till/find" hidden><input type="hidden" name="code" value=""></form>`;
+}
+
+type Shown = { readonly result: Redeemed; readonly key: string; readonly error?: string };
+
+async function redeemedPage(
+  services: ConsoleServices,
+  request: StaffRequest,
+  { result, key, error }: Shown,
+): Promise<ConsoleResponse> {
+  const { ctx, storage, frame } = services;
+  const { language, query } = request;
+  const { store, member } = request.signedIn;
+  const text = tillTexts(request);
+  const entryId = readId(services, String(result.entry)) ?? 0;
+  const reversed = await storage.read(() => sumReversals(store.id, entryId));
+  const moneyOf = (minor: string): Money => ({ minor: BigInt(minor), currency: store.currency });
+  const amount = moneyOf(result.amount);
+  const isUndone = reversed >= amount.minor;
+  const tail = cardTail(result.tail);
+  if (isUndone) return undoneShown(services, request, { amount: figure(amount, language), tail, key });
+  const left = amountText(moneyOf(result.available), language);
+  const leftText =
+    result.name === null
+      ? fillPlain(text.left, { amount: left })
+      : fillPlain(text.leftFor, { amount: left, name: result.name });
+  const rest =
+    result.total === null
+      ? undefined
+      : markup`<p class="rest"><strong>${fillPlain(text.restToPay, { amount: amountText(moneyOf(String(BigInt(result.total) - amount.minor)), language) })}</strong></p>`;
+  const mayUndo = reversed === 0n && (isUndoable(ctx, result.at) || isPermitted(member.role, 'changeCards'));
+  const undoForm = mayUndo
+    ? markup`<form method="post" action="${frame.basePath}/till/redeemed/${key}/undo"><button class="button bad">${text.undo}</button></form>`
+    : undefined;
+  const differs = query.has('differs') ? alert(text.differs) : undefined;
+  const body = markup`${error === undefined ? differs : alert(error)}<div class="paid" role="status" data-key="${key}" data-result="redeemed">${tick}<div>${figure(amount, language)}</div><p><strong>${fill(text.redeemedFrom, { tail })}</strong><br>${leftText}</p>${rest}</div>
+<div class="quick two-up"><a class="button" href="${frame.basePath}/till/receipts/${result.entry}">${text.receipt}</a>${undoForm}</div>${nextForm(services)}
+${nextCard(services, request)}`;
+  return {
+    status: error === undefined ? 200 : 422,
+    body: tillPage(services, request, { title: text.redeemedTitle, body }),
+  };
+}
+
+/** @param page the amount and the card, and the key of the redemption if it is known. */
+export function undoneShown(
+  services: ConsoleServices,
+  request: StaffRequest,
+  { amount, tail, key = '' }: { readonly amount: Markup; readonly tail: Markup; readonly key?: string },
+): ConsoleResponse {
+  const text = tillTexts(request);
+  const body = markup`<div class="paid" role="status" data-key="${key}" data-result="undone">${back}<div>${amount}</div><p><strong>${fill(text.undone, { tail })}</strong><br>${text.undoneNote}</p></div>${nextForm(services)}
+${nextCard(services, request)}`;
+  return { status: 200, body: tillPage(services, request, { title: text.undoneTitle, body }) };
+}
+
+function cancelledPage(services: ConsoleServices, request: StaffRequest, key: string): ConsoleResponse {
+  const text = tillTexts(request);
+  const body = markup`<div class="paid" role="status" data-key="${key}" data-result="cancelled">${back}<p><strong>${text.cancelled}</strong><br>${text.cancelledNote}</p></div>${nextForm(services)}
+${nextCard(services, request)}`;
+  return { status: 200, body: tillPage(services, request, { title: text.cancelledTitle, body }) };
+}
+
+/** Offers to try a redemption again that has not happened. Its fields are in the query. */
+function notRedeemedPage(services: ConsoleServices, request: StaffRequest, key: string): ConsoleResponse {
+  const { ctx, frame } = services;
+  const { language, query } = request;
+  const { store, member } = request.signedIn;
+  const text = tillTexts(request);
+  const card = query.get('card') ?? '';
+  if (!isKey(key) || readId(services, card) === undefined) throw new Fault('not-found');
+  if (!isCurrent(ctx, key)) {
+    const page = isPermitted(member.role, 'readCards')
+      ? markup`<p><a class="button" href="${frame.basePath}/cards/${card}">${text.cardPage}</a></p>`
+      : undefined;
+    const body = markup`<p class="notice" role="status" data-key="${key}" data-result="old">${text.tooOld}</p>
+${page}${nextCard(services, request)}`;
+    return { status: 200, body: tillPage(services, request, { title: text.tooOldTitle, body }) };
+  }
+  const amount = parseTypedAmount((query.get('choice') ?? query.get('amount') ?? '').trim(), store, request);
+  const shown = amount.ok ? figure(amount.value, language) : undefined;
+  const typedTail = query.get('tail') ?? '';
+  const lastCharacters = /^[0-9a-z]{4}$/.test(typedTail) ? typedTail : '????';
+  const { currency } = store;
+  const body = markup`<div class="paid wait" role="status" data-result="none"><div>${shown}</div><p><strong>${fill(text.notRedeemed, { tail: cardTail(lastCharacters) })}</strong></p><p>${text.notRedeemedNote}</p></div>
+<div class="quick two-up"><a class="button" href="${frame.basePath}/till">${text.nextCustomer}</a><form method="post" action="${frame.basePath}${redeemedPath(key)}/cancel"><button class="button bad">${text.cancel}</button></form></div>
+<form class="stack" id="redeem" method="post" action="${frame.basePath}/till/card/${card}?k=${key}" data-key="${key}" data-check="${frame.basePath}${redeemedPath(key)}" data-member="${String(member.id)}" data-currency="${currency.code}" data-decimals="${currency.decimals}" data-tail="•••• ${lastCharacters}">${keyInput(ctx, key)}${repeatedInputs(query)}${payButton(text.tryAgain)}</form>
+${checkingTemplate(services, request)}`;
+  return { status: 200, body: tillPage(services, request, { title: text.notRedeemedTitle, body }) };
+}
+
+async function showResult(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const key = request.params['key'] ?? '';
+  const result = await findResult(services, request, key, isTillResult);
+  if (!result) return notRedeemedPage(services, request, key);
+  if (result.state === 'cancelled') return cancelledPage(services, request, key);
+  return await redeemedPage(services, request, { result, key });
+}
+
+/** Reverses a redemption once, and shows why if that is not possible. */
+async function undoOnce(
+  services: ConsoleServices,
+  request: StaffRequest,
+  { result, key }: Shown,
+): Promise<ConsoleResponse> {
+  const { ctx } = services;
+  const { store, member, session } = request.signedIn;
+  const transferId = readId(services, String(result.entry)) ?? 0;
+  try {
+    await runOnce(services, request, undoKeyOf(key), function* run() {
+      const { tillId } = session;
+      const { transfer } = yield* undoRedemption(ctx, { store, member, tillId, transferId });
+      return { state: 'undone', entry: ctx.keys.publicIds.of(transfer.id) };
+    });
+    return seeOther(redeemedPath(key));
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    const text = undoError(request, error);
+    if (text === undefined) throw error;
+    return await redeemedPage(services, request, { result, key, error: text });
+  }
+}
+
+export function undoError(request: StaffRequest, { code }: Fault): string | undefined {
+  const text = tillTexts(request);
+  switch (code) {
+    case 'reversal-exceeds-transaction':
+      return text.undoExceeds;
+    case 'card-disabled':
+      return text.undoDisabled;
+    case 'insufficient-scope':
+      return text.undoNotAllowed;
+    case 'invalid-parameter':
+      return text.undoNotAllowed;
+    default:
+      return undefined;
+  }
+}
+
+async function undo(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const key = request.params['key'] ?? '';
+  const result = await findResult(services, request, key, isTillResult);
+  if (!result) throw new Fault('not-found');
+  if (result.state === 'cancelled') return seeOther(redeemedPath(key));
+  return await undoOnce(services, request, { result, key });
+}
+
+/** Closes a key, so that a request that arrives later redeems nothing, and undoes the redemption if there was one. */
+async function cancel(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const key = request.params['key'] ?? '';
+  if (!isCurrent(services.ctx, key)) throw new Fault('not-found');
+  const close = (): ReturnType<typeof resolved<TillResult>> => resolved<TillResult>({ state: 'cancelled' });
+  const { result } = await runOnce<TillResult>(services, request, key, close);
+  if (result.state === 'cancelled') return seeOther(redeemedPath(key));
+  return await undoOnce(services, request, { result, key });
+}
+
+export const tillResultRoutes: readonly StaffRoute[] = [
+  { method: 'GET', path: '/till/redeemed/:key', access: 'useTill', handle: showResult },
+  { method: 'POST', path: '/till/redeemed/:key/undo', access: 'useTill', handle: undo },
+  { method: 'POST', path: '/till/redeemed/:key/cancel', access: 'useTill', handle: cancel },
+];

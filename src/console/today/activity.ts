@@ -1,0 +1,112 @@
+/** Recent activity: movements of cards and emails that could not be delivered, as rows of a table. */
+
+import type { Context } from '../../storage/context.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import { dayOf } from '../../domain/day.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
+import { parallel, type Script } from '../../storage/sql/sql.ts';
+import { listNewestFailures, listNewestMovements, type Activity } from '../../storage/books/today.ts';
+import { actorName, listActors, type Actors } from '../kit/actors.ts';
+import { signedText, timeElement } from '../kit/format.ts';
+import { fill, fillPlain, type PageLanguage } from '../kit/texts.ts';
+import { todayTexts } from './texts.ts';
+
+const rowsMax = 10;
+/** The newest events among which failed emails are looked for. */
+const eventsMax = 40;
+
+/** The newest activity of a store, and the names of those who acted. */
+export type RecentActivity = {
+  /** The newest first. */
+  readonly activities: readonly Activity[];
+  readonly actors: Actors;
+};
+
+export function* findRecentActivity(store: Store): Script<RecentActivity> {
+  const [movements, failures, actors] = yield* parallel(
+    listNewestMovements(store, rowsMax),
+    listNewestFailures(store.id, { events: eventsMax }),
+    listActors(store),
+  );
+  const activities = [...movements, ...failures].toSorted((left, right) => right.id - left.id);
+  return { activities: activities.slice(0, rowsMax), actors };
+}
+
+/** The key of a row, by which a page recognizes it. */
+export function keyOfActivity({ keys }: Pick<Context, 'keys'>, { id, transfer }: Activity): string {
+  // Ids of events are public.
+  return transfer ? `t${keys.publicIds.of(id)}` : `e${id}`;
+}
+
+export type ActivityRow = {
+  readonly key: string;
+  readonly row: Markup;
+  /** One sentence, for the live region. */
+  readonly text: string;
+};
+
+type RowOptions = {
+  readonly ctx: Context;
+  readonly store: Store;
+  readonly language: PageLanguage;
+  readonly basePath: string;
+};
+
+export function activityRows(
+  { ctx, store, language, basePath }: RowOptions,
+  { activities, actors }: RecentActivity,
+): readonly ActivityRow[] {
+  const text = todayTexts[language];
+  const today = dayOf(ctx.clock.now(), store.timeZone);
+  return activities.map((activity) => {
+    const { transfer, at, lastCharacters, person, cardId } = activity;
+    const what = text.kinds[kindOf(activity)];
+    const isOfToday = dayOf(at, store.timeZone) === today;
+    const time = timeElement(
+      at,
+      store,
+      language,
+      isOfToday ? { timeStyle: 'short' } : { day: 'numeric', month: 'short' },
+    );
+    const amount = transfer ? signedText({ minor: transfer.effect, currency: store.currency }, language) : '';
+    const who = transfer ? actorName(transfer.actor, actors, language) : '';
+    const about = aboutOf(activity, language) ?? person ?? undefined;
+    const card = fillPlain(text.cardEnding, { characters: lastCharacters });
+    const key = keyOfActivity(ctx, activity);
+    const details = about === undefined ? undefined : markup`<br><span class="small soft">${about}</span>`;
+    return {
+      key,
+      row: markup`<tr data-key="${key}"><td class="soft nowrap">${time}</td><td><a class="whole" href="${basePath}/cards/${String(ctx.keys.publicIds.of(cardId))}">${what}<span class="sr">, ${card}</span></a>${details}</td><td class="code nowrap" aria-hidden="true">•••• ${lastCharacters}</td><td class="soft small">${who}</td><td class="sum nowrap">${amount}</td></tr>
+`,
+      text: [what, amount, card].filter((part) => part !== '').join(', '),
+    };
+  });
+}
+
+type Kind = keyof (typeof todayTexts)['en']['kinds'];
+
+function kindOf({ transfer }: Activity): Kind {
+  if (!transfer) return 'emailFailed';
+  switch (transfer.kind) {
+    case 'issue':
+      return 'sold';
+    case 'debit':
+    case 'capture':
+      if (transfer.orderId !== null) return 'redeemedOnline';
+      return transfer.actor.startsWith('staff:') ? 'redeemedTill' : 'redeemed';
+    case 'reversal':
+      return transfer.effect > 0n ? 'refunded' : 'takenBack';
+    case 'credit':
+      return 'added';
+    case 'adjustment':
+      return 'adjusted';
+  }
+}
+
+/** The order or reference of a movement. */
+function aboutOf({ transfer }: Activity, language: PageLanguage): Markup | string | undefined {
+  if (transfer === null) return undefined;
+  const { orderId, reference } = transfer;
+  if (orderId !== null) return fill(todayTexts[language].order, { id: String(orderId) });
+  return reference ?? undefined;
+}

@@ -1,0 +1,55 @@
+/** What to do before a shop opens. It disappears when all of it is done. */
+
+import { isPermitted } from '../../domain/staff/staff.ts';
+import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
+import type { SetupStepName } from '../../storage/stores/setup-step.ts';
+import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
+import { fillPlain } from '../kit/texts.ts';
+import { todayTexts, type TodayTexts } from './texts.ts';
+
+type StepName = keyof TodayTexts['steps'];
+
+/** What is done, as far as the service can know. */
+export type Readiness = Readonly<Record<StepName, boolean>>;
+
+/** The names of steps that a person ticks, in the addresses of their forms. */
+export const tickedSteps: ReadonlyMap<string, SetupStepName> = new Map([
+  ['key-file', 'key_file'],
+  ['backup', 'backup'],
+]);
+
+/** Undefined: all is done, or the person does not decide about it. */
+export function checklist(
+  { frame: { basePath } }: Pick<ConsoleServices, 'frame'>,
+  { language, signedIn: { member } }: StaffRequest,
+  readiness: Readiness,
+): Markup | undefined {
+  const text = todayTexts[language];
+  const names = Object.keys(text.steps) as readonly StepName[];
+  if (!isPermitted(member.role, 'changeSettings') || names.every((name) => readiness[name])) return undefined;
+  const how = (explanation: MarkupPart, command?: string): Markup =>
+    markup`<details class="small"><summary>${text.show}</summary><p class="soft">${explanation}</p>${command && markup`<p><code class="copy">${command}</code></p>`}</details>`;
+  const tick = (path: string, name: StepName): Markup =>
+    markup`<form method="post" action="${basePath}/today/done/${path}"><button class="button quiet" aria-label="${fillPlain(text.markDone, { step: text.steps[name] })}">${text.done}</button></form>`;
+  const link = (path: string, label: string): Markup => markup`<a href="${basePath}${path}">${label}</a>`;
+  const actions: Readonly<Record<StepName, { readonly details?: Markup; readonly action?: Markup }>> = {
+    shop: {},
+    card: { action: link('/cards/new', text.issue) },
+    email: { details: how(text.emailHow), action: link('/settings/emails', text.emailSettings) },
+    staff: { action: link('/staff/new', text.invite) },
+    keyFile: { details: how(text.keyFileHow), action: tick('key-file', 'keyFile') },
+    backup: { details: how(text.backupHow, 'largesse backup <file>'), action: tick('backup', 'backup') },
+  };
+  const items = names.map((name) => {
+    const { details, action } = actions[name];
+    const isDone = readiness[name];
+    const state = markup`<span class="sr">, ${isDone ? text.stepDone : text.stepOpen}</span>`;
+    return isDone
+      ? markup`<li class="done"><span>${text.steps[name]}${state}</span></li>
+`
+      : markup`<li><div>${text.steps[name]}${state}${details}</div>${action}</li>
+`;
+  });
+  return markup`<section class="panel" aria-labelledby="ready"><h2 id="ready">${text.ready}</h2><ol class="steps">
+${items}</ol></section>`;
+}

@@ -1,0 +1,98 @@
+/** What needs attention today, above the figures. */
+
+import type { DetailedCard } from '../../storage/cards/list.ts';
+import type { Counted } from '../../storage/books/today.ts';
+import type { VerificationRecord } from '../../storage/proofs/verification.ts';
+import type { Webhook } from '../../domain/events/webhook.ts';
+import { isPermitted } from '../../domain/staff/staff.ts';
+import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
+import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
+import { fill, plural } from '../kit/texts.ts';
+import { timeText } from '../kit/format.ts';
+import { todayTexts } from './texts.ts';
+
+export type Concerns = {
+  /** Usable cards whose email could not be delivered, the newest first; one more than are shown. */
+  readonly failed: readonly DetailedCard[];
+  readonly paused: readonly Pick<Webhook, 'url' | 'paused'>[];
+  readonly expiring: Counted;
+  /** The last day of the expiring cards, and today: `YYYY-MM-DD`. */
+  readonly expiringFrom: string;
+  readonly expiringTo: string;
+  readonly verification: VerificationRecord | undefined;
+  readonly isDiskLow: boolean;
+  readonly hasClockJumped: boolean;
+  readonly cannotSend: boolean;
+  /** Whether many wrong codes were entered on the page of recipients in the last hour. */
+  readonly hasManyWrongCodes: boolean;
+};
+
+const failedShown = 3;
+const pausedShown = 5;
+
+/** The list of emails with codes that could not be delivered. */
+const failedPath = '/emails?state=failed&kind=gift_card';
+
+/** The filter of the list of cards that expire soon. */
+function expiringPath({ expiringFrom, expiringTo }: Concerns): string {
+  return `/cards?state=active&expires_on_min=${expiringFrom}&expires_on_max=${expiringTo}&sort=expires_on`;
+}
+
+export function notices(
+  { ctx, frame: { basePath } }: Pick<ConsoleServices, 'ctx' | 'frame'>,
+  { language, signedIn: { store, member } }: StaffRequest,
+  concerns: Concerns,
+): Markup | undefined {
+  const text = todayTexts[language];
+  const { failed, paused, expiring, verification } = concerns;
+  const mayChange = isPermitted(member.role, 'changeCards');
+  const items: { readonly content: MarkupPart; readonly isBad?: boolean }[] = [];
+  if (verification && verification.mismatches > 0) {
+    const time = timeText(verification.verifiedAt, store, language);
+    items.push({
+      content: plural(language, text.mismatches, verification.mismatches, { time }),
+      isBad: true,
+    });
+  }
+  if (concerns.isDiskLow) items.push({ content: text.diskLow, isBad: true });
+  if (concerns.hasClockJumped) items.push({ content: text.clockJumped, isBad: true });
+  if (concerns.hasManyWrongCodes) items.push({ content: text.wrongCodes, isBad: true });
+  for (const { card } of failed.slice(0, failedShown)) {
+    const path = `${basePath}/cards/${String(ctx.keys.publicIds.of(card.id))}`;
+    const link = markup`<a href="${path}"><span class="code">•••• ${card.lastCharacters}</span></a>`;
+    const person = card.recipient?.email ?? card.customer?.email;
+    const said =
+      person === undefined || person === null
+        ? fill(text.failedUnknown, { card: link })
+        : fill(text.failed, { card: link, person });
+    const action = markup`<a href="${basePath}${failedPath}">${text.failedAction}</a>`;
+    items.push({ content: mayChange ? markup`${said} ${action}` : said });
+  }
+  if (failed.length > failedShown)
+    items.push({
+      content: markup`<a href="${basePath}${failedPath}">${text.moreFailed}</a>`,
+    });
+  for (const { url, paused: pause } of paused.slice(0, pausedShown)) {
+    const said = { failures: text.paused, gone: text.pausedGone, requested: text.pausedRequested };
+    items.push({
+      content: markup`${fill(said[pause?.reason ?? 'requested'], { url: markup`<span class="url">${url}</span>` })} ${text.pausedAction}`,
+    });
+  }
+  if (concerns.cannotSend) items.push({ content: text.noEmail });
+  if (expiring.count > 0) {
+    const form = expiring.isExact ? text.expiringNotice : text.expiringNoticeAtLeast;
+    items.push({
+      content: markup`${plural(language, form, expiring.count)} <a href="${basePath}${expiringPath(concerns)}">${text.expiringLink}</a>`,
+    });
+  }
+  if (items.length === 0) return undefined;
+  const shown = items.map(
+    ({
+      content,
+      isBad = false,
+    }) => markup`<li class="notice${isBad ? ' bad' : ''}"><span>${content}</span></li>
+`,
+  );
+  return markup`<section aria-label="${text.attention}"><ul class="notices">
+${shown}</ul></section>`;
+}

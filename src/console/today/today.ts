@@ -1,0 +1,364 @@
+/** Today: what is owed, what happened, and what needs attention. */
+
+import { addDays, dayOf, startOfDay } from '../../domain/day.ts';
+import { Fault } from '../../domain/fault.ts';
+import { isPermitted } from '../../domain/staff/staff.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import type { Count } from '../../domain/staff/till-day.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
+import { countCards, listCards, type CardCount } from '../../service/cards/list.ts';
+import { findManyWrongCodes } from '../../service/cards/recipient-lookup.ts';
+import { recordAction } from '../../service/staff/staff.ts';
+import { sumTakenBack, type TakenBack } from '../../service/books/till-day.ts';
+import { withoutUndone, type MovementSum, type TodayFigures } from '../../service/books/today.ts';
+import { hasCards } from '../../storage/cards/card.ts';
+import { anyCard } from '../../storage/cards/list.ts';
+import { findEmailSettings } from '../../storage/emails/email.ts';
+import { listSetupSteps, saveSetupStep, type SetupStep } from '../../storage/stores/setup-step.ts';
+import { parallel } from '../../storage/sql/sql.ts';
+import { countEmailsSince, countExpiring, sumHeld, type EmailCounts } from '../../storage/books/today.ts';
+import { findVerification, type VerificationRecord } from '../../storage/proofs/verification.ts';
+import { findWebhooks } from '../../storage/events/webhook.ts';
+import { activityRows, findRecentActivity, type RecentActivity } from './activity.ts';
+import { monthsChart } from '../kit/chart.ts';
+import { checklist, tickedSteps, type Readiness } from './checklist.ts';
+import { amountText, figure, timeElement } from '../kit/format.ts';
+import { noRow } from '../kit/live.ts';
+import { longReads } from '../kit/long-reads.ts';
+import { shellPage } from '../kit/page.ts';
+import {
+  seeOther,
+  type ConsoleResponse,
+  type ConsoleServices,
+  type StaffRequest,
+  type StaffRoute,
+} from '../kit/route.ts';
+import { actingAs } from '../staff/people.ts';
+import { fill, fillPlain, plural } from '../kit/texts.ts';
+import { notices, type Concerns } from './notices.ts';
+import { todayTexts } from './texts.ts';
+
+const expiringDays = 30;
+/** Rows that one statement counts. */
+const countedMax = 2_000;
+const emailsCountedMax = 10_000;
+/** Up to so many issued cards, those with a balance are counted. */
+const cardsCountedMax = 10_000;
+const failedListed = 4;
+
+export const todayRoutes: readonly StaffRoute[] = [
+  { method: 'GET', path: '/today', access: 'readCards', handle: todayPage },
+  { method: 'POST', path: '/today/done/:step', access: 'changeSettings', handle: tickStep },
+];
+
+/** Records that a person has done a step of the checklist. */
+async function tickStep({ ctx, storage }: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const step = tickedSteps.get(request.params['step'] ?? '');
+  if (!step) throw new Fault('not-found');
+  const { store, member } = request.signedIn;
+  await storage.write(function* () {
+    yield* saveSetupStep({ storeId: store.id, step, doneAt: ctx.clock.now(), staffId: member.id });
+    yield* recordAction(ctx, actingAs(request), {
+      storeId: store.id,
+      action: 'settings-changed',
+      subjectId: null,
+      details: { done: step },
+    });
+  });
+  return seeOther('/today');
+}
+
+/** What the page shows, with the figures. Each part is a script of its own, so that none blocks others for long. */
+type Found = {
+  readonly figures: TodayFigures | undefined;
+  /** Redemptions and sales that staff took back today. */
+  readonly takenBack: TakenBack;
+  /** The instant (ms) up to which the clock is trusted. */
+  readonly trustedUntil: number;
+  readonly withBalance: CardCount | null;
+  readonly held: { readonly amount: bigint; readonly isExact: boolean };
+  readonly emails: EmailCounts;
+  readonly sendsEmails: boolean;
+  readonly hasCards: boolean;
+  readonly concerns: Concerns;
+  readonly recent: RecentActivity;
+  readonly steps: readonly SetupStep[];
+};
+
+async function find(services: ConsoleServices, { signedIn: { store } }: StaffRequest): Promise<Found> {
+  const { ctx, storage, figures: reader, condition, lookups } = services;
+  const reads = longReads(services);
+  const now = ctx.clock.now();
+  const today = dayOf(ctx.clock.earliest(), store.timeZone);
+  const days = { from: today, to: addDays(today, expiringDays) };
+  const since = startOfDay(dayOf(now, store.timeZone), store.timeZone);
+  const figures = await reader.read(store);
+  const takenBack = await sumTakenBack({ storage: reads }, { store, day: dayOf(now, store.timeZone) });
+  const counted = await reads.read(() =>
+    parallel(
+      countExpiring(store.id, { ...days, limit: countedMax }),
+      sumHeld(store.id, { now, today, limit: countedMax }),
+      countEmailsSince(store.id, { since, limit: emailsCountedMax }),
+      hasCards(store.id),
+      findEmailSettings(store.id),
+    ),
+  );
+  const [expiring, held, emails, hasAny, settings] = counted;
+  const isCounted = figures !== undefined && figures.cards <= cardsCountedMax;
+  const withBalance = isCounted
+    ? await reads.read(() =>
+        countCards(ctx, { store, filter: { ...anyCard, balance: { min: 1n, max: 2n ** 63n - 1n } } }),
+      )
+    : null;
+  const failed = await reads.read(() => listFailed(services, store));
+  const [webhooks, verification, steps, recent, hasManyWrongCodes] = await storage.read(() =>
+    parallel(
+      findWebhooks(store.id),
+      findVerification(store.id),
+      listSetupSteps(store.id),
+      findRecentActivity(store),
+      findManyWrongCodes(ctx, { store, perHour: lookups.perHour }),
+    ),
+  );
+  const concerns: Concerns = {
+    failed,
+    paused: webhooks.flatMap(({ webhook }) => (webhook.paused ? [webhook] : [])),
+    expiring,
+    expiringFrom: days.from,
+    expiringTo: days.to,
+    verification,
+    isDiskLow: await condition.isDiskLow(),
+    hasClockJumped: condition.clockJumpMs() !== 0,
+    cannotSend: condition.emailTransport === 'none' && hasAny,
+    hasManyWrongCodes,
+  };
+  const sendsEmails = condition.emailTransport !== 'none' && settings.enabled;
+  return {
+    figures,
+    takenBack,
+    trustedUntil: await condition.trustedUntil(),
+    withBalance,
+    held,
+    emails,
+    sendsEmails,
+    hasCards: hasAny,
+    concerns,
+    recent,
+    steps,
+  };
+}
+
+/** Usable cards whose email could not be delivered, the newest first. */
+function* listFailed({ ctx }: Pick<ConsoleServices, 'ctx'>, store: Store) {
+  const listed = {
+    store,
+    sort: { by: 'created_at', isDescending: true },
+    after: null,
+    limit: failedListed,
+  } as const;
+  const filter = { ...anyCard, state: 'active' } as const;
+  const bounced = yield* listCards(ctx, { ...listed, filter: { ...filter, emailStatus: 'bounced' } });
+  const dead = yield* listCards(ctx, { ...listed, filter: { ...filter, emailStatus: 'dead' } });
+  return [...bounced.cards, ...dead.cards].toSorted((left, right) => right.card.id - left.card.id);
+}
+
+async function todayPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const found = await find(services, request);
+  const { language, signedIn } = request;
+  const { store, member } = signedIn;
+  const { basePath } = services.frame;
+  const text = todayTexts[language];
+  const maySell = isPermitted(member.role, 'useTill');
+  const actions = maySell
+    ? markup`<a class="button" href="${basePath}/till">${text.openTill}</a><a class="button first" href="${basePath}/cards/new">${text.issueCard}</a>`
+    : undefined;
+  const first = found.hasCards ? undefined : firstCard(services, request);
+  const body = markup`<div class="stack">
+${notices(services, request, found.concerns)}<div class="grid two"><div class="grid">${balancePanel(services, request, found)}
+${first ?? activityPanel(services, request, found.recent)}</div>
+<div class="grid">${sumsPanel(request, found)}
+${checklist(services, request, readinessOf(services, found))}</div></div></div>`;
+  const hour = hourOf(services.ctx.clock.now(), store);
+  const greeting = found.hasCards ? text.greetings[partOfDay(hour)] : text.greetings.welcome;
+  return {
+    status: 200,
+    body: shellPage(services, request, {
+      title: text.title,
+      heading: fillPlain(greeting, { name: member.name }),
+      path: '/today',
+      actions,
+      body,
+      scripts: ['live.js'],
+      // The sums are ready soon.
+      ...(!found.figures && { refreshSeconds: 3 }),
+    }),
+  };
+}
+
+function hourOf(instant: number, { timeZone }: Pick<Store, 'timeZone'>): number {
+  return Temporal.Instant.fromEpochMilliseconds(instant).toZonedDateTimeISO(timeZone).hour;
+}
+
+function partOfDay(hour: number): 'morning' | 'afternoon' | 'evening' {
+  if (hour < 4 || hour >= 18) return 'evening';
+  return hour < 12 ? 'morning' : 'afternoon';
+}
+
+function balancePanel(
+  services: ConsoleServices,
+  { language, signedIn: { store } }: StaffRequest,
+  found: Found,
+): Markup {
+  const text = todayTexts[language];
+  const { figures, hasCards: hasAny } = found;
+  const shown = figures
+    ? markup`<p>${figure({ minor: figures.outstanding, currency: store.currency }, language)}</p>
+<p class="soft small">${hasAny ? detailsOf(found, store, language) : text.noChart}</p>
+${hasAny ? chartOf(services, store, language, { ...found, figures }) : undefined}`
+    : markup`<p class="soft" role="status">${text.summing}</p>`;
+  return markup`<section class="panel" aria-labelledby="outstanding"><h2 id="outstanding">${text.outstanding}</h2>
+${shown}
+${hasAny ? verifiedLine(found.concerns.verification, store, language) : undefined}</section>`;
+}
+
+type PageLanguage = StaffRequest['language'];
+
+function detailsOf(
+  { figures, withBalance, held, concerns }: Found,
+  store: Store,
+  language: PageLanguage,
+): string {
+  const text = todayTexts[language];
+  const { expiring } = concerns;
+  const cards = withBalance?.isExact
+    ? plural(language, text.onCards, withBalance.count)
+    : plural(language, text.ofIssued, figures?.cards ?? 0);
+  const soon = plural(language, expiring.isExact ? text.expiring : text.expiringAtLeast, expiring.count);
+  const amount = amountText({ minor: held.amount, currency: store.currency }, language);
+  return [
+    cards,
+    ...(expiring.count > 0 ? [soon] : []),
+    ...(held.amount > 0n ? [fillPlain(held.isExact ? text.held : text.heldAtLeast, { amount })] : []),
+  ].join(' · ');
+}
+
+function chartOf(
+  { ctx }: Pick<ConsoleServices, 'ctx'>,
+  store: Store,
+  language: PageLanguage,
+  { figures, trustedUntil }: { readonly figures: TodayFigures; readonly trustedUntil: number },
+): Markup {
+  const text = todayTexts[language];
+  const end = {
+    day: dayOf(ctx.clock.now(), store.timeZone),
+    outstanding: figures.outstanding,
+    name: text.now,
+    trustedUntil,
+    title: text.chartTitle,
+  };
+  return monthsChart(figures, end, store, language);
+}
+
+function verifiedLine(record: VerificationRecord | undefined, store: Store, language: PageLanguage): Markup {
+  const text = todayTexts[language];
+  const how = markup`<details class="small"><summary>${text.verifyHow}</summary><p class="soft">${text.verifyCommand}</p><p><code class="copy">largesse verify</code></p></details>`;
+  if (!record) return markup`<p class="small soft">${text.neverVerified}</p>${how}`;
+  // A notice above says how many problems there are.
+  if (record.mismatches > 0) return how;
+  const time = timeElement(record.verifiedAt, store, language);
+  return markup`<p class="small soft"><span aria-hidden="true">✓ </span>${fill(text.verified, { time })}</p>${how}`;
+}
+
+function line(name: string, value: string): Markup {
+  return markup`<dt>${name}</dt><dd class="sum">${value}</dd>
+`;
+}
+
+function movementOf({ entries, minor }: Count): MovementSum {
+  return { entries, amount: minor };
+}
+
+function sumsPanel(
+  { language, signedIn: { store } }: StaffRequest,
+  { figures, takenBack, emails, sendsEmails }: Found,
+): Markup {
+  const text = todayTexts[language];
+  const amountOf = (minor: bigint): string => amountText({ minor, currency: store.currency }, language);
+  const shown = (
+    { entries, amount }: MovementSum,
+    counted: { readonly one: string; readonly other: string },
+  ): string => (entries === 0 ? text.none : `${plural(language, counted, entries)} · ${amountOf(amount)}`);
+  const sent = sendsEmails ? sentOf(emails, language) : text.notSetUp;
+  const today = figures && withoutUndone(figures.today, takenBack);
+  const ifAny = (name: string, sum: MovementSum): Markup | undefined =>
+    sum.entries === 0 ? undefined : line(name, shown(sum, text.times));
+  const sums =
+    today &&
+    markup`${line(text.sold, shown(today.sold, text.soldCards))}${line(text.redeemed, shown(today.redeemed, text.times))}${line(text.refunded, shown(today.refunded, text.times))}${ifAny(text.undone, movementOf(takenBack.undone))}${ifAny(text.cancelled, movementOf(takenBack.cancelled))}${ifAny(text.added, today.added)}${ifAny(text.adjusted, today.adjusted)}`;
+  return markup`<section class="panel" aria-labelledby="sums"><h2 id="sums">${text.today}</h2>${figures ? undefined : markup`<p class="soft small">${text.summing}</p>`}<dl class="facts">
+${sums}${line(text.emails, sent)}</dl></section>`;
+}
+
+function sentOf(emails: EmailCounts, language: PageLanguage): string {
+  const text = todayTexts[language];
+  if (emails.due === 0) return text.noneSent;
+  const sent = numberOf(emails.sent, language);
+  const sentText = fillPlain(text.emailsOf, { sent, due: atLeast(emails, language) });
+  if (emails.kept === 0) return sentText;
+  return `${sentText} · ${fillPlain(text.emailsKept, { count: numberOf(emails.kept, language) })}`;
+}
+
+function numberOf(count: number, language: PageLanguage): string {
+  return new Intl.NumberFormat(language).format(count);
+}
+
+function atLeast({ due, isExact }: EmailCounts, language: PageLanguage): string {
+  return `${isExact ? '' : '≥ '}${numberOf(due, language)}`;
+}
+
+function activityPanel(
+  { ctx, frame: { basePath } }: ConsoleServices,
+  { language, signedIn: { store } }: StaffRequest,
+  recent: RecentActivity,
+): Markup {
+  const text = todayTexts[language];
+  const rows = activityRows({ ctx, store, language, basePath }, recent);
+  const { columns } = text;
+  const headings = [columns.time, columns.what, columns.card, columns.who, columns.amount].map(
+    (name) => markup`<th scope="col">${name}</th>`,
+  );
+  const after = rows.at(0)?.key ?? noRow;
+  return markup`<section class="panel flush" aria-labelledby="recent"><div class="head row apart"><h2 id="recent">${text.recent}</h2><span class="tag" hidden data-live-state data-live="${text.live}" data-lost="${text.notLive}"></span></div>
+<table class="table feed" aria-labelledby="recent"><thead class="sr"><tr>${headings}</tr></thead><tbody data-live-rows data-url="${basePath}/live" data-after="${after}" data-rows="10" data-one="${text.newEntries.one}" data-other="${text.newEntries.other}">
+${rows.map(({ row }) => row)}</tbody></table>
+<p class="sr" role="status" data-live-summary></p></section>`;
+}
+
+function firstCard(
+  { frame: { basePath } }: ConsoleServices,
+  { language, signedIn: { store, member } }: StaffRequest,
+): Markup {
+  const text = todayTexts[language];
+  const amount = amountText(
+    { minor: 10n * 10n ** BigInt(store.currency.decimals), currency: store.currency },
+    language,
+  );
+  const action = isPermitted(member.role, 'useTill')
+    ? markup`<p><a class="button first" href="${basePath}/cards/new">${text.firstAction}</a></p>`
+    : undefined;
+  return markup`<section class="panel empty" aria-labelledby="first"><svg viewBox="0 0 88 60" aria-hidden="true"><rect x="3" y="3" width="82" height="54" rx="8"/><path d="M60 3v54M3 28h82"/><path class="knot" d="M60 28c-9-13-17-8-12-3 3 3 8 3 12 3s9 0 12-3c5-5-3-10-12 3zM60 28c-2 5-5 8-8 11M60 28c2 5 5 8 8 11"/></svg>
+<h2 id="first">${text.firstTitle}</h2><p class="soft">${fillPlain(text.firstText, { amount })}</p>
+${action}</section>`;
+}
+
+function readinessOf({ condition }: ConsoleServices, found: Found): Readiness {
+  const isDone = (name: SetupStep['step']): boolean => found.steps.some(({ step }) => step === name);
+  return {
+    shop: true,
+    card: found.hasCards,
+    email: condition.emailTransport === 'smtp',
+    staff: found.recent.actors.members.filter(({ disabledAt }) => disabledAt === null).length > 1,
+    keyFile: isDone('key_file'),
+    backup: isDone('backup'),
+  };
+}

@@ -1,0 +1,333 @@
+/**
+ * Files of batches: tables with one gift card per line, and headings in the first line. Cells are written as a spreadsheet
+ * writes them: what one cell leaves open, such as `1.000` or `05/06/2026`, is decided by the others or by the language of
+ * the page, or is an error. Time and memory are linear in the size of the file.
+ */
+
+import { batchCardsMax, batchErrorsMax, parseBatch, unreadable } from './batch.ts';
+import type { BatchError, ParsedBatch } from './batch.ts';
+import { fieldOfHeading } from './column-names.ts';
+import { textOfCell } from '../csv.ts';
+import { formatMoney } from '../money/money.ts';
+import { newCardFieldNames, newCardFromText, type NewCardField } from '../cards/new-card.ts';
+import type { Store } from '../stores/store.ts';
+import { MalformedTable, tableOf, textOfFile, type Separator, type TableRecord } from '../table-text.ts';
+import { decimalSignOf, parseWrittenAmount, type DecimalSign } from '../money/written-amount.ts';
+import { ambiguousDay, dayOrderOf, writtenDay, type DayOrder } from '../written-day.ts';
+
+/** Maximum length of a file in bytes. */
+export const batchFileBytesMax = 4 * 2 ** 20;
+
+export const fileTooLarge = 'belongs to a file of more than 4 MiB';
+
+/** Maximum length of one cell, in UTF-16 units: a note has at most 5,000 code points. */
+const cellLengthMax = 10_000;
+
+/** An error of a line of the file, from 1. The line is that in which the gift card begins. */
+export type LineError = {
+  readonly line: number;
+  readonly field: string | null;
+  readonly message: string;
+  /** The text of the cell, if it is not a code. */
+  readonly cell?: string;
+  /** The line that has the same value. */
+  readonly first?: number;
+};
+
+/** The notations that decide where the file itself does not. */
+export type FileReader = {
+  /** The notation in the language of the page; null: unknown. */
+  readonly decimalSign: DecimalSign | null;
+  readonly dayOrder: DayOrder | null;
+  /** The lines in which gift cards begin that are not issued. */
+  readonly leftOut?: ReadonlySet<number>;
+};
+
+/** Nothing but the file decides. */
+export const fileAlone: FileReader = { decimalSign: null, dayOrder: null };
+
+type RejectedFile = {
+  readonly ok: false;
+  /** The first `batchErrorsMax` of them. */
+  readonly errors: readonly LineError[];
+  readonly errorCount: number;
+  /** All lines with errors, in order. Empty: the file cannot be read, and none of them can be left out. */
+  readonly badLines: readonly number[];
+  /** The number of gift cards, without those that are left out. */
+  readonly lineCount: number;
+};
+
+/** The gift cards of a file, and the lines in which they begin. */
+export type BatchFile =
+  (Extract<ParsedBatch, { readonly ok: true }> & { readonly lines: readonly number[] }) | RejectedFile;
+
+/** Parses a file, and its gift cards. @param file its bytes, or its text. */
+export function parseBatchFile(
+  file: Uint8Array | string,
+  place: Parameters<typeof parseBatch>[1],
+  reader: FileReader,
+): BatchFile {
+  let table;
+  try {
+    table = readTable(file);
+  } catch (error) {
+    if (!(error instanceof MalformedTable)) throw error;
+    const { line, message, cell } = error;
+    return rejectedFile({ line, field: null, message, ...(cell !== undefined && { cell }) });
+  }
+  const { columns, separator } = table;
+  const rows = table.rows.filter(({ line }) => reader.leftOut?.has(line) !== true);
+  if (rows.length === 0)
+    return rejectedFile({ line: 1, field: null, message: 'must be followed by at least one gift card' });
+  const lines = rows.map(({ line }) => line);
+  const notation = notationOf({ rows, columns, separator }, place.store, reader);
+  const errors: LineError[] = [];
+  const cards = rows.map((row) =>
+    fieldsOf(row, columns, { notation, store: place.store, add: (error) => errors.push(error) }),
+  );
+  const parsed = parseBatch(cards, place);
+  if (parsed.ok && errors.length === 0) return { ...parsed, lines };
+  const others = parsed.ok ? { errors: [], errorCount: 0, rejected: [] } : parsed;
+  const ofCards = errorsByLine(others.errors, lines).map((error, index) => ({
+    ...error,
+    ...shownCell(rows[others.errors[index]?.index ?? 0], columns, error.field),
+  }));
+  const badLines = new Set([
+    ...errors.map(({ line }) => line),
+    ...others.rejected.map((index) => lines[index] ?? 0),
+  ]);
+  return {
+    ok: false,
+    errors: [...errors, ...ofCards]
+      .toSorted((left, right) => left.line - right.line)
+      .slice(0, batchErrorsMax),
+    errorCount: errors.length + others.errorCount,
+    badLines: [...badLines].toSorted((left, right) => left - right),
+    lineCount: rows.length,
+  };
+}
+
+function rejectedFile(error: LineError): RejectedFile {
+  return { ok: false, errors: [error], errorCount: 1, badLines: [], lineCount: 0 };
+}
+
+/** The lines in which the gift cards of a file begin that was accepted before. */
+export function linesOfCards(bytes: Uint8Array): readonly number[] {
+  return readTable(bytes).rows.map(({ line }) => line);
+}
+
+/** The errors of the cards of a file, by line. */
+export function errorsByLine(errors: readonly BatchError[], lines: readonly number[]): readonly LineError[] {
+  return errors.map(({ index, field, message, first }) => ({
+    line: lines[index] ?? 0,
+    field,
+    message: first === undefined ? message : `is the code of line ${lines[first] ?? 0}`,
+    ...(first !== undefined && { first: lines[first] ?? 0 }),
+  }));
+}
+
+/** The headings and columns of a file that was read before, and the cells of some of its lines as they are in the file. */
+export function cellsOfLines(
+  file: Uint8Array | string,
+  lines: ReadonlySet<number>,
+): Pick<FileTable, 'headings' | 'columns' | 'rows'> {
+  const { headings, columns, rows } = readTable(file);
+  return { headings, columns, rows: rows.filter(({ line }) => lines.has(line)) };
+}
+
+/** The headings of a file that was read before, by the names of their fields. */
+export function headingsOf(file: Uint8Array | string): ReadonlyMap<string, string> {
+  const { headings, columns } = readTable(file);
+  return new Map(
+    columns.flatMap((field, place) => (field === null ? [] : [[field, headings[place] ?? field] as const])),
+  );
+}
+
+/** Null: a column that is not read. */
+type Columns = readonly (NewCardField | null)[];
+
+type FileTable = {
+  readonly headings: readonly string[];
+  readonly columns: Columns;
+  readonly separator: Separator;
+  readonly rows: readonly TableRecord[];
+};
+
+/** @throws MalformedTable. */
+function readTable(file: Uint8Array | string): FileTable {
+  if (file.length > batchFileBytesMax) throw new MalformedTable(1, fileTooLarge);
+  const { separator, records } = tableOf(typeof file === 'string' ? file : textOfFile(file));
+  const header = records.next();
+  if (header.done === true) throw new MalformedTable(1, 'must have the names of the columns');
+  const columns = columnsOf(header.value);
+  const rows: TableRecord[] = [];
+  for (const row of records) {
+    // Spreadsheets write lines without content at the end.
+    if (row.cells.every((cell) => cell === '')) continue;
+    rows.push({ line: row.line, cells: row.cells.map(textOfCell) });
+    if (rows.length > batchCardsMax)
+      throw new MalformedTable(
+        row.line,
+        `is above the limit of ${batchCardsMax.toLocaleString('en')} gift cards`,
+      );
+  }
+  if (rows.length === 0) throw new MalformedTable(1, 'must be followed by at least one gift card');
+  const unnamed = header.value.cells.findIndex(
+    (name, place) => name.trim() === '' && rows.some(({ cells }) => (cells[place] ?? '') !== ''),
+  );
+  if (unnamed !== -1)
+    throw new MalformedTable(header.value.line, `must have a name for column ${unnamed + 1}`);
+  return { headings: header.value.cells, columns, separator, rows };
+}
+
+const shownNameLengthMax = 64;
+
+export const unknownColumn = 'has an unknown column';
+
+/** @throws MalformedTable if a heading is unknown or repeated, or there is none for `initial_value`. */
+function columnsOf({ line, cells }: TableRecord): Columns {
+  const columns = cells.map((cell) => {
+    const heading = cell.slice(0, shownNameLengthMax).trim();
+    const field = heading === '' ? null : fieldOfHeading(heading);
+    if (field === undefined)
+      throw new MalformedTable(
+        line,
+        `${unknownColumn} ${JSON.stringify(heading)}: the columns are ${newCardFieldNames.join(', ')}`,
+        heading,
+      );
+    return field;
+  });
+  const repeated = columns.find((name, place) => name !== null && columns.indexOf(name) !== place);
+  if (typeof repeated === 'string') throw new MalformedTable(line, `has the column ${repeated} twice`);
+  if (!columns.includes('initial_value')) throw new MalformedTable(line, 'must have a column initial_value');
+  return columns;
+}
+
+type Notation = Pick<FileReader, 'decimalSign' | 'dayOrder'>;
+
+/** The notation of the file: that of its cells if they agree, otherwise that of the reader. */
+function notationOf(
+  { rows, columns, separator }: Pick<FileTable, 'rows' | 'columns' | 'separator'>,
+  { currency }: Store,
+  { decimalSign, dayOrder }: FileReader,
+): Notation {
+  const signs = new Set<DecimalSign>();
+  const orders = new Set<DayOrder>();
+  for (const [place, column] of columns.entries())
+    for (const { cells } of rows) {
+      const sign = column === 'initial_value' ? decimalSignOf(cells[place] ?? '', currency) : null;
+      const order = isDay(column) ? dayOrderOf(cells[place] ?? '') : null;
+      if (sign !== null) signs.add(sign);
+      if (order !== null) orders.add(order);
+    }
+  // Spreadsheets with decimal points do not write semicolons.
+  const isDoubtful = separator === ';' && decimalSign === '.';
+  return {
+    decimalSign: agreed(signs, isDoubtful ? null : decimalSign),
+    dayOrder: agreed(orders, dayOrder),
+  };
+}
+
+function agreed<T>(values: ReadonlySet<T>, otherwise: T | null): T | null {
+  const [value] = values;
+  if (value === undefined) return otherwise;
+  return values.size === 1 ? value : null;
+}
+
+function isDay(column: NewCardField | null | undefined): boolean {
+  return column === 'expires_on' || column === 'send_on';
+}
+
+type CellPlace = {
+  readonly notation: Notation;
+  readonly store: Store;
+  readonly add: (error: LineError) => void;
+};
+
+/** The fields of a card, by name, with `unreadable` in place of what has an error. */
+function fieldsOf({ line, cells }: TableRecord, columns: Columns, place: CellPlace): unknown {
+  if (cells.length !== columns.length) {
+    place.add({
+      line,
+      field: null,
+      message: `must have ${columns.length} cells, and has ${cells.length}`,
+    });
+    return unreadable;
+  }
+  const fields: Record<string, unknown> = {};
+  for (const [index, name] of columns.entries()) {
+    const cell = cells[index] ?? '';
+    const isBlank = name === 'message' || name === 'note' ? cell === '' : cell.trim() === '';
+    if (name === null || isBlank) continue;
+    const read = readCell(name, cell, place);
+    if (!('error' in read)) {
+      fields[name] = read.value;
+      continue;
+    }
+    fields[name] = unreadable;
+    const { error } = read;
+    place.add({ line, field: name, message: error, ...shownCell({ line, cells }, columns, name) });
+  }
+  return fields;
+}
+
+/** The part of a cell that an error shows: nothing of a code. */
+function shownCell(
+  row: TableRecord | undefined,
+  columns: Columns,
+  field: string | null,
+): { readonly cell?: string } {
+  const place = columns.findIndex((name) => name !== null && name === field);
+  const cell = row?.cells[place];
+  return cell === undefined || cell === '' || field === 'code'
+    ? {}
+    : { cell: cell.slice(0, shownNameLengthMax) };
+}
+
+/** Truth values as spreadsheets write them in the languages of the pages, and as people do. */
+const flags: ReadonlyMap<string, string> = new Map([
+  ...['true', 'wahr', 'vrai', 'verdadero', 'yes', 'ja', 'oui', 'sí', 'si'].map(
+    (yes) => [yes, 'true'] as const,
+  ),
+  ...['false', 'falsch', 'faux', 'falso', 'no', 'nein', 'non'].map((no) => [no, 'false'] as const),
+]);
+
+const percent = /^(\d{1,3})(?:[.,](\d{1,4}))? ?%?$/;
+const exponent = /^\d(?:[.,]\d+)?E\+?\d+$/i;
+
+export const shortenedNumber =
+  'was shortened by a spreadsheet: format its column as text, and enter it again';
+
+/** The value of a cell for the parser of its field, or what is wrong with its notation. */
+function readCell(
+  name: NewCardField,
+  cell: string,
+  { notation, store }: CellPlace,
+): { readonly value: unknown } | { readonly error: string } {
+  if (cell.length > cellLengthMax)
+    return { error: `must have at most ${cellLengthMax.toLocaleString('en')} characters` };
+  if (name === 'initial_value') {
+    const { currency } = store;
+    const amount = parseWrittenAmount(cell, { currency, decimalSign: notation.decimalSign });
+    return amount.ok ? { value: formatMoney(amount.value) } : amount;
+  }
+  if (isDay(name)) {
+    const day = writtenDay(cell, notation.dayOrder);
+    return day === null ? { error: ambiguousDay } : { value: day ?? cell.trim() };
+  }
+  const text = cell.replaceAll('\r\n', '\n');
+  const trimmed = text.trim();
+  if (name === 'code' || name === 'storefront_customer_id') {
+    if (exponent.test(trimmed)) return { error: shortenedNumber };
+    return { value: newCardFromText[name]?.(trimmed) ?? trimmed };
+  }
+  if (name === 'email' || name === 'recipient_email') return { value: trimmed };
+  if (name === 'currency') return { value: trimmed.toUpperCase() };
+  if (name === 'notify')
+    return { value: newCardFromText[name]?.(flags.get(trimmed.toLowerCase()) ?? trimmed) };
+  if (name === 'vat_rate') {
+    const [rate, whole = '', fraction] = percent.exec(trimmed) ?? [];
+    if (rate !== undefined) return { value: fraction === undefined ? whole : `${whole}.${fraction}` };
+  }
+  return { value: newCardFromText[name]?.(text) ?? text };
+}

@@ -1,0 +1,128 @@
+/** Gift cards: their fields, their states and the rules for changes. A *usable* card is neither disabled nor expired. */
+
+import { editableFields, propertyOf, type CardDetails, type EditableDetails } from './fields.ts';
+import type { ErrorsByField } from '../fault.ts';
+import { FieldErrors } from '../fault.ts';
+import { equal, exceeds, formatMoney, subtract, type Money } from '../money/money.ts';
+import type { Vat } from '../money/vat.ts';
+
+export type Customer = {
+  readonly id: number;
+  /** As first received. */
+  readonly email: string;
+};
+
+export type Card = CardDetails & {
+  readonly storeId: number;
+  readonly id: number;
+  /** Counts the changes, starting at 1. */
+  readonly version: number;
+  readonly initialValue: Money;
+  readonly balance: Money;
+  /** The part of the balance that open holds reserve. The rest is *available*. */
+  readonly held: Money;
+  readonly lastCharacters: string;
+  readonly customer: Customer | null;
+  readonly recipient: Customer | null;
+  /** Instant in ms; null while the card is not disabled. */
+  readonly disabledAt: number | null;
+  /** Instant in ms. */
+  readonly createdAt: number;
+  readonly lineItemId: number | null;
+  readonly orderId: number | null;
+  readonly userId: number | null;
+  readonly apiClientId: number | null;
+  /** Null: none is recorded. */
+  readonly vat: Vat | null;
+};
+
+const changeableDetails = editableFields.map(propertyOf);
+
+/** The changes in an update. Absent fields keep their values. */
+export type CardChanges = Partial<EditableDetails> & {
+  readonly disable?: boolean;
+  readonly balance?: Money;
+};
+
+/** Whether open holds are released when a card is disabled. Otherwise they prevent it. */
+export type DisableOptions = { readonly releaseHolds: boolean };
+
+export function isDisabled(card: Card): boolean {
+  return card.disabledAt !== null;
+}
+
+/** Whether the card's last valid day is before `today`, a day in the store's time zone. */
+export function isExpired(card: Card, today: string): boolean {
+  return card.expiresOn !== null && card.expiresOn < today;
+}
+
+export const cardStates = ['active', 'expired', 'disabled'] as const;
+
+export type CardState = (typeof cardStates)[number];
+
+/** The card's state on `today`, a day in the store's time zone. A card that is disabled and expired is `disabled`. */
+export function stateOf(card: Card, today: string): CardState {
+  if (isDisabled(card)) return 'disabled';
+  return isExpired(card, today) ? 'expired' : 'active';
+}
+
+/** The amount that can be spent: the balance minus open holds. */
+export function availableOf({ balance, held }: Pick<Card, 'balance' | 'held'>): Money {
+  return subtract(balance, held);
+}
+
+/** Returns only the changes that differ from the card. An update can repeat a current value on any card. */
+export function effectiveChanges(card: Card, changes: CardChanges): CardChanges {
+  return {
+    ...(changes.disable === true && !isDisabled(card) && { disable: true }),
+    ...(changes.balance !== undefined &&
+      !equal(changes.balance, card.balance) && { balance: changes.balance }),
+    ...Object.fromEntries(
+      changeableDetails
+        .filter((name) => changes[name] !== undefined && changes[name] !== card[name])
+        .map((name) => [name, changes[name]]),
+    ),
+  };
+}
+
+/** Returns the errors of all changes that the card's state does not allow. */
+export function validateChanges(
+  card: Card,
+  changes: CardChanges,
+  { releaseHolds }: DisableOptions,
+): ErrorsByField {
+  const errors = new FieldErrors();
+  const isReleased = releaseHolds && changes.disable === true;
+  if (card.held.minor > 0n && !isReleased) {
+    if (changes.disable === true && !isDisabled(card)) {
+      errors.add('disable', 'cannot be true: the card has open holds, which release_holds releases');
+    }
+    if (changes.balance && exceeds(card.held, changes.balance)) {
+      errors.add('balance', `must be at least ${formatMoney(card.held)}, the held amount`);
+    }
+  }
+  if (isDisabled(card)) {
+    const effective = effectiveChanges(card, changes);
+    if (changes.disable === false) errors.add('disable', 'cannot be undone');
+    if (effective.balance !== undefined) errors.add('balance', 'cannot be changed: the card is disabled');
+    if (effective.expiresOn !== undefined)
+      errors.add('expires_on', 'cannot be changed: the card is disabled');
+  }
+  return errors.toErrors();
+}
+
+/** Chooses the result of a search: usable cards come first, then the newest. Returns undefined for an empty list. */
+export function choose(cards: readonly Card[], today: string): Card | undefined {
+  let best: Card | undefined;
+  for (const card of cards) {
+    if (!best || comesBefore(card, best, today)) best = card;
+  }
+  return best;
+}
+
+function comesBefore(left: Card, right: Card, today: string): boolean {
+  const leftUsable = !isDisabled(left) && !isExpired(left, today);
+  const rightUsable = !isDisabled(right) && !isExpired(right, today);
+  if (leftUsable !== rightUsable) return leftUsable;
+  return left.createdAt === right.createdAt ? left.id > right.id : left.createdAt > right.createdAt;
+}

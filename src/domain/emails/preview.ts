@@ -1,0 +1,28 @@
+/** Previews of stored emails, and of the email of a new card. */
+
+import type { Card } from '../cards/card.ts';
+import type { EmailDelivery, EmailSettings } from './email.ts';
+import type { EmailText } from './wording.ts';
+import type { Logo } from './logo.ts';
+import type { Store } from '../stores/store.ts';
+
+/** An email, and what its content is read from. */
+export type PreviewedEmail = {
+  readonly email: Pick<EmailDelivery, 'kind'>;
+  readonly card: Card;
+  readonly store: Store;
+  readonly settings: EmailSettings;
+  /** The store's own texts. */
+  readonly texts: readonly EmailText[];
+  readonly logo: Logo | null;
+  /** When the first email with the code of the card was or will be sent (ms). */
+  readonly cardSentAt: number;
+};
+
+/** The HTML of an email, in which the code is replaced by dots. */
+export type StoredPreview = {
+  readonly subject: string;
+  readonly html: string;
+  /** The origin of the store's logo; null: the email loads nothing. */
+  readonly logoOrigin: string | null;
+};

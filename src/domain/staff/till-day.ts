@@ -1,0 +1,123 @@
+/** The figures of a day at the counter: what members of staff sold, redeemed and refunded, by person and by till. */
+
+import type { Account, TransferKind } from '../money/ledger.ts';
+
+/** What an entry is in the figures. `undone` and `cancelled` are taken from redeemed and sold. */
+export const tillParts = [
+  'sold',
+  'cancelled',
+  'toppedUp',
+  'redeemed',
+  'undone',
+  'refunded',
+  'adjusted',
+] as const;
+
+export type TillPart = (typeof tillParts)[number];
+
+/** A transfer that a member of staff made. */
+export type StaffEntry = {
+  readonly id: number;
+  readonly cardId: number;
+  readonly lastCharacters: string;
+  readonly createdAt: number;
+  readonly kind: TransferKind;
+  /** In minor units. */
+  readonly amount: bigint;
+  readonly debit: Account;
+  readonly credit: Account;
+  readonly staffId: number;
+};
+
+/** What the audit log adds to an entry. */
+export type EntryAction = {
+  readonly tillId: number | null;
+  readonly part: 'undone' | 'cancelled' | null;
+};
+
+export type TillEntry = StaffEntry & {
+  readonly tillId: number | null;
+  readonly part: TillPart;
+  /** In minor units: negative for what lowers its part, such as the reversal of a top-up. */
+  readonly counted: bigint;
+};
+
+/** An entry with its part in the figures. @param action undefined: the audit log has no entry for it. */
+export function tillEntryOf(entry: StaffEntry, action: EntryAction | undefined): TillEntry {
+  const tillId = action?.tillId ?? null;
+  return { ...entry, tillId, ...countedAs(entry, action?.part ?? null) };
+}
+
+function countedAs(
+  { kind, amount, debit, credit }: StaffEntry,
+  part: EntryAction['part'],
+): Pick<TillEntry, 'part' | 'counted'> {
+  const raised = credit === 'card' ? amount : -amount;
+  switch (kind) {
+    case 'issue':
+      return { part: 'sold', counted: amount };
+    case 'credit':
+      return { part: 'toppedUp', counted: amount };
+    case 'debit':
+    case 'capture':
+      return { part: 'redeemed', counted: amount };
+    case 'reversal':
+      if (part === 'cancelled') return { part, counted: amount };
+      if (debit !== 'redemptions') return { part: 'toppedUp', counted: raised };
+      return { part: part === 'undone' ? 'undone' : 'refunded', counted: amount };
+    case 'adjustment':
+      // Earlier versions cancelled a sale with an adjustment.
+      return part === 'cancelled' && raised < 0n
+        ? { part: 'cancelled', counted: amount }
+        : { part: 'adjusted', counted: raised };
+  }
+}
+
+export type Count = { readonly entries: number; readonly minor: bigint };
+
+export type TillFigures = Readonly<Record<TillPart, Count>>;
+
+const none: Count = { entries: 0, minor: 0n };
+
+const noFigures: TillFigures = {
+  sold: none,
+  cancelled: none,
+  toppedUp: none,
+  redeemed: none,
+  undone: none,
+  refunded: none,
+  adjusted: none,
+};
+
+/** The sums of entries by their parts. */
+export function figuresOf(entries: Iterable<TillEntry>): TillFigures {
+  const sums = new Map<TillPart, Count>();
+  for (const { part, counted } of entries) {
+    const sum = sums.get(part) ?? none;
+    sums.set(part, { entries: sum.entries + 1, minor: sum.minor + counted });
+  }
+  return { ...noFigures, ...Object.fromEntries(sums) };
+}
+
+function less(left: Count, right: Count): Count {
+  return { entries: left.entries - right.entries, minor: left.minor - right.minor };
+}
+
+/** What was sold, without sales that were cancelled. */
+export function soldOf({ sold, cancelled }: TillFigures): Count {
+  return less(sold, cancelled);
+}
+
+/** What was redeemed, without what was undone: the gift cards that a cash register has taken. */
+export function redeemedOf({ redeemed, undone }: TillFigures): Count {
+  return less(redeemed, undone);
+}
+
+/** Figures by a key of the entries, such as the person, in the order of the first entries. */
+export function figuresBy<Key>(
+  entries: readonly TillEntry[],
+  keyOf: (entry: TillEntry) => Key,
+): ReadonlyMap<Key, TillFigures> {
+  const groups = Map.groupBy(entries, keyOf);
+  return new Map(Array.from(groups, ([key, group]) => [key, figuresOf(group)]));
+}

@@ -1,0 +1,173 @@
+/**
+ * Tables as text: CSV (RFC 4180) as spreadsheets write it in any language. The text is UTF-8, UTF-16 with a byte order mark,
+ * or Windows-1252; the separator is a comma, a semicolon or a tab. Time and memory are linear in the size of the file.
+ */
+
+/** Why the rest of a table cannot be read, and the line, from 1. */
+export class MalformedTable extends Error {
+  override readonly name = 'MalformedTable';
+  readonly line: number;
+  /** The text that is wrong, if it is short. */
+  readonly cell: string | undefined;
+
+  constructor(line: number, message: string, cell?: string) {
+    super(message);
+    this.line = line;
+    this.cell = cell;
+  }
+}
+
+export type Separator = ',' | ';' | '\t';
+
+export const notText = 'belongs to a file that is not a text: save it as CSV';
+
+/** @throws MalformedTable if the bytes are not text. */
+export function textOfFile(bytes: Uint8Array): string {
+  const [first, second, third] = bytes;
+  // The first bytes of a ZIP archive, which XLSX and ODS files are, and of an XLS file.
+  const isSpreadsheet =
+    (first === 0x50 && second === 0x4b && third === 0x03) || (first === 0xd0 && second === 0xcf);
+  const text = isSpreadsheet ? undefined : decoded(bytes);
+  if (text === undefined || hasControlCharacters.test(text)) throw new MalformedTable(1, notText);
+  return text;
+}
+
+/** Characters that no table has, and that bytes of another encoding become. */
+// oxlint-disable-next-line no-control-regex -- They are what is searched for.
+const hasControlCharacters = /[\u0000-\u0008\u000e-\u001f\u007f-\u0084\u0086-\u009f]/;
+
+/** Undefined: the bytes are not a text in the encoding of their byte order mark. */
+function decoded(bytes: Uint8Array): string | undefined {
+  const [first, second] = bytes;
+  const mark = first === 0xff && second === 0xfe ? 'utf-16le' : undefined;
+  const encoding = first === 0xfe && second === 0xff ? 'utf-16be' : mark;
+  // The decoder removes a byte order mark.
+  if (encoding !== undefined) return decodedAs(encoding, bytes);
+  return decodedAs('utf-8', bytes) ?? decodedAs('windows-1252', bytes);
+}
+
+function decodedAs(encoding: string, bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+export type TableRecord = {
+  /** The line in which it begins, from 1. */
+  readonly line: number;
+  readonly cells: readonly string[];
+};
+
+type TextTable = {
+  readonly separator: Separator;
+  /** Read while they are iterated. @throws MalformedTable at the first character that RFC 4180 does not allow. */
+  readonly records: Generator<TableRecord, undefined>;
+};
+
+/** Spreadsheets read the separator from a first line such as `sep=;`. */
+const separatorLine = /^sep=([,;\t])\r?\n/i;
+
+export function tableOf(text: string): TextTable {
+  const content = text.startsWith('\uFEFF') ? text.slice(1) : text;
+  const [line = '', named] = separatorLine.exec(content.slice(0, 8)) ?? [];
+  const separator = named === undefined ? separatorOf(content) : (named as Separator);
+  return { separator, records: recordsOf(content, separator, line.length) };
+}
+
+/** More cells than any header has are not collected. */
+const cellsMax = 64;
+const headerLengthMax = 10_000;
+
+/** The separator that the first line has most often. A table of one column is one of tabs, which cells do not have. */
+function separatorOf(text: string): Separator {
+  const counts = { '\t': 0, ';': 0, ',': 0 };
+  let isQuoted = false;
+  for (const symbol of text.slice(0, headerLengthMax)) {
+    if (symbol === '"') isQuoted = !isQuoted;
+    else if (isQuoted) continue;
+    else if (symbol === '\n') break;
+    else if (symbol === ',' || symbol === ';' || symbol === '\t') counts[symbol] += 1;
+  }
+  const most = Math.max(...Object.values(counts));
+  return (['\t', ';', ','] as const).find((symbol) => counts[symbol] === most) ?? ',';
+}
+
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+const quote = 0x22;
+
+function* recordsOf(text: string, separator: Separator, start: number): Generator<TableRecord, undefined> {
+  const separatorCode = separator.charCodeAt(0);
+  let at = start;
+  let line = start === 0 ? 1 : 2;
+  while (at < text.length) {
+    const firstLine = line;
+    const cells: string[] = [];
+    let hasEnded = false;
+    while (!hasEnded) {
+      let cell;
+      if (text.charCodeAt(at) === quote) {
+        const quoted = quotedCell(text, at, line);
+        ({ cell, at, line } = quoted);
+      } else {
+        const end = endOfCell(text, at, separatorCode);
+        cell = text.slice(at, end);
+        if (cell.includes('"'))
+          throw new MalformedTable(line, 'has a quotation mark in a cell without quotation marks');
+        at = end;
+      }
+      cells.push(cell);
+      if (cells.length > cellsMax) throw new MalformedTable(line, `must have at most ${cellsMax} cells`);
+      const symbol = text.charCodeAt(at);
+      if (at >= text.length) hasEnded = true;
+      else if (symbol === separatorCode) at += 1;
+      else if (symbol === lineFeed || (symbol === carriageReturn && text.charCodeAt(at + 1) === lineFeed)) {
+        at += symbol === lineFeed ? 1 : 2;
+        line += 1;
+        hasEnded = true;
+      } else if (symbol === carriageReturn)
+        throw new MalformedTable(line, 'has a carriage return without a line feed');
+      else throw new MalformedTable(line, 'has text after a closing quotation mark');
+    }
+    yield { line: firstLine, cells };
+  }
+}
+
+/** The index of the separator or line end after a cell. */
+function endOfCell(text: string, start: number, separatorCode: number): number {
+  let at = start;
+  for (; at < text.length; at += 1) {
+    const symbol = text.charCodeAt(at);
+    if (symbol === separatorCode || symbol === lineFeed || symbol === carriageReturn) break;
+  }
+  return at;
+}
+
+/** A cell between quotation marks, in which two of them are one. */
+function quotedCell(
+  text: string,
+  start: number,
+  firstLine: number,
+): { readonly cell: string; readonly at: number; readonly line: number } {
+  const parts: string[] = [];
+  let at = start + 1;
+  for (;;) {
+    const end = text.indexOf('"', at);
+    if (end === -1) throw new MalformedTable(firstLine, 'has a quotation mark that is not closed');
+    parts.push(text.slice(at, end));
+    at = end + 1;
+    if (text.charCodeAt(at) !== quote) break;
+    parts.push('"');
+    at += 1;
+  }
+  const cell = parts.join('');
+  return { cell, at, line: firstLine + countLineFeeds(cell) };
+}
+
+function countLineFeeds(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count += 1;
+  return count;
+}

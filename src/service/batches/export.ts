@@ -1,0 +1,101 @@
+/** The cards of a batch as CSV, with their codes as long as they can be read. */
+
+import type { Context } from '../../storage/context.ts';
+import { batchCardRecordOf } from '../../domain/batches/record.ts';
+import { csvOf, csvRowsOf, type CsvDialect, type CsvRow } from '../../domain/csv.ts';
+import type { BatchCardRecord } from '../../domain/schemas.ts';
+import type { BatchKey } from '../../storage/batches/batch.ts';
+import type { Storage } from '../../storage/storage.ts';
+import { listCardsOfBatch, type BatchCard, type BatchCards, type BatchCardsPage } from './batch.ts';
+
+const columns = [
+  'index',
+  'id',
+  'code',
+  'initial_value',
+  'currency',
+  'last_characters',
+  'expires_on',
+  'customer_email',
+  'recipient_email',
+  'note',
+] as const;
+
+/** For people: what they look for is first, and `line` is the one of their file. */
+const spreadsheetColumns = [
+  'line',
+  'recipient_name',
+  'code',
+  'initial_value',
+  'currency',
+  'expires_on',
+  'recipient_email',
+  'customer_email',
+  'note',
+  'last_characters',
+  'id',
+] as const;
+
+/** Cards of one read: other requests run before the next one. */
+const cardsInPart = 100;
+
+type Export = { readonly ctx: Context; readonly storage: Pick<Storage, 'read'> };
+
+/** The parts of the file of the API. */
+export async function* batchExport(
+  place: Export,
+  key: BatchKey,
+  page: Omit<BatchCardsPage, 'limit'>,
+): AsyncGenerator<string, void> {
+  yield csvOf(columns, []);
+  for await (const cards of pagesOf(place, key, page))
+    yield csvRowsOf(
+      columns,
+      cards.map((each) => rowOf(batchCardRecordOf(place.ctx.keys.publicIds, each))),
+    );
+}
+
+/** The parts of a file for a spreadsheet, with the names of the recipients and the lines of the file. */
+export async function* batchSpreadsheet(
+  place: Export,
+  key: BatchKey,
+  dialect: CsvDialect,
+): AsyncGenerator<string, void> {
+  yield csvOf(spreadsheetColumns, [], dialect);
+  for await (const cards of pagesOf(place, key, { from: 0, withCodes: true }))
+    yield csvRowsOf(
+      spreadsheetColumns,
+      cards.map((each) => {
+        const record = batchCardRecordOf(place.ctx.keys.publicIds, each);
+        return {
+          ...rowOf(record),
+          initial_value: { decimal: record.initial_value },
+          recipient_name: each.card.recipientName,
+          line: each.line,
+        };
+      }),
+      dialect,
+    );
+}
+
+async function* pagesOf(
+  { ctx, storage }: Export,
+  key: BatchKey,
+  { from, withCodes }: Omit<BatchCardsPage, 'limit'>,
+): AsyncGenerator<readonly BatchCard[], void> {
+  for (let place: number | null = from; place !== null;) {
+    const page: BatchCardsPage = { from: place, limit: cardsInPart, withCodes };
+    const { cards, next }: BatchCards = await storage.read(() => listCardsOfBatch(ctx, key, page));
+    if (cards.length > 0) yield cards;
+    place = next;
+  }
+}
+
+function rowOf(card: BatchCardRecord): CsvRow {
+  return Object.fromEntries(columns.map((column) => [column, card[column]]));
+}
+
+/** A file with one card, for the documentation. */
+export function batchExportOf(card: BatchCardRecord): string {
+  return csvOf(columns, [rowOf(card)]);
+}

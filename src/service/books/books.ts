@@ -1,0 +1,581 @@
+/**
+ * Sums the books of a store: closed days in small transactions, and the days after them for a report.
+ *
+ * A transfer belongs to the day of its `created_at`, unless it was committed after the closing of that day began. Then
+ * it belongs to the first day whose closing had not begun. A trigger records such *late* entries.
+ */
+
+import assert from 'node:assert/strict';
+import type { Context } from '../../storage/context.ts';
+import {
+  dayAfter,
+  firstDay,
+  placeWhere,
+  Sums,
+  transitionsOf,
+  type SummedCard,
+  type SummedTransfer,
+  type BooksDay,
+  type Terms,
+  type Transition,
+} from '../../domain/books/books.ts';
+import { dayOf } from '../../domain/day.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import { readVat, taxesOf, taxIn } from '../../domain/money/vat.ts';
+import {
+  addSums,
+  advanceClosing,
+  assignLateEntries,
+  claimClosing,
+  findCardTerms,
+  findFirstInstant,
+  findLastClosings,
+  insertClosing,
+  listCardsDisabled,
+  listCardsWithExpiry,
+  listCardEntries,
+  listClosedDays,
+  listLateEntries,
+  listMonths,
+  listTransfersBetween,
+  mergeAges,
+  idSkewMaxMs,
+  type CardTerms,
+  type ChainTransfer,
+  type ClosingDay,
+  type LateEntry,
+  type ReadTransfer,
+} from '../../storage/books/books.ts';
+import {
+  listCardsWithChanges,
+  listFormerDisablings,
+  listFormerExpiries,
+  listTermsChanges,
+  termsCardsMax,
+  type TermsChange,
+} from '../../storage/cards/terms.ts';
+import { idsAt } from '../../platform/random.ts';
+import { parallel, type Script } from '../../storage/sql/sql.ts';
+
+/** How long after its end a day is closed. */
+const closingDelayMs = 10 * 60_000;
+
+/** Consecutive days that are summed. */
+export type Period = {
+  readonly days: readonly BooksDay[];
+  /** The day before them; null: they are the first days of the books. */
+  readonly before: BooksDay | null;
+  /** The place of the first day to which late entries are added that no day contains yet; none if it is not a place. */
+  readonly openFrom: number;
+};
+
+type Months = readonly { readonly month: string; readonly fromAt: number }[];
+
+/** What the sums of a period depend on. */
+export type Books = { readonly store: Store; readonly period: Period; readonly months: Months };
+
+/** The place of an entry in the days of a period and when it counts; place -1: before them; null: after them. */
+function placeOf(
+  { days, before, openFrom }: Period,
+  { createdAt, late }: { readonly createdAt: number; readonly late: { readonly day: string | null } | null },
+): { readonly place: number; readonly at: number } | null {
+  let place: number;
+  if (late === null) {
+    if (before && createdAt < before.untilAt) return { place: -1, at: createdAt };
+    place = placeWhere(days, ({ untilAt }) => untilAt > createdAt);
+  } else if (late.day === null) {
+    place = Math.max(
+      openFrom,
+      placeWhere(days, ({ untilAt }) => untilAt > createdAt),
+    );
+  } else {
+    const { day } = late;
+    if (before && day <= before.day) return { place: -1, at: createdAt };
+    place = placeWhere(days, (one) => one.day >= day);
+    if (days[place]?.day !== day) return null;
+  }
+  const found = days[place];
+  return found ? { place, at: Math.max(createdAt, found.fromAt) } : null;
+}
+
+function monthOf({ store, months }: Pick<Books, 'store' | 'months'>, instant: number): string {
+  const found = months.findLast(({ fromAt }) => fromAt <= instant) ?? months[0];
+  return found?.month ?? dayOf(instant, store.timeZone).slice(0, 7);
+}
+
+/** @param changes the latest first. */
+function summedCardOf(books: Books, card: CardTerms, changes: readonly TermsChange[]): SummedCard {
+  const terms: Terms[] = [];
+  let { expiresOn, disabledAt } = card;
+  for (const change of changes) {
+    const placed = placeOf(books.period, change);
+    const since = placed?.at ?? Number.POSITIVE_INFINITY;
+    // A change before the period is in effect during all of it.
+    if (placed && placed.place < 0) break;
+    terms.unshift({ since, expiresOn, disabledAt });
+    if (change.expiresOn !== undefined) ({ expiresOn } = change);
+    if (change.disabledAt !== undefined) ({ disabledAt } = change);
+  }
+  terms.unshift({ since: Number.NEGATIVE_INFINITY, expiresOn, disabledAt });
+  return { terms, vat: card.vat, issued: monthOf(books, card.issuedAt) };
+}
+
+function* withChanges(books: Books, cardId: number, card: CardTerms): Script<SummedCard> {
+  const changes = card.isChanged ? yield* listTermsChanges(books.store.id, [cardId]) : undefined;
+  return summedCardOf(books, card, changes?.get(cardId) ?? []);
+}
+
+/** The card; undefined if there is none. */
+export function* loadSummedCard(books: Books, cardId: number): Script<SummedCard | undefined> {
+  const found = yield* findCardTerms({ storeId: books.store.id, cardId });
+  return found && (yield* withChanges(books, cardId, found));
+}
+
+type Late = { readonly day: string | null } | null;
+
+/** The VAT in transfers that is due at the sale, by their ids. Those without it are absent. */
+type Taxes = ReadonlyMap<number, bigint>;
+
+/** The rate of the VAT that is due at the sale of a card; null: none is. */
+function rateAtSale(vat: string): string | null {
+  const read = vat === '' ? null : readVat(vat);
+  return read?.kind === 'single_purpose' ? read.rate : null;
+}
+
+/** The VAT in the transfers of a card's chain. */
+function taxesOfChain(chain: readonly ChainTransfer[], vat: string): Taxes {
+  const rate = rateAtSale(vat);
+  if (rate === null) return new Map();
+  const taxes = taxesOf(chain, rate);
+  return new Map(chain.map(({ id }, place) => [id, taxes[place] ?? 0n]));
+}
+
+/** Reads the chains of single-purpose cards, except for their issues. */
+function* loadTaxes({ store }: Books, transfers: readonly ReadTransfer[]): Script<Taxes> {
+  const taxes = new Map<number, bigint>();
+  const vats = new Map<number, string>();
+  for (const { id, cardId, sequence, effect, card } of transfers) {
+    const rate = rateAtSale(card.vat);
+    if (rate === null) continue;
+    if (sequence === 1) taxes.set(id, taxIn(effect, rate));
+    else vats.set(cardId, card.vat);
+  }
+  const cards = [...vats];
+  for (let from = 0; from < cards.length; from += cardsAtOnce) {
+    const some = cards.slice(from, from + cardsAtOnce);
+    const chains = yield* parallel(...some.map(([cardId]) => listCardEntries(store, cardId)));
+    for (const [place, chain] of chains.entries())
+      for (const [id, tax] of taxesOfChain(chain, some[place]?.[1] ?? '')) taxes.set(id, tax);
+  }
+  return taxes;
+}
+
+/** @param taxes those of the transfer's card. */
+function summedTransferOf(
+  period: Period,
+  { sequence, ...transfer }: Omit<ReadTransfer, 'card'>,
+  { late, taxes }: { readonly late: Late; readonly taxes: Taxes },
+): SummedTransfer | undefined {
+  const placed = placeOf(period, { createdAt: transfer.createdAt, late });
+  const tax = taxes.get(transfer.id) ?? 0n;
+  return placed ? { ...transfer, ...placed, tax, isFirst: sequence === 1 } : undefined;
+}
+
+type Entry = { readonly transfer: ReadTransfer; readonly late: Late };
+
+function* addTransfers(books: Books, sums: Sums, entries: readonly Entry[]): Script<void> {
+  const taxes = yield* loadTaxes(
+    books,
+    entries.map(({ transfer }) => transfer),
+  );
+  const placed = entries.flatMap(({ transfer, late }) => {
+    const summed = summedTransferOf(books.period, transfer, { late, taxes });
+    return summed && summed.place >= 0 ? [{ transfer, summed }] : [];
+  });
+  const cards = yield* parallel(
+    ...placed.map(({ transfer: { cardId, card } }) => withChanges(books, cardId, card)),
+  );
+  for (const [place, { summed }] of placed.entries()) {
+    const card = cards[place];
+    if (card) sums.addTransfer(card, summed);
+  }
+}
+
+/** Adds the transfers of the period that are not late, after an id. @returns the last id; undefined if there are no more. */
+export function* sumTransfers(
+  books: Books,
+  sums: Sums,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Script<number | undefined> {
+  const { store, period } = books;
+  const [fromAt, untilAt] = [period.days.at(0)?.fromAt ?? 0, period.days.at(-1)?.untilAt ?? 0];
+  const transfers = yield* listTransfersBetween(store, { after, fromAt, untilAt, limit });
+  yield* addTransfers(
+    books,
+    sums,
+    transfers.map((transfer) => ({ transfer, late: null })),
+  );
+  return transfers.length < limit ? undefined : transfers.at(-1)?.id;
+}
+
+/** Adds the late transfers of a day, or those that no day contains. @returns as `sumTransfers`. */
+export function* sumLateTransfers(
+  books: Books,
+  sums: Sums,
+  { day, after, limit }: { readonly day: string | null; readonly after: number; readonly limit: number },
+): Script<number | undefined> {
+  const entries = yield* listLateEntries(books.store, { day, after, limit });
+  yield* addTransfers(
+    books,
+    sums,
+    entries.flatMap((late) => (late.transfer ? [{ transfer: late.transfer, late }] : [])),
+  );
+  return entries.length < limit ? undefined : entries.at(-1)?.id;
+}
+
+/** Adds the moves between buckets of cards. */
+export function* sumMoves(books: Books, sums: Sums, cardIds: readonly number[]): Script<void> {
+  const { store, period } = books;
+  for (let from = 0; from < cardIds.length; from += cardsAtOnce) {
+    const some = cardIds.slice(from, from + cardsAtOnce);
+    const loaded = yield* parallel(
+      ...some.map((cardId) => parallel(loadSummedCard(books, cardId), listCardEntries(store, cardId))),
+    );
+    for (const [card, chain] of loaded) {
+      if (!card) continue;
+      const taxes = taxesOfChain(chain, card.vat);
+      const transfers = chain.flatMap(
+        (transfer) => summedTransferOf(period, transfer, { late: transfer.late, taxes }) ?? [],
+      );
+      sums.addMoves(card, transfers, transitionsOf(card, period.days, period.before));
+    }
+  }
+}
+
+/** Cards whose statements are sent together. */
+const cardsAtOnce = 50;
+
+/** One page of the cards that can move between buckets in a period. */
+export type CandidatePage =
+  | { readonly source: 'expiring'; readonly at: string; readonly id: number }
+  | { readonly source: 'disabled'; readonly at: number; readonly id: number }
+  | { readonly source: 'formerly_expiring' | 'formerly_disabled'; readonly at: string; readonly id: number }
+  | { readonly source: 'changed'; readonly id: number }
+  | { readonly source: 'late'; readonly place: number; readonly id: number };
+
+/** Cards, of which some can be in another page too, and the next page. */
+export type Candidates = {
+  readonly cards: readonly number[];
+  readonly next: CandidatePage | undefined;
+};
+
+export function firstCandidates({ days, before }: Period): CandidatePage & { readonly source: 'expiring' } {
+  return { source: 'expiring', at: before?.day ?? days[0]?.day ?? '', id: 0 };
+}
+
+/** The days whose late entries are in a period; null: it also contains those that no day contains. */
+export function lateDaysOf({ days, openFrom }: Period): readonly (string | null)[] {
+  const names = days.map(({ day }) => day);
+  return openFrom < days.length ? [...names, null] : names;
+}
+
+/**
+ * Returns a page of the cards that can move between buckets in a period: their terms change in it, or an instant of one
+ * of their terms is in it. A later change can have replaced that term, so the terms before changes are searched as well.
+ */
+export function* listCandidates(
+  { store, period }: Books,
+  page: CandidatePage,
+  limit: number,
+): Script<Candidates> {
+  const { id: storeId } = store;
+  const [first, last] = [period.days.at(0), period.days.at(-1)];
+  if (!first || !last) return { cards: [], next: undefined };
+  switch (page.source) {
+    case 'expiring': {
+      const found = yield* listCardsWithExpiry(storeId, { after: page, until: last.day, limit });
+      const [end] = found.length < limit ? [] : found.slice(-1);
+      const next: CandidatePage = end
+        ? { source: 'expiring', ...end }
+        : { source: 'disabled', at: first.fromAt, id: 0 };
+      return { cards: found.map(({ id }) => id), next };
+    }
+    case 'disabled': {
+      const found = yield* listCardsDisabled(storeId, { after: page, until: last.untilAt, limit });
+      const [end] = found.length < limit ? [] : found.slice(-1);
+      const next: CandidatePage = end
+        ? { source: 'disabled', ...end }
+        : { source: 'formerly_expiring', at: firstCandidates(period).at, id: 0 };
+      return { cards: found.map(({ id }) => id), next };
+    }
+    case 'formerly_expiring': {
+      const found = yield* listFormerExpiries(storeId, { after: page, until: last.day, limit });
+      const [end] = found.length < limit ? [] : found.slice(-1);
+      const next: CandidatePage = end
+        ? { source: 'formerly_expiring', at: end.at, id: end.id }
+        : { source: 'formerly_disabled', at: String(first.fromAt), id: 0 };
+      return { cards: found.map(({ cardId }) => cardId), next };
+    }
+    case 'formerly_disabled': {
+      const found = yield* listFormerDisablings(storeId, {
+        after: page,
+        until: String(last.untilAt),
+        limit,
+      });
+      const [end] = found.length < limit ? [] : found.slice(-1);
+      const next: CandidatePage = end
+        ? { source: 'formerly_disabled', at: end.at, id: end.id }
+        : { source: 'changed', id: Math.max(0, idsAt(first.fromAt - idSkewMaxMs) - 1) };
+      return { cards: found.map(({ cardId }) => cardId), next };
+    }
+    case 'changed': {
+      const before = idsAt(last.untilAt + idSkewMaxMs + 1);
+      const { cards, next } = yield* listCardsWithChanges(storeId, { after: page.id, before, limit });
+      return {
+        cards,
+        next: next === undefined ? { source: 'late', place: 0, id: 0 } : { source: 'changed', id: next },
+      };
+    }
+    case 'late': {
+      // Behind the days are the late entries that no day contains.
+      const day = period.days[page.place]?.day ?? null;
+      const found = yield* listLateEntries(store, { day, after: page.id, limit });
+      const [end] = found.length < limit ? [] : found.slice(-1);
+      const place = end ? page.place : page.place + 1;
+      const next: CandidatePage | undefined =
+        place >= lateDaysOf(period).length ? undefined : { source: 'late', place, id: end?.id ?? 0 };
+      return { cards: found.map(({ cardId }) => cardId), next };
+    }
+  }
+}
+
+/** The last closed day, the day that is being closed, if there is one, and the start of the books. */
+export type BooksState = {
+  readonly closed: ClosingDay | null;
+  readonly closing: ClosingDay | null;
+  /** The days after the last closed one, up to the one that contains the present. */
+  readonly open: readonly BooksDay[];
+};
+
+/** @param now the end of the last open day that is needed. Undefined result: the store has no entry. */
+export function* findBooksState(store: Store, now: number): Script<BooksState | undefined> {
+  const [last, previous] = yield* findLastClosings(store.id);
+  const isClosed = last?.part === 'closed';
+  const closed = (isClosed ? last : previous) ?? null;
+  const closing = (isClosed ? null : last) ?? null;
+  const open: BooksDay[] = closing ? [closing] : [];
+  for (;;) {
+    const end = open.at(-1) ?? closed;
+    if (end && end.untilAt > now) break;
+    if (end) open.push(dayAfter(end, store.timeZone));
+    else {
+      const from = yield* findFirstInstant(store.id);
+      if (from === undefined) return undefined;
+      open.push(firstDay(from, store.timeZone));
+    }
+  }
+  return { closed, closing, open };
+}
+
+/**
+ * Begins to close the first open day, if it ended more than ten minutes ago.
+ * @param trustedUntil the instant (ms) up to which the clock is trusted. A clock that is ahead would close a day too early.
+ * @returns the day that is to be summed; undefined if there is none.
+ */
+export function* beginClosing(
+  ctx: Context,
+  store: Store,
+  { isDryRun, trustedUntil }: { readonly isDryRun: boolean; readonly trustedUntil: number },
+): Script<ClosingDay | undefined> {
+  const now = Math.min(ctx.clock.earliest(), trustedUntil) - closingDelayMs;
+  const [last] = yield* findLastClosings(store.id);
+  if (last && last.part !== 'closed') return last;
+  const from = last ? undefined : yield* findFirstInstant(store.id);
+  if (!last && from === undefined) return undefined;
+  const day = last ? dayAfter(last, store.timeZone) : firstDay(from ?? 0, store.timeZone);
+  if (day.untilAt > now) return undefined;
+  if (!isDryRun) yield* insertClosing(store.id, day);
+  return { ...day, part: 'late', doneId: 0 };
+}
+
+/** The books of a day that is being closed. */
+export function* loadClosing(store: Store, day: string): Script<Books | undefined> {
+  const [closing, before] = yield* findLastClosings(store.id);
+  if (closing?.day !== day || closing.part === 'closed') return undefined;
+  const period: Period = { days: [closing], before: before ?? null, openFrom: 1 };
+  return { store, period, months: yield* listMonths(store.id) };
+}
+
+/**
+ * Sums the next rows of a day that is being closed, in one transaction with its progress.
+ * @param candidates the cards that can move between buckets in the day, in order. They are known after the part `late`,
+ * because late changes move cards; null: only this part is done.
+ * @returns what is summed next.
+ */
+export function* closeStep(
+  ctx: Context,
+  books: Books,
+  { candidates, limit }: { readonly candidates: readonly number[] | null; readonly limit: number },
+): Script<Pick<ClosingDay, 'day' | 'part' | 'doneId'>> {
+  const { store, period } = books;
+  const [{ day } = { day: '' }] = period.days;
+  const closing = yield* claimClosing(store.id, day);
+  if (!closing) return { day, part: 'closed', doneId: 0 };
+  const sums = new Sums(period.days);
+  let state: Pick<ClosingDay, 'part' | 'doneId'> = closing;
+  // A day with few entries is summed at once.
+  for (let part: ClosingDay['part'] | undefined; state.part !== part && state.part !== 'closed';) {
+    if (!candidates && state.part !== 'late') break;
+    ({ part } = state);
+    const rows = { candidates: candidates ?? [], limit };
+    state = yield* sumPart(books, sums, { closing: { ...closing, ...state }, ...rows });
+  }
+  yield* addSums(store, sums);
+  if (state.part === 'closed') yield* mergeAges(store, { day, month: day.slice(0, 7) });
+  const closedAt = state.part === 'closed' ? ctx.clock.now() : null;
+  yield* advanceClosing(store.id, { ...state, day }, closedAt);
+  return { ...state, day };
+}
+
+/** Sums the next rows of the part that a closing has reached. @returns what is summed next. */
+function* sumPart(
+  books: Books,
+  sums: Sums,
+  {
+    closing,
+    candidates,
+    limit,
+  }: { readonly closing: ClosingDay; readonly candidates: readonly number[]; readonly limit: number },
+): Script<Pick<ClosingDay, 'part' | 'doneId'>> {
+  const { day, part, doneId, untilAt } = closing;
+  switch (part) {
+    case 'late': {
+      // All of them, before any is summed: a change of a card decides the buckets of its transfers.
+      const hasMore = yield* assignLateEntries(books.store.id, { day, untilAt, limit });
+      return { part: hasMore ? 'late' : 'late_transfers', doneId: 0 };
+    }
+    case 'late_transfers': {
+      const last = yield* sumLateTransfers(books, sums, { day, after: doneId, limit });
+      return last === undefined ? { part: 'transfers', doneId: 0 } : { part, doneId: last };
+    }
+    case 'transfers': {
+      const last = yield* sumTransfers(books, sums, { after: doneId, limit });
+      return last === undefined ? { part: 'cards', doneId: 0 } : { part, doneId: last };
+    }
+    case 'cards': {
+      const from = candidates.findIndex((id) => id > doneId);
+      const count = Math.ceil(limit / 10);
+      const cards = from < 0 ? [] : candidates.slice(from, from + count);
+      yield* sumMoves(books, sums, cards);
+      const last = cards.at(-1);
+      return last === undefined || cards.length < count
+        ? { part: 'closed', doneId: 0 }
+        : { part, doneId: last };
+    }
+    case 'closed':
+      return closing;
+  }
+}
+
+const daysInPage = 1_000;
+
+/** All closed days of a store. */
+export function* listAllClosedDays(storeId: number): Script<readonly BooksDay[]> {
+  const days: BooksDay[] = [];
+  for (let from = ''; ;) {
+    const page = yield* listClosedDays(storeId, { from, limit: daysInPage });
+    days.push(...page.filter(({ day }) => day !== from));
+    const last = page.at(-1);
+    if (!last || page.length < daysInPage) return days;
+    from = last.day;
+  }
+}
+
+/** The closed days of the month of a day, up to that day. */
+export function* listClosedDaysUpTo(storeId: number, last: string): Script<readonly BooksDay[]> {
+  const days = yield* listClosedDays(storeId, { from: last.slice(0, 7), limit: 31 });
+  return days.filter(({ day }) => day <= last);
+}
+
+/** Computes the sums of all closed days from all transfers, in one transaction. */
+export function* recompute(store: Store): Script<Sums> {
+  const days = yield* listAllClosedDays(store.id);
+  const period: Period = { days, before: null, openFrom: days.length };
+  const books: Books = { store, period, months: yield* listMonths(store.id) };
+  const sums = new Sums(days);
+  const cards = new SummedCards(books);
+  const add = function* (entries: readonly Entry[]): Script<void> {
+    const transfers = entries.map(({ transfer }) => transfer);
+    const taxes = yield* loadTaxes(books, transfers);
+    yield* cards.load(transfers);
+    for (const { transfer, late } of entries) {
+      const summed = summedTransferOf(period, transfer, { late, taxes });
+      if (!summed) continue;
+      const { card, transitions } = cards.of(transfer);
+      sums.addTransfer(card, summed);
+      sums.addMoves(card, [summed], transitions);
+    }
+  };
+  const [fromAt, untilAt] = [days.at(0)?.fromAt ?? 0, days.at(-1)?.untilAt ?? 0];
+  const limit = 1_000;
+  for (let after = 0; ;) {
+    const transfers = yield* listTransfersBetween(store, { after, fromAt, untilAt, limit });
+    yield* add(transfers.map((transfer) => ({ transfer, late: null })));
+    if (transfers.length < limit) break;
+    after = transfers.at(-1)?.id ?? 0;
+  }
+  for (const { day } of days) {
+    for (let after: number | undefined = 0; after !== undefined;) {
+      const entries: readonly LateEntry[] = yield* listLateEntries(store, { day, after, limit });
+      yield* add(entries.flatMap((late) => (late.transfer ? [{ transfer: late.transfer, late }] : [])));
+      after = entries.length < limit ? undefined : entries.at(-1)?.id;
+    }
+  }
+  return sums;
+}
+
+const cachedCardsMax = 10_000;
+
+type PlacedCard = { readonly card: SummedCard; readonly transitions: readonly Transition[] };
+
+/** The cards of transfers, of which the last ones are kept: a card's transfers are often close to each other. */
+class SummedCards {
+  readonly #books: Books;
+  readonly #cards = new Map<number, PlacedCard>();
+
+  constructor(books: Books) {
+    this.#books = books;
+  }
+
+  /** Loads the cards of a page of transfers. */
+  *load(transfers: readonly ReadTransfer[]): Script<void> {
+    if (this.#cards.size >= cachedCardsMax) this.#cards.clear();
+    const changed = new Map<number, CardTerms>();
+    for (const { cardId, card } of transfers) {
+      if (this.#cards.has(cardId)) continue;
+      if (card.isChanged) changed.set(cardId, card);
+      else this.#add(cardId, card, []);
+    }
+    const ids = [...changed.keys()];
+    for (let from = 0; from < ids.length; from += termsCardsMax) {
+      const some = ids.slice(from, from + termsCardsMax);
+      const changes = yield* listTermsChanges(this.#books.store.id, some);
+      for (const id of some) {
+        const card = changed.get(id);
+        if (card) this.#add(id, card, changes.get(id) ?? []);
+      }
+    }
+  }
+
+  /** The card of a transfer that was loaded. */
+  of({ cardId }: ReadTransfer): PlacedCard {
+    const found = this.#cards.get(cardId);
+    assert(found);
+    return found;
+  }
+
+  #add(cardId: number, terms: CardTerms, changes: readonly TermsChange[]): void {
+    const card = summedCardOf(this.#books, terms, changes);
+    this.#cards.set(cardId, { card, transitions: transitionsOf(card, this.#books.period.days, null) });
+  }
+}

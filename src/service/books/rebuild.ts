@@ -1,0 +1,51 @@
+/** Computes the sums of closed days again from the ledger, and stores them. */
+
+import type { Store } from '../../domain/stores/store.ts';
+import { areSumsOutdated } from '../../storage/books/books.ts';
+import { parallel, type Script } from '../../storage/sql/sql.ts';
+import type { Storage } from '../../storage/storage.ts';
+import { listOpenStores } from '../../storage/stores/store.ts';
+import { replaceAges, replaceDay } from '../proofs/books-check.ts';
+import { listAllClosedDays, recompute } from './books.ts';
+
+/** A service can close a day while the sums are computed. */
+const attemptsMax = 3;
+
+/**
+ * Stores the sums of a store's closed days, one day per transaction. Services can run.
+ * @returns the number of days; undefined if days were closed during each of three attempts.
+ */
+export async function rebuildSums(storage: Storage, store: Store): Promise<number | undefined> {
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    const { days, sums } = await storage.read(function* () {
+      return { days: yield* listAllClosedDays(store.id), sums: yield* recompute(store) };
+    });
+    const byDay = Map.groupBy(sums.days, ({ day }) => day);
+    for (const { day } of days) await storage.write(() => replaceDay(store, day, byDay.get(day) ?? []));
+    const lastDay = days.at(-1)?.day;
+    const isStored =
+      lastDay === undefined || (await storage.write(() => replaceAges(store, { lastDay, ages: sums.ages })));
+    if (isStored) return days.length;
+  }
+  return undefined;
+}
+
+/**
+ * Rebuilds the sums that an earlier version stored, after a migration.
+ * @param open opens the database without a time limit, because each store is summed in one transaction.
+ */
+export async function rebuildOutdatedSums(
+  storage: Pick<Storage, 'read'>,
+  open: () => Storage,
+): Promise<void> {
+  const stores = await storage.read(listOutdatedStores);
+  if (stores.length === 0) return;
+  await using unlimited = open();
+  for (const store of stores) await rebuildSums(unlimited, store);
+}
+
+function* listOutdatedStores(): Script<readonly Store[]> {
+  const stores = (yield* listOpenStores()).map(({ store }) => store);
+  const areOutdated = yield* parallel(...stores.map((store) => areSumsOutdated(store)));
+  return stores.filter((_, place) => areOutdated[place]);
+}

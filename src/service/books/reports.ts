@@ -1,0 +1,421 @@
+/**
+ * Reports from the books, as the API, CSV files and pages show them. Their members have the names of the API. An amount is
+ * a bigint in minor units.
+ */
+
+import { inBuckets, type Buckets, type DaySum } from '../../domain/books/books.ts';
+import type { CardState } from '../../domain/cards/card.ts';
+import { csvOf, type CsvDialect, type CsvRow } from '../../domain/csv.ts';
+import { formatInstant } from '../../domain/day.ts';
+import { formatMoney } from '../../domain/money/money.ts';
+import type { ReportDays, ReportMoment } from '../../domain/books/report-days.ts';
+import {
+  accountsOf,
+  addMovement,
+  balancesOf,
+  breakageOf,
+  cohortsOf,
+  journalOf,
+  noMovements,
+  outstandingOf,
+  type AccountBalance,
+  type Balance,
+  type JournalLine,
+  type Movements,
+} from '../../domain/books/reports.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import { readAgesUntil, readHeldAt, readSumsOfDays, readSumsUntil, type SumsSource } from './report-sums.ts';
+
+/** The columns of the CSV files, in their order. */
+export const reportColumns = {
+  liability: [
+    'as_of',
+    'currency',
+    'issued',
+    'topped_up',
+    'redeemed',
+    'refunded',
+    'adjusted',
+    'outstanding',
+    'outstanding_vat',
+    'outstanding_net',
+    'available',
+    'on_hold',
+    'expired',
+    'disabled',
+    'active_net',
+    'expired_net',
+    'disabled_net',
+    'cards',
+    'cards_active',
+    'cards_expired',
+    'cards_disabled',
+  ],
+  journal: [
+    'day',
+    'kind',
+    'account',
+    'debit',
+    'credit',
+    'vat_kind',
+    'vat_rate',
+    'vat_due',
+    'net_amount',
+    'vat_amount',
+    'gross_amount',
+  ],
+  aging: [
+    'issued',
+    'outstanding',
+    'outstanding_vat',
+    'outstanding_net',
+    'active',
+    'expired',
+    'disabled',
+    'active_net',
+    'expired_net',
+    'disabled_net',
+    'issued_to_date',
+    'issued_to_date_net',
+    'redeemed_to_date',
+    'redeemed_to_date_net',
+    'adjusted_to_date',
+    'cards',
+    'cards_active',
+    'cards_expired',
+    'cards_disabled',
+  ],
+  activity: ['group', 'transactions', 'issued', 'topped_up', 'redeemed', 'refunded', 'adjusted', 'change'],
+  breakage: [
+    'month',
+    'opening',
+    'expired',
+    'restored',
+    'disabled',
+    'adjusted',
+    'closing',
+    'expired_net',
+    'closing_net',
+    'cards',
+  ],
+} as const;
+
+export type ReportName = keyof typeof reportColumns;
+
+type Value = string | number | bigint | null;
+
+/** A record whose amounts are texts with exactly the currency's decimals. */
+type WithAmounts<R> = { readonly [Name in keyof R]: Shown<R[Name]> };
+
+type Shown<V> = V extends bigint ? string : V;
+
+/** Writes the amounts of a record as text. */
+export function withAmounts<const R extends Readonly<Record<string, Value>>>(
+  { currency }: Pick<Store, 'currency'>,
+  record: R,
+): WithAmounts<R> {
+  const entries = Object.entries(record).map(([name, value]) => [
+    name,
+    typeof value === 'bigint' ? formatMoney({ minor: value, currency }) : value,
+  ]);
+  return Object.fromEntries(entries) as WithAmounts<R>;
+}
+
+/** A CSV file. */
+export type ReportFile = { readonly name: string; readonly text: string };
+
+/**
+ * The CSV file of a report.
+ * @param about what the report is of, as a part of the file's name.
+ * @param dialect absent: that of the API.
+ */
+export function reportFile(
+  store: Pick<Store, 'currency'>,
+  report: ReportName,
+  { rows, about }: { readonly rows: readonly Readonly<Record<string, Value>>[]; readonly about: string },
+  dialect?: CsvDialect,
+): ReportFile {
+  const shown = rows.map((row) => spreadsheetRow(store, row));
+  return {
+    name: `${report}-${about.replaceAll(/[^0-9A-Za-z-]/g, '')}.csv`,
+    text: csvOf(reportColumns[report], shown, dialect),
+  };
+}
+
+/** A row whose amounts and rates of VAT are numbers for a spreadsheet. */
+function spreadsheetRow({ currency }: Pick<Store, 'currency'>, row: Readonly<Record<string, Value>>): CsvRow {
+  const entries = Object.entries(row).map(([name, value]) => {
+    if (typeof value === 'bigint') return [name, { decimal: formatMoney({ minor: value, currency }) }];
+    return [name, name === 'vat_rate' && typeof value === 'string' ? { decimal: value } : value];
+  });
+  return Object.fromEntries(entries) as CsvRow;
+}
+
+/** The moment of a report: what was requested, or now. */
+function momentOf({ now }: SumsSource, asked: ReportMoment | undefined): ReportMoment {
+  return asked ?? { until: now + 1, shown: formatInstant(now) };
+}
+
+/** The causes of a change of the liability. */
+type Causes = Readonly<Record<'issued' | 'topped_up' | 'redeemed' | 'refunded' | 'adjusted', bigint>>;
+
+/** The number of cards, by their states. */
+type CardCounts = Readonly<Record<'cards' | `cards_${CardState}`, number>>;
+
+type Summary<Amounts extends string> = { readonly currency: string } & Readonly<Record<Amounts, bigint>>;
+
+/** A report with rows. */
+type Table<S, Row> = { readonly summary: S; readonly rows: readonly Row[] };
+
+type NetName = 'outstanding_vat' | 'outstanding_net' | `${CardState}_net`;
+
+/** The balances without the VAT that was due at the sale: what the liability accounts of the journal contain. */
+function netRecord(balances: Buckets<Balance>): Readonly<Record<NetName, bigint>> {
+  const all = totalOf(Object.values(balances));
+  const { active, expired, disabled } = balances;
+  return {
+    outstanding_vat: all.tax,
+    outstanding_net: netOf(all),
+    active_net: netOf(active),
+    expired_net: netOf(expired),
+    disabled_net: netOf(disabled),
+  };
+}
+
+function netOf({ amount, tax }: Balance): bigint {
+  return amount - tax;
+}
+
+function movementRecord({ issued, toppedUp, redeemed, refunded, adjusted }: Movements): Causes {
+  return { issued, topped_up: toppedUp, redeemed, refunded, adjusted };
+}
+
+function movementsOf(sums: readonly DaySum[]): Movements {
+  const movements = noMovements();
+  for (const sum of sums) addMovement(movements, sum);
+  return movements;
+}
+
+export type LiabilityReport = { readonly as_of: string } & Causes &
+  CardCounts &
+  Summary<'outstanding' | 'available' | 'on_hold' | 'expired' | 'disabled' | NetName>;
+
+/** @param asked absent: now. */
+export async function readLiability(source: SumsSource, asked?: ReportMoment): Promise<LiabilityReport> {
+  const moment = momentOf(source, asked);
+  const sums = await readSumsUntil(source, moment.until);
+  const held = await readHeldAt(source, moment.until - 1);
+  const movements = movementsOf(sums);
+  const balances = balancesOf(sums);
+  const { active, expired, disabled } = balances;
+  return {
+    as_of: moment.shown,
+    currency: source.store.currency.code,
+    ...movementRecord(movements),
+    outstanding: outstandingOf(movements),
+    available: active.amount - held,
+    on_hold: held,
+    expired: expired.amount,
+    disabled: disabled.amount,
+    ...netRecord(balances),
+    cards: active.cards + expired.cards + disabled.cards,
+    cards_active: active.cards,
+    cards_expired: expired.cards,
+    cards_disabled: disabled.cards,
+  };
+}
+
+type JournalRow = {
+  readonly day: string;
+  readonly kind: string;
+  /** The store's name of the account. */
+  readonly account: string;
+  readonly debit: bigint;
+  readonly credit: bigint;
+  readonly vat_kind: string | null;
+  readonly vat_rate: string | null;
+  readonly vat_due: JournalLine['vatDue'];
+  readonly net_amount: bigint;
+  readonly vat_amount: bigint | null;
+  readonly gross_amount: bigint;
+};
+
+export type JournalReport = Table<
+  ReportDays & Summary<'opening' | 'change' | 'closing' | 'closing_gross' | 'debits' | 'credits'>,
+  JournalRow
+> & { readonly lines: readonly JournalLine[]; readonly accounts: readonly AccountBalance[] };
+
+export async function readJournal(source: SumsSource, { from, to }: ReportDays): Promise<JournalReport> {
+  const { store } = source;
+  const { before, days } = await readSumsOfDays(source, { from, to });
+  const opening = totalOf(Object.values(balancesOf(before)));
+  const change = totalOf(Object.values(balancesOf(days)));
+  const lines = journalOf(days);
+  return {
+    summary: {
+      from,
+      to,
+      currency: store.currency.code,
+      opening: netOf(opening),
+      change: netOf(change),
+      closing: netOf(opening) + netOf(change),
+      closing_gross: opening.amount + change.amount,
+      debits: lines.reduce((sum, { debit }) => sum + debit, 0n),
+      credits: lines.reduce((sum, { credit }) => sum + credit, 0n),
+    },
+    lines,
+    accounts: accountsOf(journalOf(before), lines),
+    rows: lines.map((line) => ({
+      day: line.day,
+      kind: line.kind,
+      account: store.accountNames[line.account] ?? line.account,
+      debit: line.debit,
+      credit: line.credit,
+      vat_kind: line.vatKind,
+      vat_rate: line.vatRate,
+      vat_due: line.vatDue,
+      net_amount: line.gross - (line.tax ?? 0n),
+      vat_amount: line.tax,
+      gross_amount: line.gross,
+    })),
+  };
+}
+
+function totalOf(values: readonly Balance[]): Balance {
+  return {
+    amount: values.reduce((total, value) => total + value.amount, 0n),
+    tax: values.reduce((total, value) => total + value.tax, 0n),
+    cards: values.reduce((total, value) => total + value.cards, 0),
+  };
+}
+
+type CohortName =
+  'issued_to_date' | 'issued_to_date_net' | 'redeemed_to_date' | 'redeemed_to_date_net' | 'adjusted_to_date';
+
+export type AgingReport = Table<
+  { readonly as_of: string } & Summary<'outstanding' | 'outstanding_vat' | 'outstanding_net'>,
+  { readonly issued: string; readonly outstanding: bigint } & Readonly<
+    Record<CardState | NetName | CohortName, bigint>
+  > &
+    CardCounts
+>;
+
+/** @param asked absent: now. */
+export async function readAging(source: SumsSource, asked?: ReportMoment): Promise<AgingReport> {
+  const moment = momentOf(source, asked);
+  const cohorts = cohortsOf(await readAgesUntil(source, moment.until));
+  const rows = [...cohorts].map(([issued, { balances, sold, soldTax, redeemed, redeemedTax }]) => {
+    const all = totalOf(Object.values(balances));
+    return {
+      issued,
+      outstanding: all.amount,
+      ...inBuckets((bucket) => balances[bucket].amount),
+      ...netRecord(balances),
+      issued_to_date: sold,
+      issued_to_date_net: sold - soldTax,
+      redeemed_to_date: redeemed,
+      redeemed_to_date_net: redeemed - redeemedTax,
+      adjusted_to_date: all.amount - sold + redeemed,
+      cards: all.cards,
+      cards_active: balances.active.cards,
+      cards_expired: balances.expired.cards,
+      cards_disabled: balances.disabled.cards,
+    };
+  });
+  const total = totalOf([...cohorts.values()].flatMap(({ balances }) => Object.values(balances)));
+  return {
+    summary: {
+      as_of: moment.shown,
+      currency: source.store.currency.code,
+      outstanding: total.amount,
+      outstanding_vat: total.tax,
+      outstanding_net: netOf(total),
+    },
+    rows,
+  };
+}
+
+export const activityGroups = ['day', 'month', 'actor'] as const;
+
+export type ActivityGroup = (typeof activityGroups)[number];
+
+function groupOf({ day, actor }: DaySum, group: ActivityGroup): string {
+  if (group === 'actor') return actor;
+  return group === 'day' ? day : day.slice(0, 7);
+}
+
+type ActivityQuery = ReportDays & { readonly by: ActivityGroup };
+
+export type ActivityReport = Table<
+  ActivityQuery & Summary<never>,
+  { readonly group: string; readonly transactions: number; readonly change: bigint } & Causes
+>;
+
+export async function readActivity(
+  source: SumsSource,
+  { by, from, to }: ActivityQuery,
+): Promise<ActivityReport> {
+  const { days } = await readSumsOfDays(source, { from, to });
+  const grouped = new Map<string, Movements>();
+  for (const sum of days) {
+    if (sum.account === '') continue;
+    const name = groupOf(sum, by);
+    let movements = grouped.get(name);
+    if (!movements) grouped.set(name, (movements = noMovements()));
+    addMovement(movements, sum);
+  }
+  const sorted = [...grouped].toSorted(([left], [right]) => (left < right ? -1 : 1));
+  return {
+    summary: { by, from, to, currency: source.store.currency.code },
+    rows: sorted.map(([group, movements]) => ({
+      group,
+      transactions: movements.entries,
+      ...movementRecord(movements),
+      change: outstandingOf(movements),
+    })),
+  };
+}
+
+export type BreakageReport = Table<
+  ReportDays & Summary<'opening' | 'closing' | 'closing_net'>,
+  { readonly month: string; readonly cards: number } & Readonly<
+    Record<
+      | 'opening'
+      | 'expired'
+      | 'restored'
+      | 'disabled'
+      | 'adjusted'
+      | 'closing'
+      | 'expired_net'
+      | 'closing_net',
+      bigint
+    >
+  >
+>;
+
+export async function readBreakage(source: SumsSource, { from, to }: ReportDays): Promise<BreakageReport> {
+  const { before, days } = await readSumsOfDays(source, { from, to });
+  const { expired } = balancesOf(before);
+  let { amount: balance, tax, cards } = expired;
+  const rows = [...Map.groupBy(days, ({ day }) => day.slice(0, 7))].map(([month, sums]) => {
+    const breakage = breakageOf(sums);
+    const opening = balance;
+    balance += breakage.expired - breakage.restored - breakage.disabled + breakage.adjusted;
+    tax += breakage.tax;
+    cards += breakage.cards;
+    const { expired: added, expiredTax, restored, disabled, adjusted } = breakage;
+    const net = { expired_net: added - expiredTax, closing_net: balance - tax };
+    return { month, opening, expired: added, restored, disabled, adjusted, closing: balance, ...net, cards };
+  });
+  return {
+    summary: {
+      from,
+      to,
+      currency: source.store.currency.code,
+      opening: expired.amount,
+      closing: balance,
+      closing_net: balance - tax,
+    },
+    rows,
+  };
+}

@@ -1,0 +1,174 @@
+/**
+ * The day at the counter. The entries come from the ledger, so their sums are those of the activity report; the till and the
+ * reason of an entry come from the audit log, whose rows are of the same transaction.
+ */
+
+import type { Context } from '../../storage/context.ts';
+import { isReversible, type Transfer } from '../../domain/money/ledger.ts';
+import { addDays, startOfDay } from '../../domain/day.ts';
+import type { Card } from '../../domain/cards/card.ts';
+import { parseAmount } from '../../domain/money/money.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import {
+  tillEntryOf,
+  type Count,
+  type EntryAction,
+  type StaffEntry,
+  type TillEntry,
+} from '../../domain/staff/till-day.ts';
+import { parallel, type Script } from '../../storage/sql/sql.ts';
+import { idSkewMaxMs } from '../../storage/books/books.ts';
+import type { Storage } from '../../storage/storage.ts';
+import {
+  entryActions,
+  listEntryActions,
+  listStaffEntries,
+  type EntryActionName,
+  type PeriodPage,
+  type ReadAction,
+} from '../../storage/books/till-day.ts';
+import { findTransfer } from '../../storage/money/transfer.ts';
+import { requireCard } from '../money/money.ts';
+
+/** Rows of one statement: SQLite runs it in the thread that serves requests. */
+const pageSize = 500;
+/** Entries of one day that are summed. */
+const entriesMax = 10_000;
+
+export type TillDay = {
+  readonly entries: readonly TillEntry[];
+  /** Whether there are more entries than are summed. */
+  readonly isCut: boolean;
+};
+
+type Read = { readonly ctx: Context; readonly storage: Pick<Storage, 'read'> };
+
+/** Reads the entries of a day in the store's time zone, oldest first, in bounded statements. */
+export async function readTillDay(
+  { ctx, storage }: Read,
+  { store, day }: { readonly store: Store; readonly day: string },
+): Promise<TillDay> {
+  const period = periodOf(store, day);
+  const entries = await readAll<StaffEntry>((after) =>
+    storage.read(() => listStaffEntries(store.id, { ...period, after, limit: pageSize })),
+  );
+  const actions = new Map<number, EntryAction>();
+  // A day without entries has no actions that belong to one.
+  if (entries.length > 0)
+    for (const name of entryActions) {
+      const read = await readAll<ReadAction>((after) =>
+        storage.read(() => listEntryActions(store.id, name, { ...period, after, limit: pageSize })),
+      );
+      for (const action of read) addAction(ctx, actions, name, action);
+    }
+  return {
+    entries: entries.slice(0, entriesMax).map((entry) => tillEntryOf(entry, actions.get(entry.id))),
+    isCut: entries.length > entriesMax,
+  };
+}
+
+/** The amounts that staff took back on a day: redemptions that were undone, and sales that were cancelled. */
+export type TakenBack = Readonly<Record<'undone' | 'cancelled', Count>>;
+
+/** The sums of a day in the store's time zone, from the audit log, in bounded statements. */
+export async function sumTakenBack(
+  { storage }: Pick<Read, 'storage'>,
+  { store, day }: { readonly store: Store; readonly day: string },
+): Promise<TakenBack> {
+  const period = periodOf(store, day);
+  const sum = async (name: EntryActionName, takesBack: 'undoes' | 'cancels'): Promise<Count> => {
+    const read = await readAll<ReadAction>((after) =>
+      storage.read(() => listEntryActions(store.id, name, { ...period, after, limit: pageSize })),
+    );
+    const amounts = read
+      .filter(({ at, details }) => at >= period.fromAt && at < period.untilAt && takesBack in details)
+      .map(({ details }) => parseAmount(details['amount'], { currency: store.currency, zeroAllowed: false }));
+    return {
+      entries: amounts.length,
+      minor: amounts.reduce((total, amount) => total + (amount.ok ? amount.value.minor : 0n), 0n),
+    };
+  };
+  return { undone: await sum('card-refunded', 'undoes'), cancelled: await sum('card-disabled', 'cancels') };
+}
+
+function periodOf({ timeZone }: Store, day: string): Pick<PeriodPage, 'fromAt' | 'untilAt'> {
+  return { fromAt: startOfDay(day, timeZone), untilAt: startOfDay(addDays(day, 1), timeZone) };
+}
+
+async function readAll<Row extends { readonly id: number }>(
+  read: (after: number) => Promise<readonly Row[]>,
+): Promise<readonly Row[]> {
+  const rows: Row[] = [];
+  let after = 0;
+  while (rows.length <= entriesMax) {
+    const page = await read(after);
+    rows.push(...page);
+    after = page.at(-1)?.id ?? after;
+    if (page.length < pageSize) break;
+  }
+  return rows;
+}
+
+/** The details of an action name its entry, and the entry that it takes back, by public ids. */
+function addAction(
+  { keys }: Context,
+  actions: Map<number, EntryAction>,
+  name: EntryActionName,
+  { tillId, details }: ReadAction,
+): void {
+  const { entry, undoes, cancels } = details;
+  const id = typeof entry === 'number' ? keys.publicIds.read(entry) : undefined;
+  if (id === undefined) return;
+  const isCancelled = name === 'card-disabled' && cancels !== undefined;
+  const undone = undoes === undefined ? null : 'undone';
+  actions.set(id, { tillId, part: isCancelled ? 'cancelled' : undone });
+}
+
+/** A transfer as a receipt shows it. */
+export type Receipt = {
+  readonly transfer: Transfer;
+  readonly card: Card;
+  /** Null: it was not made on an enrolled device. */
+  readonly tillId: number | null;
+  readonly isRefundable: boolean;
+};
+
+/** @returns undefined if the store has no such transfer. @throws Fault `not-found` if it has no such card. */
+export function* findReceipt(ctx: Context, storeId: number, id: number): Script<Receipt | undefined> {
+  const transfer = yield* findTransfer(storeId, id);
+  if (!transfer) return undefined;
+  const { cardId, createdAt, kind } = transfer;
+  const near = { fromAt: createdAt, untilAt: createdAt + idSkewMaxMs, after: id, limit: pageSize };
+  const actions = new Map<number, EntryAction>();
+  const names = actionsOf(transfer);
+  const [card, found] = yield* parallel(
+    requireCard(storeId, cardId),
+    parallel(...names.map((name) => listEntryActions(storeId, name, near))),
+  );
+  for (const [index, read] of found.entries())
+    for (const action of read) addAction(ctx, actions, names[index] ?? 'card-changed', action);
+  return {
+    transfer,
+    card,
+    tillId: actions.get(id)?.tillId ?? null,
+    isRefundable: isReversible(kind) && kind !== 'credit',
+  };
+}
+
+/** The actions that can have made a transfer. */
+function actionsOf({ kind, actor }: Transfer): readonly EntryActionName[] {
+  if (!actor.startsWith('staff:')) return [];
+  switch (kind) {
+    case 'issue':
+      return ['card-issued'];
+    case 'credit':
+      return ['card-credited'];
+    case 'debit':
+    case 'capture':
+      return ['card-redeemed'];
+    case 'reversal':
+      return ['card-refunded', 'card-disabled'];
+    case 'adjustment':
+      return ['card-changed', 'card-disabled'];
+  }
+}

@@ -1,0 +1,411 @@
+/** Operations on gift cards. Each is one transaction. */
+
+import type { Context } from '../../storage/context.ts';
+import { choose, effectiveChanges, isDisabled, isExpired, validateChanges } from '../../domain/cards/card.ts';
+import type { CardDetails } from '../../domain/cards/fields.ts';
+import type { Card, CardChanges } from '../../domain/cards/card.ts';
+import { lastCharactersOf } from '../../domain/cards/code.ts';
+import type { EmailAddress } from '../../domain/email-address.ts';
+import { cardCreatedEvent, cardReenabledEvent, cardUpdateEvents } from '../../domain/events/event.ts';
+import { Fault, FieldErrors } from '../../domain/fault.ts';
+import { isHoldExpired, type Hold } from '../../domain/money/hold.ts';
+import { adjustmentOf, issueOf } from '../../domain/money/ledger.ts';
+import type { Money } from '../../domain/money/money.ts';
+import type { EmailStatus } from '../../domain/cards/detail.ts';
+import { matchesRecord, type ReadOnlyField } from '../../domain/record.ts';
+import type { Secret } from '../../platform/secret.ts';
+import { aboveLimit, isAbove, type Store } from '../../domain/stores/store.ts';
+import { formatVat, type Vat } from '../../domain/money/vat.ts';
+import {
+  findCardsOf,
+  insertCard,
+  lockCard,
+  replaceCard,
+  type CurrentCard,
+  type LoadedCard,
+} from '../../storage/cards/card.ts';
+import { findChangeEnd, recordChange } from '../../storage/cards/change.ts';
+import { findDetailedCards } from '../../storage/cards/list.ts';
+import { findByCode, findCardIdByCode, insertChosenCode, insertCode } from '../../storage/cards/code.ts';
+import { findOrInsertCustomer, type ResolvedCustomer } from '../../storage/customers/customer.ts';
+import { recordEvent } from '../../storage/events/event.ts';
+import { listOpenHolds } from '../../storage/money/hold.ts';
+import { resolved, parallel, type Script } from '../../storage/sql/sql.ts';
+import { endAt, insertTransfer, openChain } from '../../storage/money/transfer.ts';
+import { linkNewCustomer, findLinkError, recordIfNewCustomer } from '../customers/customer.ts';
+import { enqueueCardEmails, assertSendTime, type CardEmails } from '../emails/email.ts';
+import {
+  record,
+  assertVersion,
+  releaseHold,
+  requireCard,
+  loadCard,
+  today,
+  transferOf,
+  type Closing,
+} from '../money/money.ts';
+
+export type IssueCommand = {
+  readonly store: Store;
+  /** The API client that creates the card; null if there is none. */
+  readonly apiClientId: number | null;
+  readonly actor: string;
+  readonly value: Money;
+  readonly details: CardDetails;
+  readonly customer: EmailAddress | null;
+  /** The customer's id on the storefront; absent or null: the existing link does not change. */
+  readonly storefrontCustomerId?: number | null;
+  readonly recipient: EmailAddress | null;
+  /** The code that the store chose; null: a random one. */
+  readonly code: Secret | null;
+  /** The card's VAT; absent: the store's. */
+  readonly vat?: Vat | null;
+  /** The emails of the new card; absent: none. */
+  readonly emails?: CardEmails;
+};
+
+/**
+ * Inserts a card with its code and first transfer, and its customers if they are new.
+ * @throws Fault `invalid-parameter` if the store has used the chosen code before, the customer cannot be linked to the
+ * storefront id, or an email is scheduled and the store does not send emails.
+ */
+export function* issue(
+  ctx: Context,
+  command: IssueCommand,
+): Script<{ readonly card: Card; readonly code: Secret }> {
+  const { store, value, emails } = command;
+  const code = command.code ?? ctx.codeCohorts.generate(store.id, ctx);
+  const now = ctx.clock.now();
+  // Before the first step: cards that are issued together have ids in their order.
+  const id = ctx.random.id();
+  const [forCustomer, forRecipient] = yield* parallel(
+    findOrInsert(ctx, store, command.customer),
+    findOrInsert(ctx, store, command.recipient),
+    emails ? assertSendTime(store.id, emails) : resolved(undefined),
+  );
+  const customer = yield* linkAndRecord(ctx, command, forCustomer);
+  const recipient = yield* recordIfNew(ctx, store, forRecipient);
+  const card: Card = {
+    storeId: store.id,
+    id,
+    version: 1,
+    initialValue: value,
+    balance: value,
+    held: { minor: 0n, currency: value.currency },
+    lastCharacters: lastCharactersOf(code),
+    customer,
+    recipient,
+    ...command.details,
+    disabledAt: null,
+    createdAt: now,
+    lineItemId: null,
+    orderId: null,
+    userId: null,
+    apiClientId: command.apiClientId,
+    vat: command.vat === undefined ? store.vat : command.vat,
+  };
+  const issued = transferOf(ctx, card, { movement: issueOf(value), why: detailsOf(command, now) });
+  const first = openChain(ctx, issued, {
+    issuedExpiresOn: card.expiresOn,
+    issuedVat: card.vat && formatVat(card.vat),
+  });
+  yield* insertCard(card, endAt(first));
+  const keyedCode = { storeId: store.id, cardId: card.id, code };
+  if (!command.code) yield* insertCode(ctx, keyedCode);
+  else if (!(yield* insertChosenCode(ctx, keyedCode)))
+    throw new Fault('invalid-parameter', { errors: { code: [codeTaken] } });
+  yield* insertTransfer(first);
+  yield* recordEvent(ctx, cardCreatedEvent(ctx.keys.publicIds, card));
+  if (emails) yield* enqueueCardEmails(ctx, { card, code, emails });
+  return { card, code };
+}
+
+const codeTaken = 'is taken';
+
+/** The details of a transfer that has only an actor. */
+function detailsOf({ actor }: { readonly actor: string }, createdAt: number) {
+  return { actor, createdAt, reference: null, note: null, orderId: null };
+}
+
+/**
+ * Rejects an issue with invalid parameters, and adds the errors of a taken code or storefront id.
+ * @throws Fault `invalid-parameter`, always.
+ */
+export function* rejectIssue(
+  ctx: Context,
+  {
+    store,
+    code,
+    customer = null,
+    storefrontCustomerId = null,
+    errors: foundErrors,
+  }: Pick<IssueCommand, 'store' | 'code' | 'storefrontCustomerId'> & {
+    readonly customer?: EmailAddress | null;
+    readonly errors: FieldErrors;
+  },
+): Script<never> {
+  const errors = foundErrors.copy();
+  const [usedBy, linkError] = yield* parallel(
+    code ? findCardIdByCode(ctx, store.id, code) : resolved(undefined),
+    customer && storefrontCustomerId !== null
+      ? findLinkError(store.id, { address: customer, storefrontCustomerId })
+      : resolved(null),
+  );
+  if (usedBy !== undefined) errors.add('code', codeTaken);
+  if (linkError !== null) errors.add('storefront_customer_id', linkError);
+  errors.throwIfAny();
+  throw new Error('an issue was rejected without an error');
+}
+
+function* findOrInsert(
+  ctx: Context,
+  { id }: Store,
+  address: EmailAddress | null,
+): Script<ResolvedCustomer | null> {
+  return address && (yield* findOrInsertCustomer(ctx, id, address));
+}
+
+function* recordIfNew(ctx: Context, store: Store, found: ResolvedCustomer | null): Script<Card['customer']> {
+  return found && (yield* recordIfNewCustomer(ctx, store.id, found));
+}
+
+/** @throws Fault `invalid-parameter` if the customer cannot be linked to the storefront id. */
+function* linkAndRecord(
+  ctx: Context,
+  { store, code, storefrontCustomerId = null }: IssueCommand,
+  found: ResolvedCustomer | null,
+): Script<Card['customer']> {
+  if (!found || storefrontCustomerId === null) return yield* recordIfNew(ctx, store, found);
+  const linked = yield* linkNewCustomer(store.id, found.customer, storefrontCustomerId);
+  if (typeof linked !== 'string') return yield* recordIfNew(ctx, store, { ...found, customer: linked });
+  const errors = new FieldErrors();
+  errors.add('storefront_customer_id', linked);
+  return yield* rejectIssue(ctx, { store, code, errors });
+}
+
+/** @throws Fault `not-found` if the store has no such card. */
+export function* retrieve(storeId: number, cardId: number): Script<Card> {
+  return yield* requireCard(storeId, cardId);
+}
+
+export type SearchCommand = {
+  readonly store: Store;
+  readonly address: EmailAddress;
+  readonly lastCharacters: string;
+  /** The only customer of the storefront whose cards are found; null: any customer. */
+  readonly onlyStorefrontCustomerId: number | null;
+};
+
+/** The best match of a search, or undefined. */
+export function* search(ctx: Context, command: SearchCommand): Script<Card | undefined> {
+  const { store, address, lastCharacters, onlyStorefrontCustomerId } = command;
+  const cards = yield* findCardsOf({ storeId: store.id, address, onlyStorefrontCustomerId }, lastCharacters);
+  return choose(cards, today(ctx, store));
+}
+
+export type UpdateCommand = {
+  readonly store: Store;
+  readonly cardId: number;
+  readonly actor: string;
+  readonly changes: CardChanges;
+  /** Whether to release the card's open holds when it is disabled. */
+  readonly releaseHolds: boolean;
+  /** The note of the ledger's entry if the balance changes; absent: none. */
+  readonly adjustmentNote?: string | null;
+  /** The read-only fields in the request. */
+  readonly echoed: ReadonlyMap<ReadOnlyField, unknown>;
+  /** The code in the request, if there is one. */
+  readonly echoedCode: Secret | null;
+  /** The versions that the request accepts (`If-Match`), as `versionTagOf` returns them; null: any. */
+  readonly versions: readonly string[] | null;
+  /** The errors of the parameters that were found before the card was read. */
+  readonly errors: FieldErrors;
+};
+
+/**
+ * Applies all changes to a card, or none. Without effective changes, the version stays the same.
+ * @throws Fault `not-found`, `precondition-failed`, or `invalid-parameter` with all errors.
+ */
+export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
+  const { store, cardId, changes, echoedCode } = command;
+  const [state, changeEnd, echoedId, emailStatus] = yield* parallel(
+    requireVersion(ctx, command),
+    findChangeEnd({ storeId: store.id, cardId }),
+    echoedCode ? findHolderOf(ctx, store, echoedCode) : resolved(cardId),
+    findEchoedStatus(ctx, command),
+  );
+  const { card } = state;
+  assertUpdatable(ctx, { card, emailStatus }, echoedId, command);
+
+  const effective = effectiveChanges(card, changes);
+  if (Object.keys(effective).length === 0) return card;
+  const releases = yield* findReleases(ctx, state, command);
+  const released = applyReleases(card, releases);
+  const now = ctx.clock.now();
+  const { disable, ...values } = effective;
+  const changed: Card = {
+    ...released,
+    ...values,
+    disabledAt: disable ? now : card.disabledAt,
+    version: released.version + 1,
+  };
+  const releasing = releases.map(({ hold, ...closing }) =>
+    // Each release adds one version. `replaceCard` detects any other new version.
+    releaseHold(ctx, hold, { ...closing, version: null }),
+  );
+  yield* parallel(parallel(...releasing), replaceCard(released, changed));
+  if (effective.balance) {
+    const movement = adjustmentOf(card.balance, effective.balance);
+    const why = { ...detailsOf(command, now), note: command.adjustmentNote ?? null };
+    yield* record(ctx, { card: changed, end: state.chainEnd }, movement, why);
+  }
+  const { actor } = command;
+  yield* recordChange(ctx, { before: card, after: changed, end: changeEnd, actor, createdAt: now });
+  for (const event of cardUpdateEvents(ctx.keys.publicIds, changed, effective))
+    yield* recordEvent(ctx, event);
+  return changed;
+}
+
+/** The status of the card's email, if the request has a field that depends on it. */
+function* findEchoedStatus(
+  ctx: Context,
+  { store, cardId, echoed }: Pick<UpdateCommand, 'store' | 'cardId' | 'echoed'>,
+): Script<EmailStatus> {
+  if (!echoed.has('state') && !echoed.has('email_status')) return 'none';
+  const [found] = yield* findDetailedCards(store.id, [cardId], ctx.clock.earliest());
+  return found?.emailStatus ?? 'none';
+}
+
+/** Locks and reads a card. @throws Fault `not-found`, or `precondition-failed` if the request excludes its version. */
+function* requireVersion(
+  ctx: Context,
+  { store, cardId, versions }: Pick<UpdateCommand, 'store' | 'cardId' | 'versions'>,
+): Script<LoadedCard> {
+  const key = { storeId: store.id, cardId };
+  yield* lockCard(key);
+  const state = yield* loadCard(ctx, key);
+  assertVersion(versions, state);
+  return state;
+}
+
+type Release = Pick<Closing, 'closedAt'> & {
+  readonly hold: Hold;
+  readonly status: 'voided' | 'expired';
+};
+
+/** The holds that an update releases: expired ones and, if it disables the card with `releaseHolds`, all others. */
+function* findReleases(
+  ctx: Context,
+  { card, expiredHeld }: CurrentCard,
+  { changes, releaseHolds }: Pick<UpdateCommand, 'changes' | 'releaseHolds'>,
+): Script<readonly Release[]> {
+  const releasesAll = releaseHolds && changes.disable === true;
+  if (expiredHeld === 0n && !(releasesAll && card.held.minor > 0n)) return [];
+  const [now, earliest] = [ctx.clock.now(), ctx.clock.earliest()];
+  const open = yield* listOpenHolds(card.storeId, card.id);
+  const expired = open.filter((hold) => isHoldExpired(hold, earliest));
+  const others = releasesAll ? open.filter((hold) => !isHoldExpired(hold, earliest)) : [];
+  return [
+    ...expired.map((hold) => ({ hold, status: 'expired', closedAt: hold.expiresAt }) as const),
+    ...others.map((hold) => ({ hold, status: 'voided', closedAt: now }) as const),
+  ];
+}
+
+/** The card after the releases. Only voided holds reduce `held`, which never includes expired holds. */
+function applyReleases(card: Card, releases: readonly Release[]): Card {
+  const minor = releases
+    .filter(({ status }) => status === 'voided')
+    .reduce((held, { hold }) => held - hold.amount.minor, card.held.minor);
+  return { ...card, version: card.version + releases.length, held: { ...card.held, minor } };
+}
+
+/**
+ * Re-enables a card within the store's undo window.
+ * @throws Fault `not-found`, `precondition-failed`, or `undo-window-closed` if the card is not disabled, the window has
+ * passed, or the store does not have one.
+ */
+export function* reenableCard(
+  ctx: Context,
+  command: Pick<UpdateCommand, 'store' | 'cardId' | 'actor' | 'versions'>,
+): Script<Card> {
+  const { store, cardId, actor } = command;
+  const [{ card }, end] = yield* parallel(
+    requireVersion(ctx, command),
+    findChangeEnd({ storeId: store.id, cardId }),
+  );
+  const windowMs = store.undoWindowMinutes * 60_000;
+  if (card.disabledAt === null || ctx.clock.earliest() >= card.disabledAt + windowMs)
+    throw new Fault('undo-window-closed');
+  const enabled: Card = { ...card, disabledAt: null, version: card.version + 1 };
+  yield* replaceCard(card, enabled);
+  yield* recordChange(ctx, { before: card, after: enabled, end, actor });
+  yield* recordEvent(ctx, cardReenabledEvent(ctx.keys.publicIds, enabled));
+  return enabled;
+}
+
+export type LookupCommand = {
+  readonly store: Store;
+  readonly code: Secret;
+  /** Treats unusable cards as unknown, because callers who cannot read cards must not learn that they exist. */
+  readonly usableOnly: boolean;
+};
+
+export type Found =
+  | {
+      readonly kind: 'found';
+      readonly card: Card;
+      /** The lookup value of the code. A movement can require that the card still has this code. */
+      readonly codeLookup: bigint;
+      /** Whether the service generated the code, so that it cannot be guessed. */
+      readonly isGenerated: boolean;
+    }
+  /** No card has this code. `hadBy` is the id of the card whose replaced code it is, or null. */
+  | { readonly kind: 'missed'; readonly hadBy: number | null };
+
+/** Finds the card with a code, with the same query for known and unknown codes. */
+export function* lookUp(ctx: Context, { store, code, usableOnly }: LookupCommand): Script<Found> {
+  const found = yield* findByCode(ctx, { storeId: store.id, code, now: ctx.clock.earliest() });
+  if (!found) return { kind: 'missed', hadBy: null };
+  const { card } = found.state;
+  if (!found.isCurrent) return { kind: 'missed', hadBy: card.id };
+  if (usableOnly && (isDisabled(card) || isExpired(card, today(ctx, store))))
+    return { kind: 'missed', hadBy: null };
+  return { kind: 'found', card, codeLookup: found.lookup, isGenerated: found.isGenerated };
+}
+
+/** The id of the card with a code; undefined if there is none. */
+function* findHolderOf(ctx: Context, store: Store, code: Secret): Script<number | undefined> {
+  const used = yield* findByCode(ctx, { storeId: store.id, code, now: ctx.clock.earliest() });
+  return used?.isCurrent ? used.state.card.id : undefined;
+}
+
+/**
+ * @param echoedId the id of the card with the code in the request.
+ * @throws Fault `invalid-parameter` with all errors.
+ */
+function assertUpdatable(
+  ctx: Context,
+  { card, emailStatus }: { readonly card: Card; readonly emailStatus: EmailStatus },
+  echoedId: number | undefined,
+  command: UpdateCommand,
+): void {
+  const { echoed, store } = command;
+  const day = today(ctx, store);
+  // A script can be retried, and its first run must not add errors to the command.
+  const errors = command.errors.copy();
+  for (const [field, value] of echoed) {
+    if (!matchesRecord(ctx.keys.publicIds, value, field, { card, today: day, emailStatus }))
+      errors.add(field, cannotBeChanged);
+  }
+  if (echoedId !== card.id) errors.add('code', cannotBeChanged);
+  // An unchanged balance is accepted, even if the limit was lowered since.
+  const { balance } = effectiveChanges(card, command.changes);
+  const { issueLimit } = command.store;
+  if (balance && isAbove(issueLimit, balance)) errors.add('balance', aboveLimit(issueLimit));
+  for (const [field, messages] of Object.entries(validateChanges(card, command.changes, command))) {
+    for (const message of messages) errors.add(field, message);
+  }
+  errors.throwIfAny();
+}
+
+const cannotBeChanged = 'cannot be changed';

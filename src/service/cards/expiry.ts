@@ -1,0 +1,58 @@
+/** Publishes the expiry of cards: once for each last valid day, and once before it if the store has configured it. */
+
+import type { Context } from '../../storage/context.ts';
+import { addDays, dayOf } from '../../domain/day.ts';
+import { cardExpiryEvent } from '../../domain/events/event.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import { recordEvent } from '../../storage/events/event.ts';
+import {
+  listExpired,
+  listExpiring,
+  markExpiredRecorded,
+  markExpiringRecorded,
+} from '../../storage/cards/expiry.ts';
+import { parallel, type Script } from '../../storage/sql/sql.ts';
+
+/** Whether `recordExpired` or `recordExpiringSoon` would publish an event. */
+export function* hasExpiryToRecord(ctx: Context, store: Store): Script<boolean> {
+  const today = dayOf(ctx.clock.earliest(), store.timeZone);
+  if ((yield* listExpired(store.id, { today, limit: 1 })).length > 0) return true;
+  if (store.expiringSoonDays === 0) return false;
+  const until = addDays(today, store.expiringSoonDays);
+  return (yield* listExpiring(store.id, { today, until, limit: 1 })).length > 0;
+}
+
+/** Publishes `gift_card.expired` for up to `limit` cards of a store. @returns whether there can be more. */
+export function* recordExpired(ctx: Context, store: Store, limit: number): Script<boolean> {
+  const today = dayOf(ctx.clock.earliest(), store.timeZone);
+  const cards = yield* listExpired(store.id, { today, limit });
+  yield* parallel(
+    ...cards.map(function* (card) {
+      if (yield* markExpiredRecorded(card))
+        yield* recordEvent(ctx, cardExpiryEvent(ctx.keys.publicIds, 'gift_card.expired', card));
+    }),
+  );
+  return cards.length === limit;
+}
+
+/**
+ * Publishes `gift_card.expiring_soon` for up to `limit` usable cards with a balance that expire within the store's
+ * number of days.
+ * @returns whether there can be more.
+ */
+export function* recordExpiringSoon(ctx: Context, store: Store, limit: number): Script<boolean> {
+  if (store.expiringSoonDays === 0) return false;
+  const today = dayOf(ctx.clock.earliest(), store.timeZone);
+  const cards = yield* listExpiring(store.id, {
+    today,
+    until: addDays(today, store.expiringSoonDays),
+    limit,
+  });
+  yield* parallel(
+    ...cards.map(function* (card) {
+      if (yield* markExpiringRecorded(card))
+        yield* recordEvent(ctx, cardExpiryEvent(ctx.keys.publicIds, 'gift_card.expiring_soon', card));
+    }),
+  );
+  return cards.length === limit;
+}

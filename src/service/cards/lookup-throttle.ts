@@ -1,0 +1,94 @@
+/**
+ * The limit on failed searches and lookups per caller and hour, which prevents guessing of codes, last characters and
+ * ids. A budget refills continuously: with 1,000 failures per hour, one is available again every 3.6 seconds.
+ */
+
+import assert from 'node:assert/strict';
+import type { Context } from '../../storage/context.ts';
+import { retiredCodeUsedEvent } from '../../domain/events/event.ts';
+import { Fault } from '../../domain/fault.ts';
+import { findCard, lockCard, type CardKey } from '../../storage/cards/card.ts';
+import { recordEvent } from '../../storage/events/event.ts';
+import {
+  findRefilledAt,
+  insertFailedLookup,
+  returnShare,
+  type LookupCaller,
+} from '../../storage/stores/lookup-throttle.ts';
+import type { Script } from '../../storage/sql/sql.ts';
+
+export const lookupPeriodMs = 60 * 60 * 1_000;
+
+/** A refill time that is further ahead was written by a clock that was ahead, and is ignored. */
+const refillMaxMs = 2 * lookupPeriodMs;
+
+/** The instant (ms) at which the whole budget is available again; 0 if the stored one is ignored. */
+export function countedRefill(refilledAt: number, now: number): number {
+  return refilledAt > now + refillMaxMs ? 0 : refilledAt;
+}
+
+/** How many more lookups can fail at `now` (ms). The whole budget is available again at `refilledAt`. */
+export function failuresLeft(refilledAt: number, { now, perHour }: Budget): number {
+  const inUseMs = Math.max(0, countedRefill(refilledAt, now) - now);
+  return Math.max(0, Math.floor((lookupPeriodMs - inUseMs) / shareMsOf(perHour)));
+}
+
+export type Budget = { readonly now: number; /** Failed lookups per hour. */ readonly perHour: number };
+
+/** The fault of a caller whose budget has fewer than `count` failures left. */
+export function tooManyLookups(refilledAt: number, { now, perHour }: Budget, count = 1): Fault {
+  const waitMs = refilledAt - now - (lookupPeriodMs - count * shareMsOf(perHour));
+  return new Fault('too-many-misses', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) });
+}
+
+/** How long one failure takes to refill (ms), rounded down to make the whole hourly budget usable. */
+function shareMsOf(perHour: number): number {
+  return Math.floor(lookupPeriodMs / perHour);
+}
+
+/**
+ * Records `count` failed lookups, or none. Concurrent records of several processes are all counted.
+ * @param count at most the whole budget.
+ * @returns when the whole budget is available again (ms); undefined if fewer are left.
+ */
+export function* recordFailedLookup(
+  caller: LookupCaller,
+  { now, perHour }: Budget,
+  count = 1,
+): Script<number | undefined> {
+  assert(count >= 1 && count <= perHour);
+  return yield* insertFailedLookup(caller, {
+    now,
+    shareMs: count * shareMsOf(perHour),
+    periodMs: lookupPeriodMs,
+    aheadMaxMs: refillMaxMs,
+  });
+}
+
+/**
+ * Reserves `count` failures before a lookup, so that concurrent lookups cannot exceed the budget.
+ * @param count at most the whole budget.
+ * @returns the fault if fewer are left; null if they are reserved.
+ */
+export function* reserveLookups(caller: LookupCaller, budget: Budget, count = 1): Script<Fault | null> {
+  if ((yield* recordFailedLookup(caller, budget, count)) !== undefined) return null;
+  return tooManyLookups((yield* findRefilledAt(caller)) ?? budget.now, budget, count);
+}
+
+/** Gives back reserved lookups that did not fail. */
+export function* releaseLookups(
+  caller: LookupCaller,
+  { perHour }: Pick<Budget, 'perHour'>,
+  count: number,
+): Script<void> {
+  yield* returnShare(caller, count * shareMsOf(perHour));
+}
+
+/** Publishes one `gift_card.retired_code_used` per card in the list. */
+export function* recordRetiredCodeUses(ctx: Context, uses: readonly CardKey[]): Script<void> {
+  for (const { storeId, cardId } of uses) {
+    yield* lockCard({ storeId, cardId });
+    const card = yield* findCard(storeId, cardId);
+    if (card) yield* recordEvent(ctx, retiredCodeUsedEvent(ctx.keys.publicIds, card));
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * Lookups of recipients, who have no credential: only the code. Failed ones use up a budget of the client's address.
+ *
+ * A code that the service generated has 80 random bits and cannot be guessed, so the right one is found even if the budget
+ * of an address that many people share is exhausted. A code that the store chose can be guessed from many addresses, so
+ * failed lookups of all clients use up a budget of the store as well. While that is exhausted, a card with a chosen code is
+ * found only with the email address of its customer or recipient.
+ *
+ * The budgets decide which statements run, never the code, so a card that is not shown costs as much as an unknown code.
+ */
+
+import type { Context } from '../../storage/context.ts';
+import { isDisabled, type Card } from '../../domain/cards/card.ts';
+import { emailKey, type EmailAddress } from '../../domain/email-address.ts';
+import type { Fault } from '../../domain/fault.ts';
+import type { Secret } from '../../platform/secret.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import { findRefilledAt, type LookupCaller } from '../../storage/stores/lookup-throttle.ts';
+import { parallel, type Script } from '../../storage/sql/sql.ts';
+import {
+  assertStoreOpen,
+  findDemonstrationStore,
+  findFirstRealStore,
+  findStoreByDomain,
+  hasRealStores,
+} from '../../storage/stores/store.ts';
+import { lookUp } from './card.ts';
+import { failuresLeft, releaseLookups, reserveLookups, type Budget } from './lookup-throttle.ts';
+
+/** Failed lookups per hour of one address, if the store or the service has no lower limit. */
+const perHourOfClient = 20;
+
+/** The budget of the store is that of so many addresses. */
+const clientsOfStore = 5;
+
+/** A page of a store, and the failed lookups per hour that the service allows if the store has no limit of its own. */
+export type RecipientLimits = { readonly store: Store; readonly perHour: number };
+
+/** Who searches. */
+export type Recipient = RecipientLimits & {
+  /** The key of the client's address. */
+  readonly client: string;
+};
+
+/** The code and the address that a recipient typed. */
+export type TypedCard = {
+  /** The code, and what it can have been misread from. */
+  readonly codes: readonly Secret[];
+  /** Null: none, or not an address. */
+  readonly address: EmailAddress | null;
+};
+
+export type RecipientOutcome =
+  | { readonly kind: 'found'; readonly card: Card; readonly code: Secret }
+  | {
+      /** No card has the code, it is disabled, or its code was chosen and the address is not one of the card. */
+      readonly kind: 'missed';
+      /** The cards that had the code before they were given another one. */
+      readonly retired: readonly number[];
+      readonly asksAddress: boolean;
+    }
+  | { readonly kind: 'throttled'; readonly fault: Fault };
+
+/** Finds a card that is not disabled. All codes with the same number of possible digests run the same statements. */
+export function* findCardOfRecipient(
+  ctx: Context,
+  recipient: Recipient,
+  { codes, address }: TypedCard,
+): Script<RecipientOutcome> {
+  const [client, ofStore] = [clientBudget(ctx, recipient), storeBudget(ctx, recipient)];
+  // Before the search, so that concurrent searches cannot exceed the budgets.
+  const fault = yield* reserveLookups(client.caller, client.budget);
+  const isStoreExhausted = !fault && (yield* reserveLookups(ofStore.caller, ofStore.budget)) !== null;
+  const searched = yield* searchCodes(ctx, recipient.store, codes);
+  const { found } = searched;
+  const isShown =
+    found !== undefined &&
+    (found.isGenerated || (!fault && (!isStoreExhausted || isAddressOf(found.card, address))));
+  if (!fault) {
+    // Without an address, the response is the same for all chosen codes, so it reveals nothing about them.
+    const isFailed = !isShown && !(isStoreExhausted && address === null);
+    yield* releaseLookups(client.caller, client.budget, isFailed ? 0 : 1);
+    if (!isStoreExhausted) yield* releaseLookups(ofStore.caller, ofStore.budget, isFailed ? 0 : 1);
+  }
+  if (isShown) return { kind: 'found', card: found.card, code: found.code };
+  if (fault) return { kind: 'throttled', fault };
+  return { kind: 'missed', retired: searched.retired, asksAddress: isStoreExhausted };
+}
+
+type FoundCode = { readonly card: Card; readonly code: Secret; readonly isGenerated: boolean };
+
+/** Looks up all codes, whether or not the first one is found. */
+function* searchCodes(
+  ctx: Context,
+  store: Store,
+  codes: readonly Secret[],
+): Script<{ readonly found: FoundCode | undefined; readonly retired: readonly number[] }> {
+  const searched = yield* parallel(...codes.map((code) => lookUp(ctx, { store, code, usableOnly: false })));
+  const cards = searched.flatMap((each, place) => {
+    const code = codes[place];
+    return each.kind === 'found' && code && !isDisabled(each.card) ? [{ ...each, code }] : [];
+  });
+  const retired = searched.flatMap((each) =>
+    each.kind === 'missed' && each.hadBy !== null ? [each.hadBy] : [],
+  );
+  return { found: cards[0], retired };
+}
+
+function isAddressOf({ customer, recipient }: Card, address: EmailAddress | null): boolean {
+  return [customer?.email, recipient?.email].some(
+    (own) => typeof own === 'string' && emailKey(own) === address?.key,
+  );
+}
+
+/** Whether cards with chosen codes are found only with an address. */
+export function* findAddressAsked(ctx: Context, limits: RecipientLimits): Script<boolean> {
+  return (yield* countLeft(ctx, limits)) < 1;
+}
+
+/** Whether at least half of the store's budget was used up in the last hour. */
+export function* findManyWrongCodes(ctx: Context, limits: RecipientLimits): Script<boolean> {
+  return 2 * (yield* countLeft(ctx, limits)) <= storeBudget(ctx, limits).budget.perHour;
+}
+
+function* countLeft(ctx: Context, limits: RecipientLimits): Script<number> {
+  const { caller, budget } = storeBudget(ctx, limits);
+  return failuresLeft((yield* findRefilledAt(caller)) ?? 0, budget);
+}
+
+type OwnedBudget = { readonly caller: LookupCaller; readonly budget: Budget };
+
+function perHourOf({ store, perHour }: RecipientLimits): number {
+  return Math.min(store.lookupFailuresPerHour ?? perHour, perHourOfClient);
+}
+
+/** An address is personal, so only its keyed digest is stored. */
+function clientBudget({ keys, clock }: Context, recipient: Recipient): OwnedBudget {
+  const { store, client } = recipient;
+  const digest = Buffer.from(keys.digest('client-address', client)).toString('base64url').slice(0, 22);
+  return {
+    caller: { storeId: store.id, caller: `recipient:${digest}` },
+    budget: { now: clock.now(), perHour: perHourOf(recipient) },
+  };
+}
+
+function storeBudget({ clock }: Context, limits: RecipientLimits): OwnedBudget {
+  return {
+    caller: { storeId: limits.store.id, caller: 'recipients' },
+    budget: { now: clock.now(), perHour: clientsOfStore * perHourOf(limits) },
+  };
+}
+
+/**
+ * The store whose cards a page shows; undefined: there is no such page.
+ * @param domain in lower case; null: the first store, whose page has no domain even if others follow.
+ * @param options.showsDemonstration whether the visitor can see the demonstration, until there is a real store.
+ * @throws Fault `store-closed`.
+ */
+export function* findStoreOfPage(
+  domain: string | null,
+  { showsDemonstration }: { readonly showsDemonstration: boolean },
+): Script<Store | undefined> {
+  if (domain !== null) {
+    const record = yield* findStoreByDomain(domain);
+    if (record) assertStoreOpen(record);
+    if (record?.store.demonstration !== true) return record?.store;
+    return showsDemonstration && !(yield* hasRealStores()) ? record.store : undefined;
+  }
+  const first = yield* findFirstRealStore();
+  if (first) {
+    assertStoreOpen(first);
+    return first.store;
+  }
+  return showsDemonstration ? (yield* findDemonstrationStore())?.store : undefined;
+}

@@ -1,0 +1,179 @@
+/** Holds for a checkout: place, show, capture, void and expire. */
+
+import type { Context } from '../../storage/context.ts';
+import { movementEvent } from '../../domain/events/event.ts';
+import { Fault } from '../../domain/fault.ts';
+import { isHoldExpired, type Hold } from '../../domain/money/hold.ts';
+import { captureOf } from '../../domain/money/ledger.ts';
+import { exceeds, formatMoney, type Money } from '../../domain/money/money.ts';
+import { holdRecordOf, transactionOf } from '../../domain/record.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import { recordEvent } from '../../storage/events/event.ts';
+import {
+  claimExpiredHolds,
+  findHold,
+  insertHold,
+  listExpiredHolds,
+  type HoldKey,
+} from '../../storage/money/hold.ts';
+import type { Script } from '../../storage/sql/sql.ts';
+import {
+  closeExpiredHolds,
+  applyMovement,
+  lockNamedVersion,
+  presentCard,
+  record,
+  releaseHold,
+  settleHold,
+  requireUsableState,
+  type Held,
+  type MoneyCommand,
+  readNothing,
+} from './money.ts';
+import type { MovementResult } from './spend.ts';
+
+/**
+ * Reserves an amount of a usable card for a number of seconds.
+ * @throws Fault `not-found`, `precondition-failed`, `card-disabled`, `card-expired`, `insufficient-balance`.
+ */
+export function* placeHold(
+  ctx: Context,
+  command: MoneyCommand & { readonly amount: Money; readonly seconds: number },
+): Script<Held> {
+  const { store, cardId, amount } = command;
+  const version = yield* lockNamedVersion(ctx, command);
+  const amounts = { balance: 0n, held: amount.minor };
+  const movementScript = applyMovement(
+    ctx,
+    { store, cardId, version },
+    amounts,
+    requireUsableState(ctx, store),
+    readNothing,
+  );
+  const { card } = yield* movementScript;
+  const now = ctx.clock.now();
+  const hold: Hold = {
+    storeId: store.id,
+    id: ctx.random.id(),
+    cardId,
+    status: 'open',
+    amount,
+    captured: { minor: 0n, currency: amount.currency },
+    actor: command.actor,
+    reference: command.reference,
+    note: command.note,
+    orderId: command.orderId,
+    createdAt: now,
+    expiresAt: ctx.clock.latest() + command.seconds * 1_000,
+    closedAt: null,
+  };
+  yield* insertHold(hold);
+  yield* recordEvent(
+    ctx,
+    movementEvent(ctx.keys.publicIds, 'gift_card.held', card, {
+      hold: holdRecordOf(ctx.keys.publicIds, hold, ctx.clock.earliest()),
+    }),
+  );
+  return { hold, card };
+}
+
+/** A hold and its card at present. @throws Fault `not-found`. */
+export function* showHold(ctx: Context, storeId: number, holdId: number): Script<Held> {
+  const hold = yield* findHold(storeId, holdId);
+  if (!hold) throw new Fault('not-found');
+  return { hold, card: yield* presentCard(ctx, { storeId, id: hold.cardId }) };
+}
+
+type HoldCommand = {
+  readonly store: Store;
+  readonly holdId: number;
+  /** Returns the versions of a card that the request accepts (`If-Match`); null: any. */
+  readonly versionsOf: (cardId: number) => readonly string[] | null;
+};
+
+/** @throws Fault `not-found`, `precondition-failed`, `hold-expired`, `hold-closed`. */
+function* requireOpenHold(
+  ctx: Context,
+  { store, holdId, versionsOf }: HoldCommand,
+): Script<{ readonly held: Hold; readonly version: number | null }> {
+  const held = yield* findHold(store.id, holdId);
+  if (!held) throw new Fault('not-found');
+  const { cardId } = held;
+  const version = yield* lockNamedVersion(ctx, { store, cardId, versions: versionsOf(cardId) });
+  if (held.status === 'expired' || isHoldExpired(held, ctx.clock.earliest())) throw new Fault('hold-expired');
+  if (held.status !== 'open') throw new Fault('hold-closed', { detail: `The hold is ${held.status}.` });
+  return { held, version };
+}
+
+/**
+ * Debits an amount of a hold and releases the rest, even if the card has expired since.
+ * @param amount null: the whole hold.
+ * @throws Fault `not-found`, `precondition-failed`, `hold-expired`, `hold-closed`, `capture-exceeds-hold`.
+ */
+export function* capture(
+  ctx: Context,
+  command: HoldCommand & {
+    readonly amount: Money | null;
+    readonly actor: string;
+    readonly note: string | null;
+  },
+): Script<MovementResult & Held> {
+  const { held, version } = yield* requireOpenHold(ctx, command);
+  const amount = command.amount ?? held.amount;
+  if (exceeds(amount, held.amount)) {
+    const reserved = formatMoney(held.amount);
+    throw new Fault('capture-exceeds-hold', {
+      detail: `The hold reserves ${reserved} ${held.amount.currency.code}.`,
+      errors: { amount: [`must be at most ${reserved}, the amount of the hold`] },
+      extensions: { held: reserved },
+    });
+  }
+  const now = ctx.clock.now();
+  const closing = { status: 'captured', captured: amount.minor, closedAt: now, version } as const;
+  const { hold: closed, card, chainEnd: end } = yield* settleHold(ctx, held, closing);
+  const transfer = yield* record(ctx, { card, end }, captureOf(amount), {
+    actor: command.actor,
+    reference: held.reference,
+    note: command.note ?? held.note,
+    orderId: held.orderId,
+    holdId: held.id,
+  });
+  const hold = holdRecordOf(ctx.keys.publicIds, closed, now);
+  yield* recordEvent(
+    ctx,
+    movementEvent(ctx.keys.publicIds, 'gift_card.redeemed', card, {
+      transaction: transactionOf(ctx.keys.publicIds, transfer),
+      hold,
+    }),
+  );
+  if (exceeds(held.amount, amount))
+    yield* recordEvent(ctx, movementEvent(ctx.keys.publicIds, 'gift_card.hold_released', card, { hold }));
+  return { transfer, hold: closed, card };
+}
+
+/** Releases a hold. @throws Fault `not-found`, `precondition-failed`, `hold-expired`, `hold-closed`. */
+export function* voidOpenHold(ctx: Context, command: HoldCommand): Script<Held> {
+  const { held, version } = yield* requireOpenHold(ctx, command);
+  return yield* releaseHold(ctx, held, { status: 'voided', closedAt: ctx.clock.now(), version });
+}
+
+/** Returns up to `limit` holds of all stores that have expired. */
+export function* findExpiredHolds(ctx: Context, limit: number): Script<readonly HoldKey[]> {
+  return yield* listExpiredHolds(ctx.clock.earliest(), limit);
+}
+
+/**
+ * Closes holds that have expired, except those that another process closes. The fixed order of the cards prevents
+ * deadlocks.
+ * @returns the number of closed holds.
+ */
+export function* expireHolds(ctx: Context, found: readonly HoldKey[]): Script<number> {
+  const expiredHolds = yield* claimExpiredHolds(found, ctx.clock.earliest());
+  yield* closeExpiredHolds(
+    ctx,
+    expiredHolds.toSorted((left, right) =>
+      left.storeId === right.storeId ? left.cardId - right.cardId : left.storeId - right.storeId,
+    ),
+  );
+  return expiredHolds.length;
+}

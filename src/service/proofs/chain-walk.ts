@@ -1,0 +1,254 @@
+/**
+ * Recomputes the chains of cards, one entry at a time, and compares their ends with the cards. The entries of several
+ * cards can alternate. Of each card it keeps about 160 bytes.
+ */
+
+import { findCurrency, type Currency } from '../../domain/money/currency.ts';
+import { chainStart, entryText, hasText, increases } from '../../domain/money/ledger.ts';
+import { sameBytes } from '../../platform/keys.ts';
+import type { ScannedCard, ScannedTransfer } from '../../storage/proofs/ledger-scan.ts';
+import { exactOf, type ScannedInteger } from '../../storage/sql/sql.ts';
+import type { WrittenTransfer } from '../../storage/proofs/entry-scan.ts';
+import { entryHash, hashAfter, hashed, saltLength, textDigestOf } from '../../storage/money/transfer.ts';
+import { digestWith } from './digest.ts';
+
+const hashLength = 32;
+
+export class ChainWalk {
+  readonly #storeId: number;
+  readonly #currency: Currency;
+  readonly #places = new Map<ScannedInteger, number>();
+  // One array per value, because one object per card uses several times as much memory.
+  readonly #lengths: Int32Array;
+  /** Digests of the balances after the entries. */
+  readonly #digests: Int32Array;
+  /** The hashes of the last entries. */
+  readonly #heads: Buffer;
+  // Of the last entry.
+  readonly #lastIds: (ScannedInteger | null)[] = [];
+  readonly #balances: ScannedInteger[] = [];
+  // Of the first entry.
+  readonly #issued: ScannedInteger[] = [];
+  readonly #createdAt: ScannedInteger[] = [];
+  /** The VAT of the cards that were issued with one, by their place. */
+  readonly #vats = new Map<number, string>();
+  /** What remains of the amounts of reversed transfers, by their ids. */
+  readonly #reversible = new Map<ScannedInteger, ScannedInteger>();
+
+  constructor(storeId: number, currency: Currency, cardIds: readonly ScannedInteger[]) {
+    this.#storeId = storeId;
+    this.#currency = currency;
+    this.#lengths = new Int32Array(cardIds.length);
+    this.#digests = new Int32Array(cardIds.length);
+    this.#heads = Buffer.alloc(cardIds.length * hashLength);
+    for (const [place, cardId] of cardIds.entries()) {
+      this.#places.set(cardId, place);
+      this.#lastIds.push(null);
+      this.#balances.push(0);
+      this.#issued.push(0);
+      this.#createdAt.push(0);
+    }
+  }
+
+  /** The position of a card; undefined if there is no such card. */
+  placeOf(cardId: ScannedInteger): number | undefined {
+    return this.#places.get(cardId);
+  }
+
+  lengthOf(place: number): number {
+    return this.#lengths[place] ?? 0;
+  }
+
+  /** The digest of the balances after the entries, as `digestWith` computes it. */
+  digestOf(place: number): number {
+    return this.#digests[place] ?? 0;
+  }
+
+  /** Appends an entry to the chain of a card. @returns what is wrong with it. */
+  append(place: number, entry: ScannedTransfer): readonly string[] {
+    const problems: string[] = [];
+    const { id } = entry;
+    const index = this.lengthOf(place);
+    const balance = sumOf(this.#balances[place] ?? 0, entry.amount, increases(entry.credit_account));
+    if (entry.card_id !== entry.chain_of) problems.push(`transfer ${id} is a transfer of another card`);
+    if (entry.sequence !== index + 1)
+      problems.push(`transfer ${id} has the sequence number ${entry.sequence}, not ${index + 1}`);
+    if ((entry.kind === 'issue') !== (index === 0))
+      problems.push(`transfer ${id} is the entry ${index + 1} of the card, but of the kind ${entry.kind}`);
+    if (entry.currency !== this.#currency.code) problems.push(`transfer ${id} is in another currency`);
+    if (entry.balance_after !== balance)
+      problems.push(`transfer ${id} has a balance that is not the sum up to it`);
+    if (balance < 0) problems.push(`transfer ${id} makes the balance negative`);
+    if (!this.#isLinked(place, entry)) problems.push(`the hash of transfer ${id} does not match its content`);
+    if (!isTextCommitted(entry)) problems.push(`the reference or note of transfer ${id} was changed`);
+    if (entry.reverses !== null && this.#reverse(entry.reverses, entry) < 0)
+      problems.push(`transfer ${id} reverses more than the remaining amount`);
+    this.#lengths[place] = index + 1;
+    this.#lastIds[place] = id;
+    this.#balances[place] = balance;
+    this.#digests[place] = digestWith(this.digestOf(place), Number(entry.balance_after));
+    if (index === 0) {
+      this.#issued[place] = entry.amount;
+      this.#createdAt[place] = entry.created_at;
+      if (entry.issued_vat !== null) this.#vats.set(place, entry.issued_vat);
+    }
+    return problems;
+  }
+
+  /**
+   * Appends an entry whose text the database has composed, as `append` does with a row.
+   * @returns whether it is sound. If not, the chain of the card has to be walked with `append`.
+   */
+  follow(place: number, entry: WrittenTransfer): boolean {
+    const { id, head, amount } = entry;
+    const index = this.lengthOf(place);
+    const balance = sumOf(this.#balances[place] ?? 0, amount, increases(entry.credit_account));
+    const isSound =
+      head !== null &&
+      entry.sequence === index + 1 &&
+      (entry.is_issue === 1) === (index === 0) &&
+      (entry.salt !== null) === (index === 0) &&
+      entry.previous_id === this.#lastIds[place] &&
+      entry.balance_after === balance &&
+      balance >= 0 &&
+      this.#hasHash(place, head, entry) &&
+      (entry.reverses === null || this.#reverse(entry.reverses, entry) >= 0);
+    if (!isSound) return false;
+    this.#heads.write(entry.hash, place * hashLength, 'hex');
+    this.#lengths[place] = index + 1;
+    this.#lastIds[place] = id;
+    this.#balances[place] = balance;
+    this.#digests[place] = digestWith(this.digestOf(place), Number(balance));
+    if (index === 0) {
+      this.#issued[place] = amount;
+      this.#createdAt[place] = entry.created_at;
+      if (entry.issued_vat !== null) this.#vats.set(place, entry.issued_vat);
+    }
+    return true;
+  }
+
+  /** Whether the hash covers the content after the last entry. The heads of new chains are zero bytes, as `chainStart`. */
+  #hasHash(place: number, head: string, entry: WrittenTransfer): boolean {
+    const { text_digest: digest, text_salt: textSalt, texts } = entry;
+    const committed = committedOf(digest);
+    if (textSalt !== null && texts !== null) {
+      if (textSalt.length !== saltLength) return false;
+      hashed.set(textSalt);
+      if (committed !== `"${hashAfter(saltLength, texts, 'base64')}"`) return false;
+    }
+    this.#heads.copy(hashed, 0, place * hashLength, (place + 1) * hashLength);
+    return hashAfter(hashLength, writtenContent(entry, head, committed), 'hex') === entry.hash;
+  }
+
+  /** Compares a card with its chain, after its last entry. @returns what is wrong with it. */
+  conclude(place: number, card: ScannedCard, held: ScannedInteger): readonly string[] {
+    const problems: string[] = [];
+    if (card.currency !== this.#currency.code) problems.push('is in another currency');
+    if (card.initial_value !== this.#issued[place]) problems.push('was not issued for its initial value');
+    if (card.vat !== (this.#vats.get(place) ?? null)) problems.push('was not issued with its VAT');
+    if (this.lengthOf(place) > 0 && card.created_at !== this.#createdAt[place])
+      problems.push('was not created at the time of its first transfer');
+    if (!this.#isEnd(place, card)) problems.push('has another last transfer than the end of its chain');
+    if (card.held !== held) problems.push('has a held amount that is not the sum of its open holds');
+    if (card.balance !== this.#balances[place])
+      problems.push('has a balance that is not the sum of its transfers');
+    return problems;
+  }
+
+  /** Returns what remains of the reversed amount after a reversal. */
+  #reverse(
+    reversed: ScannedInteger,
+    { amount, reversible }: Pick<ScannedTransfer, 'amount' | 'reversible'>,
+  ): ScannedInteger {
+    const left = sumOf(this.#reversible.get(reversed) ?? reversible ?? 0, amount, false);
+    this.#reversible.set(reversed, left);
+    return left;
+  }
+
+  #isEnd(place: number, card: ScannedCard): boolean {
+    return (
+      card.last_transfer_id === this.#lastIds[place] &&
+      card.chain_length === this.#lengths[place] &&
+      sameBytes(card.chain_hash, this.#headOf(place))
+    );
+  }
+
+  #headOf(place: number): Uint8Array {
+    return this.#heads.subarray(place * hashLength, (place + 1) * hashLength);
+  }
+
+  /** Whether the entry follows the last one and its hash is right. The next entry follows its stored hash. */
+  #isLinked(place: number, entry: ScannedTransfer): boolean {
+    const isFirst = this.#lengths[place] === 0;
+    const head = this.#headOf(place);
+    const computed = entryHash(
+      isFirst ? chainStart : head,
+      composedContent(this.#storeId, this.#currency, entry),
+    );
+    const { hash } = entry;
+    let isSame = hash.length === hashLength;
+    for (let at = 0; at < hashLength; at += 1) {
+      const byte = hash[at] ?? 0;
+      head[at] = byte;
+      if (computed.charCodeAt(at) !== byte) isSame = false;
+    }
+    if (!isSame || entry.previous_id !== this.#lastIds[place]) return false;
+    return isFirst
+      ? entry.salt !== null
+      : entry.salt === null && entry.issued_expires_on === null && entry.issued_vat === null;
+  }
+}
+
+/** The content of an entry from the parts that the database has composed. @param committed the digest of its texts. */
+export function writtenContent(
+  { salt, tail, terms }: WrittenTransfer,
+  head: string,
+  committed: string,
+): string {
+  return head + committed + tail + (salt === null ? 'null,null]' : `"${salt.toBase64()}",${terms}]`);
+}
+
+export function committedOf(digest: Uint8Array | null): string {
+  return digest === null ? 'null' : `"${digest.toBase64()}"`;
+}
+
+/** The content of an entry, which the program composes. */
+export function composedContent(storeId: number, ofStore: Currency, entry: ScannedTransfer): string {
+  const { currency: code } = entry;
+  return entryText({
+    storeId,
+    cardId: entry.card_id,
+    sequence: entry.sequence,
+    id: entry.id,
+    kind: entry.kind,
+    amount: entry.amount,
+    currency: code === ofStore.code ? ofStore : (findCurrency(code) ?? { code, decimals: 0 }),
+    debit: entry.debit_account,
+    credit: entry.credit_account,
+    balanceAfter: entry.balance_after,
+    actor: entry.actor,
+    textDigest: entry.text_digest,
+    orderId: entry.order_id,
+    holdId: entry.hold_id,
+    reverses: entry.reverses,
+    createdAt: entry.created_at,
+    salt: entry.salt,
+    issuedExpiresOn: entry.issued_expires_on,
+    issuedVat: entry.issued_vat,
+  });
+}
+
+/** Whether a reference and note are those that the hash covers. Both can have been erased, with their salt. */
+function isTextCommitted(entry: ScannedTransfer): boolean {
+  const { text_salt: salt, text_digest: digest } = entry;
+  if (salt === null) return !hasText(entry);
+  return digest !== null && hasText(entry) && sameBytes(digest, textDigestOf(salt, entry));
+}
+
+function sumOf(balance: ScannedInteger, amount: ScannedInteger, isIncrease: boolean): ScannedInteger {
+  if (typeof balance === 'number' && typeof amount === 'number') {
+    const sum = isIncrease ? balance + amount : balance - amount;
+    if (Number.isSafeInteger(sum)) return sum;
+  }
+  return exactOf(isIncrease ? BigInt(balance) + BigInt(amount) : BigInt(balance) - BigInt(amount));
+}

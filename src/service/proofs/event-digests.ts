@@ -1,0 +1,280 @@
+/** Digests of the parts of other rows that events repeat: a card's record, and its holds. */
+
+import { crc32 } from 'node:zlib';
+import { noDetails } from '../../domain/cards/fields.ts';
+import type { Card, Customer } from '../../domain/cards/card.ts';
+import type { Currency } from '../../domain/money/currency.ts';
+import type { Hold, HoldStatus } from '../../domain/money/hold.ts';
+import type { PublicId, PublicIds } from '../../platform/public-id.ts';
+import { holdRecordOf, recordOf } from '../../domain/record.ts';
+import type { GiftCardRecord, HoldRecord } from '../../domain/schemas.ts';
+import { idsAt } from '../../platform/random.ts';
+import type { ScannedCard, ScannedHold } from '../../storage/proofs/ledger-scan.ts';
+import type { ScannedInteger } from '../../storage/sql/sql.ts';
+import { digestOfText } from './digest.ts';
+
+/** The record of an event, as it was parsed. */
+export type ParsedRecord = Readonly<Record<string, unknown>>;
+
+/** How a field of a card's record is compared. The balance is compared with the transfers. */
+const partsOfCard: Readonly<Record<keyof GiftCardRecord, 'issued' | 'changing' | 'encrypted' | 'balance'>> = {
+  id: 'encrypted',
+  balance: 'balance',
+  created_at: 'issued',
+  currency: 'issued',
+  initial_value: 'issued',
+  disabled_at: 'changing',
+  line_item_id: 'issued',
+  api_client_id: 'issued',
+  user_id: 'issued',
+  customer_id: 'encrypted',
+  customer_email: 'issued',
+  recipient_id: 'encrypted',
+  recipient_email: 'issued',
+  note: 'changing',
+  expires_on: 'changing',
+  message: 'issued',
+  last_characters: 'changing',
+  order_id: 'issued',
+};
+
+/**
+ * How a field of a hold's record is compared. The events of earlier versions lack *later* fields, which is every field
+ * that a record gains.
+ */
+const partsOfHold: Readonly<Record<keyof HoldRecord, 'placed' | 'later placed' | 'ended' | 'encrypted'>> = {
+  id: 'encrypted',
+  gift_card_id: 'encrypted',
+  status: 'ended',
+  amount: 'placed',
+  captured_amount: 'ended',
+  currency: 'placed',
+  actor: 'later placed',
+  reference: 'placed',
+  note: 'placed',
+  order_id: 'placed',
+  created_at: 'placed',
+  expires_at: 'placed',
+  closed_at: 'ended',
+};
+
+function fieldsOf<Part extends string>(
+  parts: Readonly<Record<string, Part>>,
+  ...wanted: readonly Part[]
+): readonly string[] {
+  return Object.keys(parts).filter((field) => wanted.some((part) => part === parts[field]));
+}
+
+/** The digests of a card's record: of the fields that never change, and of those that operations change. */
+export type RecordDigests = { readonly issued: number; readonly changing: number };
+
+/** With the digest of the text of the record without its balance. */
+export type CardDigests = RecordDigests & { readonly text: number };
+
+const eventStart = '{"gift_card":';
+const comma = 0x2c;
+
+/** The digests of a row that is not one that this program writes. No digest is equal. */
+const unreadable: CardDigests = { issued: Number.NaN, changing: Number.NaN, text: Number.NaN };
+
+/** Computes the digests of rows, and of the records of events. */
+export class Repeated {
+  readonly #currency: Currency;
+  readonly #ids: PublicIds;
+  readonly #areIdsCompared: boolean;
+  readonly #issued: readonly string[];
+  readonly #changing: readonly string[];
+  readonly #placed: readonly string[];
+  readonly #laterPlaced: readonly string[];
+  readonly #ended: readonly string[];
+  /** The first event that has a later field, by the field. */
+  readonly #since = new Map<string, number>();
+  /** The later fields that events of a hold lack, by its public id. */
+  readonly #lacking = new Map<unknown, string[]>();
+
+  /** @param ids undefined: encrypted ids and later fields are not compared. */
+  constructor(currency: Currency, ids: PublicIds | undefined) {
+    this.#currency = currency;
+    this.#ids = ids ?? { of: () => noId, read: () => undefined };
+    this.#areIdsCompared = ids !== undefined;
+    this.#issued = fieldsOf(partsOfCard, 'issued', ...(ids ? (['encrypted'] as const) : []));
+    this.#changing = fieldsOf(partsOfCard, 'changing');
+    this.#placed = fieldsOf(partsOfHold, 'placed', ...(ids ? (['encrypted'] as const) : []));
+    this.#laterPlaced = ids ? fieldsOf(partsOfHold, 'later placed') : [];
+    this.#ended = fieldsOf(partsOfHold, 'ended', ...(ids ? (['encrypted'] as const) : []));
+  }
+
+  ofCard(card: ScannedCard): CardDigests {
+    const record = readable(() => recordOf(this.#ids, cardOf(card, this.#currency)));
+    if (!record) return unreadable;
+    const text = textOf(JSON.stringify(record), 0)?.digest ?? Number.NaN;
+    return { ...this.ofRecord(record), text };
+  }
+
+  /** The digests of a card's record. */
+  ofRecord(record: ParsedRecord): RecordDigests {
+    return { issued: digestOf(record, this.#issued), changing: digestOf(record, this.#changing) };
+  }
+
+  /**
+   * Reads the data of an event without parsing the record of its card.
+   * @param text the digest of the card's text.
+   * @returns undefined if it has another one, or another form: then it has to be parsed.
+   */
+  readEvent(
+    data: string,
+    text: number | undefined,
+  ): { readonly balance: string; readonly details: string } | undefined {
+    if (!this.#areIdsCompared || !data.startsWith(eventStart)) return undefined;
+    const read = textOf(data, eventStart.length);
+    if (read?.digest !== text || !read) return undefined;
+    const { balance, end } = read;
+    if (data.charCodeAt(end) === comma) return { balance, details: `{${data.slice(end + 1)}` };
+    return data.length === end + 1 && data.endsWith('}') ? { balance, details: '' } : undefined;
+  }
+
+  /**
+   * The digest of a hold: of its placement and, if it is closed, of its end. The events of its card must have been read,
+   * because fields that they lack are not part of it.
+   */
+  ofHold(hold: ScannedHold): number {
+    const record = readable(() =>
+      holdRecordOf(this.#ids, holdOf(hold, this.#currency), Number.NEGATIVE_INFINITY),
+    );
+    if (!record) return 1;
+    const isOpen = hold.status === 'open' && hold.captured === 0 && hold.closed_at === null;
+    const lacking = this.#lacking.get(record.id) ?? [];
+    const placed =
+      digestOf(record, this.#placed) +
+      sumOf(
+        this.#laterPlaced
+          .filter((field) => !lacking.includes(field))
+          .map((field) => digestOf(record, [field])),
+      );
+    if (isOpen) return placed | 0;
+    // Two events repeat the end of a hold of which a part was captured: the debit and the release of the rest.
+    const isPartial = hold.status === 'captured' && hold.captured < hold.amount;
+    return (placed + (isPartial ? 2 : 1) * digestOf(record, this.#ended)) | 0;
+  }
+
+  /** The digest of the hold in an event, which places it or ends it. */
+  ofHoldInEvent(record: ParsedRecord, eventId: number, { isPlaced }: { readonly isPlaced: boolean }): number {
+    if (!isPlaced) return digestOf(record, this.#ended);
+    let digest = digestOf(record, this.#placed);
+    for (const field of this.#laterPlaced)
+      if (!this.#mayLack(record, field, eventId)) digest += digestOf(record, [field]);
+      else this.#lacking.set(record['id'], [...(this.#lacking.get(record['id']) ?? []), field]);
+    return digest | 0;
+  }
+
+  /** Whether an event lacks a later field, and is not much newer than the first event that has it. */
+  #mayLack(record: ParsedRecord, field: string, eventId: number): boolean {
+    const since = this.#since.get(field);
+    if (!(field in record)) return since === undefined || eventId <= since + updateIdsMax;
+    if (since === undefined) this.#since.set(field, eventId);
+    return false;
+  }
+}
+
+const balanceStart = ',"balance":"';
+const lastField = `,"${Object.keys(partsOfCard).at(-1)}":`;
+
+/**
+ * Reads a card's record at a place of a text without parsing it: a quoted name after a comma occurs in JSON only as the
+ * name of a member, because strings have their quotes escaped.
+ * @returns the digest of all but the balance, the balance, and where the record ends; undefined: it has another form.
+ */
+function textOf(
+  text: string,
+  start: number,
+): { readonly digest: number; readonly balance: string; readonly end: number } | undefined {
+  const from = text.indexOf(balanceStart, start) + balanceStart.length;
+  const to = text.indexOf('"', from);
+  const last = text.indexOf(lastField, to);
+  // The last value is not an object.
+  const end = text.indexOf('}', last) + 1;
+  if (from < start + balanceStart.length || to < 0 || last < 0 || end === 0) return undefined;
+  const digest = crc32(text.slice(to, end), crc32(text.slice(start, from)));
+  return { digest, balance: text.slice(from, to), end };
+}
+
+/** How long processes of two versions can share a database, as a number of ids: a week. */
+const updateIdsMax = idsAt(7 * 24 * 3_600_000) - idsAt(0);
+
+function sumOf(digests: readonly number[]): number {
+  return digests.reduce((sum, digest) => sum + digest, 0);
+}
+
+const noId = 0 as PublicId;
+
+/** In place of a field that a record lacks. No field has this value. */
+const missing: readonly unknown[] = [];
+
+function digestOf(record: ParsedRecord, fields: readonly string[]): number {
+  return digestOfText(
+    JSON.stringify(fields.map((field) => record[field] ?? (field in record ? null : missing))),
+  );
+}
+
+/** Returns undefined if a value of the row, such as a time, is not one that this program writes. */
+function readable<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+function cardOf(card: ScannedCard, currency: Currency): Card {
+  return {
+    // The record in an event has no names, tags and VAT.
+    ...noDetails,
+    storeId: 0,
+    id: Number(card.id),
+    version: Number(card.version),
+    initialValue: { minor: BigInt(card.initial_value), currency },
+    balance: { minor: BigInt(card.balance), currency },
+    held: { minor: BigInt(card.held), currency },
+    lastCharacters: card.last_characters,
+    customer: customerOf(card.customer_id, card.customer_email),
+    recipient: customerOf(card.recipient_id, card.recipient_email),
+    note: card.note,
+    message: card.message,
+    expiresOn: card.expires_on,
+    disabledAt: numberOrNull(card.disabled_at),
+    vat: null,
+    createdAt: Number(card.created_at),
+    lineItemId: numberOrNull(card.line_item_id),
+    orderId: numberOrNull(card.order_id),
+    userId: numberOrNull(card.user_id),
+    apiClientId: numberOrNull(card.api_client_id),
+  };
+}
+
+function customerOf(id: ScannedInteger | null, email: string | null): Customer | null {
+  return id === null || email === null ? null : { id: Number(id), email };
+}
+
+function holdOf(hold: ScannedHold, currency: Currency): Hold {
+  return {
+    storeId: 0,
+    id: Number(hold.id),
+    cardId: Number(hold.card_id),
+    // Any other text differs from the status in the event.
+    status: hold.status as HoldStatus,
+    amount: { minor: BigInt(hold.amount), currency },
+    captured: { minor: BigInt(hold.captured), currency },
+    actor: hold.actor,
+    reference: hold.reference,
+    note: hold.note,
+    orderId: numberOrNull(hold.order_id),
+    createdAt: Number(hold.created_at),
+    expiresAt: Number(hold.expires_at),
+    closedAt: numberOrNull(hold.closed_at),
+  };
+}
+
+function numberOrNull(value: ScannedInteger | null): number | null {
+  return value === null ? null : Number(value);
+}

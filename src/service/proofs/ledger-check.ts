@@ -1,0 +1,286 @@
+/**
+ * Verifies the ledger of a store: recomputes every balance, chain and total, and compares cards with their events and
+ * codes. The command line verifies a whole store in one script, and the running service one page of cards at a time.
+ */
+
+import type { Account } from '../../domain/money/ledger.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import { listCodesOf, listEventsOf, type AuditedEvent } from '../../storage/proofs/references.ts';
+import {
+  scanCardIds,
+  scanCards,
+  scanHeld,
+  scanHolds,
+  scanRows,
+  walkChains,
+  type CardIdRange,
+  type ScannedCard,
+  type ScannedHold,
+} from '../../storage/proofs/ledger-scan.ts';
+import { scanWritten, type WrittenTransfer } from '../../storage/proofs/entry-scan.ts';
+import { parallel, type ScannedInteger, type Script } from '../../storage/sql/sql.ts';
+import { listLooseTransfers } from '../../storage/money/transfer.ts';
+import { CardTrails } from './card-trails.ts';
+import { ChainWalk } from './chain-walk.ts';
+import type { Finding, StoreVerifying } from './row-check.ts';
+import { ExactSums } from '../books/exact-sums.ts';
+
+/** Cards in a page of the running service's verification. */
+const pageSize = 500;
+
+/** Below and above every id and lookup. */
+const [lowest, highest] = [-(2n ** 63n), 2n ** 63n - 1n];
+
+type VerifiedStore = Pick<Store, 'id' | 'currency'>;
+
+export type VerifiedPage = {
+  readonly cards: number;
+  readonly mismatches: readonly Finding[];
+  /** Where the next page starts; undefined after the last. */
+  readonly next: ScannedInteger | undefined;
+};
+
+/** Verifies the chains and balances of the page of a store's cards after the id `after`. */
+export function* verifyPage(store: VerifiedStore, after: ScannedInteger): Script<VerifiedPage> {
+  const cards = yield* scanCards(store.id, { after, limit: pageSize });
+  const next = cards.length < pageSize ? undefined : cards.at(-1)?.id;
+  const mismatches: Finding[] = [];
+  yield* walkCards(store, {
+    cards,
+    range: { after, upTo: next ?? highest },
+    found: (finding) => mismatches.push(finding),
+  });
+  return { cards: cards.length, mismatches, next };
+}
+
+/** Walks the chains of cards from their ends. */
+function* walkCards(
+  { id: storeId, currency }: VerifiedStore,
+  {
+    cards,
+    range,
+    found,
+  }: {
+    readonly cards: readonly ScannedCard[];
+    readonly range: CardIdRange;
+    readonly found: (finding: Finding) => void;
+  },
+): Script<ChainWalk> {
+  const [entries, held] = yield* parallel(walkChains(storeId, range), scanHeld(storeId, range));
+  const walk = new ChainWalk(
+    storeId,
+    currency,
+    cards.map(({ id }) => id),
+  );
+  for (const entry of entries) {
+    const place = walk.placeOf(entry.chain_of);
+    if (place === undefined) continue;
+    for (const problem of walk.append(place, entry)) found({ cardId: Number(entry.chain_of), problem });
+  }
+  for (const [place, card] of cards.entries())
+    for (const problem of walk.conclude(place, card, held.get(card.id) ?? 0))
+      found({ cardId: Number(card.id), problem });
+  return walk;
+}
+
+/** A store's liability and the totals of its accounts. Amounts are in minor units. */
+export type StoreTotals = {
+  readonly store: string;
+  readonly currency: string;
+  readonly decimals: number;
+  readonly cards: number;
+  readonly transfers: number;
+  /** The sum of all balances: the store's liability. */
+  readonly outstanding: bigint;
+  /** The total that each system account has given (negative) or received (positive). With `outstanding` the sum is 0. */
+  readonly accounts: Readonly<Partial<Record<Account, bigint>>>;
+};
+
+/** What the passes over a store have counted. */
+type Counts = {
+  cards: number;
+  transfers: number;
+  /** Transfers that are part of a chain. */
+  chained: number;
+  outstanding: bigint;
+  readonly accounts: ExactSums;
+};
+
+/** Verifies the ledger of a store, and returns its totals. */
+export function* verifyLedger(store: Store, verifying: StoreVerifying): Script<StoreTotals> {
+  const { found } = verifying;
+  const counts: Counts = { cards: 0, transfers: 0, chained: 0, outstanding: 0n, accounts: new ExactSums() };
+  let after: ScannedInteger | undefined = lowest;
+  while (after !== undefined) {
+    const ids: readonly ScannedInteger[] = yield* listCardIds(store.id, after, verifying.cardsInPass);
+    const next = ids.length < verifying.cardsInPass ? undefined : ids.at(-1);
+    // Rows of cards that do not exist are compared in the pass whose range contains the id.
+    const pass: Pass = { store, range: { after, upTo: next ?? highest }, verifying, counts };
+    const walk = new ChainWalk(store.id, store.currency, ids);
+    const suspects = yield* scanChains(pass, walk);
+    const trails = new CardTrails(store.currency, verifying.keys?.publicIds);
+    yield* concludeChains(pass, { walk, suspects, trails });
+    yield* compareEvents(pass, trails);
+    yield* compareHolds(pass, trails);
+    yield* compareCodes(pass, trails);
+    for (const finding of trails.conclude()) found(finding);
+    after = next;
+  }
+  if (counts.transfers !== counts.chained) {
+    for (const { cardId, id, hasCard } of yield* listLooseTransfers(store.id, verifying.left())) {
+      const problem = hasCard
+        ? `transfer ${id} is not part of its chain`
+        : 'has transfers, but the card does not exist';
+      found({ cardId, problem });
+    }
+  }
+  const { card: inCards = 0n, ...accounts } = counts.accounts.totals();
+  if (inCards !== counts.outstanding)
+    found({ cardId: null, problem: 'the totals of the ledger are not the sum of the balances' });
+  const { cards, transfers, outstanding } = counts;
+  const { domain, currency } = store;
+  return {
+    store: domain,
+    currency: currency.code,
+    decimals: currency.decimals,
+    cards,
+    transfers,
+    outstanding,
+    accounts,
+  };
+}
+
+/** A pass over the rows of the cards in a range. */
+type Pass = {
+  readonly store: Store;
+  readonly range: CardIdRange;
+  readonly verifying: StoreVerifying;
+  readonly counts: Counts;
+};
+
+function* listCardIds(
+  storeId: number,
+  from: ScannedInteger,
+  limit: number,
+): Script<readonly ScannedInteger[]> {
+  const ids: ScannedInteger[] = [];
+  for (let after = from; ;) {
+    const page = yield* scanCardIds(storeId, after);
+    ids.push(...page.slice(0, limit - ids.length));
+    const last = page.at(-1);
+    if (last === undefined || page.length < scanRows || ids.length >= limit) return ids;
+    after = last;
+  }
+}
+
+/**
+ * Reads the transfers in the order of their ids, in which those of a card almost always have the order of its chain.
+ * @returns the cards whose chains have to be walked from their ends, because an entry is wrong or has another order.
+ */
+function* scanChains(
+  { store, range, verifying, counts }: Pass,
+  walk: ChainWalk,
+): Script<Set<ScannedInteger>> {
+  const suspects = new Set<ScannedInteger>();
+  for (let after: ScannedInteger = lowest; ;) {
+    const entries: readonly WrittenTransfer[] = yield* scanWritten(store, range, after);
+    for (const entry of entries) {
+      counts.accounts.subtract(entry.debit_account, entry.amount);
+      counts.accounts.add(entry.credit_account, entry.amount);
+      const place = walk.placeOf(entry.card_id);
+      if (place === undefined || suspects.has(entry.card_id)) continue;
+      if (!walk.follow(place, entry)) suspects.add(entry.card_id);
+    }
+    counts.transfers += entries.length;
+    verifying.read(entries.length);
+    const last = entries.at(-1);
+    if (!last || entries.length < scanRows) return suspects;
+    after = last.id;
+  }
+}
+
+/** Compares the cards with their chains, walks the chains of suspects, and adds the trails of all cards. */
+function* concludeChains(
+  { store, range, verifying, counts }: Pass,
+  {
+    walk,
+    suspects,
+    trails,
+  }: {
+    readonly walk: ChainWalk;
+    readonly suspects: ReadonlySet<ScannedInteger>;
+    readonly trails: CardTrails;
+  },
+): Script<void> {
+  for (let { after } = range; ;) {
+    const cards: readonly ScannedCard[] = yield* scanCards(store.id, { after, limit: scanRows });
+    const last = cards.at(-1);
+    const held = yield* scanHeld(store.id, { after, upTo: last?.id ?? after });
+    for (const card of cards) {
+      if (card.id > range.upTo) return;
+      const place = walk.placeOf(card.id) ?? 0;
+      counts.cards += 1;
+      counts.outstanding += BigInt(card.balance);
+      verifying.read(1);
+      const isSound =
+        !suspects.has(card.id) && walk.conclude(place, card, held.get(card.id) ?? 0).length === 0;
+      const { found } = verifying;
+      const one = { cards: [card], range: { after: BigInt(card.id) - 1n, upTo: card.id }, found };
+      const [walked, at] = isSound ? [walk, place] : [yield* walkCards(store, one), 0];
+      counts.chained += walked.lengthOf(at);
+      trails.add(card, walked.digestOf(at));
+    }
+    if (!last || cards.length < scanRows) return;
+    after = last.id;
+  }
+}
+
+function* compareHolds({ store, range, verifying }: Pass, trails: CardTrails): Script<void> {
+  for (let after: ScannedInteger = lowest; ;) {
+    const holds: readonly ScannedHold[] = yield* scanHolds(store.id, range, after);
+    for (const hold of holds) {
+      const finding = trails.compareHold(hold);
+      if (finding) verifying.found(finding);
+    }
+    verifying.read(holds.length);
+    const last = holds.at(-1);
+    if (!last || holds.length < scanRows) return;
+    after = last.id;
+  }
+}
+
+function* compareEvents(pass: Pass, trails: CardTrails): Script<void> {
+  yield* compareEach(pass, (event) => trails.compareEvent(event));
+  if (trails.hasUnordered) yield* compareEach(pass, (event) => trails.compareUnordered(event));
+}
+
+function* compareEach(
+  { store, range, verifying }: Pass,
+  compare: (event: AuditedEvent) => Finding | undefined,
+): Script<void> {
+  for (let after: ScannedInteger = lowest; ;) {
+    const events: readonly AuditedEvent[] = yield* listEventsOf(store.id, range, after);
+    for (const event of events) {
+      const finding = compare(event);
+      if (finding) verifying.found(finding);
+    }
+    verifying.read(events.length);
+    const last = events.at(-1);
+    if (!last || events.length < scanRows) return;
+    after = last.id;
+  }
+}
+
+function* compareCodes({ store, range, verifying }: Pass, trails: CardTrails): Script<void> {
+  for (let from = lowest; ;) {
+    const codes = yield* listCodesOf(store.id, range, from);
+    for (const code of codes) {
+      const finding = trails.compareCode(code);
+      if (finding) verifying.found(finding);
+    }
+    verifying.read(codes.length);
+    const last = codes.at(-1);
+    if (!last || codes.length < scanRows || last.lookup === highest) return;
+    from = last.lookup + 1n;
+  }
+}

@@ -1,0 +1,33 @@
+/** The interface of the checks that `verify.ts` lists. Each is a script that reads rows and reports what is wrong. */
+
+import type { Store } from '../../domain/stores/store.ts';
+import type { Keys } from '../../platform/keys.ts';
+import type { Script } from '../../storage/sql/sql.ts';
+
+/** A problem of a card or, if `cardId` is null, of other rows. The text follows the name of the card or store. */
+export type Finding = { readonly cardId: number | null; readonly problem: string };
+
+/** What a check knows of the verification that it is part of. */
+export type Verifying = {
+  /** The keys of the database; undefined: what needs them is not compared. */
+  readonly keys: Keys | undefined;
+  /** Cards that are compared in one pass over the other tables. */
+  readonly cardsInPass: number;
+  /** How many more findings are recorded. A check can stop at 0. */
+  readonly left: () => number;
+  /** Counts rows that were read, for the progress. */
+  readonly read: (rows: number) => void;
+};
+
+export type StoreVerifying = Verifying & { readonly found: (finding: Finding) => void };
+
+/** A check of one store. */
+export type StoreCheck = (store: Store, verifying: StoreVerifying) => Script<void>;
+
+type DatabaseVerifying = Verifying & {
+  /** @param storeId null: the problem is not of one store. */
+  readonly found: (storeId: number | null, finding: Finding) => void;
+};
+
+/** A check of all stores at once. */
+export type DatabaseCheck = (verifying: DatabaseVerifying) => Script<void>;

@@ -1,0 +1,107 @@
+/**
+ * What a member of staff may do at the counter: the role and the limits of the person, read again in the transaction of
+ * the change, so that a new limit, another role or a disabled account counts at once.
+ */
+
+import type { Context } from '../../storage/context.ts';
+import { addDays, dayOf, startOfDay } from '../../domain/day.ts';
+import { Fault } from '../../domain/fault.ts';
+import { exceeds, formatMoney, type Money } from '../../domain/money/money.ts';
+import { actorOf, isPermitted, type Permission, type StaffMember } from '../../domain/staff/staff.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import { findAccount, lockStaffMember, type StaffPlace } from '../../storage/staff/staff.ts';
+import { parallel, type Script } from '../../storage/sql/sql.ts';
+import { sumRefundsBy } from '../../storage/books/till-day.ts';
+import { sumReversalsBy } from '../../storage/money/transfer.ts';
+
+type MemberKey = Pick<StaffMember, 'storeId' | 'id'>;
+
+/**
+ * @returns the member as stored.
+ * @throws Fault `unauthenticated` if the member is disabled, `insufficient-scope` if the role does not include the permission.
+ */
+export function* assertMay(
+  store: StaffPlace,
+  { id }: Pick<StaffMember, 'id'>,
+  permission: Permission,
+): Script<StaffMember> {
+  const account = yield* findAccount(store, id);
+  if (!account) throw new Fault('unauthenticated');
+  if (!isPermitted(account.member.role, permission)) throw new Fault('insufficient-scope');
+  return account.member;
+}
+
+/**
+ * Checks an amount that a member sells: the value of a new card, or what is added to a card.
+ * @throws Fault as `assertMay` does; `invalid-parameter` on `amount`, with the extension `sale_limit`, above the limit.
+ */
+export function* assertMaySell(member: MemberKey, amount: Money): Script<void> {
+  const { saleLimit } = yield* assertMay(placeOf(member, amount), member, 'useTill');
+  if (!saleLimit || !exceeds(amount, saleLimit)) return;
+  const text = formatMoney(saleLimit);
+  throw new Fault('invalid-parameter', {
+    detail: `The amount is above the person's limit of ${text} ${saleLimit.currency.code}.`,
+    errors: { amount: [`must be at most ${text}, the person's limit`] },
+    extensions: { sale_limit: text },
+  });
+}
+
+/** How long a person can undo an own redemption without being allowed to refund its amount. */
+const undoPeriodMs = 15 * 60 * 1_000;
+
+/** Whether an own redemption, made at an instant (ms), can be undone without being allowed to refund its amount. */
+export function isUndoable(ctx: Context, redeemedAt: number): boolean {
+  return ctx.clock.now() < redeemedAt + undoPeriodMs;
+}
+
+/**
+ * Checks the amount of a refund: the person's refunds of one entry, and those of one day, are at most the limit in sum.
+ * @param transferId the entry that is refunded.
+ * @throws Fault as `assertMay` does; `invalid-parameter` on `amount` above what is left, with the extensions
+ * `refund_limit` and `refund_left`.
+ */
+export function* assertMayRefund(
+  ctx: Context,
+  {
+    store,
+    member,
+    transferId,
+    amount,
+  }: {
+    readonly store: Store;
+    readonly member: Pick<StaffMember, 'id'>;
+    readonly transferId: number;
+    readonly amount: Money;
+  },
+): Script<void> {
+  const { refundLimit } = yield* assertMay(store, member, 'useTill');
+  if (!refundLimit) return;
+  const [storeId, actor] = [store.id, actorOf(member)];
+  const day = dayOf(ctx.clock.now(), store.timeZone);
+  const period = {
+    fromAt: startOfDay(day, store.timeZone),
+    untilAt: startOfDay(addDays(day, 1), store.timeZone),
+    undoMs: undoPeriodMs,
+  };
+  // Refunds of one person run one after another, so that none misses another one.
+  const [, ofEntry, ofDay] = yield* parallel(
+    lockStaffMember(storeId, member.id),
+    sumReversalsBy(actor, storeId, transferId),
+    sumRefundsBy({ storeId, actor }, period),
+  );
+  const refunded = ofEntry > ofDay ? ofEntry : ofDay;
+  const minor = refundLimit.minor > refunded ? refundLimit.minor - refunded : 0n;
+  const left = { minor, currency: refundLimit.currency };
+  if (!exceeds(amount, left)) return;
+  const [limitText, leftText] = [formatMoney(refundLimit), formatMoney(left)];
+  throw new Fault('invalid-parameter', {
+    detail: `The person can refund ${leftText} ${left.currency.code} more, of a limit of ${limitText}.`,
+    errors: { amount: [`must be at most ${leftText}, which is left of the person's limit of ${limitText}`] },
+    extensions: { refund_limit: limitText, refund_left: leftText },
+  });
+}
+
+/** The limits are in the currency of the amount, which is that of the store. */
+function placeOf({ storeId }: MemberKey, { currency }: Money): StaffPlace {
+  return { id: storeId, currency };
+}

@@ -1,0 +1,181 @@
+/**
+ * Searches of staff for cards and receipts. Failed ones use up a budget of the member of staff, which is as large as that of
+ * an API client, so codes, addresses and ids cannot be guessed.
+ */
+
+import type { Context } from '../../storage/context.ts';
+import { stateOf, type Card } from '../../domain/cards/card.ts';
+import { parseTypedCode } from '../../domain/cards/code.ts';
+import type { EmailAddress } from '../../domain/email-address.ts';
+import type { Fault } from '../../domain/fault.ts';
+import type { Transfer } from '../../domain/money/ledger.ts';
+import type { Secret } from '../../platform/secret.ts';
+import { actorOf, isPermitted, type StaffMember } from '../../domain/staff/staff.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import { findRefilledAt, type LookupCaller } from '../../storage/stores/lookup-throttle.ts';
+import type { Script } from '../../storage/sql/sql.ts';
+import { findTransfer } from '../../storage/money/transfer.ts';
+import { listUsableCards } from '../../storage/cards/usable-cards.ts';
+import { lookUp } from '../cards/card.ts';
+import {
+  failuresLeft,
+  releaseLookups,
+  reserveLookups,
+  tooManyLookups,
+  type Budget,
+} from '../cards/lookup-throttle.ts';
+import { today } from '../money/money.ts';
+
+/** Who searches, and how many failed searches the service allows per hour if the store has no limit of its own. */
+export type Searcher = {
+  readonly store: Store;
+  readonly member: Pick<StaffMember, 'id' | 'role'>;
+  readonly perHour: number;
+};
+
+/** The failed lookups per hour of a member of staff. */
+export function lookupsPerHour({ store, perHour }: Pick<Searcher, 'store' | 'perHour'>): number {
+  return store.lookupFailuresPerHour ?? perHour;
+}
+
+function budgetOf(
+  ctx: Context,
+  searcher: Searcher,
+): { readonly caller: LookupCaller; readonly budget: Budget } {
+  const { store, member } = searcher;
+  return {
+    caller: { storeId: store.id, caller: actorOf(member) },
+    budget: { now: ctx.clock.now(), perHour: lookupsPerHour(searcher) },
+  };
+}
+
+type Found<Result> = Exclude<SearchOutcome<Result>, { readonly kind: 'throttled' }>;
+
+const missed: Found<never> = Object.freeze({ kind: 'missed', retired: [] });
+
+/** What a search returned; `throttled`: it did not run, because the budget is exhausted. */
+export type SearchOutcome<Result> =
+  | { readonly kind: 'found'; readonly result: Result }
+  /** With the cards that had the code before they were given another one. */
+  | { readonly kind: 'missed'; readonly retired: readonly number[] }
+  | { readonly kind: 'throttled'; readonly fault: Fault };
+
+/**
+ * Runs a search within the budget. A failure is used up before the search and returned if it finds something, so that
+ * concurrent searches cannot exceed the budget.
+ * @param isCounted whether a result uses up the budget as a failure does. Default: none does.
+ */
+function* searchWithinBudget<Result>(
+  ctx: Context,
+  searcher: Searcher,
+  search: () => Script<Found<Result>>,
+  isCounted: (result: Result) => boolean = () => false,
+): Script<SearchOutcome<Result>> {
+  const { caller, budget } = budgetOf(ctx, searcher);
+  const fault = yield* reserveLookups(caller, budget);
+  if (fault) return { kind: 'throttled', fault };
+  const found = yield* search();
+  if (found.kind === 'found' && !isCounted(found.result)) yield* releaseLookups(caller, budget, 1);
+  return found;
+}
+
+/**
+ * The card with one of the codes, a usable one if there is one.
+ * @param codes a typed code, and what it can have been misread from.
+ */
+function* searchCodes(ctx: Context, store: Store, codes: readonly Secret[]): Script<Found<Card>> {
+  const retired: number[] = [];
+  let unusable: Card | undefined;
+  for (const code of codes) {
+    const found = yield* lookUp(ctx, { store, code, usableOnly: false });
+    if (found.kind === 'missed') {
+      if (found.hadBy !== null) retired.push(found.hadBy);
+    } else if (stateOf(found.card, today(ctx, store)) === 'active')
+      return { kind: 'found', result: found.card };
+    else unusable ??= found.card;
+  }
+  return unusable ? { kind: 'found', result: unusable } : { kind: 'missed', retired };
+}
+
+/**
+ * Finds the card with a code, which can be one that is not usable: the person has the whole code. For a member who cannot
+ * read cards, such a card uses up the budget as an unknown code does.
+ * @param codes a typed code, and what it can have been misread from.
+ */
+export function* findCardByCode(
+  ctx: Context,
+  searcher: Searcher,
+  codes: readonly Secret[],
+): Script<SearchOutcome<Card>> {
+  const { store, member } = searcher;
+  const isCounted = (card: Card): boolean =>
+    !isPermitted(member.role, 'readCards') && stateOf(card, today(ctx, store)) !== 'active';
+  return yield* searchWithinBudget(ctx, searcher, () => searchCodes(ctx, store, codes), isCounted);
+}
+
+/** What is refunded: the entry of a receipt, or one of the entries of a card. */
+export type RefundTarget =
+  | { readonly kind: 'entry'; readonly transfer: Transfer }
+  | { readonly kind: 'card'; readonly cardId: number };
+
+/**
+ * Finds a receipt or a card, which can be one that is not usable.
+ * @param typed the number of a receipt, or a code.
+ */
+export function* findForRefund(
+  ctx: Context,
+  searcher: Searcher,
+  typed: string,
+): Script<SearchOutcome<RefundTarget>> {
+  const { store } = searcher;
+  return yield* searchWithinBudget(ctx, searcher, function* search(): Script<Found<RefundTarget>> {
+    const number = typed.replaceAll(/[\s-]/g, '');
+    const id = /^\d{16}$/.test(number) ? ctx.keys.publicIds.read(Number(number)) : undefined;
+    const transfer = id === undefined ? undefined : yield* findTransfer(store.id, id);
+    if (transfer) return { kind: 'found', result: { kind: 'entry', transfer } };
+    const codes = parseTypedCode(typed);
+    if (!codes.ok) return missed;
+    const found = yield* searchCodes(ctx, store, codes.value);
+    return found.kind === 'missed'
+      ? found
+      : { kind: 'found', result: { kind: 'card', cardId: found.result.id } };
+  });
+}
+
+/** Finds the cards of a customer or recipient that can be spent, newest first. */
+export function* findCardsByEmail(
+  ctx: Context,
+  searcher: Searcher,
+  { address, limit }: { readonly address: EmailAddress; readonly limit: number },
+): Script<SearchOutcome<readonly Card[]>> {
+  const { store } = searcher;
+  return yield* searchWithinBudget(ctx, searcher, function* search(): Script<Found<readonly Card[]>> {
+    const day = today(ctx, store);
+    const found = yield* listUsableCards(store.id, { address, today: day, now: ctx.clock.earliest(), limit });
+    return found.length === 0 ? missed : { kind: 'found', result: found.map(({ card }) => card) };
+  });
+}
+
+/** @throws Fault `too-many-misses` if the budget is exhausted, because an id could be a guess. */
+export function* assertLookupsLeft(ctx: Context, searcher: Searcher): Script<void> {
+  const { caller, budget } = budgetOf(ctx, searcher);
+  const refilledAt = (yield* findRefilledAt(caller)) ?? 0;
+  if (failuresLeft(refilledAt, budget) < 1) throw tooManyLookups(refilledAt, budget);
+}
+
+/**
+ * Reserves lookups for codes that are looked for, or records that an id was not found.
+ * @param count at most `lookupsPerHour`.
+ * @throws Fault `too-many-misses` if fewer are left.
+ */
+export function* reserveStaffLookups(ctx: Context, searcher: Searcher, count: number): Script<void> {
+  const { caller, budget } = budgetOf(ctx, searcher);
+  const fault = yield* reserveLookups(caller, budget, count);
+  if (fault) throw fault;
+}
+
+/** Gives back the lookups of codes that the store has not used. */
+export function* releaseStaffLookups(ctx: Context, searcher: Searcher, count: number): Script<void> {
+  const { caller, budget } = budgetOf(ctx, searcher);
+  yield* releaseLookups(caller, budget, count);
+}

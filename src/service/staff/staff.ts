@@ -1,0 +1,258 @@
+/** The people who work in a store: invitations, roles, passwords, PINs, and the audit log of what they do. */
+
+import type { Context } from '../../storage/context.ts';
+import type { EmailAddress } from '../../domain/email-address.ts';
+import { Fault } from '../../domain/fault.ts';
+import type { Money } from '../../domain/money/money.ts';
+import type { Secret } from '../../platform/secret.ts';
+import type { Role, StaffMember } from '../../domain/staff/staff.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import { insertStaffAction, type StaffAction } from '../../storage/staff/action.ts';
+import {
+  findStaffLink,
+  insertStaffLink,
+  markStaffLinkUsed,
+  type StaffLink,
+} from '../../storage/staff/link.ts';
+import { endSessionsOf } from '../../storage/staff/session.ts';
+import {
+  countOwners,
+  findAccountByEmail,
+  findStaffMember,
+  insertStaffMember,
+  lockOwners,
+  resetPinFailures,
+  updatePassword,
+  updatePin,
+  updateStaffMember,
+} from '../../storage/staff/staff.ts';
+import type { Script } from '../../storage/sql/sql.ts';
+import { assertStoreOpen, findStore } from '../../storage/stores/store.ts';
+import { tokenHash, tokenKind, type PresentedToken } from '../stores/secret-token.ts';
+
+/** The tokens in links to join or to set a new password. */
+export const linkTokens = tokenKind('lgi', 43);
+
+const linkPeriodMs = 7 * 24 * 60 * 60 * 1_000;
+
+/** Who acts: a member of staff, perhaps on a till. Null: the command line. */
+export type Acting = { readonly staffId: number; readonly tillId: number | null } | null;
+
+/** Adds an entry to the audit log. @returns its id. */
+export function* recordAction(
+  ctx: Context,
+  by: Acting,
+  entry: Pick<StaffAction, 'storeId' | 'action' | 'subjectId' | 'details'>,
+): Script<number> {
+  const id = ctx.random.id();
+  yield* insertStaffAction({
+    ...entry,
+    id,
+    at: ctx.clock.now(),
+    staffId: by?.staffId ?? null,
+    tillId: by?.tillId ?? null,
+  });
+  return id;
+}
+
+export type NewMember = {
+  readonly name: string;
+  readonly email: EmailAddress;
+  readonly role: Role;
+  readonly saleLimit: Money | null;
+  readonly refundLimit: Money | null;
+};
+
+/** A member, and the token of a link with which the person sets a password or a passkey. */
+export type Invited = { readonly member: StaffMember; readonly token: Secret };
+
+/** The invitation of an address whose person has not joined yet. */
+export function* findInvitation(store: Store, email: EmailAddress): Script<StaffMember | undefined> {
+  const member = (yield* findAccountByEmail(store, email))?.member;
+  return member?.joinedAt === null ? member : undefined;
+}
+
+/**
+ * Adds a member of staff and creates a link to join. A person who has not joined yet gets a new link and the new role.
+ * @throws Fault `invalid-parameter` if a member who has joined has the address.
+ */
+export function* inviteStaff(
+  ctx: Context,
+  { store, by, ...fields }: NewMember & { readonly store: Store; readonly by: Acting },
+): Script<Invited> {
+  const { email, ...rest } = fields;
+  const existing = (yield* findAccountByEmail(store, email))?.member;
+  if (existing?.joinedAt !== undefined && existing.joinedAt !== null) throw taken();
+  const member: StaffMember = {
+    storeId: store.id,
+    id: existing?.id ?? ctx.random.id(),
+    email: existing?.email ?? email.address,
+    ...rest,
+    createdAt: existing?.createdAt ?? ctx.clock.now(),
+    joinedAt: null,
+    disabledAt: null,
+  };
+  if (existing) yield* updateStaffMember(member);
+  // A disabled member keeps the address, and another request can have inserted it.
+  else if (!(yield* insertStaffMember(member, email))) throw taken();
+  const details = { email: member.email, role: member.role };
+  yield* recordAction(ctx, by, { storeId: store.id, action: 'staff-invited', subjectId: member.id, details });
+  return { member, token: yield* createLink(ctx, member, by) };
+}
+
+function taken(): Fault {
+  return new Fault('invalid-parameter', { errors: { email: ['is taken by a member of staff'] } });
+}
+
+/** Creates a link with which a member sets a new password, as the way back in. Earlier links end. */
+export function* createLink(ctx: Context, member: StaffMember, by: Acting): Script<Secret> {
+  const token = linkTokens.create(ctx, member.storeId);
+  const now = ctx.clock.now();
+  const link: StaffLink = {
+    storeId: member.storeId,
+    id: ctx.random.id(),
+    staffId: member.id,
+    createdBy: by?.staffId ?? null,
+    createdAt: now,
+    expiresAt: ctx.clock.latest() + linkPeriodMs,
+    usedAt: null,
+  };
+  yield* insertStaffLink(link, tokenHash({ secret: token }));
+  return token;
+}
+
+/** A link that can be used, with its member and store. */
+export type OpenLink = { readonly link: StaffLink; readonly member: StaffMember; readonly store: Store };
+
+/** Undefined if the link was used, has expired or does not exist, or its member is disabled. @throws Fault `store-closed`. */
+export function* openLink(ctx: Context, token: PresentedToken): Script<OpenLink | undefined> {
+  const record = yield* findStore(token.storeId);
+  if (!record) return undefined;
+  assertStoreOpen(record);
+  const { store } = record;
+  const link = yield* findStaffLink(store.id, { hash: tokenHash(token), now: ctx.clock.latest() });
+  const member = link && (yield* findStaffMember(store, link.staffId));
+  return member && member.disabledAt === null ? { link, member, store } : undefined;
+}
+
+/**
+ * Uses a link: sets the password of its member or adds a passkey, and ends the member's sessions.
+ * @param password Argon2id in PHC format; or a script that adds a passkey.
+ * @throws Fault `not-found` if the link was used, replaced or has expired; the errors of the script.
+ */
+export function* useLink(
+  ctx: Context,
+  {
+    token,
+    ...credential
+  }: { readonly token: PresentedToken } & (
+    { readonly password: string } | { readonly addPasskey: (member: StaffMember, by: Acting) => Script<void> }
+  ),
+): Script<OpenLink> {
+  const open = yield* openLink(ctx, token);
+  const now = ctx.clock.now();
+  if (!open || !(yield* markStaffLinkUsed(open.link, now))) throw new Fault('not-found');
+  const { member, store } = open;
+  const by: Acting = { staffId: member.id, tillId: null };
+  if ('password' in credential) {
+    yield* setPassword(ctx, member, { password: credential.password, exceptSession: null, by });
+  } else {
+    const { storeId, id } = member;
+    yield* credential.addPasskey(member, by);
+    yield* endSessionsOf(storeId, { staffId: id, except: null, now });
+    if (member.joinedAt === null)
+      yield* recordAction(ctx, by, { storeId, action: 'staff-joined', subjectId: id, details: {} });
+  }
+  return { ...open, store, member: { ...member, joinedAt: member.joinedAt ?? now } };
+}
+
+/** Sets a password and ends the member's other sessions. */
+export function* setPassword(
+  ctx: Context,
+  member: StaffMember,
+  {
+    password,
+    exceptSession,
+    by,
+  }: { readonly password: string; readonly exceptSession: number | null; readonly by: Acting },
+): Script<void> {
+  const { storeId, id } = member;
+  const now = ctx.clock.now();
+  yield* updatePassword(member, { password, now });
+  yield* endSessionsOf(storeId, { staffId: id, except: exceptSession, now });
+  const action = member.joinedAt === null ? 'staff-joined' : 'password-changed';
+  yield* recordAction(ctx, by, { storeId, action, subjectId: id, details: {} });
+}
+
+/** Sets or removes a PIN. @param pin Argon2id in PHC format. */
+export function* setPin(ctx: Context, member: StaffMember, pin: string | null, by: Acting): Script<void> {
+  const { storeId, id } = member;
+  yield* updatePin(member, pin);
+  const details = { removed: pin === null };
+  yield* recordAction(ctx, by, { storeId, action: 'pin-changed', subjectId: id, details });
+}
+
+/** Unlocks a PIN after too many wrong ones. */
+export function* unlockPin(ctx: Context, { storeId, id }: StaffMember, by: Acting): Script<void> {
+  yield* resetPinFailures({ storeId, id });
+  yield* recordAction(ctx, by, { storeId, action: 'pin-unlocked', subjectId: id, details: {} });
+}
+
+export type StaffChanges = Partial<Pick<StaffMember, 'name' | 'role' | 'saleLimit' | 'refundLimit'>> & {
+  readonly disabled?: boolean;
+};
+
+/**
+ * Changes a member of staff. A member who is disabled is signed out everywhere.
+ * @throws Fault `not-found`, or `invalid-parameter` if the store would have no owner who can sign in.
+ */
+export function* changeStaff(
+  ctx: Context,
+  {
+    store,
+    id,
+    changes: { disabled, ...changes },
+    by,
+  }: { readonly store: Store; readonly id: number; readonly changes: StaffChanges; readonly by: Acting },
+): Script<StaffMember> {
+  yield* lockOwners(store.id);
+  const owners = yield* countOwners(store.id);
+  const member = yield* findStaffMember(store, id);
+  if (!member) throw new Fault('not-found');
+  const now = ctx.clock.now();
+  const disabledAt = disabledAtAfter(member, disabled, now);
+  const changed: StaffMember = { ...member, ...changes, disabledAt };
+  if (owners === 1 && isActiveOwner(member) && !isActiveOwner(changed))
+    throw new Fault('invalid-parameter', {
+      errors: { [disabled ? 'disabled' : 'role']: ['cannot be changed: the store needs an owner'] },
+    });
+  yield* updateStaffMember(changed);
+  if (changed.disabledAt !== null && member.disabledAt === null)
+    yield* endSessionsOf(store.id, { staffId: id, except: null, now });
+  const details = { ...(changed.role !== member.role && { role: changed.role }) };
+  yield* recordAction(ctx, by, {
+    storeId: store.id,
+    action: actionOf(member, changed),
+    subjectId: id,
+    details,
+  });
+  return changed;
+}
+
+function disabledAtAfter(
+  { disabledAt }: StaffMember,
+  disabled: boolean | undefined,
+  now: number,
+): number | null {
+  if (disabled === undefined) return disabledAt;
+  return disabled ? (disabledAt ?? now) : null;
+}
+
+function isActiveOwner({ role, joinedAt, disabledAt }: StaffMember): boolean {
+  return role === 'owner' && joinedAt !== null && disabledAt === null;
+}
+
+function actionOf(before: StaffMember, after: StaffMember): StaffAction['action'] {
+  if (before.disabledAt === after.disabledAt) return 'staff-changed';
+  return after.disabledAt === null ? 'staff-enabled' : 'staff-disabled';
+}

@@ -1,0 +1,56 @@
+/** Opens the demonstration store for a person on this machine, before there is a real store. */
+
+import type { Context } from '../../storage/context.ts';
+import { parseEmail } from '../../domain/email-address.ts';
+import type { StaffMember } from '../../domain/staff/staff.ts';
+import { hasCards } from '../../storage/cards/card.ts';
+import type { Script } from '../../storage/sql/sql.ts';
+import { findAccountByEmail, insertStaffMember } from '../../storage/staff/staff.ts';
+import { findOpenDemonstrationStore } from './caller.ts';
+import { loadDemo } from './sample-data.ts';
+import { createSession, type OpenedSession } from '../staff/session.ts';
+
+/** Fewer than `largesse demo load` issues, because the service waits for them. */
+const sampleCards = 200;
+
+const ownerName = 'Demonstration';
+const ownerEmail = 'owner@demo.localhost';
+
+/** Whether the demonstration can be opened, and whether it has cards. */
+export function* findDemonstration(): Script<{ readonly isEmpty: boolean } | undefined> {
+  const store = yield* findOpenDemonstrationStore();
+  return store && { isEmpty: !(yield* hasCards(store.id)) };
+}
+
+/**
+ * Opens a session of the owner of the demonstration store, who has no password. It is not found after there is a real store.
+ * @param withCards issues sample cards if there are none.
+ * @returns undefined if there is a real store.
+ */
+export function* openDemonstration(
+  ctx: Context,
+  { userAgent, withCards }: { readonly userAgent: string; readonly withCards: boolean },
+): Script<OpenedSession | undefined> {
+  const store = yield* findOpenDemonstrationStore();
+  if (!store) return undefined;
+  if (withCards && !(yield* hasCards(store.id))) yield* loadDemo(ctx, { cards: sampleCards });
+  const email = parseEmail(ownerEmail);
+  if (!email.ok) throw new Error('the address of the demonstration is invalid');
+  const now = ctx.clock.now();
+  const owner: StaffMember = {
+    storeId: store.id,
+    id: ctx.random.id(),
+    name: ownerName,
+    email: ownerEmail,
+    role: 'owner',
+    saleLimit: null,
+    refundLimit: null,
+    createdAt: now,
+    joinedAt: now,
+    disabledAt: null,
+  };
+  const isNew = yield* insertStaffMember(owner, email.value);
+  const member = isNew ? owner : (yield* findAccountByEmail(store, email.value))?.member;
+  if (!member) return undefined;
+  return yield* createSession(ctx, member, { method: 'demonstration', tillId: null, userAgent });
+}

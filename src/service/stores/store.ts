@@ -1,0 +1,143 @@
+/** Creates and changes stores, and creates the demonstration store of development mode. */
+
+import type { Context } from '../../storage/context.ts';
+import { currencyOf, type Currency } from '../../domain/money/currency.ts';
+import { Fault } from '../../domain/fault.ts';
+import type { Money } from '../../domain/money/money.ts';
+import type { Secret } from '../../platform/secret.ts';
+import { undoWindowDefaultMinutes, type AccountNames, type Store } from '../../domain/stores/store.ts';
+import type { Vat } from '../../domain/money/vat.ts';
+import { parallel, type Script } from '../../storage/sql/sql.ts';
+import {
+  claimStore,
+  findDemonstrationStore,
+  findStoreByDomain,
+  hasRealStores,
+  insertStore,
+  sealProxySecret,
+  updateStore,
+  type StoreRecord,
+} from '../../storage/stores/store.ts';
+import { recordStoreChange } from '../../storage/stores/change.ts';
+
+export type NewStore = {
+  readonly domain: string;
+  readonly name: string;
+  readonly currency: Currency;
+  readonly timeZone: string;
+  readonly issueLimit: Money | null;
+  readonly proxySecret: Secret | null;
+  readonly requireSignature: boolean;
+  readonly customerSearch: boolean;
+  readonly undoWindowMinutes: number;
+  /** Default: 0. */
+  readonly expiringSoonDays?: number;
+  /** Default: null, the limit of the service. */
+  readonly lookupFailuresPerHour?: number | null;
+  /** Default: null. */
+  readonly vat?: Vat | null;
+  /** Default: the default names. */
+  readonly accountNames?: AccountNames;
+};
+
+/** @throws Fault `invalid-parameter` if the domain is taken. */
+export function* createStore(ctx: Context, settings: NewStore): Script<Store> {
+  const record = recordOf(ctx, settings, { demonstration: false });
+  if (!(yield* insertStore(ctx, record))) {
+    throw new Fault('invalid-parameter', { errors: { domain: ['is taken'] } });
+  }
+  return record.store;
+}
+
+function recordOf(
+  ctx: Context,
+  { proxySecret, ...settings }: NewStore,
+  { demonstration }: { readonly demonstration: boolean },
+): Omit<StoreRecord, 'status'> {
+  const store: Store = {
+    expiringSoonDays: 0,
+    lookupFailuresPerHour: null,
+    vat: null,
+    accountNames: {},
+    ...settings,
+    id: ctx.random.id(),
+    demonstration,
+  };
+  return { store, sealedSecret: proxySecret && sealProxySecret(ctx, store.id, proxySecret) };
+}
+
+/** The changes of a store. Absent fields keep their values. The domain and the currency never change. */
+export type StoreChanges = Partial<
+  Pick<
+    Store,
+    | 'name'
+    | 'timeZone'
+    | 'issueLimit'
+    | 'requireSignature'
+    | 'customerSearch'
+    | 'undoWindowMinutes'
+    | 'expiringSoonDays'
+    | 'lookupFailuresPerHour'
+    | 'vat'
+    | 'accountNames'
+  >
+> & {
+  readonly proxySecret?: Secret | null;
+  /** Who changes it. Default: the command line. */
+  readonly actor?: string;
+};
+
+/** @throws Fault `not-found`; `invalid-parameter` if the store would require signatures without a secret. */
+export function* changeStore(ctx: Context, domain: string, changes: StoreChanges): Script<StoreRecord> {
+  const record = orNotFound(domain, yield* claimStore(domain));
+  const { proxySecret, actor = 'command_line', ...values } = changes;
+  const store = { ...record.store, ...values };
+  const sealedSecret =
+    proxySecret === undefined
+      ? record.sealedSecret
+      : proxySecret && sealProxySecret(ctx, store.id, proxySecret);
+  if (store.requireSignature && !sealedSecret) {
+    throw new Fault('invalid-parameter', {
+      errors: { require_signature: ['cannot be true without a proxy secret'] },
+    });
+  }
+  yield* updateStore(ctx, { store, sealedSecret });
+  if (store.timeZone !== record.store.timeZone)
+    yield* recordStoreChange(ctx, {
+      storeId: store.id,
+      field: 'time_zone',
+      old: record.store.timeZone,
+      new: store.timeZone,
+      actor,
+    });
+  return { ...record, store, sealedSecret };
+}
+
+/** @throws Fault `not-found` if there is no store of this domain (lower case). */
+export function* requireStore(domain: string): Script<StoreRecord> {
+  return orNotFound(domain, yield* findStoreByDomain(domain));
+}
+
+function orNotFound(domain: string, record: StoreRecord | undefined): StoreRecord {
+  if (!record) throw new Fault('not-found', { detail: `there is no store ${domain}` });
+  return record;
+}
+
+const demonstration: NewStore = {
+  domain: 'demo.localhost',
+  name: 'Demonstration store',
+  currency: currencyOf('USD'),
+  timeZone: 'UTC',
+  issueLimit: null,
+  proxySecret: null,
+  requireSignature: false,
+  customerSearch: false,
+  undoWindowMinutes: undoWindowDefaultMinutes,
+};
+
+/** Creates the demonstration store, unless it exists or the database contains real stores. */
+export function* ensureDemonstrationStore(ctx: Context): Script<void> {
+  const [hasOthers, present] = yield* parallel(hasRealStores(), findDemonstrationStore());
+  // If the domain is taken, another process that starts at the same time has created the store.
+  if (!hasOthers && !present) yield* insertStore(ctx, recordOf(ctx, demonstration, { demonstration: true }));
+}

@@ -1,0 +1,72 @@
+/** Access tokens: `lgs_<store>_<secret>`, with 238 random bits. */
+
+import type { Context } from '../../storage/context.ts';
+import { Fault } from '../../domain/fault.ts';
+import type { Secret } from '../../platform/secret.ts';
+import type { Scope, Store } from '../../domain/stores/store.ts';
+import type { Script } from '../../storage/sql/sql.ts';
+import { insertToken, revokeToken, type Token } from '../../storage/stores/token.ts';
+import { tokenHash, tokenKind } from './secret-token.ts';
+
+export const accessTokens = tokenKind('lgs', 40);
+
+export type NewToken = { readonly token: Token; readonly secret: Secret };
+
+/** Creates a token with a new API client. The secret is returned only once. */
+export function* createToken(
+  ctx: Context,
+  {
+    store,
+    name,
+    scopes,
+    periodMs = null,
+  }: {
+    readonly store: Store;
+    readonly name: string;
+    readonly scopes: readonly Scope[];
+    /** Null: it does not expire. */
+    readonly periodMs?: number | null;
+  },
+): Script<NewToken> {
+  return yield* addToken(ctx, { storeId: store.id, apiClientId: ctx.random.id(), name, scopes }, periodMs);
+}
+
+function* addToken(
+  ctx: Context,
+  { storeId, apiClientId, name, scopes }: Pick<Token, 'storeId' | 'apiClientId' | 'name' | 'scopes'>,
+  periodMs: number | null,
+): Script<NewToken> {
+  const now = ctx.clock.now();
+  const token: Token = {
+    storeId,
+    id: ctx.random.id(),
+    apiClientId,
+    name,
+    scopes,
+    createdAt: now,
+    lastUsedAt: null,
+    expiresAt: periodMs === null ? null : now + periodMs,
+    revokedAt: null,
+  };
+  const secret = accessTokens.create(ctx, token.storeId);
+  yield* insertToken(token, tokenHash({ secret }));
+  return { token, secret };
+}
+
+/**
+ * Revokes a token and creates one with a new secret for the same API client, name and scopes, which expires after the
+ * same period. Idempotency keys stay valid, because they belong to the API client.
+ * @throws Fault `not-found` if the store has no such active token.
+ */
+export function* rotateToken(ctx: Context, store: Store, id: number): Script<NewToken> {
+  const revoked = yield* revoke(ctx, store, id);
+  const { createdAt, expiresAt } = revoked;
+  return yield* addToken(ctx, revoked, expiresAt === null ? null : expiresAt - createdAt);
+}
+
+/** @returns the revoked token. @throws Fault `not-found` if the store has no such active token. */
+export function* revoke(ctx: Context, store: Store, id: number): Script<Token> {
+  const revoked = yield* revokeToken(store.id, id, ctx.clock.now());
+  if (!revoked) throw new Fault('not-found');
+  return revoked;
+}

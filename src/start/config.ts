@@ -1,0 +1,284 @@
+/** Reads the configuration from environment variables, and reports all problems in one error. */
+
+import { readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { EmailConfig } from '../delivery/email/transport.ts';
+import type { EmailTransportKind } from '../http/services.ts';
+import { limits, type Limits } from '../platform/limits.ts';
+import { isLoopback } from '../platform/loopback.ts';
+import type { Retention } from '../storage/retention.ts';
+import {
+  settingSources,
+  unknownVariables,
+  type SettingSource,
+  type UnknownVariable,
+} from './setting-sources.ts';
+import { problemOf, settings, type DatabaseLocation, type Setting, type ValuesOf } from './settings.ts';
+
+export type { DatabaseLocation } from './settings.ts';
+
+/** The settings of commands that only use the database. */
+export type DatabaseConfig = Omit<ValuesOf<typeof settings.database>, 'keysFile'> & {
+  /** Absolute path of the key file. */
+  readonly keysFile: string;
+  readonly limits: Limits;
+};
+
+export type Config = DatabaseConfig &
+  ValuesOf<typeof settings.service> & {
+    /** How long each kind of row is stored. */
+    readonly retention: Retention;
+    /** Null: no mail server is configured. */
+    readonly email: EmailConfig | null;
+    /** Absolute path of the folder that emails are written to in development. */
+    readonly emailFolder: string;
+    /** Whether only programs on this machine can connect to `host`. */
+    readonly isLoopback: boolean;
+  };
+
+/** The location of the database without user and password. */
+export function shownLocation(location: DatabaseLocation): string {
+  return location.kind === 'file' ? location.file : location.shown;
+}
+
+/** Whether the service runs in development: on a loopback address, with a `NODE_ENV` other than `production`. */
+export function isDevelopment({
+  isLoopback: isLocal,
+  isProduction,
+}: Pick<Config, 'isLoopback' | 'isProduction'>): boolean {
+  return isLocal && !isProduction;
+}
+
+/** How far programs and browsers of other machines can use the service. */
+export type LocalUse = {
+  /** `isDevelopment`. */
+  readonly isDevelopment: boolean;
+  /** Whether `PUBLIC_URL` is set and names this machine. */
+  readonly isPublicUrlLocal: boolean;
+};
+
+export function localUseOf(config: Pick<Config, 'isLoopback' | 'isProduction' | 'publicUrl'>): LocalUse {
+  const { publicUrl } = config;
+  return {
+    isDevelopment: isDevelopment(config),
+    isPublicUrlLocal: publicUrl !== null && isLoopback(publicUrl.hostname),
+  };
+}
+
+export function emailTransportOf(config: Config): EmailTransportKind {
+  if (config.email) return 'smtp';
+  return isDevelopment(config) ? 'folder' : 'none';
+}
+
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  /** One sentence per problem: what is wrong, and what is accepted. */
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`The configuration is wrong:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+    this.problems = problems;
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads settings and collects their problems. An empty variable counts as unset. */
+class Reader {
+  readonly problems: string[] = [];
+  readonly #environment: Environment;
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+  }
+
+  read<T>(row: Setting<T>): T {
+    const { variable, contains } = row;
+    const text = contains ? this.#textOf(variable) : this.#environment[variable];
+    if (text === undefined || text === '') return row.default;
+    return this.#parse(row, variable, text);
+  }
+
+  /** The values of a group of settings. */
+  readGroup<Group extends Readonly<Record<string, Setting<unknown>>>>(group: Group): ValuesOf<Group> {
+    const values = Object.entries(group).map(([field, row]) => [field, this.read(row)]);
+    // Each field has the value of its own setting.
+    return Object.fromEntries(values) as ValuesOf<Group>;
+  }
+
+  isGiven({ variable }: Setting<unknown>): boolean {
+    return Boolean(this.#environment[variable]);
+  }
+
+  /** Reads the location in a command-line option: a URL, `env:NAME` or `@path`. */
+  readLocation(option: string, argument: string): DatabaseLocation {
+    const [, name] = /^env:(\w+)$/.exec(argument) ?? [];
+    const text = name === undefined ? this.#fileOr(argument) : this.#environment[name];
+    const row = {
+      ...settings.database.database,
+      accepts: `${settings.database.database.accepts}, \`env:NAME\` or \`@file\``,
+    };
+    if (text !== undefined && text !== '') return this.#parse(row, option, text);
+    this.problems.push(
+      `${option} must name a variable or a file that contains the URL of a database, not ${JSON.stringify(argument)}`,
+    );
+    return row.default;
+  }
+
+  #parse<T>(row: Setting<T>, name: string, text: string): T {
+    const value = row.parse(text);
+    if (value !== undefined) return value;
+    this.problems.push(problemOf(row, name, text));
+    return row.default;
+  }
+
+  #fileOr(argument: string): string | undefined {
+    if (!argument.startsWith('@')) return argument;
+    try {
+      return readFileSync(argument.slice(1), 'utf8').trim();
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** The text of a variable, or of the file that `<name>_FILE` names; undefined if it is unset or empty. */
+  #textOf(name: string): string | undefined {
+    const file = this.#environment[`${name}_FILE`];
+    const text = this.#environment[name] || undefined;
+    if (!file) return text;
+    if (text) this.problems.push(`${name} and ${name}_FILE cannot both be set`);
+    try {
+      return readFileSync(file, 'utf8').trim() || undefined;
+    } catch {
+      this.problems.push(`${name}_FILE must be the path of a readable file, not ${JSON.stringify(file)}`);
+      return undefined;
+    }
+  }
+
+  finish<T extends object>(value: T): Readonly<T> {
+    if (this.problems.length > 0) throw new ConfigError(this.problems);
+    return Object.freeze(value);
+  }
+}
+
+/**
+ * Reads the configuration of the service.
+ * @throws ConfigError with the problems of all variables.
+ */
+export function readConfig(environment: Environment = process.env): Config {
+  const reader = new Reader(environment);
+  const service = reader.readGroup(settings.service);
+  const database = readDatabase(reader);
+  return reader.finish({
+    ...database,
+    ...service,
+    retention: retentionOf(reader.readGroup(settings.retention)),
+    isLoopback: isLoopback(service.host),
+    email: readEmailSettings(reader),
+    emailFolder: join(dirname(database.keysFile), 'mails'),
+  });
+}
+
+const hourMs = 60 * 60 * 1_000;
+
+function retentionOf(values: ValuesOf<typeof settings.retention>): Retention {
+  const { eventsDays, emailsDays, deliveriesDays, sessionsDays, idempotencyHours, lookupsHours } = values;
+  return {
+    eventsMs: eventsDays === null ? null : eventsDays * 24 * hourMs,
+    emailsMs: emailsDays === null ? null : emailsDays * 24 * hourMs,
+    deliveriesMs: deliveriesDays * 24 * hourMs,
+    sessionsMs: sessionsDays * 24 * hourMs,
+    idempotencyMs: idempotencyHours * hourMs,
+    lookupsMs: lookupsHours * hourMs,
+  };
+}
+
+/** `localUseOf` for a command that does not read the whole configuration. */
+export function readLocalUse(environment: Environment = process.env): LocalUse {
+  const reader = new Reader(environment);
+  const { host, isProduction, publicUrl } = settings.service;
+  return localUseOf({
+    isLoopback: isLoopback(reader.read(host)),
+    isProduction: reader.read(isProduction),
+    publicUrl: reader.read(publicUrl),
+  });
+}
+
+/** Where the value of each setting comes from, and variables that look like settings. */
+export function inspectEnvironment(environment: Environment = process.env): {
+  readonly sources: readonly SettingSource[];
+  readonly unknown: readonly UnknownVariable[];
+} {
+  return { sources: settingSources(environment), unknown: unknownVariables(environment) };
+}
+
+/** Where the service listens, for a command that does not read the whole configuration. @throws ConfigError. */
+export function readListenAddress(environment: Environment = process.env): Pick<Config, 'host' | 'port'> {
+  const reader = new Reader(environment);
+  const { host, port } = settings.service;
+  return reader.finish({ host: reader.read(host), port: reader.read(port) });
+}
+
+/** Reads the settings of commands that only use the database. @throws ConfigError. */
+export function readDatabaseConfig(environment: Environment = process.env): DatabaseConfig {
+  const reader = new Reader(environment);
+  return reader.finish(readDatabase(reader));
+}
+
+/** Reads the settings of commands that send emails. @throws ConfigError. */
+export function readEmailConfig(environment: Environment = process.env): EmailConfig | null {
+  const reader = new Reader(environment);
+  return reader.finish({ email: readEmailSettings(reader) }).email;
+}
+
+/** `emailTransportOf` for a command that does not read the whole configuration: whether the service sends email. */
+export function sendsEmail(environment: Environment = process.env): boolean {
+  return readEmailConfig(environment) !== null || readLocalUse(environment).isDevelopment;
+}
+
+/** The two databases of a copy. */
+export type CopyConfig = {
+  readonly source: DatabaseConfig;
+  readonly target: DatabaseConfig;
+  /** The options that contain a password. Other users of the machine can see the arguments of a command. */
+  readonly exposed: readonly string[];
+};
+
+/**
+ * Reads the locations of two databases for `copy`: a URL, `env:NAME` for a variable that contains one, or `@path` for a
+ * file. Other settings apply to both.
+ * @throws ConfigError.
+ */
+export function readCopyConfig(
+  options: { readonly from: string; readonly to: string },
+  environment: Environment = process.env,
+): CopyConfig {
+  const reader = new Reader(environment);
+  return reader.finish({
+    source: readDatabase(reader, reader.readLocation('--from', options.from)),
+    target: readDatabase(reader, reader.readLocation('--to', options.to)),
+    exposed: (['from', 'to'] as const)
+      .filter((name) => passwordInSight.test(options[name]))
+      .map((name) => `--${name}`),
+  });
+}
+
+const passwordInSight = /^\w+:\/\/(?:[^@/?#:]*:[^@/?#]+@|.*[?&]password=)/;
+
+function readDatabase(reader: Reader, chosen?: DatabaseLocation): DatabaseConfig {
+  const { database: location, ...others } = settings.database;
+  const database = chosen ?? reader.read(location);
+  const { keysFile, ...values } = reader.readGroup(others);
+  const folder = database.kind === 'file' ? dirname(database.file) : resolve('data');
+  return { ...values, database, keysFile: keysFile ?? join(folder, 'largesse.keys.json'), limits };
+}
+
+function readEmailSettings(reader: Reader): EmailConfig | null {
+  const { smtpUrl, sender } = settings.email;
+  const url = reader.read(smtpUrl);
+  const from = reader.read(sender);
+  if (!url) return null;
+  if (from === null && !reader.isGiven(sender))
+    reader.problems.push('MAIL_FROM must be set to the email address of the sender, because SMTP_URL is set');
+  return from === null ? null : { url, from };
+}

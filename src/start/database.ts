@@ -1,0 +1,191 @@
+/** The database and its keys, opened together: neither is of use without the other. */
+
+import { dirname, join } from 'node:path';
+import { systemClock, type Clock } from '../platform/clock.ts';
+import { systemRandom, type Random } from '../platform/random.ts';
+import { CodeCohorts } from '../storage/cards/code-cohorts.ts';
+import { shownLocation, type DatabaseConfig } from './config.ts';
+import type { Context } from '../storage/context.ts';
+import { Fault } from '../domain/fault.ts';
+import type { Secret } from '../platform/secret.ts';
+import { KeyFileError, makeKeyFile, readKeyFile } from '../platform/key-file.ts';
+import { keysOf } from '../platform/keys.ts';
+import { rebuildOutdatedSums } from '../service/books/rebuild.ts';
+import { assertNotHalfCopied } from '../service/moves/copy.ts';
+import { checkKeys, checkKeysWithoutWriting, hasKeys } from '../service/proofs/key-check.ts';
+import { loadMigrations, pending, type Migration } from '../storage/schema/migrate.ts';
+import { MigrationError } from '../storage/schema/migration-error.ts';
+import { openPostgres } from '../storage/postgres/engine.ts';
+import { openSqlite } from '../storage/sqlite/engine.ts';
+import type { Storage, StorageObserver } from '../storage/storage.ts';
+import { timelineFile } from '../platform/timeline-file.ts';
+
+export type Database = AsyncDisposable & { readonly ctx: Context; readonly storage: Storage };
+
+export type OpenOptions = {
+  /** Whether to create the file and its keys and to migrate the schema. If false, they must exist and be current. */
+  readonly prepare: boolean;
+  /** Whether transactions have no time limit, for a command that reads everything. */
+  readonly withoutTimeLimit?: boolean;
+  /** Whether keys of the key file that the database does not know are recorded, so that every process needs them. */
+  readonly recordsKeys?: boolean;
+  /** Whether the process serves requests: then it starts with an empty log. */
+  readonly serves?: boolean;
+  readonly observer?: StorageObserver;
+  readonly clock?: Clock;
+};
+
+const noObserver: StorageObserver = { committed() {}, failed() {} };
+
+/** @throws MigrationError, KeyFileError, TimelineFileError, or Error if the file does not exist or is not a database. */
+export async function openDatabase(
+  config: DatabaseConfig,
+  {
+    prepare,
+    withoutTimeLimit = false,
+    recordsKeys = true,
+    serves = false,
+    observer = noObserver,
+    clock = systemClock,
+  }: OpenOptions,
+): Promise<Database> {
+  const random = systemRandom(clock);
+  const options = { create: prepare, moveLog: serves, withoutTimeLimit, clock, random, observer };
+  const storage = openStorage(config, options);
+  try {
+    const migrations = migrationsOf(config);
+    if (prepare) await storage.migrate(migrations);
+    const missing = pending(migrations, await storage.applied());
+    if (missing.length > 0)
+      throw new MigrationError(
+        `the database is older than this version, ${shownLocation(config.database)}: run "largesse migrate"`,
+      );
+    await storage.read(assertNotHalfCopied);
+    if (prepare)
+      await rebuildOutdatedSums(storage, () =>
+        openStorage(config, { ...options, create: false, moveLog: false, withoutTimeLimit: true }),
+      );
+
+    // With key checks, the database had a key file: another process has just created both, or the file is missing.
+    if (prepare && !readKeyFile(config.keysFile) && !(await storage.read(hasKeys)))
+      makeKeyFile(config.keysFile, random);
+    const masterKeys = readKeyFile(config.keysFile);
+    if (!masterKeys) throw new KeyFileError(missingKeys(config));
+    const opening: Context = { clock, random, keys: keysOf(masterKeys), codeCohorts: new CodeCohorts() };
+    const oldestKey = recordsKeys
+      ? await checkAllKeys(storage, opening)
+      : await storage.read(() => checkKeysWithoutWriting(opening));
+    const ctx: Context = { ...opening, keys: keysOf(masterKeys, oldestKey) };
+    return { ctx, storage, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() };
+  } catch (error) {
+    await storage[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** Checks the keys, without writing if the disk is full or read-only. */
+async function checkAllKeys(storage: Storage, opening: Context): Promise<string> {
+  try {
+    return await storage.write(() => checkKeys(opening));
+  } catch (error) {
+    if (!(error instanceof Fault && error.code === 'not-writable') || !(await storage.read(hasKeys)))
+      throw error;
+    return storage.read(() => checkKeysWithoutWriting(opening));
+  }
+}
+
+/**
+ * Opens an existing database without its keys, for a command that examines it: nothing is migrated, and neither its schema
+ * nor its keys are checked.
+ * @throws the error of opening it.
+ */
+export function openToExamine(config: DatabaseConfig, observer: Partial<StorageObserver> = {}): Storage {
+  return openStorage(config, {
+    create: false,
+    moveLog: false,
+    withoutTimeLimit: false,
+    clock: systemClock,
+    random: systemRandom(systemClock),
+    observer: { ...noObserver, ...observer },
+  });
+}
+
+/**
+ * Creates or migrates the target of a copy, and opens it without its keys, because the key checks are copied.
+ * @throws MigrationError, or the error of opening it.
+ */
+export async function openTarget(config: DatabaseConfig): Promise<Storage> {
+  const clock = systemClock;
+  const options = {
+    create: true,
+    moveLog: false,
+    withoutTimeLimit: true,
+    clock,
+    random: systemRandom(clock),
+    observer: noObserver,
+  };
+  const storage = openStorage(config, options);
+  try {
+    await storage.migrate(migrationsOf(config));
+    return storage;
+  } catch (error) {
+    await storage[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** The migrations for the kind of database that is configured. */
+export function migrationsOf({ database }: DatabaseConfig): readonly Migration[] {
+  return loadMigrations(database.kind === 'file' ? 'sqlite' : 'postgres');
+}
+
+function openStorage(
+  config: DatabaseConfig,
+  options: {
+    readonly create: boolean;
+    readonly moveLog: boolean;
+    readonly withoutTimeLimit: boolean;
+    readonly clock: Clock;
+    readonly random: Random;
+    readonly observer: StorageObserver;
+  },
+): Storage {
+  const { database, limits } = config;
+  if (database.kind === 'file') {
+    return openSqlite({
+      ...options,
+      file: database.file,
+      queueMax: limits.scriptsQueuedMax,
+      groupMax: limits.scriptsInGroupMax,
+      lockWaitMaxMs: limits.lockWaitMaxMs,
+    });
+  }
+  return openPostgres({
+    ...options,
+    urls: database.urls,
+    timelines: timelineFile({
+      path: join(dirname(config.keysFile), 'largesse.timelines.json'),
+      hosts: database.urls.map(hostAndPort),
+      create: options.create,
+    }),
+    connectionsMax: config.connectionsMax,
+    partitions: config.partitions,
+    waitingMax: limits.scriptsQueuedMax,
+    waitMaxMs: limits.connectionWaitMaxMs,
+    migrationWaitMaxMs: limits.migrationWaitMaxMs,
+    scriptMaxMs: options.withoutTimeLimit ? Number.POSITIVE_INFINITY : limits.scriptMaxMs,
+    connectTimeoutMs: limits.connectTimeoutMs,
+    lockWaitMaxMs: limits.lockWaitMaxMs,
+    idleTransactionMaxMs: limits.idleTransactionMaxMs,
+    primaryCheckPeriodMs: limits.primaryCheckPeriodMs,
+  });
+}
+
+function hostAndPort(url: Secret): string {
+  const { hostname, port } = new URL(url.reveal());
+  return `${hostname}:${port || 5432}`;
+}
+
+function missingKeys({ keysFile, database }: DatabaseConfig): string {
+  return `the key file ${keysFile} is missing, and ${shownLocation(database)} was written with its keys: put it back, or set KEYS_FILE`;
+}

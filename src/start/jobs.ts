@@ -1,0 +1,164 @@
+/** The background jobs of the service, such as erasing expired data, closing expired holds and enqueuing reminders. */
+
+import type { FastifyBaseLogger } from 'fastify';
+import type { ClockGuard } from './clock-guard.ts';
+import type { Limits } from '../platform/limits.ts';
+import type { Database } from './database.ts';
+import type { Metrics } from '../http/metrics.ts';
+import type { RecordedRequests } from '../http/recorded-requests.ts';
+import type { RetiredCodeUses } from '../http/retired-codes.ts';
+import type { TokenUses } from '../http/token-last-used.ts';
+import { createAudit } from '../jobs/verifying.ts';
+import { addCheckpoints, closeDueHolds, recordExpiries } from '../jobs/due.ts';
+import { createErasures, eraseOld, eraseOldRequests, eraseOutdated } from '../jobs/erasing.ts';
+import { retryLater, startJob, stoppable, type Job } from '../jobs/job.ts';
+import { createReminders } from '../jobs/reminders.ts';
+import type { Retention } from '../storage/retention.ts';
+import { requestWriter } from '../service/requests/api-requests.ts';
+import { continueBatch } from '../service/batches/batch.ts';
+import { paceByRequests } from '../service/batches/pace.ts';
+import { recordTokenUses } from '../service/stores/caller.ts';
+import { appendEntries } from '../service/proofs/log.ts';
+import { closeDays } from '../service/books/closing.ts';
+import { recordRetiredCodeUses } from '../service/cards/lookup-throttle.ts';
+import { findDelay, findUpkeep, type Delay } from '../service/upkeep.ts';
+import { listRunningBatches } from '../storage/batches/batch.ts';
+import { writeByStore } from '../storage/sql/by-store.ts';
+import { beat } from '../storage/heartbeat.ts';
+import { isStoreClosed, listOpenStores } from '../storage/stores/store.ts';
+
+export type Background = {
+  /** Issues the cards of new batches, without waiting for the next period. */
+  startBatches(): void;
+  /** Sums the days that are over, without waiting for the next period. */
+  startClosing(): void;
+  /**
+   * Waits for the statements of running jobs, then writes a heartbeat, the last token uses, the last uses of replaced codes
+   * and the last requests.
+   */
+  stop(): Promise<void>;
+};
+
+export function startBackground(options: {
+  readonly database: Database;
+  readonly limits: Limits;
+  readonly retention: Retention;
+  readonly guard: ClockGuard;
+  /** The instant (ms) up to which the clock is trusted. */
+  readonly trustedUntil: () => Promise<number>;
+  readonly metrics: Metrics;
+  readonly tokenUses: TokenUses;
+  readonly retiredCodeUses: RetiredCodeUses;
+  readonly recordedRequests: RecordedRequests;
+  /** Whether the service sends email. */
+  readonly canSend: boolean;
+  readonly logger: FastifyBaseLogger;
+}): Background {
+  const { limits, retention, guard, metrics, logger } = options;
+  const { ctx, storage: unstopped } = options.database;
+  let isStopping = false;
+  const storage = stoppable(unstopped, () => isStopping);
+  const database = { ...options.database, storage };
+
+  const tools = { ctx, storage, limits, retention };
+  /** Skips a task that cannot be undone while the clock is not trusted. */
+  const whileTrusted = (task: () => Promise<void>) => async (): Promise<void> => {
+    if (guard.isTrusted()) await task();
+  };
+
+  const recordHeartbeat = whileTrusted(async () => {
+    await unstopped.write(() => beat(ctx.clock.now()));
+  });
+  const recordUses = async (): Promise<void> => {
+    const uses = options.tokenUses.take();
+    await writeByStore({ storage: unstopped }, uses, recordTokenUses);
+  };
+  const publishRetiredUses = async (): Promise<void> => {
+    const uses = options.retiredCodeUses.take();
+    await writeByStore({ storage: unstopped }, uses, (ofStore) => recordRetiredCodeUses(ctx, ofStore));
+  };
+  const requests = requestWriter({ ctx, storage: unstopped });
+  const writeRequests = async (): Promise<void> => {
+    await requests.write(options.recordedRequests.take());
+  };
+  /** What is also written when the service stops. */
+  const lastWritten = [
+    { what: 'heartbeat', write: recordHeartbeat, periodMs: limits.heartbeatPeriodMs },
+    { what: 'token uses', write: recordUses, periodMs: limits.tokenUsesPeriodMs },
+    { what: 'uses of replaced codes', write: publishRetiredUses, periodMs: limits.retiredCodesPeriodMs },
+    { what: 'requests', write: writeRequests, periodMs: limits.requestLogPeriodMs },
+  ];
+
+  const pace = paceByRequests(metrics.requestCount);
+  const issueBatches = async (): Promise<void> => {
+    const errors: unknown[] = [];
+    for (const key of await storage.read(() => listRunningBatches(limits.batchesMax)))
+      await continueBatch(database, key, { pace }).catch((error: unknown) => void errors.push(error));
+    // A batch that fails does not stop the others.
+    if (errors.length > 0) throw errors[0];
+  };
+  const examine = async (): Promise<void> => {
+    const upkeep = await storage.read(() => findUpkeep(ctx));
+    const delays: Delay[] = [];
+    for (const { store } of await storage.read(listOpenStores))
+      delays.push(await storage.read(() => findDelay(ctx, store)));
+    metrics.upkeepFound(upkeep, delays);
+  };
+  const audit = createAudit(tools, {
+    audited: metrics.audited,
+    setMismatches: metrics.setMismatches,
+    mismatchFound: (mismatch) => logger.error(mismatch, 'a gift card does not match the ledger'),
+  });
+
+  const repeat = (task: () => Promise<void>, periodMs: number): Job =>
+    startJob(task, periodMs, (error) => {
+      // A store that is closed while a job works on it ends this run of the job.
+      if (!isStopping && !isStoreClosed(error)) logger.error({ err: error }, 'a background task failed');
+    });
+  const repeatTrusted = (task: () => Promise<void>, periodMs: number): Job =>
+    repeat(whileTrusted(task), periodMs);
+  const append = retryLater(() => appendEntries(database), limits.logRetryMs);
+  const batches = repeat(issueBatches, limits.batchPeriodMs);
+  const examination = repeat(examine, limits.examinationPeriodMs);
+  const closing = repeat(
+    async () => closeDays(tools, limits.closingRowsMax, await options.trustedUntil()),
+    limits.closingPeriodMs,
+  );
+  const jobs = [
+    batches,
+    examination,
+    ...lastWritten.map(({ write, periodMs }) => repeat(write, periodMs)),
+    repeat(append, limits.logPeriodMs),
+    repeat(audit, limits.auditPeriodMs),
+    repeat(createErasures(tools), limits.erasurePeriodMs),
+    repeat(() => eraseOldRequests(tools), limits.upkeepPeriodMs),
+    repeatTrusted(() => eraseOutdated(tools), limits.upkeepPeriodMs),
+    repeatTrusted(() => eraseOld(tools), limits.retentionPeriodMs),
+    repeatTrusted(() => closeDueHolds(tools), limits.holdExpiryPeriodMs),
+    repeatTrusted(() => recordExpiries(tools), limits.expiryPeriodMs),
+    closing,
+    repeatTrusted(() => addCheckpoints(tools), limits.checkpointPeriodMs),
+    ...(options.canSend ? [repeatTrusted(createReminders(tools), limits.reminderPeriodMs)] : []),
+  ];
+  // Metrics show the state of the database from the start.
+  examination.wake();
+  // The database can be a restored or imported one, with many days to close.
+  closing.wake();
+  // The first heartbeat is written now, because the process can stop before the first period ends.
+  const firstHeartbeat = recordHeartbeat().catch((error: unknown) =>
+    logger.warn({ err: error }, 'the first heartbeat could not be written'),
+  );
+  return {
+    startBatches: () => batches.wake(),
+    startClosing: () => closing.wake(),
+    async stop() {
+      isStopping = true;
+      await Promise.all(jobs.map((job) => job.stop()));
+      await firstHeartbeat;
+      for (const { what, write } of lastWritten)
+        await write().catch((error: unknown) =>
+          logger.warn({ err: error }, `the last ${what} could not be written`),
+        );
+    },
+  };
+}

@@ -1,0 +1,90 @@
+/** Whether the service can serve: `/readyz`. */
+
+import { setTimeout as wait } from 'node:timers/promises';
+import type { ClockGuard } from './clock-guard.ts';
+import type { Config } from './config.ts';
+import { migrationsOf, type Database } from './database.ts';
+import type { FreeSpace } from '../platform/disk.ts';
+import type { Metrics } from '../http/metrics.ts';
+import type { Log } from '../platform/log.ts';
+import { StartError } from './error.ts';
+import { beat } from '../storage/heartbeat.ts';
+import { pending } from '../storage/schema/migrate.ts';
+
+export type Primaries = {
+  readonly found: (servers: readonly string[]) => void;
+  /** Whether at most one server accepts writes. */
+  readonly hasAtMostOne: () => boolean;
+  /** @throws StartError that names the servers that accept writes if there are several. */
+  readonly assertOne: () => void;
+};
+
+/** Counts the servers among several hosts that accept writes: a second one is an old primary. */
+export function watchPrimaries(metrics: Metrics, logger: Log['logger']): Primaries {
+  let servers: readonly string[] = [];
+  const hasAtMostOne = (): boolean => servers.length <= 1;
+  const advice =
+    'stop the old primary, usually that with the lower timeline, and make it a standby from a fresh copy';
+  return {
+    found(next) {
+      const hadAtMostOne = hasAtMostOne();
+      servers = next;
+      metrics.setPrimaries(servers.length);
+      if (hadAtMostOne && !hasAtMostOne())
+        logger.error({ servers }, `${servers.length} servers of DATABASE_URL accept writes: ${advice}`);
+      if (!hadAtMostOne && hasAtMostOne())
+        logger.info({ servers }, 'at most one server of DATABASE_URL accepts writes again');
+    },
+    hasAtMostOne,
+    assertOne() {
+      if (!hasAtMostOne())
+        throw new StartError(
+          `${servers.length} servers of DATABASE_URL accept writes, ${servers.join(' and ')}: ${advice}`,
+        );
+    },
+  };
+}
+
+/**
+ * Whether the database accepts writes, its schema is current, and its disk has space. Polled often, it checks once a
+ * second.
+ */
+export function readiness(
+  config: Config,
+  {
+    ctx,
+    storage,
+    guard,
+    freeSpace,
+  }: Database & { readonly guard: ClockGuard; readonly freeSpace: FreeSpace | null },
+  mayServe: () => boolean,
+): () => Promise<boolean> {
+  const migrations = migrationsOf(config);
+  const check = async (): Promise<boolean> => {
+    try {
+      await storage.write(() => beat(guard.isTrusted() ? ctx.clock.now() : null));
+      const free = await freeSpace?.();
+      if (free !== undefined && free < config.limits.diskFreeBytesMin) return false;
+      return pending(migrations, await storage.applied()).length === 0;
+    } catch {
+      return false;
+    }
+  };
+  let checkedAt = Number.NEGATIVE_INFINITY;
+  let isChecking = false;
+  let last = Promise.resolve(false);
+  return async () => {
+    if (!mayServe()) return false;
+    const now = performance.now();
+    if (!isChecking && now - checkedAt >= config.limits.readinessPeriodMs) {
+      checkedAt = now;
+      isChecking = true;
+      last = check().finally(() => {
+        isChecking = false;
+      });
+    }
+    // The response does not wait for a database that hangs.
+    const late = wait(Math.max(1, checkedAt + config.limits.readinessWaitMaxMs - now), false, { ref: false });
+    return Promise.race([last, late]);
+  };
+}

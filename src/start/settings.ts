@@ -1,0 +1,421 @@
+/**
+ * Every setting of the service: its environment variable, its default, what it means and what it accepts.
+ *
+ * The type of the configuration, `largesse serve --help` and docs/settings.md are derived from this table. To add a
+ * setting, add a row, run `npm run docs:settings` and add its values to test/unit/config.test.ts.
+ */
+
+import type { RateLimit } from '../platform/limits.ts';
+import { isLoopback } from '../platform/loopback.ts';
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseSenderAddress } from '../domain/email-address.ts';
+import { Secret } from '../platform/secret.ts';
+import { parseSmtpUrl } from '../platform/smtp-url.ts';
+
+export type Setting<T> = {
+  readonly variable: string;
+  /** One sentence. Text in backquotes is code. */
+  readonly description: string;
+  /** The accepted values; reads after "must be". */
+  readonly accepts: string;
+  readonly default: T;
+  /** The default as shown in the documentation. */
+  readonly shownDefault: string;
+  /** Returns undefined for a text that is not accepted. */
+  readonly parse: (text: string) => T | undefined;
+  /** Explains a rejected text in more detail than `accepts`, which it does if undefined; reads after the name of the variable. */
+  readonly explain?: (text: string) => string | undefined;
+  /** A secret is never shown, and only the scheme of a URL. Both can be read from a file that `<variable>_FILE` names. */
+  readonly contains?: 'secret' | 'url';
+};
+
+/** The values of a group of settings. */
+export type ValuesOf<Group> = {
+  readonly [Field in keyof Group]: Group[Field] extends Setting<infer T> ? T : never;
+};
+
+/** The location of the database: a file of the embedded engine, or a PostgreSQL server. */
+export type DatabaseLocation =
+  | { readonly kind: 'file'; /** Absolute. */ readonly file: string }
+  | {
+      readonly kind: 'server';
+      /** One URL per host; any host can be the primary. */
+      readonly urls: readonly Secret[];
+      /** The URL without user and password. */
+      readonly shown: string;
+    };
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+function setting<T>(row: Setting<T>): Setting<T> {
+  return row;
+}
+
+const serviceSettings = {
+  port: setting({
+    variable: 'PORT',
+    description: 'The port to listen on.',
+    accepts: 'a port from 0 (any free one) to 65535',
+    default: 3_000,
+    shownDefault: '`3000`',
+    parse: parsePort,
+  }),
+  host: setting({
+    variable: 'HOST',
+    description: 'The address or host name to listen on.',
+    accepts: 'an address or host name, such as `127.0.0.1` or `0.0.0.0`',
+    default: '127.0.0.1',
+    shownDefault: '`127.0.0.1`',
+    parse: parseHost,
+  }),
+  isProduction: setting({
+    variable: 'NODE_ENV',
+    description:
+      'With `production`, the service requires `PUBLIC_URL`, or a store and a token, and emails are sent by a mail server or not at all.',
+    accepts: '`production`; any other text means development',
+    default: false,
+    shownDefault: 'development',
+    parse: (text) => text === 'production',
+  }),
+  basePath: setting({
+    variable: 'BASE_PATH',
+    description: 'The path that a reverse proxy serves the service under.',
+    accepts: 'a path such as `/apps/gcf/api`, of letters, digits and `-._~`',
+    default: '',
+    shownDefault: 'none',
+    parse: parseBasePath,
+  }),
+  logLevel: setting<(typeof logLevels)[number]>({
+    variable: 'LOG_LEVEL',
+    description: 'The least severe messages to log.',
+    accepts: `one of ${logLevels.map((level) => `\`${level}\``).join(', ')}`,
+    default: 'info',
+    shownDefault: '`info`',
+    parse: (text) => logLevels.find((level) => level === text),
+  }),
+  rateLimit: setting<RateLimit | null>({
+    variable: 'RATE_LIMIT',
+    description: 'The requests that a token can make to one process.',
+    accepts: 'requests per second and burst, such as `50/100`, or `off`',
+    default: { perSecond: 500, burst: 1_000 },
+    shownDefault: '`500/1000`',
+    parse: parseRateLimit,
+  }),
+  lookupFailuresPerHour: setting({
+    variable: 'LOOKUP_MISSES',
+    description:
+      'The failed searches and lookups that a caller can make per hour, unless the store has another limit.',
+    accepts: 'a number from 1 to 100000',
+    default: 1_000,
+    shownDefault: '`1000`',
+    parse: parseCount(100_000),
+  }),
+  trustedProxies: setting<readonly string[]>({
+    variable: 'TRUSTED_PROXIES',
+    description: 'The reverse proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are accepted.',
+    accepts: 'addresses or networks separated by commas, such as `10.0.0.0/8,::1`',
+    default: [],
+    shownDefault: 'none',
+    parse: parseNetworks,
+  }),
+  publicUrl: setting<URL | null>({
+    variable: 'PUBLIC_URL',
+    description: 'The address at which browsers reach the pages for staff and customers.',
+    accepts:
+      'an origin without a path, such as `https://cards.flowers.example`; `http` only for this machine',
+    default: null,
+    shownDefault: 'none (only browsers on this machine reach the pages)',
+    parse: parseOrigin,
+    explain: (text) => (text.includes('@') ? 'must not contain a user name or password' : undefined),
+  }),
+  hasConsole: setting({
+    variable: 'CONSOLE',
+    description: 'Whether the service has pages for staff and customers.',
+    accepts: '`on` or `off`',
+    default: true,
+    shownDefault: '`on`',
+    parse: parseSwitch,
+  }),
+  metricsToken: setting<Secret | null>({
+    variable: 'METRICS_TOKEN',
+    description: 'The bearer token that `/metrics` requires.',
+    accepts: 'a secret of at least 16 characters',
+    default: null,
+    shownDefault: 'none (`/metrics` accepts only requests from this machine to a loopback name)',
+    parse: (text) => (text.length < 16 ? undefined : new Secret(text)),
+    contains: 'secret',
+  }),
+};
+
+const databaseSettings = {
+  database: setting<DatabaseLocation>({
+    variable: 'DATABASE_URL',
+    description:
+      'The database: a file, or a PostgreSQL server with one or more hosts separated by commas, of which one is the primary.',
+    accepts:
+      'the file of the embedded database, such as `file:./data/largesse.db`, or a server, such as `postgres://user:password@host:5432/largesse`',
+    default: { kind: 'file', file: resolve('data/largesse.db') },
+    shownDefault: '`file:./data/largesse.db`',
+    parse: (text) => parseFileUrl(text) ?? parseServerUrl(text),
+    contains: 'url',
+  }),
+  keysFile: setting<string | null>({
+    variable: 'KEYS_FILE',
+    description: 'The key file, the same one for every process.',
+    accepts: 'the path of a file',
+    default: null,
+    shownDefault: '`largesse.keys.json` in the folder of the database file, or, with a server, in `data`',
+    parse: (text) => resolve(text),
+  }),
+  connectionsMax: setting({
+    variable: 'DATABASE_CONNECTIONS',
+    description:
+      'The maximum number of connections of one process to a server. The sum of all processes must be less than the server’s `max_connections`.',
+    accepts: 'a number from 1 to 500',
+    default: 16,
+    shownDefault: '`16`',
+    parse: parseCount(500),
+  }),
+  partitions: setting<number | null>({
+    variable: 'PARTITIONS',
+    description:
+      'The number of partitions of each table on a server. Rows are partitioned by store. Applies only when the tables are created.',
+    accepts: 'a number from 1 to 1024',
+    default: null,
+    shownDefault: 'none (whole tables)',
+    parse: parseCount(1_024),
+  }),
+  asynchronousStandbyAllowed: setting({
+    variable: 'ASYNCHRONOUS_STANDBY',
+    description:
+      'Whether the service starts although an asynchronous standby follows the server, which loses acknowledged changes if it is promoted.',
+    accepts: '`allow` or `reject`',
+    default: false,
+    shownDefault: '`reject`',
+    parse: parsePermission,
+  }),
+  implausibleClockAllowed: setting({
+    variable: 'IMPLAUSIBLE_CLOCK',
+    description:
+      'Whether the service starts although its clock is more than an hour behind the newest event in the database, or more than an hour off the server’s clock.',
+    accepts: '`allow` or `reject`',
+    default: false,
+    shownDefault: '`reject`',
+    parse: parsePermission,
+  }),
+};
+
+const emailSettings = {
+  smtpUrl: setting<Secret | null>({
+    variable: 'SMTP_URL',
+    description: 'The mail server that sends the emails, with STARTTLS (`smtp`) or TLS (`smtps`).',
+    accepts:
+      'a URL such as `smtp://user:password@mail.example:587` or `smtps://user:password@mail.example:465`',
+    default: null,
+    shownDefault: 'none (in development emails are kept on this machine, otherwise none are sent)',
+    parse: (text) => (parseSmtpUrl(new Secret(text)).ok ? new Secret(text) : undefined),
+    explain(text) {
+      const parsed = parseSmtpUrl(new Secret(text));
+      return parsed.ok ? undefined : parsed.error;
+    },
+    contains: 'secret',
+  }),
+  sender: setting<string | null>({
+    variable: 'MAIL_FROM',
+    description: 'The default sender of emails, for stores without a sender address. `SMTP_URL` requires it.',
+    accepts: 'an email address such as `gift-cards@flowers.example`',
+    default: null,
+    shownDefault: 'none',
+    parse(text) {
+      const address = parseSenderAddress(text);
+      return address.ok ? address.value : undefined;
+    },
+  }),
+};
+
+const retentionSettings = {
+  eventsDays: setting<number | null>({
+    variable: 'EVENT_RETENTION_DAYS',
+    description:
+      'How long events are stored, and how long a subscriber that reads `GET /events` can be offline. Events that a webhook still has to deliver stay.',
+    accepts: 'a number of days from 7 to 36500, or `forever`',
+    default: 400,
+    shownDefault: '`400`',
+    parse: parseDays(7),
+  }),
+  emailsDays: setting<number | null>({
+    variable: 'EMAIL_RETENTION_DAYS',
+    description: 'How long sent, failed and cancelled emails are listed.',
+    accepts: 'a number of days from 7 to 36500, or `forever`',
+    default: 400,
+    shownDefault: '`400`',
+    parse: parseDays(7),
+  }),
+  deliveriesDays: setting({
+    variable: 'DELIVERY_RETENTION_DAYS',
+    description: 'How long ended webhook deliveries and the responses of receivers are stored.',
+    accepts: 'a number of days from 1 to 3650',
+    default: 30,
+    shownDefault: '`30`',
+    parse: parseCount(3_650),
+  }),
+  sessionsDays: setting({
+    variable: 'SESSION_RETENTION_DAYS',
+    description:
+      'How long sessions of staff, links to join and tills are stored after their end, and digests of unknown addresses after a failed sign-in. The audit log stays.',
+    accepts: 'a number of days from 1 to 3650',
+    default: 90,
+    shownDefault: '`90`',
+    parse: parseCount(3_650),
+  }),
+  idempotencyHours: setting({
+    variable: 'IDEMPOTENCY_RETENTION_HOURS',
+    description:
+      'How long the response to a request with an `Idempotency-Key` is stored, and returned to a repeated request.',
+    accepts: 'a number of hours from 24 to 720',
+    default: 24,
+    shownDefault: '`24`',
+    parse: parseHours(24),
+  }),
+  lookupsHours: setting({
+    variable: 'LOOKUP_RETENTION_HOURS',
+    description:
+      'How long the counter of a caller’s failed searches and lookups is stored after its budget is full again.',
+    accepts: 'a number of hours from 0 to 720',
+    default: 0,
+    shownDefault: '`0`',
+    parse: parseHours(0),
+  }),
+};
+
+export const settings = {
+  service: serviceSettings,
+  retention: retentionSettings,
+  database: databaseSettings,
+  email: emailSettings,
+} as const;
+
+/** Returns one sentence that says why a text is rejected, without secrets. */
+export function problemOf(
+  { accepts, explain, contains }: Setting<unknown>,
+  name: string,
+  text: string,
+): string {
+  const explained = explain?.(text);
+  if (explained !== undefined) return `${name} ${explained}`;
+  const must = `${name} must be ${withoutMarkup(accepts)}`;
+  if (contains === 'secret') return must;
+  return `${must}, not ${JSON.stringify(contains === 'url' ? withoutPassword(text) : text)}`;
+}
+
+/** Keeps only the scheme of a URL, because the rest can contain a password. */
+function withoutPassword(text: string): string {
+  return text.replace(/^(?!file:)([a-z]+:\/\/).*$/is, '$1…');
+}
+
+/** Removes the backquotes from a text of the table. */
+export function withoutMarkup(text: string): string {
+  return text.replaceAll('`', '');
+}
+
+function parsePort(text: string): number | undefined {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  return port <= 65_535 ? port : undefined;
+}
+
+function parseHost(text: string): string | undefined {
+  return isIP(text) !== 0 || /^[a-z0-9.-]+$/i.test(text) ? text : undefined;
+}
+
+function parseBasePath(text: string): string | undefined {
+  const path = text.replace(/\/$/, '');
+  if (path === '') return '';
+  const segments = path.split('/').slice(1);
+  const isPath =
+    path.startsWith('/') && segments.every((segment) => /^(?!\.{1,2}$)[A-Za-z0-9._~-]+$/.test(segment));
+  return isPath ? path : undefined;
+}
+
+function parseRateLimit(text: string): RateLimit | null | undefined {
+  if (text === 'off') return null;
+  const [, rate, burst] = /^(\d{1,6}(?:\.\d{1,3})?)(?:[/,:; ]+(\d{1,6}))?$/.exec(text) ?? [];
+  const perSecond = Number(rate);
+  if (!(perSecond > 0)) return undefined;
+  const most = burst === undefined ? Math.max(1, Math.ceil(perSecond * 2)) : Number(burst);
+  return most >= 1 ? { perSecond, burst: most } : undefined;
+}
+
+function parseCount(most: number): (text: string) => number | undefined {
+  return (text) => {
+    const count = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
+    return count >= 1 && count <= most ? count : undefined;
+  };
+}
+
+/** Null: forever. */
+function parseDays(least: number): (text: string) => number | null | undefined {
+  return (text) => {
+    if (text === 'forever') return null;
+    const days = parseCount(36_500)(text);
+    return days !== undefined && days >= least ? days : undefined;
+  };
+}
+
+function parseHours(least: number): (text: string) => number | undefined {
+  return (text) => {
+    const hours = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
+    return hours >= least && hours <= 720 ? hours : undefined;
+  };
+}
+
+function parsePermission(text: string): boolean | undefined {
+  return ['allow', 'reject'].includes(text) ? text === 'allow' : undefined;
+}
+
+function parseSwitch(text: string): boolean | undefined {
+  if (text === 'on') return true;
+  return text === 'off' ? false : undefined;
+}
+
+/** An origin without user and password: `https`, or `http` to a loopback name. */
+function parseOrigin(text: string): URL | undefined {
+  const url = URL.parse(text);
+  if (!url || text.includes('@') || url.pathname !== '/' || url.search !== '' || url.hash !== '')
+    return undefined;
+  if (url.protocol === 'https:') return url;
+  return url.protocol === 'http:' && isLoopback(url.hostname) ? url : undefined;
+}
+
+function parseNetworks(text: string): readonly string[] | undefined {
+  const networks = text.split(',').map((network) => network.trim());
+  return networks.every(isNetwork) ? networks : undefined;
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', prefix, ...rest] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128));
+}
+
+function parseFileUrl(text: string): DatabaseLocation | undefined {
+  if (!text.startsWith('file:') || text.includes('?') || text.includes('#')) return undefined;
+  try {
+    const path = text.startsWith('file://') ? fileURLToPath(text) : text.slice('file:'.length);
+    return path === '' || path.endsWith('/') ? undefined : { kind: 'file', file: resolve(path) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Accepts several hosts separated by commas, as PostgreSQL's own clients do. */
+function parseServerUrl(text: string): DatabaseLocation | undefined {
+  const [, user = '', hosts, path, query = ''] =
+    /^postgres(?:ql)?:\/\/([^@/?#]*@)?([^@/?#]+)(\/[^/?#]+)(\?[^#]*)?$/.exec(text) ?? [];
+  if (hosts === undefined || path === undefined) return undefined;
+  const urls = hosts.split(',').map((host) => `postgres://${user}${host}${path}${query}`);
+  if (!urls.every((url) => URL.canParse(url) && new URL(url).hostname !== '')) return undefined;
+  return { kind: 'server', urls: urls.map((url) => new Secret(url)), shown: `postgres://${hosts}${path}` };
+}

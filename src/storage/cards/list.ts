@@ -1,0 +1,533 @@
+/**
+ * Lists of cards. A statement reads a bounded number of rows: the few cards that an index finds for one filter, or the
+ * cards of a stretch of the primary key or of the index of expiries. All other conditions are one expression that no
+ * planner can use to choose an index (docs/decisions/lists.md).
+ */
+
+import { idsAt } from '../../platform/random.ts';
+import {
+  filteredFields,
+  fieldFiltersOf,
+  type FieldFilters,
+  type FilteredField,
+} from '../../domain/cards/field-filters.ts';
+import { cardFields, propertyOf, type FieldFilter } from '../../domain/cards/fields.ts';
+import type { DetailState, EmailStatus } from '../../domain/cards/detail.ts';
+import { ownColumnsOf, toCardState, type CardStateRow, type CurrentCard } from './card.ts';
+import {
+  all,
+  endOfOneOf,
+  first,
+  Fragment,
+  indexedBy,
+  joined,
+  one,
+  oneOf,
+  parallel,
+  part,
+  position,
+  sql,
+  toNumber,
+  ValueList,
+  type Part,
+  type Script,
+} from '../sql/sql.ts';
+
+/** Both ends are included. */
+export type Range<T> = { readonly min: T; readonly max: T };
+
+/** The conditions of a list; null: any. */
+export type CardFilter = FieldFilters & {
+  readonly state: DetailState | null;
+  readonly emailStatus: 'bounced' | 'dead' | null;
+  /** The customer or recipient. */
+  readonly customerId: number | null;
+  /** Instants in ms. */
+  readonly createdAt: Range<number> | null;
+  readonly disabledAt: Range<number> | null;
+  /** The time of the card's last entry in the ledger: an instant in ms. */
+  readonly lastActivityAt: Range<number> | null;
+  readonly expiresOn: Range<string> | null;
+  /** Minor units. */
+  readonly balance: Range<bigint> | null;
+  readonly orderId: number | null;
+  readonly lastCharacters: string | null;
+  /** A tag as `searchedTag` returns it. */
+  readonly tag: string | null;
+  /** Part of the note, or of the name of the sender or recipient, with A to Z in lower case. */
+  readonly text: string | null;
+};
+
+/** The filter that every card meets. */
+export const anyCard: CardFilter = Object.freeze({
+  ...fieldFiltersOf({}),
+  state: null,
+  emailStatus: null,
+  customerId: null,
+  createdAt: null,
+  disabledAt: null,
+  lastActivityAt: null,
+  expiresOn: null,
+  balance: null,
+  orderId: null,
+  lastCharacters: null,
+  tag: null,
+  text: null,
+});
+
+/** The store's cards, and the moment at which their states are compared. */
+export type Listed = {
+  readonly storeId: number;
+  readonly filter: CardFilter;
+  readonly today: string;
+  /** Instant in ms. */
+  readonly now: number;
+};
+
+export type CardSort = {
+  readonly by: 'created_at' | 'balance' | 'expires_on';
+  readonly isDescending: boolean;
+};
+
+/** Where a card is in every order. */
+export type CardPosition = {
+  readonly id: number;
+  /** Minor units. */
+  readonly balance: bigint;
+  readonly expiresOn: string | null;
+};
+
+type PositionRow = { readonly id: bigint; readonly balance: bigint; readonly expires_on: string | null };
+
+function toPosition({ id, balance, expires_on: expiresOn }: PositionRow): CardPosition {
+  return { id: toNumber(id), balance, expiresOn };
+}
+
+const byKey = indexedBy('sqlite_autoindex_gift_cards_1');
+const byExpiry = indexedBy('gift_cards_by_expiry');
+
+const idMax = Number.MAX_SAFE_INTEGER;
+const noRange = { min: 0, max: idMax };
+const noDays = { min: '', max: '~' };
+const amountMax = 2n ** 63n - 1n;
+
+/** The ids of a burst can be ahead of the clock, and the clocks of processes differ. */
+const idSlackMs = 60 * 60 * 1_000;
+
+/**
+ * Returns the instant (ms) after which at most `count` cards were issued, also if ids and clocks differ by an hour; undefined:
+ * the store has no more cards than that.
+ */
+export function* findNewestSince(storeId: number, count: number): Script<number | undefined> {
+  const row = yield* first(sql<{ created_at: bigint }>`
+    select created_at from gift_cards where store_id = ${storeId} order by id desc limit 1 offset ${count}`);
+  return row && toNumber(row.created_at) + 2 * idSlackMs;
+}
+
+/** The ids that the cards of a filter can have. Ids grow with time. */
+function idsOf({ createdAt }: CardFilter): Range<number> {
+  if (!createdAt) return { min: 1, max: idMax };
+  const { min, max } = createdAt;
+  return {
+    min: Math.max(1, idsAt(min - idSlackMs)),
+    max: Math.max(0, Math.min(idMax, idsAt(max + 1 + idSlackMs))),
+  };
+}
+
+/** The status of the newest email with the code of the card `g`; null: there is none. */
+function emailStatusAt(storeId: number, now: number): Part {
+  return part`(
+    select case when e.state = 'scheduled' and e.next_at <= ${now} then 'queued' else e.state end
+    from email_deliveries e
+    where e.store_id = ${storeId} and e.card_id = g.id and e.kind = 'gift_card'
+    order by e.id desc limit 1)`;
+}
+
+/** 1 if the email of the card `g` is scheduled; otherwise null. */
+function scheduledAt(storeId: number, now: number): Part {
+  return part`(
+    select 1 from email_deliveries e ${indexedBy('email_deliveries_scheduled')}
+    where e.store_id = ${storeId} and e.card_id = g.id and e.kind = 'gift_card' and e.state = 'scheduled'
+      and e.next_at > ${now}
+      and not exists (
+        select 1 from email_deliveries later
+        where later.store_id = ${storeId} and later.card_id = e.card_id and later.kind = 'gift_card'
+          and later.id > e.id)
+    limit 1)`;
+}
+
+/** 1 if a condition is absent, so that it is true for every card. */
+function any(value: unknown): number {
+  return Number(value === null);
+}
+
+/** The first id of an instant (ms), within the ids that exist. */
+function idAt(instant: number): number {
+  return Math.max(0, Math.min(idMax, idsAt(instant)));
+}
+
+/**
+ * Whether the last entry of the card `g` is in a range. Its id decides, except near the ends of the range: reading the
+ * entry of every card would make a walk several times slower.
+ */
+function isLastActivityIn(storeId: number, { min, max }: Range<number>): Part {
+  return part`case
+    when g.last_transfer_id < ${idAt(min - idSlackMs)} or g.last_transfer_id >= ${idAt(max + 1 + idSlackMs)} then false
+    when g.last_transfer_id >= ${idAt(min + idSlackMs)} and g.last_transfer_id < ${idAt(max + 1 - idSlackMs)} then true
+    else (
+      select t.created_at from transfers t where t.store_id = ${storeId} and t.id = g.last_transfer_id
+    ) between ${min} and ${max}
+  end`;
+}
+
+const conditions: Readonly<Record<FieldFilter, (column: Fragment, value: string) => Part>> = {
+  equals: (column, value) => part`g.${column} = ${value}`,
+  contains: (column, value) => part`${position}(lower(g.${column}), ${value}) > 0`,
+};
+
+function fieldCondition(name: FilteredField, filter: CardFilter): Part {
+  const value = filter[propertyOf(name)];
+  const column = new Fragment(() => name);
+  return part`(${any(value)} = 1 or ${conditions[cardFields[name].filter](column, value ?? '')})`;
+}
+
+/** Whether the card `g` meets the filter. The states are those of `detailStateOf`. */
+function isMet({ storeId, filter, today, now }: Listed): Part {
+  const { state, emailStatus, customerId, orderId, lastCharacters, tag, text } = filter;
+  const { createdAt, disabledAt, lastActivityAt, expiresOn, balance } = filter;
+  const created = createdAt ?? noRange;
+  const disabled = disabledAt ?? noRange;
+  const expires = expiresOn ?? noDays;
+  return part`case when
+    (${any(customerId)} = 1 or g.customer_id = ${customerId ?? 0} or g.recipient_id = ${customerId ?? 0})
+    and (${any(orderId)} = 1 or g.order_id = ${orderId ?? 0})
+    and (${any(lastCharacters)} = 1 or g.last_characters = ${lastCharacters ?? ''})
+    and g.balance between ${balance?.min ?? 0n} and ${balance?.max ?? amountMax}
+    and (${any(createdAt)} = 1 or g.created_at between ${created.min} and ${created.max})
+    and (${any(disabledAt)} = 1 or g.disabled_at between ${disabled.min} and ${disabled.max})
+    and (${any(lastActivityAt)} = 1 or ${isLastActivityIn(storeId, lastActivityAt ?? noRange)})
+    and (${any(expiresOn)} = 1 or g.expires_on between ${expires.min} and ${expires.max})
+    and (${any(tag)} = 1 or ${position}(lower(g.tags), ${tag ?? ''}) > 0)
+    and ${joined(
+      filteredFields.map((name) => fieldCondition(name, filter)),
+      ' and ',
+    )}
+    and (${any(text)} = 1 or ${position}(lower(g.recipient_name), ${text ?? ''}) > 0
+      or ${position}(lower(g.sender_name), ${text ?? ''}) > 0 or ${position}(lower(g.note), ${text ?? ''}) > 0)
+    and case ${state ?? ''}
+      when '' then true
+      when 'disabled' then g.disabled_at is not null
+      when 'expired' then g.disabled_at is null and g.expires_on < ${today}
+      when 'empty' then g.disabled_at is null and (g.expires_on is null or g.expires_on >= ${today}) and g.balance = 0
+      when 'scheduled' then g.disabled_at is null and (g.expires_on is null or g.expires_on >= ${today})
+        and g.balance > 0 and ${scheduledAt(storeId, now)} is not null
+      else g.disabled_at is null and (g.expires_on is null or g.expires_on >= ${today})
+        and g.balance > 0 and ${scheduledAt(storeId, now)} is null
+    end
+    and (${any(emailStatus)} = 1 or ${emailStatusAt(storeId, now)} = ${emailStatus ?? ''})
+  then 1 else 0 end = 1`;
+}
+
+/** A filter whose cards an index finds. `created_at`: a stretch of the primary key. */
+export type CardSource =
+  'customer' | 'order_id' | 'email_status' | 'scheduled' | 'disabled_at' | 'expires_on' | 'created_at';
+
+/** The sources of a filter, the first of which usually has the fewest cards. */
+export function sourcesOf(filter: CardFilter): readonly CardSource[] {
+  const { customerId, orderId, emailStatus, state, disabledAt, expiresOn, createdAt } = filter;
+  return [
+    ...(customerId === null ? [] : (['customer'] as const)),
+    ...(orderId === null ? [] : (['order_id'] as const)),
+    ...(emailStatus === null ? [] : (['email_status'] as const)),
+    ...(state === 'scheduled' ? (['scheduled'] as const) : []),
+    ...(disabledAt === null ? [] : (['disabled_at'] as const)),
+    ...(expiresOn === null ? [] : (['expires_on'] as const)),
+    ...(createdAt === null ? [] : (['created_at'] as const)),
+  ];
+}
+
+/** The ids of a source's cards; a customer's own cards twice. The other sources contribute none. */
+function idsIn({ storeId, filter }: Listed, source: CardSource): Part {
+  const is = (name: CardSource): number => Number(name === source);
+  const disabled = filter.disabledAt ?? noRange;
+  const expires = filter.expiresOn ?? noDays;
+  const ids = idsOf(filter);
+  return part`
+    select id from gift_cards ${indexedBy('gift_cards_by_customer')}
+    where ${is('customer')} = 1 and store_id = ${storeId} and customer_id = ${filter.customerId ?? 0}
+    union all
+    select id from gift_cards ${indexedBy('gift_cards_by_recipient')}
+    where ${is('customer')} = 1 and store_id = ${storeId} and recipient_id = ${filter.customerId ?? 0}
+    union all
+    select id from gift_cards ${indexedBy('gift_cards_by_order')}
+    where ${is('order_id')} = 1 and store_id = ${storeId} and order_id = ${filter.orderId ?? 0}
+    union all
+    select card_id from email_deliveries ${indexedBy('email_deliveries_failed')}
+    where ${is('email_status')} = 1 and store_id = ${storeId} and state = ${filter.emailStatus ?? ''}
+      and kind = 'gift_card' and (state = 'bounced' or state = 'dead')
+    union all
+    select card_id from email_deliveries ${indexedBy('email_deliveries_scheduled')}
+    where ${is('scheduled')} = 1 and store_id = ${storeId} and kind = 'gift_card' and state = 'scheduled'
+    union all
+    select id from gift_cards ${indexedBy('gift_cards_by_disabling')}
+    where ${is('disabled_at')} = 1 and store_id = ${storeId} and disabled_at is not null
+      and disabled_at between ${disabled.min} and ${disabled.max}
+    union all
+    select id from gift_cards ${byExpiry}
+    where ${is('expires_on')} = 1 and store_id = ${storeId} and expires_on is not null
+      and expires_on between ${expires.min} and ${expires.max}
+    union all
+    select id from gift_cards ${byKey}
+    where ${is('created_at')} = 1 and store_id = ${storeId} and id between ${ids.min} and ${ids.max}`;
+}
+
+/** The number of cards that a source has, at most `max`. */
+export function* countSource(listed: Listed, source: CardSource, max: number): Script<number> {
+  const { cards } = yield* one(sql<{ cards: bigint }>`
+    select count(*) as cards from (select id from (${idsIn(listed, source)}) found limit ${max}) counted`);
+  return toNumber(cards);
+}
+
+/** The cards of a source that meet the filter. */
+export function* countFound(listed: Listed, source: CardSource): Script<number> {
+  const { cards } = yield* one(sql<{ cards: bigint }>`
+    select count(*) as cards from gift_cards g ${byKey}
+    where g.store_id = ${listed.storeId} and g.id ${oneOf} ${idsIn(listed, source)} ${endOfOneOf}
+      and ${isMet(listed)}`);
+  return toNumber(cards);
+}
+
+export type SortedPage = {
+  readonly sort: CardSort;
+  /** The position after which the page begins; null: the first page. */
+  readonly after: CardPosition | null;
+  readonly limit: number;
+  /** Whether the page ends before the position: its cards are read from the last one to the first. */
+  readonly isBackwards: boolean;
+};
+
+/** The values by which few cards are sorted. Cards that never expire are last in both directions. */
+function sortKey({ by, isDescending }: CardSort) {
+  const last = isDescending ? -1 : 1;
+  return {
+    place: part`case when ${Number(by === 'expires_on')} = 1 and g.expires_on is null then ${last} else 0 end`,
+    amount: part`case when ${Number(by === 'balance')} = 1 then g.balance else 0 end`,
+    day: part`case when ${Number(by === 'expires_on')} = 1 then coalesce(g.expires_on, '') else '' end`,
+  };
+}
+
+/** The sort key of a position; for the first page, one before all others. */
+function keyOf({ by, isDescending }: CardSort, after: CardPosition | null): ValueList {
+  const direction = isDescending ? -1 : 1;
+  if (!after) return new ValueList([-2 * direction, 0n, '', 0]);
+  const isLast = by === 'expires_on' && after.expiresOn === null;
+  const day = by === 'expires_on' ? (after.expiresOn ?? '') : '';
+  // The id 0 is before the first card that never expires.
+  const id = isLast && isDescending && after.id === 0 ? idMax : after.id;
+  return new ValueList([isLast ? direction : 0, by === 'balance' ? after.balance : 0n, day, id]);
+}
+
+/** The cards of a source that meet the filter, sorted. */
+export function* listFound(
+  listed: Listed,
+  source: CardSource,
+  { sort, after, limit, isBackwards }: SortedPage,
+): Script<readonly CardPosition[]> {
+  const { place, amount, day } = sortKey(sort);
+  const key = keyOf(sort, after);
+  const found = part`
+    select g.id, g.balance, g.expires_on, ${place} as sorted_place, ${amount} as sorted_amount, ${day} as sorted_day
+    from gift_cards g ${byKey}
+    where g.store_id = ${listed.storeId} and g.id ${oneOf} ${idsIn(listed, source)} ${endOfOneOf}
+      and ${isMet(listed)}`;
+  const rows = yield* all(
+    sort.isDescending !== isBackwards
+      ? sql<PositionRow>`${found} and (${place}, ${amount}, ${day}, g.id) < (${key})
+          order by sorted_place desc, sorted_amount desc, sorted_day desc, g.id desc limit ${limit}`
+      : sql<PositionRow>`${found} and (${place}, ${amount}, ${day}, g.id) > (${key})
+          order by sorted_place, sorted_amount, sorted_day, g.id limit ${limit}`,
+  );
+  return rows.map(toPosition);
+}
+
+/** The cards of a stretch of the primary key that meet the filter, sorted by balance. */
+export function* listByBalance(
+  listed: Listed,
+  { sort, after, limit, isBackwards }: SortedPage,
+): Script<readonly CardPosition[]> {
+  const ids = idsOf(listed.filter);
+  const found = part`
+    select g.id, g.balance, g.expires_on from gift_cards g ${byKey}
+    where g.store_id = ${listed.storeId} and g.id between ${ids.min} and ${ids.max} and ${isMet(listed)}`;
+  const rows = yield* all(
+    sort.isDescending !== isBackwards
+      ? sql<PositionRow>`${found} and (g.balance, g.id) < (${after?.balance ?? amountMax}, ${after?.id ?? idMax})
+          order by +g.balance desc, g.id desc limit ${limit}`
+      : sql<PositionRow>`${found} and (g.balance, g.id) > (${after?.balance ?? -1n}, ${after?.id ?? 0})
+          order by +g.balance, g.id limit ${limit}`,
+  );
+  return rows.map(toPosition);
+}
+
+/** A stretch of a walk: up to `rowsMax` cards after a position. */
+export type Walk = {
+  readonly isDescending: boolean;
+  readonly after: CardPosition | null;
+  readonly rowsMax: number;
+  readonly limit: number;
+};
+
+export type Walked = {
+  /** The cards of the stretch that meet the filter, at most `limit`. */
+  readonly found: readonly CardPosition[];
+  /** The last card of the stretch; null if it is the end of the list. */
+  readonly end: CardPosition | null;
+};
+
+/**
+ * Walks through the primary key.
+ * @param neverExpiring whether only cards that never expire are found.
+ */
+export function* walkIds(
+  listed: Listed,
+  { isDescending, after, rowsMax, limit }: Walk,
+  neverExpiring: boolean,
+): Script<Walked> {
+  const { storeId, filter } = listed;
+  const ids = idsOf(filter);
+  const min = after && !isDescending ? Math.max(ids.min, after.id + 1) : ids.min;
+  const max = after && isDescending ? Math.min(ids.max, after.id - 1) : ids.max;
+  const end = yield* first(
+    isDescending
+      ? sql<PositionRow>`
+          select g.id, g.balance, g.expires_on from gift_cards g ${byKey}
+          where g.store_id = ${storeId} and g.id = (
+            select id from gift_cards ${byKey}
+            where store_id = ${storeId} and id between ${min} and ${max} order by id desc limit 1 offset ${rowsMax - 1})`
+      : sql<PositionRow>`
+          select g.id, g.balance, g.expires_on from gift_cards g ${byKey}
+          where g.store_id = ${storeId} and g.id = (
+            select id from gift_cards ${byKey}
+            where store_id = ${storeId} and id between ${min} and ${max} order by id limit 1 offset ${rowsMax - 1})`,
+  );
+  const [from, to] = [
+    isDescending && end ? toNumber(end.id) : min,
+    !isDescending && end ? toNumber(end.id) : max,
+  ];
+  const found = part`
+    select g.id, g.balance, g.expires_on from gift_cards g ${byKey}
+    where g.store_id = ${storeId} and g.id between ${from} and ${to}
+      and ${isMet(listed)} and case when ${Number(!neverExpiring)} = 1 or g.expires_on is null then 1 else 0 end = 1`;
+  const rows = yield* all(
+    isDescending
+      ? sql<PositionRow>`${found} order by g.id desc limit ${limit}`
+      : sql<PositionRow>`${found} order by g.id limit ${limit}`,
+  );
+  return { found: rows.map(toPosition), end: end ? toPosition(end) : null };
+}
+
+/** Walks through the index of expiries: cards that expire. */
+export function* walkExpiries(listed: Listed, { isDescending, after, rowsMax, limit }: Walk): Script<Walked> {
+  const { storeId, filter } = listed;
+  const days = filter.expiresOn ?? noDays;
+  const [low, high] = [
+    { day: days.min, id: 0 },
+    { day: days.max, id: idMax },
+  ];
+  const start = after && { day: after.expiresOn ?? '', id: after.id };
+  // Both ends are excluded, except the end of the stretch.
+  const min = !isDescending && start ? start : low;
+  const max = isDescending && start ? start : high;
+  const end = yield* first(
+    isDescending
+      ? sql<PositionRow>`
+          select id, balance, expires_on from gift_cards ${byExpiry}
+          where store_id = ${storeId} and expires_on is not null
+            and (expires_on, id) > (${min.day}, ${min.id}) and (expires_on, id) < (${max.day}, ${max.id})
+          order by expires_on desc, id desc limit 1 offset ${rowsMax - 1}`
+      : sql<PositionRow>`
+          select id, balance, expires_on from gift_cards ${byExpiry}
+          where store_id = ${storeId} and expires_on is not null
+            and (expires_on, id) > (${min.day}, ${min.id}) and (expires_on, id) < (${max.day}, ${max.id})
+          order by expires_on, id limit 1 offset ${rowsMax - 1}`,
+  );
+  const last = end && { day: end.expires_on ?? '', id: toNumber(end.id) };
+  const from = isDescending && last ? { day: last.day, id: last.id - 1 } : min;
+  const to = !isDescending && last ? { day: last.day, id: last.id + 1 } : max;
+  const found = part`
+    select g.id, g.balance, g.expires_on from gift_cards g ${byExpiry}
+    where g.store_id = ${storeId} and g.expires_on is not null
+      and (g.expires_on, g.id) > (${from.day}, ${from.id}) and (g.expires_on, g.id) < (${to.day}, ${to.id})
+      and ${isMet(listed)}`;
+  const rows = yield* all(
+    isDescending
+      ? sql<PositionRow>`${found} order by g.expires_on desc, g.id desc limit ${limit}`
+      : sql<PositionRow>`${found} order by g.expires_on, g.id limit ${limit}`,
+  );
+  return { found: rows.map(toPosition), end: end ? toPosition(end) : null };
+}
+
+/** The number of cards that meet the filter among the newest `rowsMax`, and whether there are more cards. */
+export function* countWalk(
+  listed: Listed,
+  rowsMax: number,
+): Script<{ readonly cards: number; readonly isComplete: boolean }> {
+  const { storeId, filter } = listed;
+  const ids = idsOf(filter);
+  const beyond = yield* first(sql<{ id: bigint }>`
+    select id from gift_cards ${byKey}
+    where store_id = ${storeId} and id between ${ids.min} and ${ids.max} order by id desc limit 1 offset ${rowsMax}`);
+  const min = beyond ? toNumber(beyond.id) + 1 : ids.min;
+  const { cards } = yield* one(sql<{ cards: bigint }>`
+    select count(*) as cards from gift_cards g ${byKey}
+    where g.store_id = ${storeId} and g.id between ${min} and ${ids.max} and ${isMet(listed)}`);
+  return { cards: toNumber(cards), isComplete: !beyond };
+}
+
+/** A card with the status of its email. */
+export type DetailedCard = CurrentCard & { readonly emailStatus: EmailStatus };
+
+type DetailedRow = CardStateRow & { readonly email_status: Exclude<EmailStatus, 'none'> | null };
+
+const withAddresses = (storeId: number): Part => part`${ownColumnsOf('g')},
+  (select nullif(email, '') from customers c where c.store_id = ${storeId} and c.id = g.customer_id) as customer_email,
+  (select nullif(email, '') from customers c where c.store_id = ${storeId} and c.id = g.recipient_id) as recipient_email`;
+
+/** Cards that one statement reads. */
+const readTogether = 50;
+
+/** Returns the store's cards with the ids, at `now` (ms), in the order of the ids. */
+export function* findDetailedCards(
+  storeId: number,
+  ids: readonly number[],
+  now: number,
+): Script<readonly DetailedCard[]> {
+  const selected = part`
+    select ${withAddresses(storeId)}, ${emailStatusAt(storeId, now)} as email_status,
+      case when g.held = 0 then 0 else (
+        select cast(coalesce(sum(h.amount), 0) as bigint) from holds h
+        where h.store_id = ${storeId} and h.card_id = g.id and h.status = 'open' and h.expires_at <= ${now}
+      ) end as expired_held
+    from gift_cards g ${byKey}`;
+  const [id = 0, ...others] = ids;
+  if (others.length === 0) {
+    const row = yield* first(sql<DetailedRow>`${selected} where g.store_id = ${storeId} and g.id = ${id}`);
+    return row ? [toDetailedCard(row)] : [];
+  }
+  const chunks = Array.from({ length: Math.ceil(ids.length / readTogether) }, (_, place) =>
+    ids.slice(place * readTogether, (place + 1) * readTogether),
+  );
+  const found = yield* parallel(
+    ...chunks.map((chunk) => {
+      // Each statement has the same number of values; no card has the id 0.
+      const padded = new ValueList(Array.from({ length: readTogether }, (_, place) => chunk[place] ?? 0));
+      return all(sql<DetailedRow>`${selected} where g.store_id = ${storeId} and g.id in (${padded})`);
+    }),
+  );
+  const cards = new Map(found.flat().map((row) => [toNumber(row.id), toDetailedCard(row)]));
+  return ids.flatMap((each) => cards.get(each) ?? []);
+}
+
+function toDetailedCard(row: DetailedRow): DetailedCard {
+  return { ...toCardState(row), emailStatus: row.email_status ?? 'none' };
+}

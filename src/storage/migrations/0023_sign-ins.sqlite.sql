@@ -1,0 +1,25 @@
+-- Digests of the addresses without an account with which people tried to sign in. The audit log is append-only, so they
+-- are outside of it and can be erased.
+create table unknown_addresses (
+  store_id integer not null,
+  -- The entry of the audit log.
+  id integer not null check (id > 0),
+  -- Keyed, of the compared form of the address.
+  digest blob not null check (length(digest) = 32),
+  primary key (store_id, id),
+  foreign key (store_id, id) references staff_actions (store_id, id)
+) strict, without rowid;
+create index unknown_addresses_by_digest on unknown_addresses (store_id, digest);
+
+-- Earlier versions wrote the addresses into the audit log.
+drop trigger staff_actions_are_not_updated;
+update staff_actions set details = '{"method":"password"}'
+where action = 'sign-in-failed' and details like '{"method":"password","email":%';
+create trigger staff_actions_are_not_updated before update on staff_actions
+begin select raise(abort, 'the audit log is append-only'); end;
+
+-- When the session was last used. Until now that followed from its end.
+alter table staff_sessions add column last_used_at integer not null default 0;
+update staff_sessions set last_used_at = expires_at - case when till_id is null then 43200000 else 300000 end;
+-- A session ends 30 days after the sign-in.
+update staff_sessions set expires_at = created_at + 2592000000 where expires_at > created_at + 2592000000;

@@ -1,0 +1,99 @@
+/**
+ * Migrations: numbered SQL files that bring the schema up to date.
+ *
+ * `0001_foundation.sqlite.sql` applies to SQLite only, `0002_name.sql` to every engine. A released file never
+ * changes: the database stores its checksum, which is compared at every start.
+ */
+
+import { createHash } from 'node:crypto';
+import { programFilesIn, readProgramFile } from '../../platform/program-files.ts';
+import type { Random } from '../../platform/random.ts';
+import { MigrationError } from './migration-error.ts';
+import { rewriteChains } from './rewrite-chains.ts';
+import { all, execute, sql, toNumber, type Script } from '../sql/sql.ts';
+
+export type Migration = {
+  readonly version: number;
+  readonly name: string;
+  readonly text: string;
+  /** SHA-256 of the text, hex. */
+  readonly checksum: string;
+};
+
+export type AppliedMigration = Pick<Migration, 'version' | 'name' | 'checksum'>;
+
+/** What a migration cannot do in SQL. It is run in the migration's transaction. */
+type MigrationScript = (random: Pick<Random, 'bytes'>) => Script<void>;
+
+/** The scripts that migrations run, at a line `-- run <name>`. */
+const scripts: Readonly<Record<string, MigrationScript>> = { 'rewrite-chains': rewriteChains };
+
+/** Returns what a migration does, in order: texts and scripts. */
+export function stepsOf({ text }: Migration): readonly (string | MigrationScript)[] {
+  return text.split(/^-- run ([a-z-]+)$/m).map((part, place) => {
+    if (place % 2 === 0) return part;
+    const script = scripts[part];
+    if (!script) throw new MigrationError(`there is no script ${part}`);
+    return script;
+  });
+}
+
+const fileForm = /^(\d{4})_([a-z0-9-]+)(?:\.([a-z]+))?\.sql$/;
+
+export function loadMigrations(engine: 'sqlite' | 'postgres'): readonly Migration[] {
+  const folder = 'storage/migrations';
+  return programFilesIn(folder).flatMap((file) => {
+    const [, version, name, onlyFor] = fileForm.exec(file) ?? [];
+    if (version === undefined || name === undefined)
+      throw new MigrationError(`${file} is not the name of a migration`);
+    if (onlyFor !== undefined && onlyFor !== engine) return [];
+    const text = readProgramFile(`${folder}/${file}`).toString();
+    const checksum = createHash('sha256').update(text).digest('hex');
+    return [{ version: Number(version), name, text, checksum }];
+  });
+}
+
+/**
+ * Returns the migrations that have not been applied, in order.
+ * @throws MigrationError if the database is newer than this program, or an applied file was changed.
+ */
+export function pending(
+  migrations: readonly Migration[],
+  applied: readonly AppliedMigration[],
+): readonly Migration[] {
+  const known = new Map(migrations.map((migration) => [migration.version, migration]));
+  for (const { version, name, checksum } of applied) {
+    const migration = known.get(version);
+    if (!migration)
+      throw new MigrationError(
+        `the database has migration ${version} (${name}), which this version does not know: it is newer`,
+      );
+    if (migration.checksum !== checksum)
+      throw new MigrationError(`migration ${version} (${name}) is not the one that was applied`);
+  }
+  const versions = new Set(applied.map(({ version }) => version));
+  return migrations.filter(({ version }) => !versions.has(version));
+}
+
+export const createMigrationsTable = `
+  create table if not exists schema_migrations (
+    version bigint primary key,
+    name text not null,
+    checksum text not null,
+    applied_at bigint not null
+  )`;
+
+type AppliedRow = { readonly version: bigint; readonly name: string; readonly checksum: string };
+
+export function* selectApplied(): Script<readonly AppliedMigration[]> {
+  const rows = yield* all(
+    sql<AppliedRow>`select version, name, checksum from schema_migrations order by version`,
+  );
+  return rows.map((row) => ({ ...row, version: toNumber(row.version) }));
+}
+
+export function* insertApplied({ version, name, checksum }: Migration, appliedAt: number): Script<void> {
+  yield* execute(sql`
+    insert into schema_migrations (version, name, checksum, applied_at)
+    values (${version}, ${name}, ${checksum}, ${appliedAt})`);
+}

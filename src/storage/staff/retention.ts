@@ -1,0 +1,62 @@
+/** Erases ended sessions, used links and revoked tills. The audit log stays. */
+
+import { idsAt } from '../../platform/random.ts';
+import { all, sql, type Script } from '../sql/sql.ts';
+
+type Ended = {
+  /** What ended before this instant (ms) is erased. */
+  readonly before: number;
+  readonly limit: number;
+};
+
+/**
+ * Deletes sessions that ended or expired. Ids grow with time, so newer sessions are not read.
+ * @returns the number of deleted rows.
+ */
+export function* eraseSessions(storeId: number, { before, limit }: Ended): Script<number> {
+  const erased = yield* all(sql`
+    delete from staff_sessions where store_id = ${storeId} and id in (
+      select id from staff_sessions
+      where store_id = ${storeId} and id < ${idsAt(before)} and (expires_at < ${before} or ended_at < ${before})
+      order by id limit ${limit})
+    returning id`);
+  return erased.length;
+}
+
+/** Deletes links that were used, replaced or have expired. @returns the number of deleted rows. */
+export function* eraseStaffLinks(storeId: number, { before, limit }: Ended): Script<number> {
+  const erased = yield* all(sql`
+    delete from staff_links where store_id = ${storeId} and id in (
+      select id from staff_links
+      where store_id = ${storeId} and id < ${idsAt(before)} and (expires_at < ${before} or used_at < ${before})
+      order by id limit ${limit})
+    returning id`);
+  return erased.length;
+}
+
+/** Deletes revoked tills on which no session remains. @returns the number of deleted rows. */
+export function* eraseTills(storeId: number, { before, limit }: Ended): Script<number> {
+  const erased = yield* all(sql`
+    delete from tills where store_id = ${storeId} and id in (
+      select t.id from tills t
+      where t.store_id = ${storeId} and t.id < ${idsAt(before)} and t.revoked_at < ${before}
+        and not exists (select 1 as one from staff_sessions s where s.store_id = ${storeId} and s.till_id = t.id)
+      order by t.id limit ${limit})
+    returning id`);
+  return erased.length;
+}
+
+/** Whether a store has something to erase. */
+export function* hasEndedAccess(storeId: number, before: number): Script<boolean> {
+  const rows = yield* all(sql`
+    select 1 as one where exists (
+        select 1 as one from staff_sessions
+        where store_id = ${storeId} and id < ${idsAt(before)} and (expires_at < ${before} or ended_at < ${before}))
+      or exists (
+        select 1 as one from staff_links
+        where store_id = ${storeId} and id < ${idsAt(before)} and (expires_at < ${before} or used_at < ${before}))
+      or exists (
+        select 1 as one from tills where store_id = ${storeId} and id < ${idsAt(before)} and revoked_at < ${before})
+      or exists (select 1 as one from unknown_addresses where store_id = ${storeId} and id < ${idsAt(before)})`);
+  return rows.length > 0;
+}

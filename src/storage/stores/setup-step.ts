@@ -1,0 +1,46 @@
+/** What has to be done before a shop opens, and the service cannot always find out. */
+
+import { columns, integer, integerOrNull, unchanged, type RowOf } from '../sql/columns.ts';
+import { all, execute, one, sql, toNumber, type Script } from '../sql/sql.ts';
+
+const setupStepNames = ['key_file', 'backup'] as const;
+
+export type SetupStepName = (typeof setupStepNames)[number];
+
+export type SetupStep = {
+  readonly storeId: number;
+  readonly step: SetupStepName;
+  /** Instant in ms. */
+  readonly doneAt: number;
+  /** Null: the command line. */
+  readonly staffId: number | null;
+};
+
+const steps = columns({
+  store_id: integer('storeId'),
+  step: unchanged<SetupStepName>()('step'),
+  done_at: integer('doneAt'),
+  staff_id: integerOrNull('staffId'),
+});
+
+type StepRow = RowOf<typeof steps>;
+
+/** Records that a step is done; repeated, when it was done last. */
+export function* saveSetupStep(step: SetupStep): Script<void> {
+  yield* execute(sql`
+    insert into setup_steps (${steps.names}) values (${steps.values(step)})
+    on conflict (store_id, step) do update set ${steps.excluded}`);
+}
+
+export function* listSetupSteps(storeId: number): Script<readonly SetupStep[]> {
+  const rows = yield* all(sql<StepRow>`select ${steps.names} from setup_steps where store_id = ${storeId}`);
+  return rows.map(steps.read);
+}
+
+/** When the last backup of the database was recorded, for any store, in ms; null if none was. */
+export function* findLastBackup(): Script<number | null> {
+  const { last } = yield* one(
+    sql<{ last: bigint | null }>`select max(done_at) as last from setup_steps where step = 'backup'`,
+  );
+  return last === null ? null : toNumber(last);
+}

@@ -1,0 +1,62 @@
+/** No list of the fields of a card compiles with a missing entry. */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempDisposableSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import test from 'node:test';
+
+/** The texts that are removed from the files of one copy of `src`: each text occurs once, and its removal is valid syntax. */
+type Removals = Readonly<Record<string, string>>;
+
+const entries: Removals = {
+  'domain/cards/change.ts': '...otherDetails,',
+  'domain/cards/new-card.ts': '...details,',
+  'domain/customers/redaction.ts': "...notedFields.map((name) => ['gift_card', name] as const),",
+  'domain/schemas.ts': "note: detail('note'),",
+  'storage/cards/card.ts': '...detailColumns(editableFields),',
+  'storage/cards/list.ts': '...fieldFiltersOf({}),',
+  'storage/customers/erasure.ts': '...personalFields.map((name) => emptied(name, true)),',
+  'service/cards/export.ts': '...byField(listedFields, () => true as const),',
+  'service/cards/filter.ts': '...fieldFiltersOf(sent),',
+  'service/cards/version.ts': '...byProperty(editableFields.map(propertyOf), () => null),',
+  'service/cards/past-card.ts': 'meetsFieldFilters(card, filter) &&',
+  'api/cards.ts': '...byField(editableFields, (name) => detailFields[name]),',
+  'api/list-fields.ts': '...detailFilters,',
+  'cli/card.ts': '...listedFields.map(optionOf),',
+  'console/cards/query.ts':
+    '...byField(filteredFields, (name) => (value: string) => readFilter(name, value)),',
+  'console/cards/edit.ts': '${otherFields.filter(isEditable).map(input)}',
+  'console/cards/issue.ts': '${otherFields.map((name) => detail(name))}',
+  'console/cards/card.ts': '${otherFacts}',
+};
+
+/** Compiles a copy of `src` without these texts. Returns the files with errors. */
+function filesWithErrors(removals: Removals): readonly string[] {
+  using tree = mkdtempDisposableSync(join(tmpdir(), 'largesse-removed-'));
+  const copy = join(tree.path, 'src');
+  cpSync('src', copy, { recursive: true, filter: (path) => !/\.(?:sql|ttf|woff2|png)$/.test(path) });
+  for (const file of ['package.json', 'tsconfig.json']) cpSync(file, join(tree.path, file));
+  symlinkSync(resolve('node_modules'), join(tree.path, 'node_modules'));
+  for (const [file, removed] of Object.entries(removals)) {
+    const text = readFileSync(join(copy, file), 'utf8');
+    assert.equal(text.split(removed).length, 2, `${file} has ${removed} once`);
+    writeFileSync(
+      join(copy, file),
+      text.replace(removed, () => ''),
+    );
+  }
+  const { stdout } = spawnSync(process.execPath, [resolve('node_modules/typescript/bin/tsc'), '--noEmit'], {
+    cwd: tree.path,
+    encoding: 'utf8',
+  });
+  assert.ok(!/error TS1\d{3}:/.test(stdout), `a removal breaks the syntax: ${stdout.slice(0, 2_000)}`);
+  const files = stdout.matchAll(/^src\/([^(]+)\(\d+,\d+\): error TS\d+/gm);
+  return [...new Set(Array.from(files, ([, file = '']) => file))];
+}
+
+test('the compiler names each list of fields without an entry', () => {
+  const files = filesWithErrors(entries);
+  for (const file of Object.keys(entries)) assert.ok(files.includes(file), file);
+});
