@@ -33,7 +33,7 @@ function redeemed({ storage, ctx, store }: OpenStore, member: StaffMember, cardI
 }
 
 function undone({ storage, ctx, store }: OpenStore, member: StaffMember, transferId: number) {
-  return storage.write(() => undoRedemption(ctx, { store, member, tillId: null, transferId }));
+  return storage.write(() => undoRedemption(ctx, { store, member, tillId: null }, transferId));
 }
 
 function refunded({ storage, ctx, store }: OpenStore, member: StaffMember, transferId: number, amount = '4') {

@@ -37,6 +37,9 @@ export function byLanguage<Value>(values: Readonly<Record<TextLanguage, Value>>)
 
 export type Texts = typeof en;
 
+/** All texts, by language. */
+export const catalogue: ByLanguage<Texts> = byLanguage<Texts>({ en, de, fr, es });
+
 /** The texts of one area, for modules that are not a page. */
 export function textsOf<Area extends keyof Texts>(area: Area): ByLanguage<Texts[Area]> {
   return byLanguage<Texts[Area]>({ en: en[area], de: de[area], fr: fr[area], es: es[area] });

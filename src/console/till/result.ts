@@ -12,6 +12,7 @@ import { sumReversals } from '../../storage/money/transfer.ts';
 import { alert } from '../kit/form.ts';
 import { cardTail, amountText, figure, parseTypedAmount } from '../kit/format.ts';
 import { findResult, hasFields, isKey, keyInput, runOnce, type Json } from '../kit/once.ts';
+import { byOf } from '../kit/page-context.ts';
 import {
   seeOther,
   type ConsoleResponse,
@@ -176,12 +177,10 @@ async function undoOnce(
   { result, key }: Shown,
 ): Promise<ConsoleResponse> {
   const { ctx } = services;
-  const { store, member, session } = request.signedIn;
   const transferId = readId(services, String(result.entry)) ?? 0;
   try {
     await runOnce(services, request, undoKeyOf(key), function* run() {
-      const { tillId } = session;
-      const { transfer } = yield* undoRedemption(ctx, { store, member, tillId, transferId });
+      const { transfer } = yield* undoRedemption(ctx, byOf(request), transferId);
       return { state: 'undone', entry: ctx.keys.publicIds.of(transfer.id) };
     });
     return seeOther(redeemedPath(key));

@@ -7,10 +7,11 @@ import type { Transfer } from '../../domain/money/ledger.ts';
 import { formatMoney, type Money } from '../../domain/money/money.ts';
 import { actorOf, isPermitted } from '../../domain/staff/staff.ts';
 import { scopes } from '../../domain/stores/store.ts';
-import { findTransfer } from '../../storage/money/transfer.ts';
-import type { Script } from '../../storage/sql/sql.ts';
+import { findTransfer, sumReversals } from '../../storage/money/transfer.ts';
+import { parallel, type Script } from '../../storage/sql/sql.ts';
 import { asStaff, type ByStaff } from './as-staff.ts';
 import { assertMay, assertMayRefund, isUndoable } from './limits.ts';
+import { loadCard } from '../money/money.ts';
 import { debit, reverse } from '../money/spend.ts';
 import { recordAction } from '../staff/staff.ts';
 
@@ -47,6 +48,28 @@ export function* redeem(
   });
 }
 
+export type UndoableRedemption = {
+  readonly transfer: Transfer;
+  /** Minor units that were reversed. */
+  readonly reversed: bigint;
+  readonly card: Card;
+};
+
+/** @throws Fault `not-found` if it is not the id of a redemption. */
+export function* findRedemption(
+  ctx: Context,
+  storeId: number,
+  transferId: number,
+): Script<UndoableRedemption> {
+  const [transfer, reversed] = yield* parallel(
+    findTransfer(storeId, transferId),
+    sumReversals(storeId, transferId),
+  );
+  if (transfer?.kind !== 'debit') throw new Fault('not-found');
+  const { card } = yield* loadCard(ctx, { storeId, cardId: transfer.cardId });
+  return { transfer, reversed, card };
+}
+
 /**
  * Reverses a redemption as a whole. After 15 minutes it is a refund, and so is the undoing of another person's redemption,
  * which only managers can do.
@@ -55,7 +78,8 @@ export function* redeem(
  */
 export function* undoRedemption(
   ctx: Context,
-  { store, member, tillId, transferId }: ByStaff & { readonly transferId: number },
+  { store, member, tillId }: ByStaff,
+  transferId: number,
 ): Script<{ readonly transfer: Transfer; readonly card: Card }> {
   const { role } = yield* assertMay(store, member, 'useTill');
   const redeemed = yield* findTransfer(store.id, transferId);

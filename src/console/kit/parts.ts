@@ -1,0 +1,53 @@
+/** Parts of pages: tables, facts, tags and small print. */
+
+import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
+
+/** A cell with classes of the style sheet, or the heading of its row. */
+type MarkedCell = { readonly class: string; readonly html: MarkupPart } | { readonly heading: MarkupPart };
+
+/** The cells of a row of a table. */
+export type Row = readonly (MarkupPart | MarkedCell)[];
+
+/** A column with its heading; a hidden one is for screen readers. */
+type Column = string | { readonly class: string; readonly name: string; readonly isHidden?: boolean };
+
+type Table = {
+  /** For screen readers; absent: the heading of the panel says it. */
+  readonly caption?: string;
+  readonly columns: readonly Column[];
+  readonly rows: readonly Row[];
+  /** Classes of the style sheet. Default: `lines`. */
+  readonly kind?: string;
+};
+
+function isMarked(cell: MarkupPart | MarkedCell): cell is MarkedCell {
+  return typeof cell === 'object' && ('html' in cell || 'heading' in cell);
+}
+
+function cellOf(cell: MarkupPart | MarkedCell): Markup {
+  if (!isMarked(cell)) return markup`<td role="cell">${cell}</td>`;
+  return 'heading' in cell
+    ? markup`<th scope="row" role="rowheader">${cell.heading}</th>`
+    : markup`<td role="cell" class="${cell.class}">${cell.html}</td>`;
+}
+
+function headOf(column: Column): Markup {
+  if (typeof column === 'string') return markup`<th scope="col" role="columnheader">${column}</th>`;
+  const name = column.isHidden ? markup`<span class="sr">${column.name}</span>` : column.name;
+  return markup`<th scope="col" role="columnheader" class="${column.class}">${name}</th>`;
+}
+
+export function table({ caption, columns, rows, kind = 'lines' }: Table): Markup {
+  const name = caption === undefined ? undefined : markup`<caption class="sr">${caption}</caption>`;
+  const lines = rows.map((row) => markup`<tr role="row">${row.map(cellOf)}</tr>\n`);
+  return markup`<table class="table ${kind}" role="table">${name}<thead role="rowgroup"><tr role="row">${columns.map(headOf)}</tr></thead><tbody role="rowgroup">
+${lines}</tbody></table>`;
+}
+
+export function tag(kind: 'good' | 'bad' | 'wait' | 'ended', text: MarkupPart): Markup {
+  return markup`<span class="tag ${kind}">${text}</span>`;
+}
+
+export function small(text: MarkupPart): Markup {
+  return markup`<span class="small soft">${text}</span>`;
+}
