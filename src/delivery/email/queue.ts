@@ -16,6 +16,7 @@ import { findCard, lockCard } from '../../storage/cards/card.ts';
 import { recordEvent } from '../../storage/events/event.ts';
 import {
   claimEmails,
+  findNextEmailAt,
   findFirstSendAt,
   listDueEmails,
   hasEmail,
@@ -24,7 +25,12 @@ import {
   type ClaimedEmail,
   type EmailSettlement,
 } from '../../storage/emails/queue.ts';
-import { enqueueEmail, findEmailSettings, openEmailedCode } from '../../storage/emails/email.ts';
+import {
+  enqueueEmail,
+  findEmailSettings,
+  openEmailedCode,
+  type EmailKey,
+} from '../../storage/emails/email.ts';
 import { listTextsOfKind } from '../../storage/emails/wording.ts';
 import { findLogo } from '../../storage/emails/logo.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
@@ -110,6 +116,15 @@ export function emailQueue({
   const transport = tracing ? tracedTransport(untraced, tracing) : untraced;
   const leaseMs = startsWithinMs + transport.emailMaxMs + settlesWithinMs;
 
+  /** When the next email is due. The worker polls after every commit. */
+  const next = storage.cache<number>({ entriesMax: 1 });
+
+  const listDue = async (now: number, limit: number): Promise<readonly EmailKey[]> => {
+    const nextAt = next.find('') ?? (await next.read('', findNextEmailAt));
+    if (limit <= 0 || nextAt === undefined || nextAt > now) return [];
+    return await storage.read(() => listDueEmails(now, limit));
+  };
+
   const attempt = async (
     { claimed }: EmailJob,
     signal: AbortSignal,
@@ -137,7 +152,7 @@ export function emailQueue({
     async claim({ limit, roomOf }) {
       const room = Math.min(limit, roomOf(destination));
       const now = ctx.clock.earliest();
-      const found = room <= 0 ? [] : await storage.read(() => listDueEmails(now, room));
+      const found = await listDue(now, room);
       if (found.length === 0) return { claimed: [], hasMore: false };
       const startsUntil = performance.now() + startsWithinMs;
       const claim = {

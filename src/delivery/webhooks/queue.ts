@@ -6,6 +6,7 @@ import type { Secret } from '../../platform/secret.ts';
 import type { AttemptResult, Webhook } from '../../domain/events/webhook.ts';
 import {
   claimDeliveries,
+  hasActiveWebhook,
   listDueWebhooks,
   noteFailure,
   noteRecovery,
@@ -72,12 +73,15 @@ export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, Se
   const { ctx, storage, outbound, mayUseLoopback, observer, tracing = null } = options;
   /** The last webhook of the last claim: the next claim continues after it, so that every webhook gets a turn. */
   let place = start;
+  /** Whether a webhook is active, which is rare. The worker polls after every commit. */
+  const activity = storage.cache<boolean>({ entriesMax: 1 });
 
   const reportPaused = (paused: readonly Webhook[]): void => {
     for (const webhook of paused) observer.paused(webhook);
   };
 
   const due = async (): Promise<readonly DueWebhook[]> => {
+    if (!(activity.find('') ?? (await activity.read('', hasActiveWebhook)))) return [];
     const limit = webhooksAtOnceMax;
     const after = place;
     const found = await storage.read(() => listDueWebhooks(after, { now: ctx.clock.earliest(), limit }));

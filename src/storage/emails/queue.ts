@@ -52,6 +52,13 @@ export function* listDueEmails(now: number, limit: number): Script<readonly Emai
   }));
 }
 
+/** Returns when the first email of any store is or was due (ms); infinity: no email is to be sent. */
+export function* findNextEmailAt(): Script<number> {
+  const row = yield* first(sql<{ next_at: bigint }>`
+    select next_at from email_deliveries where next_at is not null order by next_at limit 1`);
+  return row ? toNumber(row.next_at) : Number.POSITIVE_INFINITY;
+}
+
 /** Claims those of the emails that are due and not claimed by another process. Each claim counts as an attempt. */
 export function* claimEmails(
   found: readonly EmailKey[],

@@ -45,6 +45,12 @@ export function* listDueWebhooks(
   return rows.map((row) => ({ ...toWebhook(row), store: row.domain }));
 }
 
+/** Returns whether any store has an active webhook, to which events can be delivered. */
+export function* hasActiveWebhook(): Script<boolean> {
+  const row = yield* first(sql<{ id: bigint }>`select id from webhooks where status = 'active' limit 1`);
+  return row !== undefined;
+}
+
 /** A delivery that this process has claimed. */
 export type ClaimedDelivery = DeliveryKey & {
   readonly lease: number;
