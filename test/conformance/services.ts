@@ -10,6 +10,7 @@ import { testBatches } from './batches.ts';
 import { testBooks } from './books.ts';
 import { testNetBooks } from './net-books.ts';
 import { testAccess } from './access.ts';
+import { testDeveloperActions } from './developer-actions.ts';
 import { testStaff } from './staff.ts';
 import { testCards } from './cards.ts';
 import { testCardChanges } from './card-changes.ts';
@@ -58,6 +59,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: interrupted scripts`, () => testInterleaving(factory));
   suite(`${name}: stores and tokens`, () => testAccess(factory));
   suite(`${name}: staff`, () => testStaff(factory));
+  suite(`${name}: what developers of a store change`, () => testDeveloperActions(factory));
   suite(`${name}: redemptions at the counter`, () => testRedemptions(factory));
   suite(`${name}: tills`, () => testTills(factory));
   suite(`${name}: round trips`, () => testRoundTrips(factory));

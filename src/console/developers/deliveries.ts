@@ -5,6 +5,7 @@ import { eventJson } from '../../domain/events/event.ts';
 import { Fault } from '../../domain/fault.ts';
 import {
   deliveryStatuses,
+  hostOf,
   type Attempt,
   type AttemptResult,
   type Delivery,
@@ -12,32 +13,19 @@ import {
   type Webhook,
 } from '../../domain/events/webhook.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
-import { redeliver, showEvent } from '../../service/events/event.ts';
-import { sendTestEvent, showDelivery } from '../../service/events/webhook.ts';
-import { parallel } from '../../storage/sql/sql.ts';
-import { findDelivery, searchDeliveries } from '../../storage/events/webhook-delivery.ts';
-import {
-  beforeOf,
-  developerAccess,
-  developerPage,
-  developersPath,
-  developerTexts,
-  pathId,
-  recordDeveloperAction,
-  runOrFault,
-} from './parts.ts';
-import { eventText, hostOf, pathOfWebhook, requireWebhook, webhookPanel, webhooksPath } from './webhooks.ts';
+import { showEvent } from '../../service/events/event.ts';
+import { findDelivery, searchDeliveries, showDelivery } from '../../service/events/webhook.ts';
+import { parallel } from '../../service/scripts.ts';
+import { redeliverTo, sendTestTo } from '../../service/staff-actions/webhook.ts';
 import { select } from '../kit/form.ts';
-import { timeElement } from '../kit/format.ts';
-import { keyInput, keyOf } from '../kit/once.ts';
-import {
-  seeOther,
-  type ConsoleResponse,
-  type ConsoleServices,
-  type StaffRequest,
-  type StaffRoute,
-} from '../kit/route.ts';
-import { fill, fillPlain, plural, type PageLanguage } from '../kit/texts.ts';
+import { keyInput } from '../kit/once.ts';
+import { get, post, type Page } from '../kit/page-context.ts';
+import { small, table, tag, type Row } from '../kit/parts.ts';
+import { seeOther, type ConsoleResponse, type StaffRoute } from '../kit/route.ts';
+import { fill, fillPlain, plural } from '../kit/texts.ts';
+import { beforeOf, developerAccess, developersPath, pathId, runOrFault } from './parts.ts';
+import { eventText, pathOfWebhook, requireWebhook, webhooksPath } from './webhook-parts.ts';
+import { webhookPanel } from './webhooks.ts';
 
 const pageSize = 50;
 const attemptsMax = 50;
@@ -56,15 +44,14 @@ const kinds: Readonly<Record<DeliveryStatus, 'good' | 'wait' | 'bad'>> = {
   dead: 'bad',
 };
 
-function deliveryTag(status: DeliveryStatus, language: PageLanguage): Markup {
-  const { states } = developerTexts[language].log;
-  return markup`<span class="tag ${kinds[status]}">${states[status]}</span>`;
+function deliveryTag({ text }: Page, status: DeliveryStatus): Markup {
+  return tag(kinds[status], text.developers.log.states[status]);
 }
 
 /** What an attempt resulted in, in one line. */
-function resultText({ result, durationMs }: Attempt, language: PageLanguage): string {
-  const { log: text } = developerTexts[language];
-  const duration = new Intl.NumberFormat(language).format(durationMs);
+function resultText(page: Page, { result, durationMs }: Attempt): string {
+  const { log: text } = page.text.developers;
+  const duration = new Intl.NumberFormat(page.language).format(durationMs);
   if (result.kind === 'responded') return fillPlain(text.took, { status: result.status, duration });
   const { failures } = text;
   const reason = Object.hasOwn(failures, result.reason)
@@ -74,8 +61,8 @@ function resultText({ result, durationMs }: Attempt, language: PageLanguage): st
 }
 
 /** What a response that is not a success means; undefined: nothing more than its status. */
-function meaningOf(result: AttemptResult, language: PageLanguage): string | undefined {
-  const { meanings } = developerTexts[language].log;
+function meaningOf(page: Page, result: AttemptResult): string | undefined {
+  const { meanings } = page.text.developers.log;
   if (result.kind !== 'responded' || result.status < 300) return undefined;
   if (result.status === 410) return meanings.gone;
   if (result.status < 400) return meanings.redirect;
@@ -83,32 +70,22 @@ function meaningOf(result: AttemptResult, language: PageLanguage): string | unde
 }
 
 /** When the next attempt is, or why there is none; undefined: it is delivered. */
-function nextText(
-  { ctx }: Pick<ConsoleServices, 'ctx'>,
-  { language, signedIn: { store } }: StaffRequest,
-  { status, nextAt }: Delivery,
-  { paused }: Pick<Webhook, 'paused'>,
-): MarkupPart {
-  const { log: text } = developerTexts[language];
+function nextText(page: Page, { status, nextAt }: Delivery, { paused }: Webhook): MarkupPart {
+  const { log: text } = page.text.developers;
   if (status === 'delivered') return undefined;
   if (nextAt === null) return text.deadText;
   if (paused) return text.nextPaused;
-  if (nextAt <= ctx.clock.now()) return text.nextNow;
-  return fill(text.next, { time: timeElement(nextAt, store, language, withSeconds) });
+  if (nextAt <= page.now) return text.nextNow;
+  return fill(text.next, { time: page.time(nextAt, withSeconds) });
 }
 
-function statusOf({ query }: StaffRequest): DeliveryStatus | null {
-  return deliveryStatuses.find((status) => status === query.get('state')) ?? null;
-}
-
-async function webhookPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { storage, frame } = services;
-  const { language } = request;
-  const { log: text, older, newest, back } = developerTexts[language];
-  const webhook = await requireWebhook(services, request);
-  const [status, asked] = [statusOf(request), beforeOf(request)];
+async function webhookPage(page: Page): Promise<ConsoleResponse> {
+  const { log: text, older, newest, back } = page.text.developers;
+  const webhook = await requireWebhook(page);
+  const status = deliveryStatuses.find((each) => each === page.request.query.get('state')) ?? null;
+  const asked = beforeOf(page.request);
   const key = { storeId: webhook.storeId, webhookId: webhook.id };
-  const { deliveries, scannedTo } = await storage.read(() =>
+  const { deliveries, scannedTo } = await page.read(() =>
     searchDeliveries(key, { before: asked ?? Number.MAX_SAFE_INTEGER, limit: pageSize + 1, status }),
   );
   const shown = deliveries.slice(0, pageSize);
@@ -118,110 +95,100 @@ async function webhookPage(services: ConsoleServices, request: StaffRequest): Pr
       ...(status !== null && { state: status }),
       ...(from !== null && { before: String(from) }),
     });
-    return `${frame.basePath}${pathOfWebhook(webhook)}${parameters.size > 0 ? '?' : ''}${parameters.toString()}`;
+    return `${pathOfWebhook(webhook)}${parameters.size > 0 ? '?' : ''}${parameters.toString()}`;
   };
   const olderLink =
-    before === null ? undefined : markup`<a class="button" rel="next" href="${path(before)}">${older}</a>`;
-  const newestLink =
-    asked === undefined ? undefined : markup`<a class="button quiet" href="${path(null)}">${newest}</a>`;
+    before === null
+      ? undefined
+      : markup`<a class="button" rel="next" href="${page.url(path(before))}">${older}</a>`;
+  const newestLink = asked === undefined ? undefined : page.link(path(null), newest, 'quiet');
   const unmatched = before === null ? text.noneSuch : text.noneHere;
   const log =
     shown.length === 0
       ? markup`<section class="panel empty"><p>${status === null ? text.none : unmatched}</p></section>`
-      : logTable(services, request, webhook, shown);
-  const body = markup`<div class="stack">${webhookPanel(services, request, webhook)}
+      : logTable(page, webhook, shown);
+  const body = markup`<div class="stack">${webhookPanel(page, webhook)}
 <h2>${text.title}</h2>
-${filterForm(services, request, webhook, status)}
+${filterForm(page, webhook, status)}
 ${log}
-<div class="row apart"><a class="button quiet" href="${frame.basePath}${developersPath}">${back}</a><span class="row">${newestLink}${olderLink}</span></div></div>`;
-  return developerPage(services, request, { title: hostOf(webhook), body });
+<div class="row apart">${page.link(developersPath, back, 'quiet')}<span class="row">${newestLink}${olderLink}</span></div></div>`;
+  return page.show(developersPath, { title: hostOf(webhook), body });
 }
 
-function filterForm(
-  { frame }: ConsoleServices,
-  { language }: StaffRequest,
-  webhook: Webhook,
-  status: DeliveryStatus | null,
-): Markup {
-  const { log: text } = developerTexts[language];
+function filterForm(page: Page, webhook: Webhook, status: DeliveryStatus | null): Markup {
+  const { log: text } = page.text.developers;
   const options = [
     { value: '', text: text.every },
     ...deliveryStatuses.map((each) => ({ value: each, text: text.states[each] })),
   ];
-  return markup`<form class="panel filters" role="search" aria-label="${text.title}" action="${frame.basePath}${pathOfWebhook(webhook)}">${select({ name: 'state', label: text.state, options, value: status ?? '' })}<button class="button">${text.show}</button></form>`;
+  return markup`<form class="panel filters" role="search" aria-label="${text.title}" action="${page.url(pathOfWebhook(webhook))}">${select({ name: 'state', label: text.state, options, value: status ?? '' })}<button class="button">${text.show}</button></form>`;
 }
 
-function logTable(
-  services: ConsoleServices,
-  request: StaffRequest,
-  webhook: Webhook,
-  deliveries: readonly Delivery[],
-): Markup {
-  const { language, signedIn } = request;
-  const { log: text } = developerTexts[language];
-  const rows = deliveries.map((delivery) => {
+function logTable(page: Page, webhook: Webhook, deliveries: readonly Delivery[]): Markup {
+  const { log: text } = page.text.developers;
+  const rows = deliveries.map((delivery): Row => {
     const { eventId, eventType, status, createdAt, attempts, last } = delivery;
-    const href = `${services.frame.basePath}${pathOfDelivery(webhook, eventId)}`;
-    const next = nextText(services, request, delivery, webhook);
-    const result = last ? resultText(last, language) : text.noAttempt;
-    const more = [attempts > 1 ? plural(language, text.attempts, attempts) : undefined, next]
+    const href = page.url(pathOfDelivery(webhook, eventId));
+    const result = last ? resultText(page, last) : text.noAttempt;
+    const more = [
+      attempts > 1 ? plural(page.language, text.attempts, attempts) : undefined,
+      nextText(page, delivery, webhook),
+    ]
       .filter((part) => part !== undefined)
       .map((part) => markup`<br><span class="soft">${part}</span>`);
-    return markup`<tr role="row"><td role="cell"><a href="${href}">${eventText(eventType, language)}</a><br><span class="small soft mono">${eventType} ${eventId}</span></td><td role="cell" class="aside">${deliveryTag(status, language)}</td><td role="cell" class="small whole-line">${result}${more}</td><td role="cell" class="soft small nowrap whole-line">${timeElement(createdAt, signedIn.store, language, withSeconds)}</td></tr>
-`;
+    return [
+      markup`<a href="${href}">${eventText(page, eventType)}</a><br><span class="small soft mono">${eventType} ${eventId}</span>`,
+      { class: 'aside', html: deliveryTag(page, status) },
+      { class: 'small whole-line', html: markup`${result}${more}` },
+      { class: 'soft small nowrap whole-line', html: page.time(createdAt, withSeconds) },
+    ];
   });
-  return markup`<section class="panel flush"><table class="table lines" role="table"><caption class="sr">${text.caption}</caption><thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">${text.event}</th><th scope="col" role="columnheader">${text.state}</th><th scope="col" role="columnheader">${text.result}</th><th scope="col" role="columnheader">${text.time}</th></tr></thead><tbody role="rowgroup">
-${rows}</tbody></table></section>`;
+  const columns = [text.event, text.state, text.result, text.time];
+  return markup`<section class="panel flush">${table({ caption: text.caption, columns, rows })}</section>`;
 }
 
 function pathOfDelivery(webhook: Pick<Webhook, 'id'>, eventId: number): string {
   return `${pathOfWebhook(webhook)}/deliveries/${String(eventId)}`;
 }
 
-async function deliveryPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx, storage, frame } = services;
-  const { language, signedIn } = request;
-  const { store } = signedIn;
-  const { log: text, back } = developerTexts[language];
-  const webhook = await requireWebhook(services, request);
-  const eventId = pathId(request, 'event');
-  const [{ delivery, attempts }, event] = await storage.read(() =>
-    parallel(showDelivery(store.id, { webhookId: webhook.id, eventId }), showEvent(store.id, eventId)),
+async function deliveryPage(page: Page): Promise<ConsoleResponse> {
+  const { log: text, back } = page.text.developers;
+  const { id: storeId, domain } = page.store;
+  const webhook = await requireWebhook(page);
+  const eventId = pathId(page.request, 'event');
+  const [{ delivery, attempts }, event] = await page.read(() =>
+    parallel(showDelivery(storeId, { webhookId: webhook.id, eventId }), showEvent(storeId, eventId)),
   );
-  const path = `${frame.basePath}${pathOfDelivery(webhook, eventId)}`;
-  const next = nextText(services, request, delivery, webhook);
+  const path = pathOfDelivery(webhook, eventId);
   const isPending = delivery.status === 'queued' && !webhook.paused;
-  const refresh = isPending ? markup`<a class="button" href="${path}">${text.refresh}</a>` : undefined;
+  const refresh = isPending ? page.link(path, text.refresh) : undefined;
   const again = webhook.paused
     ? undefined
-    : markup`<form method="post" action="${path}/redeliver">${keyInput(ctx)}<button class="button">${text.redeliver}</button></form>`;
-  const title = eventText(delivery.eventType, language);
-  const body = markup`<div class="stack"><section class="panel stack" aria-label="${text.state}"><div class="row apart"><p>${deliveryTag(delivery.status, language)} ${next}</p><div class="row">${refresh}${again}</div></div>
-<dl class="facts"><dt>${text.event}</dt><dd class="mono">${delivery.eventType}</dd><dt>${text.id}</dt><dd class="mono">${eventId}</dd><dt>${text.happened}</dt><dd>${timeElement(event.createdAt, store, language, withSeconds)}</dd><dt>${text.webhook}</dt><dd class="mono">${webhook.url}</dd></dl></section>
-${attemptsPanel(request, attempts)}
-${payloadPanel(language, eventJson(event, store.domain))}
-<p><a class="button quiet" href="${frame.basePath}${pathOfWebhook(webhook)}">${back}</a></p></div>`;
-  return developerPage(services, request, { title, body });
+    : markup`<form method="post" action="${page.url(path)}/redeliver">${keyInput(page.ctx)}<button class="button">${text.redeliver}</button></form>`;
+  const about = markup`<dl class="facts"><dt>${text.event}</dt><dd class="mono">${delivery.eventType}</dd><dt>${text.id}</dt><dd class="mono">${eventId}</dd><dt>${text.happened}</dt><dd>${page.time(event.createdAt, withSeconds)}</dd><dt>${text.webhook}</dt><dd class="mono">${webhook.url}</dd></dl>`;
+  const body = markup`<div class="stack"><section class="panel stack" aria-label="${text.state}"><div class="row apart"><p>${deliveryTag(page, delivery.status)} ${nextText(page, delivery, webhook)}</p><div class="row">${refresh}${again}</div></div>
+${about}</section>
+${attemptsPanel(page, attempts)}
+${payloadPanel(page, eventJson(event, domain))}
+<p>${page.link(pathOfWebhook(webhook), back, 'quiet')}</p></div>`;
+  return page.show(developersPath, { title: eventText(page, delivery.eventType), body });
 }
 
-function attemptsPanel(
-  { language, signedIn: { store } }: StaffRequest,
-  attempts: readonly Attempt[],
-): Markup {
-  const { log: text } = developerTexts[language];
+function attemptsPanel(page: Page, attempts: readonly Attempt[]): Markup {
+  const { log: text } = page.text.developers;
   const shown = attempts.slice(-attemptsMax).toReversed();
   const rows = shown.map((attempt) => {
     const { at, result } = attempt;
-    const meaning = meaningOf(result, language);
+    const meaning = meaningOf(page, result);
     const detail =
       result.kind === 'failed'
         ? markup`<br><span class="small soft mono" lang="en">${result.detail}</span>`
-        : meaning && markup`<br><span class="small soft">${meaning}</span>`;
+        : meaning && markup`<br>${small(meaning)}`;
     const excerpt =
       result.kind === 'responded' && result.body.trim() !== ''
         ? markup`<details><summary>${text.excerpt}</summary><pre class="payload" tabindex="0" role="group" aria-label="${text.excerpt}">${result.body}</pre></details>`
         : undefined;
-    return markup`<dt>${timeElement(at, store, language, withSeconds)}</dt><dd>${resultText(attempt, language)}${detail ?? undefined}${excerpt}</dd>
+    return markup`<dt>${page.time(at, withSeconds)}</dt><dd>${resultText(page, attempt)}${detail ?? undefined}${excerpt}</dd>
 `;
   });
   const list =
@@ -236,10 +203,10 @@ function attemptsPanel(
 }
 
 /** @param json the bytes that are sent, as text. */
-function payloadPanel(language: PageLanguage, json: string): Markup {
-  const { log: text } = developerTexts[language];
+function payloadPanel(page: Page, json: string): Markup {
+  const { log: text } = page.text.developers;
   const indented = JSON.stringify(JSON.parse(json), null, 2);
-  const count = new Intl.NumberFormat(language).format(payloadLengthMax);
+  const count = new Intl.NumberFormat(page.language).format(payloadLengthMax);
   const cut =
     indented.length > payloadLengthMax
       ? markup`<p class="hint">${fillPlain(text.payloadCut, { count })}</p>`
@@ -248,72 +215,53 @@ function payloadPanel(language: PageLanguage, json: string): Markup {
 }
 
 /** Waits a short time until a process has attempted the delivery. */
-async function attempted(
-  { storage }: ConsoleServices,
-  key: { readonly storeId: number; readonly webhookId: number; readonly eventId: number },
-): Promise<void> {
+async function attempted(page: Page, { id: webhookId }: Webhook, eventId: number): Promise<void> {
+  const key = { storeId: page.store.id, webhookId, eventId };
   for (let waitedMs = 0; waitedMs < attemptWaitMs; waitedMs += attemptPollMs) {
-    const delivery = await storage.read(() => findDelivery(key));
+    const delivery = await page.read(() => findDelivery(key));
     if (delivery?.status !== 'queued') return;
     await wait(attemptPollMs);
   }
 }
 
-type Sent = { readonly done: 'event-sent'; readonly event: number };
-
-async function submitTest(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx } = services;
-  const webhook = await requireWebhook(services, request);
-  const key = keyOf(request);
+async function submitTest(page: Page): Promise<ConsoleResponse> {
+  const webhook = await requireWebhook(page);
+  const { key } = page;
   if (key === undefined) return seeOther(pathOfWebhook(webhook));
-  const { storeId, id } = webhook;
-  const codes = ['webhook-paused', 'not-found'] as const;
-  const sent = await runOrFault<Sent>(services, request, { key, codes }, function* test() {
-    const { eventId } = yield* sendTestEvent(ctx, { storeId, id });
-    const details = { name: hostOf(webhook), test: true };
-    yield* recordDeveloperAction(services, request, { action: 'event-sent', subjectId: id, details });
-    return { done: 'event-sent', event: eventId };
+  const sent = await runOrFault(page, key, {
+    script: () => sendTestTo(page.ctx, page.by, webhook),
+    resultOf: ({ eventId }) => ({ done: 'event-sent', event: eventId }),
+    codes: ['webhook-paused', 'not-found'],
   });
   // The page of the webhook says that it is paused.
   if ('fault' in sent) return seeOther(pathOfWebhook(webhook));
   const { event } = sent.result;
-  await attempted(services, { storeId, webhookId: id, eventId: event });
+  await attempted(page, webhook, event);
   return seeOther(pathOfDelivery(webhook, event));
 }
 
-async function submitRedeliver(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx, storage } = services;
-  const webhook = await requireWebhook(services, request);
-  const { storeId, id: webhookId } = webhook;
-  const eventId = pathId(request, 'event');
-  if (!(await storage.read(() => findDelivery({ storeId, webhookId, eventId }))))
-    throw new Fault('not-found');
+async function submitRedeliver(page: Page): Promise<ConsoleResponse> {
+  const webhook = await requireWebhook(page);
+  const eventId = pathId(page.request, 'event');
+  const delivery = { storeId: webhook.storeId, webhookId: webhook.id, eventId };
+  if (!(await page.read(() => findDelivery(delivery)))) throw new Fault('not-found');
   const path = pathOfDelivery(webhook, eventId);
-  const key = keyOf(request);
+  const { key } = page;
   if (key === undefined) return seeOther(path);
-  const codes = ['webhook-paused', 'invalid-parameter'] as const;
-  const sent = await runOrFault<Sent>(services, request, { key, codes }, function* again() {
-    yield* redeliver(ctx, { storeId, eventId, webhookId });
-    const details = { name: hostOf(webhook), event: eventId };
-    yield* recordDeveloperAction(services, request, { action: 'event-sent', subjectId: webhookId, details });
-    return { done: 'event-sent', event: eventId };
+  const sent = await runOrFault(page, key, {
+    script: () => redeliverTo(page.ctx, page.by, { webhook, eventId }),
+    resultOf: () => ({ done: 'event-sent', event: eventId }),
+    codes: ['webhook-paused', 'invalid-parameter'],
   });
   // The webhook was paused or deleted: its page says so.
   if ('fault' in sent) return seeOther(pathOfWebhook(webhook));
-  await attempted(services, { storeId, webhookId, eventId });
+  await attempted(page, webhook, eventId);
   return seeOther(path);
 }
 
-const own = { access: developerAccess } as const;
-
 export const developerDeliveryRoutes: readonly StaffRoute[] = [
-  { method: 'GET', path: `${webhooksPath}/:id`, ...own, handle: webhookPage },
-  { method: 'POST', path: `${webhooksPath}/:id/test`, ...own, handle: submitTest },
-  { method: 'GET', path: `${webhooksPath}/:id/deliveries/:event`, ...own, handle: deliveryPage },
-  {
-    method: 'POST',
-    path: `${webhooksPath}/:id/deliveries/:event/redeliver`,
-    ...own,
-    handle: submitRedeliver,
-  },
+  get(`${webhooksPath}/:id`, developerAccess, webhookPage),
+  post(`${webhooksPath}/:id/test`, developerAccess, submitTest),
+  get(`${webhooksPath}/:id/deliveries/:event`, developerAccess, deliveryPage),
+  post(`${webhooksPath}/:id/deliveries/:event/redeliver`, developerAccess, submitRedeliver),
 ];

@@ -1,68 +1,57 @@
 /** The pages for developers: what an app needs, access tokens and webhooks. */
 
 import { pagePaths } from '../../http/page-paths.ts';
+import { Secret } from '../../platform/secret.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import { listStoreWebhooks } from '../../service/events/webhook.ts';
-import { parallel } from '../../storage/sql/sql.ts';
-import { findToken, listNewestTokens } from '../../storage/stores/token.ts';
-import { findWebhook, openWebhookSecret } from '../../storage/events/webhook.ts';
+import { findWebhookWith, listStoreWebhooks } from '../../service/events/webhook.ts';
+import { parallel } from '../../service/scripts.ts';
+import { findToken, listNewestTokens } from '../../service/stores/token.ts';
+import { get, type Page } from '../kit/page-context.ts';
+import { panel } from '../kit/parts.ts';
+import type { ConsoleResponse, StaffRoute } from '../kit/route.ts';
+import { fillPlain, plural } from '../kit/texts.ts';
 import { developerDeliveryRoutes } from './deliveries.ts';
-import {
-  developerAccess,
-  developerPage,
-  developersPath,
-  developerTexts,
-  findShownSecret,
-  pathOfSecret,
-  type ShownSecret,
-} from './parts.ts';
+import { developerAccess, developersPath, findShownSecret, pathOfSecret, type ShownSecret } from './parts.ts';
 import { developerRequestRoutes, requestsPath } from './requests.ts';
 import { developerTokenRoutes, expiresSoon, tokenTable } from './tokens.ts';
-import { developerWebhookRoutes, pathOfWebhook, webhooksPath, webhookTable } from './webhooks.ts';
-import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
-import { fillPlain, plural } from '../kit/texts.ts';
+import { pathOfWebhook, webhooksPath, webhookTable } from './webhook-parts.ts';
+import { developerWebhookRoutes } from './webhooks.ts';
 
 /** Tokens on this page. The page of all tokens has the others. */
 const tokensMax = 50;
 
-async function startPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { storage, frame } = services;
-  const { language, signedIn } = request;
-  const { store } = signedIn;
-  const text = developerTexts[language];
-  const [tokens, webhooks] = await storage.read(() =>
+async function startPage(page: Page): Promise<ConsoleResponse> {
+  const { id: storeId } = page.store;
+  const text = page.text.developers;
+  const [tokens, webhooks] = await page.read(() =>
     parallel(
-      listNewestTokens(store.id, { before: Number.MAX_SAFE_INTEGER, limit: tokensMax }),
-      listStoreWebhooks(store.id),
+      listNewestTokens(storeId, { before: Number.MAX_SAFE_INTEGER, limit: tokensMax }),
+      listStoreWebhooks(storeId),
     ),
   );
-  const path = `${frame.basePath}${developersPath}`;
   const tokenList =
-    tokens.length === 0
-      ? markup`<p class="empty">${text.tokens.none}</p>`
-      : tokenTable(services, request, tokens);
+    tokens.length === 0 ? markup`<p class="empty">${text.tokens.none}</p>` : tokenTable(page, tokens);
   const webhookList =
-    webhooks.length === 0
-      ? markup`<p class="empty">${text.webhooks.none}</p>`
-      : webhookTable(services, request, webhooks);
-  const expiring = tokens.filter((token) => expiresSoon(services, token));
+    webhooks.length === 0 ? markup`<p class="empty">${text.webhooks.none}</p>` : webhookTable(page, webhooks);
+  const expiring = tokens.filter((token) => expiresSoon(page, token));
   const notice =
     expiring.length > 0
-      ? markup`<p class="notice">${plural(language, text.tokens.expiring, expiring.length)}</p>\n`
+      ? markup`<p class="notice">${plural(page.language, text.tokens.expiring, expiring.length)}</p>\n`
       : undefined;
-  const body = markup`<div class="stack">${notice}${needsPanel(services, request)}
-<section class="panel flush" aria-labelledby="tokens"><div class="head row apart"><h2 id="tokens">${text.tokens.title}</h2><a class="button first" href="${path}/tokens/new">${text.tokens.create}</a></div>${tokenList}<p class="head"><a href="${path}/tokens">${text.tokens.all}</a></p></section>
-<section class="panel flush" aria-labelledby="webhooks"><div class="head row apart"><h2 id="webhooks">${text.webhooks.title}</h2><a class="button" href="${frame.basePath}${webhooksPath}/new">${text.webhooks.add}</a></div>${webhookList}</section>
-<section class="panel stack" aria-labelledby="requests"><h2 id="requests">${text.requests.title}</h2><p class="soft">${text.requests.intro}</p><p><a class="button" href="${frame.basePath}${requestsPath}">${text.requests.open}</a></p></section></div>`;
-  return developerPage(services, request, { title: text.title, body });
+  const body = markup`<div class="stack">${notice}${needsPanel(page)}
+<section class="panel flush" aria-labelledby="tokens"><div class="head row apart"><h2 id="tokens">${text.tokens.title}</h2>${page.link(`${developersPath}/tokens/new`, text.tokens.create, 'first')}</div>${tokenList}<p class="head"><a href="${page.url(developersPath)}/tokens">${text.tokens.all}</a></p></section>
+<section class="panel flush" aria-labelledby="webhooks"><div class="head row apart"><h2 id="webhooks">${text.webhooks.title}</h2>${page.link(`${webhooksPath}/new`, text.webhooks.add)}</div>${webhookList}</section>
+<section class="panel stack" aria-labelledby="requests"><h2 id="requests">${text.requests.title}</h2><p class="soft">${text.requests.intro}</p><p>${page.link(requestsPath, text.requests.open)}</p></section></div>`;
+  return page.show(developersPath, { title: text.title, body });
 }
 
-function needsPanel({ frame, origin }: ConsoleServices, { language, pageOrigin }: StaffRequest): Markup {
-  const text = developerTexts[language];
-  const address = `${pageOrigin.origin}${frame.basePath}`;
+function needsPanel(page: Page): Markup {
+  const text = page.text.developers;
+  const { origin } = page.services;
+  const address = `${page.request.pageOrigin.origin}${page.url('')}`;
   const hint = origin.url ? undefined : markup`<p class="hint">${text.addressHint}</p>`;
   return markup`<section class="panel stack"><h2>${text.needs}</h2>
-<dl class="facts"><dt>${text.address}</dt><dd><code id="address">${address}</code></dd><dt>${text.documents}</dt><dd><a href="${frame.basePath}${pagePaths.reference}">${text.reference}</a> · <a href="${frame.basePath}${pagePaths.openapi}">${text.openApi}</a></dd></dl>${hint}
+<dl class="facts"><dt>${text.address}</dt><dd><code id="address">${address}</code></dd><dt>${text.documents}</dt><dd><a href="${page.url(pagePaths.reference)}">${text.reference}</a> · <a href="${page.url(pagePaths.openapi)}">${text.openApi}</a></dd></dl>${hint}
 <p><button class="button" type="button" data-copy="address" data-copied="${text.copied}" hidden>${text.copy}</button></p></section>`;
 }
 
@@ -76,14 +65,11 @@ type Shown = {
 };
 
 /** Undefined: the token was revoked, or the webhook was deleted or has another secret. */
-async function describe(
-  { ctx, storage }: ConsoleServices,
-  { language, signedIn: { store } }: StaffRequest,
-  { done, subject, secret }: ShownSecret,
-): Promise<Shown | undefined> {
-  const { tokens, webhooks } = developerTexts[language];
+async function describe(page: Page, { done, subject, secret }: ShownSecret): Promise<Shown | undefined> {
+  const { tokens, webhooks } = page.text.developers;
+  const { id: storeId } = page.store;
   if (done === 'token-created') {
-    const token = await storage.read(() => findToken(store.id, subject));
+    const token = await page.read(() => findToken(storeId, subject));
     if (!token || token.revokedAt !== null) return undefined;
     return {
       title: fillPlain(tokens.shownTitle, { name: token.name }),
@@ -92,42 +78,37 @@ async function describe(
       next: developersPath,
     };
   }
-  const kept = await storage.read(() => findWebhook(store.id, subject));
-  if (!kept || openWebhookSecret(ctx, kept.webhook, kept.sealedSecret).reveal() !== secret) return undefined;
+  const webhook = await page.read(() =>
+    findWebhookWith(page.ctx, { storeId, id: subject, secret: new Secret(secret) }),
+  );
+  if (!webhook) return undefined;
   return {
     title: webhooks.shownTitle,
     intro: webhooks.shownText,
     hint: webhooks.shownHint,
-    next: pathOfWebhook(kept.webhook),
+    next: pathOfWebhook(webhook),
   };
 }
 
-async function secretPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { basePath } = services.frame;
-  const { over, copy, copied, done, back } = developerTexts[request.language];
-  const found = await findShownSecret(services, request);
-  const shown = found && (await describe(services, request, found));
+async function secretPage(page: Page): Promise<ConsoleResponse> {
+  const { over, copy, copied, done, back } = page.text.developers;
+  const found = await findShownSecret(page);
+  const shown = found && (await describe(page, found));
   if (!found || !shown) {
-    const body = markup`<section class="panel stack change" aria-label="${over.title}"><p role="status">${over.text}</p>
-<p><a class="button first" href="${basePath}${developersPath}">${back}</a></p></section>`;
-    return developerPage(services, request, { title: over.title, body, status: 404 });
+    const gone = markup`<p role="status">${over.text}</p>
+<p>${page.link(developersPath, back, 'first')}</p>`;
+    return page.show(developersPath, { title: over.title, body: panel(over.title, gone), status: 404 });
   }
-  const body = markup`<section class="panel stack change" aria-label="${shown.title}"><p>${shown.intro}</p>
+  const body = markup`<p>${shown.intro}</p>
 <p class="copy"><code id="secret">${found.secret}</code></p>
 <p class="small soft">${shown.hint}</p>
-<p class="row"><button class="button first" type="button" data-copy="secret" data-copied="${copied}" hidden>${copy}</button><a class="button" href="${basePath}${shown.next}">${done}</a></p></section>`;
-  return developerPage(services, request, { title: shown.title, body });
+<p class="row"><button class="button first" type="button" data-copy="secret" data-copied="${copied}" hidden>${copy}</button>${page.link(shown.next, done)}</p>`;
+  return page.show(developersPath, { title: shown.title, body: panel(shown.title, body) });
 }
 
 export const developerRoutes: readonly StaffRoute[] = [
-  { method: 'GET', path: developersPath, access: developerAccess, handle: startPage },
-  {
-    method: 'GET',
-    path: pathOfSecret(':key'),
-    access: developerAccess,
-    isSensitive: true,
-    handle: secretPage,
-  },
+  get(developersPath, developerAccess, startPage),
+  get(pathOfSecret(':key'), { sensitive: developerAccess }, secretPage),
   ...developerTokenRoutes,
   ...developerWebhookRoutes,
   ...developerDeliveryRoutes,

@@ -3,37 +3,16 @@
 import { Fault, type FaultCode } from '../../domain/fault.ts';
 import type { Scope } from '../../domain/stores/store.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
-import { assertMay } from '../../service/staff-actions/limits.ts';
-import { recordAction } from '../../service/staff/staff.ts';
 import type { Script } from '../../storage/sql/sql.ts';
-import type { StaffAction } from '../../storage/staff/action.ts';
-import { findResult, runOnce, type Json } from '../kit/once.ts';
-import { shellPage } from '../kit/page.ts';
-import type { ConsoleServices, PageResponse, StaffRequest } from '../kit/route.ts';
-import { actingAs } from '../staff/people.ts';
-import { type PageLanguage, textsOf } from '../kit/texts.ts';
-
-export const developerTexts = textsOf('developers');
+import { findResult, type Json, type Outcome } from '../kit/once.ts';
+import type { Page } from '../kit/page-context.ts';
+import { panel } from '../kit/parts.ts';
+import type { StaffRequest } from '../kit/route.ts';
 
 export const developersPath = '/developers';
 
 /** Who can open the pages. */
 export const developerAccess = 'manageTokens';
-
-/** A page of this part of the navigation. */
-export function developerPage(
-  services: ConsoleServices,
-  request: StaffRequest,
-  page: {
-    readonly title: string;
-    readonly body: MarkupPart;
-    readonly actions?: Markup;
-    readonly status?: PageResponse['status'];
-  },
-): PageResponse {
-  const { status = 200, ...shown } = page;
-  return { status, body: shellPage(services, request, { ...shown, path: developersPath }) };
-}
 
 /** The id of a token, webhook or event in the path. @throws Fault `not-found` if it is not an id. */
 export function pathId({ params }: Pick<StaffRequest, 'params'>, name = 'id'): number {
@@ -51,57 +30,46 @@ export function beforeOf({ query }: Pick<StaffRequest, 'query'>): number | undef
 }
 
 /** What a token can do, in words. */
-export function scopesText(scopes: readonly Scope[], language: PageLanguage): string {
-  const text = developerTexts[language];
-  return scopes.map((scope) => text.scopes[scope]).join(' · ');
+export function scopesText({ text }: Page, scopes: readonly Scope[]): string {
+  return scopes.map((scope) => text.developers.scopes[scope]).join(' · ');
 }
+
+type Question = {
+  readonly label: string;
+  readonly before: MarkupPart;
+  readonly form: MarkupPart;
+  /** The path of "Cancel". */
+  readonly back: string;
+};
 
 /** A panel with a question and its form. */
-export function confirmPanel(
-  services: ConsoleServices,
-  request: StaffRequest,
-  {
+export function confirmPanel(page: Page, { label, before, form, back }: Question): Markup {
+  return panel(
     label,
-    before,
-    form,
-    back,
-  }: {
-    readonly label: string;
-    readonly before: MarkupPart;
-    readonly form: MarkupPart;
-    /** The path of "Cancel". */
-    readonly back: string;
-  },
-): Markup {
-  const { cancel } = developerTexts[request.language];
-  return markup`<section class="panel stack change" aria-label="${label}">${before}
+    markup`${before}
 ${form}
-<p><a class="button quiet" href="${services.frame.basePath}${back}">${cancel}</a></p></section>`;
+<p>${page.link(back, page.text.developers.cancel, 'quiet')}</p>`,
+  );
 }
 
-/** An entry of the audit log. Its details are names, never secrets. */
-type DeveloperAction = Pick<StaffAction, 'action' | 'subjectId' | 'details'>;
+type Once<Change, Result extends Json> = {
+  readonly script: () => Script<Change>;
+  /** What the page after the form shows, also after another submission of it. */
+  readonly resultOf: (change: Change) => Result;
+  /** The rejections that are returned instead of thrown. Default: none. */
+  readonly codes?: readonly FaultCode[];
+};
 
-/** Checks the permission in the transaction of a change, and records the change. */
-export function* recordDeveloperAction(
-  { ctx }: Pick<ConsoleServices, 'ctx'>,
-  request: StaffRequest,
-  entry: DeveloperAction,
-): Script<void> {
-  const { store, member } = request.signedIn;
-  yield* assertMay(store, member, developerAccess);
-  yield* recordAction(ctx, actingAs(request), { ...entry, storeId: store.id });
-}
-
-/** Runs a script once for the key of a form. A rejection with one of the codes is returned instead of thrown. */
-export async function runOrFault<Result extends Json>(
-  services: ConsoleServices,
-  request: StaffRequest,
-  { key, codes }: { readonly key: string; readonly codes: readonly FaultCode[] },
-  script: () => Script<Result>,
-): Promise<{ readonly result: Result; readonly isRepeated: boolean } | { readonly fault: Fault }> {
+/** Runs a script once for the key of a form. */
+export async function runOrFault<Change, Result extends Json>(
+  page: Page,
+  key: string,
+  { script, resultOf, codes = [] }: Once<Change, Result>,
+): Promise<Outcome<Result> | { readonly fault: Fault }> {
   try {
-    return await runOnce(services, request, key, script);
+    return await page.once(key, function* run() {
+      return resultOf(yield* script());
+    });
   } catch (error) {
     if (error instanceof Fault && codes.includes(error.code)) return { fault: error };
     throw error;
@@ -124,10 +92,7 @@ function isShownSecret(result: Json): result is ShownSecret {
 }
 
 /** The secret of an earlier form of this person, by the key in the path. */
-export async function findShownSecret(
-  services: ConsoleServices,
-  request: StaffRequest,
-): Promise<ShownSecret | undefined> {
+export async function findShownSecret({ services, request }: Page): Promise<ShownSecret | undefined> {
   return await findResult(services, request, request.params['key'] ?? '', isShownSecret);
 }
 

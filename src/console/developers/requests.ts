@@ -18,14 +18,15 @@ import {
   type RequestPage,
   type RequestPlace,
 } from '../../service/requests/api-requests.ts';
-import { parallel, type Script } from '../../storage/sql/sql.ts';
-import { findToken, listNewestTokens, type Token } from '../../storage/stores/token.ts';
-import { developerAccess, developerPage, developersPath, developerTexts } from './parts.ts';
+import { listNewestTokens, nameTokens } from '../../service/stores/token.ts';
+import type { Token } from '../../storage/stores/token.ts';
 import { inputField, select } from '../kit/form.ts';
-import { timeElement } from '../kit/format.ts';
 import { longReads } from '../kit/long-reads.ts';
+import { get, type Page } from '../kit/page-context.ts';
+import { panel, table, tag, type Row } from '../kit/parts.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
-import { fill, fillPlain, plural, type PageLanguage } from '../kit/texts.ts';
+import { fill, fillPlain, plural } from '../kit/texts.ts';
+import { developerAccess, developersPath } from './parts.ts';
 
 const pageSize = 50;
 /** Tokens that the filter offers, the newest. */
@@ -85,105 +86,86 @@ function pathOfRequest({ block, index }: RequestKey): string {
   return `${requestsPath}/${block}-${index}`;
 }
 
-/** The names of the tokens that made requests. */
-function* listNames(
-  storeId: number,
-  requests: readonly Pick<ApiRequest, 'caller'>[],
-  listed: readonly Token[] = [],
-): Script<TokenNames> {
-  const names = new Map(listed.map(({ id, name }) => [id, name]));
-  const ids = new Set(requests.flatMap(({ caller }) => (typeof caller === 'number' ? [caller] : [])));
-  const missing = [...ids].filter((id) => !names.has(id));
-  const found = yield* parallel(...missing.map((id) => findToken(storeId, id)));
-  for (const token of found) if (token) names.set(token.id, token.name);
-  return names;
+function tokenIds(requests: readonly Pick<ApiRequest, 'caller'>[]): readonly number[] {
+  return requests.flatMap(({ caller }) => (typeof caller === 'number' ? [caller] : []));
 }
 
-function callerText(caller: ApiCaller, names: TokenNames, language: PageLanguage): string {
-  const { callers } = developerTexts[language].requests;
+function callerText({ text }: Page, caller: ApiCaller, names: TokenNames): string {
+  const { callers } = text.developers.requests;
   return typeof caller === 'number' ? (names.get(caller) ?? String(caller)) : callers[caller];
 }
 
-function resultTag(request: ApiRequest, language: PageLanguage): Markup {
+function resultTag({ text }: Page, request: ApiRequest): Markup {
   const result = requestResultOf(request);
-  const { results } = developerTexts[language].requests;
-  return markup`<span class="tag ${tags[result]}">${results[result]} ${request.status}</span>`;
+  return tag(tags[result], markup`${text.developers.requests.results[result]} ${request.status}`);
 }
 
-function durationText({ durationMs }: ApiRequest, language: PageLanguage): string {
+function durationText({ text, language }: Page, { durationMs }: ApiRequest): string {
   const options = durationMs < 10 ? { maximumFractionDigits: 1 } : { maximumFractionDigits: 0 };
   const duration = new Intl.NumberFormat(language, options).format(durationMs);
-  return fillPlain(developerTexts[language].requests.took, { duration });
+  return fillPlain(text.developers.requests.took, { duration });
 }
 
-async function listPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx, storage, frame } = services;
-  const { language, signedIn } = request;
-  const { id: storeId } = signedIn.store;
-  const { requests: text, older, newest, back } = developerTexts[language];
+/** What the filter of the list offers, and the names of the tokens in the list. */
+type Choices = {
+  readonly filter: RequestFilter;
+  readonly tokens: readonly Token[];
+  readonly names: TokenNames;
+};
+
+async function listPage(page: Page): Promise<ConsoleResponse> {
+  const { ctx, services, request } = page;
+  const { id: storeId } = page.store;
+  const { requests: text, older, newest, back } = page.text.developers;
   const [filter, before] = [filterOf(services, request), placeOf(request)];
-  const page = await longReads(services).read(() =>
+  const found = await longReads(services).read(() =>
     listRequests(ctx, storeId, { filter, before, limit: pageSize }),
   );
-  const { tokens, names } = await storage.read(function* () {
-    const listed = yield* listNewestTokens(storeId, {
+  const tokens = await page.read(() =>
+    listNewestTokens(storeId, {
       before: Number.MAX_SAFE_INTEGER,
       limit: tokensMax,
       areRevokedIncluded: true,
-    });
-    const filtered = filter.caller === null ? [] : [{ caller: filter.caller }];
-    return { tokens: listed, names: yield* listNames(storeId, [...page.requests, ...filtered], listed) };
-  });
-  const { basePath } = frame;
+    }),
+  );
+  const filtered = filter.caller === null ? [] : [{ caller: filter.caller }];
+  const ids = tokenIds([...found.requests, ...filtered]);
+  const names = await page.read(() => nameTokens(storeId, ids, tokens));
   const olderLink =
-    page.next === null
+    found.next === null
       ? undefined
-      : markup`<a class="button" rel="next" href="${basePath}${pathOf(filter, page.next)}">${older}</a>`;
-  const newestLink =
-    before === null
-      ? undefined
-      : markup`<a class="button quiet" href="${basePath}${pathOf(filter)}">${newest}</a>`;
+      : markup`<a class="button" rel="next" href="${page.url(pathOf(filter, found.next))}">${older}</a>`;
+  const newestLink = before === null ? undefined : page.link(pathOf(filter), newest, 'quiet');
   const list =
-    page.requests.length === 0
-      ? markup`<section class="panel empty" role="status"><p>${emptyText(page, filter, language)}</p></section>`
-      : requestTable(services, request, page.requests, names);
+    found.requests.length === 0
+      ? markup`<section class="panel empty" role="status"><p>${emptyText(page, found, filter)}</p></section>`
+      : requestTable(page, found.requests, names);
   const body = markup`<div class="stack"><p class="soft">${text.intro}</p>
-${filterForm(services, request, { filter, tokens, names })}
-${gapNotices(request, page)}${list}
-<div class="row apart"><a class="button quiet" href="${basePath}${developersPath}">${back}</a><span class="row">${newestLink}${olderLink}</span></div></div>`;
-  return developerPage(services, request, { title: text.title, body });
+${filterForm(page, { filter, tokens, names })}
+${gapNotices(page, found)}${list}
+<div class="row apart">${page.link(developersPath, back, 'quiet')}<span class="row">${newestLink}${olderLink}</span></div></div>`;
+  return page.show(developersPath, { title: text.title, body });
 }
 
-function emptyText({ next }: RequestPage, filter: RequestFilter, language: PageLanguage): string {
-  const { none, noneSuch, noneHere } = developerTexts[language].requests;
+function emptyText({ text }: Page, { next }: RequestPage, filter: RequestFilter): string {
+  const { none, noneSuch, noneHere } = text.developers.requests;
   if (next !== null) return noneHere;
   return Object.values(filter).every((value) => value === null) ? none : noneSuch;
 }
 
 /** Why requests can be missing. */
-function gapNotices(
-  { language, signedIn: { store } }: StaffRequest,
-  { dropped, completeFrom }: RequestPage,
-): MarkupPart {
-  const { requests: text } = developerTexts[language];
+function gapNotices(page: Page, { dropped, completeFrom }: RequestPage): MarkupPart {
+  const { requests: text } = page.text.developers;
   return [
-    dropped > 0 ? markup`<p class="notice">${plural(language, text.dropped, dropped)}</p>\n` : undefined,
+    dropped > 0 ? markup`<p class="notice">${plural(page.language, text.dropped, dropped)}</p>\n` : undefined,
     completeFrom === null
       ? undefined
-      : markup`<p class="notice">${fill(text.completeFrom, { time: timeElement(completeFrom, store, language, withSeconds) })}</p>\n`,
+      : markup`<p class="notice">${fill(text.completeFrom, { time: page.time(completeFrom, withSeconds) })}</p>\n`,
   ];
 }
 
-function filterForm(
-  { frame, operations }: ConsoleServices,
-  { language }: StaffRequest,
-  {
-    filter,
-    tokens,
-    names,
-  }: { readonly filter: RequestFilter; readonly tokens: readonly Token[]; readonly names: TokenNames },
-): Markup {
-  const { requests: text } = developerTexts[language];
+function filterForm(page: Page, { filter, tokens, names }: Choices): Markup {
+  const { requests: text } = page.text.developers;
   const { result, caller, operation, requestId } = filter;
   const results = [
     { value: '', text: text.everyResult },
@@ -195,26 +177,29 @@ function filterForm(
       ...(caller === null ? [] : [caller]),
       ...otherCallers,
     ]),
-  ].map((each) => ({ value: String(each), text: callerText(each, names, language) }));
-  const named = operations.map((each) => ({ value: operationName(each), text: operationName(each) }));
-  return markup`<form class="panel filters requests" role="search" aria-label="${text.title}" action="${frame.basePath}${requestsPath}">${select({ name: 'result', label: text.result, options: results, value: result ?? '' })}${select({ name: 'token', label: text.token, options: [{ value: '', text: text.everyToken }, ...callers], value: caller === null ? '' : String(caller) })}${select({ name: 'operation', label: text.operation, options: [{ value: '', text: text.everyOperation }, ...named], value: operation ? operationName(operation) : '' })}${inputField({ name: 'id', label: text.requestId, type: 'search', value: requestId ?? '', isOptional: true })}<button class="button">${text.show}</button></form>`;
+  ].map((each) => ({ value: String(each), text: callerText(page, each, names) }));
+  const named = page.services.operations.map((each) => ({
+    value: operationName(each),
+    text: operationName(each),
+  }));
+  return markup`<form class="panel filters requests" role="search" aria-label="${text.title}" action="${page.url(requestsPath)}">${select({ name: 'result', label: text.result, options: results, value: result ?? '' })}${select({ name: 'token', label: text.token, options: [{ value: '', text: text.everyToken }, ...callers], value: caller === null ? '' : String(caller) })}${select({ name: 'operation', label: text.operation, options: [{ value: '', text: text.everyOperation }, ...named], value: operation ? operationName(operation) : '' })}${inputField({ name: 'id', label: text.requestId, type: 'search', value: requestId ?? '', isOptional: true })}<button class="button">${text.show}</button></form>`;
 }
 
-function requestTable(
-  { frame }: ConsoleServices,
-  { language, signedIn: { store } }: StaffRequest,
-  requests: readonly ListedRequest[],
-  names: TokenNames,
-): Markup {
-  const { requests: text } = developerTexts[language];
-  const rows = requests.map((request) => {
+function requestTable(page: Page, requests: readonly ListedRequest[], names: TokenNames): Markup {
+  const { requests: text } = page.text.developers;
+  const rows = requests.map((request): Row => {
     const { at, problem, caller } = request;
     const error = problem === null ? undefined : markup`<br><span class="small soft mono">${problem}</span>`;
-    return markup`<tr role="row"><td role="cell"><a class="mono" href="${frame.basePath}${pathOfRequest(request)}">${operationName(request)}</a>${error}</td><td role="cell" class="aside">${resultTag(request, language)}</td><td role="cell" class="small whole-line">${callerText(caller, names, language)}</td><td role="cell" class="soft small nowrap">${durationText(request, language)}</td><td role="cell" class="soft small nowrap whole-line">${timeElement(at, store, language, withSeconds)}</td></tr>
-`;
+    return [
+      markup`<a class="mono" href="${page.url(pathOfRequest(request))}">${operationName(request)}</a>${error}`,
+      { class: 'aside', html: resultTag(page, request) },
+      { class: 'small whole-line', html: callerText(page, caller, names) },
+      { class: 'soft small nowrap', html: durationText(page, request) },
+      { class: 'soft small nowrap whole-line', html: page.time(at, withSeconds) },
+    ];
   });
-  return markup`<section class="panel flush" aria-label="${text.title}"><table class="table lines" role="table"><caption class="sr">${text.caption}</caption><thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">${text.request}</th><th scope="col" role="columnheader">${text.result}</th><th scope="col" role="columnheader">${text.token}</th><th scope="col" role="columnheader">${text.duration}</th><th scope="col" role="columnheader">${text.time}</th></tr></thead><tbody role="rowgroup">
-${rows}</tbody></table></section>`;
+  const columns = [text.request, text.result, text.token, text.duration, text.time];
+  return markup`<section class="panel flush" aria-label="${text.title}">${table({ caption: text.caption, columns, rows })}</section>`;
 }
 
 function keyOfPath({ params }: StaffRequest): RequestKey | undefined {
@@ -222,41 +207,37 @@ function keyOfPath({ params }: StaffRequest): RequestKey | undefined {
   return block === undefined || index === undefined || rest.length > 0 ? undefined : { block, index };
 }
 
-type Shown = { readonly found: ApiRequest; readonly caller: string };
-
 /** Undefined: it is older than 24 hours, or it never existed. */
-async function findShown(
-  { ctx, storage }: ConsoleServices,
-  request: StaffRequest,
-): Promise<Shown | undefined> {
-  const { language, signedIn } = request;
+async function findShown({ ctx, services, request, store }: Page): Promise<ApiRequest | undefined> {
   const key = keyOfPath(request);
   if (!key) return undefined;
   try {
-    return await storage.read(function* () {
-      const found = yield* showRequest(ctx, signedIn.store.id, key);
-      const names = yield* listNames(signedIn.store.id, [found]);
-      return { found, caller: callerText(found.caller, names, language) };
-    });
+    return await services.storage.read(() => showRequest(ctx, store.id, key));
   } catch (error) {
     if (error instanceof Fault && error.code === 'not-found') return undefined;
     throw error;
   }
 }
 
-async function requestPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { basePath } = services.frame;
-  const { language, signedIn } = request;
-  const { requests: text, back, copy, copied } = developerTexts[language];
-  const backLink = markup`<p><a class="button quiet" href="${basePath}${requestsPath}">${back}</a></p>`;
-  const shown = await findShown(services, request);
-  if (!shown) {
-    const body = markup`<section class="panel stack change" aria-label="${text.over.title}"><p role="status">${text.over.text}</p>
-${backLink}</section>`;
-    return developerPage(services, request, { title: text.over.title, body, status: 404 });
+async function requestPage(page: Page): Promise<ConsoleResponse> {
+  const { requests: text, back } = page.text.developers;
+  const backLink = markup`<p>${page.link(requestsPath, back, 'quiet')}</p>`;
+  const found = await findShown(page);
+  if (!found) {
+    const { title } = text.over;
+    const gone = markup`<p role="status">${text.over.text}</p>
+${backLink}`;
+    return page.show(developersPath, { title, body: panel(title, gone), status: 404 });
   }
-  const { found, caller } = shown;
-  const { at, problem, requestId, hasKey } = found;
+  const names = await page.read(() => nameTokens(page.store.id, tokenIds([found])));
+  const body = markup`<div class="stack">${foundPanel(page, found, names)}
+${backLink}</div>`;
+  return page.show(developersPath, { title: operationName(found), body });
+}
+
+function foundPanel(page: Page, found: ApiRequest, names: TokenNames): Markup {
+  const { requests: text, copy, copied } = page.text.developers;
+  const { at, problem, requestId, hasKey, caller } = found;
   const id =
     requestId === null
       ? markup`<dd class="soft">${text.notStored}</dd>`
@@ -268,20 +249,16 @@ ${backLink}</section>`;
   const error =
     problem === null
       ? undefined
-      : markup`<dt>${text.error}</dt><dd><a class="mono" href="${basePath}${problemPath(problem)}">${problem}</a></dd>`;
-  const operation = services.operations.find((each) => operationName(each) === operationName(found));
-  const same = operation
-    ? markup`<a class="button" href="${basePath}${pathOf({ operation })}">${text.sameOperation}</a>`
-    : undefined;
-  const body = markup`<div class="stack"><section class="panel stack" aria-label="${text.request}"><p>${resultTag(found, language)}</p>
-<dl class="facts"><dt>${text.time}</dt><dd>${timeElement(at, signedIn.store, language, withSeconds)}</dd>${error}<dt>${text.duration}</dt><dd>${durationText(found, language)}</dd><dt>${text.token}</dt><dd>${caller}</dd><dt>${text.key}</dt><dd>${hasKey ? text.keySent : text.keyNotSent}</dd><dt>${text.requestId}</dt>${id}</dl>
+      : markup`<dt>${text.error}</dt><dd><a class="mono" href="${page.url(problemPath(problem))}">${problem}</a></dd>`;
+  const operation = page.services.operations.find((each) => operationName(each) === operationName(found));
+  const same = operation ? page.link(pathOf({ operation }), text.sameOperation) : undefined;
+  return markup`<section class="panel stack" aria-label="${text.request}"><p>${resultTag(page, found)}</p>
+<dl class="facts"><dt>${text.time}</dt><dd>${page.time(at, withSeconds)}</dd>${error}<dt>${text.duration}</dt><dd>${durationText(page, found)}</dd><dt>${text.token}</dt><dd>${callerText(page, caller, names)}</dd><dt>${text.key}</dt><dd>${hasKey ? text.keySent : text.keyNotSent}</dd><dt>${text.requestId}</dt>${id}</dl>
 <p class="hint">${text.idHint}</p>
-<p class="row">${copyButton}${same}<a class="button" href="${basePath}${pathOf({ caller: found.caller })}">${text.sameToken}</a></p></section>
-${backLink}</div>`;
-  return developerPage(services, request, { title: operationName(found), body });
+<p class="row">${copyButton}${same}${page.link(pathOf({ caller }), text.sameToken)}</p></section>`;
 }
 
 export const developerRequestRoutes: readonly StaffRoute[] = [
-  { method: 'GET', path: requestsPath, access: developerAccess, handle: listPage },
-  { method: 'GET', path: `${requestsPath}/:request`, access: developerAccess, handle: requestPage },
+  get(requestsPath, developerAccess, listPage),
+  get(`${requestsPath}/:request`, developerAccess, requestPage),
 ];

@@ -1,4 +1,4 @@
-/** Parts of pages: tables, facts, tags and small print. */
+/** Parts of pages: tables, facts, panels, tags and small print. */
 
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 
@@ -50,4 +50,15 @@ export function tag(kind: 'good' | 'bad' | 'wait' | 'ended', text: MarkupPart): 
 
 export function small(text: MarkupPart): Markup {
   return markup`<span class="small soft">${text}</span>`;
+}
+
+/** Names and their values. */
+export function facts(rows: Readonly<Record<string, MarkupPart>>): Markup {
+  const lines = Object.entries(rows).map(([name, value]) => markup`<dt>${name}</dt><dd>${value}</dd>`);
+  return markup`<dl class="facts">${lines}</dl>`;
+}
+
+/** A panel for one change. @param label for screen readers. */
+export function panel(label: string, body: MarkupPart): Markup {
+  return markup`<section class="panel stack change" aria-label="${label}">${body}</section>`;
 }

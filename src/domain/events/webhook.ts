@@ -26,6 +26,11 @@ export type Webhook = {
   readonly updatedAt: number;
 };
 
+/** How pages and the list of what staff do name a webhook: the rest of its URL can contain a secret of the receiver. */
+export function hostOf({ url }: Pick<Webhook, 'url'>): string {
+  return new URL(url).host;
+}
+
 /** Maximum number of webhooks of a store. */
 export const webhooksMax = 20;
 

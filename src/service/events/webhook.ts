@@ -27,12 +27,15 @@ import {
   findWebhook,
   insertWebhook,
   findWebhooks,
+  openWebhookSecret,
   replaceWebhook,
   sealWebhookSecret,
   takeTurn,
   type WebhookKept,
 } from '../../storage/events/webhook.ts';
 import { newerPage, olderPage, type ListPage, type PageRequest } from '../money/movements.ts';
+
+export { findDelivery, searchDeliveries } from '../../storage/events/webhook-delivery.ts';
 
 /** Functions of `delivery/`, which this layer does not import. `main.ts` provides them. */
 export type WebhookUrls = {
@@ -84,6 +87,17 @@ export function* listStoreWebhooks(storeId: number): Script<readonly Webhook[]> 
 /** @throws Fault `not-found`. */
 export function* showWebhook(storeId: number, id: number): Script<Webhook> {
   return (yield* requireWebhook({ storeId, id, versions: null })).webhook;
+}
+
+/** A webhook while it has a secret; undefined: it was deleted, or its secret was replaced. */
+export function* findWebhookWith(
+  ctx: Context,
+  { storeId, id, secret }: Pick<Webhook, 'storeId' | 'id'> & { readonly secret: Secret },
+): Script<Webhook | undefined> {
+  const kept = yield* findWebhook(storeId, id);
+  if (!kept) return undefined;
+  const present = openWebhookSecret(ctx, kept.webhook, kept.sealedSecret);
+  return present.reveal() === secret.reveal() ? kept.webhook : undefined;
 }
 
 export type WebhookCommand = {

@@ -5,7 +5,7 @@ import type { Store } from '../../domain/stores/store.ts';
 import type { Context } from '../../storage/context.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import type { StaffAction } from '../../storage/staff/action.ts';
-import { recordAction } from '../staff/staff.ts';
+import { recordAction, type Acting } from '../staff/staff.ts';
 import { assertMay } from './limits.ts';
 
 /** A member of staff, and the till on which the person works. */
@@ -15,6 +15,11 @@ export type ByStaff = {
   /** Null: a browser that is not enrolled. */
   readonly tillId: number | null;
 };
+
+/** The person and the till, as scripts of a noun record who acts. */
+function actingOf({ member, tillId }: Pick<ByStaff, 'member' | 'tillId'>): NonNullable<Acting> {
+  return { staffId: member.id, tillId };
+}
 
 type StaffChange<Result> = {
   readonly permission: Permission;
@@ -30,12 +35,13 @@ type StaffChange<Result> = {
  */
 export function* asStaff<Result>(
   ctx: Context,
-  { store, member, tillId }: ByStaff,
+  by: ByStaff,
   { permission, change, entryOf }: StaffChange<Result>,
 ): Script<Result> {
+  const { store, member } = by;
   const stored = yield* assertMay(store, member, permission);
   const result = yield* change({ member: stored, actor: actorOf(member) });
   const entry = entryOf(result);
-  if (entry) yield* recordAction(ctx, { staffId: member.id, tillId }, { storeId: store.id, ...entry });
+  if (entry) yield* recordAction(ctx, actingOf(by), { storeId: store.id, ...entry });
   return result;
 }

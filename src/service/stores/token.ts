@@ -4,13 +4,35 @@ import type { Context } from '../../storage/context.ts';
 import { Fault } from '../../domain/fault.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { Scope, Store } from '../../domain/stores/store.ts';
-import type { Script } from '../../storage/sql/sql.ts';
-import { insertToken, revokeToken, type Token } from '../../storage/stores/token.ts';
+import { parallel, type Script } from '../../storage/sql/sql.ts';
+import { findToken, insertToken, revokeToken, type Token } from '../../storage/stores/token.ts';
 import { tokenHash, tokenKind } from './secret-token.ts';
+
+export { findToken, listNewestTokens } from '../../storage/stores/token.ts';
 
 export const accessTokens = tokenKind('lgs', 40);
 
 export type NewToken = { readonly token: Token; readonly secret: Secret };
+
+/** @throws Fault `not-found`. */
+export function* showToken(storeId: number, id: number): Script<Token> {
+  const token = yield* findToken(storeId, id);
+  if (!token) throw new Fault('not-found');
+  return token;
+}
+
+/** The names of tokens by their ids. @param listed tokens that are known already. */
+export function* nameTokens(
+  storeId: number,
+  ids: Iterable<number>,
+  listed: readonly Token[] = [],
+): Script<ReadonlyMap<number, string>> {
+  const names = new Map(listed.map(({ id, name }) => [id, name]));
+  const missing = [...new Set(ids)].filter((id) => !names.has(id));
+  const found = yield* parallel(...missing.map((id) => findToken(storeId, id)));
+  for (const token of found) if (token) names.set(token.id, token.name);
+  return names;
+}
 
 /** Creates a token with a new API client. The secret is returned only once. */
 export function* createToken(

@@ -1,0 +1,33 @@
+/** Members of staff who act in tests of scripts, and what is listed of their actions. */
+
+import type { Role, StaffMember } from '../../src/domain/staff/staff.ts';
+import type { ByStaff } from '../../src/service/staff-actions/as-staff.ts';
+import { inviteStaff } from '../../src/service/staff/staff.ts';
+import { listStaffActions, type StaffAction } from '../../src/storage/staff/action.ts';
+import { execute, sql } from '../../src/storage/sql/sql.ts';
+import { email } from './fixtures.ts';
+import type { OpenStore } from './open-store.ts';
+
+export type Person = ByStaff & { readonly member: StaffMember };
+
+/** A new member of staff who has joined. */
+export async function personOf({ storage, ctx, store }: OpenStore, role: Role): Promise<Person> {
+  const address = email(`${role}-${ctx.random.id()}@example.com`);
+  const fields = { name: role, email: address, role, saleLimit: null, refundLimit: null };
+  const { member } = await storage.write(() => inviteStaff(ctx, { store, by: null, ...fields }));
+  await storage.write(() => execute(sql`update staff set joined_at = 1 where store_id = ${store.id} and id = ${member.id}`)); // prettier-ignore
+  return { store, member: { ...member, joinedAt: 1 }, tillId: null };
+}
+
+type Listed = readonly [action: StaffAction['action'], subjectId: number | null, details: object];
+
+/** What a person did, oldest first. */
+export async function actionsOf({ storage, store }: OpenStore, person: ByStaff): Promise<readonly Listed[]> {
+  const actions = await storage.read(() =>
+    listStaffActions(store.id, { before: Number.MAX_SAFE_INTEGER, limit: 1_000 }),
+  );
+  return actions
+    .filter(({ staffId }) => staffId === person.member.id)
+    .toReversed()
+    .map(({ action, subjectId, details }) => [action, subjectId, details]);
+}
