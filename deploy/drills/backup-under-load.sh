@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Backs up a database of its own while clients change it, runs restore.sh on the backup, and compares the restored cards
-# with what the clients were acknowledged. docs/drills.md describes it.
+# with what the clients were acknowledged. docs/backup.md describes it.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"

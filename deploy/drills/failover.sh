@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Failovers and switchovers of a Patroni cluster of three PostgreSQL servers in a scratch folder, while clients write
-# through the service. docs/drills.md describes it.
+# through the service. docs/backup.md describes it.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"

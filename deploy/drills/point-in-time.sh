@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Point-in-time recovery with pgBackRest, on a PostgreSQL server of its own in a scratch folder. docs/drills.md describes it.
+# Point-in-time recovery with pgBackRest, on a PostgreSQL server of its own in a scratch folder. docs/backup.md describes it.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"

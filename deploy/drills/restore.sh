@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Restores the newest backup of an embedded database into a scratch folder, and checks it. docs/drills.md describes it.
+# Restores the newest backup of an embedded database into a scratch folder, and checks it. docs/backup.md describes it.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
