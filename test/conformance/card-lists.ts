@@ -29,19 +29,15 @@ import {
   type DetailedCard,
 } from '../../src/storage/cards/list.ts';
 import { findCustomerByEmail } from '../../src/storage/customers/customer.ts';
-import { listStores } from '../../src/storage/stores/store.ts';
 import { execute, sql } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { findTransfer } from '../../src/storage/money/transfer.ts';
 import type { StorageFactory } from '../support/database.ts';
-import { fillOldDatabase } from '../support/before-chains.ts';
 import {
   email,
   issueCommand,
-  manualClock,
   money,
   newStore,
-  testContext,
   updateCommand,
   type TestContext,
 } from '../support/fixtures.ts';
@@ -331,35 +327,6 @@ export function testCardLists(factory: StorageFactory): void {
       { seed, numRuns: 80 },
     ); // prettier-ignore
     assert.ok(matched > 100, `the filters found only ${matched} cards`);
-  });
-
-  test('the cards of a database of an earlier version are listed, without names and tags', async () => {
-    await using database = await factory.createDatabase();
-    const old = await fillOldDatabase(factory, database);
-    const storage = database.open();
-    await storage.migrate(factory.migrations);
-    const ctx = testContext({ masters: old.masters, clock: manualClock(Date.UTC(2026, 10, 22, 14)) });
-    const [first] = await storage.read(listStores);
-    assert.ok(first);
-    const { store } = first;
-    const rows = old.rows('gift_cards').filter((row) => row['store_id'] === store.id);
-    assert.ok(rows.length > 2);
-    for (const by of ['created_at', 'expires_on', 'balance'] as const) {
-      const sort = { by, isDescending: false };
-      const rowsMax = { found: 0, walk: 10_000, slowWalk: 2 };
-      const cards = await listAll(
-        { storage, ctx, store },
-        { filter: anyCard, sort, limit: 2 },
-        rowsMax,
-        async () => {},
-      );
-      assert.deepEqual(
-        cards.map(({ card }) => card.id).toSorted((left, right) => left - right),
-        rows.map((row) => Number(row['id'])).toSorted((left, right) => left - right),
-      );
-      for (const { card } of cards)
-        assert.deepEqual([card.senderName, card.recipientName, card.tags], [null, null, null]);
-    }
   });
 
   test('a sort by balance is rejected if too many cards would have to be sorted', async () => {

@@ -18,7 +18,6 @@ const lookups: Readonly<Record<string, Script<unknown>>> = {
   'an idempotency key': findIdempotencyRecords({
     storeId: 1,
     digests: [digest],
-    plain: digest,
   }),
   'a card': findCard(1, 1),
   'a card and the end of its chain': findCardState({ storeId: 1, cardId: 1 }, 0),

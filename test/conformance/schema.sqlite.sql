@@ -3,7 +3,7 @@
 CREATE TABLE access_tokens (
   store_id integer not null references stores (id),
   id integer not null check (id > 0),
-  -- Stays when the token is rotated.
+  -- Does not change when the token is rotated.
   api_client_id integer not null check (api_client_id > 0),
   name text not null,
   -- SHA-256 of a token of more than 230 random bits.
@@ -12,7 +12,9 @@ CREATE TABLE access_tokens (
   scopes text not null,
   created_at integer not null,
   last_used_at integer,
-  revoked_at integer, expires_at integer,
+  revoked_at integer,
+  -- The token is rejected from then on; null: it does not expire.
+  expires_at integer,
   primary key (store_id, id),
   unique (store_id, hash)
 ) strict, without rowid;
@@ -38,7 +40,7 @@ CREATE TABLE batch_parts (
 CREATE TABLE batches (
   store_id integer not null references stores (id),
   id integer not null check (id > 0),
-  -- As the caller named it.
+  -- The caller's name for it.
   name text,
   -- Half of a keyed digest of the caller's key, which never issues a second batch; null: none.
   key_digest blob check (length(key_digest) = 16),
@@ -115,11 +117,11 @@ CREATE TABLE checkpoints (
 
 CREATE TABLE copies (
   id bigint primary key check (id = 1),
-  -- Stands for the database that is copied: hex.
+  -- Identifies the database that is copied: hex.
   source text not null,
-  -- Where that was, without a password.
+  -- The location of the source, without a password.
   source_shown text not null,
-  -- Which run of the command is at it: the one that came last.
+  -- The last run of the command.
   run text not null,
   state text not null check (state in ('copying', 'complete', 'failed')),
   started_at bigint not null,
@@ -166,17 +168,19 @@ CREATE TABLE customer_erasures (
 CREATE TABLE customers (
   store_id integer not null references stores (id),
   id integer not null check (id > 0),
-  -- As first given.
+  -- The first spelling.
   email text not null,
   -- Lower case and NFC: equal for two spellings of one address.
   email_key text not null,
-  created_at integer not null, storefront_customer_id integer
-  check (storefront_customer_id between 1 and 9007199254740991), erased_at integer,
+  created_at integer not null,
+  -- The id that the storefront has given to the customer.
+  storefront_customer_id integer check (storefront_customer_id between 1 and 9007199254740991),
+  erased_at integer,
   primary key (store_id, id),
   unique (store_id, email_key)
 ) strict, without rowid;
 
-CREATE TABLE "email_deliveries" (
+CREATE TABLE email_deliveries (
   store_id integer not null,
   card_id integer not null,
   id integer not null check (id > 0),
@@ -202,6 +206,7 @@ CREATE TABLE "email_deliveries" (
   response text,
   created_at integer not null,
   ended_at integer,
+  -- As in events.
   trace_context blob,
   primary key (store_id, card_id, id),
   foreign key (store_id, card_id) references gift_cards (store_id, id),
@@ -221,7 +226,7 @@ CREATE TABLE email_logos (
   primary key (store_id)
 ) strict;
 
-CREATE TABLE "email_settings" (
+CREATE TABLE email_settings (
   store_id integer not null references stores (id),
   enabled integer not null check (enabled in (0, 1)),
   sender_name text,
@@ -256,7 +261,7 @@ CREATE TABLE erased_events (
   primary key (store_id)
 ) strict, without rowid;
 
-CREATE TABLE "events" (
+CREATE TABLE events (
   store_id integer not null references stores (id),
   id integer not null check (id > 0),
   type text not null,
@@ -265,7 +270,10 @@ CREATE TABLE "events" (
   subject_version integer not null,
   created_at integer not null,
   -- JSON: the record as it was then, and the names of the fields that changed.
-  data text not null, trace_context blob,
+  data text not null,
+  -- The trace that the delivery continues: trace id, span id and flags of a W3C trace context, 25 bytes; null: the
+  -- cause was not traced.
+  trace_context blob,
   primary key (store_id, id)
 ) strict;
 
@@ -274,7 +282,7 @@ CREATE TABLE file_remains (
   absent_since integer
 ) strict;
 
-CREATE TABLE "gift_card_codes" (
+CREATE TABLE gift_card_codes (
   store_id integer not null,
   -- The first 64 bits of the digest.
   lookup integer not null,
@@ -284,7 +292,7 @@ CREATE TABLE "gift_card_codes" (
   foreign key (store_id, card_id) references gift_cards (store_id, id)
 ) strict;
 
-CREATE TABLE "gift_cards" (
+CREATE TABLE gift_cards (
   store_id integer not null references stores (id),
   id integer not null check (id > 0),
   version integer not null check (version >= 1),
@@ -314,9 +322,20 @@ CREATE TABLE "gift_cards" (
   chain_hash blob not null check (length(chain_hash) = 32),
   -- The last days of validity whose end, and whose approach, were published.
   expired_event_day text,
-  expiring_soon_event_day text, sender_name text, recipient_name text, tags text, last_change_id integer, change_count integer not null default 0
-  check ((change_count = 0) = (last_change_id is null) and change_count >= 0), change_hash blob
-  check ((change_hash is null) = (last_change_id is null) and (change_hash is null or length(change_hash) = 32)), vat text, erased_event_version integer check (erased_event_version >= 1),
+  expiring_soon_event_day text,
+  sender_name text,
+  recipient_name text,
+  -- Each tag between newlines, so that one is found by its text.
+  tags text,
+  -- The end of the chain of the card's changes.
+  last_change_id integer,
+  change_count integer not null default 0 check ((change_count = 0) = (last_change_id is null) and change_count >= 0),
+  change_hash blob
+    check ((change_hash is null) = (last_change_id is null) and (change_hash is null or length(change_hash) = 32)),
+  -- The VAT with which the card was issued.
+  vat text,
+  -- The last version of the card whose event was erased.
+  erased_event_version integer check (erased_event_version >= 1),
   primary key (store_id, id),
   check (held <= balance),
   foreign key (store_id, customer_id) references customers (store_id, id),
@@ -332,10 +351,9 @@ CREATE TABLE holds (
   store_id integer not null,
   id integer not null check (id > 0),
   card_id integer not null,
-  status text not null
-    check (status = 'open' or status = 'captured' or status = 'voided' or status = 'expired'),
+  status text not null check (status = 'open' or status = 'captured' or status = 'voided' or status = 'expired'),
   amount integer not null check (amount > 0),
-  -- What a capture took; the rest went back.
+  -- The amount that a capture took; the rest was released.
   captured integer not null check (captured >= 0 and captured <= amount),
   actor text not null,
   reference text,
@@ -350,10 +368,11 @@ CREATE TABLE holds (
   check ((status = 'captured') = (captured > 0))
 ) strict, without rowid;
 
-CREATE TABLE "idempotency_records" (
+CREATE TABLE idempotency_records (
   store_id integer not null references stores (id),
+  -- 16 bytes that cover the caller and the key. A second digest of the same computation salts the fingerprint.
   key_digest blob not null check (length(key_digest) between 1 and 512),
-  -- Salted digest of the request. Before migration 8: keyed digest.
+  -- Salted digest of the request.
   fingerprint blob not null check (length(fingerprint) = 32),
   created_at integer not null,
   -- The response: packed after a zero byte, or sealed if it can contain a secret.
@@ -415,7 +434,9 @@ CREATE TABLE log_subtrees (
   primary key (store_id, level, place)
 ) strict;
 
-CREATE TABLE log_turn (id integer primary key check (id = 1)) strict;
+CREATE TABLE log_turn (
+  id integer primary key check (id = 1)
+) strict;
 
 CREATE TABLE logs (
   store_id integer primary key references stores (id),
@@ -428,9 +449,9 @@ CREATE TABLE logs (
 
 CREATE TABLE lookup_throttle (
   store_id integer not null references stores (id),
-  -- Whose failures are counted: 'token:7', 'development', 'customer:1001' (a storefront's id).
+  -- 'token:7', 'development', 'customer:1001' (a storefront's id).
   caller text not null check (length(caller) between 1 and 64),
-  -- The instant at which the caller's whole budget is available again. Each failure moves it on by one share.
+  -- The instant at which the caller's whole budget is available again. Each failure delays it by one share.
   refilled_at integer not null,
   primary key (store_id, caller)
 ) strict, without rowid;
@@ -494,7 +515,7 @@ CREATE TABLE staff (
   store_id integer not null references stores (id),
   id integer not null check (id > 0),
   name text not null,
-  -- As first given.
+  -- The first spelling.
   email text not null,
   -- Lower case and NFC: equal for two spellings of one address.
   email_key text not null,
@@ -560,7 +581,9 @@ CREATE TABLE staff_sessions (
   authenticated_at integer,
   -- Sliding: a request extends it.
   expires_at integer not null,
-  ended_at integer, last_used_at integer not null default 0,
+  ended_at integer,
+  -- When a request last used it.
+  last_used_at integer not null default 0,
   primary key (store_id, id),
   unique (store_id, hash),
   foreign key (store_id, staff_id) references staff (store_id, id),
@@ -576,7 +599,13 @@ CREATE TABLE store_ages (
   bucket text not null check (bucket = 'active' or bucket = 'expired' or bucket = 'disabled'),
   raised integer not null,
   lowered integer not null,
-  cards integer not null, tax integer, sold integer, sold_tax integer, redeemed integer, redeemed_tax integer,
+  cards integer not null,
+  -- VAT, sales and redemptions by the month of issue; null as in store_days.
+  tax integer,
+  sold integer,
+  sold_tax integer,
+  redeemed integer,
+  redeemed_tax integer,
   primary key (store_id, currency, issued, month, bucket)
 ) strict, without rowid;
 
@@ -609,9 +638,9 @@ CREATE TABLE store_closings (
 
 CREATE TABLE store_copies (
   store_id integer primary key references stores (id),
-  -- Stands for the database that it comes from: hex.
+  -- Identifies the database that it comes from: hex.
   source text not null,
-  -- Where that was, without a password.
+  -- The location of the source, without a password.
   source_shown text not null,
   -- When the store was closed there. If it was opened again, the copy starts over.
   closed_at integer not null,
@@ -629,7 +658,7 @@ CREATE TABLE store_days (
   day text not null check (length(day) = 10),
   -- The kind of the transfers, or expire, unexpire, disable or enable.
   kind text not null,
-  -- What the card was then: active, expired or disabled.
+  -- The card's state at that time.
   bucket text not null check (bucket = 'active' or bucket = 'expired' or bucket = 'disabled'),
   -- The other account of the transfers; empty for a move between buckets.
   account text not null,
@@ -640,7 +669,10 @@ CREATE TABLE store_days (
   raised integer not null,
   lowered integer not null,
   -- The change of the number of cards in the bucket.
-  cards integer not null, raised_tax integer, lowered_tax integer,
+  cards integer not null,
+  -- The VAT that is due at the sale; null: an earlier version stored the sum, and the next start computes it again.
+  raised_tax integer,
+  lowered_tax integer,
   primary key (store_id, currency, day, kind, bucket, account, actor, vat)
 ) strict, without rowid;
 
@@ -651,19 +683,32 @@ CREATE TABLE stores (
   currency text not null check (length(currency) = 3),
   time_zone text not null,
   issue_limit integer check (issue_limit > 0),
-  -- Sealed: the signature of a request has to be computed anew.
+  -- Sealed: each signature of a request is computed with it.
   proxy_secret blob,
   require_signature integer not null check (require_signature in (0, 1)),
   customer_search integer not null check (customer_search in (0, 1)),
-  -- 0: a disabling is final at once.
+  -- How long a card can be re-enabled; 0: a disabling is final.
   undo_window_minutes integer not null default 0 check (undo_window_minutes between 0 and 60),
-  -- How many days ahead a card's expiry is told; 0: it is not.
+  -- How many days before a card's expiry an event is published; 0: none is.
   expiring_soon_days integer not null default 0 check (expiring_soon_days between 0 and 365),
   demonstration integer not null check (demonstration in (0, 1)),
   created_at integer not null,
-  updated_at integer not null, lookup_failures_per_hour integer
-  check (lookup_failures_per_hour between 1 and 100000), changes_from integer, vat text, account_names text check (account_names is null or json_type(account_names) = 'object'), status text not null default 'open'
-  check (status in ('open', 'closing', 'closed', 'moved', 'arriving')), closed_at integer, moved_to text,
+  updated_at integer not null,
+  -- Null: the default of the service.
+  lookup_failures_per_hour integer check (lookup_failures_per_hour between 1 and 100000),
+  -- The instant from which all changes are recorded; null: since the store was created.
+  changes_from integer,
+  -- 'multi_purpose', or 'single_purpose' with a space and the rate in percent; null: the store does not record VAT.
+  vat text,
+  -- JSON: {account: name, …}, the names of the accounts in the journal that differ from the default.
+  account_names text check (account_names is null or json_type(account_names) = 'object'),
+  -- open; closing: requests in progress can still change it; closed: nothing changes it; moved: another installation
+  -- has it; arriving: its rows are being copied into this database. Only an open store is served.
+  status text not null default 'open' check (status in ('open', 'closing', 'closed', 'moved', 'arriving')),
+  -- When it was last closed.
+  closed_at integer,
+  -- Where it was moved to, without a password.
+  moved_to text,
   check (require_signature = 0 or proxy_secret is not null)
 ) strict;
 
@@ -681,14 +726,14 @@ CREATE TABLE tills (
   foreign key (store_id, created_by) references staff (store_id, id)
 ) strict, without rowid;
 
-CREATE TABLE "transfers" (
+CREATE TABLE transfers (
   store_id integer not null,
   id integer not null check (id > 0),
   card_id integer not null,
   sequence integer not null check (sequence >= 1),
   -- The card's transfer before this one; null: this is the first.
   previous_id integer,
-  -- Alternatives, and no list: SQLite makes a table of a list of more than two for every row that is written.
+  -- Alternatives instead of a list: SQLite makes a table of a list of more than two for every row that is written.
   kind text not null check (
     kind = 'issue' or kind = 'adjustment' or kind = 'debit'
     or kind = 'credit' or kind = 'capture' or kind = 'reversal'
@@ -721,7 +766,9 @@ CREATE TABLE "transfers" (
   -- SHA-256 of text_salt, reference and note.
   text_digest blob check (length(text_digest) = 32),
   -- SHA-256 of the previous hash in the card's chain, and the content of the entry.
-  hash blob not null check (length(hash) = 32), issued_vat text check (sequence = 1 or issued_vat is null),
+  hash blob not null check (length(hash) = 32),
+  -- The VAT with which the card was issued, in its first entry.
+  issued_vat text check (sequence = 1 or issued_vat is null),
   primary key (store_id, id),
   foreign key (store_id, card_id) references gift_cards (store_id, id),
   -- Each transfer moves money between the card and one system account.
@@ -776,20 +823,19 @@ CREATE TABLE webhook_deliveries (
   store_id integer not null,
   webhook_id integer not null,
   event_id integer not null,
-  status text not null
-    check (status = 'queued' or status = 'retrying' or status = 'delivered' or status = 'dead'),
+  status text not null check (status = 'queued' or status = 'retrying' or status = 'delivered' or status = 'dead'),
   created_at integer not null,
   attempts integer not null default 0 check (attempts >= 0),
-  -- Those before it was last asked for anew: from then on the waits start over.
+  -- The attempts before the last request to redeliver it, after which the delays start again.
   attempts_before integer not null default 0 check (attempts_before between 0 and attempts),
-  -- The first attempt since it was last asked for, and the last one.
+  -- The first attempt since then, and the last one.
   first_at integer,
   last_at integer,
-  -- When it is due; while a process has it, when that ends; null once it has ended.
+  -- When it is due; while it is claimed, when the claim expires; null after it has ended.
   next_at integer,
-  -- Names the claim by which a process has it.
+  -- The claim of a process.
   lease integer,
-  -- What came of the last attempt: an answer, or why there was none.
+  -- The result of the last attempt: a response, or why there was none.
   response_status integer,
   response_body text,
   failure_reason text,
@@ -809,13 +855,13 @@ CREATE TABLE webhooks (
   -- Each pattern between spaces, so that one is found by its text: ' gift_card.* customer.created '.
   patterns text not null check (patterns like ' % '),
   secret blob not null,
-  -- Signs along until then.
+  -- Messages have signatures with both secrets until then.
   previous_secret blob,
   previous_secret_until integer,
   status text not null check (status in ('active', 'paused')),
   paused_at integer,
   pause_reason text check (pause_reason in ('requested', 'failures', 'gone')),
-  -- Since when every attempt has failed, and how the first of them did.
+  -- Since when every attempt has failed, and the first failure.
   failing_since integer,
   failure text,
   created_at integer not null,
@@ -883,9 +929,6 @@ CREATE INDEX holds_by_card on holds (store_id, card_id, id);
 CREATE INDEX holds_open_by_expiry on holds (expires_at) where status = 'open';
 
 CREATE INDEX idempotency_records_by_age on idempotency_records (created_at);
-
-CREATE INDEX idempotency_records_in_clear on idempotency_records (store_id, key_digest)
-  where length(key_digest) <> 16;
 
 CREATE INDEX late_entries_by_card on late_entries (store_id, card_id);
 

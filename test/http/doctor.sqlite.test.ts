@@ -190,8 +190,8 @@ test('a database that is missing, not a database, without a schema, or newer is 
   const wrong = join(database.folder, 'wrong.db');
   writeFileSync(wrong, 'not a database, but a text of some length'.repeat(50));
   assert.match(only(await checkDatabase(at(wrong)), 'database'), /^error: the database cannot be used: /);
-  await database.meddle('delete from schema_migrations where version > 15');
-  assert.match(only(await checkDatabase(config), 'migrations'), /^warning: \d+ migrations are pending, the first is 16 \(/);
+  await database.meddle('delete from schema_migrations where version > 1');
+  assert.match(only(await checkDatabase(config), 'migrations'), /^warning: migrations are pending, the first is 2 \(file-lines\)$/);
   await database.meddle("insert into schema_migrations values (9999, 'later', 'x', 0)");
   assert.match(only(await checkDatabase(config), 'migrations'), /^error: the database has migration 9999 \(later\)/);
   const empty = join(database.folder, 'empty.db');

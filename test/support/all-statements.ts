@@ -70,7 +70,7 @@ function given(any: () => never): readonly (() => unknown)[] {
     () => findByCode(ctx, { storeId, code, now: 1 }),
     () => insertCode(ctx, { storeId, cardId, code }),
     () => insertChosenCode(ctx, { storeId, cardId, code }),
-    () => findIdempotencyRecords({ storeId, digests: [digest, digest], plain: digest }),
+    () => findIdempotencyRecords({ storeId, digests: [digest, digest] }),
     () => heldAt(storeId, [1, 2], 1),
     () => saveEmailText(ctx, storeId, { kind: 'gift_card', language: 'en', part: 'subject', text: null }),
     () => saveLogo(ctx, storeId, null),

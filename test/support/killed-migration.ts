@@ -1,27 +1,25 @@
 /**
- * Migrates a database, and is killed when the migration needs random bytes for the given time:
- * `killed-migration.ts <sqlite | postgres> <file or URL> <partitions> <time>`.
+ * Migrates a database, and is killed when it records the migration with the given number:
+ * `killed-migration.ts <sqlite | postgres> <file or URL> <partitions> <number>`.
  */
 
 import { systemClock } from '../../src/platform/clock.ts';
-import { systemRandom } from '../../src/platform/random.ts';
 import { loadMigrations } from '../../src/storage/schema/migrate.ts';
 import { openPostgresEngine } from './postgres.ts';
 import { openEngine } from './sqlite.ts';
 
-const [engine, location = '', partitions = '', time = ''] = process.argv.slice(2);
-let left = Number(time);
-const system = systemRandom(systemClock);
-const random = {
-  ...system,
-  bytes(length: number): Uint8Array {
+const [engine, location = '', partitions = '', number = ''] = process.argv.slice(2);
+let left = Number(number);
+const clock = {
+  ...systemClock,
+  now(): number {
     left -= 1;
     if (left === 0) process.kill(process.pid, 'SIGKILL');
-    return system.bytes(length);
+    return systemClock.now();
   },
 };
 const storage =
   engine === 'sqlite'
-    ? openEngine(location, { random })
-    : openPostgresEngine(location, { random, partitions: partitions === '' ? null : Number(partitions) });
+    ? openEngine(location, { clock })
+    : openPostgresEngine(location, { clock, partitions: partitions === '' ? null : Number(partitions) });
 await storage.migrate(loadMigrations(engine === 'sqlite' ? 'sqlite' : 'postgres'));

@@ -14,7 +14,7 @@ import type { StorageFactory, TestDatabase } from './database.ts';
 import { runFolder, scratchPlace } from './scratch.ts';
 import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
 
-export type SqliteSettings = Partial<Omit<SqliteOptions, 'file' | 'clock'>>;
+export type SqliteSettings = Partial<Omit<SqliteOptions, 'file'>>;
 
 export type SqliteTestDatabase = TestDatabase & {
   readonly folder: string;

@@ -29,9 +29,6 @@ test('the main module of every thread exists', () => {
 test('the files of a folder are listed in order', () => {
   const files = programFilesIn('storage/migrations');
   assert.deepEqual(files, files.toSorted());
-  assert.equal(files[0], '0001_foundation.postgres.sql');
-  assert.match(
-    readProgramFile('storage/migrations/0001_foundation.sqlite.sql').toString(),
-    /^create table /m,
-  );
+  assert.equal(files[0], '0001_schema.postgres.sql');
+  assert.match(readProgramFile('storage/migrations/0001_schema.sqlite.sql').toString(), /^create table /m);
 });

@@ -27,8 +27,6 @@ const names = expressionOf(
     /largesse mail\b|`mail (?=\$)|'mail (?:list|preview|test|text)'|'mails?'/,
     /details\.mail\b|"mail":|\bmail(?=: )|(?<=[/"'])mails\b|\bmails(?=\.css|\/\$|">)/,
     /["'`]nobody["'`]/,
-    // Columns before migration 6.
-    /\b(?:\w+_told|tell_failures|answer_status|answer_body|answer, created_at|created_at, answer)\b/,
   ],
   'g',
 );

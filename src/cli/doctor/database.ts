@@ -116,7 +116,7 @@ async function checkSchema(
         'migrations',
         newest === 0
           ? 'the database has no schema yet'
-          : `${missing.length} migrations are pending, the first is ${missing[0]?.version} (${missing[0]?.name})`,
+          : `migrations are pending, the first is ${missing[0]?.version} (${missing[0]?.name})`,
         'start the service, which applies them, or run "largesse migrate"; before an update, make a backup',
       ),
     ],

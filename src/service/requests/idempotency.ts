@@ -14,7 +14,6 @@ import {
   insertIdempotencyRecord,
   keyDigestLength,
   lockIdempotencyRecords,
-  plainKeyOf,
   responseInClear,
   type StoredKey,
 } from '../../storage/stores/idempotency.ts';
@@ -109,11 +108,7 @@ function hashed(
   const [inUse, ...older] = keys.digests('idempotency-key', `${storeId} ${apiClientId} ${key}`);
   assert(inUse, 'there is no digest under the key in use');
   return {
-    key: {
-      storeId,
-      digests: [storedHalf(inUse), ...older.map(storedHalf)],
-      plain: plainKeyOf(apiClientId, key),
-    },
+    key: { storeId, digests: [storedHalf(inUse), ...older.map(storedHalf)] },
     salts: [otherHalf(inUse), ...older.map(otherHalf)],
   };
 }
@@ -144,13 +139,8 @@ function* throwIfStored(
   const records = yield* findIdempotencyRecords(key);
   const current = records.find(({ createdAt }) => createdAt >= since);
   if (!current) return records.length > 0;
-  const fingerprints = [
-    fingerprintOf(salts[current.digestPlace] ?? salts[0], use),
-    // Records from before migration 8.
-    ...ctx.keys.digests('idempotency', use.request),
-  ];
-  const isSame = fingerprints.some((fingerprint) => sameBytes(fingerprint, current.fingerprint));
-  if (!isSame) throw new Fault('idempotency-key-reused');
+  const fingerprint = fingerprintOf(salts[current.digestPlace] ?? salts[0], use);
+  if (!sameBytes(fingerprint, current.fingerprint)) throw new Fault('idempotency-key-reused');
   throw new AlreadyProcessed(openResponse(ctx, use.owner, current.response));
 }
 

@@ -89,7 +89,7 @@ type FormerTerms = {
   readonly limit: number;
 };
 
-// Migration 25 has the same expressions and conditions in indexes.
+// The schema has the same expressions and conditions in indexes.
 const formerExpiry = fragment`substr(fields, ${position}(fields, '["expires_on","') + 15, 10)`;
 const formerDisabling = fragment`substr(fields, ${position}(fields, '["disabled_at",') + 15, 13)`;
 

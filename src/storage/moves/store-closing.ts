@@ -5,7 +5,7 @@
 
 import { all, catalogTriggers, execute, Fragment, Lock, sql, Statement, type Script } from '../sql/sql.ts';
 
-/** The error that the triggers raise. Migration 22 has it as well, for PostgreSQL. */
+/** The error that the triggers raise. The schema has it as well, for PostgreSQL. */
 export const storeClosedMessage = 'the store is closed';
 
 /** The triggers of a store begin with this prefix and its id. */

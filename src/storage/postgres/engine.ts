@@ -15,7 +15,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../../platform/clock.ts';
 import type { Random } from '../../platform/random.ts';
 import { Fault } from '../../domain/fault.ts';
-import { createMigrationsTable, insertApplied, pending, selectApplied, stepsOf } from '../schema/migrate.ts';
+import { createMigrationsTable, insertApplied, pending, selectApplied } from '../schema/migrate.ts';
 import type { AppliedMigration, Migration } from '../schema/migrate.ts';
 import { MigrationError } from '../schema/migration-error.ts';
 import { driveBatch, type Ending } from './batch.ts';
@@ -389,7 +389,7 @@ const lockAllTables = `
 async function migrateDatabase(
   session: Session,
   migrations: readonly Migration[],
-  { clock, random, partitions }: PostgresOptions,
+  { clock, partitions }: PostgresOptions,
 ): Promise<readonly AppliedMigration[]> {
   if (session.isDistributed) {
     const applied = await session
@@ -410,10 +410,7 @@ async function migrateDatabase(
   }
   await transaction.settle();
   for (const migration of missing) {
-    for (const step of stepsOf(migration)) {
-      if (typeof step === 'string') await session.runText(inPartitions(step, partitions));
-      else await drive(transaction, step(random));
-    }
+    await session.runText(inPartitions(migration.text, partitions));
     await drive(transaction, insertApplied(migration, clock.now()));
   }
   if (!session.isDistributed) await session.runText(restoredFirst);

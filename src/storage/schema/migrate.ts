@@ -1,15 +1,13 @@
 /**
- * Migrations: numbered SQL files that bring the schema up to date.
+ * Migrations: numbered SQL files that bring the schema up to date. The first one is the schema of the first release.
  *
- * `0001_foundation.sqlite.sql` applies to SQLite only, `0002_name.sql` to every engine. A released file never
+ * `0001_schema.sqlite.sql` applies to SQLite only, `0002_name.sql` to every engine. A released file never
  * changes: the database stores its checksum, which is compared at every start.
  */
 
 import { createHash } from 'node:crypto';
 import { programFilesIn, readProgramFile } from '../../platform/program-files.ts';
-import type { Random } from '../../platform/random.ts';
 import { MigrationError } from './migration-error.ts';
-import { rewriteChains } from './rewrite-chains.ts';
 import { all, execute, sql, toNumber, type Script } from '../sql/sql.ts';
 
 export type Migration = {
@@ -21,22 +19,6 @@ export type Migration = {
 };
 
 export type AppliedMigration = Pick<Migration, 'version' | 'name' | 'checksum'>;
-
-/** What a migration cannot do in SQL. It is run in the migration's transaction. */
-type MigrationScript = (random: Pick<Random, 'bytes'>) => Script<void>;
-
-/** The scripts that migrations run, at a line `-- run <name>`. */
-const scripts: Readonly<Record<string, MigrationScript>> = { 'rewrite-chains': rewriteChains };
-
-/** Returns what a migration does, in order: texts and scripts. */
-export function stepsOf({ text }: Migration): readonly (string | MigrationScript)[] {
-  return text.split(/^-- run ([a-z-]+)$/m).map((part, place) => {
-    if (place % 2 === 0) return part;
-    const script = scripts[part];
-    if (!script) throw new MigrationError(`there is no script ${part}`);
-    return script;
-  });
-}
 
 const fileForm = /^(\d{4})_([a-z0-9-]+)(?:\.([a-z]+))?\.sql$/;
 

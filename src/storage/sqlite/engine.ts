@@ -417,7 +417,7 @@ export function openSqlite(options: SqliteOptions): Storage {
         if (pending(migrations, appliedTo(reader)).length > 0) throw unwritable;
         return [];
       }
-      const applied = migrateDatabase(writer, migrations, options);
+      const applied = migrateDatabase(writer, migrations, options.clock);
       // It is not known which tables the migrations have changed.
       caches.invalidateAll();
       await synced();

@@ -1,13 +1,11 @@
 /** Migrations of an SQLite file, on a connection of the engine. */
 
 import type { Clock } from '../../platform/clock.ts';
-import type { Random } from '../../platform/random.ts';
 import {
   createMigrationsTable,
   insertApplied,
   pending,
   selectApplied,
-  stepsOf,
   type AppliedMigration,
   type Migration,
 } from '../schema/migrate.ts';
@@ -29,7 +27,7 @@ export function appliedTo(connection: Connection): readonly AppliedMigration[] {
 export function migrateDatabase(
   connection: Connection,
   migrations: readonly Migration[],
-  { clock, random }: { readonly clock: Clock; readonly random: Random },
+  clock: Clock,
 ): readonly AppliedMigration[] {
   const { database } = connection;
   // A table is rebuilt by dropping it, which references to it would forbid. They are checked before the commit.
@@ -40,10 +38,7 @@ export function migrateDatabase(
     const missing = pending(migrations, connection.drive(selectApplied()));
     if (missing.length > 0) connection.drive(openAllTables());
     for (const migration of missing) {
-      for (const step of stepsOf(migration)) {
-        if (typeof step === 'string') database.exec(step);
-        else connection.drive(step(random));
-      }
+      database.exec(migration.text);
       connection.drive(insertApplied(migration, clock.now()));
     }
     if (missing.length > 0) requireReferences(database);

@@ -23,17 +23,10 @@ export type StoredKey = {
    * API client, because callers do not share keys.
    */
   readonly digests: readonly [Uint8Array, ...Uint8Array[]];
-  /** The unhashed key, as rows from before migration 5 contain it. */
-  readonly plain: Uint8Array;
 };
 
 /** Bytes of a stored digest. Two keys of a store have the same with a probability of 2^-128. */
 export const keyDigestLength = 16;
-
-/** What rows from before migration 5 contain. It is never as long as a digest. */
-export function plainKeyOf(apiClientId: number, key: string): Uint8Array {
-  return Buffer.from(`before migration 5: ${apiClientId} ${key}`);
-}
 
 /** The first byte of a response in clear. A sealed one starts with the length of its key's id, which is not zero. */
 export const responseInClear = 0;
@@ -67,12 +60,9 @@ export function* findIdempotencyRecords(key: StoredKey): Script<readonly FoundRe
 }
 
 // With `in (…)`, PostgreSQL uses only the prefix of the index if it planned the statement on an empty table.
-function selection({ storeId, plain }: StoredKey, digest: Uint8Array) {
+function selection({ storeId }: StoredKey, digest: Uint8Array) {
   return sql<RowOf<typeof records>>`
-    select ${records.names} from idempotency_records where store_id = ${storeId} and key_digest = ${digest}
-    union all
-    select ${records.names} from idempotency_records
-    where store_id = ${storeId} and key_digest = ${plain} and length(key_digest) <> 16`;
+    select ${records.names} from idempotency_records where store_id = ${storeId} and key_digest = ${digest}`;
 }
 
 function read(rows: readonly RowOf<typeof records>[], digestPlace: number): readonly FoundRecord[] {
@@ -92,8 +82,8 @@ function lockOf({ digests }: StoredKey): number {
  * Locks the records of a key. The transaction then counts as a write, and its commit waits until the
  * synchronous standby has everything that was committed before.
  */
-export function* lockIdempotencyRecords({ storeId, digests, plain }: StoredKey): Script<void> {
-  for (const digest of [...digests, plain]) {
+export function* lockIdempotencyRecords({ storeId, digests }: StoredKey): Script<void> {
+  for (const digest of digests) {
     yield* execute(lock`
       select key_digest from idempotency_records
       where store_id = ${storeId} and key_digest = ${digest} ${forUpdate}`);
@@ -114,11 +104,8 @@ export function* insertIdempotencyRecord(
 }
 
 /** Deletes a key's records from before `since` (ms). */
-export function* eraseIdempotencyRecordsOf(
-  { storeId, digests, plain }: StoredKey,
-  since: number,
-): Script<void> {
-  for (const digest of [...digests, plain]) {
+export function* eraseIdempotencyRecordsOf({ storeId, digests }: StoredKey, since: number): Script<void> {
+  for (const digest of digests) {
     yield* execute(sql`
       delete from idempotency_records
       where store_id = ${storeId} and key_digest = ${digest} and created_at < ${since}`);

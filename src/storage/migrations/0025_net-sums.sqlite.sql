@@ -1,9 +1,0 @@
--- The VAT in the sums of closed days that is due at the sale, and what was sold and redeemed by the month of issue. Null: an
--- earlier version stored the sum. The next start computes it again.
-alter table store_days add column raised_tax integer;
-alter table store_days add column lowered_tax integer;
-alter table store_ages add column tax integer;
-alter table store_ages add column sold integer;
-alter table store_ages add column sold_tax integer;
-alter table store_ages add column redeemed integer;
-alter table store_ages add column redeemed_tax integer;
