@@ -6,7 +6,7 @@ import { findCurrency } from '../domain/money/currency.ts';
 import { dayPattern, parseDay } from '../domain/day.ts';
 import { parseEmail, type EmailAddress } from '../domain/email-address.ts';
 import { eventTypes } from '../domain/events/event-type.ts';
-import { holdSecondsDefault, holdSecondsMax } from '../domain/money/hold.ts';
+import { daySeconds, holdSecondsDefault, holdSecondsMax } from '../domain/money/hold.ts';
 import { decimalPattern, parseAmount, type Money } from '../domain/money/money.ts';
 import { flagFromText, newCardFields, orNull, parseFlag, parseId } from '../domain/cards/new-card.ts';
 import { accepted, rejected } from '../platform/parsed.ts';
@@ -192,19 +192,39 @@ export const webhookId = idField(
 
 export const expiresIn = field(
   Type.Union([Type.Integer({ minimum: 1, maximum: holdSecondsMax }), Type.Null()], {
-    description: 'The duration of the hold in seconds: 900 (15 minutes) by default, at most 604800 (7 days).',
+    description:
+      'The duration of the hold in seconds: 900 (15 minutes) by default, at most the store’s limit (7 days by default, at most 90).',
     examples: [900],
   }),
-  (value) => {
+  (value, { store }) => {
     if (value === null) return accepted(holdSecondsDefault);
-    const isAllowed =
-      typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= holdSecondsMax;
-    return isAllowed
+    const max = store.holdLimitDays * daySeconds;
+    return isSeconds(value) && value <= max
       ? accepted(value)
-      : rejected(`must be a whole number of seconds from 1 to ${holdSecondsMax}`);
+      : rejected(`must be a whole number of seconds from 1 to ${max}`);
   },
   integerFromForm,
 );
+
+/** The service compares it with the hold's creation. */
+export const extendedExpiresIn = required(
+  field<number>(
+    Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description:
+        'How long the hold lasts from now, in seconds. A shorter time than it has left changes nothing.',
+      examples: [86_400],
+    }),
+    (value) =>
+      isSeconds(value) ? accepted(value) : rejected('must be a whole number of seconds, at least 1'),
+    integerFromForm,
+  ),
+);
+
+function isSeconds(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 1;
+}
 
 /** The full code of a card. */
 export const requiredCode = required(

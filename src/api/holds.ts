@@ -5,7 +5,13 @@ import { holdSecondsDefault, type Hold } from '../domain/money/hold.ts';
 import { holdRecordOf, transactionOf } from '../domain/record.ts';
 import { holdSchema, transactionSchema } from '../domain/schemas.ts';
 import { listCardHolds } from '../service/money/movements.ts';
-import { capture, placeHold, showHold, voidOpenHold as releaseHold } from '../service/money/hold.ts';
+import {
+  capture,
+  extendOpenHold,
+  placeHold,
+  showHold,
+  voidOpenHold as releaseHold,
+} from '../service/money/hold.ts';
 import { cardInPath } from './cards.ts';
 import { noFields } from './documentation.ts';
 import * as examples from './examples.ts';
@@ -104,6 +110,45 @@ export const retrieveHold = read({
   *run(request) {
     const { ctx, store, ids } = request;
     return holdResult(request, yield* showHold(ctx, store.id, ids.hold_id));
+  },
+});
+
+export const extendHold = write({
+  id: 'extendHold',
+  method: 'POST',
+  path: '/holds/:hold_id/extend',
+  scopes: ['redeem_gift_cards'],
+  tag: 'Holds',
+  summary: 'Extend a hold',
+  description:
+    'Extends a hold to `expires_in` seconds from now. It never shortens a hold: if the hold lasts longer already, the response is a 200 and nothing changes. Beyond the store’s limit, counted from the creation of the hold, the error names the latest time. It works on a card that has expired since.',
+  body: {
+    name: 'ExtendHold',
+    wrapper: 'hold',
+    fields: { expires_in: fields.extendedExpiresIn },
+    example: { expires_in: 86_400 },
+  },
+  response: {
+    ...holdAndCard,
+    status: 200,
+    description: 'The hold.',
+    example: {
+      hold: { ...examples.hold, expires_at: '2026-08-16T12:40:00Z' },
+      gift_card: { ...examples.spendable, held: '10.00', available: '5.00' },
+    },
+  },
+  errors: ['not-found', 'precondition-failed', 'hold-closed', 'hold-expired'],
+  sample: { idempotencyKey: 'checkout-77-extend' },
+  *run(request) {
+    const { ctx, caller, store, ids, body } = request;
+    const extended = yield* extendOpenHold(ctx, {
+      store,
+      holdId: ids.hold_id,
+      actor: caller.actor,
+      seconds: body.expires_in,
+      versionsOf: cardVersions(request),
+    });
+    return holdResult(request, extended);
   },
 });
 

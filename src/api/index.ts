@@ -26,7 +26,7 @@ import { listCustomers, retrieveCustomer, updateCustomer } from './customers.ts'
 import { listGiftCardEmails, notifyGiftCardHolder, rotateGiftCardCode } from './emails.ts';
 import { listEvents, redeliverEvent, retrieveEvent, streamEvents } from './events.ts';
 import { listHistory } from './history.ts';
-import { captureHold, createHold, listHolds, retrieveHold, voidHold } from './holds.ts';
+import { captureHold, createHold, extendHold, listHolds, retrieveHold, voidHold } from './holds.ts';
 import {
   creditGiftCard,
   debitGiftCard,
@@ -64,6 +64,7 @@ export const operations = [
   createHold, // POST /gift_card/:gift_card_id/holds
   listHolds, // GET /gift_card/:gift_card_id/holds
   retrieveHold, // GET /holds/:hold_id
+  extendHold, // POST /holds/:hold_id/extend
   captureHold, // POST /holds/:hold_id/capture
   voidHold, // POST /holds/:hold_id/void
   listTransactions, // GET /gift_card/:gift_card_id/transactions

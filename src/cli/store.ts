@@ -7,6 +7,7 @@ import { proxySecretLengths } from '../domain/stores/app-proxy.ts';
 import { findCurrency, type Currency } from '../domain/money/currency.ts';
 import { isTimeZone } from '../domain/day.ts';
 import type { EmailSettings } from '../domain/emails/email.ts';
+import { holdLimitDefaultDays, holdLimitMaxDays } from '../domain/money/hold.ts';
 import { formatMoney, parseAmount, type Money } from '../domain/money/money.ts';
 import { Secret } from '../platform/secret.ts';
 import { formatVat, type Vat } from '../domain/money/vat.ts';
@@ -34,6 +35,7 @@ type Options = EmailOptions & {
   readonly customerSearch?: boolean;
   readonly undoWindow?: number;
   readonly expiringSoon?: number;
+  readonly holdLimit?: number;
   readonly lookupFailuresPerHour?: number | 'default';
   readonly vat?: Vat | 'none';
   readonly account?: AccountNames;
@@ -74,6 +76,13 @@ function readMinutes(text: string): number {
 function readDays(text: string): number {
   const days = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
   if (!(days <= 365)) throw new InvalidArgumentError('It must be an integer from 0 to 365.');
+  return days;
+}
+
+function readHoldLimit(text: string): number {
+  const days = /^[1-9]\d?$/.test(text) ? Number(text) : Number.NaN;
+  if (!(days <= holdLimitMaxDays))
+    throw new InvalidArgumentError(`It must be an integer from 1 to ${holdLimitMaxDays}.`);
   return days;
 }
 
@@ -132,6 +141,12 @@ function addSettings(command: Command, limitDefault = ''): Command {
     )
     .addOption(
       new Option(
+        '--hold-limit <days>',
+        `the maximum duration of a hold, 1 to ${holdLimitMaxDays}; default of a new store ${holdLimitDefaultDays}`,
+      ).argParser(readHoldLimit),
+    )
+    .addOption(
+      new Option(
         '--lookup-failures-per-hour <number>',
         'the maximum of failed searches and lookups per caller and hour, or default',
       ).argParser(readFailures),
@@ -174,6 +189,7 @@ export function addStoreCommands(root: Command): void {
         customerSearch: options.customerSearch ?? false,
         undoWindowMinutes: options.undoWindow ?? undoWindowDefaultMinutes,
         expiringSoonDays: options.expiringSoon ?? 0,
+        holdLimitDays: options.holdLimit ?? holdLimitDefaultDays,
         lookupFailuresPerHour: failuresOf(options) ?? null,
         vat: vatOf(options) ?? null,
         accountNames: withAccountNames({}, options.account),
@@ -194,7 +210,7 @@ export function addStoreCommands(root: Command): void {
     const { ctx, storage } = database;
     const { store: present } = await storage.read(() => requireStore(domain));
     const { name, timeZone, issueLimit, proxySecret, requireSignature, customerSearch, undoWindow } = options;
-    const { expiringSoon } = options;
+    const { expiringSoon, holdLimit } = options;
     const [lookupFailuresPerHour, vat] = [failuresOf(options), vatOf(options)];
     const changes: StoreChanges = {
       ...(name !== undefined && { name }),
@@ -206,6 +222,7 @@ export function addStoreCommands(root: Command): void {
       ...(customerSearch !== undefined && { customerSearch }),
       ...(undoWindow !== undefined && { undoWindowMinutes: undoWindow }),
       ...(expiringSoon !== undefined && { expiringSoonDays: expiringSoon }),
+      ...(holdLimit !== undefined && { holdLimitDays: holdLimit }),
       ...(lookupFailuresPerHour !== undefined && { lookupFailuresPerHour }),
       ...(vat !== undefined && { vat }),
       ...(options.account && { accountNames: withAccountNames(present.accountNames, options.account) }),
@@ -267,6 +284,7 @@ function rowOf({ store, sealedSecret, status }: StoreRecord): OutputRow {
     customer_search: store.customerSearch,
     undo_window_minutes: store.undoWindowMinutes,
     expiring_soon_days: store.expiringSoonDays,
+    hold_limit_days: store.holdLimitDays,
     lookup_failures_per_hour: store.lookupFailuresPerHour,
     vat: store.vat && formatVat(store.vat),
     ...Object.fromEntries(

@@ -1,7 +1,7 @@
 /** The guides of the API reference, in the Markdown of `content.ts`. The OpenAPI document contains them too. */
 
 import { limitDefault } from '../api/list.ts';
-import { holdSecondsMax } from '../domain/money/hold.ts';
+import { holdLimitDefaultDays, holdLimitMaxDays } from '../domain/money/hold.ts';
 import { programCommand } from '../platform/program-files.ts';
 import { formValues } from './texts.ts';
 
@@ -158,7 +158,7 @@ Each \`code\` in a creation, a batch or a dry run reserves a lookup, because the
 [Updating](update-gift-card) a card sets its balance. Tills and checkouts that share a card use movements, which never overspend and are safe to retry.
 
 - A till [redeems by code](redeem-gift-card), or [debits](debit-gift-card) a card whose id it knows. With \`partial\`, it debits the available amount if that is less.
-- A checkout [holds](create-hold) an amount, for 15 minutes by default and at most ${holdSecondsMax / 86_400} days, then [captures](capture-hold) it in whole or in part, or [voids](void-hold) it. Other callers can spend only \`available\`: the balance minus open holds.
+- A checkout [holds](create-hold) an amount, for 15 minutes by default and at most the store’s limit (${holdLimitDefaultDays} days by default, up to ${holdLimitMaxDays}), [extends](extend-hold) it while the payment takes longer, then [captures](capture-hold) it in whole or in part, or [voids](void-hold) it. Other callers can spend only \`available\`: the balance minus open holds.
 - A return [reverses](reverse-transaction) the transaction in whole or in part.
 
 Each change of the balance is one [transaction](objects#transaction) in the ledger, with the caller’s \`reference\`.`,

@@ -50,7 +50,13 @@ export function testAccess(factory: StorageFactory): void {
     const record = await storage.read(() => requireStore('tea.example'));
     assert.deepEqual(record.store, store);
     const { proxySecret: _, ...settings } = given;
-    const defaults = { expiringSoonDays: 0, lookupFailuresPerHour: null, vat: null, accountNames: {} };
+    const defaults = {
+      expiringSoonDays: 0,
+      holdLimitDays: 7,
+      lookupFailuresPerHour: null,
+      vat: null,
+      accountNames: {},
+    };
     assert.deepEqual(store, { ...defaults, ...settings, id: store.id, demonstration: false });
     assert.equal(openProxySecret(ctx, record)?.reveal(), 'hush');
     await assert.rejects(

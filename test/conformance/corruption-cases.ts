@@ -227,6 +227,7 @@ export const otherTables: Readonly<Record<string, string>> = {
   email_settings: 'Settings of a store.',
   email_texts: 'Settings of a store.',
   email_logos: 'Settings of a store.',
+  hold_extensions: 'Compared with the events of the holds. `conformance/verified-rows.ts` changes it.',
   idempotency_records:
     'Stored responses, which expire. Each must have been sealed with a key of this database.',
   key_checks: 'Each command compares it with the key file before it reads anything else.',

@@ -5,7 +5,7 @@ import test, { after } from 'node:test';
 import { issue, reenableCard, update } from '../../src/service/cards/card.ts';
 import { rotateCode } from '../../src/service/emails/email.ts';
 import { recordExpired, recordExpiringSoon } from '../../src/service/cards/expiry.ts';
-import { capture, placeHold, voidOpenHold } from '../../src/service/money/hold.ts';
+import { capture, extendOpenHold, placeHold, voidOpenHold } from '../../src/service/money/hold.ts';
 import { checkKeys } from '../../src/service/proofs/key-check.ts';
 import { verifyPage, type VerifiedPage } from '../../src/service/proofs/ledger-check.ts';
 import { credit, debit, reverse } from '../../src/service/money/spend.ts';
@@ -83,6 +83,10 @@ export async function fillLedger(storage: Storage, ctx: TestContext): Promise<Ve
     const two = await storage.write(() => placeHold(ctx, { ...held, reference: null, note: null }));
     await storage.write(() => placeHold(ctx, { ...held, orderId: null }));
     ctx.clock.advance(4_321);
+    for (const seconds of [100_000, 200_000])
+      await storage.write(() =>
+        extendOpenHold(ctx, { store, holdId: one.hold.id, seconds, actor: 'test', versionsOf: () => null }),
+      );
     await storage.write(() => capture(ctx, { ...settled, holdId: one.hold.id, amount: money('1.25') }));
     await storage.write(() => voidOpenHold(ctx, { ...settled, holdId: two.hold.id }));
     await storage.write(() => rotateCode(ctx, { store, cardId: card.id, actor: 'test', versions: null }));

@@ -8,7 +8,7 @@ import { dayOf } from '../../src/domain/day.ts';
 import { Fault } from '../../src/domain/fault.ts';
 import { reenableCard, update } from '../../src/service/cards/card.ts';
 import { rotateCode } from '../../src/service/emails/email.ts';
-import { capture, placeHold, voidOpenHold } from '../../src/service/money/hold.ts';
+import { capture, extendOpenHold, placeHold, voidOpenHold } from '../../src/service/money/hold.ts';
 import { presentCard } from '../../src/service/money/money.ts';
 import { cardAt, cardsAt } from '../../src/service/cards/past-card.ts';
 import { credit, debit } from '../../src/service/money/spend.ts';
@@ -73,6 +73,9 @@ const steps = fc.oneof(
     }) },
   { weight: 5, arbitrary: step('capture', fc.nat({ max: 2 }), ({ ctx, store, holds }, place) =>
     capture(ctx, { ...withoutCard, store, holdId: holds.at(-1 - place) ?? 0, amount: null, versionsOf: () => null })) },
+  { weight: 5, arbitrary: step('extend', fc.record({ place: fc.nat({ max: 2 }), seconds: fc.integer({ min: 1, max: 700_000 }) }),
+    ({ ctx, store, holds }, { place, seconds }) =>
+      extendOpenHold(ctx, { store, holdId: holds.at(-1 - place) ?? 0, actor: 'test', seconds, versionsOf: () => null })) },
   { weight: 1, arbitrary: step('void', fc.nat({ max: 2 }), ({ ctx, store, holds }, place) =>
     voidOpenHold(ctx, { store, holdId: holds.at(-1 - place) ?? 0, versionsOf: () => null })) },
   { weight: 1, arbitrary: step('expire', fc.constant(null), ({ ctx }) => expireHolds(ctx, 10)) },
@@ -157,7 +160,10 @@ export function testPastCards(factory: StorageFactory): void {
         assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
       }),
       { seed, numRuns: runs },
-      { kinds: ['update', 'disable', 're-enable', 'rotate', 'debit', 'hold', 'capture', 'zone'], done },
+      {
+        kinds: ['update', 'disable', 're-enable', 'rotate', 'debit', 'hold', 'capture', 'extend', 'zone'],
+        done,
+      },
     );
   });
 

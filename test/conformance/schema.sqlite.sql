@@ -347,6 +347,17 @@ CREATE TABLE heartbeat (
   beaten_at integer not null
 ) strict;
 
+CREATE TABLE hold_extensions (
+  store_id integer not null,
+  hold_id integer not null,
+  expires_at integer not null,
+  previous_expires_at integer not null check (previous_expires_at < expires_at),
+  actor text not null,
+  created_at integer not null,
+  primary key (store_id, hold_id, expires_at),
+  foreign key (store_id, hold_id) references holds (store_id, id)
+) strict, without rowid;
+
 CREATE TABLE holds (
   store_id integer not null,
   id integer not null check (id > 0),
@@ -691,6 +702,8 @@ CREATE TABLE stores (
   undo_window_minutes integer not null default 0 check (undo_window_minutes between 0 and 60),
   -- How many days before a card's expiry an event is published; 0: none is.
   expiring_soon_days integer not null default 0 check (expiring_soon_days between 0 and 365),
+  -- The maximum duration of its holds.
+  hold_limit_days integer not null default 7 check (hold_limit_days between 1 and 90),
   demonstration integer not null check (demonstration in (0, 1)),
   created_at integer not null,
   updated_at integer not null,
@@ -1074,6 +1087,13 @@ when old.store_id <> new.store_id or old.id <> new.id or old.currency <> new.cur
   or old.initial_value <> new.initial_value or old.created_at <> new.created_at
   or old.api_client_id is not new.api_client_id
 begin select raise(abort, 'what a gift card was issued with does not change'); end;
+
+CREATE TRIGGER hold_extensions_are_not_deleted before delete on hold_extensions
+when not exists (select 1 from stores where id = old.store_id and status = 'arriving')
+begin select raise(abort, 'extensions of holds are never deleted'); end;
+
+CREATE TRIGGER hold_extensions_are_not_updated before update on hold_extensions
+begin select raise(abort, 'extensions of holds are never changed'); end;
 
 CREATE TRIGGER closed_holds_stay_closed before update on holds
 when old.status <> 'open' and (

@@ -5,7 +5,7 @@ import test from 'node:test';
 import { generateSigningSecret } from '../../src/delivery/webhooks/signature.ts';
 import type { Card } from '../../src/domain/cards/card.ts';
 import { update } from '../../src/service/cards/card.ts';
-import { capture, placeHold } from '../../src/service/money/hold.ts';
+import { capture, extendOpenHold, placeHold } from '../../src/service/money/hold.ts';
 import { withIdempotencyKey } from '../../src/service/requests/idempotency.ts';
 import { checkKeys } from '../../src/service/proofs/key-check.ts';
 import { rotateCode } from '../../src/service/emails/email.ts';
@@ -60,7 +60,11 @@ async function openRows(factory: StorageFactory): Promise<OpenStore & { readonly
     versionsOf: () => null,
   };
   await storage.write(() => capture(ctx, captured));
-  await storage.write(() => placeHold(ctx, { ...movement, amount: money('3'), seconds: 600 }));
+  const open = await storage.write(() => placeHold(ctx, { ...movement, amount: money('3'), seconds: 600 }));
+  for (const seconds of [700, 800])
+    await storage.write(() =>
+      extendOpenHold(ctx, { store, holdId: open.hold.id, seconds, actor: 'test', versionsOf: () => null }),
+    );
   await storage.write(() => rotateCode(ctx, { store, cardId, actor: 'test', versions: null }));
   await storage.write(() => update(ctx, updateCommand(store, cardId, { balance: money('10') })));
   const card = await storage.write(() => update(ctx, updateCommand(store, cardId, { note: 'kept' })));
@@ -256,6 +260,24 @@ const damages: readonly Damage[] = [
     found: /^has a capture whose hold does not exist or was not captured for that amount$/,
   },
   {
+    what: 'another earlier expiry of an extended hold',
+    statements: () => [sql`update hold_extensions set previous_expires_at = previous_expires_at - 1000`],
+    found: /^has holds that differ from their events$/,
+  },
+  {
+    what: 'a missing extension of a hold',
+    statements: () => [
+      sql`delete from hold_extensions where expires_at = (select min(expires_at) from hold_extensions)`,
+    ],
+    found: /^has holds that differ from their events$/,
+  },
+  {
+    what: 'an extension without a hold',
+    statements: () => [sql`update hold_extensions set hold_id = hold_id + 1`],
+    found: /^hold_extensions: an extension has no hold$/,
+    isOfCard: false,
+  },
+  {
     what: 'rows of a card that does not exist',
     statements: ({ card }) => [sql`delete from gift_cards where id = ${card.id}`],
     found: /^has (?:transfers|holds|emails|events|codes), but the card does not exist$/,
@@ -323,7 +345,7 @@ export function testVerifiedRows(factory: StorageFactory): void {
         select (select count(*) from holds) as holds, (select count(*) from email_deliveries) as emails,
           (select count(*) from webhook_deliveries) as deliveries, (select count(*) from idempotency_records) as records`),
     );
-    assert.deepEqual(counted, { holds: 2n, emails: 2n, deliveries: 12n, records: 1n });
+    assert.deepEqual(counted, { holds: 2n, emails: 2n, deliveries: 14n, records: 1n });
   });
 
   for (const { what, statements, found, alsoFound, isOfCard = true } of damages) {

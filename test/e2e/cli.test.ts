@@ -326,6 +326,7 @@ test('stores and tokens are created, changed and listed, as JSON and as text', a
     customer_search: true,
     undo_window_minutes: 60,
     expiring_soon_days: 0,
+    hold_limit_days: 7,
     lookup_failures_per_hour: null,
     vat: null,
     demonstration: false,

@@ -77,6 +77,7 @@ test('every setting of the shop is saved, once, with an entry in the audit log',
     lookup_failures: '200',
     undo_window: '15',
     expiring_soon: '30',
+    hold_limit: '90',
     customer_search: 'yes',
     vat: 'single_purpose',
     vat_rate: '8,10 %',
@@ -93,6 +94,7 @@ test('every setting of the shop is saved, once, with an entry in the audit log',
     lookup_failures_per_hour: '200',
     undo_window_minutes: '15',
     expiring_soon_days: '30',
+    hold_limit_days: '90',
     customer_search: '1',
     vat: 'single_purpose 8.1',
     account_names: '{"liability_active":"Ćards","sales":"8400"}',
@@ -103,7 +105,7 @@ test('every setting of the shop is saved, once, with an entry in the audit log',
   assert.ok(!page.text.includes('<b>Herbs'));
   const fields = await loggedChanges();
   assert.deepEqual(fields, [
-    'name, time_zone, issue_limit, lookup_failures, undo_window, expiring_soon, customer_search, vat, account_names',
+    'name, time_zone, issue_limit, lookup_failures, undo_window, expiring_soon, hold_limit, customer_search, vat, account_names',
   ]);
   assert.match(textOfPage(await owner.get('/audit')), /Changed the settings name of the shop, time zone, /);
   const [zone] = await shop.service.query('select actor, new_value from store_changes');
@@ -136,6 +138,8 @@ test('a rejected setting has its message at its field, with what was typed, and 
     ['/settings', 'undo_window', '61'],
     ['/settings', 'undo_window', ''],
     ['/settings', 'expiring_soon', '366'],
+    ['/settings', 'hold_limit', '0'],
+    ['/settings', 'hold_limit', '91'],
     ['/settings', 'account_breakage', 'x'.repeat(101)],
     ['/settings/emails', 'from_name', 'a\u0007b'],
     ['/settings/emails', 'from_address', 'flowers'],

@@ -61,6 +61,7 @@ const expected: Readonly<Record<string, { scopes: string[]; success: string; wra
   [`post ${card}/holds`]: { scopes: [redeem], success: '201', wrapper: 'hold', query: ['dry_run'], ifMatch: true, faults: [...spending, 'insufficient-balance'] },
   [`get ${card}/holds`]: { scopes: [read, redeem], success: '200', query: ['limit', 'before', 'after'], faults: ['not-found'] },
   'get /holds/{hold_id}': { scopes: [read, redeem], success: '200', faults: ['not-found'] },
+  'post /holds/{hold_id}/extend': { scopes: [redeem], success: '200', wrapper: 'hold', query: ['dry_run'], faults: [...key, ...body, 'hold-closed', 'hold-expired', 'not-found'] },
   'post /holds/{hold_id}/capture': { scopes: [redeem], success: '201', wrapper: 'transaction', query: ['dry_run'], faults: [...key, ...body, 'capture-exceeds-hold', 'hold-closed', 'hold-expired', 'not-found'] },
   'post /holds/{hold_id}/void': { scopes: [redeem], success: '200', wrapper: 'hold', query: ['dry_run'], faults: [...key, ...body, 'hold-closed', 'hold-expired', 'not-found'] },
   [`get ${card}/transactions`]: { scopes: [read], success: '200', query: ['limit', 'before', 'after'], faults: ['not-found'] },

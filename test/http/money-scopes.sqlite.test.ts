@@ -69,6 +69,7 @@ const cases: readonly Case[] = [
   { operation: 'createHold', line: ({ id }) => `POST /gift_card/${id}/holds`, json: amount, by: [redeem] },
   { operation: 'listHolds', line: ({ id }) => `GET /gift_card/${id}/holds`, by: [read, redeem] },
   { operation: 'retrieveHold', line: ({ holdId }) => `GET /holds/${holdId}`, by: [read, redeem] },
+  { operation: 'extendHold', line: ({ holdId }) => `POST /holds/${holdId}/extend`, json: () => ({ expires_in: 900 }), by: [redeem] },
   { operation: 'captureHold', line: ({ holdId }) => `POST /holds/${holdId}/capture`, by: [redeem] },
   { operation: 'voidHold', line: ({ holdId }) => `POST /holds/${holdId}/void`, by: [redeem] },
   { operation: 'listHistory', line: ({ id }) => `GET /gift_card/${id}/history`, by: [read] },

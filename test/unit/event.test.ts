@@ -59,6 +59,7 @@ test('the event of a movement contains the new state of the card and the transac
     ['gift_card.credited', { transaction }],
     ['gift_card.reversed', { transaction }],
     ['gift_card.held', { hold }],
+    ['gift_card.hold_extended', { hold }],
     ['gift_card.hold_released', { hold }],
   ] as const) {
     assert.deepEqual(movementEvent(sameIds, type, card, cause), {

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import {
   isHoldExpired,
+  holdLimitDefaultDays,
   holdSecondsDefault,
   holdSecondsMax,
   type HoldStatus,
 } from '../../src/domain/money/hold.ts';
 
-test('a hold lasts 15 minutes by default, and 7 days at most', () => {
-  assert.deepEqual([holdSecondsDefault, holdSecondsMax], [900, 604_800]);
+test('a hold lasts 15 minutes by default, 7 days in a new store and 90 days at most', () => {
+  assert.deepEqual([holdSecondsDefault, holdLimitDefaultDays, holdSecondsMax], [900, 7, 90 * 86_400]);
 });
 
 test('an open hold is expired from its expiry time on, and a closed one never expires', () => {

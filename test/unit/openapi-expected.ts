@@ -244,6 +244,15 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     response: held,
     headers: ['ETag'],
   },
+  extendHold: {
+    scopes: [redeem],
+    statuses: ['200', ...anywhere, '404', '412', ...ofWrites],
+    codes: codesOfHolds,
+    parameters: [holdId, ifMatch, ...inWrites],
+    body: { schema: 'ExtendHold', wrapper: 'hold', required: true },
+    response: held,
+    headers: ['ETag'],
+  },
   captureHold: {
     scopes: [redeem],
     statuses: ['201', ...anywhere, '404', '412', ...ofWrites],

@@ -167,6 +167,7 @@ const bodies: Readonly<Record<string, { readonly read: object; readonly required
     read: Object.fromEntries(Object.entries(batchFields).map(([name, { schema }]) => [name, schema])),
     required: [],
   },
+  ExtendHold: { read: { expires_in: parameters.extendedExpiresIn.schema }, required: ['expires_in'] },
   CreateHold: { read: { ...spending, expires_in: parameters.expiresIn.schema }, required: ['amount'] },
   Capture: { read: part, required: [] },
   Reverse: { read: part, required: [] },
@@ -291,8 +292,9 @@ test('the documented body of a movement accepts valid values and rejects invalid
   }
   assert.ok(!documentedBody('creditGiftCard')({ amount: 10, partial: true }));
   const hold = documentedBody('createHold');
-  for (const seconds of [1, 604_800, null]) assert.ok(hold({ amount: 10, expires_in: seconds }));
-  for (const seconds of [0, 604_801, 1.5, '900', true]) assert.ok(!hold({ amount: 10, expires_in: seconds }));
+  for (const seconds of [1, 604_800, 7_776_000, null]) assert.ok(hold({ amount: 10, expires_in: seconds }));
+  for (const seconds of [0, 7_776_001, 1.5, '900', true])
+    assert.ok(!hold({ amount: 10, expires_in: seconds }));
   for (const id of ['captureHold', 'reverseTransaction']) {
     assert.ok(documentedBody(id)({ amount: null, note: null }), id);
     assert.ok(!documentedBody(id)({ amount: 0 }), id);

@@ -117,6 +117,7 @@ test('the operations and four pages are documented with unique names', () => {
       'deleteWebhook delete /webhooks/{webhook_id}',
       'eraseCustomer post /customers/{customer_id}/erase',
       'exportCustomer get /customers/{customer_id}/export',
+      'extendHold post /holds/{hold_id}/extend',
       'health get /healthz',
       'listBatchCards get /batches/{batch_id}/cards',
       'listBatches get /batches',
@@ -205,7 +206,7 @@ test('every operation has a case here, and writes support dry runs', () => {
     Object.keys(expectations),
     operations.map(({ id }) => id),
   );
-  assert.equal(operations.length, 60);
+  assert.equal(operations.length, 61);
   for (const { id, query, method } of operations) {
     const isReading = method === 'GET' || id === 'lookUpGiftCard';
     assert.equal(query.includes('dry_run'), !isReading, id);

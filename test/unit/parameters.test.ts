@@ -146,7 +146,7 @@ const anySent = fc.oneof(
 
 test('the test covers every parameter', () => {
   assert.deepEqual(Object.keys(all).toSorted(), [
-    ...cardFieldNames, 'amount', 'balance', 'code', 'currency', 'customersEmail', 'disable', 'email', 'eraseNotes', 'expectedCurrency', 'expiresIn', 'expiresOn', 'expiresOnOrLater',
+    ...cardFieldNames, 'amount', 'balance', 'code', 'currency', 'customersEmail', 'disable', 'email', 'eraseNotes', 'expectedCurrency', 'expiresIn', 'expiresOn', 'expiresOnOrLater', 'extendedExpiresIn',
     'initialValue', 'notify', 'optionalAmount', 'orderId', 'partial', 'paused',
     'recipientEmail', 'reference', 'releaseHolds', 'requiredCode', 'searchedCharacters', 'searchedEmail', 'sendOn', 'storefrontCustomerId',
     'vatKind', 'vatRate', 'webhookEvents',
@@ -227,10 +227,11 @@ test('an integer in a form is digits, the first of them not 0', () => {
     assert.equal(integerFromForm(text), text);
 }); // prettier-ignore
 
-test('only the value of a new card, the amount of a movement, the code of a lookup and both parameters of a search are required', () => {
+test('only the value of a new card, the amount of a movement, the time of an extension, the code of a lookup and both parameters of a search are required', () => {
   const isRequired = Object.entries(all).filter(([, parameter]) => parameter.isRequired);
   assert.deepEqual(isRequired.map(([name]) => name).toSorted(), [
     'amount',
+    'extendedExpiresIn',
     'initialValue',
     'requiredCode',
     'searchedCharacters',

@@ -65,7 +65,13 @@ test('a language has the same value in all of its regions', () => {
 
 test('an email has the region of its locale, or else that of the store', () => {
   const given = newStore({ currency: currencyOf('GBP'), timeZone: 'Europe/London' });
-  const later = { expiringSoonDays: 0, lookupFailuresPerHour: null, vat: null, accountNames: {} };
+  const later = {
+    expiringSoonDays: 0,
+    holdLimitDays: 7,
+    lookupFailuresPerHour: null,
+    vat: null,
+    accountNames: {},
+  };
   const store = { ...given, ...later, id: 1, demonstration: false };
   const localeOf = (locale: string): string => {
     const settings = { ...defaultEmailSettings, locale };

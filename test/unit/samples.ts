@@ -32,6 +32,7 @@ export function storeWith(given: Partial<Store> = {}): Store {
     customerSearch: false,
     undoWindowMinutes: 0,
     expiringSoonDays: 0,
+    holdLimitDays: 7,
     lookupFailuresPerHour: null,
     demonstration: false,
     vat: null,

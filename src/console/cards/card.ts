@@ -372,12 +372,19 @@ function holdLine(
     status === 'open'
       ? fill(text.holdUntil, { time: timeElement(hold.expiresAt, store, language) })
       : undefined;
+  const { extension } = item;
+  const extended =
+    extension &&
+    fill(text.holdExtended, {
+      actor: actorName(extension.actor, shown.actors, language),
+      time: timeElement(extension.createdAt, store, language),
+    });
   const captured =
     status === 'captured' && hold.captured.minor < hold.amount.minor
       ? fillPlain(text.captured, { amount: amountText(hold.captured, language) })
       : undefined;
-  const parts: readonly MarkupPart[] = [why(language, hold), end, captured].filter(
-    (part) => part !== undefined,
+  const parts: readonly MarkupPart[] = [why(language, hold), end, extended, captured].filter(
+    (part) => part !== undefined && part !== null,
   );
   return {
     what: text.holds[status],

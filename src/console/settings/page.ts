@@ -43,6 +43,7 @@ const areas: Readonly<Record<Area, { readonly path: string; readonly names: read
       'lookup_failures',
       'undo_window',
       'expiring_soon',
+      'hold_limit',
       'customer_search',
       'vat',
       'account_names',

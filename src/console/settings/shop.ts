@@ -1,5 +1,6 @@
 /** The settings of the shop: its name and days, limits, and books. */
 
+import { holdLimitMaxDays } from '../../domain/money/hold.ts';
 import type { Money } from '../../domain/money/money.ts';
 import type { Settings } from '../../domain/stores/settings.ts';
 import {
@@ -49,6 +50,7 @@ const fields = [
   'lookup_failures',
   'undo_window',
   'expiring_soon',
+  'hold_limit',
   'customer_search',
   'vat',
   'vat_rate',
@@ -70,6 +72,7 @@ function valuesOf({ store }: Settings, language: PageLanguage): Values {
     lookup_failures: store.lookupFailuresPerHour === null ? '' : String(store.lookupFailuresPerHour),
     undo_window: String(store.undoWindowMinutes),
     expiring_soon: String(store.expiringSoonDays),
+    hold_limit: String(store.holdLimitDays),
     customer_search: store.customerSearch ? 'yes' : '',
     vat: store.vat?.kind ?? '',
     vat_rate: store.vat?.kind === 'single_purpose' ? store.vat.rate : '',
@@ -130,6 +133,7 @@ function readShopSettings(
   const failures = values.lookup_failures === '' ? null : number('lookup_failures', [1, failuresMax]);
   const undoWindowMinutes = number('undo_window', [0, minutesMax]);
   const expiringSoonDays = number('expiring_soon', [0, daysMax]);
+  const holdLimitDays = number('hold_limit', [1, holdLimitMaxDays]);
   const vat = vatOf(values);
   if (vat === undefined) errors.vat_rate = text.vatRateInvalid;
   const accountNames: Partial<Record<JournalAccount, string>> = {};
@@ -140,8 +144,9 @@ function readShopSettings(
   }
   if (!name.ok || timeZone === undefined || failures === undefined || vat === undefined)
     return { ok: false, errors };
-  if (undoWindowMinutes === undefined || expiringSoonDays === undefined || Object.keys(errors).length > 0)
+  if (undoWindowMinutes === undefined || expiringSoonDays === undefined || holdLimitDays === undefined)
     return { ok: false, errors };
+  if (Object.keys(errors).length > 0) return { ok: false, errors };
   return {
     ok: true,
     changes: {
@@ -151,6 +156,7 @@ function readShopSettings(
       lookupFailuresPerHour: failures,
       undoWindowMinutes,
       expiringSoonDays,
+      holdLimitDays,
       customerSearch: values.customer_search !== '',
       vat,
       accountNames: accountNames satisfies AccountNames,
@@ -195,7 +201,8 @@ ${factsPanel(services, language, settings)}</section>
 <section class="panel stack" aria-labelledby="limits"><h2 id="limits">${text.limits}</h2><div class="fields">${inputField({ ...field('issue_limit', setup.limit, setup.limitHint), inputMode: 'decimal', isOptional: true })}
 ${inputField({ ...field('lookup_failures', text.lookupFailures, fillPlain(text.lookupFailuresHint, { count })), inputMode: 'numeric', isOptional: true })}
 ${inputField({ ...field('undo_window', text.undoWindow, text.undoWindowHint), inputMode: 'numeric' })}
-${inputField({ ...field('expiring_soon', text.expiringSoon, text.expiringSoonHint), inputMode: 'numeric' })}</div>
+${inputField({ ...field('expiring_soon', text.expiringSoon, text.expiringSoonHint), inputMode: 'numeric' })}
+${inputField({ ...field('hold_limit', text.holdLimit, text.holdLimitHint), inputMode: 'numeric' })}</div>
 ${checkField(form, language, ['customer_search', text.customerSearch, text.customerSearchHint])}</section>
 <section class="panel stack" aria-labelledby="books"><h2 id="books">${text.books}</h2><div class="fields">${select({ ...vatField, ...(vatNow && { hint: fillPlain(text.now, { value: vatNow.text }) }), options: vatOptions })}
 ${inputField({ ...field('vat_rate', text.vatRate, text.vatRateHint), inputMode: 'decimal', isOptional: true })}</div>

@@ -8,6 +8,7 @@ export const eventTypes = [
   'gift_card.credited',
   'gift_card.reversed',
   'gift_card.held',
+  'gift_card.hold_extended',
   'gift_card.hold_released',
   'gift_card.expired',
   'gift_card.expiring_soon',

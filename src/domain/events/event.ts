@@ -177,6 +177,7 @@ const changedBy: Readonly<Partial<Record<EventType, readonly string[]>>> = {
   'gift_card.credited': ['balance'],
   'gift_card.reversed': ['balance'],
   'gift_card.held': [],
+  'gift_card.hold_extended': [],
   'gift_card.hold_released': [],
   'gift_card.expired': [],
   'gift_card.expiring_soon': [],

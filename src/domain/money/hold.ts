@@ -30,8 +30,27 @@ export type Hold = {
 /** Default duration of a hold in seconds: enough for a checkout. */
 export const holdSecondsDefault = 15 * 60;
 
-/** Maximum duration of a hold in seconds: 7 days. */
-export const holdSecondsMax = 7 * 24 * 60 * 60;
+/** Default of a store's limit for the duration of its holds, in days. */
+export const holdLimitDefaultDays = 7;
+
+/** Maximum of that limit, in days. Reads of the past find every hold that was open then, whatever the limit is now. */
+export const holdLimitMaxDays = 90;
+
+export const daySeconds = 24 * 60 * 60;
+
+/** Maximum duration of any hold in seconds, from its creation. */
+export const holdSecondsMax = holdLimitMaxDays * daySeconds;
+
+/** A longer duration that an open hold was given. */
+export type HoldExtension = {
+  readonly storeId: number;
+  readonly holdId: number;
+  /** Instants in ms: the expiry since then, and the earlier one before. */
+  readonly expiresAt: number;
+  readonly previousExpiresAt: number;
+  readonly actor: string;
+  readonly createdAt: number;
+};
 
 /** Whether an open hold has expired at `now` (ms). It reserves nothing from then on, even before it is closed. */
 export function isHoldExpired(hold: Pick<Hold, 'status' | 'expiresAt'>, now: number): boolean {

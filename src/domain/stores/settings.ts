@@ -25,6 +25,7 @@ export type SettingName =
   | 'lookup_failures'
   | 'undo_window'
   | 'expiring_soon'
+  | 'hold_limit'
   | 'customer_search'
   | 'vat'
   | 'account_names'
@@ -56,6 +57,7 @@ export function settingTexts({ store, emails, textsDigest, hasProxySecret }: Set
     lookup_failures: store.lookupFailuresPerHour === null ? '' : String(store.lookupFailuresPerHour),
     undo_window: String(store.undoWindowMinutes),
     expiring_soon: String(store.expiringSoonDays),
+    hold_limit: String(store.holdLimitDays),
     customer_search: flagText(store.customerSearch),
     vat: store.vat ? formatVat(store.vat) : '',
     account_names: journalAccounts.map((account) => store.accountNames[account] ?? '').join('\n'),

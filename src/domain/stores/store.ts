@@ -43,6 +43,8 @@ export type Store = {
   readonly undoWindowMinutes: number;
   /** Days before a card's expiry at which `gift_card.expiring_soon` is published, 0 to 365; 0: never. */
   readonly expiringSoonDays: number;
+  /** The maximum duration of its holds in days, 1 to 90. */
+  readonly holdLimitDays: number;
   /** Failed searches and lookups of one caller per hour; null: the default of the service. */
   readonly lookupFailuresPerHour: number | null;
   readonly demonstration: boolean;

@@ -5,7 +5,6 @@
 
 import { Sums, bucketAt, type AgeSum, type BooksDay, type DaySum } from '../../domain/books/books.ts';
 import { addDays } from '../../domain/day.ts';
-import { holdSecondsMax } from '../../domain/money/hold.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import {
   findBooksState,
@@ -25,6 +24,7 @@ import {
 import {
   findClosedDayOf,
   findFirstAgedDay,
+  findHoldRange,
   listClosedDays,
   listDayAges,
   listHoldsAt,
@@ -32,6 +32,7 @@ import {
   listMonths,
   listSums,
   sumPeriod,
+  type HoldRange,
   type HoldThen,
 } from '../../storage/books/books.ts';
 import type { Script } from '../../storage/sql/sql.ts';
@@ -233,19 +234,30 @@ export async function readHeldAt(source: SumsSource, at: number): Promise<bigint
   if (!day) return 0n;
   const days = period.days.length > 0 ? period : { days: [day], before: null, openFrom: 1 };
   const books = await booksOf(source, days);
-  const createdFrom = at - holdSecondsMax * 1_000;
   let held = 0n;
-  for (let after: number | undefined = 0; after !== undefined;) {
-    const from: number = after;
-    const page: readonly HoldThen[] = await storage.read(function* () {
-      const holds = yield* listHoldsAt(store.id, { after: from, createdFrom, at, limit: rowsMax });
-      for (const { cardId, amount } of holds) {
-        const card = yield* loadSummedCard(books, cardId);
-        if (card && bucketAt(card, day.day, at) === 'active') held += amount;
-      }
-      return holds;
-    });
-    after = page.length < rowsMax ? undefined : page.at(-1)?.id;
+  for (let last: HoldRange | null = null; ;) {
+    const before: HoldRange | null = last;
+    const range: HoldRange | undefined = await storage.read(() => findHoldRange(store.id, at, before));
+    if (!range) return held;
+    const holds: readonly HoldThen[] = await storage.read(() => listHoldsAt(store.id, range, at));
+    for (let from = 0; from < holds.length; from += rowsMax) {
+      const page = holds.slice(from, from + rowsMax);
+      held += await storage.read(() => sumUsable(books, page, { day: day.day, at }));
+    }
+    last = range;
+  }
+}
+
+/** The amount of the holds whose cards were usable on a day and at an instant in it. */
+function* sumUsable(
+  books: Books,
+  holds: readonly HoldThen[],
+  { day, at }: { readonly day: string; readonly at: number },
+): Script<bigint> {
+  let held = 0n;
+  for (const { cardId, amount } of holds) {
+    const card = yield* loadSummedCard(books, cardId);
+    if (card && bucketAt(card, day, at) === 'active') held += amount;
   }
   return held;
 }

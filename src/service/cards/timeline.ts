@@ -6,7 +6,7 @@
 import type { Context } from '../../storage/context.ts';
 import type { CardChange } from '../../domain/cards/change.ts';
 import type { EmailDelivery } from '../../domain/emails/email.ts';
-import type { Hold } from '../../domain/money/hold.ts';
+import type { Hold, HoldExtension } from '../../domain/money/hold.ts';
 import { isReversible, type Transfer } from '../../domain/money/ledger.ts';
 import { subtract, type Money } from '../../domain/money/money.ts';
 import type { CardKey } from '../../storage/cards/card.ts';
@@ -18,7 +18,7 @@ import {
   type CardStaffAction,
 } from '../../storage/cards/staff-action.ts';
 import { listEmailsBefore } from '../../storage/emails/email.ts';
-import { listHoldsBefore } from '../../storage/money/hold.ts';
+import { listHoldsBefore, listLastExtensions } from '../../storage/money/hold.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import type { StaffActionName } from '../../storage/staff/action.ts';
 import { listTransfersBefore, sumReversals } from '../../storage/money/transfer.ts';
@@ -31,7 +31,7 @@ type TimelineEvent =
       /** What can still be reversed of it; null: it is not a debit, capture or credit. */
       readonly left: Money | null;
     }
-  | { readonly kind: 'hold'; readonly hold: Hold }
+  | { readonly kind: 'hold'; readonly hold: Hold; readonly extension: HoldExtension | null }
   | { readonly kind: 'email'; readonly email: EmailDelivery }
   | { readonly kind: 'change'; readonly change: CardChange }
   /** An action without an entry of its own in the other sources. */
@@ -112,7 +112,7 @@ export function* readTimeline(
   const place = cursor === null ? newest : readPlace(ctx, key, cursor);
   const found = yield* findItems(key, place, limit + aheadRows);
   const { items, last, isComplete } = merge(found, place, limit);
-  const completed = yield* withReversible(key, items);
+  const completed = yield* withExtensions(key, yield* withReversible(key, items));
   return {
     items: yield* withActions(key, completed),
     older: isComplete ? null : cursorOf(ctx, scopeOf(key), [placeText(ctx, last)]),
@@ -138,7 +138,9 @@ function* findItems(key: CardKey, place: Place, limit: number): Script<Found> {
     transfer: transfers
       .map((transfer) => ({ kind: 'transfer' as const, transfer, left: null, ...common(transfer) }))
       .filter(isOlder),
-    hold: holds.map((hold) => ({ kind: 'hold' as const, hold, ...common(hold) })).filter(isOlder),
+    hold: holds
+      .map((hold) => ({ kind: 'hold' as const, hold, extension: null, ...common(hold) }))
+      .filter(isOlder),
     email: emails.map((email) => ({ kind: 'email' as const, email, ...common(email) })).filter(isOlder),
     change: changes.map((change) => ({ kind: 'change' as const, change, ...common(change) })).filter(isOlder),
   };
@@ -224,6 +226,19 @@ function* withReversible(
   );
   return items.map((item) =>
     item.kind === 'transfer' ? { ...item, left: left.get(item.transfer.id) ?? null } : item,
+  );
+}
+
+/** Adds the last extension of each hold that has one. */
+function* withExtensions(
+  { storeId }: CardKey,
+  items: readonly TimelineItem[],
+): Script<readonly TimelineItem[]> {
+  const ids = items.flatMap((item) => (item.kind === 'hold' ? [item.id] : []));
+  if (ids.length === 0) return items;
+  const last = new Map((yield* listLastExtensions(storeId, ids)).map((found) => [found.holdId, found]));
+  return items.map((item) =>
+    item.kind === 'hold' ? { ...item, extension: last.get(item.id) ?? null } : item,
   );
 }
 

@@ -1,9 +1,10 @@
-/** Holds for a checkout: place, show, capture, void and expire. */
+/** Holds for a checkout: place, show, extend, capture, void and expire. */
 
 import type { Context } from '../../storage/context.ts';
+import { formatInstant } from '../../domain/day.ts';
 import { movementEvent } from '../../domain/events/event.ts';
 import { Fault } from '../../domain/fault.ts';
-import { isHoldExpired, type Hold } from '../../domain/money/hold.ts';
+import { daySeconds, isHoldExpired, type Hold } from '../../domain/money/hold.ts';
 import { captureOf } from '../../domain/money/ledger.ts';
 import { exceeds, formatMoney, type Money } from '../../domain/money/money.ts';
 import { holdRecordOf, transactionOf } from '../../domain/record.ts';
@@ -13,13 +14,17 @@ import {
   claimExpiredHolds,
   findHold,
   insertHold,
+  lengthenHold,
   listExpiredHolds,
   type HoldKey,
 } from '../../storage/money/hold.ts';
-import type { Script } from '../../storage/sql/sql.ts';
+import { updateBalance } from '../../storage/cards/card.ts';
+import { parallel, RetryTransaction, type Script } from '../../storage/sql/sql.ts';
 import {
-  closeExpiredHolds,
+  anyState,
   applyMovement,
+  closeExpiredHolds,
+  loadCard,
   lockNamedVersion,
   presentCard,
   record,
@@ -149,6 +154,61 @@ export function* capture(
   if (exceeds(held.amount, amount))
     yield* recordEvent(ctx, movementEvent(ctx.keys.publicIds, 'gift_card.hold_released', card, { hold }));
   return { transfer, hold: closed, card };
+}
+
+/**
+ * Extends a hold to a number of seconds from now, even if its card has expired since. It never shortens a hold: if it
+ * lasts longer already, nothing changes.
+ * @throws Fault `not-found`, `precondition-failed`, `hold-expired`, `hold-closed`; `invalid-parameter` on `expires_in`
+ * beyond the store's limit, which names the latest time.
+ */
+export function* extendOpenHold(
+  ctx: Context,
+  command: HoldCommand & { readonly seconds: number; readonly actor: string },
+): Script<Held> {
+  const { held, version } = yield* requireOpenHold(ctx, command);
+  const key = { storeId: held.storeId, cardId: held.cardId };
+  const expiresAt = ctx.clock.latest() + command.seconds * 1_000;
+  if (expiresAt <= held.expiresAt)
+    return { hold: held, card: yield* presentCard(ctx, { ...key, id: held.cardId }) };
+  assertInHoldLimit(command.store, held, expiresAt);
+  const [isMoved, isExtended, { card }] = yield* parallel(
+    updateBalance(key, { balance: 0n, held: 0n }, { ...anyState, version }),
+    lengthenHold({
+      storeId: held.storeId,
+      holdId: held.id,
+      expiresAt,
+      previousExpiresAt: held.expiresAt,
+      actor: command.actor,
+      createdAt: ctx.clock.now(),
+    }),
+    loadCard(ctx, key),
+  );
+  if (!isMoved || !isExtended)
+    throw new RetryTransaction('the hold or its card has changed since it was read');
+  const hold = { ...held, expiresAt };
+  yield* recordEvent(
+    ctx,
+    movementEvent(ctx.keys.publicIds, 'gift_card.hold_extended', card, {
+      hold: holdRecordOf(ctx.keys.publicIds, hold, ctx.clock.earliest()),
+    }),
+  );
+  return { hold, card };
+}
+
+/** @throws Fault `invalid-parameter` if a hold would last longer than its store allows. */
+function assertInHoldLimit({ holdLimitDays }: Store, { createdAt }: Hold, expiresAt: number): void {
+  const latestAt = createdAt + holdLimitDays * daySeconds * 1_000;
+  if (expiresAt <= latestAt) return;
+  const latest = formatInstant(latestAt);
+  throw new Fault('invalid-parameter', {
+    detail: `The hold can last until ${latest}.`,
+    errors: {
+      expires_in: [
+        `must end at ${latest} at the latest, ${holdLimitDays} days after the creation of the hold`,
+      ],
+    },
+  });
 }
 
 /** Releases a hold. @throws Fault `not-found`, `precondition-failed`, `hold-expired`, `hold-closed`. */

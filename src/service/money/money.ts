@@ -76,7 +76,7 @@ export function assertVersion(versions: readonly string[] | null, { card, expire
 export type StateDemands = Omit<MoveDemands, 'version'>;
 
 /** Allows every state of the card. */
-const anyState: StateDemands = { today: null, disabledAllowed: true };
+export const anyState: StateDemands = { today: null, disabledAllowed: true };
 
 /** Requires a usable card. */
 export function requireUsableState(ctx: Context, store: Store): StateDemands {

@@ -7,7 +7,7 @@ import { eventTypes } from '../../domain/events/event-type.ts';
 import type { Currency } from '../../domain/money/currency.ts';
 import type { PublicIds } from '../../platform/public-id.ts';
 import type { AuditedCode, AuditedEvent } from '../../storage/proofs/references.ts';
-import type { ScannedCard, ScannedHold } from '../../storage/proofs/ledger-scan.ts';
+import type { ScannedCard, ScannedExtension, ScannedHold } from '../../storage/proofs/ledger-scan.ts';
 import type { ScannedInteger } from '../../storage/sql/sql.ts';
 import type { Finding } from './row-check.ts';
 import { digestWith } from './digest.ts';
@@ -114,6 +114,12 @@ export class CardTrails {
     if (place < 0) return { cardId, problem: 'has holds, but there is no such card' };
     this.#addToHolds(place, this.#repeated.ofHold(hold));
     return undefined;
+  }
+
+  /** Compares an extension of a hold, after all events of its card. */
+  compareExtension(extension: ScannedExtension): void {
+    const place = this.#placeOf(Number(extension.card_id));
+    if (place >= 0) this.#addToHolds(place, this.#repeated.ofExtension(extension));
   }
 
   /** @returns the problem of the event; undefined if there is none. */
@@ -268,8 +274,7 @@ export class CardTrails {
   /** Subtracts the digest of the hold in an event from those of the card's holds. */
   #compareHoldOf(place: number, { id, type, version }: AuditedEvent, { hold }: ParsedRecord): void {
     if (!isObject(hold)) return;
-    const isPlaced = type === 'gift_card.held';
-    this.#addToHolds(place, -this.#repeated.ofHoldInEvent(hold, Number(id), { isPlaced }));
+    this.#addToHolds(place, -this.#repeated.ofHoldInEvent(hold, Number(id), type));
     // The debit and the release of a capture in part have one version, whose digests cancel out.
     const isPartial = hold['status'] === 'captured' && hold['amount'] !== hold['captured_amount'];
     const ofVersion = isPartial ? digestWith(0, Number(version)) : 0;
@@ -411,6 +416,7 @@ const detailsOf: Readonly<Record<string, readonly string[]>> = {
   'gift_card.credited': ['transaction'],
   'gift_card.reversed': ['transaction'],
   'gift_card.held': ['hold'],
+  'gift_card.hold_extended': ['hold'],
   'gift_card.hold_released': ['hold'],
   'gift_card.delivery_failed': ['delivery'],
 };

@@ -1,6 +1,7 @@
 /** Digests of the parts of other rows that events repeat: a card's record, and its holds. */
 
 import { crc32 } from 'node:zlib';
+import { formatInstant } from '../../domain/day.ts';
 import { noDetails } from '../../domain/cards/fields.ts';
 import type { Card, Customer } from '../../domain/cards/card.ts';
 import type { Currency } from '../../domain/money/currency.ts';
@@ -9,7 +10,7 @@ import type { PublicId, PublicIds } from '../../platform/public-id.ts';
 import { holdRecordOf, recordOf } from '../../domain/record.ts';
 import type { GiftCardRecord, HoldRecord } from '../../domain/schemas.ts';
 import { idsAt } from '../../platform/random.ts';
-import type { ScannedCard, ScannedHold } from '../../storage/proofs/ledger-scan.ts';
+import type { ScannedCard, ScannedExtension, ScannedHold } from '../../storage/proofs/ledger-scan.ts';
 import type { ScannedInteger } from '../../storage/sql/sql.ts';
 import { digestOfText } from './digest.ts';
 
@@ -42,7 +43,9 @@ const partsOfCard: Readonly<Record<keyof GiftCardRecord, 'issued' | 'changing' |
  * How a field of a hold's record is compared. The events of earlier versions lack *later* fields, which is every field
  * that a record gains.
  */
-const partsOfHold: Readonly<Record<keyof HoldRecord, 'placed' | 'later placed' | 'ended' | 'encrypted'>> = {
+const partsOfHold: Readonly<
+  Record<keyof HoldRecord, 'placed' | 'later placed' | 'extended' | 'ended' | 'encrypted'>
+> = {
   id: 'encrypted',
   gift_card_id: 'encrypted',
   status: 'ended',
@@ -54,7 +57,7 @@ const partsOfHold: Readonly<Record<keyof HoldRecord, 'placed' | 'later placed' |
   note: 'placed',
   order_id: 'placed',
   created_at: 'placed',
-  expires_at: 'placed',
+  expires_at: 'extended',
   closed_at: 'ended',
 };
 
@@ -86,6 +89,7 @@ export class Repeated {
   readonly #changing: readonly string[];
   readonly #placed: readonly string[];
   readonly #laterPlaced: readonly string[];
+  readonly #extended: readonly string[];
   readonly #ended: readonly string[];
   /** The first event that has a later field, by the field. */
   readonly #since = new Map<string, number>();
@@ -101,6 +105,7 @@ export class Repeated {
     this.#changing = fieldsOf(partsOfCard, 'changing');
     this.#placed = fieldsOf(partsOfHold, 'placed', ...(ids ? (['encrypted'] as const) : []));
     this.#laterPlaced = ids ? fieldsOf(partsOfHold, 'later placed') : [];
+    this.#extended = fieldsOf(partsOfHold, 'extended', ...(ids ? (['encrypted'] as const) : []));
     this.#ended = fieldsOf(partsOfHold, 'ended', ...(ids ? (['encrypted'] as const) : []));
   }
 
@@ -146,6 +151,7 @@ export class Repeated {
     const lacking = this.#lacking.get(record.id) ?? [];
     const placed =
       digestOf(record, this.#placed) +
+      digestOf(record, this.#extended) +
       sumOf(
         this.#laterPlaced
           .filter((field) => !lacking.includes(field))
@@ -157,10 +163,21 @@ export class Repeated {
     return (placed + (isPartial ? 2 : 1) * digestOf(record, this.#ended)) | 0;
   }
 
-  /** The digest of the hold in an event, which places it or ends it. */
-  ofHoldInEvent(record: ParsedRecord, eventId: number, { isPlaced }: { readonly isPlaced: boolean }): number {
-    if (!isPlaced) return digestOf(record, this.#ended);
-    let digest = digestOf(record, this.#placed);
+  /** The digest of an earlier expiry of a hold, which the event of its placement or of an extension has. */
+  ofExtension(extension: ScannedExtension): number {
+    const record = readable(() => ({
+      id: this.#ids.of(Number(extension.hold_id)),
+      gift_card_id: this.#ids.of(Number(extension.card_id)),
+      expires_at: formatInstant(Number(extension.previous_expires_at)),
+    }));
+    return record ? digestOf(record, this.#extended) : 1;
+  }
+
+  /** The digest of the hold in an event, which places, extends or ends it. */
+  ofHoldInEvent(record: ParsedRecord, eventId: number, type: string): number {
+    if (type === 'gift_card.hold_extended') return digestOf(record, this.#extended);
+    if (type !== 'gift_card.held') return digestOf(record, this.#ended);
+    let digest = digestOf(record, this.#placed) + digestOf(record, this.#extended);
     for (const field of this.#laterPlaced)
       if (!this.#mayLack(record, field, eventId)) digest += digestOf(record, [field]);
       else this.#lacking.set(record['id'], [...(this.#lacking.get(record['id']) ?? []), field]);

@@ -9,12 +9,14 @@ import { listCodesOf, listEventsOf, type AuditedEvent } from '../../storage/proo
 import {
   scanCardIds,
   scanCards,
+  scanExtensions,
   scanHeld,
   scanHolds,
   scanRows,
   walkChains,
   type CardIdRange,
   type ScannedCard,
+  type ScannedExtension,
   type ScannedHold,
 } from '../../storage/proofs/ledger-scan.ts';
 import { scanWritten, type WrittenTransfer } from '../../storage/proofs/entry-scan.ts';
@@ -122,6 +124,7 @@ export function* verifyLedger(store: Store, verifying: StoreVerifying): Script<S
     yield* concludeChains(pass, { walk, suspects, trails });
     yield* compareEvents(pass, trails);
     yield* compareHolds(pass, trails);
+    yield* compareExtensions(pass, trails);
     yield* compareCodes(pass, trails);
     for (const finding of trails.conclude()) found(finding);
     after = next;
@@ -246,6 +249,16 @@ function* compareHolds({ store, range, verifying }: Pass, trails: CardTrails): S
     const last = holds.at(-1);
     if (!last || holds.length < scanRows) return;
     after = last.id;
+  }
+}
+
+function* compareExtensions({ store, range, verifying }: Pass, trails: CardTrails): Script<void> {
+  for (let after: ScannedExtension | undefined; ;) {
+    const found: readonly ScannedExtension[] = yield* scanExtensions(store.id, range, after);
+    for (const extension of found) trails.compareExtension(extension);
+    verifying.read(found.length);
+    after = found.at(-1);
+    if (!after || found.length < scanRows) return;
   }
 }
 

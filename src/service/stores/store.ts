@@ -3,6 +3,7 @@
 import type { Context } from '../../storage/context.ts';
 import { currencyOf, type Currency } from '../../domain/money/currency.ts';
 import { Fault } from '../../domain/fault.ts';
+import { holdLimitDefaultDays } from '../../domain/money/hold.ts';
 import type { Money } from '../../domain/money/money.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { undoWindowDefaultMinutes, type AccountNames, type Store } from '../../domain/stores/store.ts';
@@ -32,6 +33,8 @@ export type NewStore = {
   readonly undoWindowMinutes: number;
   /** Default: 0. */
   readonly expiringSoonDays?: number;
+  /** Default: 7. */
+  readonly holdLimitDays?: number;
   /** Default: null, the limit of the service. */
   readonly lookupFailuresPerHour?: number | null;
   /** Default: null. */
@@ -56,6 +59,7 @@ function recordOf(
 ): Omit<StoreRecord, 'status'> {
   const store: Store = {
     expiringSoonDays: 0,
+    holdLimitDays: holdLimitDefaultDays,
     lookupFailuresPerHour: null,
     vat: null,
     accountNames: {},
@@ -77,6 +81,7 @@ export type StoreChanges = Partial<
     | 'customerSearch'
     | 'undoWindowMinutes'
     | 'expiringSoonDays'
+    | 'holdLimitDays'
     | 'lookupFailuresPerHour'
     | 'vat'
     | 'accountNames'

@@ -6,7 +6,9 @@ import type { Account } from '../../domain/money/ledger.ts';
 import { effectOf } from '../../domain/money/ledger.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { idsAt } from '../../platform/random.ts';
+import { holdSecondsMax } from '../../domain/money/hold.ts';
 import type { CardKey } from '../cards/card.ts';
+import { expiryKnownAt } from '../money/hold.ts';
 import { columns, integer, text, unchanged, type RowOf } from '../sql/columns.ts';
 import {
   all,
@@ -577,26 +579,42 @@ export function* findFirstAgedDay({ id, currency }: StoreKey): Script<string | u
 const dayMs = 86_400_000;
 
 /** A hold that can be open at an instant. */
-export type HoldThen = { readonly id: number; readonly cardId: number; readonly amount: bigint };
+export type HoldThen = { readonly cardId: number; readonly amount: bigint };
+
+/** Holds that one statement reads. */
+const holdsInRead = 2_000;
+
+/** The ids of holds that one statement reads: above `after`, up to `upTo`. */
+export type HoldRange = { readonly after: number; readonly upTo: number };
 
 /**
- * Returns the holds that were open at an instant and had not expired, after the id `after`. A clock that was wrong by less
- * than a day when a hold was placed does not hide it.
+ * Returns the next range of holds that can have been open at an instant; undefined after the last one. A clock that was
+ * wrong by less than a day when a hold was placed does not hide it.
  */
+export function* findHoldRange(
+  storeId: number,
+  at: number,
+  last: HoldRange | null,
+): Script<HoldRange | undefined> {
+  const after = last?.upTo ?? idsAt(at - holdSecondsMax * 1_000 - dayMs) - 1;
+  const end = idsAt(at + dayMs);
+  if (after >= end) return undefined;
+  const row = yield* first(sql<{ id: bigint }>`
+    select id from holds where store_id = ${storeId} and id > ${after} and id < ${end}
+    order by id limit 1 offset ${holdsInRead - 1}`);
+  return { after, upTo: row ? toNumber(row.id) : end };
+}
+
+/** Returns the holds of a range that were open at an instant and had not expired. */
 export function* listHoldsAt(
   storeId: number,
-  {
-    after,
-    createdFrom,
-    at,
-    limit,
-  }: { readonly after: number; readonly createdFrom: number; readonly at: number; readonly limit: number },
+  { after, upTo }: HoldRange,
+  at: number,
 ): Script<readonly HoldThen[]> {
-  const from = Math.max(after, idsAt(createdFrom - dayMs) - 1);
-  const rows = yield* all(sql<{ id: bigint; card_id: bigint; amount: bigint }>`
-    select id, card_id, amount from holds
-    where store_id = ${storeId} and id > ${from} and id < ${idsAt(at + dayMs)} and created_at <= ${at} and expires_at > ${at}
-      and (closed_at is null or closed_at > ${at})
-    order by id limit ${limit}`);
-  return rows.map((row) => ({ id: toNumber(row.id), cardId: toNumber(row.card_id), amount: row.amount }));
+  const rows = yield* all(sql<{ card_id: bigint; amount: bigint }>`
+    select card_id, amount from holds
+    where store_id = ${storeId} and id > ${after} and id <= ${upTo} and created_at <= ${at} and expires_at > ${at}
+      and (closed_at is null or closed_at > ${at}) and ${expiryKnownAt(storeId, at)} > ${at}
+    order by id`);
+  return rows.map((row) => ({ cardId: toNumber(row.card_id), amount: row.amount }));
 }

@@ -4,6 +4,7 @@ import type { CardChange } from '../../domain/cards/change.ts';
 import type { EmailStatus } from '../../domain/cards/detail.ts';
 import { holdSecondsMax } from '../../domain/money/hold.ts';
 import { idsAt } from '../../platform/random.ts';
+import { expiryKnownAt } from '../money/hold.ts';
 import { changeColumnsOf, toChange, type ChangeRow } from './change.ts';
 import { all, parallel, part, sql, toNumber, ValueList, type Script, type Statement } from '../sql/sql.ts';
 
@@ -98,7 +99,8 @@ export function* heldAt(
   const head = part`
     select card_id, cast(sum(amount) as bigint) as amount from holds
     where store_id = ${storeId} and id between ${oldest} and ${newest}
-      and created_at <= ${instant} and expires_at > ${instant} and (closed_at is null or closed_at > ${instant})`;
+      and created_at <= ${instant} and expires_at > ${instant} and (closed_at is null or closed_at > ${instant})
+      and ${expiryKnownAt(storeId, instant)} > ${instant}`;
   const found = yield* readRows(
     ids,
     (id) => sql<AmountRow>`${head} and card_id = ${id} group by card_id`,

@@ -68,6 +68,8 @@ create table stores (
   undo_window_minutes bigint not null default 0 check (undo_window_minutes between 0 and 60),
   -- How many days before a card's expiry an event is published; 0: none is.
   expiring_soon_days bigint not null default 0 check (expiring_soon_days between 0 and 365),
+  -- The maximum duration of its holds.
+  hold_limit_days bigint not null default 7 check (hold_limit_days between 1 and 90),
   demonstration bigint not null check (demonstration in (0, 1)),
   created_at bigint not null,
   updated_at bigint not null,
@@ -526,6 +528,24 @@ create trigger holds_are_not_deleted before delete on holds
 for each row execute function refuse('holds are never deleted');
 create trigger holds_are_not_truncated before truncate on holds
 execute function refuse('holds are never deleted');
+
+-- The extensions of holds. Each keeps the earlier expiry, by which reads of the past know which holds were open.
+create table hold_extensions (
+  store_id bigint not null,
+  hold_id bigint not null,
+  expires_at bigint not null,
+  previous_expires_at bigint not null check (previous_expires_at < expires_at),
+  actor text collate "C" not null,
+  created_at bigint not null,
+  primary key (store_id, hold_id, expires_at),
+  foreign key (store_id, hold_id) references holds (store_id, id)
+); -- by store
+create trigger hold_extensions_are_not_updated before update on hold_extensions
+for each row execute function refuse('extensions of holds are never changed');
+create trigger hold_extensions_are_not_deleted before delete on hold_extensions
+for each row execute function refuse('extensions of holds are never deleted');
+create trigger hold_extensions_are_not_truncated before truncate on hold_extensions
+execute function refuse('extensions of holds are never deleted');
 
 -- == Batches ==
 

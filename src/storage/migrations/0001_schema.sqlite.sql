@@ -21,6 +21,8 @@ create table stores (
   undo_window_minutes integer not null default 0 check (undo_window_minutes between 0 and 60),
   -- How many days before a card's expiry an event is published; 0: none is.
   expiring_soon_days integer not null default 0 check (expiring_soon_days between 0 and 365),
+  -- The maximum duration of its holds.
+  hold_limit_days integer not null default 7 check (hold_limit_days between 1 and 90),
   demonstration integer not null check (demonstration in (0, 1)),
   created_at integer not null,
   updated_at integer not null,
@@ -457,6 +459,23 @@ begin select raise(abort, 'a closed hold stays closed'); end;
 create trigger holds_are_not_deleted before delete on holds
 when not exists (select 1 from stores where id = old.store_id and status = 'arriving')
 begin select raise(abort, 'holds are never deleted'); end;
+
+-- The extensions of holds. Each keeps the earlier expiry, by which reads of the past know which holds were open.
+create table hold_extensions (
+  store_id integer not null,
+  hold_id integer not null,
+  expires_at integer not null,
+  previous_expires_at integer not null check (previous_expires_at < expires_at),
+  actor text not null,
+  created_at integer not null,
+  primary key (store_id, hold_id, expires_at),
+  foreign key (store_id, hold_id) references holds (store_id, id)
+) strict, without rowid;
+create trigger hold_extensions_are_not_updated before update on hold_extensions
+begin select raise(abort, 'extensions of holds are never changed'); end;
+create trigger hold_extensions_are_not_deleted before delete on hold_extensions
+when not exists (select 1 from stores where id = old.store_id and status = 'arriving')
+begin select raise(abort, 'extensions of holds are never deleted'); end;
 
 -- == Batches ==
 

@@ -1,6 +1,6 @@
 /** Holds. `gift_cards.held` caches the total of the open ones; the same script updates it with `updateBalance`. */
 
-import type { Hold, HoldStatus } from '../../domain/money/hold.ts';
+import type { Hold, HoldExtension, HoldStatus } from '../../domain/money/hold.ts';
 import type { CardKey } from '../cards/card.ts';
 import {
   money,
@@ -19,8 +19,10 @@ import {
   forUpdateSkipLocked,
   execute,
   parallel,
+  part,
   sql,
   toNumber,
+  type Part,
   type Script,
 } from '../sql/sql.ts';
 import { ofOpenStore } from '../stores/store.ts';
@@ -123,6 +125,54 @@ export function* claimExpiredHolds(found: readonly HoldKey[], now: number): Scri
     ),
   );
   return claimed.flat().map(toHold);
+}
+
+const extensions = columns({
+  store_id: integer('storeId'),
+  hold_id: integer('holdId'),
+  expires_at: integer('expiresAt'),
+  previous_expires_at: integer('previousExpiresAt'),
+  actor: text('actor'),
+  created_at: integer('createdAt'),
+});
+
+/**
+ * Extends an open hold, and records its earlier expiry, by which reads of the past know that it was open.
+ * @returns false if it is not open, or has another expiry than the extension replaces.
+ */
+export function* lengthenHold(extension: HoldExtension): Script<boolean> {
+  const { storeId, holdId, expiresAt, previousExpiresAt } = extension;
+  const row = yield* first(sql<{ id: bigint }>`
+    update holds set expires_at = ${expiresAt}
+    where store_id = ${storeId} and id = ${holdId} and status = 'open' and expires_at = ${previousExpiresAt}
+    returning id`);
+  if (!row) return false;
+  yield* execute(sql`
+    insert into hold_extensions (${extensions.names}) values (${extensions.values(extension)})`);
+  return true;
+}
+
+/** Returns the last extension of each of a store's holds that has one. */
+export function* listLastExtensions(
+  storeId: number,
+  holdIds: readonly number[],
+): Script<readonly HoldExtension[]> {
+  const found = yield* parallel(
+    ...holdIds.map((id) =>
+      first(sql<RowOf<typeof extensions>>`
+        select ${extensions.names} from hold_extensions
+        where store_id = ${storeId} and hold_id = ${id} order by expires_at desc limit 1`),
+    ),
+  );
+  return found.flatMap((row) => (row ? [extensions.read(row)] : []));
+}
+
+/** An expression: when a hold of a store would have expired, as far as that was known at an instant (ms). */
+export function expiryKnownAt(storeId: number, instant: number): Part {
+  return part`coalesce((
+      select min(x.previous_expires_at) from hold_extensions x
+      where x.store_id = ${storeId} and x.hold_id = holds.id and x.created_at > ${instant}
+    ), holds.expires_at)`;
 }
 
 /** Closes an open hold. Returns false if it is not open. */

@@ -30,6 +30,7 @@ export const tableKinds: Readonly<Record<string, TableKind>> = {
   gift_card_codes: 'by store',
   gift_cards: 'by store',
   heartbeat: 'own',
+  hold_extensions: 'by store',
   holds: 'by store',
   idempotency_records: 'by store',
   key_checks: 'everywhere',

@@ -130,6 +130,29 @@ export function* scanHolds(
     order by id limit 500`);
 }
 
+/** An extension of a hold as it is stored, whatever its values are. */
+export type ScannedExtension = {
+  readonly hold_id: ScannedInteger;
+  readonly card_id: ScannedInteger;
+  readonly expires_at: ScannedInteger;
+  readonly previous_expires_at: ScannedInteger;
+};
+
+/** Returns the page after one of the extensions of the holds of the cards in the range, by their holds. */
+export function* scanExtensions(
+  storeId: number,
+  range: CardIdRange,
+  after: Pick<ScannedExtension, 'hold_id' | 'expires_at'> | undefined,
+): Script<readonly ScannedExtension[]> {
+  const { hold_id: holdId, expires_at: expiresAt } = after ?? { hold_id: 0, expires_at: 0 };
+  return yield* all(scan<ScannedExtension>`
+    select x.hold_id, h.card_id, x.expires_at, x.previous_expires_at
+    from hold_extensions x join holds h on h.store_id = x.store_id and h.id = x.hold_id
+    where x.store_id = ${storeId} and (x.hold_id, x.expires_at) > (${holdId}, ${expiresAt})
+      and h.card_id > ${range.after} and h.card_id <= ${range.upTo}
+    order by x.hold_id, x.expires_at limit 500`);
+}
+
 /** Returns the total of the open holds of each card in the range, in minor units. */
 export function* scanHeld(
   storeId: number,

@@ -97,6 +97,9 @@ export function* listBrokenReferences(limit: number): Script<readonly BrokenRefe
       select 1 from holds h
       where h.store_id = t.store_id and h.id = t.hold_id and h.card_id = t.card_id and h.captured = t.amount)
     union all
+    select store_id, null, 'hold_extensions: an extension has no hold' from hold_extensions x
+    where not exists (select 1 from holds h where h.store_id = x.store_id and h.id = x.hold_id)
+    union all
     select store_id, null, 'events: a customer was created that does not exist' from events e
     where type = 'customer.created'
       and not exists (select 1 from customers c where c.store_id = e.store_id and c.id = e.subject_id)

@@ -30,6 +30,7 @@ const changeable = {
   customer_search: flag('customerSearch'),
   undo_window_minutes: integer('undoWindowMinutes'),
   expiring_soon_days: integer('expiringSoonDays'),
+  hold_limit_days: integer('holdLimitDays'),
   lookup_failures_per_hour: integerOrNull('lookupFailuresPerHour'),
   vat: {
     field: 'vat',

@@ -114,7 +114,13 @@ test('a value with a placeholder or markup is not interpreted, and stored contro
 });
 
 test('a sender has the texts of the language of its locale', () => {
-  const others = { lookupFailuresPerHour: null, vat: null, accountNames: {}, expiringSoonDays: 0 };
+  const others = {
+    lookupFailuresPerHour: null,
+    vat: null,
+    accountNames: {},
+    expiringSoonDays: 0,
+    holdLimitDays: 7,
+  };
   const store = { ...newStore(), ...others, id: 1, demonstration: false };
   const texts = [
     { language: 'de', kind: 'receipt', part: 'subject', text: 'Beleg' },
