@@ -227,11 +227,14 @@ function checkTransactions(entries: readonly string[]): string {
   let [balance, card]: [bigint, unknown] = [0n, undefined];
   let shown = '';
   for (const [place, content] of entries.entries()) {
-    const [kind, , cardId, sequence, , , amount, currency, , credit, after] = JSON.parse(content) as string[];
+    const entry = JSON.parse(content) as string[];
+    const [format, , cardId, sequence, , , amount, currency, , credit, after] = entry;
     card ??= cardId;
     const minor = (text = ''): bigint => BigInt(text.replace('.', ''));
     balance += credit === 'card' ? minor(amount) : -minor(amount);
-    if (kind !== 'transfer/2' || cardId !== card || Number(sequence) !== place + 1)
+    const isKnown =
+      format === 'transfer/2' ? entry.length === 19 : format === 'transfer/3' && entry.length === 20;
+    if (!isKnown || cardId !== card || Number(sequence) !== place + 1)
       throw new Rejected(`not entry ${place + 1} of the card's transactions: ${content}`);
     if (minor(after) !== balance) throw new Rejected(`the balance is not the sum of the amounts: ${content}`);
     shown = `${after} ${currency}`;

@@ -65,7 +65,7 @@ export async function fillLedger(storage: Storage, ctx: TestContext): Promise<Ve
   await storage.write(() => issue(ctx, issueCommand(store)));
   for (const { card } of issued) {
     const command = { store, cardId: card.id, versions: null, actor: 'api_client:9', orderId: 77 };
-    const why = { reference: 'receipt-1', note: 'at the till' };
+    const why = { reference: 'receipt-1', note: 'at the till', orderReference: 'B-77', externalId: 'own-1' };
     const spent = { ...command, ...why, amount: money('1.50'), partial: false };
     const { transfer } = await storage.write(() => debit(ctx, spent));
     ctx.clock.advance(1_234);
@@ -76,8 +76,8 @@ export async function fillLedger(storage: Storage, ctx: TestContext): Promise<Ve
     const scopes = ['write_gift_cards', 'redeem_gift_cards'] as const;
     await storage.write(() => reverse(ctx, { ...reversal, amount: money('0.50'), scopes }));
     ctx.clock.advance(5_678);
-    await storage.write(() => credit(ctx, { ...command, ...why, amount: money('3') }));
-    const held = { ...command, ...why, amount: money('2'), seconds: 86_400 };
+    await storage.write(() => credit(ctx, { ...command, ...why, locationId: 91, amount: money('3') }));
+    const held = { ...command, ...why, amount: money('2'), seconds: 86_400, locationId: 91 };
     const settled = { store, actor: 'test', note: null, versionsOf: () => null };
     const one = await storage.write(() => placeHold(ctx, held));
     const two = await storage.write(() => placeHold(ctx, { ...held, reference: null, note: null }));

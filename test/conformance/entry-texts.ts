@@ -4,7 +4,12 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { currencyOf } from '../../src/domain/money/currency.ts';
 import { committedText } from '../../src/domain/money/ledger.ts';
-import { committedOf, composedContent, writtenContent } from '../../src/service/proofs/chain-walk.ts';
+import {
+  committedOf,
+  composedContent,
+  scannedTextsOf,
+  writtenContent,
+} from '../../src/service/proofs/chain-walk.ts';
 import { scanWritten } from '../../src/storage/proofs/entry-scan.ts';
 import { walkChains } from '../../src/storage/proofs/ledger-scan.ts';
 import { sql, type SqlValue, type Statement } from '../../src/storage/sql/sql.ts';
@@ -41,7 +46,8 @@ export function testEntryTexts(factory: StorageFactory): void {
       for (let issued = 0; issued < count; issued += 1) {
         const { card } = await opened.issue({ value: { minor: 100n, currency } });
         const [reference, note] = [orNull(text), orNull(text)];
-        const hasText = reference !== null || note !== null;
+        const [orderReference, externalId] = random() < 0.5 ? [null, null] : [orNull(text), orNull(text)];
+        const hasText = [reference, note, orderReference, externalId].some((value) => value !== null);
         const values: readonly SqlValue[] = [
           text(),
           one(integers),
@@ -52,6 +58,8 @@ export function testEntryTexts(factory: StorageFactory): void {
         statements.push(sql`
           update transfers set actor = ${actor ?? null}, amount = ${(amount as bigint) || 1n}, balance_after = ${balance ?? 0n},
             order_id = ${order ?? null}, reference = ${reference}, note = ${note},
+            order_reference = ${orderReference}, external_id = ${externalId},
+            location_id = ${orNull(() => one(integers))},
             text_salt = ${hasText ? new Uint8Array(16).fill(7) : null}, text_digest = ${hasText ? new Uint8Array(32).fill(9) : null},
             issued_expires_on = ${orNull(text)}, issued_vat = ${orNull(text)}, created_at = ${one(integers)}
           where store_id = ${store.id} and card_id = ${card.id}`);
@@ -68,7 +76,7 @@ export function testEntryTexts(factory: StorageFactory): void {
         assert.ok(row && entry.head !== null);
         const content = writtenContent(entry, entry.head, committedOf(entry.text_digest));
         assert.equal(content, composedContent(store.id, currency, row));
-        assert.equal(entry.texts, row.text_salt === null ? null : committedText(row));
+        assert.equal(entry.texts, row.text_salt === null ? null : committedText(scannedTextsOf(row)));
         assert.equal(entry.hash, Buffer.from(row.hash).toString('hex'));
       }
     }
@@ -78,6 +86,8 @@ export function testEntryTexts(factory: StorageFactory): void {
     const tamperings = [
       sql`update transfers set currency = 'EUR'`,
       sql`update transfers set note = 'a note'`,
+      sql`update transfers set order_reference = 'an order'`,
+      sql`update transfers set external_id = 'an id'`,
       sql`update transfers set text_salt = ${new Uint8Array(16)}`,
       sql`update transfers set balance_after = -1`,
       sql`update transfers set salt = null, issued_vat = 'multi_purpose'`,

@@ -3,16 +3,26 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Card } from '../../src/domain/cards/card.ts';
+import type { LedgerTexts } from '../../src/domain/money/ledger.ts';
 import { issue, update } from '../../src/service/cards/card.ts';
 import { debit } from '../../src/service/money/spend.ts';
 import { createStore } from '../../src/service/stores/store.ts';
 import { verifyPage, type VerifiedPage } from '../../src/service/proofs/ledger-check.ts';
 import { verify } from '../../src/service/proofs/verify.ts';
-import { execute, sql, type ScannedInteger, type Statement } from '../../src/storage/sql/sql.ts';
+import { execute, sql, Statement, type ScannedInteger } from '../../src/storage/sql/sql.ts';
 import { chainHash, listTransfers, textDigestOf } from '../../src/storage/money/transfer.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { issueCommand, money, newStore, testContext, updateCommand } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
+
+const noTexts: LedgerTexts = { reference: null, note: null, orderReference: null, externalId: null };
+
+const texts: LedgerTexts = {
+  reference: 'order 7',
+  note: 'for Ann',
+  orderReference: 'B-7',
+  externalId: 'own-7',
+};
 
 /** A store with three cards. The middle card was issued for 15.00 and then set to 10, 12 and 7. */
 async function openBooks(factory: StorageFactory): Promise<OpenStore & { readonly card: Card }> {
@@ -58,7 +68,7 @@ const tamperings: readonly Tampering[] = [
     statements: ({ card }) => [
       sql`update transfers set note = 'with regards' where card_id = ${card.id} and sequence = 1`,
     ],
-    found: /the reference or note of transfer \d+ was changed/,
+    found: /a text of transfer \d+ was changed/,
   },
   ...(['actor', 'text_digest', 'reverses', 'created_at', 'kind'] as const).map((column) => ({
     what: `a changed ${column}`,
@@ -214,7 +224,7 @@ const tamperings: readonly Tampering[] = [
     what: 'a text of a transfer that had none, with a digest',
     statements: ({ card }) => [
       sql`update transfers set note = 'x', text_salt = ${new Uint8Array(16)},
-            text_digest = ${textDigestOf(new Uint8Array(16), { reference: null, note: 'x' })}
+            text_digest = ${textDigestOf(new Uint8Array(16), { ...noTexts, note: 'x' })}
           where card_id = ${card.id} and sequence = 1`,
     ],
     found: /the hash of transfer \d+ does not match its content/,
@@ -415,15 +425,17 @@ export function testVerification(factory: StorageFactory): void {
     assert.deepEqual([...new Set(mismatches.map(({ cardId }) => cardId))], [card.id]);
   });
 
-  test('an erased reference and note are accepted, and nothing can take their place', async () => {
+  test('erased texts are accepted, and nothing can take their place', async () => {
     await using books = await openStore(factory);
     const { storage, database, ctx, store } = books;
     const { card } = await books.issue();
-    const why = { reference: 'order 7', note: 'for Ann', orderId: null, versions: null, actor: 'test' };
+    const why = { ...texts, orderId: null, locationId: 91, versions: null, actor: 'test' };
     const spend = { store, cardId: card.id, amount: money('5'), partial: false, ...why };
     await storage.write(() => debit(ctx, spend));
     assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
-    const erase = sql`update transfers set reference = null, note = null, text_salt = null where sequence = 2`;
+    const erase = sql`
+      update transfers set reference = null, note = null, order_reference = null, external_id = null, text_salt = null
+      where sequence = 2`;
     await storage.write(() => execute(erase));
     assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
     await assert.rejects(
@@ -437,28 +449,37 @@ export function testVerification(factory: StorageFactory): void {
     await database.tamper(sql`update transfers set note = 'other' where sequence = 2`);
     const { mismatches } = await storage.read(() => verify(10));
     assert.deepEqual(
-      mismatches.map(({ cardId, problem }) => [cardId, /the reference or note of transfer/.test(problem)]),
+      mismatches.map(({ cardId, problem }) => [cardId, /a text of transfer/.test(problem)]),
       [[card.id, true]],
     );
   });
 
-  test('a reference or a note can be erased only with its salt, and only whole', async () => {
+  test('texts can be erased only with their salt, and only all of an entry', async () => {
     await using books = await openStore(factory);
     const { storage, ctx, store } = books;
     const { card } = await books.issue();
-    const why = { reference: 'order 7', note: 'for Ann', orderId: null, versions: null, actor: 'test' };
+    const why = { ...texts, orderId: null, locationId: 91, versions: null, actor: 'test' };
     await storage.write(() =>
       debit(ctx, { store, cardId: card.id, amount: money('5'), partial: false, ...why }),
     );
+    const erased =
+      'reference = null, note = null, order_reference = null, external_id = null, text_salt = null';
+    const set = (assignments: string): Statement =>
+      new Statement([`update transfers set ${assignments} where sequence = 2`], []);
     for (const statement of [
-      sql`update transfers set reference = null where sequence = 2`,
-      sql`update transfers set reference = null, note = null where sequence = 2`,
-      sql`update transfers set note = 'other' where sequence = 2`,
-      sql`update transfers set text_salt = null where sequence = 2`,
-      sql`update transfers set reference = null, note = null, text_salt = null, text_digest = null where sequence = 2`,
-      sql`update transfers set reference = null, note = null, text_salt = null, amount = 1 where sequence = 2`,
-      sql`update transfers set reference = null, note = null, text_salt = null, actor = 'x' where sequence = 2`,
-      sql`update transfers set reference = null, note = null, text_salt = null where sequence = 1`,
+      set('reference = null'),
+      set('reference = null, note = null'),
+      set("note = 'other'"),
+      set("order_reference = 'other'"),
+      set('text_salt = null'),
+      set('reference = null, note = null, text_salt = null'),
+      set('reference = null, note = null, order_reference = null, text_salt = null'),
+      set(`${erased}, text_digest = null`),
+      set(`${erased}, amount = 1`),
+      set(`${erased}, actor = 'x'`),
+      set(`${erased}, location_id = 92`),
+      set(`${erased}, location_id = null`),
+      new Statement([`update transfers set ${erased} where sequence = 1`], []),
     ])
       await assert.rejects(
         storage.write(() => execute(statement)),

@@ -380,8 +380,8 @@ export function testVerifiedRows(factory: StorageFactory): void {
   const verifyWithKeys = async ({ storage, ctx }: Rows): Promise<readonly string[]> =>
     (await storage.read(() => verify(1_000, { keys: ctx.keys }))).mismatches.map(({ problem }) => problem);
   const withoutActor = sql`
-    update events set data = replace(data, '"actor":"test","reference":null,"note":null,"order_id":null,"created_at"',
-      '"reference":null,"note":null,"order_id":null,"created_at"') where type = 'gift_card.held'`;
+    update events set data = replace(data, '"actor":"test","reference":null', '"reference":null')
+    where type = 'gift_card.held'`;
 
   test('events of an earlier version, whose records lack a field, are sound', async () => {
     await using rows = await openRows(factory);

@@ -25,7 +25,7 @@ test('a hold returns 201 with the hold, the card and its path, and does not chan
   assert.equal(actor, issued?.actor);
   assert.deepEqual(rest, {
     gift_card_id: id, status: 'open', amount: '10.50', captured_amount: '0.00', currency: 'USD', reference: 'checkout-77',
-    note: 'Roses', order_id: 1001, closed_at: null,
+    note: 'Roses', order_id: 1001, order_reference: null, external_id: null, location_id: null, closed_at: null,
   });
   assert.equal(seconds(hold), 900);
   assert.deepEqual([card.balance, card.held, card.available], ['25.00', '10.50', '14.50']);
@@ -76,7 +76,7 @@ test('a capture of the whole hold debits the held amount', async (t) => {
       const { id: _id, created_at: at, actor: _actor, ...rest } = transaction;
       assert.deepEqual(rest, {
         gift_card_id: id, kind: 'capture', amount, currency: 'USD', balance_after: '15.00', reference: 'checkout',
-        note: 'of the hold', order_id: 5, hold_id: placed.id, reverses: null,
+        note: 'of the hold', order_id: 5, order_reference: null, external_id: null, location_id: null, hold_id: placed.id, reverses: null,
       });
       assert.deepEqual(hold, { ...placed, status: 'captured', captured_amount: '10.00', closed_at: at });
       assert.deepEqual([card.balance, card.held, card.available], ['15.00', '0.00', '15.00']);

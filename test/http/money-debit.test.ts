@@ -28,7 +28,7 @@ test('a debit returns 201 with its transaction and the card, and publishes one e
   const { id: transactionId, actor, created_at: at, ...rest } = transaction;
   assert.deepEqual(rest, {
     gift_card_id: id, kind: 'debit', amount: '-10.50', currency: 'USD', balance_after: '14.50', reference: 'receipt-1017',
-    note: 'Roses', order_id: 1001, hold_id: null, reverses: null,
+    note: 'Roses', order_id: 1001, order_reference: null, external_id: null, location_id: null, hold_id: null, reverses: null,
   });
   assert.match(actor, /^api_client:\d+$/);
   assert.ok(Math.abs(Date.parse(at) - service.clock.now()) < 5_000, at);

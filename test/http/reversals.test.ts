@@ -24,7 +24,7 @@ test('a reversal of a debit is full by default', async () => {
   const { id: ownId, created_at: _at, actor, ...rest } = transaction;
   assert.deepEqual(rest, {
     gift_card_id: id, kind: 'reversal', amount: '10.00', currency: 'USD', balance_after: '25.00', reference: 'receipt-9',
-    note: null, order_id: 4, hold_id: null, reverses: debit.id,
+    note: null, order_id: 4, order_reference: null, external_id: null, location_id: null, hold_id: null, reverses: debit.id,
   });
   assert.match(actor, /^api_client:/);
   assert.notEqual(ownId, debit.id);

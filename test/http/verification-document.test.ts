@@ -37,7 +37,8 @@ type Content = Readonly<Record<string, unknown>>;
 
 function namedBy(positions: readonly string[], content: string): Content {
   const values = JSON.parse(content) as readonly unknown[];
-  assert.equal(values.length, positions.length, content);
+  const length = values[0] === 'transfer/2' ? positions.indexOf('location') : positions.length;
+  assert.equal(values.length, length, content);
   return Object.fromEntries(positions.map((name, place) => [name, values[place]]));
 }
 

@@ -38,6 +38,9 @@ export type TransactionView = {
   readonly reference: string | null;
   readonly note: string | null;
   readonly order_id: number | null;
+  readonly order_reference: string | null;
+  readonly external_id: string | null;
+  readonly location_id: number | null;
   readonly hold_id: number | null;
   readonly reverses: number | null;
   readonly created_at: string;
@@ -54,6 +57,9 @@ export type HoldView = {
   readonly reference: string | null;
   readonly note: string | null;
   readonly order_id: number | null;
+  readonly order_reference: string | null;
+  readonly external_id: string | null;
+  readonly location_id: number | null;
   readonly created_at: string;
   readonly expires_at: string;
   readonly closed_at: string | null;

@@ -10,6 +10,7 @@ import {
   debitOf,
   effectOf,
   entryContent,
+  type LedgerTexts,
   hasText,
   isReversible,
   issueOf,
@@ -143,6 +144,7 @@ test('a chain starts from 32 zero bytes', () => {
 
 const salt = Uint8Array.from({ length: 16 }, (_, index) => index);
 const textDigest = new Uint8Array(32).fill(255);
+const noTexts: LedgerTexts = { reference: null, note: null, orderReference: null, externalId: null };
 const later: EntryDetails = { opening: null, textDigest: null };
 
 test('the content of an entry has the bytes that existing hash chains contain', () => {
@@ -171,6 +173,17 @@ test('the content of an entry has the bytes that existing hash chains contain', 
     ),
     '["transfer/2",17,244212357349,1,244212357350,"issue","5","JPY","sales","card","5","é\\n\\"","//////////////////////////////////////////8=",1001,7,9,1755261458999,"AAECAwQFBgcICQoLDA0ODw==",["2027-12-31",null]]',
   );
+  assert.equal(
+    entryContent({ ...transfer, orderReference: 'no part', externalId: 'no part', locationId: 91 }, later),
+    '["transfer/3",17,244212357349,2,244212357350,"adjustment","15.00","USD","card","adjustments","10.00","api_client:7",null,null,null,null,1755261458999,null,null,91]',
+  );
+  assert.match(
+    entryContent(
+      { ...transfer, locationId: 91 },
+      { opening: { salt, expiresOn: null, vat: null }, textDigest: null },
+    ),
+    /^\["transfer\/3",.*,"AAECAwQFBgcICQoLDA0ODw==",\[null,null\],91\]$/,
+  );
   assert.match(
     entryContent(transfer, { opening: { salt, expiresOn: null, vat: null }, textDigest: null }),
     /,"AAECAwQFBgcICQoLDA0ODw==",\[null,null\]\]$/,
@@ -185,7 +198,7 @@ test('the content of an entry has the bytes that existing hash chains contain', 
 });
 
 test('every field of a transfer except its texts is part of its content', async (t) => {
-  const others: Omit<Transfer, 'reference' | 'note'> = {
+  const others: Omit<Transfer, keyof LedgerTexts> = {
     storeId: 18,
     cardId: 244_212_357_348,
     sequence: 3,
@@ -197,6 +210,7 @@ test('every field of a transfer except its texts is part of its content', async 
     balanceAfter: amount(1_001n),
     actor: 'api_client:8',
     orderId: 1,
+    locationId: 3,
     holdId: 2,
     reverses: 0,
     createdAt: 1_755_261_459_000,
@@ -212,24 +226,32 @@ test('every field of a transfer except its texts is part of its content', async 
     assert.notEqual(entryContent({ ...transfer, amount: amount(1_500n, 'EUR') }, later), content),
   );
   await t.test('the texts', () =>
-    assert.equal(entryContent({ ...transfer, reference: 'r', note: 'n' }, later), content),
+    assert.equal(
+      entryContent({ ...transfer, reference: 'r', note: 'n', orderReference: 'o', externalId: 'e' }, later),
+      content,
+    ),
   );
 });
 
-test('a text is committed to if there is a reference or a note, and each pair has its own form', () => {
+test('an entry commits to its texts, which each have their own form', () => {
   const texts = fc.option(fc.constantFrom('', 'null', ',', '","', 'a', 'a","b', '\\', '\ud800'), {
     nil: null,
   });
-  const pairs = fc.record({ reference: texts, note: texts });
+  const sets = fc.record({ reference: texts, note: texts, orderReference: texts, externalId: texts });
   fc.assert(
-    fc.property(pairs, pairs, (left, right) => {
-      assert.equal(hasText(left), left.reference !== null || left.note !== null);
-      const same = left.reference === right.reference && left.note === right.note;
+    fc.property(sets, sets, (left, right) => {
+      assert.equal(
+        hasText(left),
+        Object.values(left).some((value) => value !== null),
+      );
+      const same = JSON.stringify(left) === JSON.stringify(right);
       assert.equal(committedText(left) === committedText(right), same);
     }),
     { numRuns: 1_000 },
   );
-  assert.equal(committedText({ reference: 'order "7"', note: null }), '["order \\"7\\"",null]');
+  assert.equal(committedText({ ...noTexts, reference: 'order "7"' }), '["order \\"7\\"",null]');
+  assert.equal(committedText({ ...noTexts, orderReference: 'A-7' }), '[null,null,"A-7",null]');
+  assert.equal(committedText({ ...noTexts, note: 'n', externalId: 'e' }), '[null,"n",null,"e"]');
 });
 
 test('two different entries have different content', () => {
@@ -265,6 +287,9 @@ test('two different entries have different content', () => {
     actor: fc.constantFrom('a', '","', 'development'),
     reference: fc.constant(null),
     note: fc.constant(null),
+    orderReference: fc.constant(null),
+    externalId: fc.constant(null),
+    locationId: fc.option(small, { nil: null }),
     orderId: fc.option(small, { nil: null }),
     holdId: fc.option(small, { nil: null }),
     reverses: fc.option(small, { nil: null }),

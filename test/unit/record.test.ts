@@ -112,6 +112,9 @@ test('a transaction contains the data of the transfer', () => {
     reference: 'receipt-1017',
     note: 'Returned',
     orderId: 1001,
+    orderReference: 'B-1001',
+    externalId: 'refund-55',
+    locationId: 91,
     holdId: 7,
     reverses: 9,
   });
@@ -126,6 +129,9 @@ test('a transaction contains the data of the transfer', () => {
     reference: 'receipt-1017',
     note: 'Returned',
     order_id: 1001,
+    order_reference: 'B-1001',
+    external_id: 'refund-55',
+    location_id: 91,
     hold_id: 7,
     reverses: 9,
     created_at: '2025-08-15T12:37:38Z',
@@ -134,7 +140,16 @@ test('a transaction contains the data of the transfer', () => {
   const plain = transactionOf(sameIds, transferWith());
   assert.deepEqual(Object.keys(plain), Object.keys(expected));
   const empty = Object.entries(plain).flatMap(([name, value]) => (value === null ? [name] : []));
-  assert.deepEqual(empty, ['reference', 'note', 'order_id', 'hold_id', 'reverses']);
+  assert.deepEqual(empty, [
+    'reference',
+    'note',
+    'order_id',
+    'order_reference',
+    'external_id',
+    'location_id',
+    'hold_id',
+    'reverses',
+  ]);
 });
 
 test('the sign of a transaction is that of its effect on the balance, whatever its kind', () => {
@@ -172,6 +187,9 @@ test('an open hold contains its data', () => {
       reference: 'checkout-77',
       note: 'Held at the counter',
       order_id: 1001,
+      order_reference: 'B-1001',
+      external_id: 'checkout-77-1',
+      location_id: 91,
       created_at: '2026-06-15T12:00:00Z',
       expires_at: '2026-06-15T12:15:00Z',
       closed_at: null,

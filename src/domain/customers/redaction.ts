@@ -38,10 +38,9 @@ type Members = Record<string, unknown>;
 /** Texts that a person wrote: the record and its fields. */
 const texts = [
   ...notedFields.map((name) => ['gift_card', name] as const),
-  ['transaction', 'reference'],
-  ['transaction', 'note'],
-  ['hold', 'reference'],
-  ['hold', 'note'],
+  ...['transaction', 'hold'].flatMap((record) =>
+    (['reference', 'note', 'order_reference', 'external_id'] as const).map((name) => [record, name] as const),
+  ),
 ] as const;
 
 /**

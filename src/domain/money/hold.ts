@@ -3,13 +3,14 @@
  * the rest is released), *voided* or *expired*.
  */
 
+import type { LedgerTexts } from './ledger.ts';
 import type { Money } from './money.ts';
 
 export const holdStatuses = ['open', 'captured', 'voided', 'expired'] as const;
 
 export type HoldStatus = (typeof holdStatuses)[number];
 
-export type Hold = {
+export type Hold = LedgerTexts & {
   readonly storeId: number;
   readonly id: number;
   readonly cardId: number;
@@ -18,9 +19,9 @@ export type Hold = {
   /** The captured amount; 0 without a capture. */
   readonly captured: Money;
   readonly actor: string;
-  readonly reference: string | null;
-  readonly note: string | null;
   readonly orderId: number | null;
+  /** The location where it was placed; null: none. */
+  readonly locationId: number | null;
   /** Instants in ms. */
   readonly createdAt: number;
   readonly expiresAt: number;

@@ -19,7 +19,17 @@ export const transferKinds = ['issue', 'adjustment', 'debit', 'credit', 'capture
 
 export type TransferKind = (typeof transferKinds)[number];
 
-export type Transfer = {
+/** The texts of an entry or a hold: personal data that an erasure can remove. */
+export type LedgerTexts = {
+  readonly reference: string | null;
+  readonly note: string | null;
+  /** The caller's order, in its own notation. */
+  readonly orderReference: string | null;
+  /** The caller's own id of it. */
+  readonly externalId: string | null;
+};
+
+export type Transfer = LedgerTexts & {
   readonly storeId: number;
   readonly cardId: number;
   /** Counts the transfers of the card, starting at 1. */
@@ -34,9 +44,9 @@ export type Transfer = {
   readonly balanceAfter: Money;
   /** The caller: `api_client:7`, `development`, … */
   readonly actor: string;
-  readonly reference: string | null;
-  readonly note: string | null;
   readonly orderId: number | null;
+  /** The location where it took place; null: none. */
+  readonly locationId: number | null;
   /** The id of the captured hold; null for other kinds. */
   readonly holdId: number | null;
   /** The id of the transfer that a reversal reverses, in whole or in part; null for other kinds. */
@@ -121,20 +131,24 @@ export type EntryDetails = {
   /** Null in all entries but the first. */
   readonly opening: Opening | null;
   /**
-   * SHA-256 of a salt and the `committedText`; null if there is neither a reference nor a note. Reference, note and salt
-   * can be erased, and the chain stays valid.
+   * SHA-256 of a salt and the `committedText`; null if there is no text. The texts and the salt can be erased, and the
+   * chain stays valid.
    */
   readonly textDigest: Uint8Array | null;
 };
 
 /** Whether a transfer has a text that its entry commits to. */
-export function hasText({ reference, note }: Pick<Transfer, 'reference' | 'note'>): boolean {
-  return reference !== null || note !== null;
+export function hasText({ reference, note, orderReference, externalId }: LedgerTexts): boolean {
+  return reference !== null || note !== null || orderReference !== null || externalId !== null;
 }
 
 /** The text that a salt and SHA-256 commit to. */
-export function committedText({ reference, note }: Pick<Transfer, 'reference' | 'note'>): string {
-  return JSON.stringify([reference, note]);
+export function committedText({ reference, note, orderReference, externalId }: LedgerTexts): string {
+  return JSON.stringify(
+    orderReference === null && externalId === null
+      ? [reference, note]
+      : [reference, note, orderReference, externalId],
+  );
 }
 
 /** The content of a transfer's entry that its hash covers. */
@@ -170,6 +184,7 @@ export type EntryFields = {
   readonly holdId: number | bigint | null;
   readonly reverses: number | bigint | null;
   readonly createdAt: number | bigint;
+  readonly locationId: number | bigint | null;
   /** Null in all entries but the first. */
   readonly salt: Uint8Array | null;
   readonly issuedExpiresOn: string | null;
@@ -179,15 +194,17 @@ export type EntryFields = {
 
 /**
  * The content of an entry: a JSON array in a fixed order without spaces, different for any two transfers. It equals
- * `JSON.stringify` of the array, and takes half the time. A change of this format needs another name than `transfer/2`,
- * and breaks every existing chain.
+ * `JSON.stringify` of the array, and takes half the time. An entry with a location is a `transfer/3`, which ends with
+ * it. A change of a format needs another name, and breaks every existing chain.
  */
 export function entryText(entry: EntryFields): string {
   const { decimals, code } = entry.currency;
   const amount = formatMinor(entry.amount, decimals);
   const balanceAfter = formatMinor(entry.balanceAfter, decimals);
   const terms = entry.salt && `[${quotedOrNull(entry.issuedExpiresOn)},${quotedOrNull(entry.issuedVat)}]`;
-  return `["transfer/2",${entry.storeId},${entry.cardId},${entry.sequence},${entry.id},${quoted(entry.kind)},"${amount}",${quoted(code)},${quoted(entry.debit)},${quoted(entry.credit)},"${balanceAfter}",${quoted(entry.actor)},${base64OrNull(entry.textDigest)},${entry.orderId},${entry.holdId},${entry.reverses},${entry.createdAt},${base64OrNull(entry.salt)},${terms}]`;
+  const [format, location] =
+    entry.locationId === null ? ['transfer/2', ''] : ['transfer/3', `,${entry.locationId}`];
+  return `["${format}",${entry.storeId},${entry.cardId},${entry.sequence},${entry.id},${quoted(entry.kind)},"${amount}",${quoted(code)},${quoted(entry.debit)},${quoted(entry.credit)},"${balanceAfter}",${quoted(entry.actor)},${base64OrNull(entry.textDigest)},${entry.orderId},${entry.holdId},${entry.reverses},${entry.createdAt},${base64OrNull(entry.salt)},${terms}${location}]`;
 }
 
 /** Characters that JSON escapes, and those outside of ASCII. */

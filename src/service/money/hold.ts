@@ -68,6 +68,9 @@ export function* placeHold(
     reference: command.reference,
     note: command.note,
     orderId: command.orderId,
+    orderReference: command.orderReference ?? null,
+    externalId: command.externalId ?? null,
+    locationId: command.locationId ?? null,
     createdAt: now,
     expiresAt: ctx.clock.latest() + command.seconds * 1_000,
     closedAt: null,
@@ -141,6 +144,7 @@ export function* capture(
     reference: held.reference,
     note: command.note ?? held.note,
     orderId: held.orderId,
+    orderReference: held.orderReference,
     holdId: held.id,
   });
   const hold = holdRecordOf(ctx.keys.publicIds, closed, now);

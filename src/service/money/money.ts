@@ -35,6 +35,10 @@ export type MoneyCommand = {
   readonly reference: string | null;
   readonly note: string | null;
   readonly orderId: number | null;
+  /** Default: none. */
+  readonly orderReference?: string | null;
+  readonly externalId?: string | null;
+  readonly locationId?: number | null;
   /** The versions of the card that the request accepts (`If-Match`), as `versionTagOf` returns them; null: any. */
   readonly versions: readonly string[] | null;
 };
@@ -240,6 +244,10 @@ export function* releaseHold(
 
 /** The details of a transfer that its movement and its card do not give. */
 type Details = Pick<Transfer, 'actor' | 'reference' | 'note' | 'orderId'> & {
+  /** Default: none. */
+  readonly orderReference?: string | null;
+  readonly externalId?: string | null;
+  readonly locationId?: number | null;
   readonly holdId?: number;
   readonly reverses?: number;
   /** Default: now. */
@@ -275,6 +283,9 @@ export function transferOf(
     reference: why.reference,
     note: why.note,
     orderId: why.orderId,
+    orderReference: why.orderReference ?? null,
+    externalId: why.externalId ?? null,
+    locationId: why.locationId ?? null,
     holdId: why.holdId ?? null,
     reverses: why.reverses ?? null,
     createdAt: why.createdAt ?? ctx.clock.now(),

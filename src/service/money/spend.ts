@@ -192,6 +192,7 @@ export function* reverse(
     reference: reversed.reference,
     note: command.note,
     orderId: reversed.orderId,
+    orderReference: reversed.orderReference,
     reverses: reversed.id,
   });
   yield* recordEvent(

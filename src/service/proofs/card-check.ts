@@ -114,7 +114,7 @@ function checked(found: readonly ChainedTransfer[], before: number): readonly Ch
   return entries;
 }
 
-/** Whether the reference and note are those that the hash covers. Both can have been erased, with their salt. */
+/** Whether the texts are those that the hash covers. All can have been erased, with their salt. */
 function isTextCommitted({ transfer, textSalt, textDigest }: ChainedTransfer): boolean {
   if (textSalt === null) return !hasText(transfer);
   return textDigest !== null && hasText(transfer) && sameBytes(textDigest, textDigestOf(textSalt, transfer));

@@ -4,7 +4,7 @@
  */
 
 import { findCurrency, type Currency } from '../../domain/money/currency.ts';
-import { chainStart, entryText, hasText, increases } from '../../domain/money/ledger.ts';
+import { chainStart, entryText, hasText, increases, type LedgerTexts } from '../../domain/money/ledger.ts';
 import { sameBytes } from '../../platform/keys.ts';
 import type { ScannedCard, ScannedTransfer } from '../../storage/proofs/ledger-scan.ts';
 import { exactOf, type ScannedInteger } from '../../storage/sql/sql.ts';
@@ -80,7 +80,7 @@ export class ChainWalk {
       problems.push(`transfer ${id} has a balance that is not the sum up to it`);
     if (balance < 0) problems.push(`transfer ${id} makes the balance negative`);
     if (!this.#isLinked(place, entry)) problems.push(`the hash of transfer ${id} does not match its content`);
-    if (!isTextCommitted(entry)) problems.push(`the reference or note of transfer ${id} was changed`);
+    if (!isTextCommitted(entry)) problems.push(`a text of transfer ${id} was changed`);
     if (entry.reverses !== null && this.#reverse(entry.reverses, entry) < 0)
       problems.push(`transfer ${id} reverses more than the remaining amount`);
     this.#lengths[place] = index + 1;
@@ -201,11 +201,11 @@ export class ChainWalk {
 
 /** The content of an entry from the parts that the database has composed. @param committed the digest of its texts. */
 export function writtenContent(
-  { salt, tail, terms }: WrittenTransfer,
+  { salt, tail, terms, ending }: WrittenTransfer,
   head: string,
   committed: string,
 ): string {
-  return head + committed + tail + (salt === null ? 'null,null]' : `"${salt.toBase64()}",${terms}]`);
+  return head + committed + tail + (salt === null ? 'null,null' : `"${salt.toBase64()}",${terms}`) + ending;
 }
 
 export function committedOf(digest: Uint8Array | null): string {
@@ -232,17 +232,29 @@ export function composedContent(storeId: number, ofStore: Currency, entry: Scann
     holdId: entry.hold_id,
     reverses: entry.reverses,
     createdAt: entry.created_at,
+    locationId: entry.location_id,
     salt: entry.salt,
     issuedExpiresOn: entry.issued_expires_on,
     issuedVat: entry.issued_vat,
   });
 }
 
-/** Whether a reference and note are those that the hash covers. Both can have been erased, with their salt. */
+/** The texts of an entry. */
+export function scannedTextsOf({
+  reference,
+  note,
+  order_reference: orderReference,
+  external_id: externalId,
+}: ScannedTransfer): LedgerTexts {
+  return { reference, note, orderReference, externalId };
+}
+
+/** Whether the texts are those that the hash covers. All can have been erased, with their salt. */
 function isTextCommitted(entry: ScannedTransfer): boolean {
   const { text_salt: salt, text_digest: digest } = entry;
-  if (salt === null) return !hasText(entry);
-  return digest !== null && hasText(entry) && sameBytes(digest, textDigestOf(salt, entry));
+  const texts = scannedTextsOf(entry);
+  if (salt === null) return !hasText(texts);
+  return digest !== null && hasText(texts) && sameBytes(digest, textDigestOf(salt, texts));
 }
 
 function sumOf(balance: ScannedInteger, amount: ScannedInteger, isIncrease: boolean): ScannedInteger {

@@ -382,13 +382,17 @@ const erasableColumns = new Fragment(() =>
 );
 const isAnyGiven = new Fragment(() => erasableFields.map((name) => `${name} is not null`).join(' or '));
 
+/** The texts of a transfer or a hold. */
+const entryTexts = part`
+  reference as text_0, note as text_1, order_reference as text_2, external_id as text_3`;
+
 /** In `set`: a column of a detail is null if that is wanted. */
 function emptied(name: ErasableField, isWanted: boolean): Part {
   const column = new Fragment(() => name);
   return part`${column} = case when ${Number(isWanted)} = 1 then null else ${column} end`;
 }
 
-/** Returns the rows of a page that have texts: all texts of cards, reference and note of others. */
+/** Returns the rows of a page that have texts: all texts of cards, and those of transfers and holds. */
 export function* listWalkedTexts(
   table: TextTable,
   key: CustomerKey,
@@ -416,7 +420,7 @@ function textsIn(table: TextTable, { storeId, customerId }: CustomerKey, { after
         order by id`;
     case 'transfers':
       return sql<TextRow>`
-        select id, reference as text_0, note as text_1, case when exists (
+        select id, ${entryTexts}, case when exists (
             select 1 from customer_erasure_cards c
             where c.store_id = ${storeId} and c.customer_id = ${customerId} and c.card_id = transfers.card_id
           ) then 1 else 0 end as own
@@ -425,20 +429,21 @@ function textsIn(table: TextTable, { storeId, customerId }: CustomerKey, { after
         order by id`;
     case 'holds':
       return sql<TextRow>`
-        select id, reference as text_0, note as text_1, case when exists (
+        select id, ${entryTexts}, case when exists (
             select 1 from customer_erasure_cards c
             where c.store_id = ${storeId} and c.customer_id = ${customerId} and c.card_id = holds.card_id
           ) then 1 else 0 end as own
         from holds
-        where store_id = ${storeId} and id > ${after} and id <= ${upTo} and (reference is not null or note is not null)
+        where store_id = ${storeId} and id > ${after} and id <= ${upTo}
+          and (reference is not null or note is not null or order_reference is not null or external_id is not null)
         order by id`;
   }
 }
 
-/** Erases reference and note of a transfer. Its chain keeps their digest, which cannot be computed without the salt. */
+/** Erases the texts of a transfer. Its chain keeps their digest, which cannot be computed without the salt. */
 export function* eraseTransferTexts(storeId: number, id: number): Script<void> {
   yield* execute(sql`
-    update transfers set reference = null, note = null, text_salt = null
+    update transfers set reference = null, note = null, order_reference = null, external_id = null, text_salt = null
     where store_id = ${storeId} and id = ${id}`);
 }
 
@@ -446,7 +451,9 @@ export function* eraseTransferTexts(storeId: number, id: number): Script<void> {
 export function* eraseHoldTexts(storeId: number, id: number, places: ReadonlySet<number>): Script<void> {
   yield* execute(sql`
     update holds set reference = case when ${Number(places.has(0))} = 1 then null else reference end,
-      note = case when ${Number(places.has(1))} = 1 then null else note end
+      note = case when ${Number(places.has(1))} = 1 then null else note end,
+      order_reference = case when ${Number(places.has(2))} = 1 then null else order_reference end,
+      external_id = case when ${Number(places.has(3))} = 1 then null else external_id end
     where store_id = ${storeId} and id = ${id}`);
 }
 

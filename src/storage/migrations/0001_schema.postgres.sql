@@ -381,8 +381,8 @@ for each row execute function set_transaction_id();
 
 create function is_sound_transfer(
   id bigint, sequence bigint, previous_id bigint, kind text, amount bigint, currency text, debit_account text,
-  credit_account text, balance_after bigint, reference text, note text, hold_id bigint, reverses bigint, salt bytea,
-  issued_expires_on text, text_salt bytea, text_digest bytea, hash bytea
+  credit_account text, balance_after bigint, reference text, note text, order_reference text, external_id text,
+  hold_id bigint, reverses bigint, salt bytea, issued_expires_on text, text_salt bytea, text_digest bytea, hash bytea
 ) returns boolean immutable language plpgsql as $$
 begin
   return id > 0 and sequence >= 1 and amount > 0 and balance_after >= 0
@@ -397,7 +397,8 @@ begin
     and (sequence = 1) = (previous_id is null)
     and (sequence = 1) = (salt is not null)
     and (sequence = 1 or issued_expires_on is null)
-    and (text_salt is not null or (reference is null and note is null))
+    and (text_salt is not null
+      or (reference is null and note is null and order_reference is null and external_id is null))
     and (text_salt is null or text_digest is not null)
     and (salt is null or length(salt) = 16)
     and (text_salt is null or length(text_salt) = 16)
@@ -405,7 +406,7 @@ begin
     and (issued_expires_on is null or length(issued_expires_on) = 10);
 end $$;
 
--- The ledger. A hash covers a commitment to reference and note, which can be erased. The end of a card's chain is in
+-- The ledger. A hash covers a commitment to the texts, which can be erased. The end of a card's chain is in
 -- the card's row, and each transfer names the one before it, so that no index by card is needed.
 create table transfers (
   store_id bigint not null,
@@ -424,6 +425,10 @@ create table transfers (
   reference text collate "C",
   note text collate "C",
   order_id bigint,
+  order_reference text collate "C",
+  -- The caller's own id of it.
+  external_id text collate "C",
+  location_id bigint,
   -- The hold of a capture.
   hold_id bigint,
   -- The transfer that a reversal reverses, in whole or in part.
@@ -434,7 +439,7 @@ create table transfers (
   -- The card's expiry when it was issued, in its first entry.
   issued_expires_on text collate "C",
   text_salt bytea,
-  -- SHA-256 of text_salt, reference and note.
+  -- SHA-256 of text_salt and the texts.
   text_digest bytea,
   -- SHA-256 of the previous hash in the card's chain, and the content of the entry.
   hash bytea not null,
@@ -445,7 +450,8 @@ create table transfers (
   foreign key (store_id, card_id) references gift_cards (store_id, id),
   check (
     is_sound_transfer(id, sequence, previous_id, kind, amount, currency, debit_account, credit_account, balance_after,
-      reference, note, hold_id, reverses, salt, issued_expires_on, text_salt, text_digest, hash)
+      reference, note, order_reference, external_id, hold_id, reverses, salt, issued_expires_on, text_salt, text_digest,
+      hash)
   )
 ); -- by store
 create index transfers_by_reversed on transfers (store_id, reverses) where reverses is not null;
@@ -455,16 +461,17 @@ create index transfers_by_place on transfers (store_id, card_id, sequence) where
 create index transfers_by_staff on transfers (store_id, id) where actor >= 'staff:' and actor < 'staff;';
 create index transfers_by_transaction on transfers (store_id, transaction_id, id);
 create unique index transfers_first on transfers (store_id, card_id) where sequence = 1;
--- Only reference and note can be erased, with the salt that connects them with what the hash covers.
+-- Only texts can be erased, with the salt that connects them with what the hash covers.
 create trigger transfers_are_not_updated before update on transfers
 for each row when (
   old.text_salt is null or new.text_salt is not null or new.reference is not null or new.note is not null
+  or new.order_reference is not null or new.external_id is not null
   or (old.store_id, old.id, old.card_id, old.sequence, old.previous_id, old.kind, old.amount, old.currency,
     old.debit_account, old.credit_account, old.balance_after, old.actor, old.order_id, old.hold_id, old.reverses,
-    old.created_at, old.salt, old.issued_expires_on, old.text_digest, old.hash)
+    old.created_at, old.salt, old.issued_expires_on, old.text_digest, old.hash, old.location_id)
   is distinct from (new.store_id, new.id, new.card_id, new.sequence, new.previous_id, new.kind, new.amount,
     new.currency, new.debit_account, new.credit_account, new.balance_after, new.actor, new.order_id, new.hold_id,
-    new.reverses, new.created_at, new.salt, new.issued_expires_on, new.text_digest, new.hash)
+    new.reverses, new.created_at, new.salt, new.issued_expires_on, new.text_digest, new.hash, new.location_id)
 ) execute function refuse('transfers are append-only');
 create trigger transfers_keep_their_vat before update of issued_vat on transfers
 for each row when (old.issued_vat is distinct from new.issued_vat)
@@ -503,6 +510,10 @@ create table holds (
   reference text collate "C",
   note text collate "C",
   order_id bigint,
+  order_reference text collate "C",
+  -- The caller's own id of it.
+  external_id text collate "C",
+  location_id bigint,
   created_at bigint not null,
   expires_at bigint not null check (expires_at > created_at),
   closed_at bigint,
@@ -513,16 +524,19 @@ create table holds (
 ); -- by store
 create index holds_by_card on holds (store_id, card_id, id);
 create index holds_open_by_expiry on holds (expires_at) where status = 'open';
--- Reference and note of a closed hold can be erased.
+-- The texts of a closed hold can be erased.
 create trigger closed_holds_stay_closed before update on holds
 for each row when (old.status <> 'open' and (
-  (old.reference, old.note) is not distinct from (new.reference, new.note)
+  (old.reference, old.note, old.order_reference, old.external_id)
+    is not distinct from (new.reference, new.note, new.order_reference, new.external_id)
   or (new.reference is not null and new.reference is distinct from old.reference)
   or (new.note is not null and new.note is distinct from old.note)
+  or (new.order_reference is not null and new.order_reference is distinct from old.order_reference)
+  or (new.external_id is not null and new.external_id is distinct from old.external_id)
   or (old.store_id, old.id, old.card_id, old.status, old.amount, old.captured, old.actor, old.order_id,
-    old.created_at, old.expires_at, old.closed_at)
+    old.created_at, old.expires_at, old.closed_at, old.location_id)
   is distinct from (new.store_id, new.id, new.card_id, new.status, new.amount, new.captured, new.actor, new.order_id,
-    new.created_at, new.expires_at, new.closed_at)
+    new.created_at, new.expires_at, new.closed_at, new.location_id)
 )) execute function refuse('a closed hold stays closed');
 create trigger holds_are_not_deleted before delete on holds
 for each row execute function refuse('holds are never deleted');
@@ -651,7 +665,8 @@ declare
 begin
   foreach named in array array['gift_card.customer_id', 'gift_card.customer_email', 'gift_card.recipient_id',
     'gift_card.recipient_email', 'gift_card.note', 'gift_card.message', 'gift_card.sender_name',
-    'gift_card.recipient_name', 'transaction.reference', 'transaction.note', 'hold.reference', 'hold.note',
+    'gift_card.recipient_name', 'transaction.reference', 'transaction.note', 'transaction.order_reference',
+    'transaction.external_id', 'hold.reference', 'hold.note', 'hold.order_reference', 'hold.external_id',
     'customer.email', 'customer.storefront_customer_id', 'delivery.recipient', 'delivery.last_attempt',
     'delivery.cancel_reason']
   loop

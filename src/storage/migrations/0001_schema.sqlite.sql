@@ -307,7 +307,7 @@ begin select raise(abort, 'changes of gift cards are append-only'); end;
 
 -- == Money ==
 
--- The ledger. A hash covers a commitment to reference and note, which can be erased. The end of a card's chain is in
+-- The ledger. A hash covers a commitment to the texts, which can be erased. The end of a card's chain is in
 -- the card's row, and each transfer names the one before it, so that no index by card is needed.
 create table transfers (
   store_id integer not null,
@@ -336,6 +336,10 @@ create table transfers (
   reference text,
   note text,
   order_id integer,
+  order_reference text,
+  -- The caller's own id of it.
+  external_id text,
+  location_id integer,
   -- The hold of a capture.
   hold_id integer,
   -- The transfer that a reversal reverses, in whole or in part.
@@ -346,7 +350,7 @@ create table transfers (
   -- The card's expiry when it was issued, in its first entry.
   issued_expires_on text check (length(issued_expires_on) = 10),
   text_salt blob check (length(text_salt) = 16),
-  -- SHA-256 of text_salt, reference and note.
+  -- SHA-256 of text_salt and the texts.
   text_digest blob check (length(text_digest) = 32),
   -- SHA-256 of the previous hash in the card's chain, and the content of the entry.
   hash blob not null check (length(hash) = 32),
@@ -361,7 +365,10 @@ create table transfers (
   check ((sequence = 1) = (previous_id is null)),
   check ((sequence = 1) = (salt is not null)),
   check (sequence = 1 or issued_expires_on is null),
-  check (text_salt is not null or (reference is null and note is null)),
+  check (
+    text_salt is not null
+    or (reference is null and note is null and order_reference is null and external_id is null)
+  ),
   check (text_salt is null or text_digest is not null)
 ) strict;
 create index transfers_by_reversed on transfers (store_id, reverses) where reverses is not null;
@@ -369,9 +376,10 @@ create index transfers_by_reversed on transfers (store_id, reverses) where rever
 create index transfers_by_place on transfers (store_id, card_id, sequence) where sequence % 32 = 0;
 -- Only the movements of staff, so that those of API clients do not pay for this index.
 create index transfers_by_staff on transfers (store_id, id) where actor >= 'staff:' and actor < 'staff;';
--- Only reference and note can be erased, with the salt that connects them with what the hash covers.
+-- Only texts can be erased, with the salt that connects them with what the hash covers.
 create trigger transfers_are_not_updated before update on transfers
 when old.text_salt is null or new.text_salt is not null or new.reference is not null or new.note is not null
+  or new.order_reference is not null or new.external_id is not null
   or old.store_id <> new.store_id or old.id <> new.id or old.card_id <> new.card_id or old.sequence <> new.sequence
   or old.previous_id is not new.previous_id or old.kind <> new.kind or old.amount <> new.amount
   or old.currency <> new.currency or old.debit_account <> new.debit_account
@@ -379,7 +387,7 @@ when old.text_salt is null or new.text_salt is not null or new.reference is not 
   or old.order_id is not new.order_id or old.hold_id is not new.hold_id or old.reverses is not new.reverses
   or old.created_at <> new.created_at or old.salt is not new.salt
   or old.issued_expires_on is not new.issued_expires_on or old.text_digest is not new.text_digest
-  or old.hash <> new.hash
+  or old.hash <> new.hash or old.location_id is not new.location_id
 begin select raise(abort, 'transfers are append-only'); end;
 create trigger transfers_keep_their_vat before update of issued_vat on transfers
 when old.issued_vat is not new.issued_vat
@@ -434,6 +442,10 @@ create table holds (
   reference text,
   note text,
   order_id integer,
+  order_reference text,
+  -- The caller's own id of it.
+  external_id text,
+  location_id integer,
   created_at integer not null,
   expires_at integer not null check (expires_at > created_at),
   closed_at integer,
@@ -444,16 +456,19 @@ create table holds (
 ) strict, without rowid;
 create index holds_by_card on holds (store_id, card_id, id);
 create index holds_open_by_expiry on holds (expires_at) where status = 'open';
--- Reference and note of a closed hold can be erased.
+-- The texts of a closed hold can be erased.
 create trigger closed_holds_stay_closed before update on holds
 when old.status <> 'open' and (
-  (new.reference is old.reference and new.note is old.note)
+  (new.reference is old.reference and new.note is old.note and new.order_reference is old.order_reference
+    and new.external_id is old.external_id)
   or (new.reference is not null and new.reference is not old.reference)
   or (new.note is not null and new.note is not old.note)
+  or (new.order_reference is not null and new.order_reference is not old.order_reference)
+  or (new.external_id is not null and new.external_id is not old.external_id)
   or new.store_id <> old.store_id or new.id <> old.id or new.card_id <> old.card_id or new.status <> old.status
   or new.amount <> old.amount or new.captured <> old.captured or new.actor <> old.actor
   or new.order_id is not old.order_id or new.created_at <> old.created_at or new.expires_at <> old.expires_at
-  or new.closed_at is not old.closed_at
+  or new.closed_at is not old.closed_at or new.location_id is not old.location_id
 )
 begin select raise(abort, 'a closed hold stays closed'); end;
 create trigger holds_are_not_deleted before delete on holds
@@ -578,19 +593,22 @@ when new.store_id <> old.store_id or new.type <> old.type or new.subject_id <> o
   or (new.data <> old.data and (
     json_remove(new.data, '$.gift_card.customer_id', '$.gift_card.customer_email', '$.gift_card.recipient_id',
       '$.gift_card.recipient_email', '$.gift_card.note', '$.gift_card.message', '$.gift_card.sender_name',
-      '$.gift_card.recipient_name', '$.transaction.reference', '$.transaction.note', '$.hold.reference', '$.hold.note',
+      '$.gift_card.recipient_name', '$.transaction.reference', '$.transaction.note', '$.transaction.order_reference',
+      '$.transaction.external_id', '$.hold.reference', '$.hold.note', '$.hold.order_reference', '$.hold.external_id',
       '$.customer.email', '$.customer.storefront_customer_id', '$.delivery.recipient', '$.delivery.last_attempt',
       '$.delivery.cancel_reason')
     <> json_remove(old.data, '$.gift_card.customer_id', '$.gift_card.customer_email', '$.gift_card.recipient_id',
       '$.gift_card.recipient_email', '$.gift_card.note', '$.gift_card.message', '$.gift_card.sender_name',
-      '$.gift_card.recipient_name', '$.transaction.reference', '$.transaction.note', '$.hold.reference', '$.hold.note',
+      '$.gift_card.recipient_name', '$.transaction.reference', '$.transaction.note', '$.transaction.order_reference',
+      '$.transaction.external_id', '$.hold.reference', '$.hold.note', '$.hold.order_reference', '$.hold.external_id',
       '$.customer.email', '$.customer.storefront_customer_id', '$.delivery.recipient', '$.delivery.last_attempt',
       '$.delivery.cancel_reason')
     or exists (
       select 1 from json_each(json_array('$.gift_card.customer_id', '$.gift_card.customer_email',
         '$.gift_card.recipient_id', '$.gift_card.recipient_email', '$.gift_card.note', '$.gift_card.message',
         '$.gift_card.sender_name', '$.gift_card.recipient_name', '$.transaction.reference', '$.transaction.note',
-        '$.hold.reference', '$.hold.note', '$.customer.email', '$.customer.storefront_customer_id',
+        '$.transaction.order_reference', '$.transaction.external_id', '$.hold.reference', '$.hold.note',
+        '$.hold.order_reference', '$.hold.external_id', '$.customer.email', '$.customer.storefront_customer_id',
         '$.delivery.recipient', '$.delivery.last_attempt', '$.delivery.cancel_reason')) p
       where json_extract(new.data, p.value) is not null
         and json_extract(new.data, p.value) is not json_extract(old.data, p.value))))

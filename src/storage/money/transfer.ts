@@ -8,6 +8,7 @@ import {
   entryContent,
   hasText,
   type Account,
+  type LedgerTexts,
   type Opening,
   type Transfer,
   type TransferKind,
@@ -43,6 +44,9 @@ const transfers = columns({
   reference: textOrNull('reference'),
   note: textOrNull('note'),
   order_id: integerOrNull('orderId'),
+  order_reference: textOrNull('orderReference'),
+  external_id: textOrNull('externalId'),
+  location_id: integerOrNull('locationId'),
   hold_id: integerOrNull('holdId'),
   reverses: integerOrNull('reverses'),
   created_at: integer('createdAt'),
@@ -76,9 +80,9 @@ export type Entry = {
   readonly issuedExpiresOn: string | null;
   /** The VAT with which the card was issued; null also in all entries but the first. */
   readonly issuedVat: string | null;
-  /** 16 random bytes; null if there is no reference or note, or if they were erased. */
+  /** 16 random bytes; null if there is no text, or if the texts were erased. */
   readonly textSalt: Uint8Array | null;
-  /** What the hash covers of the reference and note; null if there never was one. */
+  /** What the hash covers of the texts; null if there never was one. */
   readonly textDigest: Uint8Array | null;
   readonly hash: Uint8Array;
 };
@@ -128,9 +132,9 @@ export function hashAfter(length: number, content: string, encoding: 'latin1' | 
   return digest('sha256', buffer.subarray(0, length + written), encoding);
 }
 
-/** Returns the digest that commits to a transfer's reference and note. */
-export function textDigestOf(salt: Uint8Array, transfer: Pick<Transfer, 'reference' | 'note'>): Uint8Array {
-  return digest('sha256', Buffer.concat([salt, Buffer.from(committedText(transfer))]), 'buffer');
+/** Returns the digest that commits to a transfer's texts. */
+export function textDigestOf(salt: Uint8Array, texts: LedgerTexts): Uint8Array {
+  return digest('sha256', Buffer.concat([salt, Buffer.from(committedText(texts))]), 'buffer');
 }
 
 /** The end of a chain whose last entry this is. */

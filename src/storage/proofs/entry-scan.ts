@@ -18,7 +18,7 @@ import {
   type Script,
 } from '../sql/sql.ts';
 
-/** A transfer and its entry: `head`, the digest of its texts, `tail` and, in a first entry, the salt and `terms`. */
+/** A transfer and its entry: `head`, the digest of its texts, `tail`, the salt and `terms` in a first entry, and `ending`. */
 export type WrittenTransfer = {
   readonly id: ScannedInteger;
   readonly card_id: ScannedInteger;
@@ -33,11 +33,12 @@ export type WrittenTransfer = {
   readonly created_at: ScannedInteger;
   readonly head: string | null;
   readonly tail: string;
+  readonly ending: string;
   /** Null in all entries but the first. */
   readonly terms: string | null;
   readonly salt: Uint8Array | null;
   readonly issued_vat: string | null;
-  /** `committedText`; null: there is neither a reference nor a note, or they were erased. */
+  /** `committedText`; null: there is no text, or the texts were erased. */
   readonly texts: string | null;
   readonly text_salt: Uint8Array | null;
   readonly text_digest: Uint8Array | null;
@@ -58,7 +59,7 @@ function amountOf(column: Part, { decimals }: Currency): Part {
 
 /** The content of an entry up to the digest of its texts. */
 const headOf = (currency: Currency): Part => part`
-  '["transfer/2",' || t.store_id || ',' || t.card_id || ',' || t.sequence || ',' || t.id || ',' || ${jsonText} t.kind ${endOfJsonText} || ',"'
+  case when t.location_id is null then '["transfer/2",' else '["transfer/3",' end || t.store_id || ',' || t.card_id || ',' || t.sequence || ',' || t.id || ',' || ${jsonText} t.kind ${endOfJsonText} || ',"'
     || ${amountOf(part`t.amount`, currency)} || '",' || ${jsonText} t.currency ${endOfJsonText}
     || ',' || ${jsonText} t.debit_account ${endOfJsonText} || ',' || ${jsonText} t.credit_account ${endOfJsonText} || ',"'
     || ${amountOf(part`t.balance_after`, currency)} || '",' || ${jsonText} t.actor ${endOfJsonText} || ','`;
@@ -68,21 +69,26 @@ const tailOf = part`
   ',' || coalesce(cast(t.order_id as text), 'null') || ',' || coalesce(cast(t.hold_id as text), 'null') || ','
     || coalesce(cast(t.reverses as text), 'null') || ',' || t.created_at || ','`;
 
+const jsonOrNull = (column: Part): Part =>
+  part`case when ${column} is null then 'null' else ${jsonText} ${column} ${endOfJsonText} end`;
+
 const writtenOf = (storeId: number, currency: Currency): Part => part`
   t.id, t.card_id, t.sequence, t.previous_id, case when t.kind = 'issue' then 1 else 0 end as is_issue, t.amount,
   t.debit_account, t.credit_account, t.balance_after, t.created_at,
   case when t.currency = ${currency.code} and t.balance_after >= 0
-      and (t.text_salt is null) = (t.reference is null and t.note is null)
+      and (t.text_salt is null)
+        = (t.reference is null and t.note is null and t.order_reference is null and t.external_id is null)
       and (t.salt is not null or (t.issued_expires_on is null and t.issued_vat is null))
     then ${headOf(currency)} end as head,
   ${tailOf} as tail,
+  case when t.location_id is null then ']' else ',' || t.location_id || ']' end as ending,
   case when t.salt is not null then
-    '[' || case when t.issued_expires_on is null then 'null' else ${jsonText} t.issued_expires_on ${endOfJsonText} end
-    || ',' || case when t.issued_vat is null then 'null' else ${jsonText} t.issued_vat ${endOfJsonText} end || ']' end as terms,
+    '[' || ${jsonOrNull(part`t.issued_expires_on`)} || ',' || ${jsonOrNull(part`t.issued_vat`)} || ']' end as terms,
   t.salt, t.issued_vat,
   case when t.text_salt is not null then
-    '[' || case when t.reference is null then 'null' else ${jsonText} t.reference ${endOfJsonText} end
-    || ',' || case when t.note is null then 'null' else ${jsonText} t.note ${endOfJsonText} end || ']' end as texts,
+    '[' || ${jsonOrNull(part`t.reference`)} || ',' || ${jsonOrNull(part`t.note`)}
+    || case when t.order_reference is null and t.external_id is null then ''
+      else ',' || ${jsonOrNull(part`t.order_reference`)} || ',' || ${jsonOrNull(part`t.external_id`)} end || ']' end as texts,
   t.text_salt, t.text_digest, ${hex} t.hash ${endOfHex} as hash, t.reverses,
   case when t.reverses is not null then (
     select o.amount from transfers o

@@ -20,6 +20,9 @@ export type ScannedTransfer = {
   readonly reference: string | null;
   readonly note: string | null;
   readonly order_id: ScannedInteger | null;
+  readonly order_reference: string | null;
+  readonly external_id: string | null;
+  readonly location_id: ScannedInteger | null;
   readonly hold_id: ScannedInteger | null;
   readonly reverses: ScannedInteger | null;
   readonly created_at: ScannedInteger;
@@ -35,7 +38,8 @@ export type ScannedTransfer = {
 
 const scannedOf = (storeId: number): Part => part`
   t.id, t.card_id, t.sequence, t.previous_id, t.kind, t.amount, t.currency, t.debit_account, t.credit_account,
-  t.balance_after, t.actor, t.reference, t.note, t.order_id, t.hold_id, t.reverses, t.created_at, t.salt,
+  t.balance_after, t.actor, t.reference, t.note, t.order_id, t.order_reference, t.external_id, t.location_id,
+  t.hold_id, t.reverses, t.created_at, t.salt,
   t.issued_expires_on, t.issued_vat, t.text_salt, t.text_digest, t.hash,
   case when t.reverses is not null then (
     select o.amount from transfers o
@@ -112,6 +116,9 @@ export type ScannedHold = {
   readonly reference: string | null;
   readonly note: string | null;
   readonly order_id: ScannedInteger | null;
+  readonly order_reference: string | null;
+  readonly external_id: string | null;
+  readonly location_id: ScannedInteger | null;
   readonly created_at: ScannedInteger;
   readonly expires_at: ScannedInteger;
   readonly closed_at: ScannedInteger | null;
@@ -124,7 +131,8 @@ export function* scanHolds(
   after: ScannedInteger,
 ): Script<readonly ScannedHold[]> {
   return yield* all(scan<ScannedHold>`
-    select id, card_id, status, amount, captured, actor, reference, note, order_id, created_at, expires_at, closed_at
+    select id, card_id, status, amount, captured, actor, reference, note, order_id, order_reference, external_id,
+      location_id, created_at, expires_at, closed_at
     from holds
     where store_id = ${storeId} and id > ${after} and card_id > ${range.after} and card_id <= ${range.upTo}
     order by id limit 500`);
