@@ -5,7 +5,7 @@ import test from 'node:test';
 import { Secret } from '../../src/platform/secret.ts';
 import { actorOf, type Role, type StaffMember } from '../../src/domain/staff/staff.ts';
 import { formatMoney } from '../../src/domain/money/money.ts';
-import { refundToCard } from '../../src/service/staff-actions/counter.ts';
+import { refundToCard } from '../../src/service/staff-actions/refund.ts';
 import { redeem, undoRedemption } from '../../src/service/staff-actions/redemption.ts';
 import { findCardByCode, findCardsByEmail, type Searcher } from '../../src/service/staff/lookup.ts';
 import { update } from '../../src/service/cards/card.ts';
@@ -29,7 +29,7 @@ async function memberOf(
 
 function redeemed({ storage, ctx, store }: OpenStore, member: StaffMember, cardId: number, amount = '4') {
   const by = { store, member, tillId: null };
-  return storage.write(() => redeem(ctx, by, { cardId, amount: money(amount), reference: null }));
+  return storage.write(() => redeem(ctx, by, { cardId, amount: money(amount), reference: null, note: null }));
 }
 
 function undone({ storage, ctx, store }: OpenStore, member: StaffMember, transferId: number) {
@@ -37,8 +37,8 @@ function undone({ storage, ctx, store }: OpenStore, member: StaffMember, transfe
 }
 
 function refunded({ storage, ctx, store }: OpenStore, member: StaffMember, transferId: number, amount = '4') {
-  const command = { store, member, tillId: null, transferId, amount: money(amount) };
-  return storage.write(() => refundToCard(ctx, command));
+  const by = { store, member, tillId: null };
+  return storage.write(() => refundToCard(ctx, by, { transferId, amount: money(amount), note: null }));
 }
 
 /** Above the limit of a person, of which so much is left. */

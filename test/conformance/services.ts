@@ -12,6 +12,7 @@ import { testNetBooks } from './net-books.ts';
 import { testAccess } from './access.ts';
 import { testDeveloperActions } from './developer-actions.ts';
 import { testStaff } from './staff.ts';
+import { testStaffActions } from './staff-actions.ts';
 import { testCards } from './cards.ts';
 import { testCardChanges } from './card-changes.ts';
 import { testCardLists } from './card-lists.ts';
@@ -61,6 +62,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: stores and tokens`, () => testAccess(factory));
   suite(`${name}: staff`, () => testStaff(factory));
   suite(`${name}: what developers of a store change`, () => testDeveloperActions(factory));
+  suite(`${name}: actions of staff`, () => testStaffActions(factory));
   suite(`${name}: redemptions at the counter`, () => testRedemptions(factory));
   suite(`${name}: tills`, () => testTills(factory));
   suite(`${name}: round trips`, () => testRoundTrips(factory));

@@ -6,20 +6,16 @@ import type { Card } from '../../src/domain/cards/card.ts';
 import { addDays, dayOf, startOfDay } from '../../src/domain/day.ts';
 import type { StaffMember } from '../../src/domain/staff/staff.ts';
 import { figuresBy, figuresOf, tillParts, type TillPart } from '../../src/domain/staff/till-day.ts';
-import { cancelSale, refundToCard, sellCard, topUpCard } from '../../src/service/staff-actions/counter.ts';
+import { refundToCard } from '../../src/service/staff-actions/refund.ts';
+import { cancelSale, sellCard, topUpCard } from '../../src/service/staff-actions/sale.ts';
+import { enrollTill, revokeTill } from '../../src/service/staff-actions/till.ts';
 import type { ByStaff } from '../../src/service/staff-actions/as-staff.ts';
 import { reservePin, signInWithPin } from '../../src/service/staff/pin-sign-in.ts';
 import { debit, reverse } from '../../src/service/money/spend.ts';
 import type { PresentedToken } from '../../src/service/stores/secret-token.ts';
 import { findSignedIn, createSession, sessionTokens } from '../../src/service/staff/session.ts';
 import { inviteStaff, linkTokens, recordAction, setPin, useLink } from '../../src/service/staff/staff.ts';
-import {
-  enrollTill,
-  findPresentedTill,
-  revokeTill,
-  tillsMax,
-  tillTokens,
-} from '../../src/service/staff/till.ts';
+import { findPresentedTill, tillsMax, tillTokens } from '../../src/service/staff/till.ts';
 import { findReceipt, readTillDay } from '../../src/service/books/till-day.ts';
 import { all, sql } from '../../src/storage/sql/sql.ts';
 import { listTills } from '../../src/storage/staff/till.ts';
@@ -42,8 +38,8 @@ async function join(opened: OpenStore, name: string, role: StaffMember['role']):
 }
 
 async function enroll({ storage, ctx, store }: OpenStore, by: StaffMember, name = 'Counter') {
-  const person = { staffId: by.id, tillId: null };
-  const made = await storage.write(() => enrollTill(ctx, { store, name, replaced: null, by: person }));
+  const device = { name, replaced: null, session: null };
+  const made = await storage.write(() => enrollTill(ctx, { store, member: by, tillId: null }, device));
   const token = tillTokens.parse(made.token.reveal());
   assert.ok(token);
   return { till: made.till, token };
@@ -57,8 +53,8 @@ export function testTills(factory: StorageFactory): void {
     const { till } = await enroll(opened, ada);
     for (let count = 1; count < tillsMax; count += 1) await enroll(opened, ada, `Till ${count}`);
     await assert.rejects(enroll(opened, ada), { code: 'invalid-parameter' });
-    const revoke = () =>
-      storage.write(() => revokeTill(ctx, { store, id: till.id, by: { staffId: ada.id, tillId: null } }));
+    const by = { store, member: ada, tillId: null };
+    const revoke = () => storage.write(() => revokeTill(ctx, by, till.id));
     assert.deepEqual([await revoke(), await revoke()], [true, false]);
     await enroll(opened, ada, 'One more');
     const listed = await storage.read(() => listTills(store.id, 100));
@@ -74,8 +70,7 @@ export function testTills(factory: StorageFactory): void {
     assert.equal((await storage.read(() => findPresentedTill(token)))?.till.id, till.id);
     const other: PresentedToken = { ...token, storeId: token.storeId + 1 };
     assert.equal(await storage.read(() => findPresentedTill(other)), undefined);
-    const by = { staffId: ada.id, tillId: null };
-    await storage.write(() => revokeTill(ctx, { store, id: till.id, by }));
+    await storage.write(() => revokeTill(ctx, { store, member: ada, tillId: null }, till.id));
     assert.equal(await storage.read(() => findPresentedTill(token)), undefined);
   });
 
@@ -90,8 +85,8 @@ export function testTills(factory: StorageFactory): void {
         storage
           .write(() => signInWithPin(ctx, { token, staffId: ada.id, hashed, ended: null, userAgent: 'Test' }))
           .catch((error: unknown) => error);
-      const by = { staffId: ada.id, tillId: null };
-      const revoke = () => storage.write(() => revokeTill(ctx, { store, id: till.id, by }));
+      const by = { store, member: ada, tillId: null };
+      const revoke = () => storage.write(() => revokeTill(ctx, by, till.id));
       await Promise.all([signIn(), signIn(), revoke(), signIn(), signIn()]);
       const open = await storage.read(() =>
         all(sql<{ id: bigint }>`
@@ -171,19 +166,19 @@ export function testTills(factory: StorageFactory): void {
       async sell() {
         const at = pick(places);
         const value = usd(BigInt(random(9_000) + 1_000));
-        const sale = { ...at, value, code: null, recipient: null };
-        const { card, transferId } = await storage.write(() => sellCard(ctx, sale));
+        const sale = { value, code: null, recipient: null };
+        const { card, transferId } = await storage.write(() => sellCard(ctx, at, sale));
         count('sold', at, value.minor);
         if (random(4) > 0) cards.push(card);
         else {
-          await storage.write(() => cancelSale(ctx, { ...at, transferId }));
+          await storage.write(() => cancelSale(ctx, at, transferId));
           count('cancelled', at, value.minor);
         }
       },
       async topUp() {
         const at = { ...pick(places), member: ada };
         const amount = usd(BigInt(random(500) + 1));
-        await storage.write(() => topUpCard(ctx, { ...at, cardId: pick(cards).id, amount }));
+        await storage.write(() => topUpCard(ctx, at, { cardId: pick(cards).id, amount }));
         count('toppedUp', at, amount.minor);
       },
       async redeem() {
@@ -224,7 +219,7 @@ export function testTills(factory: StorageFactory): void {
         if (!redeemed) return;
         const amount = usd(BigInt(random(Number(redeemed.left)) + 1));
         redeemed.left -= amount.minor;
-        await storage.write(() => refundToCard(ctx, { ...at, transferId: redeemed.id, amount }));
+        await storage.write(() => refundToCard(ctx, at, { transferId: redeemed.id, amount, note: null }));
         count('refunded', at, amount.minor);
       },
       async api() {
@@ -264,7 +259,7 @@ export function testTills(factory: StorageFactory): void {
       stored.map(({ id }) => Number(id)),
     );
     for (const entry of entries.slice(0, 20)) {
-      const receipt = await storage.read(() => findReceipt(ctx, store.id, entry.id));
+      const receipt = await storage.read(() => findReceipt(ctx, store, entry.id));
       assert.equal(receipt?.tillId, entry.tillId);
     }
     for (const other of [addDays(day, 1), addDays(day, -1)]) {

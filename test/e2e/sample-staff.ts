@@ -8,7 +8,7 @@ import { changeLogo } from '../../src/service/emails/logo.ts';
 import { createSession } from '../../src/service/staff/session.ts';
 import { inviteStaff } from '../../src/service/staff/staff.ts';
 import { requireStore } from '../../src/service/stores/store.ts';
-import { enrollTill } from '../../src/service/staff/till.ts';
+import { enrollTill } from '../../src/service/staff-actions/till.ts';
 import { insertPasskey } from '../../src/storage/staff/passkey.ts';
 import { saveSetupStep } from '../../src/storage/stores/setup-step.ts';
 import { email } from '../support/fixtures.ts';
@@ -31,7 +31,8 @@ export async function addStaff(environment: Readonly<Record<string, string>>, do
     });
     const by = { staffId: member.id, tillId: null };
     yield* changeLogo(ctx, { store, member, by, logo });
-    const { till } = yield* enrollTill(ctx, { store, name: 'Kasse № 1', replaced: null, by });
+    const device = { name: 'Kasse № 1', replaced: null, session: null };
+    const { till } = yield* enrollTill(ctx, { store, member, tillId: null }, device);
     yield* createSession(ctx, member, { method: 'pin', tillId: till.id, userAgent: 'Größe/1.0' });
     yield* insertPasskey({
       storeId: store.id,

@@ -27,14 +27,14 @@ import { ambiguousDay } from '../../domain/written-day.ts';
 import { isAbove } from '../../domain/stores/store.ts';
 import { checkBatch, countChosenCodes } from '../../service/batches/batch.ts';
 import { lookupsPerHour } from '../../service/staff/lookup.ts';
-import { recordAction } from '../../service/staff/staff.ts';
+import { recordBatchCheck } from '../../service/staff-actions/batch.ts';
 import { lineError } from '../cards/fields.ts';
 import { multilineOf } from '../cards/change-form.ts';
 import { amountText, parseTypedAmount, writtenIn } from '../kit/format.ts';
 import { checkCodes, searcherOf } from '../kit/lookups.ts';
+import { byOf } from '../kit/page-context.ts';
 import { formText } from '../kit/request.ts';
 import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
-import { actingAs } from '../staff/people.ts';
 import { fillPlain, type PageLanguage, type Texts, textsOf } from '../kit/texts.ts';
 
 export const batchTexts = textsOf('batches');
@@ -144,13 +144,7 @@ async function checkWithinBudget(
     const count = new Intl.NumberFormat(language).format(max);
     return { kind: 'fields', errors: { rows: fillPlain(batchTexts[language].errors.codes, { count }) } };
   }
-  const record = () =>
-    recordAction(services.ctx, actingAs(request), {
-      storeId: store.id,
-      action: 'batch-checked',
-      subjectId: null,
-      details: { codes },
-    });
+  const record = () => recordBatchCheck(services.ctx, byOf(request), codes);
   try {
     return await checkCodes(services, request, { count: codes, record }, async () => {
       const result = await checkBatch(services, { store, cards });

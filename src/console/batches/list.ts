@@ -13,8 +13,8 @@ import {
   showBatch,
 } from '../../service/batches/batch.ts';
 import type { ListPage } from '../../service/money/movements.ts';
-import { recordAction } from '../../service/staff/staff.ts';
-import { findEmailSettings } from '../../storage/emails/email.ts';
+import { recordCodesRead } from '../../service/staff-actions/batch.ts';
+import { readEmailSettings } from '../../service/emails/settings.ts';
 import { actorName, listActors } from '../kit/actors.ts';
 import { batchTexts, lineErrorText } from './form.ts';
 import { newBatchRoutes } from './new.ts';
@@ -23,10 +23,10 @@ import { cardPageOf } from '../cards/recipient-page.ts';
 import { cardSheet } from '../cards/sheet.ts';
 import { amountText, csvDialectOf, figure, timeElement } from '../kit/format.ts';
 import { longReads } from '../kit/long-reads.ts';
+import { byOf } from '../kit/page-context.ts';
 import { documentOf, shellPage } from '../kit/page.ts';
 import { contactOf } from '../recipient/place.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
-import { actingAs } from '../staff/people.ts';
 import { fill, fillPlain, type PageLanguage } from '../kit/texts.ts';
 
 const batchesOnPage = 25;
@@ -164,14 +164,7 @@ async function readCodes(services: ConsoleServices, request: StaffRequest): Prom
   const batch = await openBatch(services, request);
   if (codesUntil(services, batch) === null) throw new Fault('not-found');
   const { ctx, storage } = services;
-  await storage.write(() =>
-    recordAction(ctx, actingAs(request), {
-      storeId: batch.storeId,
-      action: 'batch-codes-read',
-      subjectId: null,
-      details: { amount: null },
-    }),
-  );
+  await storage.write(() => recordCodesRead(ctx, byOf(request)));
   return batch;
 }
 
@@ -192,7 +185,7 @@ async function printPage(services: ConsoleServices, request: StaffRequest): Prom
   const layout = layouts.find((each) => String(each) === request.query.get('per')) ?? 1;
   const limit = sheetsOnPage - (sheetsOnPage % layout);
   const from = Math.floor((idOf(request.query.get('from')) ?? 0) / limit) * limit;
-  const settings = await storage.read(() => findEmailSettings(store.id));
+  const settings = await storage.read(() => readEmailSettings(store.id));
   const place = { ctx, storage: longReads(services) };
   const { cards, count } = await listPrintableCards(
     place,

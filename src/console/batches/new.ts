@@ -4,14 +4,9 @@ import { batchCardsMax, batchNameLengthMax, expectationErrors } from '../../doma
 import { batchFileBytesMax } from '../../domain/batches/table.ts';
 import { dayOf } from '../../domain/day.ts';
 import { Fault } from '../../domain/fault.ts';
-import { exceeds, formatMoney } from '../../domain/money/money.ts';
 import { MalformedTable, textOfFile } from '../../domain/table-text.ts';
-import { actorOf } from '../../domain/staff/staff.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import { startBatch } from '../../service/batches/batch.ts';
-import { assertMay, assertMaySell } from '../../service/staff-actions/limits.ts';
-import { recordAction } from '../../service/staff/staff.ts';
-import type { Script } from '../../storage/sql/sql.ts';
+import { issueBatch } from '../../service/staff-actions/batch.ts';
 import {
   batchTexts,
   batchValues,
@@ -29,6 +24,7 @@ import { keptNotice } from '../emails/texts.ts';
 import { alert, hidden, inputField, textArea } from '../kit/form.ts';
 import { amountText, dayText, figure, parseTypedAmount } from '../kit/format.ts';
 import { findResult, keyInput, keyOf, runOnce, type Json } from '../kit/once.ts';
+import { byOf } from '../kit/page-context.ts';
 import { shellPage } from '../kit/page.ts';
 import { formText } from '../kit/request.ts';
 import {
@@ -40,7 +36,6 @@ import {
   type StaffRequest,
   type StaffRoute,
 } from '../kit/route.ts';
-import { actingAs } from '../staff/people.ts';
 import { fillPlain, plural } from '../kit/texts.ts';
 
 const shownCards = 5;
@@ -248,40 +243,6 @@ function differences(
   };
 }
 
-/** Stores the cards, which are issued afterwards. @returns the id of the batch. */
-function* start(
-  { ctx }: ConsoleServices,
-  request: StaffRequest,
-  { name, cards, total, lines }: FormCards,
-): Script<number> {
-  const { store, member } = request.signedIn;
-  yield* assertMay(store, member, 'issueBatches');
-  // The person's limit applies to each card.
-  yield* assertMaySell(
-    member,
-    cards.reduce((highest, { value }) => (exceeds(value, highest) ? value : highest), {
-      ...total,
-      minor: 0n,
-    }),
-  );
-  const { id } = yield* startBatch(ctx, {
-    store,
-    name,
-    actor: actorOf(member),
-    apiClientId: null,
-    cards,
-    total,
-    ...(lines && { fileLines: lines }),
-  });
-  yield* recordAction(ctx, actingAs(request), {
-    storeId: store.id,
-    action: 'batch-issued',
-    subjectId: null,
-    details: { amount: formatMoney(total) },
-  });
-  return id;
-}
-
 function isBatchId(result: Json): result is number {
   return typeof result === 'number';
 }
@@ -303,7 +264,9 @@ async function confirm(services: ConsoleServices, request: StaffRequest): Promis
   if (Object.keys(differing).length > 0) return again(differing);
   if (key === undefined) return again({ notice: text.incomplete });
   try {
-    const { result } = await runOnce(services, request, key, () => start(services, request, found));
+    const { result } = await runOnce(services, request, key, () =>
+      issueBatch(services.ctx, byOf(request), found),
+    );
     services.startBatches();
     return seeOther(`/cards/batches/${result}`);
   } catch (error) {

@@ -1,16 +1,12 @@
 /** Adjusts the balance of a card: a new balance and a reason, then a page that shows the difference, then the change. */
 
 import { versionTagOf } from '../../service/cards/version.ts';
-import { FieldErrors, type Fault } from '../../domain/fault.ts';
+import type { Fault } from '../../domain/fault.ts';
 import { formatMoney, subtract, type Money } from '../../domain/money/money.ts';
-import { actorOf } from '../../domain/staff/staff.ts';
 import { isAbove } from '../../domain/stores/store.ts';
 import { parseText } from '../../domain/text.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import { update } from '../../service/cards/card.ts';
-import { assertMay, assertMaySell } from '../../service/staff-actions/limits.ts';
-import { assertVersion, loadCard } from '../../service/money/money.ts';
-import { recordAction } from '../../service/staff/staff.ts';
+import { adjustBalance } from '../../service/staff-actions/card.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import {
   amountError,
@@ -30,9 +26,9 @@ import {
 import { inputField, hidden } from '../kit/form.ts';
 import { amountText, amountValue, figure, parseTypedAmount, signedText } from '../kit/format.ts';
 import { keyInput, keyOf } from '../kit/once.ts';
+import { byOf } from '../kit/page-context.ts';
 import { formText } from '../kit/request.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
-import { actingAs } from '../staff/people.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
 
 type Form = {
@@ -121,7 +117,7 @@ function balanceError(
 async function submit(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx } = services;
   const { language, signedIn } = request;
-  const { store, member } = signedIn;
+  const { store } = signedIn;
   const { adjust, errors: messages } = changeTexts[language];
   const opened = await openCard(services, request);
   const earlier = await earlierResult(services, request, opened);
@@ -149,28 +145,8 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
   return await change(services, request, opened, {
     title: adjust.title,
     *script(): Script<Done> {
-      yield* assertMay(store, member, 'changeCards');
-      const state = yield* loadCard(ctx, { storeId: store.id, cardId: card.id });
-      const { card: before } = state;
-      // The difference was shown for this version.
-      assertVersion([version], state);
-      const added = subtract(value, before.balance);
-      if (added.minor > 0n) yield* assertMaySell(member, added);
-      const changed = yield* update(ctx, {
-        store,
-        cardId: card.id,
-        actor: actorOf(member),
-        changes: { balance: value },
-        adjustmentNote: why,
-        releaseHolds: false,
-        echoed: new Map(),
-        echoedCode: null,
-        versions: [version],
-        errors: new FieldErrors(),
-      });
-      const details = { before: formatMoney(before.balance), balance: formatMoney(changed.balance) };
-      const entry = { storeId: store.id, action: 'card-changed', subjectId: card.id } as const;
-      yield* recordAction(ctx, actingAs(request), { ...entry, details });
+      const adjustment = { cardId: card.id, balance: value, reason: why, version };
+      yield* adjustBalance(ctx, byOf(request), adjustment);
       return { done: 'adjusted', card: card.id, amount: formatMoney(value), left: formatMoney(value) };
     },
     async rejected(fault) {

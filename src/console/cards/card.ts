@@ -5,18 +5,15 @@ import { availableOf, isDisabled, isExpired } from '../../domain/cards/card.ts';
 import type { CardChange, FieldChange } from '../../domain/cards/change.ts';
 import { addDays, startOfDay } from '../../domain/day.ts';
 import { isHoldExpired } from '../../domain/money/hold.ts';
-import type { Transfer } from '../../domain/money/ledger.ts';
 import { subtract, type Money } from '../../domain/money/money.ts';
 import { tagsIn } from '../../domain/cards/tags.ts';
 import { joinMarkup, linesOf, markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
-import { showCardDetails } from '../../service/cards/list.ts';
-import { readTimeline, type CardTimeline, type TimelineItem } from '../../service/cards/timeline.ts';
+import { readCardPage, type CardRecord } from '../../service/cards/card-page.ts';
+import type { TimelineItem } from '../../service/cards/timeline.ts';
 import { isCursor } from '../../service/requests/cursor.ts';
 import { today } from '../../service/money/money.ts';
 import type { DetailedCard } from '../../storage/cards/list.ts';
-import { parallel } from '../../storage/sql/sql.ts';
-import { listTransfersAfter } from '../../storage/money/transfer.ts';
-import { actorName, listActors, type Actors } from '../kit/actors.ts';
+import { actorName } from '../kit/actors.ts';
 import { fieldLabel, otherFields, shownOf } from './fields.ts';
 import { balanceRibbon, cardEnding, stateTag } from './parts.ts';
 import {
@@ -35,48 +32,33 @@ import type { ConsoleResponse, ConsoleRoute, ConsoleServices, StaffRequest } fro
 import { fill, fillPlain, plural } from '../kit/texts.ts';
 import { idIn } from '../kit/ids.ts';
 
-const itemsInPage = 50;
-
 /** Everything that the page shows. */
-type Shown = CardView & {
-  readonly timeline: CardTimeline;
-  readonly actors: Actors;
-  /** The first entry of the ledger. */
-  readonly issue: Transfer | undefined;
-  readonly path: string;
-  readonly isFirst: boolean;
-};
+type Shown = CardView &
+  CardRecord & {
+    readonly path: string;
+    readonly isFirst: boolean;
+  };
 
 async function cardPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx, storage, frame } = services;
   const { store, member } = request.signedIn;
   const cardId = idIn(services, request);
-  const key = { storeId: store.id, cardId };
   const sent = request.query.get('history') ?? '';
   const cursor = isCursor(sent) ? sent : null;
-  const [found, timeline, [issue], actors] = await storage.read(() =>
-    parallel(
-      showCardDetails(ctx, key),
-      readTimeline(ctx, key, { cursor, limit: itemsInPage }),
-      listTransfersAfter(key, { after: 0, limit: 1 }),
-      listActors(store),
-    ),
-  );
+  const page = await storage.read(() => readCardPage(ctx, store, cardId, cursor));
   const shown: Shown = {
-    found,
+    ...page,
     store,
     role: member.role,
     today: today(ctx, store),
     now: ctx.clock.earliest(),
-    timeline,
-    actors,
-    issue,
     path: `${frame.basePath}/cards/${ctx.keys.publicIds.of(cardId)}`,
     isFirst: cursor === null,
   };
   const text = cardTexts[request.language];
   const { language } = request;
   const actions = possibleActions(shown);
+  const { found } = page;
   const { card } = found;
   const body = markup`${doneNotice(request)}${disabledNotice(request, shown)}<div class="grid two"><div class="stack">
 ${balancePanel(request, shown)}

@@ -1,15 +1,10 @@
 /** Disables a card, and enables it again within the store's time for that. */
 
 import { isExpired } from '../../domain/cards/card.ts';
-import { FieldErrors } from '../../domain/fault.ts';
-import { formatMoney } from '../../domain/money/money.ts';
-import { actorOf } from '../../domain/staff/staff.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { markup } from '../../platform/markup.ts';
-import { reenableCard, update } from '../../service/cards/card.ts';
-import { assertMay } from '../../service/staff-actions/limits.ts';
+import { disableCard, enableCard } from '../../service/staff-actions/card.ts';
 import { today } from '../../service/money/money.ts';
-import { recordAction } from '../../service/staff/staff.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import {
   backLink,
@@ -26,8 +21,8 @@ import {
 import { alert } from '../kit/form.ts';
 import { amountText, figure, timeElement } from '../kit/format.ts';
 import { keyInput, keyOf } from '../kit/once.ts';
+import { byOf } from '../kit/page-context.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
-import { actingAs } from '../staff/people.ts';
 import { fill, fillPlain, plural } from '../kit/texts.ts';
 
 type Form = { readonly isReleasing: boolean; readonly error?: string };
@@ -97,7 +92,6 @@ ${holds}
 
 async function submitDisable(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx } = services;
-  const { store, member } = request.signedIn;
   const { disable, errors: messages } = changeTexts[request.language];
   const opened = await openCard(services, request);
   const earlier = await earlierResult(services, request, opened);
@@ -109,21 +103,7 @@ async function submitDisable(services: ConsoleServices, request: StaffRequest): 
   return await change(services, request, opened, {
     title: disable.title,
     *script(): Script<Done> {
-      yield* assertMay(store, member, 'changeCards');
-      const changed = yield* update(ctx, {
-        store,
-        cardId: card.id,
-        actor: actorOf(member),
-        changes: { disable: true },
-        releaseHolds: isReleasing,
-        echoed: new Map(),
-        echoedCode: null,
-        versions: null,
-        errors: new FieldErrors(),
-      });
-      const details = { balance: formatMoney(changed.balance), holdsReleased: isReleasing };
-      const entry = { storeId: store.id, action: 'card-disabled', subjectId: card.id } as const;
-      yield* recordAction(ctx, actingAs(request), { ...entry, details });
+      yield* disableCard(ctx, byOf(request), { cardId: card.id, releaseHolds: isReleasing });
       return { done: 'disabled', card: card.id };
     },
     async rejected(fault) {
@@ -163,7 +143,6 @@ function enablePage(
 
 async function submitEnable(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx } = services;
-  const { store, member } = request.signedIn;
   const { enable, errors: messages } = changeTexts[request.language];
   const opened = await openCard(services, request);
   const earlier = await earlierResult(services, request, opened);
@@ -172,10 +151,7 @@ async function submitEnable(services: ConsoleServices, request: StaffRequest): P
   return await change(services, request, opened, {
     title: enable.title,
     *script(): Script<Done> {
-      yield* assertMay(store, member, 'changeCards');
-      yield* reenableCard(ctx, { store, cardId: card.id, actor: actorOf(member), versions: null });
-      const entry = { storeId: store.id, action: 'card-reenabled', subjectId: card.id } as const;
-      yield* recordAction(ctx, actingAs(request), { ...entry, details: {} });
+      yield* enableCard(ctx, byOf(request), card.id);
       return { done: 'enabled', card: card.id };
     },
     async rejected(fault) {

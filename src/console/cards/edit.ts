@@ -10,12 +10,8 @@ import {
 } from '../../domain/cards/fields.ts';
 import type { Card } from '../../domain/cards/card.ts';
 import { versionTagOf } from '../../service/cards/version.ts';
-import { FieldErrors } from '../../domain/fault.ts';
-import { actorOf } from '../../domain/staff/staff.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import { update } from '../../service/cards/card.ts';
-import { assertMay } from '../../service/staff-actions/limits.ts';
-import { recordAction } from '../../service/staff/staff.ts';
+import { editCard } from '../../service/staff-actions/card.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import {
   backLink,
@@ -31,8 +27,8 @@ import {
 import { fieldError, fieldInput, fieldLabel, otherFields, readTyped, shownOf, typedOf } from './fields.ts';
 import { alert, hidden } from '../kit/form.ts';
 import { keyInput, keyOf } from '../kit/once.ts';
+import { byOf } from '../kit/page-context.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
-import { actingAs } from '../staff/people.ts';
 import { fillPlain } from '../kit/texts.ts';
 
 type Values = Readonly<Record<EditableField, string>>;
@@ -101,8 +97,7 @@ ${input('note')}
 
 async function submit(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx } = services;
-  const { language, signedIn } = request;
-  const { store, member } = signedIn;
+  const { language } = request;
   const { edit, errors: messages } = changeTexts[language];
   const opened = await openCard(services, request);
   const earlier = await earlierResult(services, request, opened);
@@ -128,25 +123,7 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
   return await change(services, request, opened, {
     title: edit.title,
     *script(): Script<Done> {
-      yield* assertMay(store, member, 'changeCards');
-      yield* update(ctx, {
-        store,
-        cardId: card.id,
-        actor: actorOf(member),
-        changes: changedDetails(sent),
-        releaseHolds: false,
-        echoed: new Map(),
-        echoedCode: null,
-        versions: [version],
-        errors: new FieldErrors(),
-      });
-      const changed = editableFields.filter((name) => name in sent && values[name] !== current[name]);
-      const entry = { storeId: store.id, action: 'card-changed', subjectId: card.id } as const;
-      if (changed.length > 0)
-        yield* recordAction(ctx, actingAs(request), {
-          ...entry,
-          details: { fields: changed.join(', ') },
-        });
+      yield* editCard(ctx, byOf(request), { cardId: card.id, changes: changedDetails(sent), version });
       return { done: 'edited', card: card.id };
     },
     async rejected(fault) {

@@ -5,16 +5,16 @@ import { dayOf } from '../../domain/day.ts';
 import { markup } from '../../platform/markup.ts';
 import { cardExport } from '../../service/cards/export.ts';
 import { customerIdOf, filterOf } from '../../service/cards/filter.ts';
-import { recordAction } from '../../service/staff/staff.ts';
+import { recordCardExport } from '../../service/staff-actions/card.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { cardsTexts, filterText } from './parts.ts';
 import { filterNames, readCardsQuery, type CardsQuery } from './query.ts';
 import { hidden } from '../kit/form.ts';
 import { csvDialectOf } from '../kit/format.ts';
 import { longReads } from '../kit/long-reads.ts';
+import { byOf } from '../kit/page-context.ts';
 import { shellPage } from '../kit/page.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
-import { actingAs } from '../staff/people.ts';
 
 /** Exports that run at the same time, from the request to the last part. Each reads until its end. */
 const runningMax = 2;
@@ -74,26 +74,15 @@ async function exportOf(
     query.filters,
     query.email ? await storage.read(() => customerIdOf(store.id, query.email)) : null,
   );
-  await storage.write(() =>
-    recordAction(ctx, actingAs(request), {
-      storeId: store.id,
-      action: 'cards-exported',
-      subjectId: null,
-      details: detailsOf(query),
-    }),
-  );
+  const filters = filterNames.filter((each) => each !== 'state' && query.sent.has(each));
+  const exported = { state: query.filters.state, filters };
+  await storage.write(() => recordCardExport(ctx, byOf(request), exported));
   const name = `gift-cards-${dayOf(ctx.clock.now(), store.timeZone)}.csv`;
   const parts = ending(
     cardExport({ ctx, storage: longReads(services) }, store, filter, csvDialectOf(request.language)),
     end,
   );
   return { status: 200, file: { name, type: 'text/csv; charset=utf-8; header=present', parts } };
-}
-
-/** What the audit log has of an export: the names of the filters. Their values can be personal, and cannot be erased. */
-function detailsOf({ sent, filters: { state } }: CardsQuery): Readonly<Record<string, string>> {
-  const names = filterNames.filter((name) => name !== 'state' && sent.has(name));
-  return { ...(state && { state }), ...(names.length > 0 && { filters: names.join(', ') }) };
 }
 
 /** Calls `end` after the last part, and if the browser disconnects, also before the first part. */

@@ -4,12 +4,10 @@ import { Fault } from '../../domain/fault.ts';
 import { isHoldExpired, type Hold } from '../../domain/money/hold.ts';
 import { formatMoney } from '../../domain/money/money.ts';
 import { markup } from '../../platform/markup.ts';
-import { assertMay } from '../../service/staff-actions/limits.ts';
-import { voidOpenHold } from '../../service/money/hold.ts';
-import { recordAction } from '../../service/staff/staff.ts';
-import { findHold } from '../../storage/money/hold.ts';
+import { findHoldOf } from '../../service/cards/card-page.ts';
+import { releaseHoldOf } from '../../service/staff-actions/card.ts';
 import type { Script } from '../../storage/sql/sql.ts';
-import { actorName, listActors } from '../kit/actors.ts';
+import { actorName } from '../kit/actors.ts';
 import {
   backLink,
   change,
@@ -25,8 +23,8 @@ import {
 import { alert } from '../kit/form.ts';
 import { figure, timeElement } from '../kit/format.ts';
 import { keyInput } from '../kit/once.ts';
+import { byOf } from '../kit/page-context.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
-import { actingAs } from '../staff/people.ts';
 import { fill } from '../kit/texts.ts';
 import { idIn } from '../kit/ids.ts';
 
@@ -39,14 +37,10 @@ type OpenedHold = OpenedCard & {
 /** @throws Fault `not-found` if the card has no such hold. */
 async function openHold(services: ConsoleServices, request: StaffRequest): Promise<OpenedHold> {
   const opened = await openCard(services, request);
-  const { storeId, id: cardId } = opened.card;
+  const key = { cardId: opened.card.id };
   const holdId = idIn(services, request, 'hold');
-  return await services.storage.read(function* read() {
-    const hold = yield* findHold(storeId, holdId);
-    if (hold?.cardId !== cardId) throw new Fault('not-found');
-    const actors = yield* listActors(request.signedIn.store);
-    return { ...opened, hold, actor: actorName(hold.actor, actors, request.language) };
-  });
+  const { hold, actors } = await services.storage.read(() => findHoldOf(request.signedIn.store, key, holdId));
+  return { ...opened, hold, actor: actorName(hold.actor, actors, request.language) };
 }
 
 function releasePage(
@@ -80,7 +74,6 @@ function releasePage(
 
 async function submit(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx } = services;
-  const { store, member } = request.signedIn;
   const { release, errors } = changeTexts[request.language];
   const opened = await openHold(services, request);
   const earlier = await earlierResult(services, request, opened);
@@ -89,12 +82,8 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
   return await change(services, request, opened, {
     title: release.title,
     *script(): Script<Done> {
-      yield* assertMay(store, member, 'changeCards');
-      yield* voidOpenHold(ctx, { store, holdId: hold.id, versionsOf: () => null });
-      const amount = formatMoney(hold.amount);
-      const entry = { storeId: store.id, action: 'hold-released', subjectId: card.id } as const;
-      yield* recordAction(ctx, actingAs(request), { ...entry, details: { amount } });
-      return { done: 'released', card: card.id, amount };
+      yield* releaseHoldOf(ctx, byOf(request), hold);
+      return { done: 'released', card: card.id, amount: formatMoney(hold.amount) };
     },
     rejected: (fault) => (fault ? undefined : releasePage(services, request, opened, errors.expiredForm)),
   });

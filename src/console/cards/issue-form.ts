@@ -6,7 +6,6 @@ import {
   cardFieldNames,
   cardFields,
   isCardField,
-  type CardDetails,
   type CardFieldName,
 } from '../../domain/cards/fields.ts';
 import { dayOf, parseDay } from '../../domain/day.ts';
@@ -15,6 +14,8 @@ import { formatMoney, parseAmount, type Money } from '../../domain/money/money.t
 import { parseSendOn } from '../../domain/emails/send-on.ts';
 import { isAbove, type Store } from '../../domain/stores/store.ts';
 import { parseText } from '../../domain/text.ts';
+import type { Offer } from '../../service/books/usual-amounts.ts';
+import type { NewCard } from '../../service/staff-actions/sale.ts';
 import { fieldError, otherFields, readTyped } from './fields.ts';
 import { multilineOf, unreadableAmount } from './change-form.ts';
 import { amountText, parseTypedAmount } from '../kit/format.ts';
@@ -51,13 +52,6 @@ export const expiryYears: readonly number[] = [1, 2, 3, 5];
 /** A message on a printed card has room for this many characters. */
 export const messageLengthMax = 500;
 
-/** What a store offers in the form. */
-export type Offer = {
-  readonly usual: readonly Money[];
-  /** Whether the store and the service send emails. */
-  readonly canSend: boolean;
-};
-
 /** The amount that is chosen in a new form: the decimal form of the middle one, or `other`. */
 export function middleAmount({ usual }: Pick<Offer, 'usual'>): string {
   const [middle] = usual.slice(Math.floor(usual.length / 2));
@@ -79,17 +73,6 @@ export function typedValues(request: StaffRequest): IssueValues {
     ]),
   ) as IssueValues;
 }
-
-/** A card to issue. */
-export type NewCard = {
-  readonly value: Money;
-  readonly details: CardDetails;
-  readonly customer: EmailAddress | null;
-  readonly recipient: EmailAddress | null;
-  readonly isEmailed: boolean;
-  /** When the email is sent (ms); null: at once. */
-  readonly sendAt: number | null;
-};
 
 type Place = {
   readonly store: Store;

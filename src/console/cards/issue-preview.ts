@@ -3,10 +3,9 @@
 import { byField, cardFieldNames } from '../../domain/cards/fields.ts';
 import type { Card } from '../../domain/cards/card.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import { listTextsOfKind } from '../../storage/emails/wording.ts';
-import { findEmailSettings } from '../../storage/emails/email.ts';
-import { findLogo } from '../../storage/emails/logo.ts';
-import { parallel } from '../../storage/sql/sql.ts';
+import type { Offer } from '../../service/books/usual-amounts.ts';
+import type { NewCard } from '../../service/staff-actions/sale.ts';
+import { readEmailDesign } from '../../service/emails/settings.ts';
 import { fieldLabel } from './fields.ts';
 import { headedEmail, rejectedPreview } from '../settings/email-preview.ts';
 import {
@@ -17,8 +16,6 @@ import {
   typedValues,
   type IssueField,
   type IssueValues,
-  type NewCard,
-  type Offer,
 } from './issue-form.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest } from '../kit/route.ts';
 import { settingsTexts } from '../settings/page.ts';
@@ -61,13 +58,11 @@ export async function issuePreview(
     );
     return rejectedPreview(language, errors);
   }
-  const [settings, texts, logo] = await services.storage.read(() =>
-    parallel(findEmailSettings(store.id), listTextsOfKind(store.id, 'gift_card'), findLogo(store.id)),
-  );
+  const design = await services.storage.read(() => readEmailDesign(store.id, 'gift_card'));
   const now = ctx.clock.now();
   const card = cardOf(store.id, parsed.card, now);
   const email = { kind: 'gift_card' } as const;
-  const found = services.previewOf({ email, card, store, settings, texts, logo, cardSentAt: now });
+  const found = services.previewOf({ email, card, store, ...design, cardSentAt: now });
   if (!found) throw new Error('the email of a new card has no preview');
   const head = markup`${settingsTexts[language].subject}: <strong><bdi>${found.subject}</bdi></strong>`;
   return {

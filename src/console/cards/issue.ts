@@ -3,13 +3,10 @@
 import { Fault } from '../../domain/fault.ts';
 import type { CardFieldName } from '../../domain/cards/fields.ts';
 import { formatMoney } from '../../domain/money/money.ts';
-import { actorOf, isPermitted } from '../../domain/staff/staff.ts';
+import { isPermitted } from '../../domain/staff/staff.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import { issue } from '../../service/cards/card.ts';
-import { assertMaySell } from '../../service/staff-actions/limits.ts';
-import { recordAction } from '../../service/staff/staff.ts';
-import { usualAmounts } from '../../service/books/usual-amounts.ts';
-import { findEmailSettings } from '../../storage/emails/email.ts';
+import { issueCard, type NewCard } from '../../service/staff-actions/sale.ts';
+import { readOffer, type Offer } from '../../service/books/usual-amounts.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { amountError, withoutAccess } from './change-form.ts';
 import { keptNotice } from '../emails/texts.ts';
@@ -27,12 +24,11 @@ import {
   typedValues,
   type Errors,
   type IssueField,
-  type NewCard,
   type IssueValues,
-  type Offer,
 } from './issue-form.ts';
 import { issuePreview, issuePreviewPanel, previewPath } from './issue-preview.ts';
 import { hasResult, keyInput, keyOf, runOnce } from '../kit/once.ts';
+import { byOf } from '../kit/page-context.ts';
 import { shellPage } from '../kit/page.ts';
 import {
   seeOther,
@@ -41,17 +37,13 @@ import {
   type ConsoleServices,
   type StaffRequest,
 } from '../kit/route.ts';
-import { actingAs } from '../staff/people.ts';
 import { fillPlain, plural } from '../kit/texts.ts';
 
-async function offerOf(
+function offerOf(
   { storage, canSend }: ConsoleServices,
   { signedIn: { store, member } }: StaffRequest,
 ): Promise<Offer> {
-  return await storage.read(function* read() {
-    const { enabled } = yield* findEmailSettings(store.id);
-    return { usual: yield* usualAmounts(store, member.saleLimit), canSend: canSend && enabled };
-  });
+  return storage.read(() => readOffer(store, member.saleLimit, canSend));
 }
 
 type Choice = {
@@ -190,30 +182,9 @@ ${offer.canSend ? issuePreviewPanel(services, request) : undefined}</aside></for
 }
 
 /** Issues a card, and returns what the next page shows. */
-function* sell(
-  { ctx }: ConsoleServices,
-  request: StaffRequest,
-  { value, details, customer, recipient, isEmailed, sendAt }: NewCard,
-): Script<ShownCode> {
-  const { store, member } = request.signedIn;
-  yield* assertMaySell(member, value);
-  const { card, code } = yield* issue(ctx, {
-    store,
-    apiClientId: null,
-    actor: actorOf(member),
-    value,
-    details,
-    customer,
-    recipient,
-    code: null,
-    ...(isEmailed && { emails: { sendAt } }),
-  });
-  yield* recordAction(ctx, actingAs(request), {
-    storeId: store.id,
-    action: 'card-issued',
-    subjectId: card.id,
-    details: { amount: formatMoney(value), emailed: isEmailed },
-  });
+function* sell({ ctx }: ConsoleServices, request: StaffRequest, sold: NewCard): Script<ShownCode> {
+  const { isEmailed, sendAt } = sold;
+  const { card, code } = yield* issueCard(ctx, byOf(request), sold);
   const holder = card.recipient ?? card.customer;
   const isForOther =
     card.recipient !== null && card.customer !== null && card.recipient.id !== card.customer.id;

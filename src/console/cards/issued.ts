@@ -6,8 +6,8 @@ import { localeIn } from '../../domain/stores/region.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { isPermitted } from '../../domain/staff/staff.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import { findCard } from '../../storage/cards/card.ts';
-import { findEmailSettings } from '../../storage/emails/email.ts';
+import { retrieve } from '../../service/cards/card.ts';
+import { readEmailSettings } from '../../service/emails/settings.ts';
 import { endingOf, pathOfCard } from './change-form.ts';
 import { cardPageOf } from './recipient-page.ts';
 import { cardSheet } from './sheet.ts';
@@ -49,9 +49,9 @@ async function findShown(services: ConsoleServices, request: StaffRequest): Prom
   const shown = await findResult(services, request, request.params['key'] ?? '', isShownCode);
   if (!shown) return undefined;
   const { storage } = services;
-  const card = await storage.read(() => findCard(request.signedIn.store.id, shown.card));
+  const card = await storage.read(() => retrieve(request.signedIn.store.id, shown.card));
   const code = parseCode(shown.code);
-  if (!card || !code.ok || card.lastCharacters !== lastCharactersOf(code.value)) return undefined;
+  if (!code.ok || card.lastCharacters !== lastCharactersOf(code.value)) return undefined;
   return { shown, card, code: code.value };
 }
 
@@ -114,7 +114,7 @@ async function issuedPage(services: ConsoleServices, request: StaffRequest): Pro
   const { store } = signedIn;
   const text = issueTexts[language];
   const { card, code, shown } = found;
-  const settings = await storage.read(() => findEmailSettings(store.id));
+  const settings = await storage.read(() => readEmailSettings(store.id));
   const brand = brandOf(settings.colour);
   const { url: page } = cardPageOf(services, store, settings);
   const title = shown.done === 'issued' ? text.done.title : text.done.rotatedTitle;
@@ -142,7 +142,7 @@ async function printPage(services: ConsoleServices, request: StaffRequest): Prom
   const { store } = request.signedIn;
   const text = issueTexts[request.language];
   const { card, code, shown } = found;
-  const settings = await storage.read(() => findEmailSettings(store.id));
+  const settings = await storage.read(() => readEmailSettings(store.id));
   const brand = brandOf(settings.colour);
   const sheet = cardSheet({
     card,

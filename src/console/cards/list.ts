@@ -23,7 +23,7 @@ import {
 import { isCursor, type CursorScope } from '../../service/requests/cursor.ts';
 import { today } from '../../service/money/money.ts';
 import { findCardByCode } from '../../service/staff/lookup.ts';
-import { findCard } from '../../storage/cards/card.ts';
+import { retrieve } from '../../service/cards/card.ts';
 import type { CardFilter, CardPosition, DetailedCard } from '../../storage/cards/list.ts';
 import { cardEnding, cardsTexts, filterText, stateTag } from './parts.ts';
 import { exportRoutes } from './export.ts';
@@ -499,8 +499,7 @@ async function replacedCode(
 ): Promise<ConsoleResponse> {
   const text = cardsTexts[request.language];
   const { ctx, storage, frame } = services;
-  const card = await storage.read(() => findCard(request.signedIn.store.id, cardId));
-  if (!card) throw new Fault('not-found');
+  const card = await storage.read(() => retrieve(request.signedIn.store.id, cardId));
   const last = markup`<span class="code">${card.lastCharacters}</span>`;
   const open = markup`<a class="button" href="${frame.basePath}/cards/${ctx.keys.publicIds.of(cardId)}">${text.openCard}</a>`;
   const panel = emptyPanelOf(text.codeReplacedTitle, [fill(text.codeReplacedText, { last }), open]);

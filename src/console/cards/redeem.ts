@@ -2,12 +2,9 @@
 
 import { availableOf } from '../../domain/cards/card.ts';
 import { formatMoney } from '../../domain/money/money.ts';
-import { actorOf } from '../../domain/staff/staff.ts';
 import { parseText, referenceLengthMax } from '../../domain/text.ts';
 import { markup } from '../../platform/markup.ts';
-import { assertMay } from '../../service/staff-actions/limits.ts';
-import { debit } from '../../service/money/spend.ts';
-import { recordAction } from '../../service/staff/staff.ts';
+import { redeem as redeemAsStaff } from '../../service/staff-actions/redemption.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import {
   amountError,
@@ -26,9 +23,9 @@ import {
 import { inputField } from '../kit/form.ts';
 import { amountText, amountValue, figure, parseTypedAmount } from '../kit/format.ts';
 import { keyInput, keyOf } from '../kit/once.ts';
+import { byOf } from '../kit/page-context.ts';
 import { formText } from '../kit/request.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
-import { actingAs } from '../staff/people.ts';
 import { fillPlain } from '../kit/texts.ts';
 
 type Form = {
@@ -78,7 +75,7 @@ ${inputField({ name: 'note', label: text.note, value: note, isOptional: true, hi
 async function submit(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx } = services;
   const { language, signedIn } = request;
-  const { store, member } = signedIn;
+  const { store } = signedIn;
   const { redeem, errors: messages } = changeTexts[language];
   const opened = await openCard(services, request);
   const earlier = await earlierResult(services, request, opened);
@@ -97,24 +94,16 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
       ...(!reference.ok && { reference: messages.badText }),
       ...(!note.ok && { note: messages.badText }),
     });
-  const [value, actor, cardId] = [amount.value, actorOf(member), opened.card.id];
+  const [value, cardId] = [amount.value, opened.card.id];
   return await change(services, request, opened, {
     title: redeem.title,
     *script(): Script<Done> {
-      yield* assertMay(store, member, 'changeCards');
-      const { transfer, card } = yield* debit(ctx, {
-        store,
+      const { transfer, card } = yield* redeemAsStaff(ctx, byOf(request), {
         cardId,
-        actor,
         amount: value,
-        partial: false,
         reference: reference.value,
         note: note.value,
-        orderId: null,
-        versions: null,
       });
-      const entry = { storeId: store.id, action: 'card-redeemed', subjectId: cardId } as const;
-      yield* recordAction(ctx, actingAs(request), { ...entry, details: { amount: formatMoney(value) } });
       return {
         done: 'redeemed',
         card: cardId,

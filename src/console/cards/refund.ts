@@ -2,15 +2,11 @@
 
 import { Fault } from '../../domain/fault.ts';
 import { isReversible, type Transfer } from '../../domain/money/ledger.ts';
-import { formatMoney, subtract, type Money } from '../../domain/money/money.ts';
-import { actorOf } from '../../domain/staff/staff.ts';
+import { formatMoney, type Money } from '../../domain/money/money.ts';
 import { parseText } from '../../domain/text.ts';
 import { markup } from '../../platform/markup.ts';
-import { assertMay, assertMayRefund } from '../../service/staff-actions/limits.ts';
-import { reverse } from '../../service/money/spend.ts';
-import { recordAction } from '../../service/staff/staff.ts';
+import { findEntry, refundEntry } from '../../service/staff-actions/refund.ts';
 import type { Script } from '../../storage/sql/sql.ts';
-import { findTransfer, sumReversals } from '../../storage/money/transfer.ts';
 import {
   amountError,
   backLink,
@@ -28,9 +24,9 @@ import {
 import { inputField } from '../kit/form.ts';
 import { amountText, amountValue, figure, parseTypedAmount, timeElement } from '../kit/format.ts';
 import { keyInput, keyOf } from '../kit/once.ts';
+import { byOf } from '../kit/page-context.ts';
 import { formText } from '../kit/request.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
-import { actingAs } from '../staff/people.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
 import { idIn } from '../kit/ids.ts';
 
@@ -45,13 +41,8 @@ async function openEntry(services: ConsoleServices, request: StaffRequest): Prom
   const opened = await openCard(services, request);
   const { storeId, id: cardId } = opened.card;
   const entryId = idIn(services, request, 'entry');
-  return await services.storage.read(function* read() {
-    const entry = yield* findTransfer(storeId, entryId);
-    if (entry?.cardId !== cardId) throw new Fault('not-found');
-    const { currency } = entry.amount;
-    const rest = subtract(entry.amount, { minor: yield* sumReversals(storeId, entryId), currency });
-    return { ...opened, entry, rest };
-  });
+  const found = await services.storage.read(() => findEntry({ storeId, cardId }, entryId));
+  return { ...opened, entry: found.transfer, rest: found.left };
 }
 
 type Form = {
@@ -101,12 +92,10 @@ ${inputField({ name: 'note', label: refund.reason, value: note, isOptional: true
   return changePage(services, request, opened, { title, body, status });
 }
 
-const scopes = ['redeem_gift_cards', 'write_gift_cards'] as const;
-
 async function submit(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx } = services;
   const { language, signedIn } = request;
-  const { store, member } = signedIn;
+  const { store } = signedIn;
   const { refund, errors: messages } = changeTexts[language];
   const opened = await openEntry(services, request);
   const earlier = await earlierResult(services, request, opened);
@@ -124,19 +113,11 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
   return await change(services, request, opened, {
     title: refund.title,
     *script(): Script<Done> {
-      yield* assertMay(store, member, 'changeCards');
-      yield* assertMayRefund(ctx, { store, member, transferId, amount: value });
-      const { transfer, card } = yield* reverse(ctx, {
-        store,
+      const { transfer, card } = yield* refundEntry(ctx, byOf(request), {
         transferId,
         amount: value,
-        actor: actorOf(member),
         note: note.value,
-        scopes,
-        versionsOf: () => null,
       });
-      const entry = { storeId: store.id, action: 'card-refunded', subjectId: cardId } as const;
-      yield* recordAction(ctx, actingAs(request), { ...entry, details: { amount: formatMoney(value) } });
       return {
         done: 'refunded',
         card: cardId,

@@ -2,12 +2,9 @@
 
 import { parseEmail } from '../../domain/email-address.ts';
 import { holderOf } from '../../domain/emails/email.ts';
-import { actorOf } from '../../domain/staff/staff.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import { assertMay } from '../../service/staff-actions/limits.ts';
-import { rotateCode, sendGiftCard } from '../../service/emails/email.ts';
-import { recordAction } from '../../service/staff/staff.ts';
-import { findEmailSettings } from '../../storage/emails/email.ts';
+import { emailNewCode, printNewCode } from '../../service/staff-actions/card.ts';
+import { readEmailSettings } from '../../service/emails/settings.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import {
   backLink,
@@ -25,6 +22,7 @@ import { keptNotice } from '../emails/texts.ts';
 import { alert, inputField } from '../kit/form.ts';
 import { amountText } from '../kit/format.ts';
 import { keyInput, keyOf, type Json } from '../kit/once.ts';
+import { byOf } from '../kit/page-context.ts';
 import { formText } from '../kit/request.ts';
 import {
   seeOther,
@@ -33,7 +31,6 @@ import {
   type StaffRequest,
   type StaffRoute,
 } from '../kit/route.ts';
-import { actingAs } from '../staff/people.ts';
 import { fillPlain } from '../kit/texts.ts';
 
 type How = 'email' | 'print';
@@ -50,7 +47,7 @@ type OpenedToSend = OpenedCard & { readonly canSend: boolean };
 
 async function openToSend(services: ConsoleServices, request: StaffRequest): Promise<OpenedToSend> {
   const opened = await openCard(services, request);
-  const { enabled } = await services.storage.read(() => findEmailSettings(opened.card.storeId));
+  const { enabled } = await services.storage.read(() => readEmailSettings(opened.card.storeId));
   return { ...opened, canSend: services.canSend && enabled };
 }
 
@@ -104,7 +101,6 @@ ${email}</fieldset>
 
 async function submit(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx } = services;
-  const { store, member } = request.signedIn;
   const { resend, errors: messages } = changeTexts[request.language];
   const opened = await openToSend(services, request);
   const earlier = await earlierResult(services, request, opened);
@@ -117,20 +113,17 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
   if (chosen !== 'email' && chosen !== 'print') return again({ notice: messages.expiredForm });
   const address = parseEmail(form.address);
   if (form.how === 'email' && !address.ok) return again({ error: messages.badEmail });
-  const command = { store, cardId: card.id, actor: actorOf(member), versions: null };
   return await change(services, request, opened, {
     title: resend.title,
     *script(): Script<Done & { readonly [name: string]: Json }> {
-      yield* assertMay(store, member, 'changeCards');
-      const entry = { storeId: store.id, action: 'code-sent', subjectId: card.id } as const;
-      yield* recordAction(ctx, actingAs(request), { ...entry, details: { how: form.how } });
+      const { id: cardId } = card;
       if (form.how === 'email' && address.ok) {
-        yield* sendGiftCard(ctx, { ...command, canSend, address: address.value });
-        return { done: 'sent', card: card.id, address: address.value.address };
+        yield* emailNewCode(ctx, byOf(request), { cardId, canSend, address: address.value });
+        return { done: 'sent', card: cardId, address: address.value.address };
       }
       // The result is sealed; the page of the result shows the code.
-      const { code } = yield* rotateCode(ctx, command);
-      return { done: 'rotated', card: card.id, code: code.reveal() };
+      const code = yield* printNewCode(ctx, byOf(request), cardId);
+      return { done: 'rotated', card: cardId, code: code.reveal() };
     },
     rejected: (fault) => (fault ? undefined : again({ notice: messages.expiredForm })),
   });

@@ -2,7 +2,7 @@
 
 import { Fault } from '../../domain/fault.ts';
 import {
-  assertLookupsLeft,
+  readWithinBudget,
   releaseStaffLookups,
   reserveStaffLookups,
   type SearchOutcome,
@@ -50,10 +50,7 @@ export async function readById<Result>(
   const id = idIn(services, request, name);
   const searcher = searcherOf(services, request);
   try {
-    return await storage.read(function* read() {
-      yield* assertLookupsLeft(ctx, searcher);
-      return yield* find(id);
-    });
+    return await storage.read(() => readWithinBudget(ctx, searcher, () => find(id)));
   } catch (error) {
     if (error instanceof Fault && error.code === 'not-found')
       await storage.write(() => reserveStaffLookups(ctx, searcher, 1));
@@ -80,10 +77,7 @@ export async function checkCodes<Result>(
   if (count === 0) return (await check()).result;
   const { ctx, storage } = services;
   const searcher = searcherOf(services, request);
-  await storage.write(function* reserve() {
-    yield* reserveStaffLookups(ctx, searcher, count);
-    if (record) yield* record();
-  });
+  await storage.write(() => reserveStaffLookups(ctx, searcher, count, record));
   let taken = 0;
   try {
     const checked = await check();

@@ -14,6 +14,7 @@ import { hidden } from '../kit/form.ts';
 import { amountText, amountValue, figure, parseTypedAmount } from '../kit/format.ts';
 import { findResult, hasResult, keyInput, keyOf, runOnce } from '../kit/once.ts';
 import { readById } from '../kit/lookups.ts';
+import { byOf } from '../kit/page-context.ts';
 import { formText } from '../kit/request.ts';
 import {
   seeOther,
@@ -308,12 +309,10 @@ async function redeemOnce(
   { card, key, form }: { readonly card: Card; readonly key: string; readonly form: ValidForm },
 ): Promise<ConsoleResponse> {
   const { ctx } = services;
-  const { store, member, session } = request.signedIn;
   const { amount, total, reference } = form;
   const { result, isRepeated } = await runOnce<TillResult>(services, request, key, function* run() {
-    const { tillId } = session;
-    const redeemed = yield* redeem(ctx, { store, member, tillId }, { cardId: card.id, amount, reference });
-    return resultOf(services, { ...redeemed, total });
+    const redemption = { cardId: card.id, amount, reference, note: null };
+    return resultOf(services, { ...(yield* redeem(ctx, byOf(request), redemption)), total });
   });
   const isDifferent = isRepeated && isOther(result, card, form, ctx);
   return seeOther(redeemedPath(key, { isOther: isDifferent }));

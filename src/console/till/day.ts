@@ -13,9 +13,7 @@ import {
 } from '../../domain/staff/till-day.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { readTillDay } from '../../service/books/till-day.ts';
-import { parallel } from '../../storage/sql/sql.ts';
-import { listStaff } from '../../storage/staff/staff.ts';
-import { findTillNames } from '../../storage/staff/till.ts';
+import { findStaffNames } from '../../service/staff/actors.ts';
 import { alert } from '../kit/form.ts';
 import { cardTail, amountText, figure, timeElement } from '../kit/format.ts';
 import { longReads } from '../kit/long-reads.ts';
@@ -79,10 +77,9 @@ async function dayPage(services: ConsoleServices, request: StaffRequest): Promis
   const view = viewOf(request, all);
   const tillIds = new Set(all.map(({ tillId }) => tillId).filter((id) => id !== null));
   if (signedIn.session.tillId !== null) tillIds.add(signedIn.session.tillId);
-  const [members, tillNames] = await storage.read(() =>
-    parallel(listStaff(store), findTillNames(store.id, [...tillIds])),
+  const { members: memberNames, tills: tillNames } = await storage.read(() =>
+    findStaffNames(store, [...tillIds]),
   );
-  const memberNames = new Map(members.map(({ id, name }) => [id, name]));
   const names = {
     member: (id: number): string => memberNames.get(id) ?? text.unknown,
     till: (id: number | null): string => (id === null ? text.noTill : (tillNames.get(id) ?? text.unknown)),

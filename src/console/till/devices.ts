@@ -3,12 +3,10 @@
 import { Fault } from '../../domain/fault.ts';
 import { isPermitted, parseStaffName } from '../../domain/staff/staff.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import { listPinPeople, unlockPinOf, type PinPerson } from '../../service/staff/pin-sign-in.ts';
-import { signOut } from '../../service/staff/session.ts';
-import { enrollTill, findPresentedTill, revokeTill, tillsMax, tillTokens } from '../../service/staff/till.ts';
-import { parallel, resolved } from '../../storage/sql/sql.ts';
-import { listStaff } from '../../storage/staff/staff.ts';
-import { listTills, type ListedTill, type Till } from '../../storage/staff/till.ts';
+import { listPinPeople, type PinPerson } from '../../service/staff/pin-sign-in.ts';
+import { enrollTill, revokeTill, unlockPinOf } from '../../service/staff-actions/till.ts';
+import { findPresentedTill, listDevices, tillsMax, tillTokens } from '../../service/staff/till.ts';
+import type { ListedTill, Till } from '../../storage/staff/till.ts';
 import { cookieNameOf, setCookie } from '../kit/cookie.ts';
 import { inputField } from '../kit/form.ts';
 import { get, post, type Page } from '../kit/page-context.ts';
@@ -24,9 +22,6 @@ import { fillPlain } from '../kit/texts.ts';
 import { tillPinRoutes } from './pin.ts';
 
 const cookieSeconds = 365 * 24 * 60 * 60;
-
-/** Enrolled devices, and as many that were revoked. */
-const listedMax = 2 * tillsMax;
 
 /** The till that the browser is enrolled as in the store of the person. */
 async function ownTill(
@@ -45,13 +40,8 @@ async function listPage(page: Page, form: FormState): Promise<ConsoleResponse> {
   const text = page.text.tillDevices;
   const seesPins = isPermitted(member.role, 'manageStaff');
   const own = await ownTill(page.services, page.request);
-  const [devices, members, people] = await page.read(() =>
-    parallel(
-      listTills(store.id, listedMax),
-      listStaff(store),
-      seesPins ? listPinPeople(store) : resolved([]),
-    ),
-  );
+  const { tills: devices, members } = await page.read(() => listDevices(store));
+  const people = seesPins ? await page.read(() => listPinPeople(store)) : [];
   const names = new Map(members.map(({ id, name }) => [id, name]));
   const shown =
     devices.length === 0
@@ -118,7 +108,7 @@ function pinsPanel(page: Page, people: readonly PinPerson[]): Markup {
 }
 
 async function enroll(page: Page): Promise<ConsoleResponse> {
-  const { services, request, ctx, store } = page;
+  const { services, request } = page;
   const text = page.text.tillDevices;
   const typed = page.typed('name');
   const name = parseStaffName(typed);
@@ -129,12 +119,10 @@ async function enroll(page: Page): Promise<ConsoleResponse> {
     });
   const replaced = (await ownTill(services, request))?.id ?? null;
   try {
-    const { token } = await page.write(function* enrolled() {
-      const made = yield* enrollTill(ctx, { store, name: name.value, replaced, by: personOf(page) });
-      // A device at the counter must not keep the session of a manager.
-      yield* signOut(ctx, request.signedIn.session);
-      return made;
-    });
+    const { session } = request.signedIn;
+    const { token } = await page.write(() =>
+      enrollTill(page.ctx, page.by, { name: name.value, replaced, session }),
+    );
     return seeOther('/till/pin', [
       setCookie('till', { value: token.reveal(), maxAgeSeconds: cookieSeconds }, services.origin),
       setCookie('session', { value: '', maxAgeSeconds: 0 }, services.origin),
@@ -143,10 +131,6 @@ async function enroll(page: Page): Promise<ConsoleResponse> {
     if (!(error instanceof Fault) || !error.errors?.['name']) throw error;
     return await listPage(page, { name: typed, error: fillPlain(text.nameTooMany, { count: tillsMax }) });
   }
-}
-
-function personOf({ by: { member, tillId } }: Page) {
-  return { staffId: member.id, tillId };
 }
 
 function idOf(page: Page): number {
@@ -160,12 +144,12 @@ export const tillDeviceRoutes: readonly ConsoleRoute[] = [
   post('/tills', { sensitive: 'enrollTills' }, enroll),
   post('/tills/:id/revoke', { sensitive: 'enrollTills' }, async (page) => {
     const id = idOf(page);
-    await page.write(() => revokeTill(page.ctx, { store: page.store, id, by: personOf(page) }));
+    await page.write(() => revokeTill(page.ctx, page.by, id));
     return seeOther('/tills');
   }),
   post('/tills/pins/:id/unlock', { sensitive: 'manageStaff' }, async (page) => {
     const id = idOf(page);
-    await page.write(() => unlockPinOf(page.ctx, { store: page.store, id, by: personOf(page) }));
+    await page.write(() => unlockPinOf(page.ctx, page.by, id));
     return seeOther('/tills');
   }),
   ...tillPinRoutes,

@@ -1,13 +1,10 @@
 /** The receipt of an entry, for 80 mm paper. It never contains a code. */
 
 import { isDisabled } from '../../domain/cards/card.ts';
-import { Fault } from '../../domain/fault.ts';
 import { effectOf, type Transfer } from '../../domain/money/ledger.ts';
 import { markup } from '../../platform/markup.ts';
 import { findReceipt } from '../../service/books/till-day.ts';
-import { parallel } from '../../storage/sql/sql.ts';
-import { findTillNames } from '../../storage/staff/till.ts';
-import { actorName, listActors } from '../kit/actors.ts';
+import { actorName } from '../kit/actors.ts';
 import { cardTail, amountText, dayText, figure, timeElement } from '../kit/format.ts';
 import { readById } from '../kit/lookups.ts';
 import { documentOf } from '../kit/page.ts';
@@ -34,19 +31,12 @@ function titleOf({ kind, debit }: Transfer, text: Texts['tillDay']): string {
 }
 
 async function receiptPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx, storage, frame } = services;
+  const { ctx, frame } = services;
   const { language, signedIn } = request;
   const { store } = signedIn;
   const text = texts[language];
-  const receipt = await readById(services, request, function* find(id) {
-    const found = yield* findReceipt(ctx, store.id, id);
-    if (!found) throw new Fault('not-found');
-    return found;
-  });
-  const { transfer, card, tillId } = receipt;
-  const [actors, tills] = await storage.read(() =>
-    parallel(listActors(store), findTillNames(store.id, tillId === null ? [] : [tillId])),
-  );
+  const receipt = await readById(services, request, (id) => findReceipt(ctx, store, id));
+  const { transfer, card, tillName, actors } = receipt;
   const { amount, balanceAfter, createdAt, reference } = transfer;
   const { currency } = amount;
   const number = String(ctx.keys.publicIds.of(transfer.id));
@@ -55,8 +45,7 @@ async function receiptPage(services: ConsoleServices, request: StaffRequest): Pr
   const before = { minor: balanceAfter.minor - changed, currency };
   const shown = (money: typeof amount): string => amountText(money, language);
   const expires = card.expiresOn === null ? text.never : dayText(card.expiresOn, language);
-  const tillName = tillId === null ? undefined : tills.get(tillId);
-  const till = tillName === undefined ? '' : fillPlain(text.tillName, { name: tillName });
+  const till = tillName === null ? '' : fillPlain(text.tillName, { name: tillName });
   const refund =
     receipt.isRefundable && !isDisabled(card)
       ? markup`<a class="button" href="${frame.basePath}/till/refund/entry/${number}">${text.refund}</a>`

@@ -1,8 +1,8 @@
 /** The form of a refund at the till: the redemptions of a card, one of which is refunded. */
 
-import { isDisabled, type Card } from '../../domain/cards/card.ts';
+import { isDisabled } from '../../domain/cards/card.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import type { Refundable } from '../../service/staff-actions/counter.ts';
+import type { Refundable, RefundableCard } from '../../service/staff-actions/refund.ts';
 import { alert } from '../kit/form.ts';
 import { amountText, amountValue, timeElement } from '../kit/format.ts';
 import { keyInput } from '../kit/once.ts';
@@ -22,12 +22,11 @@ export type Shown = {
   readonly notice?: Markup;
 };
 
-type RefundForm = Shown & {
-  readonly card: Card;
-  readonly redemptions: readonly Refundable[];
-  /** Absent: the card has no redemption that can be refunded. */
-  readonly chosen?: Refundable;
-};
+type RefundForm = Shown &
+  RefundableCard & {
+    /** Absent: the card has no redemption that can be refunded. */
+    readonly chosen?: Refundable;
+  };
 
 export function refundPage(services: ConsoleServices, request: StaffRequest, form: RefundForm): PageResponse {
   const { card, chosen, typed, key, error, notice } = form;

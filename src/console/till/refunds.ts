@@ -6,16 +6,11 @@ import { Fault } from '../../domain/fault.ts';
 import { formatMoney, type Money } from '../../domain/money/money.ts';
 import { markup } from '../../platform/markup.ts';
 import { retrieve } from '../../service/cards/card.ts';
-import {
-  refundableOf,
-  refundToCard,
-  topUpCard,
-  type Refundable,
-} from '../../service/staff-actions/counter.ts';
+import { findRefundable, findRefundableCard, refundToCard } from '../../service/staff-actions/refund.ts';
+import { topUpCard } from '../../service/staff-actions/sale.ts';
 import { findForRefund } from '../../service/staff/lookup.ts';
 import { usualAmounts } from '../../service/books/usual-amounts.ts';
-import { parallel, type Script } from '../../storage/sql/sql.ts';
-import { findTransfer, listTransfersBefore } from '../../storage/money/transfer.ts';
+import type { Script } from '../../storage/sql/sql.ts';
 import { inputField } from '../kit/form.ts';
 import { cardTail, amountText, amountValue, figure, parseTypedAmount } from '../kit/format.ts';
 import { readById, runSearch } from '../kit/lookups.ts';
@@ -41,9 +36,6 @@ import { refundPage, refundTexts, type Shown } from './refund-form.ts';
 import { resumedForm, resumedPath } from './resume.ts';
 
 const texts = refundTexts;
-
-/** Entries of a card that are examined for redemptions. */
-const examinedMax = 20;
 
 function page(
   services: ConsoleServices,
@@ -97,38 +89,18 @@ async function find(services: ConsoleServices, request: StaffRequest): Promise<C
   }
 }
 
-function* listRefundable(storeId: number, cardId: number): Script<readonly Refundable[]> {
-  const transfers = yield* listTransfersBefore({ storeId, cardId }, { before: null, limit: examinedMax });
-  const found = yield* parallel(...transfers.map((transfer) => refundableOf(storeId, transfer)));
-  return found.filter((each) => each !== undefined).filter(({ left }) => left.minor > 0n);
-}
-
 /** The page of a card with its redemptions, one of which is refunded. */
 async function cardPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { store } = request.signedIn;
-  const [card, redemptions] = await readById(services, request, (id) =>
-    parallel(retrieve(store.id, id), listRefundable(store.id, id)),
+  const found = await readById(services, request, (cardId) =>
+    findRefundableCard({ storeId: store.id, cardId }),
   );
-  const [chosen] = redemptions;
-  return refundPage(services, request, { card, redemptions, ...(chosen && { chosen }) });
+  const [chosen] = found.redemptions;
+  return refundPage(services, request, { ...found, ...(chosen && { chosen }) });
 }
 
-type Redemption = {
-  readonly card: Card;
-  readonly redemptions: readonly Refundable[];
-  readonly chosen: Refundable;
-};
-
-async function loadRedemption(services: ConsoleServices, request: StaffRequest): Promise<Redemption> {
-  const { store } = request.signedIn;
-  return await readById(services, request, function* load(id) {
-    const transfer = yield* findTransfer(store.id, id);
-    const chosen = transfer && (yield* refundableOf(store.id, transfer));
-    if (!chosen) throw new Fault('not-found');
-    const { cardId } = chosen.transfer;
-    const [card, redemptions] = yield* parallel(retrieve(store.id, cardId), listRefundable(store.id, cardId));
-    return { card, redemptions, chosen };
-  });
+function loadRedemption(services: ConsoleServices, request: StaffRequest) {
+  return readById(services, request, (id) => findRefundable(request.signedIn.store.id, id));
 }
 
 async function entryPage(
@@ -243,7 +215,7 @@ async function refund(services: ConsoleServices, request: StaffRequest): Promise
   return await change(services, request, {
     show: (shown) => entryPage(services, request, shown),
     *run(amount) {
-      const { transfer, card } = yield* refundToCard(ctx, { ...byOf(request), transferId, amount });
+      const { transfer, card } = yield* refundToCard(ctx, byOf(request), { transferId, amount, note: null });
       return resultOf(services, { card, entryId: transfer.id, amount, isTopUp: false });
     },
   });
@@ -293,7 +265,7 @@ async function topUp(services: ConsoleServices, request: StaffRequest): Promise<
   return await change(services, request, {
     show: (shown) => topUpPage(services, request, shown),
     *run(amount) {
-      const { transfer, card } = yield* topUpCard(ctx, { ...byOf(request), cardId, amount });
+      const { transfer, card } = yield* topUpCard(ctx, byOf(request), { cardId, amount });
       return resultOf(services, { card, entryId: transfer.id, amount, isTopUp: true });
     },
   });

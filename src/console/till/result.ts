@@ -6,9 +6,7 @@ import type { Money } from '../../domain/money/money.ts';
 import { isPermitted } from '../../domain/staff/staff.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { isUndoable } from '../../service/staff-actions/limits.ts';
-import { undoRedemption } from '../../service/staff-actions/redemption.ts';
-import { resolved } from '../../storage/sql/sql.ts';
-import { sumReversals } from '../../storage/money/transfer.ts';
+import { endRedemptionKey, sumReversed, undoRedemption } from '../../service/staff-actions/redemption.ts';
 import { alert } from '../kit/form.ts';
 import { cardTail, amountText, figure, parseTypedAmount } from '../kit/format.ts';
 import { findResult, hasFields, isKey, keyInput, runOnce, type Json } from '../kit/once.ts';
@@ -86,7 +84,7 @@ async function redeemedPage(
   const { store, member } = request.signedIn;
   const text = tillTexts(request);
   const entryId = readId(services, String(result.entry)) ?? 0;
-  const reversed = await storage.read(() => sumReversals(store.id, entryId));
+  const reversed = await storage.read(() => sumReversed(store.id, entryId));
   const moneyOf = (minor: string): Money => ({ minor: BigInt(minor), currency: store.currency });
   const amount = moneyOf(result.amount);
   const isUndone = reversed >= amount.minor;
@@ -220,8 +218,9 @@ async function undo(services: ConsoleServices, request: StaffRequest): Promise<C
 async function cancel(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const key = request.params['key'] ?? '';
   if (!isCurrent(services.ctx, key)) throw new Fault('not-found');
-  const close = (): ReturnType<typeof resolved<TillResult>> => resolved<TillResult>({ state: 'cancelled' });
-  const { result } = await runOnce<TillResult>(services, request, key, close);
+  const { result } = await runOnce<TillResult>(services, request, key, () =>
+    endRedemptionKey(byOf(request), { state: 'cancelled' }),
+  );
   if (result.state === 'cancelled') return seeOther(redeemedPath(key));
   return await undoOnce(services, request, { result, key });
 }

@@ -2,8 +2,8 @@
 
 import { exceeds, type Money } from '../../domain/money/money.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import { usualAmounts } from '../../service/books/usual-amounts.ts';
-import { findEmailSettings } from '../../storage/emails/email.ts';
+import { readOffer } from '../../service/books/usual-amounts.ts';
+import { readEmailSettings } from '../../service/emails/settings.ts';
 import { emailTexts, keepsEmails } from '../emails/texts.ts';
 import { amountText, amountValue } from '../kit/format.ts';
 import { hidden, inputField } from '../kit/form.ts';
@@ -37,7 +37,7 @@ export async function sendsEmails(
   { signedIn }: StaffRequest,
 ): Promise<boolean> {
   if (!canSend) return false;
-  const { enabled } = await storage.read(() => findEmailSettings(signedIn.store.id));
+  const { enabled } = await storage.read(() => readEmailSettings(signedIn.store.id));
   return enabled;
 }
 
@@ -59,8 +59,9 @@ export async function amountPage(
   const { store, member } = signedIn;
   const text = saleTexts[language];
   const highest = highestOf(request);
-  const usual = await storage.read(() => usualAmounts(store, member.saleLimit));
-  const canEmail = await sendsEmails(services, request);
+  const { usual, canSend: canEmail } = await storage.read(() =>
+    readOffer(store, member.saleLimit, services.canSend),
+  );
   const hint = highest === null ? '' : fillPlain(text.amountMost, { amount: amountText(highest, language) });
   const choices = ways
     .filter((way) => way !== 'email' || canEmail)

@@ -6,9 +6,7 @@ import { Fault, type FaultCode } from '../../domain/fault.ts';
 import { exceeds, formatMoney, type Money } from '../../domain/money/money.ts';
 import { Secret } from '../../platform/secret.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import { cancelSale, isCancellable, sellCard } from '../../service/staff-actions/counter.ts';
-import { retrieve } from '../../service/cards/card.ts';
-import { parallel } from '../../storage/sql/sql.ts';
+import { cancelSale, findSale, sellCard } from '../../service/staff-actions/sale.ts';
 import { qrPageOf } from '../cards/recipient-page.ts';
 import { qrSvg } from '../kit/code-view.ts';
 import { emailTexts, keepsEmails } from '../emails/texts.ts';
@@ -123,8 +121,7 @@ async function sell(services: ConsoleServices, request: StaffRequest): Promise<C
   const isEmailed = recipient !== null && (await sendsEmails(services, request));
   const sellOnce = () =>
     runOnce<SoldResult>(services, request, key, function* sold() {
-      const sale = yield* sellCard(ctx, {
-        ...byOf(request),
+      const sale = yield* sellCard(ctx, byOf(request), {
         value: amount.value,
         code: chosen,
         recipient,
@@ -180,9 +177,7 @@ async function soldPage(
   const entryId = result && ctx.keys.publicIds.read(result.entry);
   if (!result || cardId === undefined || entryId === undefined) throw new Fault('not-found');
   const cardKey = { storeId: store.id, cardId };
-  const [card, mayCancel] = await storage.read(() =>
-    parallel(retrieve(store.id, cardId), isCancellable(ctx, cardKey, entryId)),
-  );
+  const { card, isCancellable } = await storage.read(() => findSale(ctx, cardKey, entryId));
   const tail = cardTail(card.lastCharacters);
   const isCancelled = card.disabledAt !== null;
   const title = isCancelled ? text.cancelledTitle : text.soldTitle;
@@ -195,7 +190,7 @@ async function soldPage(
     result.email === null || isCancelled
       ? undefined
       : markup`<br>${fillPlain(keepsEmails(services) ? emailTexts[language].keptTo : text.emailed, { address: result.email })}`;
-  const cancel = mayCancel
+  const cancel = isCancellable
     ? markup`<form class="stack" method="post" action="${frame.basePath}/till/sold/${key}/cancel">${keyInput(ctx)}<button class="button bad">${text.cancel}</button><p class="hint">${text.cancelHint}</p></form>`
     : undefined;
   const body = markup`<div class="stack noprint">
@@ -255,8 +250,8 @@ async function cancelSold(services: ConsoleServices, request: StaffRequest): Pro
   const key = requireKey(request);
   try {
     await runOnce(services, request, key, function* cancelled() {
-      const { transferId: entry } = yield* cancelSale(ctx, { ...byOf(request), transferId });
-      return { entry: ctx.keys.publicIds.of(entry) };
+      const { id } = yield* cancelSale(ctx, byOf(request), transferId);
+      return { entry: ctx.keys.publicIds.of(id) };
     });
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== 'undo-window-closed') throw error;

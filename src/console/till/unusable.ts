@@ -6,11 +6,8 @@ import type { Transfer } from '../../domain/money/ledger.ts';
 import { isPermitted } from '../../domain/staff/staff.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
-import { listChangesBefore } from '../../storage/cards/change.ts';
-import { findEmailSettings } from '../../storage/emails/email.ts';
-import { parallel } from '../../storage/sql/sql.ts';
-import { listTransfersBefore } from '../../storage/money/transfer.ts';
-import { actorName, listActors } from '../kit/actors.ts';
+import { readCardPast } from '../../service/cards/card-page.ts';
+import { actorName } from '../kit/actors.ts';
 import { amountText, cardTail, dayText, timeText } from '../kit/format.ts';
 import { contactOf } from '../recipient/place.ts';
 import type { ConsoleServices, PageResponse, StaffRequest } from '../kit/route.ts';
@@ -22,9 +19,6 @@ import { tillPage } from './page.ts';
 import { nextForm } from './result.ts';
 
 const texts = textsOf('tillUnusable');
-
-/** The newest changes and entries that are examined. */
-const examinedMax = 20;
 
 type UnusableState = Exclude<TillState, 'active'>;
 
@@ -76,16 +70,8 @@ async function detailsOf(
   { language, signedIn: { store } }: StaffRequest,
   { id: cardId, disabledAt }: Card,
 ): Promise<Details> {
-  const key = { storeId: store.id, cardId };
-  const page = { before: null, limit: examinedMax };
-  const [settings, transfers, changes, actors] = await storage.read(() =>
-    parallel(
-      findEmailSettings(store.id),
-      listTransfersBefore(key, page),
-      listChangesBefore(key, page),
-      listActors(store),
-    ),
-  );
+  const past = await storage.read(() => readCardPast(store, cardId));
+  const { settings, transfers, changes, actors } = past;
   const disabling =
     disabledAt === null
       ? undefined

@@ -16,6 +16,8 @@ import {
   type StaffEntry,
   type TillEntry,
 } from '../../domain/staff/till-day.ts';
+import { Fault } from '../../domain/fault.ts';
+import { findTillNames } from '../../storage/staff/till.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import { idSkewMaxMs } from '../../storage/books/books.ts';
 import type { Storage } from '../../storage/storage.ts';
@@ -29,6 +31,7 @@ import {
 } from '../../storage/books/till-day.ts';
 import { findTransfer } from '../../storage/money/transfer.ts';
 import { requireCard } from '../money/money.ts';
+import { listActors, type Actors } from '../staff/actors.ts';
 
 /** Rows of one statement: SQLite runs it in the thread that serves requests. */
 const pageSize = 500;
@@ -130,13 +133,16 @@ export type Receipt = {
   readonly card: Card;
   /** Null: it was not made on an enrolled device. */
   readonly tillId: number | null;
+  readonly tillName: string | null;
+  readonly actors: Actors;
   readonly isRefundable: boolean;
 };
 
-/** @returns undefined if the store has no such transfer. @throws Fault `not-found` if it has no such card. */
-export function* findReceipt(ctx: Context, storeId: number, id: number): Script<Receipt | undefined> {
+/** @throws Fault `not-found` if the store has no such transfer. */
+export function* findReceipt(ctx: Context, store: Store, id: number): Script<Receipt> {
+  const storeId = store.id;
   const transfer = yield* findTransfer(storeId, id);
-  if (!transfer) return undefined;
+  if (!transfer) throw new Fault('not-found');
   const { cardId, createdAt, kind } = transfer;
   const near = { fromAt: createdAt, untilAt: createdAt + idSkewMaxMs, after: id, limit: pageSize };
   const actions = new Map<number, EntryAction>();
@@ -147,10 +153,17 @@ export function* findReceipt(ctx: Context, storeId: number, id: number): Script<
   );
   for (const [index, read] of found.entries())
     for (const action of read) addAction(ctx, actions, names[index] ?? 'card-changed', action);
+  const tillId = actions.get(id)?.tillId ?? null;
+  const [actors, tills] = yield* parallel(
+    listActors(store),
+    findTillNames(storeId, tillId === null ? [] : [tillId]),
+  );
   return {
     transfer,
     card,
-    tillId: actions.get(id)?.tillId ?? null,
+    tillId,
+    tillName: tillId === null ? null : (tills.get(tillId) ?? null),
+    actors,
     isRefundable: isReversible(kind) && kind !== 'credit',
   };
 }

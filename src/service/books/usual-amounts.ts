@@ -2,8 +2,9 @@
 
 import type { Money } from '../../domain/money/money.ts';
 import { isAbove, type Store } from '../../domain/stores/store.ts';
+import { findEmailSettings } from '../../storage/emails/email.ts';
 import { listRecentValues } from '../../storage/sql/recent-values.ts';
-import type { Script } from '../../storage/sql/sql.ts';
+import { parallel, type Script } from '../../storage/sql/sql.ts';
 
 const amountsMax = 4;
 const newestCards = 200;
@@ -41,4 +42,17 @@ export function* usualAmounts(store: Store, limit: Money | null): Script<readonl
     .map((minor): Money => ({ minor, currency: store.currency }))
     .filter((amount) => !isAbove(store.issueLimit, amount) && !isAbove(limit, amount))
     .toSorted((left, right) => Number(left.minor - right.minor));
+}
+
+export type Offer = {
+  /** The amounts that a form suggests. */
+  readonly usual: readonly Money[];
+  /** Whether the store and the service send emails. */
+  readonly canSend: boolean;
+};
+
+/** What a form for a new card offers. @param canSend whether the service sends emails. */
+export function* readOffer(store: Store, limit: Money | null, canSend: boolean): Script<Offer> {
+  const [{ enabled }, usual] = yield* parallel(findEmailSettings(store.id), usualAmounts(store, limit));
+  return { usual, canSend: canSend && enabled };
 }

@@ -1,11 +1,13 @@
 /** Changes by people on the pages: allowed in the same transaction, and listed among what staff did. */
 
+import type { Transfer } from '../../domain/money/ledger.ts';
+import { formatMoney } from '../../domain/money/money.ts';
 import { actorOf, type Permission, type StaffMember } from '../../domain/staff/staff.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import type { Context } from '../../storage/context.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import type { StaffAction } from '../../storage/staff/action.ts';
-import { recordAction, type Acting } from '../staff/staff.ts';
+import { recordAction } from '../staff/staff.ts';
 import { assertMay } from './limits.ts';
 
 /** A member of staff, and the till on which the person works. */
@@ -16,17 +18,14 @@ export type ByStaff = {
   readonly tillId: number | null;
 };
 
-/** The person and the till, as scripts of a noun record who acts. */
-function actingOf({ member, tillId }: Pick<ByStaff, 'member' | 'tillId'>): NonNullable<Acting> {
-  return { staffId: member.id, tillId };
-}
+type Entry = Pick<StaffAction, 'action' | 'subjectId' | 'details'>;
 
 type StaffChange<Result> = {
   readonly permission: Permission;
   /** @param by the person as stored, and the actor of ledger entries. */
   readonly change: (by: { readonly member: StaffMember; readonly actor: string }) => Script<Result>;
   /** What is listed of the change; null: nothing has changed. */
-  readonly entryOf: (result: Result) => Pick<StaffAction, 'action' | 'subjectId' | 'details'> | null;
+  readonly entryOf: (result: Result) => Entry | null;
 };
 
 /**
@@ -38,10 +37,27 @@ export function* asStaff<Result>(
   by: ByStaff,
   { permission, change, entryOf }: StaffChange<Result>,
 ): Script<Result> {
-  const { store, member } = by;
-  const stored = yield* assertMay(store, member, permission);
-  const result = yield* change({ member: stored, actor: actorOf(member) });
+  const member = yield* assertMay(by.store, by.member, permission);
+  const result = yield* change({ member, actor: actorOf(member) });
   const entry = entryOf(result);
-  if (entry) yield* recordAction(ctx, actingOf(by), { storeId: store.id, ...entry });
+  if (entry) yield* recordBy(ctx, by, entry);
   return result;
+}
+
+/** Lists what a person may do and does, such as reading codes. @throws Fault as `assertMay` does. */
+export function* listAsStaff(ctx: Context, by: ByStaff, permission: Permission, entry: Entry): Script<void> {
+  yield* assertMay(by.store, by.member, permission);
+  yield* recordBy(ctx, by, entry);
+}
+
+function* recordBy(ctx: Context, { store, member, tillId }: ByStaff, entry: Entry): Script<void> {
+  yield* recordAction(ctx, { staffId: member.id, tillId }, { storeId: store.id, ...entry });
+}
+
+/** The details of a movement. They contain the public id of the entry, by which the page of a day finds it. */
+export function movementOf(
+  { keys }: Context,
+  { id, amount }: Pick<Transfer, 'id' | 'amount'>,
+): { readonly amount: string; readonly entry: number } {
+  return { amount: formatMoney(amount), entry: keys.publicIds.of(id) };
 }

@@ -14,8 +14,6 @@ import { parallel, type Script } from '../../storage/sql/sql.ts';
 import { sumRefundsBy } from '../../storage/books/till-day.ts';
 import { sumReversalsBy } from '../../storage/money/transfer.ts';
 
-type MemberKey = Pick<StaffMember, 'storeId' | 'id'>;
-
 /**
  * @returns the member as stored.
  * @throws Fault `unauthenticated` if the member is disabled, `insufficient-scope` if the role does not include the permission.
@@ -33,10 +31,10 @@ export function* assertMay(
 
 /**
  * Checks an amount that a member sells: the value of a new card, or what is added to a card.
- * @throws Fault as `assertMay` does; `invalid-parameter` on `amount`, with the extension `sale_limit`, above the limit.
+ * @param member as stored.
+ * @throws Fault `invalid-parameter` on `amount`, with the extension `sale_limit`, above the limit.
  */
-export function* assertMaySell(member: MemberKey, amount: Money): Script<void> {
-  const { saleLimit } = yield* assertMay(placeOf(member, amount), member, 'useTill');
+export function assertSaleLimit({ saleLimit }: StaffMember, amount: Money): void {
   if (!saleLimit || !exceeds(amount, saleLimit)) return;
   const text = formatMoney(saleLimit);
   throw new Fault('invalid-parameter', {
@@ -54,27 +52,21 @@ export function isUndoable(ctx: Context, redeemedAt: number): boolean {
   return ctx.clock.now() < redeemedAt + undoPeriodMs;
 }
 
+type Refund = { readonly transferId: number; readonly amount: Money };
+
 /**
  * Checks the amount of a refund: the person's refunds of one entry, and those of one day, are at most the limit in sum.
- * @param transferId the entry that is refunded.
- * @throws Fault as `assertMay` does; `invalid-parameter` on `amount` above what is left, with the extensions
- * `refund_limit` and `refund_left`.
+ * @param member as stored.
+ * @param refund.transferId the entry that is refunded.
+ * @throws Fault `invalid-parameter` on `amount` above what is left, with the extensions `refund_limit` and `refund_left`.
  */
-export function* assertMayRefund(
+export function* assertRefundLimit(
   ctx: Context,
-  {
-    store,
-    member,
-    transferId,
-    amount,
-  }: {
-    readonly store: Store;
-    readonly member: Pick<StaffMember, 'id'>;
-    readonly transferId: number;
-    readonly amount: Money;
-  },
+  store: Store,
+  member: StaffMember,
+  { transferId, amount }: Refund,
 ): Script<void> {
-  const { refundLimit } = yield* assertMay(store, member, 'useTill');
+  const { refundLimit } = member;
   if (!refundLimit) return;
   const [storeId, actor] = [store.id, actorOf(member)];
   const day = dayOf(ctx.clock.now(), store.timeZone);
@@ -99,9 +91,4 @@ export function* assertMayRefund(
     errors: { amount: [`must be at most ${leftText}, which is left of the person's limit of ${limitText}`] },
     extensions: { refund_limit: limitText, refund_left: leftText },
   });
-}
-
-/** The limits are in the currency of the amount, which is that of the store. */
-function placeOf({ storeId }: MemberKey, { currency }: Money): StaffPlace {
-  return { id: storeId, currency };
 }

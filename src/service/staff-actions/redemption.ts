@@ -4,46 +4,47 @@ import type { Context } from '../../storage/context.ts';
 import type { Card } from '../../domain/cards/card.ts';
 import { Fault } from '../../domain/fault.ts';
 import type { Transfer } from '../../domain/money/ledger.ts';
-import { formatMoney, type Money } from '../../domain/money/money.ts';
-import { actorOf, isPermitted } from '../../domain/staff/staff.ts';
+import type { Money } from '../../domain/money/money.ts';
+import { isPermitted } from '../../domain/staff/staff.ts';
 import { scopes } from '../../domain/stores/store.ts';
 import { findTransfer, sumReversals } from '../../storage/money/transfer.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
-import { asStaff, type ByStaff } from './as-staff.ts';
-import { assertMay, assertMayRefund, isUndoable } from './limits.ts';
+import { asStaff, movementOf, type ByStaff } from './as-staff.ts';
+import { assertMay, assertRefundLimit, isUndoable } from './limits.ts';
 import { loadCard } from '../money/money.ts';
 import { debit, reverse } from '../money/spend.ts';
-import { recordAction } from '../staff/staff.ts';
 
-type Redemption = { readonly cardId: number; readonly amount: Money; readonly reference: string | null };
+type Redemption = {
+  readonly cardId: number;
+  readonly amount: Money;
+  readonly reference: string | null;
+  readonly note: string | null;
+};
 
 /**
- * Debits an amount of a usable card, and adds it to the audit log.
- * @throws Fault as `debit` and `assertMay` do.
+ * Debits an amount of a usable card.
+ * @throws Fault as `debit` and `asStaff` do.
  */
 export function* redeem(
   ctx: Context,
   by: ByStaff,
-  { cardId, amount, reference }: Redemption,
+  redemption: Redemption,
 ): Script<{ readonly transfer: Transfer; readonly card: Card }> {
   return yield* asStaff(ctx, by, {
     permission: 'useTill',
     change: ({ actor }) =>
       debit(ctx, {
         store: by.store,
-        cardId,
         actor,
-        reference,
-        note: null,
         orderId: null,
         versions: null,
-        amount,
         partial: false,
+        ...redemption,
       }),
     entryOf: ({ transfer }) => ({
       action: 'card-redeemed',
-      subjectId: cardId,
-      details: { amount: formatMoney(transfer.amount), entry: ctx.keys.publicIds.of(transfer.id) },
+      subjectId: transfer.cardId,
+      details: movementOf(ctx, transfer),
     }),
   });
 }
@@ -54,6 +55,11 @@ export type UndoableRedemption = {
   readonly reversed: bigint;
   readonly card: Card;
 };
+
+/** What was reversed of an entry, in minor units. */
+export function* sumReversed(storeId: number, transferId: number): Script<bigint> {
+  return yield* sumReversals(storeId, transferId);
+}
 
 /** @throws Fault `not-found` if it is not the id of a redemption. */
 export function* findRedemption(
@@ -74,36 +80,44 @@ export function* findRedemption(
  * Reverses a redemption as a whole. After 15 minutes it is a refund, and so is the undoing of another person's redemption,
  * which only managers can do.
  * @throws Fault `not-found` if it is not a redemption; `insufficient-scope` if another person made it; those of
- * `assertMayRefund`; and those of `reverse`, such as `reversal-exceeds-transaction` if any of it was reversed before.
+ * `assertRefundLimit`; and those of `reverse`, such as `reversal-exceeds-transaction` if any of it was reversed before.
  */
 export function* undoRedemption(
   ctx: Context,
-  { store, member, tillId }: ByStaff,
+  by: ByStaff,
   transferId: number,
 ): Script<{ readonly transfer: Transfer; readonly card: Card }> {
-  const { role } = yield* assertMay(store, member, 'useTill');
-  const redeemed = yield* findTransfer(store.id, transferId);
-  if (redeemed?.kind !== 'debit') throw new Fault('not-found');
-  const isOwn = redeemed.actor === actorOf(member);
-  if (!isOwn && !isPermitted(role, 'changeCards')) throw new Fault('insufficient-scope');
-  const { amount, cardId } = redeemed;
-  if (!isOwn || !isUndoable(ctx, redeemed.createdAt))
-    yield* assertMayRefund(ctx, { store, member, transferId, amount });
-  const undone = yield* reverse(ctx, {
-    store,
-    transferId,
-    amount,
-    actor: actorOf(member),
-    note: null,
-    scopes,
-    versionsOf: () => null,
+  const { store } = by;
+  return yield* asStaff(ctx, by, {
+    permission: 'useTill',
+    *change({ member, actor }) {
+      const redeemed = yield* findTransfer(store.id, transferId);
+      if (redeemed?.kind !== 'debit') throw new Fault('not-found');
+      const isOwn = redeemed.actor === actor;
+      if (!isOwn && !isPermitted(member.role, 'changeCards')) throw new Fault('insufficient-scope');
+      const { amount } = redeemed;
+      if (!isOwn || !isUndoable(ctx, redeemed.createdAt))
+        yield* assertRefundLimit(ctx, store, member, { transferId, amount });
+      return yield* reverse(ctx, {
+        store,
+        transferId,
+        amount,
+        actor,
+        note: null,
+        scopes,
+        versionsOf: () => null,
+      });
+    },
+    entryOf: ({ transfer }) => ({
+      action: 'card-refunded',
+      subjectId: transfer.cardId,
+      details: { ...movementOf(ctx, transfer), undoes: ctx.keys.publicIds.of(transferId) },
+    }),
   });
-  const details = {
-    amount: formatMoney(amount),
-    entry: ctx.keys.publicIds.of(undone.transfer.id),
-    undoes: ctx.keys.publicIds.of(transferId),
-  };
-  const by = { staffId: member.id, tillId };
-  yield* recordAction(ctx, by, { storeId: store.id, action: 'card-refunded', subjectId: cardId, details });
-  return undone;
+}
+
+/** Checks that a person may end the key of a redemption. @throws Fault as `assertMay` does. */
+export function* endRedemptionKey<Result>({ store, member }: ByStaff, result: Result): Script<Result> {
+  yield* assertMay(store, member, 'useTill');
+  return result;
 }

@@ -156,22 +156,34 @@ export function* findCardsByEmail(
   });
 }
 
-/** @throws Fault `too-many-misses` if the budget is exhausted, because an id could be a guess. */
-export function* assertLookupsLeft(ctx: Context, searcher: Searcher): Script<void> {
+/** Reads by an id. @throws Fault `too-many-misses` if the budget is exhausted, because the id could be a guess. */
+export function* readWithinBudget<Result>(
+  ctx: Context,
+  searcher: Searcher,
+  read: () => Script<Result>,
+): Script<Result> {
   const { caller, budget } = budgetOf(ctx, searcher);
   const refilledAt = (yield* findRefilledAt(caller)) ?? 0;
   if (failuresLeft(refilledAt, budget) < 1) throw tooManyLookups(refilledAt, budget);
+  return yield* read();
 }
 
 /**
  * Reserves lookups for codes that are looked for, or records that an id was not found.
  * @param count at most `lookupsPerHour`.
+ * @param record runs in the same transaction.
  * @throws Fault `too-many-misses` if fewer are left.
  */
-export function* reserveStaffLookups(ctx: Context, searcher: Searcher, count: number): Script<void> {
+export function* reserveStaffLookups(
+  ctx: Context,
+  searcher: Searcher,
+  count: number,
+  record?: () => Script<unknown>,
+): Script<void> {
   const { caller, budget } = budgetOf(ctx, searcher);
   const fault = yield* reserveLookups(caller, budget, count);
   if (fault) throw fault;
+  if (record) yield* record();
 }
 
 /** Gives back the lookups of codes that the store has not used. */

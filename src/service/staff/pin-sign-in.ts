@@ -19,7 +19,7 @@ import type { Script } from '../../storage/sql/sql.ts';
 import { lockTill, type Till } from '../../storage/staff/till.ts';
 import { lookupPeriodMs } from '../cards/lookup-throttle.ts';
 import { createSession, signOut, type OpenedSession } from './session.ts';
-import { recordAction, unlockPin, type Acting } from './staff.ts';
+import { recordAction } from './staff.ts';
 import { findPresentedTill } from './till.ts';
 import type { PresentedToken } from '../stores/secret-token.ts';
 
@@ -139,15 +139,4 @@ export function* signInWithPin(
   if (ended) yield* signOut(ctx, ended);
   yield* returnShare(budgetOf(found), shareMs);
   return yield* createSession(ctx, account.member, { method: 'pin', tillId: found.till.id, userAgent });
-}
-
-/** Unlocks a PIN. @throws Fault `not-found` if there is no such person. */
-export function* unlockPinOf(
-  ctx: Context,
-  { store, id, by }: { readonly store: Store; readonly id: number; readonly by: Acting },
-): Script<void> {
-  const account = yield* findAccount(store, id);
-  if (!account?.pin) throw new Fault('not-found');
-  if (account.pinFailures === 0) return;
-  yield* unlockPin(ctx, account.member, by);
 }

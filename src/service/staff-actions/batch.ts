@@ -1,0 +1,65 @@
+/** What members of staff do with many cards: they check them, issue them, and read their codes. */
+
+import type { CardToIssue } from '../../domain/cards/new-card.ts';
+import { exceeds, formatMoney, type Money } from '../../domain/money/money.ts';
+import type { Context } from '../../storage/context.ts';
+import type { Script } from '../../storage/sql/sql.ts';
+import { startBatch } from '../batches/batch.ts';
+import { asStaff, listAsStaff, type ByStaff } from './as-staff.ts';
+import { assertSaleLimit } from './limits.ts';
+
+/** Lists a check of cards with codes. @throws Fault those of `asStaff`. */
+export function* recordBatchCheck(ctx: Context, by: ByStaff, codes: number): Script<void> {
+  yield* listAsStaff(ctx, by, 'issueBatches', {
+    action: 'batch-checked',
+    subjectId: null,
+    details: { codes },
+  });
+}
+
+type CardsToIssue = {
+  readonly name: string | null;
+  readonly cards: readonly CardToIssue[];
+  readonly total: Money;
+  /** The line of each card in a file; null: there is none. */
+  readonly lines: readonly number[] | null;
+};
+
+/**
+ * Stores the cards, which are issued afterwards. The person's limit applies to each card.
+ * @returns the id of the batch.
+ * @throws Fault those of `asStaff`, `assertSaleLimit` and `startBatch`.
+ */
+export function* issueBatch(
+  ctx: Context,
+  by: ByStaff,
+  { name, cards, total, lines }: CardsToIssue,
+): Script<number> {
+  const { id } = yield* asStaff(ctx, by, {
+    permission: 'issueBatches',
+    *change({ member, actor }) {
+      const none = { minor: 0n, currency: total.currency };
+      assertSaleLimit(
+        member,
+        cards.reduce((highest, { value }) => (exceeds(value, highest) ? value : highest), none),
+      );
+      return yield* startBatch(ctx, {
+        store: by.store,
+        name,
+        actor,
+        apiClientId: null,
+        cards,
+        total,
+        ...(lines && { fileLines: lines }),
+      });
+    },
+    entryOf: () => ({ action: 'batch-issued', subjectId: null, details: { amount: formatMoney(total) } }),
+  });
+  return id;
+}
+
+/** Lists that the codes of a batch were read. @throws Fault those of `asStaff`. */
+export function* recordCodesRead(ctx: Context, by: ByStaff): Script<void> {
+  const details = { amount: null };
+  yield* listAsStaff(ctx, by, 'issueBatches', { action: 'batch-codes-read', subjectId: null, details });
+}

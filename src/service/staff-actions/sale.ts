@@ -1,0 +1,195 @@
+/** What members of staff sell: new cards, and money that is added to a card. */
+
+import type { Context } from '../../storage/context.ts';
+import type { Card } from '../../domain/cards/card.ts';
+import { noDetails, type CardDetails } from '../../domain/cards/fields.ts';
+import type { EmailAddress } from '../../domain/email-address.ts';
+import { Fault } from '../../domain/fault.ts';
+import type { Transfer } from '../../domain/money/ledger.ts';
+import { formatMoney, type Money } from '../../domain/money/money.ts';
+import type { Secret } from '../../platform/secret.ts';
+import { aboveLimit, isAbove } from '../../domain/stores/store.ts';
+import { lockCard, type CardKey } from '../../storage/cards/card.ts';
+import { parallel, type Script } from '../../storage/sql/sql.ts';
+import { findTransfer } from '../../storage/money/transfer.ts';
+import { issue } from '../cards/card.ts';
+import type { CardEmails } from '../emails/email.ts';
+import { loadCard, requireCard } from '../money/money.ts';
+import { credit, reverse } from '../money/spend.ts';
+import { asStaff, movementOf, type ByStaff } from './as-staff.ts';
+import { changeCard } from './card.ts';
+import { assertSaleLimit } from './limits.ts';
+
+export type Sale = { readonly card: Card; readonly code: Secret; readonly transferId: number };
+
+type CardToSell = {
+  readonly value: Money;
+  /** The code of a blank card; null: a new one. */
+  readonly code: Secret | null;
+  readonly recipient: EmailAddress | null;
+  /** Absent: no email is sent. */
+  readonly emails?: CardEmails;
+};
+
+/**
+ * Sells a card at the counter: issues it within the limits of the person and the store.
+ * @throws Fault `invalid-parameter` on `amount` (with the extension `sale_limit` or `store_limit`) or on `code` if it was
+ * used before; those of `asStaff`.
+ */
+export function* sellCard(ctx: Context, by: ByStaff, sold: CardToSell): Script<Sale> {
+  const { store } = by;
+  const { value } = sold;
+  return yield* asStaff(ctx, by, {
+    permission: 'useTill',
+    *change({ member, actor }) {
+      assertSaleLimit(member, value);
+      const { issueLimit } = store;
+      if (isAbove(issueLimit, value))
+        throw new Fault('invalid-parameter', {
+          errors: { amount: [aboveLimit(issueLimit)] },
+          extensions: { store_limit: formatMoney(issueLimit) },
+        });
+      const command = { store, apiClientId: null, actor, details: noDetails, customer: null };
+      const issued = yield* issue(ctx, { ...command, ...sold });
+      const { chainEnd } = yield* loadCard(ctx, { storeId: store.id, cardId: issued.card.id });
+      return { ...issued, transferId: chainEnd.transferId };
+    },
+    entryOf: ({ card, transferId }) => ({
+      action: 'card-issued',
+      subjectId: card.id,
+      details: movementOf(ctx, { id: transferId, amount: value }),
+    }),
+  });
+}
+
+/** A card as the form of the office has it. */
+export type NewCard = {
+  readonly value: Money;
+  readonly details: CardDetails;
+  readonly customer: EmailAddress | null;
+  readonly recipient: EmailAddress | null;
+  readonly isEmailed: boolean;
+  /** When the email is sent (ms); null: at once. */
+  readonly sendAt: number | null;
+};
+
+/**
+ * Issues a card with its details, within the limits of the person.
+ * @throws Fault those of `asStaff`, `assertSaleLimit` and `issue`.
+ */
+export function* issueCard(
+  ctx: Context,
+  by: ByStaff,
+  { isEmailed, sendAt, ...fields }: NewCard,
+): Script<{ readonly card: Card; readonly code: Secret }> {
+  return yield* asStaff(ctx, by, {
+    permission: 'useTill',
+    *change({ member, actor }) {
+      assertSaleLimit(member, fields.value);
+      const command = { store: by.store, apiClientId: null, actor, code: null, ...fields };
+      return yield* issue(ctx, { ...command, ...(isEmailed && { emails: { sendAt } }) });
+    },
+    entryOf: ({ card }) => ({
+      action: 'card-issued',
+      subjectId: card.id,
+      details: { amount: formatMoney(fields.value), emailed: isEmailed },
+    }),
+  });
+}
+
+const salePeriodMs = 15 * 60 * 1_000;
+
+/** The card of a sale, and whether the sale can be cancelled. @throws Fault `not-found`. */
+export function* findSale(
+  ctx: Context,
+  key: CardKey,
+  transferId: number,
+): Script<{ readonly card: Card; readonly isCancellable: boolean }> {
+  const [card, isCancellable] = yield* parallel(
+    requireCard(key.storeId, key.cardId),
+    canCancel(ctx, key, transferId),
+  );
+  return { card, isCancellable };
+}
+
+/** Whether a sale can be cancelled: it is not older than 15 minutes, and nothing has happened to the card since. */
+function* canCancel(ctx: Context, key: CardKey, transferId: number): Script<boolean> {
+  const [sale, { card, chainEnd }] = yield* parallel(
+    findTransfer(key.storeId, transferId),
+    loadCard(ctx, key),
+  );
+  if (sale?.kind !== 'issue' || sale.cardId !== key.cardId) return false;
+  if (ctx.clock.now() >= sale.createdAt + salePeriodMs) return false;
+  return chainEnd.transferId === transferId && card.held.minor === 0n && card.disabledAt === null;
+}
+
+/**
+ * Cancels an own sale: reverses the issue, on its account and with its VAT, and disables the card.
+ * @throws Fault `not-found`, `undo-window-closed` if the sale cannot be cancelled, `insufficient-scope` if another
+ * person made it.
+ */
+export function* cancelSale(ctx: Context, by: ByStaff, transferId: number): Script<Transfer> {
+  const { store } = by;
+  return yield* asStaff(ctx, by, {
+    permission: 'useTill',
+    *change({ actor }) {
+      const sale = yield* findTransfer(store.id, transferId);
+      if (sale?.kind !== 'issue') throw new Fault('not-found');
+      if (sale.actor !== actor) throw new Fault('insufficient-scope');
+      const key = { storeId: store.id, cardId: sale.cardId };
+      yield* lockCard(key);
+      if (!(yield* canCancel(ctx, key, transferId))) throw new Fault('undo-window-closed');
+      const reversed = yield* reverse(ctx, {
+        store,
+        transferId,
+        actor,
+        amount: null,
+        note: null,
+        scopes: ['write_gift_cards'],
+        versionsOf: () => null,
+        cancelsSale: true,
+      });
+      yield* changeCard(ctx, { store, cardId: sale.cardId, actor, changes: { disable: true } });
+      return reversed.transfer;
+    },
+    entryOf: (transfer) => ({
+      action: 'card-disabled',
+      subjectId: transfer.cardId,
+      details: { ...movementOf(ctx, transfer), cancels: ctx.keys.publicIds.of(transferId) },
+    }),
+  });
+}
+
+/**
+ * Adds an amount to a card without a redemption, which only people who can change cards may do.
+ * @throws Fault those of `asStaff`, `assertSaleLimit` and `credit`.
+ */
+export function* topUpCard(
+  ctx: Context,
+  by: ByStaff,
+  { cardId, amount }: { readonly cardId: number; readonly amount: Money },
+): Script<{ readonly transfer: Transfer; readonly card: Card }> {
+  const { store } = by;
+  return yield* asStaff(ctx, by, {
+    permission: 'changeCards',
+    *change({ member, actor }) {
+      assertSaleLimit(member, amount);
+      yield* requireCard(store.id, cardId);
+      return yield* credit(ctx, {
+        store,
+        cardId,
+        amount,
+        actor,
+        reference: null,
+        note: null,
+        orderId: null,
+        versions: null,
+      });
+    },
+    entryOf: ({ transfer }) => ({
+      action: 'card-credited',
+      subjectId: cardId,
+      details: movementOf(ctx, transfer),
+    }),
+  });
+}
