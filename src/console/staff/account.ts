@@ -5,10 +5,8 @@ import { markup, type Markup } from '../../platform/markup.ts';
 import { setPassword, setPin } from '../../service/staff/staff.ts';
 import { endAllSessions, endOneSession } from '../../service/staff/session.ts';
 import { pinText } from '../../service/staff/pin.ts';
-import { listPasskeys, type Passkey } from '../../storage/staff/passkey.ts';
-import { listOpenSessions } from '../../storage/staff/session.ts';
-import { parallel } from '../../storage/sql/sql.ts';
-import { listTillNames } from '../../storage/staff/till-name.ts';
+import { showAccount } from '../../service/staff/people.ts';
+import type { Passkey } from '../../storage/staff/passkey.ts';
 import { hashClient } from '../kit/attempt.ts';
 import { inputField } from '../kit/form.ts';
 import { timeElement } from '../kit/format.ts';
@@ -37,22 +35,16 @@ async function accountPage(
 ): Promise<ConsoleResponse> {
   const { ctx, storage, frame } = services;
   const { language, signedIn } = request;
-  const { store, member } = signedIn;
+  const { member } = signedIn;
   const text = texts[language];
-  const [passkeys, sessions, tills] = await storage.read(() =>
-    parallel(
-      listPasskeys({ storeId: store.id, staffId: member.id }),
-      listOpenSessions(store.id, { staffId: member.id, now: ctx.clock.latest() }),
-      listTillNames(store.id),
-    ),
-  );
+  const { passkeys, ...places } = await storage.read(() => showAccount(ctx, member));
   const pin = isPermitted(member.role, 'useTill')
     ? markup`<section class="panel stack"><h2>${text.pin}</h2>
 <form class="stack" method="post" action="${frame.basePath}/account/pin">
 ${inputField({ name: 'pin', label: text.newPin, type: 'password', inputMode: 'numeric', autocomplete: 'off', hint: text.pinHint, error: errors.pin })}
 <button class="button">${text.setPin}</button></form></section>`
     : undefined;
-  const listed = { heading: text.sessions, none: '', path: '/account', sessions, tills };
+  const listed = { heading: text.sessions, none: '', path: '/account', ...places };
   const body = markup`<div class="stack">${passkeyPanel(services, request, passkeys)}
 <div class="grid two"><section class="panel stack"><h2>${text.password}</h2>
 <form class="stack" method="post" action="${frame.basePath}/account/password">

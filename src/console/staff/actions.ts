@@ -4,30 +4,19 @@ import { isCardField } from '../../domain/cards/fields.ts';
 import { isRole, type StaffMember } from '../../domain/staff/staff.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { joinMarkup, markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
-import {
-  listLastCharacters,
-  searchStaffActions,
-  staffActionNames,
-  type StaffAction,
-  type StaffActionName,
-} from '../../storage/staff/action.ts';
-import { nameUnknownAddresses } from '../../service/staff/failed-sign-in.ts';
-import { listStaff } from '../../storage/staff/staff.ts';
-import { parallel } from '../../storage/sql/sql.ts';
-import { listTillNames } from '../../storage/staff/till-name.ts';
+import { showStaffActions, type ShownActions } from '../../service/staff/people.ts';
+import type { StaffAction, StaffActionName } from '../../storage/staff/action.ts';
 import { fieldLabel } from '../cards/fields.ts';
 import { select } from '../kit/form.ts';
 import { amountText, timeElement } from '../kit/format.ts';
-import { shellPage } from '../kit/page.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
-import { staffPills } from './people.ts';
+import { get, type Page } from '../kit/page-context.ts';
+import { staffPills } from './pills.ts';
 import { parseAmount } from '../../domain/money/money.ts';
 import { fillPlain, type PageLanguage, plural, textsOf } from '../kit/texts.ts';
 
 const texts = textsOf('audit');
 const frames = textsOf('frame');
-
-const pageSize = 50;
 
 type Kind = 'money' | 'signIn' | 'staff' | 'settings';
 
@@ -75,6 +64,9 @@ const actions = {
   'event-sent': ['settings', null],
 } as const satisfies Readonly<Record<StaffActionName, readonly [Kind, 'person' | 'till' | 'card' | null]>>;
 
+const actionNames = Object.keys(actions) as readonly StaffActionName[];
+const actionsOfCards = new Set(actionNames.filter((name) => actions[name][1] === 'card'));
+
 const failures: readonly StaffActionName[] = ['sign-in-failed', 'pin-locked'];
 
 const kinds = ['money', 'signIn', 'failures', 'staff', 'settings'] as const;
@@ -82,7 +74,7 @@ const kinds = ['money', 'signIn', 'failures', 'staff', 'settings'] as const;
 type Filter = { readonly staffId: number | null; readonly kind: (typeof kinds)[number] | null };
 
 function actionsOf(kind: (typeof kinds)[number]): readonly StaffActionName[] {
-  return kind === 'failures' ? failures : staffActionNames.filter((name) => actions[name][0] === kind);
+  return kind === 'failures' ? failures : actionNames.filter((name) => actions[name][0] === kind);
 }
 
 /** A positive integer of the query; undefined for anything else. */
@@ -96,57 +88,35 @@ function filterOf({ query }: StaffRequest): Filter {
   return { staffId: integerOf(query.get('staff')) ?? null, kind };
 }
 
-type Names = {
+type Names = Pick<ShownActions, 'tills' | 'cards' | 'addresses'> & {
   readonly store: Store;
   readonly members: ReadonlyMap<number, StaffMember>;
-  readonly tills: ReadonlyMap<number, string>;
-  readonly cards: ReadonlyMap<number, string>;
-  /** The digests of addresses in failed attempts to sign in, by the ids of their entries. */
-  readonly addresses: ReadonlyMap<number, string>;
 };
 
-async function auditPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { storage, frame } = services;
-  const { language, signedIn, query } = request;
-  const { store } = signedIn;
-  const text = texts[language];
+async function auditPage(page: Page): Promise<ConsoleResponse> {
+  const { services, request, language, store } = page;
+  const { audit: text } = page.text;
   const filter = filterOf(request);
-  const asked = integerOf(query.get('before'));
-  const [listed, people, tills] = await storage.read(() =>
-    parallel(
-      searchStaffActions(store.id, {
-        before: asked ?? Number.MAX_SAFE_INTEGER,
-        limit: pageSize + 1,
-        filter: {
-          ...(filter.staffId !== null && { staffId: filter.staffId }),
-          ...(filter.kind !== null && { actions: actionsOf(filter.kind) }),
-        },
-      }),
-      listStaff(store),
-      listTillNames(store.id),
-    ),
+  const asked = integerOf(request.query.get('before'));
+  const shown = await page.read(() =>
+    showStaffActions(store, {
+      before: asked ?? Number.MAX_SAFE_INTEGER,
+      filter: {
+        ...(filter.staffId !== null && { staffId: filter.staffId }),
+        ...(filter.kind !== null && { actions: actionsOf(filter.kind) }),
+      },
+      ofCards: actionsOfCards,
+    }),
   );
-  const shown = listed.actions.slice(0, pageSize);
-  const cardIds = shown.flatMap(({ action, subjectId }) =>
-    actions[action][1] === 'card' && subjectId !== null ? [subjectId] : [],
-  );
-  const failedIds = shown.flatMap(({ action, id }) => (action === 'sign-in-failed' ? [id] : []));
-  const [cards, addresses] = await storage.read(() =>
-    parallel(listLastCharacters(store.id, [...new Set(cardIds)]), nameUnknownAddresses(store.id, failedIds)),
-  );
-  const members = new Map(people.map((each) => [each.id, each]));
-  const names: Names = { store, members, tills, cards, addresses };
-  const hasMore = listed.actions.length > pageSize;
-  const isFiltered = filter.staffId !== null || filter.kind !== null;
-  const scannedTo = isFiltered ? listed.scannedTo : null;
-  const before = hasMore ? (shown.at(-1)?.id ?? null) : scannedTo;
+  const { actions: listed, continuesBefore: before, people } = shown;
+  const names: Names = { ...shown, store, members: new Map(people.map((each) => [each.id, each])) };
   const path = (from: number | null): string => {
     const parameters = new URLSearchParams({
       ...(filter.staffId !== null && { staff: String(filter.staffId) }),
       ...(filter.kind !== null && { kind: filter.kind }),
       ...(from !== null && { before: String(from) }),
     });
-    return `${frame.basePath}/audit${parameters.size > 0 ? '?' : ''}${parameters.toString()}`;
+    return page.url(`/audit${parameters.size > 0 ? '?' : ''}${parameters.toString()}`);
   };
   const older =
     before === null
@@ -154,11 +124,11 @@ async function auditPage(services: ConsoleServices, request: StaffRequest): Prom
       : markup`<a class="button" href="${path(before)}" rel="next">${text.older}</a>`;
   const newest =
     asked === undefined ? undefined : markup`<a class="button quiet" href="${path(null)}">${text.newest}</a>`;
-  const body = markup`<div class="stack">${staffPills(services, language, 'audit')}
+  const body = markup`<div class="stack">${staffPills(page, 'audit')}
 ${filterForm(services, language, people, filter)}
-${shown.length === 0 ? emptyPanel(services, language, before !== null) : table(services, language, shown, names)}
+${listed.length === 0 ? emptyPanel(services, language, before !== null) : table(services, language, listed, names)}
 <div class="row apart"><span class="small soft">${fillPlain(text.note, { zone: store.timeZone })}</span><span class="row">${newest}${older}</span></div></div>`;
-  return { status: 200, body: shellPage(services, request, { title: text.title, path: '/audit', body }) };
+  return page.show('/audit', { title: text.title, body });
 }
 
 function filterForm(
@@ -257,70 +227,90 @@ function detailsOf(
   { store, addresses }: Names,
   language: PageLanguage,
 ): readonly MarkupPart[] {
-  const text = texts[language];
-  const parts = text.details;
+  const { details: parts } = texts[language];
   const address = addresses.get(id);
   const named = Object.entries(details).flatMap(([name, value]): readonly MarkupPart[] => {
-    if (value === null || value === '' || value === false) return [];
-    const shown = String(value);
-    switch (name) {
-      case 'method':
-        return Object.hasOwn(text.methods, shown) ? [text.methods[shown as keyof typeof text.methods]] : [];
-      case 'role':
-        return [fillPlain(parts.role, { value: isRole(shown) ? frames[language].roles[shown] : shown })];
-      case 'amount':
-        return [detailAmount(shown, store, language)];
-      case 'before':
-      case 'balance':
-        return [fillPlain(parts[name], { value: detailAmount(shown, store, language) })];
-      // The movement in the ledger, which the page of the card shows.
-      case 'entry':
-      case 'refunds':
-      case 'undoes':
-      case 'cancels':
-        return [];
-      case 'how':
-        return [shown === 'email' ? parts.emailed : parts.printed];
-      case 'fields':
-        return [
-          shown
-            .split(', ')
-            .map((each) => {
-              if (Object.hasOwn(text.fields, each)) return text.fields[each as keyof typeof text.fields];
-              return isCardField(each) ? fieldLabel(each, language) : each;
-            })
-            .join(', '),
-        ];
-      case 'email':
-      case 'name':
-      case 'reason':
-        return [fillPlain(parts[name], { value: shown })];
-      case 'emailed':
-      case 'holdsReleased':
-      case 'unlocked':
-      case 'removed':
-      case 'link':
-      case 'copied':
-      case 'confirm':
-      case 'all':
-      case 'paused':
-      case 'resumed':
-      case 'rotated':
-      case 'test':
-        return [parts[name]];
-      case 'scopes':
-      case 'event':
-        return [shown];
-      case 'codes':
-        return typeof value === 'number' ? [plural(language, parts.codes, value)] : [shown];
-      case 'rows':
-      case 'count':
-        return typeof value === 'number' ? [plural(language, parts.rows, value)] : [shown];
-      default:
-        return [`${name}: ${shown}`];
-    }
+    if (value === null || value === '' || value === false || hiddenDetails.has(name)) return [];
+    if (isFlag(name)) return [parts[name]];
+    const counted = typeof value === 'number' ? countOf(name, value, language) : undefined;
+    const shown = counted ?? detailOf(name, String(value), store, language);
+    return shown === undefined ? [] : [shown];
   });
   return address === undefined ? named : [...named, fillPlain(parts.unknownAddress, { value: address })];
+}
+
+/** The movement in the ledger, which the page of the card shows. */
+const hiddenDetails = new Set(['entry', 'refunds', 'undoes', 'cancels']);
+
+/** Details that are true or absent. */
+const flags = [
+  'emailed',
+  'holdsReleased',
+  'unlocked',
+  'removed',
+  'link',
+  'copied',
+  'confirm',
+  'all',
+  'paused',
+  'resumed',
+  'rotated',
+  'test',
+] as const;
+
+function isFlag(name: string): name is (typeof flags)[number] {
+  return flags.some((flag) => flag === name);
+}
+
+function countOf(name: string, count: number, language: PageLanguage): string | undefined {
+  const { details: parts } = texts[language];
+  if (name === 'codes') return plural(language, parts.codes, count);
+  return name === 'rows' || name === 'count' ? plural(language, parts.rows, count) : undefined;
+}
+
+/** Undefined: a later version has added a method. */
+function detailOf(name: string, shown: string, store: Store, language: PageLanguage): string | undefined {
+  const text = texts[language];
+  const parts = text.details;
+  switch (name) {
+    case 'method':
+      return Object.hasOwn(text.methods, shown)
+        ? text.methods[shown as keyof typeof text.methods]
+        : undefined;
+    case 'role':
+      return fillPlain(parts.role, { value: isRole(shown) ? frames[language].roles[shown] : shown });
+    case 'amount':
+      return detailAmount(shown, store, language);
+    case 'before':
+    case 'balance':
+      return fillPlain(parts[name], { value: detailAmount(shown, store, language) });
+    case 'how':
+      return shown === 'email' ? parts.emailed : parts.printed;
+    case 'fields':
+      return shown
+        .split(', ')
+        .map((each) => fieldName(each, language))
+        .join(', ');
+    case 'email':
+    case 'name':
+    case 'reason':
+      return fillPlain(parts[name], { value: shown });
+    case 'scopes':
+    case 'event':
+    case 'codes':
+    case 'rows':
+    case 'count':
+      return shown;
+    default:
+      return `${name}: ${shown}`;
+  }
+}
+
+/** A field of a card or a setting. */
+function fieldName(name: string, language: PageLanguage): string {
+  const { fields } = texts[language];
+  if (Object.hasOwn(fields, name)) return fields[name as keyof typeof fields];
+  return isCardField(name) ? fieldLabel(name, language) : name;
 }
 
 function detailAmount(shown: string, { currency }: Store, language: PageLanguage): string {
@@ -331,6 +321,4 @@ function detailAmount(shown: string, { currency }: Store, language: PageLanguage
   return amountText({ minor: isNegative ? -minor : minor, currency }, language);
 }
 
-export const auditRoutes: readonly StaffRoute[] = [
-  { method: 'GET', path: '/audit', access: 'readAuditLog', handle: auditPage },
-];
+export const auditRoutes: readonly StaffRoute[] = [get('/audit', 'readAuditLog', auditPage)];

@@ -1,7 +1,7 @@
 /** The open sessions of a person, with a button to end each. */
 
 import { markup, type Markup } from '../../platform/markup.ts';
-import { openSessionsMax, type StaffSession } from '../../storage/staff/session.ts';
+import { openSessionsMax, type SignedInPlaces } from '../../service/staff/people.ts';
 import { timeElement } from '../kit/format.ts';
 import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
 import { fillPlain, textsOf } from '../kit/texts.ts';
@@ -9,23 +9,17 @@ import { browserText } from '../kit/user-agent.ts';
 
 const texts = textsOf('account');
 
-/** @param path that of the person; the forms are below `<path>/sessions`. */
+type Sessions = SignedInPlaces & {
+  readonly heading: string;
+  readonly none: string;
+  /** That of the person; the forms are below `<path>/sessions`. */
+  readonly path: string;
+};
+
 export function sessionList(
   { frame }: Pick<ConsoleServices, 'frame'>,
   { language, signedIn }: Pick<StaffRequest, 'language' | 'signedIn'>,
-  {
-    heading,
-    none,
-    path,
-    sessions,
-    tills,
-  }: {
-    readonly heading: string;
-    readonly none: string;
-    readonly path: string;
-    readonly sessions: readonly StaffSession[];
-    readonly tills: ReadonlyMap<number, string>;
-  },
+  { heading, none, path, sessions, tills }: Sessions,
 ): Markup {
   const text = texts[language];
   const { store, session: current } = signedIn;

@@ -7,7 +7,7 @@ import type { Store } from '../../domain/stores/store.ts';
 import type { Context } from '../../storage/context.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import type { StaffAction } from '../../storage/staff/action.ts';
-import { recordAction } from '../staff/staff.ts';
+import { recordAction, type Acting } from '../staff/staff.ts';
 import { assertMay } from './limits.ts';
 
 /** A member of staff, and the till on which the person works. */
@@ -19,6 +19,11 @@ export type ByStaff = {
 };
 
 type Entry = Pick<StaffAction, 'action' | 'subjectId' | 'details'>;
+
+/** The person and the till, as scripts of a noun record who acts. */
+export function actingOf({ member, tillId }: Pick<ByStaff, 'member' | 'tillId'>): NonNullable<Acting> {
+  return { staffId: member.id, tillId };
+}
 
 type StaffChange<Result> = {
   readonly permission: Permission;
@@ -50,8 +55,8 @@ export function* listAsStaff(ctx: Context, by: ByStaff, permission: Permission, 
   yield* recordBy(ctx, by, entry);
 }
 
-function* recordBy(ctx: Context, { store, member, tillId }: ByStaff, entry: Entry): Script<void> {
-  yield* recordAction(ctx, { staffId: member.id, tillId }, { storeId: store.id, ...entry });
+function* recordBy(ctx: Context, by: ByStaff, entry: Entry): Script<void> {
+  yield* recordAction(ctx, actingOf(by), { storeId: by.store.id, ...entry });
 }
 
 /** The details of a movement. They contain the public id of the entry, by which the page of a day finds it. */

@@ -1,0 +1,94 @@
+/** The fields of a person: of an invitation, and of a member of staff. */
+
+import { parseStaffName, isRole, roles, type Role, type StaffMember } from '../../domain/staff/staff.ts';
+import type { Money } from '../../domain/money/money.ts';
+import { Fault, type ErrorsByField } from '../../domain/fault.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
+import { inputField, select } from '../kit/form.ts';
+import { amountValue, parseTypedAmount } from '../kit/format.ts';
+import type { Page } from '../kit/page-context.ts';
+import { typedFields } from '../kit/request.ts';
+import type { ConsoleResponse } from '../kit/route.ts';
+import { fillPlain } from '../kit/texts.ts';
+
+const fields = ['name', 'email', 'role', 'sale_limit', 'refund_limit'] as const;
+
+/** The texts of the fields. */
+export type PersonValues = Readonly<Record<(typeof fields)[number], string>>;
+
+export type PersonErrors = Partial<Record<keyof PersonValues | 'disabled', string>>;
+
+const typedLengthMax = 400;
+
+/** The typed values. @param present the values that fields keep which the form does not have. */
+export function typedPerson({ request }: Page, present: PersonValues): PersonValues {
+  const entries = Object.entries(typedFields(request, fields, present));
+  const shortened = entries.map(([name, value]) => [name, value.slice(0, typedLengthMax)]);
+  return Object.fromEntries(shortened) as PersonValues;
+}
+
+export function valuesOfMember({ language }: Page, member: StaffMember): PersonValues {
+  const { name, email, role, saleLimit, refundLimit } = member;
+  const shown = (limit: Money | null): string => (limit === null ? '' : amountValue(limit, language));
+  return { name, email, role, sale_limit: shown(saleLimit), refund_limit: shown(refundLimit) };
+}
+
+/** The fields of the name, the role and the limits. */
+export function personFields({ text: texts }: Page, values: PersonValues, errors: PersonErrors): Markup {
+  const { staff: text, frame } = texts;
+  const options = roles.map((role) => ({
+    value: role,
+    text: `${frame.roles[role]} · ${text.roleTexts[role]}`,
+  }));
+  const limit = { kind: 'limit', inputMode: 'decimal', isOptional: true } as const;
+  return markup`${inputField({ name: 'name', label: text.name, value: values.name, error: errors.name })}
+${select({ name: 'role', label: text.role, options, value: values.role, error: errors.role })}
+<div class="fields">${inputField({ ...limit, name: 'sale_limit', label: text.saleLimit, value: values.sale_limit, hint: text.saleLimitHint, error: errors.sale_limit })}
+${inputField({ ...limit, name: 'refund_limit', label: text.refundLimit, value: values.refund_limit, hint: text.refundLimitHint, error: errors.refund_limit })}</div>`;
+}
+
+export function statusOf(errors: PersonErrors): 200 | 422 {
+  return Object.values(errors).some((error) => error !== undefined) ? 422 : 200;
+}
+
+type PersonFields = Pick<StaffMember, 'name' | 'saleLimit' | 'refundLimit'> & { readonly role: Role };
+
+/** The fields of the form, or their errors. */
+export function readPerson(
+  { text: { staff: text }, store, language }: Page,
+  values: PersonValues,
+): { readonly fields: PersonFields } | { readonly errors: PersonErrors } {
+  const name = parseStaffName(values.name);
+  const limitOf = (typed: string) =>
+    typed === ''
+      ? { ok: true as const, value: null }
+      : parseTypedAmount(typed, store, { language, zeroAllowed: true });
+  const [sale, refund] = [limitOf(values.sale_limit), limitOf(values.refund_limit)];
+  const { role } = values;
+  if (name.ok && isRole(role) && sale.ok && refund.ok)
+    return { fields: { name: name.value, role, saleLimit: sale.value, refundLimit: refund.value } };
+  const hundred = { minor: 100n * 10n ** BigInt(store.currency.decimals), currency: store.currency };
+  const limitInvalid = fillPlain(text.limitInvalid, { example: amountValue(hundred, language) });
+  return {
+    errors: {
+      ...(!name.ok && { name: text.nameInvalid }),
+      ...(!isRole(role) && { role: text.roleInvalid }),
+      ...(!sale.ok && { sale_limit: limitInvalid }),
+      ...(!refund.ok && { refund_limit: limitInvalid }),
+    },
+  };
+}
+
+/** Runs a change, and shows the errors of its fields. */
+export async function orErrors(
+  run: () => Promise<ConsoleResponse>,
+  show: (errors: ErrorsByField) => ConsoleResponse | Promise<ConsoleResponse>,
+): Promise<ConsoleResponse> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof Fault && error.code === 'invalid-parameter' && error.errors)
+      return await show(error.errors);
+    throw error;
+  }
+}

@@ -1,0 +1,129 @@
+/** The people of a store as their pages show them: how each signs in, where each is signed in, and what each did. */
+
+import type { Context } from '../../storage/context.ts';
+import { Fault } from '../../domain/fault.ts';
+import type { StaffMember } from '../../domain/staff/staff.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import {
+  listLastCharacters,
+  searchStaffActions,
+  type StaffAction,
+  type StaffActionName,
+} from '../../storage/staff/action.ts';
+import { countPasskeys, listPasskeys, type Passkey } from '../../storage/staff/passkey.ts';
+import { listOpenSessions, type StaffSession } from '../../storage/staff/session.ts';
+import { findStaffMember, listStaff, listStaffAccess, type StaffAccess } from '../../storage/staff/staff.ts';
+import { listTillNames } from '../../storage/staff/till-name.ts';
+import { parallel, type Script } from '../../storage/sql/sql.ts';
+import { nameUnknownAddresses } from './failed-sign-in.ts';
+
+export { listPasskeys } from '../../storage/staff/passkey.ts';
+export { openSessionsMax } from '../../storage/staff/session.ts';
+export { listStaff } from '../../storage/staff/staff.ts';
+
+export type ListedPerson = {
+  readonly member: StaffMember;
+  readonly access: StaffAccess | undefined;
+  /** How many the person has. */
+  readonly passkeys: number;
+};
+
+export function* listPeople(store: Store): Script<readonly ListedPerson[]> {
+  const [members, accesses, passkeys] = yield* parallel(
+    listStaff(store),
+    listStaffAccess(store.id),
+    countPasskeys(store.id),
+  );
+  return members.map((member) => ({
+    member,
+    access: accesses.get(member.id),
+    passkeys: passkeys.get(member.id) ?? 0,
+  }));
+}
+
+/** @throws Fault `not-found`. */
+export function* showMember(store: Store, id: number): Script<StaffMember> {
+  const member = yield* findStaffMember(store, id);
+  if (!member) throw new Fault('not-found');
+  return member;
+}
+
+type MemberKey = Pick<StaffMember, 'storeId' | 'id'>;
+
+/** Where a person is signed in, and the names of the tills. */
+export type SignedInPlaces = {
+  readonly sessions: readonly StaffSession[];
+  readonly tills: ReadonlyMap<number, string>;
+};
+
+/** How a person signs in, and where the person is signed in. */
+export function* showAccess(
+  ctx: Context,
+  { storeId, id }: MemberKey,
+): Script<SignedInPlaces & { readonly access: StaffAccess | undefined }> {
+  const [accesses, sessions, tills] = yield* parallel(
+    listStaffAccess(storeId),
+    listOpenSessions(storeId, { staffId: id, now: ctx.clock.latest() }),
+    listTillNames(storeId),
+  );
+  return { access: accesses.get(id), sessions, tills };
+}
+
+/** The passkeys of a person, and where the person is signed in. */
+export function* showAccount(
+  ctx: Context,
+  { storeId, id }: MemberKey,
+): Script<SignedInPlaces & { readonly passkeys: readonly Passkey[] }> {
+  const [passkeys, sessions, tills] = yield* parallel(
+    listPasskeys({ storeId, staffId: id }),
+    listOpenSessions(storeId, { staffId: id, now: ctx.clock.latest() }),
+    listTillNames(storeId),
+  );
+  return { passkeys, sessions, tills };
+}
+
+type WantedActions = {
+  readonly before: number;
+  readonly filter: NonNullable<Parameters<typeof searchStaffActions>[1]['filter']>;
+  /** The actions whose subject is a card. */
+  readonly ofCards: ReadonlySet<StaffActionName>;
+};
+
+export type ShownActions = {
+  readonly actions: readonly StaffAction[];
+  /** The id before which the list continues; null: it ends. */
+  readonly continuesBefore: number | null;
+  readonly people: readonly StaffMember[];
+  readonly tills: ReadonlyMap<number, string>;
+  /** The last characters of the codes of cards, by their ids. */
+  readonly cards: ReadonlyMap<number, string>;
+  /** The short names of addresses in failed attempts to sign in, by the ids of their entries. */
+  readonly addresses: ReadonlyMap<number, string>;
+};
+
+const actionsMax = 50;
+
+/** Up to 50 actions of staff, with the names of those who act and of what the actions are about. */
+export function* showStaffActions(
+  store: Store,
+  { before, filter, ofCards }: WantedActions,
+): Script<ShownActions> {
+  const [found, people, tills] = yield* parallel(
+    searchStaffActions(store.id, { before, filter, limit: actionsMax + 1 }),
+    listStaff(store),
+    listTillNames(store.id),
+  );
+  const actions = found.actions.slice(0, actionsMax);
+  const cardIds = actions.flatMap(({ action, subjectId }) =>
+    ofCards.has(action) && subjectId !== null ? [subjectId] : [],
+  );
+  const failedIds = actions.flatMap(({ action, id }) => (action === 'sign-in-failed' ? [id] : []));
+  const [cards, addresses] = yield* parallel(
+    listLastCharacters(store.id, [...new Set(cardIds)]),
+    nameUnknownAddresses(store.id, failedIds),
+  );
+  // Without a filter, all actions are read that match.
+  const scannedTo = Object.keys(filter).length > 0 ? found.scannedTo : null;
+  const continuesBefore = found.actions.length > actionsMax ? (actions.at(-1)?.id ?? null) : scannedTo;
+  return { actions, continuesBefore, people, tills, cards, addresses };
+}
