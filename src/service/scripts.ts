@@ -1,3 +1,3 @@
 /** How callers of the services combine scripts into one. */
 
-export { parallel } from '../storage/sql/sql.ts';
+export { parallel, resolved } from '../storage/sql/sql.ts';

@@ -4,7 +4,7 @@ import { readDatabaseConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
 import { blankImage } from '../../src/delivery/email/qr.ts';
 import { recordFailedSignIn } from '../../src/service/staff/failed-sign-in.ts';
-import { changeLogo } from '../../src/service/emails/logo.ts';
+import { changeLogo } from '../../src/service/staff-actions/settings.ts';
 import { createSession } from '../../src/service/staff/session.ts';
 import { inviteStaff } from '../../src/service/staff/staff.ts';
 import { requireStore } from '../../src/service/stores/store.ts';
@@ -29,10 +29,10 @@ export async function addStaff(environment: Readonly<Record<string, string>>, do
       saleLimit: null,
       refundLimit: null,
     });
-    const by = { staffId: member.id, tillId: null };
-    yield* changeLogo(ctx, { store, member, by, logo });
+    const by = { store, member, tillId: null };
+    yield* changeLogo(ctx, by, logo);
     const device = { name: 'Kasse № 1', replaced: null, session: null };
-    const { till } = yield* enrollTill(ctx, { store, member, tillId: null }, device);
+    const { till } = yield* enrollTill(ctx, by, device);
     yield* createSession(ctx, member, { method: 'pin', tillId: till.id, userAgent: 'Größe/1.0' });
     yield* insertPasskey({
       storeId: store.id,

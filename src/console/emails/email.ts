@@ -3,30 +3,26 @@
 import { stateOf } from '../../domain/cards/card.ts';
 import { parseEmail } from '../../domain/email-address.ts';
 import { Fault } from '../../domain/fault.ts';
-import { actorOf, isPermitted } from '../../domain/staff/staff.ts';
+import type { EmailDelivery } from '../../domain/emails/email.ts';
+import { isPermitted } from '../../domain/staff/staff.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
-import { assertMay } from '../../service/staff-actions/limits.ts';
+import { cancelByStaff, correctAddress } from '../../service/staff-actions/email.ts';
 import {
-  cancelEmail,
+  findPreviewParts,
   hasFailed,
   isToRecipient,
-  sendToCorrected,
   showEmail,
   type ShownEmail,
 } from '../../service/emails/list.ts';
 import { today } from '../../service/money/money.ts';
-import { recordAction } from '../../service/staff/staff.ts';
-import { findFirstSendAt } from '../../storage/emails/queue.ts';
-import { listTextsOfKind } from '../../storage/emails/wording.ts';
-import { findEmailSettings } from '../../storage/emails/email.ts';
-import { findLogo } from '../../storage/emails/logo.ts';
-import { parallel, type Script } from '../../storage/sql/sql.ts';
+import type { Script } from '../../storage/sql/sql.ts';
 import { endingOf, pathOfCard, reasonOf, withoutAccess } from '../cards/change-form.ts';
 import { emailTag, emailTexts, keepsEmails, keptNotice, reasonOfEmail, responseText } from './texts.ts';
 import { alert, inputField } from '../kit/form.ts';
 import { timeElement } from '../kit/format.ts';
 import { idIn } from '../kit/ids.ts';
 import { findResult, keyInput, keyOf, runOnce, type Json } from '../kit/once.ts';
+import { byOf } from '../kit/page-context.ts';
 import { shellPage } from '../kit/page.ts';
 import { formText } from '../kit/request.ts';
 import {
@@ -38,7 +34,6 @@ import {
   type StaffRequest,
   type StaffRoute,
 } from '../kit/route.ts';
-import { actingAs } from '../staff/people.ts';
 import { fill } from '../kit/texts.ts';
 
 /** An email, and the path of its page. */
@@ -225,20 +220,19 @@ function isDone(result: Json): result is Done {
   );
 }
 
-/**
- * Runs a change of an email once, and leads to the page of the email that shows the result.
- * @param check the error of a field; undefined: there is none.
- */
+type Change = {
+  readonly done: Done['done'];
+  /** The error of a field; undefined: there is none. */
+  readonly check?: (opened: OpenedEmail) => Form | undefined;
+  /** @returns the email that the next page shows. */
+  readonly script: (opened: OpenedEmail) => Script<EmailDelivery>;
+};
+
+/** Runs a change of an email once, and leads to the page of the email that shows the result. */
 async function submit(
   services: ConsoleServices,
   request: StaffRequest,
-  {
-    check,
-    script,
-  }: {
-    readonly check: (opened: OpenedEmail) => Form | undefined;
-    readonly script: (opened: OpenedEmail) => Script<Done>;
-  },
+  { done: name, check, script }: Change,
 ): Promise<ConsoleResponse> {
   const { page: text } = emailTexts[request.language];
   const opened = await openEmail(services, request);
@@ -251,24 +245,36 @@ async function submit(
     seeOther(`${pathOfEmail(services, email)}?done=${done}${isRepeated ? '&again=1' : ''}`);
   const earlier = await findResult(services, request, key, isDone);
   if (earlier) return after(earlier, true);
-  const rejected = check(opened);
+  const rejected = check?.(opened);
   if (rejected) return emailPage(services, request, opened, { ...typed, ...rejected });
   try {
-    const { result, isRepeated } = await runOnce(services, request, key, () => script(opened));
+    const { result, isRepeated } = await runOnce<Done>(services, request, key, function* run() {
+      return { done: name, email: (yield* script(opened)).id };
+    });
     return after(result, isRepeated);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    const denied = withoutAccess(services, request, error);
-    if (denied) return denied;
-    const now = await openEmail(services, request);
-    const notice =
-      error.code === 'precondition-failed' ? text.changed : reasonOf(error, now.card, request.language);
-    if (notice === undefined) throw error;
-    const page = emailPage(services, request, now, { ...typed, notice });
-    return error.code === 'too-many-requests'
-      ? throttled(page, (error.retryAfterSeconds ?? 1) * 1_000)
-      : page;
+    return await deniedPage(services, request, typed, error);
   }
+}
+
+/** The page that says why a change was rejected. @throws the fault, if it is not about the change. */
+async function deniedPage(
+  services: ConsoleServices,
+  request: StaffRequest,
+  typed: Form,
+  fault: Fault,
+): Promise<ConsoleResponse> {
+  const denied = withoutAccess(services, request, fault);
+  if (denied) return denied;
+  const opened = await openEmail(services, request);
+  const notice =
+    fault.code === 'precondition-failed'
+      ? emailTexts[request.language].page.changed
+      : reasonOf(fault, opened.card, request.language);
+  if (notice === undefined) throw fault;
+  const page = emailPage(services, request, opened, { ...typed, notice });
+  return fault.code === 'too-many-requests' ? throttled(page, (fault.retryAfterSeconds ?? 1) * 1_000) : page;
 }
 
 function asksForRecipient(request: StaffRequest): boolean {
@@ -277,48 +283,29 @@ function asksForRecipient(request: StaffRequest): boolean {
 
 async function correct(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx, canSend } = services;
-  const { store, member } = request.signedIn;
   const { page: text } = emailTexts[request.language];
   const address = parseEmail(formText(request, 'address'));
   return await submit(services, request, {
+    done: 'sent',
     check({ email }) {
       if (!address.ok) return { error: text.badAddress };
       return address.value.address === email.address ? { error: text.sameAddress } : undefined;
     },
-    *script({ email, card }) {
-      yield* assertMay(store, member, 'changeCards');
+    script(opened) {
       if (!address.ok) throw new Fault('precondition-failed');
-      const subject = { storeId: store.id, subjectId: card.id };
-      const { delivery, isRecipientCorrected } = yield* sendToCorrected(ctx, {
-        store,
-        actor: actorOf(member),
-        emailId: email.id,
+      return correctAddress(ctx, byOf(request), opened, {
         address: address.value,
         canSend,
         correctsRecipient: asksForRecipient(request),
       });
-      const sent = { ...subject, action: 'code-sent', details: { how: 'email' } } as const;
-      yield* recordAction(ctx, actingAs(request), sent);
-      // Without the addresses, because an erasure does not reach the audit log.
-      const corrected = { ...subject, action: 'recipient-corrected', details: {} } as const;
-      if (isRecipientCorrected) yield* recordAction(ctx, actingAs(request), corrected);
-      return { done: 'sent', email: delivery.id };
     },
   });
 }
 
 async function cancel(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx } = services;
-  const { store, member } = request.signedIn;
   return await submit(services, request, {
-    check: () => undefined,
-    *script({ email, card }) {
-      yield* assertMay(store, member, 'changeCards');
-      yield* cancelEmail(ctx, store.id, email.id);
-      const entry = { storeId: store.id, action: 'email-cancelled', subjectId: card.id } as const;
-      yield* recordAction(ctx, actingAs(request), { ...entry, details: {} });
-      return { done: 'cancelled', email: email.id };
-    },
+    done: 'cancelled',
+    script: (opened) => cancelByStaff(services.ctx, byOf(request), opened),
   });
 }
 
@@ -326,20 +313,16 @@ async function preview(services: ConsoleServices, request: StaffRequest): Promis
   const { store } = request.signedIn;
   const { email, card } = await openEmail(services, request);
   const { page: text } = emailTexts[request.language];
-  const [settings, texts, logo, sentAt] = await services.storage.read(() =>
-    parallel(
-      findEmailSettings(store.id),
-      listTextsOfKind(store.id, email.kind),
-      findLogo(store.id),
-      findFirstSendAt(store.id, card.id),
-    ),
-  );
-  const cardSentAt = sentAt ?? email.sendAt;
   // An erased email has no preview: the names and texts of the card were erased as well.
   const found =
     email.address === ''
       ? undefined
-      : services.previewOf({ email, card, store, settings, texts, logo, cardSentAt });
+      : services.previewOf({
+          email,
+          card,
+          store,
+          ...(await services.storage.read(() => findPreviewParts({ email, card }))),
+        });
   const empty = markup`<!doctype html><html lang="${request.language}"><meta charset="utf-8"><title>${text.preview}</title><p>${text.noPreview}</p></html>`;
   return {
     status: 200,

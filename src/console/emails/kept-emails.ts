@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { isPermitted } from '../../domain/staff/staff.ts';
 import type { ReadableEmails } from '../../http/development-emails.ts';
 import type { Storage } from '../../storage/storage.ts';
-import { hasRealStores } from '../../storage/stores/store.ts';
+import { hasRealStores } from '../../service/stores/store.ts';
 import { isOwnHost } from '../kit/request.ts';
 import { visitorOf, type VisitorServices } from '../kit/visitor.ts';
 

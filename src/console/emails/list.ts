@@ -1,6 +1,6 @@
 /** The list of all emails of a store, and what needs attention. */
 
-import { meaningOf, searchedTextMax } from '../../domain/cards/search.ts';
+import { searchedTextMax } from '../../domain/cards/search.ts';
 import { parseEmail } from '../../domain/email-address.ts';
 import type { EmailKind, EmailState } from '../../domain/emails/email.ts';
 import { isPermitted } from '../../domain/staff/staff.ts';
@@ -8,6 +8,7 @@ import { parseText } from '../../domain/text.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import {
   countEmailConcerns,
+  findCard,
   pageOfStoreEmails,
   searchStoreEmails,
   waitingStates,
@@ -19,27 +20,19 @@ import {
   type WantedEmails,
 } from '../../service/emails/list.ts';
 import { customerIdOf } from '../../service/cards/filter.ts';
-import { findCardByCode } from '../../service/staff/lookup.ts';
-import { findCard } from '../../storage/cards/card.ts';
-import { searchedCardsMax, type EmailSubject, type SearchedText } from '../../storage/emails/list.ts';
+import { findEmailSettings } from '../../service/stores/settings.ts';
+import type { EmailSubject, SearchedText } from '../../storage/emails/list.ts';
 import type { Storage } from '../../storage/storage.ts';
-import { findEmailSettings } from '../../storage/emails/email.ts';
 import { emailPageRoutes } from './email.ts';
+import { emailSearchRoutes, searchForm } from './search.ts';
 import { emailTag, emailTexts, keepsEmails, keptNotice, momentOf, reasonOfEmail } from './texts.ts';
 import { hidden, select } from '../kit/form.ts';
 import { amountText, timeElement } from '../kit/format.ts';
 import { readId } from '../kit/ids.ts';
 import { longReads } from '../kit/long-reads.ts';
-import { runSearch } from '../kit/lookups.ts';
 import { shellPage } from '../kit/page.ts';
-import {
-  seeOther,
-  type ConsoleResponse,
-  type ConsoleServices,
-  type StaffRequest,
-  type StaffRoute,
-} from '../kit/route.ts';
-import { fill, fillPlain, plural, type PageLanguage } from '../kit/texts.ts';
+import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
+import { fill, plural, type PageLanguage } from '../kit/texts.ts';
 
 /** The filters, by their values in the query. */
 const statesOf = {
@@ -175,16 +168,17 @@ ${page.emails.length === 0 ? emptyPanel(services, language, query, page) : email
   return { status: 200, body: shellPage(services, request, { title: text.title, path: '/emails', body }) };
 }
 
+type Wanted = {
+  readonly found: Found;
+  readonly filter: Omit<WantedEmails, 'subject'>;
+  readonly position: EmailPosition;
+};
+
 async function readPage(
   reads: Pick<Storage, 'read'>,
   { signedIn: { store } }: StaffRequest,
-  wanted: {
-    readonly found: Found;
-    readonly filter: Omit<WantedEmails, 'subject'>;
-    readonly position: EmailPosition;
-  },
+  { found, filter, position }: Wanted,
 ): Promise<ListedEmails> {
-  const { found, filter, position } = wanted;
   const subject = found?.subject;
   if (subject && 'text' in subject)
     return await searchStoreEmails(reads, store.id, { ...filter, ...subject }, position);
@@ -246,15 +240,6 @@ function statePills(
   return markup`<nav class="pills" aria-label="${text.show}">${links}</nav>`;
 }
 
-/** A form with POST, because what a person types or scans can be a code, which must not be in a URL. */
-function searchForm({ frame }: ConsoleServices, language: PageLanguage): Markup {
-  const { search: text } = emailTexts[language];
-  const count = new Intl.NumberFormat(language).format(searchedCardsMax);
-  return markup`<form method="post" action="${frame.basePath}/emails/find" role="search" aria-label="${text.find}"><label class="sr" for="q">${text.find}</label>
-<div class="search"><input class="field" id="q" name="q" type="search" autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="300" aria-describedby="q-hint"><button class="button">${text.findButton}</button></div>
-<p class="hint" id="q-hint">${fillPlain(text.findHint, { count })}</p></form>`;
-}
-
 function foundNotice(
   services: ConsoleServices,
   language: PageLanguage,
@@ -263,61 +248,6 @@ function foundNotice(
   const all = pathOf(services, { state: null, kind: null, search: null });
   return markup`
 <p class="row apart" role="status"><span>${heading}</span><a class="button" href="${all}">${emailTexts[language].all}</a></p>`;
-}
-
-function searchPath(name: 'email' | 'text', value: string): string {
-  return `/emails?${new URLSearchParams({ [name]: value }).toString()}`;
-}
-
-/** Leads to the emails about what a person has typed or scanned. */
-async function find(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx } = services;
-  const { search: text } = emailTexts[request.language];
-  const typed = request.form.get('q') ?? '';
-  const meaning = meaningOf(typed);
-  const ofCard = (id: number): ConsoleResponse => seeOther(`/emails?card=${ctx.keys.publicIds.of(id)}`);
-  switch (meaning.kind) {
-    case 'nothing':
-      return seeOther('/emails');
-    case 'filter': {
-      const { filter } = meaning;
-      // Other numbers and letters are looked for as they were typed.
-      const isTyped = filter.name === 'email' || filter.name === 'note';
-      const name = filter.name === 'email' ? 'email' : 'text';
-      return seeOther(searchPath(name, isTyped ? filter.value : typed.trim()));
-    }
-    case 'invalid':
-      return notFoundPage(services, request, 422, text.notSearchable);
-    case 'wrong-code':
-      return notFoundPage(services, request, 404, text.codeUnknown);
-    case 'code': {
-      const { code, otherwise } = meaning;
-      const found = await runSearch(services, request, (searcher) => findCardByCode(ctx, searcher, [code]));
-      if (found.kind === 'throttled') throw found.fault;
-      if (found.kind === 'found') return ofCard(found.result.id);
-      const [replaced] = found.retired;
-      if (replaced !== undefined) return ofCard(replaced);
-      return otherwise
-        ? seeOther(searchPath('text', otherwise.value))
-        : notFoundPage(services, request, 404, text.codeUnknown);
-    }
-  }
-}
-
-/** A page without a list, for a search that must not be in a URL. */
-function notFoundPage(
-  services: ConsoleServices,
-  request: StaffRequest,
-  status: 404 | 422,
-  title: string,
-): ConsoleResponse {
-  const { language } = request;
-  const text = emailTexts[language];
-  const { basePath } = services.frame;
-  const links = markup`<a class="button" href="${basePath}/cards">${text.search.cards}</a><a class="button" href="${basePath}/emails">${text.all}</a>`;
-  const body = markup`<div class="stack">${searchForm(services, language)}
-<section class="panel empty" role="status"><h2>${title}</h2><p><span class="soft">${text.search.notSearchableText}</span></p><p><span class="row">${links}</span></p></section></div>`;
-  return { status, body: shellPage(services, request, { title: text.title, path: '/emails', body }) };
 }
 
 function kindForm(
@@ -405,6 +335,6 @@ function pageLinks(
 
 export const emailRoutes: readonly StaffRoute[] = [
   { method: 'GET', path: '/emails', access: 'readCards', handle: listPage },
-  { method: 'POST', path: '/emails/find', access: 'readCards', handle: find },
+  ...emailSearchRoutes,
   ...emailPageRoutes,
 ];

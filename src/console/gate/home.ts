@@ -2,7 +2,7 @@
 
 import type { FastifyRequest } from 'fastify';
 import { isPermitted } from '../../domain/staff/staff.ts';
-import { hasOwner } from '../../storage/staff/staff.ts';
+import { hasOwner } from '../../service/stores/setup.ts';
 import { isOwnHost } from '../kit/request.ts';
 import { visitorOf, type VisitorServices } from '../kit/visitor.ts';
 

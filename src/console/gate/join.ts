@@ -5,9 +5,8 @@ import { passwordProblem } from '../../domain/staff/staff.ts';
 import { markup } from '../../platform/markup.ts';
 import { addPasskey, registrationOptions, verifyRegistration } from '../../service/staff/passkey.ts';
 import type { PresentedToken } from '../../service/stores/secret-token.ts';
-import { linkTokens, openLink, useLink, type OpenLink } from '../../service/staff/staff.ts';
-import { hasCards } from '../../storage/cards/card.ts';
-import { listPasskeys } from '../../storage/staff/passkey.ts';
+import { isFirstLink, linkTokens, openLink, useLink, type OpenLink } from '../../service/staff/staff.ts';
+import { listPasskeys } from '../../service/staff/people.ts';
 import { hashClient } from '../kit/attempt.ts';
 import { alert, inputField } from '../kit/form.ts';
 import { gatePage } from '../kit/page.ts';
@@ -99,14 +98,11 @@ async function used(
   use: () => Promise<OpenLink>,
 ): Promise<ConsoleResponse> {
   try {
-    const { member, link, store } = await use();
+    const open = await use();
     // The first owner continues with the first card.
-    const isFirst =
-      link.createdBy === null &&
-      member.role === 'owner' &&
-      !(await services.storage.read(() => hasCards(store.id)));
+    const isFirst = await services.storage.read(() => isFirstLink(open));
     const next = isFirst ? '/cards/new' : '/';
-    return await startSession(services, request, { member, method: 'link', next });
+    return await startSession(services, request, { member: open.member, method: 'link', next });
   } catch (error) {
     if (error instanceof Fault && error.code === 'not-found') return endedPage(services, request);
     throw error;

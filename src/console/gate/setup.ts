@@ -6,9 +6,13 @@ import { markup, type Markup } from '../../platform/markup.ts';
 import { programCommand } from '../../platform/program-files.ts';
 import { findDemonstration, openDemonstration } from '../../service/stores/demonstration-store.ts';
 import { passkeySiteOf } from '../../service/staff/passkey.ts';
-import { isOpenSetupLink, setUp, type SetupShop } from '../../service/stores/setup.ts';
-import { hasOwner } from '../../storage/staff/staff.ts';
-import { listStores } from '../../storage/stores/store.ts';
+import {
+  findSetupProgress,
+  isOpenSetupLink,
+  setUp,
+  type SetupProgress,
+  type SetupShop,
+} from '../../service/stores/setup.ts';
 import { hashClient } from '../kit/attempt.ts';
 import { sessionCookie } from '../kit/cookie.ts';
 import { alert, inputField, hidden, select } from '../kit/form.ts';
@@ -48,22 +52,6 @@ import { startSession } from './sign-in.ts';
 import { fillPlain } from '../kit/texts.ts';
 import { developerLinks, purposes, setupTexts, trail, welcomePage } from './welcome.ts';
 
-/** The state of the first run that decides what a page shows. */
-type Progress = {
-  readonly hasOwner: boolean;
-  /** The real stores, if there is no owner. */
-  readonly stores: readonly Store[];
-};
-
-function progressOf({ storage }: ConsoleServices): Promise<Progress> {
-  return storage.read(function* progress() {
-    if (yield* hasOwner()) return { hasOwner: true, stores: [] };
-    const records = yield* listStores();
-    const stores = records.map(({ store }) => store).filter(({ demonstration }) => !demonstration);
-    return { hasOwner: false, stores };
-  });
-}
-
 /** A form that opens the demonstration, for people on this machine before there is a real store. */
 async function demonstrationForm(
   { storage, developmentMode, frame }: ConsoleServices,
@@ -85,7 +73,7 @@ async function demonstrationForm(
 async function lockedPage(
   services: ConsoleServices,
   request: ConsoleRequest,
-  { stores }: Progress,
+  { stores }: SetupProgress,
   problem?: string,
 ): Promise<ConsoleResponse> {
   const { language } = request;
@@ -252,7 +240,7 @@ function lostPanel({ language }: ConsoleRequest): Markup {
 type Step = (
   services: ConsoleServices,
   request: ConsoleRequest,
-  progress: Progress & { readonly token: string },
+  progress: SetupProgress & { readonly token: string },
 ) => ConsoleResponse | Promise<ConsoleResponse>;
 
 /** A page of the first run: only for a link that can be used. */
@@ -261,7 +249,7 @@ function withLink(step: Step): OpenRoute['handle'] {
     const { ctx, storage } = services;
     const token = request.params['token'] ?? '';
     const isOpen = await storage.read(() => isOpenSetupLink(ctx, token));
-    const progress = await progressOf(services);
+    const progress = await services.storage.read(findSetupProgress);
     if (isOpen) return await step(services, request, { ...progress, token });
     if (progress.hasOwner) return seeOther('/');
     return await lockedPage(services, request, progress, setupTexts[request.language].linkEnded);
@@ -333,7 +321,7 @@ export const setupRoutes: readonly ConsoleRoute[] = [
     path: '/setup',
     access: 'anyone',
     async handle(services, request) {
-      const progress = await progressOf(services);
+      const progress = await services.storage.read(findSetupProgress);
       return progress.hasOwner ? seeOther('/') : await lockedPage(services, request, progress);
     },
   },

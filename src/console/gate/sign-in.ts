@@ -5,9 +5,17 @@ import { parseEmail } from '../../domain/email-address.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { programCommand } from '../../platform/program-files.ts';
-import { createSession, reauthenticate, signOut, type SignInMethod } from '../../service/staff/session.ts';
-import { recordAction } from '../../service/staff/staff.ts';
+import { signOut, type SignInMethod } from '../../service/staff/session.ts';
 import { recordFailedSignIn } from '../../service/staff/failed-sign-in.ts';
+import {
+  confirmSession,
+  findAccount,
+  findAccountByEmail,
+  findWaysToConfirm,
+  listSignInStores,
+  openSession,
+  recordWrongPassword,
+} from '../../service/staff/sign-in.ts';
 import {
   knownBrowserToken,
   readKnownBrowser,
@@ -16,9 +24,7 @@ import {
   type SignInAccount,
   type SignInKey,
 } from '../../service/staff/sign-in-throttle.ts';
-import { listPasskeys } from '../../storage/staff/passkey.ts';
-import { findAccount, findAccountByEmail, type StaffAccount } from '../../storage/staff/staff.ts';
-import { findStore, hasRealStores, listOpenStores } from '../../storage/stores/store.ts';
+import { hasRealStores } from '../../service/stores/store.ts';
 import { compareCounted, hashClient } from '../kit/attempt.ts';
 import { cookieNameOf, hasTillCookie, sessionCookie, setCookie } from '../kit/cookie.ts';
 import { alert, inputField, hidden } from '../kit/form.ts';
@@ -59,7 +65,7 @@ export async function signInPage(
 ): Promise<PageResponse> {
   const { storage, frame } = services;
   const text = texts[request.language];
-  const stores = await storesOf(storage);
+  const stores = await storage.read(listSignInStores);
   const passkey = passkeyForm(services, {
     action: '/sign-in/passkey',
     kind: 'get',
@@ -101,11 +107,6 @@ function storeField({ origin }: ConsoleServices, request: ConsoleRequest, typed:
   return inputField({ name: 'store', label: text.store, value, autocomplete: 'on', hint: text.storeHint });
 }
 
-async function storesOf(storage: ConsoleServices['storage']): Promise<readonly Store[]> {
-  const records = await storage.read(listOpenStores);
-  return records.map(({ store }) => store).filter(({ demonstration }) => !demonstration);
-}
-
 async function signIn(services: ConsoleServices, request: ConsoleRequest): Promise<ConsoleResponse> {
   const { ctx, storage, passwords } = services;
   const text = texts[request.language];
@@ -119,7 +120,7 @@ async function signIn(services: ConsoleServices, request: ConsoleRequest): Promi
   if (email.length + password.length > inputLengthMax)
     return signInPage(services, request, 422, { ...form, error: text.tooLong });
   const address = parseEmail(email);
-  const stores = await storesOf(storage);
+  const stores = await storage.read(listSignInStores);
   const [first] = stores;
   if (!first) return signInPage(services, request, 401, { ...form, error: text.wrong });
   const store = stores.length === 1 ? first : stores.find((each) => each.domain === domain);
@@ -236,12 +237,10 @@ export async function startSession(
     next,
   }: { readonly member: StaffMember; readonly method: SignInMethod; readonly next: string },
 ): Promise<ConsoleResponse> {
-  const { opened, domain } = await storage.write(function* open() {
-    if (signedIn) yield* signOut(ctx, signedIn.session);
-    const record = yield* findStore(member.storeId);
-    const created = yield* createSession(ctx, member, { method, tillId: null, userAgent });
-    return { opened: created, domain: record?.store.domain ?? '' };
-  });
+  const replaces = signedIn?.session ?? null;
+  const { opened, domain } = await storage.write(() =>
+    openSession(ctx, { member, method, userAgent, replaces }),
+  );
   const before = cookies.get(cookieNameOf('known', origin)) ?? '';
   const value = knownBrowserToken(ctx, accountOf(member), before);
   const known = { value, maxAgeSeconds: knownCookieSeconds };
@@ -315,16 +314,10 @@ async function confirm(services: ConsoleServices, request: StaffRequest): Promis
     },
   });
   if (!isRight) {
-    const { staffId, tillId } = session;
-    const details = { method: 'password', confirm: true };
-    const entry = { storeId: store.id, action: 'sign-in-failed', subjectId: staffId, details } as const;
-    await storage.write(() => recordAction(ctx, { staffId, tillId }, entry));
+    await storage.write(() => recordWrongPassword(ctx, session));
     return confirmPage(services, request, 401, { next, error: text.wrongPassword });
   }
-  await storage.write(function* confirmed() {
-    yield* releaseSignIn(ctx, key);
-    yield* reauthenticate(ctx, session);
-  });
+  await storage.write(() => confirmSession(ctx, key, session));
   return seeOther(next);
 }
 
@@ -337,20 +330,15 @@ export async function confirmPage(
   const { frame, storage } = services;
   const { store, member } = request.signedIn;
   const text = texts[request.language];
-  const owner = { storeId: store.id, staffId: member.id };
-  const [account, passkeys]: readonly [StaffAccount | undefined, { readonly length: number }] =
-    await storage.read(function* ways() {
-      return [yield* findAccount(store, member.id), yield* listPasskeys(owner)] as const;
-    });
-  const hasPassword = typeof account?.password === 'string';
+  const { hasPassword, hasPasskeys } = await storage.read(() => findWaysToConfirm(store, member));
   const passkey = passkeyForm(services, {
     action: '/confirm/passkey',
     kind: 'get',
     failed: text.passkeyCancelled,
     content: markup`${hidden('next', next)}<button class="button first big">${passkeyIcon}${text.withPasskey}</button>`,
   });
-  const elsewhere = passkeys.length > 0 ? notHere(services, request, next) : undefined;
-  const usable = passkeys.length > 0 && !elsewhere;
+  const elsewhere = hasPasskeys ? notHere(services, request, next) : undefined;
+  const usable = hasPasskeys && !elsewhere;
   const command = markup`<code class="nowrap">${programCommand} staff invite</code>`;
   const withoutPassword = markup`${elsewhere ? undefined : markup`<p class="notice" data-without-passkeys>${text.confirmNeedsScript}</p>`}
 <p class="small soft">${fill(text.cannotHelp, { command })}</p>`;

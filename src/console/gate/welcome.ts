@@ -4,7 +4,7 @@ import { currencyOf } from '../../domain/money/currency.ts';
 import type { Currency } from '../../domain/money/currency.ts';
 import { pagePaths } from '../../http/page-paths.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
-import { hasRealStores } from '../../storage/stores/store.ts';
+import { hasRealStores } from '../../service/stores/store.ts';
 import { figure } from '../kit/format.ts';
 import { documentOf, mark } from '../kit/page.ts';
 import type { ConsoleRequest } from '../kit/request.ts';

@@ -3,8 +3,9 @@
 import { Readable } from 'node:stream';
 import { isPermitted } from '../../domain/staff/staff.ts';
 import { findSignedIn, sessionTokens } from '../../service/staff/session.ts';
-import { parallel, resolved } from '../../storage/sql/sql.ts';
-import { activityRows, findRecentActivity, keyOfActivity, type ActivityRow } from '../today/activity.ts';
+import { findRecentActivity } from '../../service/books/activity.ts';
+import { parallel, resolved } from '../../service/scripts.ts';
+import { activityRows, keyOfActivity, type ActivityRow } from '../today/activity.ts';
 import { cookieNameOf } from './cookie.ts';
 import type { ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
 

@@ -6,9 +6,7 @@ import { recipientPath } from '../../domain/emails/recipient-page.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { parseDomain, type Store } from '../../domain/stores/store.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import { findStoreOfPage, findAddressAsked } from '../../service/cards/recipient-lookup.ts';
-import { findEmailSettings } from '../../storage/emails/email.ts';
-import { parallel } from '../../storage/sql/sql.ts';
+import { findRecipientPage } from '../../service/cards/recipient-lookup.ts';
 import type { Brand } from '../kit/brand.ts';
 import { cardPageOf, type CardPageLinks } from '../cards/recipient-page.ts';
 import { hidden } from '../kit/form.ts';
@@ -43,15 +41,9 @@ export async function placeOf(services: ConsoleServices, request: ConsoleRequest
   const domain = named === undefined ? null : parseDomain(named);
   if (domain?.ok === false) throw new Fault('not-found');
   const showsDemonstration = developmentMode && request.isLocal;
-  const found = await storage.read(function* read() {
-    const store = yield* findStoreOfPage(domain?.value ?? null, { showsDemonstration });
-    if (!store) return undefined;
-    const [settings, asksAddress] = yield* parallel(
-      findEmailSettings(store.id),
-      findAddressAsked(ctx, { store, perHour: lookups.perHour }),
-    );
-    return { store, settings, asksAddress };
-  });
+  const found = await storage.read(() =>
+    findRecipientPage(ctx, domain?.value ?? null, { showsDemonstration, perHour: lookups.perHour }),
+  );
   if (!found) throw new Fault('not-found');
   const { store, settings, asksAddress } = found;
   const chosen = chosenTag(request.query);

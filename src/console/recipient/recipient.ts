@@ -6,8 +6,7 @@ import { emailLengthMax, parseEmail } from '../../domain/email-address.ts';
 import { recipientPath } from '../../domain/emails/recipient-page.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { today } from '../../service/money/money.ts';
-import { findCardOfRecipient } from '../../service/cards/recipient-lookup.ts';
-import { listTransfersBefore } from '../../storage/money/transfer.ts';
+import { findCardOfRecipient, listShownMovements } from '../../service/cards/recipient-lookup.ts';
 import { recipientCardPage } from './card.ts';
 import { placeOf, publicPage, type RecipientPlace } from './place.ts';
 import { formText, type ConsoleRequest } from '../kit/request.ts';
@@ -18,9 +17,6 @@ import {
   type OpenRoute,
   type PageResponse,
 } from '../kit/route.ts';
-
-/** Movements of a card that the page shows, the newest. */
-const movementsMax = 50;
 
 type CodeForm = {
   readonly typed?: string;
@@ -113,8 +109,7 @@ async function find(services: ConsoleServices, request: ConsoleRequest): Promise
     return unknownPage(services, { ...place, asksAddress: outcome.asksAddress });
   }
   const { card, code } = outcome;
-  const key = { storeId: store.id, cardId: card.id };
-  const transfers = await storage.read(() => listTransfersBefore(key, { before: null, limit: movementsMax }));
+  const transfers = await storage.read(() => listShownMovements(card));
   return recipientCardPage(services, place, {
     card,
     code,

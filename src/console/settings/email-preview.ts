@@ -3,7 +3,7 @@
 import { emailKinds, type EmailKind, type EmailSettings } from '../../domain/emails/email.ts';
 import type { EmailText } from '../../domain/emails/wording.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import { findLogo } from '../../storage/emails/logo.ts';
+import { findLogo } from '../../service/stores/settings.ts';
 import type { ConsoleResponse, ConsoleServices, EmailTools, StaffRequest } from '../kit/route.ts';
 import { settingsTexts } from './page.ts';
 import { fillPlain, type PageLanguage } from '../kit/texts.ts';

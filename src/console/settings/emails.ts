@@ -7,7 +7,7 @@ import type { Logo } from '../../domain/emails/logo.ts';
 import type { Settings } from '../../domain/stores/settings.ts';
 import { parseStoreName } from '../../domain/stores/store.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import { findLogo } from '../../storage/emails/logo.ts';
+import { findLogo } from '../../service/stores/settings.ts';
 import { reserveTestEmail } from '../../service/emails/test-email.ts';
 import { kindOf, legibilityText, previewOf, previewPanel, rejectedPreview } from './email-preview.ts';
 import { keptNotice } from '../emails/texts.ts';
@@ -266,11 +266,11 @@ async function sendTest(services: ConsoleServices, request: StaffRequest): Promi
   const key = keyOf(request);
   if (!emailTools.sendTest) return await presentPage(services, request, { problem: text.noServer });
   if (key === undefined) return await presentPage(services, request, { problem: text.expiredForm });
-  const { result, isRepeated } = await runOnce(services, request, key, function* reserve() {
-    return { waitMs: yield* reserveTestEmail(ctx, member) };
-  });
-  if (result.waitMs > 0)
-    return throttled(await presentPage(services, request, { problem: text.testThrottled }), result.waitMs);
+  const { result: waitMs, isRepeated } = await runOnce(services, request, key, () =>
+    reserveTestEmail(ctx, member),
+  );
+  if (waitMs > 0)
+    return throttled(await presentPage(services, request, { problem: text.testThrottled }), waitMs);
   if (isRepeated) return seeOther('/settings/emails?done=repeated');
   const { emails, texts } = await readSettings(services, request);
   const logo = await services.storage.read(() => findLogo(store.id));

@@ -9,11 +9,11 @@ import {
   type LogoProblem,
 } from '../../domain/emails/logo.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import { changeLogo } from '../../service/emails/logo.ts';
+import { changeLogo } from '../../service/staff-actions/settings.ts';
 import { withoutAccess } from '../cards/change-form.ts';
 import { keyInput, keyOf, runOnce } from '../kit/once.ts';
+import { byOf } from '../kit/page-context.ts';
 import { seeOther, type ConsoleResponse, type ConsoleServices, type StaffRequest } from '../kit/route.ts';
-import { actingAs } from '../staff/people.ts';
 import { fillPlain, type PageLanguage, textsOf } from '../kit/texts.ts';
 
 const logoTexts = textsOf('logo');
@@ -66,7 +66,7 @@ export async function submitLogo(
   const text = logoTexts[request.language];
   if (!request.file) return await rejected(text.missing);
   const read = readLogo(request.file);
-  if (read.ok) return await change(services, request, { logo: read.logo, rejected });
+  if (read.ok) return await change(services, request, read.logo, rejected);
   const messages: Readonly<Record<LogoProblem, string>> = text.errors;
   return await rejected(fillPlain(messages[read.problem], limitsIn(request.language)));
 }
@@ -76,25 +76,21 @@ export async function removeLogo(
   request: StaffRequest,
   rejected: (error: string) => Promise<ConsoleResponse>,
 ): Promise<ConsoleResponse> {
-  return await change(services, request, { logo: null, rejected });
+  return await change(services, request, null, rejected);
 }
 
 async function change(
   services: ConsoleServices,
   request: StaffRequest,
-  {
-    logo,
-    rejected,
-  }: { readonly logo: Logo | null; readonly rejected: (error: string) => Promise<ConsoleResponse> },
+  logo: Logo | null,
+  rejected: (error: string) => Promise<ConsoleResponse>,
 ): Promise<ConsoleResponse> {
-  const { store, member } = request.signedIn;
   const key = keyOf(request);
   if (key === undefined) return await rejected(logoTexts[request.language].missing);
   try {
-    const { isRepeated } = await runOnce(services, request, key, function* save() {
-      yield* changeLogo(services.ctx, { store, member, by: actingAs(request), logo });
-      return {};
-    });
+    const { isRepeated } = await runOnce(services, request, key, () =>
+      changeLogo(services.ctx, byOf(request), logo),
+    );
     return seeOther(`/settings/emails?done=${isRepeated ? 'repeated' : 'saved'}`);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;

@@ -11,11 +11,13 @@ import {
   type SettingTexts,
 } from '../../domain/stores/settings.ts';
 import type { StoreChanges } from '../../service/stores/store.ts';
-import { changeSettings, findSettings } from '../../service/stores/settings.ts';
+import { changeSettings } from '../../service/staff-actions/settings.ts';
+import { findSettings } from '../../service/stores/settings.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { withoutAccess } from '../cards/change-form.ts';
 import { alert, hidden, type FieldText } from '../kit/form.ts';
 import { keyInput, keyOf, runOnce } from '../kit/once.ts';
+import { byOf } from '../kit/page-context.ts';
 import { shellPage } from '../kit/page.ts';
 import {
   seeOther,
@@ -24,7 +26,6 @@ import {
   type PageResponse,
   type StaffRequest,
 } from '../kit/route.ts';
-import { actingAs } from '../staff/people.ts';
 import { fillPlain, type PageLanguage, textsOf } from '../kit/texts.ts';
 
 export const settingsTexts = textsOf('settings');
@@ -256,8 +257,6 @@ export async function saveSettings<Field extends string>(
   request: StaffRequest,
   { area, changes, emailChanges, textChanges = [], parameters, values, valuesOf, page }: Saved<Field>,
 ): Promise<ConsoleResponse> {
-  const { ctx } = services;
-  const { store, member } = request.signedIn;
   const text = settingsTexts[request.language];
   const [key, base] = [keyOf(request), submittedBase(area, request)];
   if (key === undefined || !base) {
@@ -269,12 +268,11 @@ export async function saveSettings<Field extends string>(
       notice: text.expiredForm,
     });
   }
-  const by = actingAs(request);
   try {
-    const { isRepeated } = await runOnce(services, request, key, function* save() {
-      const change = { store, member, by, base, changes, emailChanges, textChanges };
-      return { settings: [...(yield* changeSettings(ctx, change))] };
-    });
+    const change = { base, changes, emailChanges, textChanges };
+    const { isRepeated } = await runOnce(services, request, key, () =>
+      changeSettings(services.ctx, byOf(request), change),
+    );
     const query = new URLSearchParams({ ...parameters, done: isRepeated ? 'repeated' : 'saved' });
     return seeOther(`${areas[area].path}?${query.toString()}`);
   } catch (error) {

@@ -11,15 +11,16 @@ import {
   registrationOptions,
   removePasskey,
   renamePasskey,
-  usePasskey,
   verifyAuthentication,
   verifyRegistration,
   type FoundPasskey,
 } from '../../service/staff/passkey.ts';
 import { releaseSignIn, reserveSignIn } from '../../service/staff/sign-in-throttle.ts';
+import { listPasskeys } from '../../service/staff/people.ts';
 import { reauthenticate } from '../../service/staff/session.ts';
-import { recordAction, type Acting } from '../../service/staff/staff.ts';
-import { listPasskeys, type Passkey } from '../../storage/staff/passkey.ts';
+import { attemptPasskey } from '../../service/staff/sign-in.ts';
+import type { Acting } from '../../service/staff/staff.ts';
+import type { Passkey } from '../../storage/staff/passkey.ts';
 import { compareCounted } from '../kit/attempt.ts';
 import { alert, inputField } from '../kit/form.ts';
 import { timeElement } from '../kit/format.ts';
@@ -89,21 +90,10 @@ async function checkPasskey(
     giveBack: () => releaseSignIn(ctx, key),
     compare: () => verifyAuthentication(ctx, ceremony, { passkey, response: presented.response }),
   });
-  const isAccepted = await storage.write(function* recordUse() {
-    const use = verified ? yield* usePasskey(ctx, verified) : 'replayed';
-    if (use === 'accepted') {
-      yield* releaseSignIn(ctx, key);
-      return true;
-    }
-    const details = {
-      method: 'passkey',
-      ...(use === 'copied' && { copied: true }),
-      ...(only !== undefined && { confirm: true }),
-    };
-    const { storeId, id } = member;
-    yield* recordAction(ctx, by, { storeId, action: 'sign-in-failed', subjectId: id, details });
-    return false;
-  });
+  const isConfirmation = only !== undefined;
+  const isAccepted = await storage.write(() =>
+    attemptPasskey(ctx, { key, member, verified, by, isConfirmation }),
+  );
   return isAccepted ? { result: 'accepted', found } : { result: 'rejected' };
 }
 

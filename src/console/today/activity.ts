@@ -4,33 +4,12 @@ import type { Context } from '../../storage/context.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { dayOf } from '../../domain/day.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import { parallel, type Script } from '../../storage/sql/sql.ts';
-import { listNewestFailures, listNewestMovements, type Activity } from '../../storage/books/today.ts';
-import { actorName, listActors, type Actors } from '../kit/actors.ts';
+import type { RecentActivity } from '../../service/books/activity.ts';
+import type { Activity } from '../../storage/books/today.ts';
+import { actorName } from '../kit/actors.ts';
 import { signedText, timeElement } from '../kit/format.ts';
 import { fill, fillPlain, type PageLanguage } from '../kit/texts.ts';
 import { todayTexts } from './texts.ts';
-
-const rowsMax = 10;
-/** The newest events among which failed emails are looked for. */
-const eventsMax = 40;
-
-/** The newest activity of a store, and the names of those who acted. */
-export type RecentActivity = {
-  /** The newest first. */
-  readonly activities: readonly Activity[];
-  readonly actors: Actors;
-};
-
-export function* findRecentActivity(store: Store): Script<RecentActivity> {
-  const [movements, failures, actors] = yield* parallel(
-    listNewestMovements(store, rowsMax),
-    listNewestFailures(store.id, { events: eventsMax }),
-    listActors(store),
-  );
-  const activities = [...movements, ...failures].toSorted((left, right) => right.id - left.id);
-  return { activities: activities.slice(0, rowsMax), actors };
-}
 
 /** The key of a row, by which a page recognizes it. */
 export function keyOfActivity({ keys }: Pick<Context, 'keys'>, { id, transfer }: Activity): string {

@@ -1,30 +1,32 @@
 /** Today: what is owed, what happened, and what needs attention. */
 
-import { addDays, dayOf, startOfDay } from '../../domain/day.ts';
+import { dayOf } from '../../domain/day.ts';
 import { Fault } from '../../domain/fault.ts';
 import { isPermitted } from '../../domain/staff/staff.ts';
-import type { Store } from '../../domain/stores/store.ts';
 import type { Count } from '../../domain/staff/till-day.ts';
+import type { Store } from '../../domain/stores/store.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import { countCards, listCards, type CardCount } from '../../service/cards/list.ts';
-import { findManyWrongCodes } from '../../service/cards/recipient-lookup.ts';
-import { recordAction } from '../../service/staff/staff.ts';
+import type { RecentActivity } from '../../service/books/activity.ts';
 import { sumTakenBack, type TakenBack } from '../../service/books/till-day.ts';
+import {
+  countToday,
+  countWithBalance,
+  findTodayState,
+  listUndelivered,
+  type TodayCounts,
+  type TodayState,
+} from '../../service/books/today-page.ts';
 import { withoutUndone, type MovementSum, type TodayFigures } from '../../service/books/today.ts';
-import { hasCards } from '../../storage/cards/card.ts';
-import { anyCard } from '../../storage/cards/list.ts';
-import { findEmailSettings } from '../../storage/emails/email.ts';
-import { listSetupSteps, saveSetupStep, type SetupStep } from '../../storage/stores/setup-step.ts';
-import { parallel } from '../../storage/sql/sql.ts';
-import { countEmailsSince, countExpiring, sumHeld, type EmailCounts } from '../../storage/books/today.ts';
-import { findVerification, type VerificationRecord } from '../../storage/proofs/verification.ts';
-import { findWebhooks } from '../../storage/events/webhook.ts';
-import { activityRows, findRecentActivity, type RecentActivity } from './activity.ts';
+import type { CardCount } from '../../service/cards/list.ts';
+import { recordSetupStep } from '../../service/staff-actions/settings.ts';
+import type { EmailCounts } from '../../storage/books/today.ts';
+import type { VerificationRecord } from '../../storage/proofs/verification.ts';
+import type { SetupStep } from '../../storage/stores/setup-step.ts';
 import { monthsChart } from '../kit/chart.ts';
-import { checklist, tickedSteps, type Readiness } from './checklist.ts';
 import { amountText, figure, timeElement } from '../kit/format.ts';
 import { noRow } from '../kit/live.ts';
 import { longReads } from '../kit/long-reads.ts';
+import { byOf } from '../kit/page-context.ts';
 import { shellPage } from '../kit/page.ts';
 import {
   seeOther,
@@ -33,18 +35,14 @@ import {
   type StaffRequest,
   type StaffRoute,
 } from '../kit/route.ts';
-import { actingAs } from '../staff/people.ts';
 import { fill, fillPlain, plural } from '../kit/texts.ts';
+import { activityRows } from './activity.ts';
+import { checklist, tickedSteps, type Readiness } from './checklist.ts';
 import { notices, type Concerns } from './notices.ts';
 import { todayTexts } from './texts.ts';
 
-const expiringDays = 30;
-/** Rows that one statement counts. */
-const countedMax = 2_000;
-const emailsCountedMax = 10_000;
 /** Up to so many issued cards, those with a balance are counted. */
 const cardsCountedMax = 10_000;
-const failedListed = 4;
 
 export const todayRoutes: readonly StaffRoute[] = [
   { method: 'GET', path: '/today', access: 'readCards', handle: todayPage },
@@ -55,111 +53,52 @@ export const todayRoutes: readonly StaffRoute[] = [
 async function tickStep({ ctx, storage }: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const step = tickedSteps.get(request.params['step'] ?? '');
   if (!step) throw new Fault('not-found');
-  const { store, member } = request.signedIn;
-  await storage.write(function* () {
-    yield* saveSetupStep({ storeId: store.id, step, doneAt: ctx.clock.now(), staffId: member.id });
-    yield* recordAction(ctx, actingAs(request), {
-      storeId: store.id,
-      action: 'settings-changed',
-      subjectId: null,
-      details: { done: step },
-    });
-  });
+  await storage.write(() => recordSetupStep(ctx, byOf(request), step));
   return seeOther('/today');
 }
 
-/** What the page shows, with the figures. Each part is a script of its own, so that none blocks others for long. */
-type Found = {
-  readonly figures: TodayFigures | undefined;
-  /** Redemptions and sales that staff took back today. */
-  readonly takenBack: TakenBack;
-  /** The instant (ms) up to which the clock is trusted. */
-  readonly trustedUntil: number;
-  readonly withBalance: CardCount | null;
-  readonly held: { readonly amount: bigint; readonly isExact: boolean };
-  readonly emails: EmailCounts;
-  readonly sendsEmails: boolean;
-  readonly hasCards: boolean;
-  readonly concerns: Concerns;
-  readonly recent: RecentActivity;
-  readonly steps: readonly SetupStep[];
-};
+/** What the page shows, with the figures. */
+type Found = Pick<TodayCounts, 'held' | 'emails' | 'hasCards'> &
+  Pick<TodayState, 'recent' | 'steps'> & {
+    readonly figures: TodayFigures | undefined;
+    /** Redemptions and sales that staff took back today. */
+    readonly takenBack: TakenBack;
+    /** The instant (ms) up to which the clock is trusted. */
+    readonly trustedUntil: number;
+    readonly withBalance: CardCount | null;
+    readonly sendsEmails: boolean;
+    readonly concerns: Concerns;
+  };
 
 async function find(services: ConsoleServices, { signedIn: { store } }: StaffRequest): Promise<Found> {
-  const { ctx, storage, figures: reader, condition, lookups } = services;
+  const { ctx, storage, condition, lookups } = services;
   const reads = longReads(services);
-  const now = ctx.clock.now();
-  const today = dayOf(ctx.clock.earliest(), store.timeZone);
-  const days = { from: today, to: addDays(today, expiringDays) };
-  const since = startOfDay(dayOf(now, store.timeZone), store.timeZone);
-  const figures = await reader.read(store);
-  const takenBack = await sumTakenBack({ storage: reads }, { store, day: dayOf(now, store.timeZone) });
-  const counted = await reads.read(() =>
-    parallel(
-      countExpiring(store.id, { ...days, limit: countedMax }),
-      sumHeld(store.id, { now, today, limit: countedMax }),
-      countEmailsSince(store.id, { since, limit: emailsCountedMax }),
-      hasCards(store.id),
-      findEmailSettings(store.id),
-    ),
-  );
-  const [expiring, held, emails, hasAny, settings] = counted;
+  const figures = await services.figures.read(store);
+  const day = dayOf(ctx.clock.now(), store.timeZone);
+  const takenBack = await sumTakenBack({ storage: reads }, { store, day });
+  const counts = await reads.read(() => countToday(ctx, store));
   const isCounted = figures !== undefined && figures.cards <= cardsCountedMax;
-  const withBalance = isCounted
-    ? await reads.read(() =>
-        countCards(ctx, { store, filter: { ...anyCard, balance: { min: 1n, max: 2n ** 63n - 1n } } }),
-      )
-    : null;
-  const failed = await reads.read(() => listFailed(services, store));
-  const [webhooks, verification, steps, recent, hasManyWrongCodes] = await storage.read(() =>
-    parallel(
-      findWebhooks(store.id),
-      findVerification(store.id),
-      listSetupSteps(store.id),
-      findRecentActivity(store),
-      findManyWrongCodes(ctx, { store, perHour: lookups.perHour }),
-    ),
-  );
-  const concerns: Concerns = {
-    failed,
-    paused: webhooks.flatMap(({ webhook }) => (webhook.paused ? [webhook] : [])),
-    expiring,
-    expiringFrom: days.from,
-    expiringTo: days.to,
-    verification,
-    isDiskLow: await condition.isDiskLow(),
-    hasClockJumped: condition.clockJumpMs() !== 0,
-    cannotSend: condition.emailTransport === 'none' && hasAny,
-    hasManyWrongCodes,
-  };
-  const sendsEmails = condition.emailTransport !== 'none' && settings.enabled;
+  const withBalance = isCounted ? await reads.read(() => countWithBalance(ctx, store)) : null;
+  const failed = await reads.read(() => listUndelivered(ctx, store));
+  const state = await storage.read(() => findTodayState(ctx, store, lookups.perHour));
+  const hasTransport = condition.emailTransport !== 'none';
   return {
+    ...counts,
+    ...state,
     figures,
     takenBack,
     trustedUntil: await condition.trustedUntil(),
     withBalance,
-    held,
-    emails,
-    sendsEmails,
-    hasCards: hasAny,
-    concerns,
-    recent,
-    steps,
+    sendsEmails: hasTransport && counts.settings.enabled,
+    concerns: {
+      ...counts,
+      ...state,
+      failed,
+      isDiskLow: await condition.isDiskLow(),
+      hasClockJumped: condition.clockJumpMs() !== 0,
+      cannotSend: !hasTransport && counts.hasCards,
+    },
   };
-}
-
-/** Usable cards whose email could not be delivered, the newest first. */
-function* listFailed({ ctx }: Pick<ConsoleServices, 'ctx'>, store: Store) {
-  const listed = {
-    store,
-    sort: { by: 'created_at', isDescending: true },
-    after: null,
-    limit: failedListed,
-  } as const;
-  const filter = { ...anyCard, state: 'active' } as const;
-  const bounced = yield* listCards(ctx, { ...listed, filter: { ...filter, emailStatus: 'bounced' } });
-  const dead = yield* listCards(ctx, { ...listed, filter: { ...filter, emailStatus: 'dead' } });
-  return [...bounced.cards, ...dead.cards].toSorted((left, right) => right.card.id - left.card.id);
 }
 
 async function todayPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {

@@ -14,7 +14,11 @@ import { isDisabled, type Card } from '../../domain/cards/card.ts';
 import { emailKey, type EmailAddress } from '../../domain/email-address.ts';
 import type { Fault } from '../../domain/fault.ts';
 import type { Secret } from '../../platform/secret.ts';
+import type { EmailSettings } from '../../domain/emails/email.ts';
+import type { Transfer } from '../../domain/money/ledger.ts';
 import type { Store } from '../../domain/stores/store.ts';
+import { findEmailSettings } from '../../storage/emails/email.ts';
+import { listTransfersBefore } from '../../storage/money/transfer.ts';
 import { findRefilledAt, type LookupCaller } from '../../storage/stores/lookup-throttle.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import {
@@ -172,4 +176,38 @@ export function* findStoreOfPage(
     return first.store;
   }
   return showsDemonstration ? (yield* findDemonstrationStore())?.store : undefined;
+}
+
+/** The store of a page, with what the page shows of it. */
+export type RecipientPage = {
+  readonly store: Store;
+  readonly settings: EmailSettings;
+  /** Whether cards with chosen codes are found only with an address. */
+  readonly asksAddress: boolean;
+};
+
+/** @param options.perHour as in `RecipientLimits`. @returns undefined as `findStoreOfPage`. @throws Fault `store-closed`. */
+export function* findRecipientPage(
+  ctx: Context,
+  domain: string | null,
+  { showsDemonstration, perHour }: { readonly showsDemonstration: boolean; readonly perHour: number },
+): Script<RecipientPage | undefined> {
+  const store = yield* findStoreOfPage(domain, { showsDemonstration });
+  if (!store) return undefined;
+  const [settings, asksAddress] = yield* parallel(
+    findEmailSettings(store.id),
+    findAddressAsked(ctx, { store, perHour }),
+  );
+  return { store, settings, asksAddress };
+}
+
+/** Movements of a card that its page shows. */
+const movementsMax = 50;
+
+/** The newest movements of a card that was found. */
+export function* listShownMovements({
+  storeId,
+  id,
+}: Pick<Card, 'storeId' | 'id'>): Script<readonly Transfer[]> {
+  return yield* listTransfersBefore({ storeId, cardId: id }, { before: null, limit: movementsMax });
 }

@@ -7,6 +7,7 @@ import type { Money } from '../../domain/money/money.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { Role, StaffMember } from '../../domain/staff/staff.ts';
 import type { Store } from '../../domain/stores/store.ts';
+import { hasCards } from '../../storage/cards/card.ts';
 import { insertStaffAction, type StaffAction } from '../../storage/staff/action.ts';
 import {
   findStaffLink,
@@ -133,6 +134,11 @@ export function* openLink(ctx: Context, token: PresentedToken): Script<OpenLink 
   const link = yield* findStaffLink(store.id, { hash: tokenHash(token), now: ctx.clock.latest() });
   const member = link && (yield* findStaffMember(store, link.staffId));
   return member && member.disabledAt === null ? { link, member, store } : undefined;
+}
+
+/** Whether a link is that of the first owner of a store without cards. */
+export function* isFirstLink({ link, member, store }: OpenLink): Script<boolean> {
+  return link.createdBy === null && member.role === 'owner' && !(yield* hasCards(store.id));
 }
 
 /**

@@ -14,10 +14,12 @@ import { beat } from '../../storage/heartbeat.ts';
 import { listKeyChecks } from '../../storage/proofs/key-check.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { hasOwner } from '../../storage/staff/staff.ts';
-import { findStoreByDomain, hasRealStores } from '../../storage/stores/store.ts';
+import { findStoreByDomain, hasRealStores, listStores } from '../../storage/stores/store.ts';
 import { changeEmailSettings } from '../emails/email.ts';
 import { inviteStaff, linkTokens, useLink } from '../staff/staff.ts';
 import { createStore, type NewStore } from './store.ts';
+
+export { hasOwner } from '../../storage/staff/staff.ts';
 
 const linkPeriodMs = 24 * 60 * 60 * 1_000;
 
@@ -53,6 +55,20 @@ export function* isOpenSetupLink(ctx: Context, token: string): Script<boolean> {
   const text = yield* linkText(expiresAt);
   const isOwn = ctx.keys.digests('setup-link', text).some((digest) => sameBytes(digest, bytes));
   return isOwn && !(yield* hasOwner());
+}
+
+/** The state of the first run that decides what its pages show. */
+export type SetupProgress = {
+  readonly hasOwner: boolean;
+  /** The real stores, if there is no owner. */
+  readonly stores: readonly Store[];
+};
+
+export function* findSetupProgress(): Script<SetupProgress> {
+  if (yield* hasOwner()) return { hasOwner: true, stores: [] };
+  const records = yield* listStores();
+  const stores = records.map(({ store }) => store).filter(({ demonstration }) => !demonstration);
+  return { hasOwner: false, stores };
 }
 
 /** The shop of the first owner: a new store with the language of its emails, or the domain of a store without an owner. */

@@ -21,6 +21,8 @@ import {
 } from '../../storage/stores/store.ts';
 import { recordStoreChange } from '../../storage/stores/change.ts';
 
+export { hasRealStores } from '../../storage/stores/store.ts';
+
 export type NewStore = {
   readonly domain: string;
   readonly name: string;

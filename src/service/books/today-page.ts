@@ -1,0 +1,98 @@
+/** What the page of today shows, apart from the sums of the books. Each part is a script of its own and takes little time. */
+
+import type { Context } from '../../storage/context.ts';
+import { addDays, dayOf, startOfDay } from '../../domain/day.ts';
+import type { EmailSettings } from '../../domain/emails/email.ts';
+import type { Webhook } from '../../domain/events/webhook.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import {
+  countEmailsSince,
+  countExpiring,
+  sumHeld,
+  type Counted,
+  type EmailCounts,
+} from '../../storage/books/today.ts';
+import { hasCards } from '../../storage/cards/card.ts';
+import { anyCard, type DetailedCard } from '../../storage/cards/list.ts';
+import { findEmailSettings } from '../../storage/emails/email.ts';
+import { findWebhooks } from '../../storage/events/webhook.ts';
+import { findVerification, type VerificationRecord } from '../../storage/proofs/verification.ts';
+import { parallel, type Script } from '../../storage/sql/sql.ts';
+import { listSetupSteps, type SetupStep } from '../../storage/stores/setup-step.ts';
+import { countCards, listCards, type CardCount } from '../cards/list.ts';
+import { findManyWrongCodes } from '../cards/recipient-lookup.ts';
+import { findRecentActivity, type RecentActivity } from './activity.ts';
+
+const expiringDays = 30;
+/** Rows that one statement counts. */
+const countedMax = 2_000;
+const emailsCountedMax = 10_000;
+const failedListed = 4;
+
+export type TodayCounts = {
+  readonly expiring: Counted;
+  /** The days `YYYY-MM-DD` of the expiring cards: today, and the last one. */
+  readonly expiringFrom: string;
+  readonly expiringTo: string;
+  readonly held: { readonly amount: bigint; readonly isExact: boolean };
+  readonly emails: EmailCounts;
+  readonly hasCards: boolean;
+  readonly settings: EmailSettings;
+};
+
+export function* countToday(ctx: Context, store: Store): Script<TodayCounts> {
+  const { id, timeZone } = store;
+  const now = ctx.clock.now();
+  const today = dayOf(ctx.clock.earliest(), timeZone);
+  const to = addDays(today, expiringDays);
+  const since = startOfDay(dayOf(now, timeZone), timeZone);
+  const [expiring, held, emails, hasAny, settings] = yield* parallel(
+    countExpiring(id, { from: today, to, limit: countedMax }),
+    sumHeld(id, { now, today, limit: countedMax }),
+    countEmailsSince(id, { since, limit: emailsCountedMax }),
+    hasCards(id),
+    findEmailSettings(id),
+  );
+  return { expiring, expiringFrom: today, expiringTo: to, held, emails, hasCards: hasAny, settings };
+}
+
+/** Cards with a balance. */
+export function* countWithBalance(ctx: Context, store: Store): Script<CardCount> {
+  const filter = { ...anyCard, balance: { min: 1n, max: 2n ** 63n - 1n } };
+  return yield* countCards(ctx, { store, filter });
+}
+
+/** Usable cards whose email could not be delivered, the newest first. */
+export function* listUndelivered(ctx: Context, store: Store): Script<readonly DetailedCard[]> {
+  const listed = {
+    store,
+    sort: { by: 'created_at', isDescending: true },
+    after: null,
+    limit: failedListed,
+  } as const;
+  const filter = { ...anyCard, state: 'active' } as const;
+  const bounced = yield* listCards(ctx, { ...listed, filter: { ...filter, emailStatus: 'bounced' } });
+  const dead = yield* listCards(ctx, { ...listed, filter: { ...filter, emailStatus: 'dead' } });
+  return [...bounced.cards, ...dead.cards].toSorted((left, right) => right.card.id - left.card.id);
+}
+
+export type TodayState = {
+  readonly paused: readonly Webhook[];
+  readonly verification: VerificationRecord | undefined;
+  readonly steps: readonly SetupStep[];
+  readonly recent: RecentActivity;
+  readonly hasManyWrongCodes: boolean;
+};
+
+/** @param perHour failed lookups, if the store has no limit of its own. */
+export function* findTodayState(ctx: Context, store: Store, perHour: number): Script<TodayState> {
+  const [webhooks, verification, steps, recent, hasManyWrongCodes] = yield* parallel(
+    findWebhooks(store.id),
+    findVerification(store.id),
+    listSetupSteps(store.id),
+    findRecentActivity(store),
+    findManyWrongCodes(ctx, { store, perHour }),
+  );
+  const paused = webhooks.flatMap(({ webhook }) => (webhook.paused ? [webhook] : []));
+  return { paused, verification, steps, recent, hasManyWrongCodes };
+}

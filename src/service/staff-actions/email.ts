@@ -1,0 +1,48 @@
+/** Emails about cards that staff send again or cancel. */
+
+import type { EmailDelivery } from '../../domain/emails/email.ts';
+import { actorOf } from '../../domain/staff/staff.ts';
+import type { Context } from '../../storage/context.ts';
+import type { Script } from '../../storage/sql/sql.ts';
+import { cancelEmail, sendToCorrected, type ShownEmail } from '../emails/list.ts';
+import { recordAction } from '../staff/staff.ts';
+import { actingOf, asStaff, type ByStaff } from './as-staff.ts';
+import { assertMay } from './limits.ts';
+
+type Correction = Omit<Parameters<typeof sendToCorrected>[1], 'store' | 'actor' | 'emailId'>;
+
+/** Sends the code of a card to a corrected address. @throws Fault as `sendToCorrected` and `assertMay` do. */
+export function* correctAddress(
+  ctx: Context,
+  by: ByStaff,
+  { email, card }: ShownEmail,
+  correction: Correction,
+): Script<EmailDelivery> {
+  const { store, member } = by;
+  yield* assertMay(store, member, 'changeCards');
+  const { delivery, isRecipientCorrected } = yield* sendToCorrected(ctx, {
+    store,
+    actor: actorOf(member),
+    emailId: email.id,
+    ...correction,
+  });
+  const subject = { storeId: store.id, subjectId: card.id };
+  yield* recordAction(ctx, actingOf(by), { ...subject, action: 'code-sent', details: { how: 'email' } });
+  // Without the addresses, because an erasure does not reach the list of what staff do.
+  if (isRecipientCorrected)
+    yield* recordAction(ctx, actingOf(by), { ...subject, action: 'recipient-corrected', details: {} });
+  return delivery;
+}
+
+/** Cancels a scheduled email. @throws Fault as `cancelEmail` and `assertMay` do. */
+export function* cancelByStaff(
+  ctx: Context,
+  by: ByStaff,
+  { email, card }: ShownEmail,
+): Script<EmailDelivery> {
+  return yield* asStaff(ctx, by, {
+    permission: 'changeCards',
+    change: () => cancelEmail(ctx, by.store.id, email.id),
+    entryOf: () => ({ action: 'email-cancelled', subjectId: card.id, details: {} }),
+  });
+}
