@@ -23,6 +23,9 @@ export const sees: Readonly<Record<string, readonly string[]>> = {
   start: [...service, 'delivery', 'http', 'api', 'docs', 'console', 'jobs', 'cli', 'start'],
 };
 
+/** The folders of which a folder can import types only. */
+export const seesTypesOf: Readonly<Record<string, readonly string[]>> = { console: ['storage'] };
+
 /** The folder of a file by its path in `src/`: `storage/cards/card.ts` is in storage. `cli.ts` belongs to cli. */
 export function partOf(path: string): string {
   return path.split('/')[0]?.replace(/\.ts$/, '') ?? '';

@@ -20,7 +20,7 @@ import {
   type WantedEmails,
 } from '../../service/emails/list.ts';
 import { customerIdOf } from '../../service/cards/filter.ts';
-import { findEmailSettings } from '../../service/stores/settings.ts';
+import { readEmailSettings } from '../../service/emails/settings.ts';
 import type { EmailSubject, SearchedText } from '../../storage/emails/list.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { emailPageRoutes } from './email.ts';
@@ -154,7 +154,7 @@ async function listPage(services: ConsoleServices, request: StaffRequest): Promi
     position: positionOf(services, request),
   });
   const concerns = await reads.read(() => countEmailConcerns(ctx, store));
-  const { enabled } = await services.storage.read(() => findEmailSettings(store.id));
+  const { enabled } = await services.storage.read(() => readEmailSettings(store.id));
   const text = emailTexts[language];
   const off = enabled ? keptEmails(services, request) : markup`<p class="notice">${text.disabled}</p>`;
   const sentNote = keepsEmails(services) ? undefined : text.sentNote;

@@ -13,7 +13,7 @@ import {
   findAccountByEmail,
   findWaysToConfirm,
   listSignInStores,
-  openSession,
+  openBrowserSession,
   recordWrongPassword,
 } from '../../service/staff/sign-in.ts';
 import {
@@ -239,7 +239,7 @@ export async function startSession(
 ): Promise<ConsoleResponse> {
   const replaces = signedIn?.session ?? null;
   const { opened, domain } = await storage.write(() =>
-    openSession(ctx, { member, method, userAgent, replaces }),
+    openBrowserSession(ctx, { member, method, userAgent, replaces }),
   );
   const before = cookies.get(cookieNameOf('known', origin)) ?? '';
   const value = knownBrowserToken(ctx, accountOf(member), before);

@@ -12,7 +12,7 @@ import {
   countToday,
   countWithBalance,
   findTodayState,
-  listUndelivered,
+  listCardsUndelivered,
   type TodayCounts,
   type TodayState,
 } from '../../service/books/today-page.ts';
@@ -79,7 +79,7 @@ async function find(services: ConsoleServices, { signedIn: { store } }: StaffReq
   const counts = await reads.read(() => countToday(ctx, store));
   const isCounted = figures !== undefined && figures.cards <= cardsCountedMax;
   const withBalance = isCounted ? await reads.read(() => countWithBalance(ctx, store)) : null;
-  const failed = await reads.read(() => listUndelivered(ctx, store));
+  const failed = await reads.read(() => listCardsUndelivered(ctx, store));
   const state = await storage.read(() => findTodayState(ctx, store, lookups.perHour));
   const hasTransport = condition.emailTransport !== 'none';
   return {

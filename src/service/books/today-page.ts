@@ -63,7 +63,7 @@ export function* countWithBalance(ctx: Context, store: Store): Script<CardCount>
 }
 
 /** Usable cards whose email could not be delivered, the newest first. */
-export function* listUndelivered(ctx: Context, store: Store): Script<readonly DetailedCard[]> {
+export function* listCardsUndelivered(ctx: Context, store: Store): Script<readonly DetailedCard[]> {
   const listed = {
     store,
     sort: { by: 'created_at', isDescending: true },

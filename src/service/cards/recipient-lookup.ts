@@ -160,7 +160,7 @@ function storeBudget({ clock }: Context, limits: RecipientLimits): OwnedBudget {
  * @param options.showsDemonstration whether the visitor can see the demonstration, until there is a real store.
  * @throws Fault `store-closed`.
  */
-export function* findStoreOfPage(
+function* findStoreOfPage(
   domain: string | null,
   { showsDemonstration }: { readonly showsDemonstration: boolean },
 ): Script<Store | undefined> {

@@ -11,9 +11,6 @@ import { emailKey, type EmailAddress } from '../../domain/email-address.ts';
 import { recipientCorrectedEvent } from '../../domain/events/event.ts';
 import { Fault } from '../../domain/fault.ts';
 import type { Card } from '../../domain/cards/card.ts';
-import type { EmailSettings } from '../../domain/emails/email.ts';
-import type { Logo } from '../../domain/emails/logo.ts';
-import type { EmailText } from '../../domain/emails/wording.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { lowerLetters } from '../../domain/cards/tags.ts';
 import { lockCard, replaceRecipient } from '../../storage/cards/card.ts';
@@ -32,15 +29,13 @@ import {
   type EmailSubject,
   type SearchedText,
 } from '../../storage/emails/list.ts';
-import { findEmailSettings } from '../../storage/emails/email.ts';
-import { findLogo } from '../../storage/emails/logo.ts';
 import { findFirstSendAt } from '../../storage/emails/queue.ts';
-import { listTextsOfKind } from '../../storage/emails/wording.ts';
 import { recordEvent } from '../../storage/events/event.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { findOrRecordCustomer } from '../customers/customer.ts';
 import { sendGiftCard, type RotateCommand } from './email.ts';
+import { readEmailDesign, type EmailDesign } from './settings.ts';
 import { requireCard, today } from '../money/money.ts';
 
 export { findCard } from '../../storage/cards/card.ts';
@@ -205,11 +200,7 @@ export function* showEmail(storeId: number, id: number): Script<ShownEmail> {
   return { email, card, isReplaced: email.kind === 'gift_card' && newest.get(card.id) !== email.id };
 }
 
-export type PreviewParts = {
-  readonly settings: EmailSettings;
-  /** The store's own texts of emails of the kind. */
-  readonly texts: readonly EmailText[];
-  readonly logo: Logo | null;
+export type PreviewParts = EmailDesign & {
   /** When the first email with a code of the card was sent (ms). */
   readonly cardSentAt: number;
 };
@@ -217,13 +208,11 @@ export type PreviewParts = {
 /** What the store has added to an email, as it would be sent now. */
 export function* findPreviewParts({ email, card }: Pick<ShownEmail, 'email' | 'card'>): Script<PreviewParts> {
   const { storeId } = card;
-  const [settings, texts, logo, sentAt] = yield* parallel(
-    findEmailSettings(storeId),
-    listTextsOfKind(storeId, email.kind),
-    findLogo(storeId),
+  const [design, sentAt] = yield* parallel(
+    readEmailDesign(storeId, email.kind),
     findFirstSendAt(storeId, card.id),
   );
-  return { settings, texts, logo, cardSentAt: sentAt ?? email.sendAt };
+  return { ...design, cardSentAt: sentAt ?? email.sendAt };
 }
 
 /**

@@ -1,4 +1,4 @@
-/** People whom an owner invites and changes. The scripts of the noun list what they change. */
+/** People of a store that an owner invites and changes. The scripts of the noun list what they change. */
 
 import { Fault } from '../../domain/fault.ts';
 import { formatMoney } from '../../domain/money/money.ts';

@@ -19,7 +19,6 @@ import { nameUnknownAddresses } from './failed-sign-in.ts';
 
 export { listPasskeys } from '../../storage/staff/passkey.ts';
 export { openSessionsMax } from '../../storage/staff/session.ts';
-export { listStaff } from '../../storage/staff/staff.ts';
 
 export type ListedPerson = {
   readonly member: StaffMember;

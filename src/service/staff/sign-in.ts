@@ -30,7 +30,7 @@ type NewSession = {
 };
 
 /** Opens the session of a browser. @returns it with the domain of its store. */
-export function* openSession(
+export function* openBrowserSession(
   ctx: Context,
   { member, method, userAgent, replaces }: NewSession,
 ): Script<{ readonly opened: OpenedSession; readonly domain: string }> {

@@ -11,7 +11,6 @@ import { findEmailSettings } from '../../storage/emails/email.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import { claimStore, findStore, type StoreRecord } from '../../storage/stores/store.ts';
 
-export { findEmailSettings } from '../../storage/emails/email.ts';
 export { findLogo } from '../../storage/emails/logo.ts';
 
 /** @throws Fault `not-found`. */

@@ -4,7 +4,7 @@ import { columns, integer, integerOrNull, text, type RowOf } from '../sql/column
 import { all, execute, first, parallel, sql, toNumber, ValueList, type Script } from '../sql/sql.ts';
 
 /** What a member of staff did, or what was done for one. Movements of money are in the ledger as well. */
-export const staffActionNames = [
+const staffActionNames = [
   'signed-in',
   'sign-in-failed',
   'signed-out',
