@@ -193,29 +193,18 @@ async function printPage(services: ConsoleServices, request: StaffRequest): Prom
     { from, limit },
   );
   const brand = brandOf(settings.colour);
-  const page = cardPageOf(services, store, settings);
-  const language = customerLanguage(localeIn(settings.locale, store));
+  const design = {
+    shop: store.name,
+    brand,
+    page: cardPageOf(services, store, settings),
+    contact: contactOf(settings),
+    language: customerLanguage(localeIn(settings.locale, store)),
+    fold: text.fold,
+  };
   const sheets = cards.map(({ card, code }) => {
-    const sheet = {
-      card,
-      code,
-      amount: card.initialValue,
-      shop: store.name,
-      brand,
-      page,
-      contact: contactOf(settings),
-      language,
-      fold: text.fold,
-    };
+    const sheet = { card, code, amount: card.initialValue, ...design };
     return layout === 1 ? cardSheet(sheet) : cardLabel(sheet);
   });
-  const pages =
-    layout === 1
-      ? sheets
-      : chunksOf(sheets, layout).map(
-          (labels) => markup`<section class="labels ${layout === 8 ? 'eight' : 'ten'}">${labels}</section>
-`,
-        );
   const path = `${frame.basePath}/cards/batches/${batch.id}`;
   const pathOf = (per: number, start: number): string => `${path}/print?per=${per}&from=${start}`;
   const link = (start: number, rel: 'prev' | 'next', name: string): Markup | undefined =>
@@ -238,9 +227,19 @@ async function printPage(services: ConsoleServices, request: StaffRequest): Prom
   });
   const body = markup`<main class="branded" id="content"><h1 class="sr">${text.title}</h1>
 <div class="tools noprint">${print}${link(from - limit, 'prev', text.previous)}${link(from + limit, 'next', text.next)}<a class="button" href="${path}">${text.back}</a><nav class="pills" aria-label="${text.per}"><span class="small soft">${text.per}</span>${choices}</nav><p class="small">${hint}</p></div>
-${pages}</main>`;
+${pagesOf(sheets, layout)}</main>`;
   const title = `${text.title} · ${store.name}`;
   return { status: 200, body: documentOf(services, request, { title, body, brand }) };
+}
+
+/** One sheet of paper for each card, or for several labels. */
+function pagesOf(sheets: readonly Markup[], layout: (typeof layouts)[number]): readonly Markup[] {
+  if (layout === 1) return sheets;
+  const kind = layout === 8 ? 'eight' : 'ten';
+  return chunksOf(sheets, layout).map(
+    (labels) => markup`<section class="labels ${kind}">${labels}</section>
+`,
+  );
 }
 
 function chunksOf<T>(items: readonly T[], size: number): readonly (readonly T[])[] {

@@ -1,43 +1,26 @@
 /** The page of a card, and the check of its chain. */
 
-import { isCardField, propertyOf, type CardFieldName } from '../../domain/cards/fields.ts';
-import { availableOf, isDisabled, isExpired } from '../../domain/cards/card.ts';
-import type { CardChange, FieldChange } from '../../domain/cards/change.ts';
-import { addDays, startOfDay } from '../../domain/day.ts';
-import { isHoldExpired } from '../../domain/money/hold.ts';
+import { propertyOf } from '../../domain/cards/fields.ts';
+import { availableOf } from '../../domain/cards/card.ts';
 import { subtract, type Money } from '../../domain/money/money.ts';
 import { tagsIn } from '../../domain/cards/tags.ts';
 import { joinMarkup, linesOf, markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
-import { readCardPage, type CardRecord } from '../../service/cards/card-page.ts';
-import type { TimelineItem } from '../../service/cards/timeline.ts';
+import { readCardPage } from '../../service/cards/card-page.ts';
 import { isCursor } from '../../service/requests/cursor.ts';
 import { today } from '../../service/money/money.ts';
 import type { DetailedCard } from '../../storage/cards/list.ts';
 import { actorName } from '../kit/actors.ts';
 import { fieldLabel, otherFields, shownOf } from './fields.ts';
 import { balanceRibbon, cardEnding, stateTag } from './parts.ts';
-import {
-  canRelease,
-  canReverse,
-  possibleActions,
-  reenableUntil,
-  type CardAction,
-  type CardView,
-} from './possible.ts';
-import { cardTexts, movementName, signedAmount } from './texts.ts';
+import { possibleActions, reenableUntil, type CardAction } from './possible.ts';
+import { cardTexts } from './texts.ts';
 import { checkPage } from './verify.ts';
 import { amountText, dayText, figure, timeElement } from '../kit/format.ts';
 import { shellPage } from '../kit/page.ts';
 import type { ConsoleResponse, ConsoleRoute, ConsoleServices, StaffRequest } from '../kit/route.ts';
 import { fill, fillPlain, plural } from '../kit/texts.ts';
 import { idIn } from '../kit/ids.ts';
-
-/** Everything that the page shows. */
-type Shown = CardView &
-  CardRecord & {
-    readonly path: string;
-    readonly isFirst: boolean;
-  };
+import { historyPanel, type ShownCard } from './card-timeline.ts';
 
 async function cardPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx, storage, frame } = services;
@@ -46,7 +29,7 @@ async function cardPage(services: ConsoleServices, request: StaffRequest): Promi
   const sent = request.query.get('history') ?? '';
   const cursor = isCursor(sent) ? sent : null;
   const page = await storage.read(() => readCardPage(ctx, store, cardId, cursor));
-  const shown: Shown = {
+  const shown: ShownCard = {
     ...page,
     store,
     role: member.role,
@@ -90,7 +73,10 @@ function doneNotice({ language, query }: StaffRequest): Markup | undefined {
     : undefined;
 }
 
-function disabledNotice({ language, signedIn: { store } }: StaffRequest, shown: Shown): Markup | undefined {
+function disabledNotice(
+  { language, signedIn: { store } }: StaffRequest,
+  shown: ShownCard,
+): Markup | undefined {
   const { card } = shown.found;
   if (card.disabledAt === null) return undefined;
   const text = cardTexts[language];
@@ -104,11 +90,11 @@ function disabledNotice({ language, signedIn: { store } }: StaffRequest, shown: 
 `;
 }
 
-function actionLink({ language }: StaffRequest, { path }: Shown, action: CardAction, kind = ''): Markup {
+function actionLink({ language }: StaffRequest, { path }: ShownCard, action: CardAction, kind = ''): Markup {
   return markup`<a class="button${kind}" href="${path}/${action}">${cardTexts[language][action]}</a>`;
 }
 
-function balancePanel({ language }: StaffRequest, { found, today: day }: Shown): Markup {
+function balancePanel({ language }: StaffRequest, { found, today: day }: ShownCard): Markup {
   const text = cardTexts[language];
   const { card } = found;
   const amount = (money: Money): string => amountText(money, language);
@@ -144,7 +130,7 @@ function given(value: string | null): MarkupPart {
 function factsPanel(
   { frame }: ConsoleServices,
   { language, signedIn: { store } }: StaffRequest,
-  { found: { card }, actors, issue }: Shown,
+  { found: { card }, actors, issue }: ShownCard,
 ): Markup {
   const text = cardTexts[language];
   const linked = (name: string, value: string): Markup =>
@@ -193,7 +179,7 @@ const rowIcons: Readonly<Record<(typeof rows)[number], string>> = {
 /** Each action with its effect, which a person reads before the click. */
 function actionPanel(
   { language, signedIn: { store } }: StaffRequest,
-  { path }: Shown,
+  { path }: ShownCard,
   actions: ReadonlySet<CardAction>,
 ): Markup | undefined {
   const text = cardTexts[language];
@@ -210,238 +196,6 @@ function actionPanel(
   if (shown.length === 0) return undefined;
   return markup`<section class="panel flush" aria-label="${text.actions}"><ul class="rows">
 ${shown}</ul></section>`;
-}
-
-function historyPanel(services: ConsoleServices, request: StaffRequest, shown: Shown): Markup {
-  const text = cardTexts[request.language];
-  const { timeline, path, isFirst } = shown;
-  const items = timeline.items.map((item) => ({ at: item.at, line: lineOf(services, request, shown, item) }));
-  const expiry = isFirst ? expiryLine(request, shown) : undefined;
-  if (expiry) {
-    const place = items.findIndex(({ at }) => at < expiry.at);
-    items.splice(place < 0 ? items.length : place, 0, expiry);
-  }
-  const newest = isFirst ? undefined : markup`<a class="button" href="${path}">${text.newest}</a>`;
-  const older =
-    timeline.older === null
-      ? undefined
-      : markup`<a class="button" rel="next" href="${path}?history=${timeline.older}">${text.older}</a>`;
-  const pages =
-    newest || older
-      ? markup`<nav class="row" aria-label="${text.history}">${newest}${older}</nav>
-`
-      : undefined;
-  return markup`<section class="panel stack"><h2>${text.history}</h2><ol class="timeline">
-${items.map(({ line }) => line)}</ol>
-${pages}<p class="small soft">${text.chained} <a href="${path}/verify">${text.verify}</a></p></section>`;
-}
-
-type Line = {
-  /** Of the mark on the line. */
-  readonly kind?: 'money' | 'fail';
-  readonly what: string;
-  readonly details?: MarkupPart;
-  readonly amount?: MarkupPart;
-  readonly when: MarkupPart;
-  readonly links?: MarkupPart;
-  readonly after?: MarkupPart;
-};
-
-function lineMarkup({ kind, what, details, amount, when, links, after }: Line): Markup {
-  const mark = kind && markup` class="${kind}"`;
-  return markup`<li${mark}><div><strong>${what}</strong>${details === undefined ? undefined : markup` <span class="soft">${details}</span>`}</div><span class="sum">${amount}</span><span class="soft">${when}${links === undefined ? undefined : markup` · ${links}`}</span>${after}</li>
-`;
-}
-
-/** An expiry follows from the last valid day, without an entry. */
-function expiryLine(
-  { language, signedIn: { store } }: StaffRequest,
-  { found: { card }, today: day }: Shown,
-): { readonly at: number; readonly line: Markup } | undefined {
-  if (isDisabled(card) || !isExpired(card, day) || card.expiresOn === null) return undefined;
-  const at = startOfDay(addDays(card.expiresOn, 1), store.timeZone);
-  const line = { what: cardTexts[language].expired, when: timeElement(at, store, language) };
-  return { at, line: lineMarkup(line) };
-}
-
-function lineOf(services: ConsoleServices, request: StaffRequest, shown: Shown, item: TimelineItem): Markup {
-  switch (item.kind) {
-    case 'transfer':
-      return lineMarkup(transferLine(services, request, shown, item));
-    case 'hold':
-      return lineMarkup(holdLine(services, request, shown, item));
-    case 'email':
-      return lineMarkup(emailLine(services, request, item));
-    case 'change':
-      return lineMarkup(changeLine(request, shown, item));
-    case 'action': {
-      const { staffActions } = cardTexts[request.language];
-      const { action, staffId } = item.action;
-      const what = Object.hasOwn(staffActions, action)
-        ? staffActions[action as keyof typeof staffActions]
-        : action;
-      const actor = staffId === null ? null : `staff:${staffId}`;
-      return lineMarkup({ what, when: whenAndWho(request, shown, { item, actor }) });
-    }
-  }
-}
-
-function whenAndWho(
-  { language, signedIn: { store } }: StaffRequest,
-  { actors }: Shown,
-  { item, actor }: { readonly item: TimelineItem; readonly actor: string | null },
-): Markup {
-  const text = cardTexts[language];
-  const name = actorName(actor, actors, language);
-  const till = item.staffAction?.till ?? null;
-  const who = till === null ? name : fillPlain(text.atTill, { who: name, till });
-  return fill(text.who, { time: timeElement(item.at, store, language), who });
-}
-
-/** Reference, note, order and reason, as far as there are any. */
-function why(
-  language: StaffRequest['language'],
-  entry: { readonly reference: string | null; readonly note: string | null; readonly orderId: number | null },
-): string | undefined {
-  const text = cardTexts[language];
-  const parts = [
-    entry.reference,
-    entry.note,
-    entry.orderId === null ? null : fillPlain(text.orderNumber, { number: entry.orderId }),
-  ].filter((part) => part !== null);
-  return parts.length === 0 ? undefined : parts.join(' · ');
-}
-
-function transferLine(
-  { ctx }: Pick<ConsoleServices, 'ctx'>,
-  request: StaffRequest,
-  shown: Shown,
-  item: Extract<TimelineItem, { readonly kind: 'transfer' }>,
-): Line {
-  const { language } = request;
-  const text = cardTexts[language];
-  const { transfer, left } = item;
-  const details = why(language, transfer);
-  const refund =
-    left && canReverse(shown, item)
-      ? markup`<a href="${shown.path}/entries/${ctx.keys.publicIds.of(transfer.id)}/refund">${transfer.kind === 'credit' ? text.reverseCredit : text.refund}</a>${left.minor < transfer.amount.minor ? markup` <span>(${fillPlain(text.ofLeft, { amount: amountText(left, language) })})</span>` : undefined}`
-      : undefined;
-  return {
-    kind: 'money',
-    what: movementName(transfer, language),
-    ...(details !== undefined && { details }),
-    amount: signedAmount(transfer, language),
-    when: whenAndWho(request, shown, { item, actor: transfer.actor }),
-    ...(refund && { links: refund }),
-    after: markup`<span class="sum soft"><span class="sr">${text.balanceAfter} </span>${amountText(transfer.balanceAfter, language)}</span>`,
-  };
-}
-
-function holdLine(
-  { ctx }: Pick<ConsoleServices, 'ctx'>,
-  request: StaffRequest,
-  shown: Shown,
-  item: Extract<TimelineItem, { readonly kind: 'hold' }>,
-): Line {
-  const {
-    language,
-    signedIn: { store },
-  } = request;
-  const text = cardTexts[language];
-  const { hold } = item;
-  const status = isHoldExpired(hold, shown.now) ? 'expired' : hold.status;
-  const end =
-    status === 'open'
-      ? fill(text.holdUntil, { time: timeElement(hold.expiresAt, store, language) })
-      : undefined;
-  const { extension } = item;
-  const extended =
-    extension &&
-    fill(text.holdExtended, {
-      actor: actorName(extension.actor, shown.actors, language),
-      time: timeElement(extension.createdAt, store, language),
-    });
-  const captured =
-    status === 'captured' && hold.captured.minor < hold.amount.minor
-      ? fillPlain(text.captured, { amount: amountText(hold.captured, language) })
-      : undefined;
-  const parts: readonly MarkupPart[] = [why(language, hold), end, extended, captured].filter(
-    (part) => part !== undefined && part !== null,
-  );
-  return {
-    what: text.holds[status],
-    ...(parts.length > 0 && { details: joinMarkup(parts, ' · ') }),
-    amount: markup`<span class="soft">${amountText(hold.amount, language)}</span>`,
-    when: whenAndWho(request, shown, { item, actor: hold.actor }),
-    ...(canRelease(shown, hold) && {
-      links: markup`<a href="${shown.path}/holds/${ctx.keys.publicIds.of(hold.id)}/release">${text.release}</a>`,
-    }),
-  };
-}
-
-function emailLine(
-  { ctx, frame }: ConsoleServices,
-  { language, signedIn: { store } }: StaffRequest,
-  { email, at }: Extract<TimelineItem, { readonly kind: 'email' }>,
-): Line {
-  const text = cardTexts[language];
-  const { id, state, kind, response, nextAt, endedAt, lastAt } = email;
-  // The address of an erased person is empty.
-  const address = email.address === '' ? text.erased : email.address;
-  const moment = nextAt ?? endedAt ?? lastAt;
-  const time = timeElement(moment ?? at, store, language);
-  const hasFailed = state === 'bounced' || state === 'dead';
-  const reason = hasFailed && response !== null ? `: ${response}` : '';
-  return {
-    ...(hasFailed && { kind: 'fail' }),
-    what: text.emails[kind],
-    details: markup`${fillPlain(text.emailTo, { address })} · ${fill(text.emailStates[state], { time })}${reason}`,
-    when: timeElement(at, store, language),
-    links: markup`<a href="${frame.basePath}/emails/${String(ctx.keys.publicIds.of(id))}">${text.showEmail}</a>`,
-  };
-}
-
-function changeLine(
-  request: StaffRequest,
-  shown: Shown,
-  item: Extract<TimelineItem, { readonly kind: 'change' }>,
-): Line {
-  const { language } = request;
-  const { change } = item;
-  const details = change.fields
-    .filter(({ field }) => field !== 'disabled_at')
-    .map((field) => fieldText(field, language));
-  return {
-    what: changeName(change, language),
-    ...(details.length > 0 && { details: details.join(' · ') }),
-    when: whenAndWho(request, shown, { item, actor: change.actor }),
-  };
-}
-
-function changeName({ fields }: CardChange, language: StaffRequest['language']): string {
-  const text = cardTexts[language];
-  const disabling = fields.find(({ field }) => field === 'disabled_at');
-  if (disabling) return disabling.new === null ? text.cardEnabled : text.cardDisabled;
-  return fields.some(({ field }) => field === 'code') ? text.codeReplaced : text.changed;
-}
-
-const shownLengthMax = 80;
-
-function fieldText(change: FieldChange, language: StaffRequest['language']): string {
-  const text = cardTexts[language];
-  const { field, isErased } = change;
-  const shown = (value: FieldChange['old']): string => {
-    if (isErased === true) return text.erased;
-    if (value === null) return field === 'expires_on' ? text.never : text.empty;
-    const line = isCardField(field) ? shownOf(field, String(value), language) : String(value);
-    const characters = Array.from(line);
-    return characters.length > shownLengthMax ? `${characters.slice(0, shownLengthMax).join('')}…` : line;
-  };
-  const values = { old: shown(change.old), new: shown(change.new) };
-  if (field === 'code') return fillPlain(text.codeReplacedText, values);
-  if (field === 'disabled_at') return '';
-  const short: Readonly<Partial<Record<CardFieldName, string>>> = text.fields;
-  return fillPlain(text.fieldChange, { field: short[field] ?? fieldLabel(field, language), ...values });
 }
 
 export const cardRoutes: readonly ConsoleRoute[] = [

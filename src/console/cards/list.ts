@@ -22,16 +22,14 @@ import {
 } from '../../service/cards/list.ts';
 import { isCursor, type CursorScope } from '../../service/requests/cursor.ts';
 import { today } from '../../service/money/money.ts';
-import { findCardByCode } from '../../service/staff/lookup.ts';
-import { retrieve } from '../../service/cards/card.ts';
 import type { CardFilter, CardPosition, DetailedCard } from '../../storage/cards/list.ts';
-import { cardEnding, cardsTexts, filterText, stateTag } from './parts.ts';
+import { cardEnding, cardsTexts, emptyPanelOf, stateTag } from './parts.ts';
+import { findCards, pathOfSearch } from './find.ts';
 import { exportRoutes } from './export.ts';
 import { queryWith, readCardsQuery, type CardsQuery, type FilterName } from './query.ts';
-import { inputField } from '../kit/form.ts';
+import { dormantForm, searchFilters, searchForm, sortLinks, stateFilters } from './list-filters.ts';
 import { amountText, dayText, timeElement } from '../kit/format.ts';
 import { longReads } from '../kit/long-reads.ts';
-import { runSearch } from '../kit/lookups.ts';
 import { shellPage } from '../kit/page.ts';
 import {
   seeOther,
@@ -159,7 +157,7 @@ async function listPage(services: ConsoleServices, request: StaffRequest): Promi
     return { ...(await read('-created_at')), unsorted: { sort: query.sort, sortableSince } };
   });
   const name = listed.cards.length === 0 && !listed.older ? nameMeant(request, query) : undefined;
-  if (name) return seeOther(pathOf(name, request.query.get('typed')));
+  if (name) return seeOther(pathOfSearch(name, request.query.get('typed')));
   // A list on one page needs no statement to count it.
   const count =
     listed.cards.length > 0 && (listed.older || listed.newer)
@@ -234,75 +232,6 @@ function unsortedNotice(
   return markup`<p class="notice" role="alert">${fill(text.sortFewer, { link: markup`<a href="${path}">${name}</a>` })}</p>`;
 }
 
-/** A form with POST, because what a person types or scans can be a code, which must not be in a URL. */
-function searchForm({ frame }: ConsoleServices, { language }: StaffRequest): Markup {
-  const text = cardsTexts[language];
-  return markup`<form method="post" action="${frame.basePath}/cards/find" role="search"><label class="sr" for="q">${text.find}</label>
-<div class="search"><input class="field" id="q" name="q" type="search" autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="300" aria-describedby="q-hint" autofocus><button class="button">${text.search}</button></div>
-<p class="hint" id="q-hint">${text.findHint}</p></form>`;
-}
-
-function stateFilters({ frame }: ConsoleServices, { language }: StaffRequest, query: CardsQuery): Markup {
-  const text = cardsTexts[language];
-  const { state } = query.filters;
-  const isBounced = query.filters.email_status === 'bounced' && state === undefined;
-  const names = ['all', 'active', 'scheduled', 'empty', 'expired', 'disabled', 'bounced'] as const;
-  const links = names.map((name) => {
-    const isState = name !== 'all' && name !== 'bounced';
-    const changes = {
-      state: isState ? name : undefined,
-      email_status: name === 'bounced' ? 'bounced' : undefined,
-    };
-    const isShown = name === 'bounced' ? isBounced : !isBounced && (state ?? 'all') === name;
-    const current = isShown ? markup` aria-current="true"` : undefined;
-    return markup`<a href="${frame.basePath}/cards${queryWith(query, changes)}"${current}>${text.states[name]}</a>`;
-  });
-  return markup`<nav class="pills" aria-label="${text.show}">${links}</nav>`;
-}
-
-/** A filter by the day after which a card was not used, as laws on unclaimed property need it. */
-function dormantForm(
-  { frame }: ConsoleServices,
-  { language }: StaffRequest,
-  query: CardsQuery,
-): Markup | undefined {
-  if (query.sent.has('last_activity_at_max')) return undefined;
-  const { dormant } = cardsTexts[language];
-  const kept = [...new URLSearchParams(queryWith(query))].map(
-    ([name, value]) => markup`<input type="hidden" name="${name}" value="${value}">`,
-  );
-  const field = inputField({ name: 'last_activity_at_max', label: dormant.until, type: 'date' });
-  return markup`<details class="small"><summary>${dormant.title}</summary><form class="filters" action="${frame.basePath}/cards">${kept}${field}<button class="button">${dormant.show}</button></form></details>
-`;
-}
-
-/** What the list is limited to, apart from the state, each with a link that removes it. */
-function searchFilters(
-  { frame }: ConsoleServices,
-  { language, query: given }: StaffRequest,
-  query: CardsQuery,
-): Markup | undefined {
-  const text = cardsTexts[language];
-  const path = `${frame.basePath}/cards`;
-  const shown = [...query.sent].filter(
-    ([name]) => name !== 'state' && !(name === 'email_status' && query.filters.email_status === 'bounced'),
-  );
-  if (shown.length === 0) return undefined;
-  const items = shown.map(([name, value]) => {
-    const filter = filterText(name, value, language);
-    const remove = fillPlain(text.remove, { filter });
-    return markup`<li><span class="chip">${filter} <a href="${path}${queryWith(query, { [name]: undefined })}" aria-label="${remove}">×</a></span></li>`;
-  });
-  const others = otherSearches(given.get('typed') ?? '', query);
-  const links = others.map(
-    ({ name, value }) =>
-      markup`<li><a href="${path}?${new URLSearchParams({ [name]: value }).toString()}">${filterText(name, value, language)}</a></li>`,
-  );
-  const also = links.length > 0 ? markup`<li class="soft">${text.alsoSearch}</li>${links}` : undefined;
-  return markup`<ul class="chips" aria-label="${text.filters}">${items}${also}</ul>
-`;
-}
-
 /** The search for a name, if the list shows only the cards that end with its four letters. */
 function nameMeant({ query }: StaffRequest, { sent }: CardsQuery): SearchFilter | undefined {
   const typed = query.get('typed') ?? '';
@@ -310,23 +239,6 @@ function nameMeant({ query }: StaffRequest, { sent }: CardsQuery): SearchFilter 
   if (meaning.kind !== 'filter' || /\d/.test(typed)) return undefined;
   if (sent.size !== 1 || !sent.has('last_characters')) return undefined;
   return meaning.others.find(({ name }) => name === 'text');
-}
-
-/** The other meanings of what was typed, if the list shows one of them. */
-function otherSearches(typed: string, { sent }: CardsQuery): readonly SearchFilter[] {
-  const meaning = meaningOf(typed);
-  if (meaning.kind !== 'filter') return [];
-  const all = [meaning.filter, ...meaning.others];
-  return all.some(({ name }) => sent.has(name)) ? all.filter(({ name }) => !sent.has(name)) : [];
-}
-
-function sortLinks({ frame }: ConsoleServices, { language }: StaffRequest, query: CardsQuery): Markup {
-  const text = cardsTexts[language];
-  const links = (Object.keys(sorts) as SortName[]).map((sort) => {
-    const current = sort === query.sort ? markup` aria-current="true"` : undefined;
-    return markup`<li><a href="${frame.basePath}/cards${queryWith({ ...query, sort })}"${current}>${text.sorts[sort]}</a></li>`;
-  });
-  return markup`<details class="sort"><summary><span class="sr">${text.sortedBy}: </span>${text.sorts[query.sort]}</summary><ul>${links}</ul></details>`;
 }
 
 function cardTable(
@@ -392,12 +304,6 @@ function pageLinks(
   return markup`<nav class="row" aria-label="${text.pages}">${newerLink ?? undefined}${olderLink ?? undefined}</nav>`;
 }
 
-const emptyDrawing = markup`<svg viewBox="0 0 88 60" aria-hidden="true"><rect x="3" y="3" width="82" height="54" rx="8"/><path d="M60 3v54M3 28h82"/><path class="knot" d="M60 28c-9-13-17-8-12-3 3 3 8 3 12 3s9 0 12-3c5-5-3-10-12 3zM60 28c-2 5-5 8-8 11M60 28c2 5 5 8 8 11"/></svg>`;
-
-function emptyPanelOf(title: MarkupPart, paragraphs: readonly MarkupPart[]): Markup {
-  return markup`<section class="panel empty" role="status">${emptyDrawing}<h2>${title}</h2>${paragraphs.map((each) => (each === undefined ? undefined : markup`<p>${each}</p>`))}</section>`;
-}
-
 /** One sentence and one action. */
 function emptyPanel(services: ConsoleServices, request: StaffRequest, shown: Shown): Markup {
   const { frame, ctx } = services;
@@ -433,81 +339,8 @@ function emptyPanel(services: ConsoleServices, request: StaffRequest, shown: Sho
   ]);
 }
 
-/** A page without the list, for a search that cannot or must not be in a URL. */
-function searchResultPage(
-  services: ConsoleServices,
-  request: StaffRequest,
-  { status, panel }: { readonly status: 404 | 422; readonly panel: Markup },
-): ConsoleResponse {
-  const { title } = cardsTexts[request.language];
-  const body = markup`<div class="stack">${searchForm(services, request)}
-${panel}</div>`;
-  return { status, body: shellPage(services, request, { title, path: '/cards', body }) };
-}
-
-async function find(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const text = cardsTexts[request.language];
-  const typed = request.form.get('q') ?? '';
-  const meaning = meaningOf(typed);
-  const showAll = markup`<a class="button" href="${services.frame.basePath}/cards">${text.showAll}</a>`;
-  switch (meaning.kind) {
-    case 'nothing':
-      return seeOther('/cards');
-    case 'invalid': {
-      const panel = emptyPanelOf(text.invalidTitle, [
-        markup`<span class="soft">${text.invalidText}</span>`,
-        showAll,
-      ]);
-      return searchResultPage(services, request, { status: 422, panel });
-    }
-    case 'filter':
-      return seeOther(pathOf(meaning.filter, meaning.others.length > 0 ? typed.trim() : undefined));
-    case 'wrong-code':
-      return unknownCode(services, request, showAll);
-    case 'code': {
-      const { ctx } = services;
-      const { code, otherwise } = meaning;
-      const found = await runSearch(services, request, (searcher) => findCardByCode(ctx, searcher, [code]));
-      if (found.kind === 'throttled') throw found.fault;
-      if (found.kind === 'found') return seeOther(`/cards/${ctx.keys.publicIds.of(found.result.id)}`);
-      const [replaced] = found.retired;
-      if (replaced !== undefined) return await replacedCode(services, request, replaced);
-      return otherwise ? seeOther(pathOf(otherwise)) : unknownCode(services, request, showAll);
-    }
-  }
-}
-
-/** @param typed what was typed, if it has several meanings, so that the page offers the others. */
-function pathOf({ name, value }: SearchFilter, typed?: string): string {
-  const parameters = new URLSearchParams({ [name]: value, ...(typed !== undefined && { typed }) });
-  return `/cards?${parameters.toString()}`;
-}
-
-function unknownCode(services: ConsoleServices, request: StaffRequest, showAll: Markup): ConsoleResponse {
-  const text = cardsTexts[request.language];
-  const panel = emptyPanelOf(text.codeUnknownTitle, [
-    markup`<span class="soft">${text.codeUnknownText}</span>`,
-    showAll,
-  ]);
-  return searchResultPage(services, request, { status: 404, panel });
-}
-
-async function replacedCode(
-  services: ConsoleServices,
-  request: StaffRequest,
-  cardId: number,
-): Promise<ConsoleResponse> {
-  const text = cardsTexts[request.language];
-  const { ctx, storage, frame } = services;
-  const card = await storage.read(() => retrieve(request.signedIn.store.id, cardId));
-  const last = markup`<span class="code">${card.lastCharacters}</span>`;
-  const open = markup`<a class="button" href="${frame.basePath}/cards/${ctx.keys.publicIds.of(cardId)}">${text.openCard}</a>`;
-  const panel = emptyPanelOf(text.codeReplacedTitle, [fill(text.codeReplacedText, { last }), open]);
-  return searchResultPage(services, request, { status: 404, panel });
-}
-
 export const cardsRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/cards', access: 'readCards', handle: listPage },
-  { method: 'POST', path: '/cards/find', access: 'readCards', handle: find },
+  { method: 'POST', path: '/cards/find', access: 'readCards', handle: findCards },
   ...exportRoutes,
 ];

@@ -4,7 +4,7 @@ import { isCardField } from '../../domain/cards/fields.ts';
 import { availableOf, type Card } from '../../domain/cards/card.ts';
 import { detailStateOf, type DetailState } from '../../domain/cards/detail.ts';
 import { addDays } from '../../domain/day.ts';
-import { markup, type Markup } from '../../platform/markup.ts';
+import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import type { DetailedCard } from '../../storage/cards/list.ts';
 import { fieldFilterText } from './fields.ts';
 import type { FilterName } from './query.ts';
@@ -69,4 +69,11 @@ export function filterText(name: FilterName, value: string, language: PageLangua
   if (isCardField(name)) return fieldFilterText(name, value, language);
   const { filterNames, states } = cardsTexts[language];
   return name === 'state' ? states[value as keyof typeof states] : fillPlain(filterNames[name], { value });
+}
+
+const emptyDrawing = markup`<svg viewBox="0 0 88 60" aria-hidden="true"><rect x="3" y="3" width="82" height="54" rx="8"/><path d="M60 3v54M3 28h82"/><path class="knot" d="M60 28c-9-13-17-8-12-3 3 3 8 3 12 3s9 0 12-3c5-5-3-10-12 3zM60 28c-2 5-5 8-8 11M60 28c2 5 5 8 8 11"/></svg>`;
+
+/** Instead of a list without cards. */
+export function emptyPanelOf(title: MarkupPart, paragraphs: readonly MarkupPart[]): Markup {
+  return markup`<section class="panel empty" role="status">${emptyDrawing}<h2>${title}</h2>${paragraphs.map((each) => (each === undefined ? undefined : markup`<p>${each}</p>`))}</section>`;
 }

@@ -6,7 +6,7 @@ import { Fault, type FaultCode } from '../../domain/fault.ts';
 import { exceeds, formatMoney, type Money } from '../../domain/money/money.ts';
 import { Secret } from '../../platform/secret.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import { cancelSale, findSale, sellCard } from '../../service/staff-actions/sale.ts';
+import { cancelSale, findSale, sellCard, type CardToSell } from '../../service/staff-actions/sale.ts';
 import { qrPageOf } from '../cards/recipient-page.ts';
 import { qrSvg } from '../kit/code-view.ts';
 import { emailTexts, keepsEmails } from '../emails/texts.ts';
@@ -30,7 +30,15 @@ import { tillPage } from './page.ts';
 import { requireKey, storedAmount, tick } from './parts.ts';
 import { resumedForm, resumedPath } from './resume.ts';
 import { tillRefundRoutes } from './refunds.ts';
-import { amountPage, soldCardPage, saleTexts, sendsEmails, wayIn, type SaleErrors } from './sale-forms.ts';
+import {
+  amountPage,
+  soldCardPage,
+  saleTexts,
+  sendsEmails,
+  wayIn,
+  type SaleErrors,
+  type Way,
+} from './sale-forms.ts';
 import { groupsOfFour, slipLines } from './slip.ts';
 
 const texts = saleTexts;
@@ -85,8 +93,44 @@ const isSold = hasFields<SoldResult>('code', 'entry');
 /** The faults of a sale that the person can correct. */
 const rejections: ReadonlySet<FaultCode> = new Set(['invalid-parameter', 'too-many-misses']);
 
+/** Sells a card once, and stores what the page of the result shows. */
+function sellOnce(services: ConsoleServices, request: StaffRequest, key: string, sold: CardToSell) {
+  return runOnce<SoldResult>(services, request, key, function* run() {
+    const { card, code, transferId } = yield* sellCard(services.ctx, byOf(request), sold);
+    const { publicIds } = services.ctx.keys;
+    return {
+      card: publicIds.of(card.id),
+      entry: publicIds.of(transferId),
+      amount: formatMoney(sold.value),
+      code: sold.code ? null : code.reveal(),
+      email: sold.emails ? (sold.recipient?.address ?? null) : null,
+    };
+  });
+}
+
+type SentCard = { readonly amount: Money; readonly way: Way; readonly email: string; readonly key: string };
+
+/** The form with a sentence about a fault. @throws the fault if it is not about a field. */
+async function rejectedPage(
+  services: ConsoleServices,
+  request: StaffRequest,
+  fault: Fault,
+  sent: SentCard,
+): Promise<ConsoleResponse> {
+  const text = texts[request.language];
+  if (fault.code === 'too-many-misses') {
+    const page = await soldCardPage(services, request, { ...sent, errors: { code: text.tooMany } });
+    return throttled(page, (fault.retryAfterSeconds ?? 1) * 1_000);
+  }
+  const { amount, way } = sent;
+  const typed = amountValue(amount, request.language);
+  const error = limitText(fault, request);
+  if (error !== undefined) return await amountPage(services, request, { typed, way, error });
+  if (!fault.errors?.['code']) throw fault;
+  return await soldCardPage(services, request, { ...sent, errors: { code: text.codeTaken } });
+}
+
 async function sell(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx } = services;
   const { store } = request.signedIn;
   const { form } = request;
   const text = texts[request.language];
@@ -119,45 +163,22 @@ async function sell(services: ConsoleServices, request: StaffRequest): Promise<C
   const chosen: Secret | null = code?.ok ? code.value : null;
   const recipient: EmailAddress | null = email?.ok ? email.value : null;
   const isEmailed = recipient !== null && (await sendsEmails(services, request));
-  const sellOnce = () =>
-    runOnce<SoldResult>(services, request, key, function* sold() {
-      const sale = yield* sellCard(ctx, byOf(request), {
-        value: amount.value,
-        code: chosen,
-        recipient,
-        ...(isEmailed && { emails: { sendAt: null } }),
-      });
-      const { publicIds } = ctx.keys;
-      return {
-        card: publicIds.of(sale.card.id),
-        entry: publicIds.of(sale.transferId),
-        amount: formatMoney(amount.value),
-        code: chosen ? null : sale.code.reveal(),
-        email: isEmailed ? recipient.address : null,
-      };
-    });
+  const sold = {
+    value: amount.value,
+    code: chosen,
+    recipient,
+    ...(isEmailed && { emails: { sendAt: null } }),
+  };
   try {
     await checkCodes(services, request, { count: chosen ? 1 : 0 }, async () => ({
-      result: await sellOnce(),
+      result: await sellOnce(services, request, key, sold),
       taken: 0,
     }));
   } catch (error) {
     if (!(error instanceof Fault) || !rejections.has(error.code)) throw error;
     // The code can be taken by an earlier or concurrent submission of the same form.
-    if (await hasResult(services, request, key)) return seeOther(`/till/sold/${key}`);
-    if (error.code === 'too-many-misses') {
-      const page = await soldCardPage(services, request, { ...card, key, errors: { code: text.tooMany } });
-      return throttled(page, (error.retryAfterSeconds ?? 1) * 1_000);
-    }
-    const limit = limitText(error, request);
-    if (limit !== undefined)
-      return await amountPage(services, request, {
-        typed: amountValue(amount.value, request.language),
-        way,
-        error: limit,
-      });
-    if (!error.errors?.['code']) throw error;
-    return await soldCardPage(services, request, { ...card, key, errors: { code: text.codeTaken } });
+    if (!(await hasResult(services, request, key)))
+      return await rejectedPage(services, request, error, { ...card, key });
   }
   return seeOther(`/till/sold/${key}`);
 }

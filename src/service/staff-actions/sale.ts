@@ -22,7 +22,7 @@ import { assertSaleLimit } from './limits.ts';
 
 export type Sale = { readonly card: Card; readonly code: Secret; readonly transferId: number };
 
-type CardToSell = {
+export type CardToSell = {
   readonly value: Money;
   /** The code of a blank card; null: a new one. */
   readonly code: Secret | null;

@@ -1,0 +1,100 @@
+/** Above the list of cards: the search, the filters and the order. */
+
+import { meaningOf, type SearchFilter } from '../../domain/cards/search.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
+import { sorts, type SortName } from '../../service/cards/filter.ts';
+import { cardsTexts, filterText } from './parts.ts';
+import { queryWith, type CardsQuery } from './query.ts';
+import { inputField } from '../kit/form.ts';
+import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
+import { fillPlain } from '../kit/texts.ts';
+
+/** A form with POST, because what a person types or scans can be a code, which must not be in a URL. */
+export function searchForm({ frame }: ConsoleServices, { language }: StaffRequest): Markup {
+  const text = cardsTexts[language];
+  return markup`<form method="post" action="${frame.basePath}/cards/find" role="search"><label class="sr" for="q">${text.find}</label>
+<div class="search"><input class="field" id="q" name="q" type="search" autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="300" aria-describedby="q-hint" autofocus><button class="button">${text.search}</button></div>
+<p class="hint" id="q-hint">${text.findHint}</p></form>`;
+}
+
+export function stateFilters(
+  { frame }: ConsoleServices,
+  { language }: StaffRequest,
+  query: CardsQuery,
+): Markup {
+  const text = cardsTexts[language];
+  const { state } = query.filters;
+  const isBounced = query.filters.email_status === 'bounced' && state === undefined;
+  const names = ['all', 'active', 'scheduled', 'empty', 'expired', 'disabled', 'bounced'] as const;
+  const links = names.map((name) => {
+    const isState = name !== 'all' && name !== 'bounced';
+    const changes = {
+      state: isState ? name : undefined,
+      email_status: name === 'bounced' ? 'bounced' : undefined,
+    };
+    const isShown = name === 'bounced' ? isBounced : !isBounced && (state ?? 'all') === name;
+    const current = isShown ? markup` aria-current="true"` : undefined;
+    return markup`<a href="${frame.basePath}/cards${queryWith(query, changes)}"${current}>${text.states[name]}</a>`;
+  });
+  return markup`<nav class="pills" aria-label="${text.show}">${links}</nav>`;
+}
+
+/** A filter by the day after which a card was not used, as laws on unclaimed property need it. */
+export function dormantForm(
+  { frame }: ConsoleServices,
+  { language }: StaffRequest,
+  query: CardsQuery,
+): Markup | undefined {
+  if (query.sent.has('last_activity_at_max')) return undefined;
+  const { dormant } = cardsTexts[language];
+  const kept = [...new URLSearchParams(queryWith(query))].map(
+    ([name, value]) => markup`<input type="hidden" name="${name}" value="${value}">`,
+  );
+  const field = inputField({ name: 'last_activity_at_max', label: dormant.until, type: 'date' });
+  return markup`<details class="small"><summary>${dormant.title}</summary><form class="filters" action="${frame.basePath}/cards">${kept}${field}<button class="button">${dormant.show}</button></form></details>
+`;
+}
+
+/** What the list is limited to, apart from the state, each with a link that removes it. */
+export function searchFilters(
+  { frame }: ConsoleServices,
+  { language, query: given }: StaffRequest,
+  query: CardsQuery,
+): Markup | undefined {
+  const text = cardsTexts[language];
+  const path = `${frame.basePath}/cards`;
+  const shown = [...query.sent].filter(
+    ([name]) => name !== 'state' && !(name === 'email_status' && query.filters.email_status === 'bounced'),
+  );
+  if (shown.length === 0) return undefined;
+  const items = shown.map(([name, value]) => {
+    const filter = filterText(name, value, language);
+    const remove = fillPlain(text.remove, { filter });
+    return markup`<li><span class="chip">${filter} <a href="${path}${queryWith(query, { [name]: undefined })}" aria-label="${remove}">×</a></span></li>`;
+  });
+  const others = otherSearches(given.get('typed') ?? '', query);
+  const links = others.map(
+    ({ name, value }) =>
+      markup`<li><a href="${path}?${new URLSearchParams({ [name]: value }).toString()}">${filterText(name, value, language)}</a></li>`,
+  );
+  const also = links.length > 0 ? markup`<li class="soft">${text.alsoSearch}</li>${links}` : undefined;
+  return markup`<ul class="chips" aria-label="${text.filters}">${items}${also}</ul>
+`;
+}
+
+/** The other meanings of what was typed, if the list shows one of them. */
+function otherSearches(typed: string, { sent }: CardsQuery): readonly SearchFilter[] {
+  const meaning = meaningOf(typed);
+  if (meaning.kind !== 'filter') return [];
+  const all = [meaning.filter, ...meaning.others];
+  return all.some(({ name }) => sent.has(name)) ? all.filter(({ name }) => !sent.has(name)) : [];
+}
+
+export function sortLinks({ frame }: ConsoleServices, { language }: StaffRequest, query: CardsQuery): Markup {
+  const text = cardsTexts[language];
+  const links = (Object.keys(sorts) as SortName[]).map((sort) => {
+    const current = sort === query.sort ? markup` aria-current="true"` : undefined;
+    return markup`<li><a href="${frame.basePath}/cards${queryWith({ ...query, sort })}"${current}>${text.sorts[sort]}</a></li>`;
+  });
+  return markup`<details class="sort"><summary><span class="sr">${text.sortedBy}: </span>${text.sorts[query.sort]}</summary><ul>${links}</ul></details>`;
+}
