@@ -11,6 +11,7 @@ import { testBooks } from './books.ts';
 import { testNetBooks } from './net-books.ts';
 import { testAccess } from './access.ts';
 import { testDeveloperActions } from './developer-actions.ts';
+import { testOwnerActions } from './owner-actions.ts';
 import { testStaff } from './staff.ts';
 import { testStaffActions } from './staff-actions.ts';
 import { testCards } from './cards.ts';
@@ -62,6 +63,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: stores and tokens`, () => testAccess(factory));
   suite(`${name}: staff`, () => testStaff(factory));
   suite(`${name}: what developers of a store change`, () => testDeveloperActions(factory));
+  suite(`${name}: what owners of a store change`, () => testOwnerActions(factory));
   suite(`${name}: actions of staff`, () => testStaffActions(factory));
   suite(`${name}: redemptions at the counter`, () => testRedemptions(factory));
   suite(`${name}: tills`, () => testTills(factory));
