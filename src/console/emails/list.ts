@@ -24,7 +24,7 @@ import { readEmailSettings } from '../../service/emails/settings.ts';
 import type { EmailSubject, SearchedText } from '../../storage/emails/list.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { emailPageRoutes } from './email.ts';
-import { emailSearchRoutes, searchForm } from './search.ts';
+import { emailSearchRoutes, emailSearchForm } from './search.ts';
 import { emailTag, emailTexts, keepsEmails, keptNotice, momentOf, reasonOfEmail } from './texts.ts';
 import { hidden, select } from '../kit/form.ts';
 import { amountText, timeElement } from '../kit/format.ts';
@@ -160,7 +160,7 @@ async function listPage(services: ConsoleServices, request: StaffRequest): Promi
   const sentNote = keepsEmails(services) ? undefined : text.sentNote;
   const body = markup`<div class="stack">${canSend ? off : markup`<p class="notice">${text.cannotSend}</p>`}
 ${undeliveredNotice(services, request, concerns, query)}
-${searchForm(services, language)}${found ? foundNotice(services, language, found) : undefined}
+${emailSearchForm(services, language)}${found ? foundNotice(services, language, found) : undefined}
 ${statePills(services, language, query, concerns)}
 ${kindForm(services, language, query)}
 ${page.emails.length === 0 ? emptyPanel(services, language, query, page) : emailTable(services, request, page)}

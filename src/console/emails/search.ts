@@ -17,7 +17,7 @@ import { fillPlain, type PageLanguage } from '../kit/texts.ts';
 import { emailTexts } from './texts.ts';
 
 /** A form with POST, because what a person types or scans can be a code, which must not be in a URL. */
-export function searchForm({ frame }: ConsoleServices, language: PageLanguage): Markup {
+export function emailSearchForm({ frame }: ConsoleServices, language: PageLanguage): Markup {
   const { search: text } = emailTexts[language];
   const count = new Intl.NumberFormat(language).format(searchedCardsMax);
   return markup`<form method="post" action="${frame.basePath}/emails/find" role="search" aria-label="${text.find}"><label class="sr" for="q">${text.find}</label>
@@ -75,7 +75,7 @@ function notFoundPage(
   const text = emailTexts[language];
   const { basePath } = services.frame;
   const links = markup`<a class="button" href="${basePath}/cards">${text.search.cards}</a><a class="button" href="${basePath}/emails">${text.all}</a>`;
-  const body = markup`<div class="stack">${searchForm(services, language)}
+  const body = markup`<div class="stack">${emailSearchForm(services, language)}
 <section class="panel empty" role="status"><h2>${title}</h2><p><span class="soft">${text.search.notSearchableText}</span></p><p><span class="row">${links}</span></p></section></div>`;
   return { status, body: shellPage(services, request, { title: text.title, path: '/emails', body }) };
 }
