@@ -4,7 +4,7 @@ import { Option, type Command } from 'commander';
 import { readCopyConfig, shownLocation, type DatabaseConfig } from '../start/config.ts';
 import { openDatabase, openTarget } from '../start/database.ts';
 import { printCopied, printReordered, rounded, storesOf } from './copy-output.ts';
-import { copyDatabase, type CopyOutcome } from './copying.ts';
+import { copyDatabase, type DatabaseOutcome } from './copying.ts';
 import { readDomain } from './read.ts';
 import { runMove } from './store-move.ts';
 import { print, printJson } from './output.ts';
@@ -21,6 +21,9 @@ change the source. If the source changes during the copy, the comparison fails.
 The target must be empty. The command creates and migrates it (PARTITIONS applies). The service and
 other commands cannot open the target until the copy is complete and both databases are equal. To
 continue an interrupted copy, run the same command again.
+
+A source from before the first release is converted into the schema of this version. The target is then
+compared with the rows of the source, sums of days are computed again, and the ledger is verified.
 
 The target needs the same keys as the source: KEYS_FILE, or the key file next to the source.
 
@@ -60,7 +63,11 @@ export function addCopyCommand(root: Command): void {
       const startedAt = performance.now();
       if (options.store !== undefined)
         return await runMove({ from, to, domain: options.store, asJson: options.json === true, startedAt });
-      await using opened = await openDatabase(from, { prepare: false, withoutTimeLimit: true });
+      await using opened = await openDatabase(from, {
+        prepare: false,
+        withoutTimeLimit: true,
+        isConverted: true,
+      });
       await using target = await openTarget(to);
       const { ctx, storage: source } = opened;
       const progress = showProgress(process.stderr, { isSilent: options.json === true });
@@ -73,7 +80,7 @@ export function addCopyCommand(root: Command): void {
 }
 
 function printOutcome(
-  outcome: CopyOutcome,
+  outcome: DatabaseOutcome,
   {
     from,
     to,
@@ -86,7 +93,7 @@ function printOutcome(
     readonly asJson: boolean;
   },
 ): void {
-  const { resumed, copied, source, differences, reordered } = outcome;
+  const { resumed, copied, source, differences, reordered, isConverted } = outcome;
   const ok = differences.length === 0;
   if (!ok) process.exitCode = 1;
   if (asJson)
@@ -95,6 +102,7 @@ function printOutcome(
       from: shownLocation(from.database),
       to: shownLocation(to.database),
       resumed,
+      converted: isConverted,
       copied: copied.rows,
       seconds: { copying: rounded(copied.seconds), all: rounded(seconds) },
       tables: source.tables,
@@ -103,14 +111,24 @@ function printOutcome(
       differences,
     });
   printCopied(outcome, seconds);
-  print(ok ? success(from, to) : failure);
+  print(ok ? success({ from, to, isConverted }) : failure);
   if (ok) printReordered(outcome);
 }
 
-function success(from: DatabaseConfig, to: DatabaseConfig): string {
+function success({
+  from,
+  to,
+  isConverted,
+}: {
+  readonly from: DatabaseConfig;
+  readonly to: DatabaseConfig;
+  readonly isConverted: boolean;
+}): string {
   const elsewhere = from.keysFile === to.keysFile ? '' : `, or with a copy of it at ${to.keysFile}`;
   return (
-    'Both databases are equal, and in both the ledger matches every balance.\n' +
+    (isConverted
+      ? 'The source was converted. The target has all its rows, and the ledger matches every balance. Staff sign in again.\n'
+      : 'Both databases are equal, and in both the ledger matches every balance.\n') +
     `Serve the target, and only the target, with KEYS_FILE=${from.keysFile}${elsewhere}.`
   );
 }

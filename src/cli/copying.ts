@@ -13,16 +13,24 @@ import {
   findProgress,
   identify,
   takeInventory,
+  takeTotals,
   takeWatermark,
   cancelCopy,
+  verifyCopy,
   type Inventory,
 } from '../service/moves/copy.ts';
+import { rebuildSums } from '../service/books/rebuild.ts';
+import {
+  assertConvertible,
+  convertedTables,
+  convertRows,
+  isCompared,
+} from '../service/moves/earlier-schema.ts';
 import { lastBeat } from '../storage/heartbeat.ts';
 import { listKeyChecks } from '../storage/proofs/key-check.ts';
-import { loadMigrations } from '../storage/schema/migrate.ts';
-import type { Script } from '../storage/sql/sql.ts';
+import { isBeforeRelease, loadMigrations } from '../storage/schema/migrate.ts';
 import type { Storage } from '../storage/storage.ts';
-import { listStores } from '../storage/stores/store.ts';
+import { listStoreIds, listStores } from '../storage/stores/store.ts';
 import { countInversions } from '../storage/stores/table.ts';
 import { listTables, readPage, type Table, type TableRow } from '../storage/sql/table.ts';
 import { atTarget, fromSource } from './copy-sides.ts';
@@ -40,7 +48,7 @@ type Copying = {
 };
 
 /** What a command copied, and what it found when it compared both databases. */
-export type CopyOutcome<SourceInventory = Inventory> = {
+export type CopyOutcome<SourceInventory = Omit<Inventory, 'watermark'>> = {
   readonly resumed: boolean;
   /** Rows that this run copied, and how long that took. */
   readonly copied: { readonly rows: number; readonly seconds: number };
@@ -50,17 +58,21 @@ export type CopyOutcome<SourceInventory = Inventory> = {
   readonly reordered: number;
 };
 
+export type DatabaseOutcome = CopyOutcome & {
+  /** Whether the source is from before the first release. */
+  readonly isConverted: boolean;
+};
+
 /**
  * Copies the source into the target, or continues an interrupted copy, and compares the two.
  * @param sourceShown the location of the source, without a password.
  * @throws CopyError if the source cannot be copied into the target; CommandError if a database is temporarily
  * unavailable.
  */
-export async function copyDatabase(copying: Copying, sourceShown: string): Promise<CopyOutcome> {
+export async function copyDatabase(copying: Copying, sourceShown: string): Promise<DatabaseOutcome> {
   const { ctx, source, target, run } = copying;
-  await assertSameSchema(copying);
-  const tables = await fromSource(source, listTables);
-  assertSameTables(tables, await atTarget(target.read(listTables)));
+  const isConverted = isBeforeRelease(await source.applied());
+  const tables = isConverted ? await listConverted(copying) : await listEqual(copying);
   const command = {
     source: await fromSource(source, identify),
     sourceShown,
@@ -73,10 +85,25 @@ export async function copyDatabase(copying: Copying, sourceShown: string): Promi
     throw new CopyError('the source and the target are the same database');
   }
   const beat = await fromSource(source, lastBeat);
-  const copied = await copyTables(copying, { tables, beat });
+  const copied = await copyTables(copying, { tables, beat, isConverted });
   // Before the copy is complete, so that the command can be repeated if this fails.
   const reordered = await countReordered(copying);
-  return { resumed, copied, reordered, ...(await compare(copying, beat)) };
+  const compared = isConverted ? await compareConverted(copying, tables) : await compareInventories(copying);
+  return { resumed, copied, reordered, isConverted, ...(await conclude(copying, { ...compared, beat })) };
+}
+
+/** The tables of two databases of this version. @throws CopyError if they differ. */
+async function listEqual({ source, target }: Copying): Promise<readonly Table[]> {
+  await assertSameSchema({ source, target });
+  const tables = await fromSource(source, listTables);
+  assertSameTables(tables, await atTarget(target.read(listTables)));
+  return tables;
+}
+
+/** The tables of a source from before the first release. @throws CopyError if it cannot be converted. */
+async function listConverted({ source, target }: Copying): Promise<readonly Table[]> {
+  assertConvertible(await source.applied());
+  return convertedTables(await fromSource(source, listTables), await atTarget(target.read(listTables)));
 }
 
 /** Both databases must have the same tables. Migrations of only one engine are ignored, because they create none. */
@@ -102,7 +129,11 @@ export async function assertSameSchema({
 
 async function copyTables(
   copying: Copying,
-  { tables, beat }: { readonly tables: readonly Table[]; readonly beat: number },
+  {
+    tables,
+    beat,
+    isConverted,
+  }: { readonly tables: readonly Table[]; readonly beat: number; readonly isConverted: boolean },
 ): Promise<CopyOutcome['copied']> {
   const { source, target, progress } = copying;
   const startedAt = performance.now();
@@ -111,7 +142,7 @@ async function copyTables(
   progress.begin('copied', { total, done });
   let rows = 0;
   for (const table of tables) {
-    for await (const added of copyTable(copying, table)) {
+    for await (const added of copyTable(copying, table, isConverted)) {
       rows += added;
       progress.reach(done + rows);
     }
@@ -125,12 +156,15 @@ async function copyTables(
 async function* copyTable(
   { source, target, isTargetFile, run }: Copying,
   table: Table,
+  isConverted: boolean,
 ): AsyncGenerator<number> {
   const write = (rows: readonly TableRow[]): Promise<void> =>
-    atTarget(target.write(() => addRows(run, { table, rows })));
+    atTarget(
+      target.write(() => addRows(run, { table, rows: isConverted ? convertRows(table, rows) : rows })),
+    );
   if (table.name === 'events' && !isTargetFile) {
-    for (const { store } of await fromSource(source, listStores))
-      yield* copyEventsInOrder({ source, target }, { events: table, storeId: store.id, write });
+    for (const storeId of await fromSource(source, listStoreIds))
+      yield* copyEventsInOrder({ source, target }, { events: table, storeId, write });
     return;
   }
   yield* copyPages({
@@ -143,36 +177,87 @@ async function* copyTable(
 async function countReordered({ source, isTargetFile }: Copying): Promise<number> {
   if (!isTargetFile) return 0;
   let count = 0;
-  for (const { store } of await fromSource(source, listStores))
-    count += await fromSource(source, () => countInversions(store.id));
+  for (const storeId of await fromSource(source, listStoreIds))
+    count += await fromSource(source, () => countInversions(storeId));
   return count;
 }
 
-/** Compares both databases, each in one transaction, and records whether the copy is complete. */
-async function compare(
-  { ctx, source, target, run, progress }: Copying,
-  beat: number,
-): Promise<Pick<CopyOutcome, 'source' | 'differences'>> {
-  const inventoryOf = async (what: string, read: (script: () => Script<Inventory>) => Promise<Inventory>) => {
-    const total = await fromSource(source, countAllRows);
-    progress.begin(`${what} read`, { total, done: 0 });
-    const inventory = await read(() => takeInventory((rows) => progress.reach(rows)));
-    progress.end();
-    return inventory;
+/** What a comparison has read, and what it found. */
+type Compared = {
+  readonly source: Omit<Inventory, 'watermark'>;
+  readonly watermark: Inventory['watermark'];
+  readonly differences: readonly string[];
+};
+
+/** Compares two databases of this version, each in one transaction. */
+async function compareInventories(copying: Copying): Promise<Compared> {
+  const { source, target } = copying;
+  const ofSource = await showing(copying, 'source', (reached) =>
+    fromSource(source, () => takeInventory(reached)),
+  );
+  const ofTarget = await showing(copying, 'target', (reached) =>
+    atTarget(target.read(() => takeInventory(reached))),
+  );
+  return {
+    source: ofSource,
+    watermark: ofSource.watermark,
+    differences: differencesOf(ofSource, ofTarget),
   };
-  const ofSource = await inventoryOf('source', (script) => fromSource(source, script));
-  const ofTarget = await inventoryOf('target', (script) => atTarget(target.read(script)));
-  await assertNotInUse(source, beat);
+}
+
+/**
+ * Compares the rows of a converted source with those of the target, computes the sums of days again, and verifies the
+ * target. The rows of the source are those of the target, so the source is not verified.
+ */
+async function compareConverted(copying: Copying, tables: readonly Table[]): Promise<Compared> {
+  const { source, target } = copying;
+  const compared = tables.filter(isCompared);
+  const ofSource = await showing(copying, 'source', (reached) =>
+    fromSource(source, function* () {
+      const totals = yield* takeTotals(compared, reached, convertRows);
+      return { tables: totals, watermark: yield* takeWatermark() };
+    }),
+  );
+  const ofTarget = await showing(copying, 'target', (reached) =>
+    atTarget(target.read(() => takeTotals(compared, reached))),
+  );
+  for (const { store } of await atTarget(target.read(listStores))) await rebuildSums(target, store);
+  const verification = await atTarget(target.read(verifyCopy));
+  const { watermark } = ofSource;
+  const differences = differencesOf(
+    { tables: ofSource.tables, verification: { ...verification, mismatches: [] } },
+    { tables: ofTarget, verification },
+  );
+  return { source: { tables: ofSource.tables, verification }, watermark, differences };
+}
+
+async function showing<T>(
+  { source, progress }: Copying,
+  side: 'source' | 'target',
+  read: (reached: (rows: number) => void) => Promise<T>,
+): Promise<T> {
+  progress.begin(`${side} read`, { total: await fromSource(source, countAllRows), done: 0 });
+  const result = await read((rows) => progress.reach(rows));
+  progress.end();
+  return result;
+}
+
+/** Checks that the source has not changed, and records whether the copy is complete. */
+async function conclude(
+  { ctx, source, target, run }: Copying,
+  compared: Compared & { readonly beat: number },
+): Promise<Pick<Compared, 'source' | 'differences'>> {
+  await assertNotInUse(source, compared.beat);
   const later = await fromSource(source, takeWatermark);
-  const { rows, versions } = ofSource.watermark;
+  const { rows, versions } = compared.watermark;
   const hasMoved = later.rows !== rows || later.versions !== versions;
   const differences = [
-    ...differencesOf(ofSource, ofTarget),
+    ...compared.differences,
     ...(hasMoved ? ['the source has changed since it was compared'] : []),
   ];
   const state = differences.length === 0 ? 'complete' : 'failed';
   await atTarget(target.write(() => concludeCopy(ctx, { run, state })));
-  return { source: ofSource, differences };
+  return { source: compared.source, differences };
 }
 
 /**

@@ -13,7 +13,7 @@ import { keysOf } from '../platform/keys.ts';
 import { rebuildOutdatedSums } from '../service/books/rebuild.ts';
 import { assertNotHalfCopied } from '../service/moves/copy.ts';
 import { checkKeys, checkKeysWithoutWriting, hasKeys } from '../service/proofs/key-check.ts';
-import { loadMigrations, pending, type Migration } from '../storage/schema/migrate.ts';
+import { isBeforeRelease, loadMigrations, pending, type Migration } from '../storage/schema/migrate.ts';
 import { MigrationError } from '../storage/schema/migration-error.ts';
 import { openPostgres } from '../storage/postgres/engine.ts';
 import { openSqlite } from '../storage/sqlite/engine.ts';
@@ -29,6 +29,8 @@ export type OpenOptions = {
   readonly withoutTimeLimit?: boolean;
   /** Whether keys of the key file that the database does not know are recorded, so that every process needs them. */
   readonly recordsKeys?: boolean;
+  /** Whether the database can be from before the first release, because it is only read to convert it. */
+  readonly isConverted?: boolean;
   /** Whether the process serves requests: then it starts with an empty log. */
   readonly serves?: boolean;
   readonly observer?: StorageObserver;
@@ -44,6 +46,7 @@ export async function openDatabase(
     prepare,
     withoutTimeLimit = false,
     recordsKeys = true,
+    isConverted = false,
     serves = false,
     observer = noObserver,
     clock = systemClock,
@@ -55,7 +58,8 @@ export async function openDatabase(
   try {
     const migrations = migrationsOf(config);
     if (prepare) await storage.migrate(migrations);
-    const missing = pending(migrations, await storage.applied());
+    const applied = await storage.applied();
+    const missing = isConverted && isBeforeRelease(applied) ? [] : pending(migrations, applied);
     if (missing.length > 0)
       throw new MigrationError(
         `the database is older than this version, ${shownLocation(config.database)}: run "largesse migrate"`,

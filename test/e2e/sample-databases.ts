@@ -118,6 +118,7 @@ export async function makeSampleDatabase(home: Home): Promise<SampleDatabase> {
   await send(`POST /gift_card/${bare.id}/credit`, { amount: '7.01' });
   const hold = async (amount: string) => (await send(`POST /gift_card/${id}/holds`, { amount, expires_in: 86_400 })).hold.id;
   const holds = [await hold('10'), await hold('20'), await hold('30')];
+  await send(`POST /holds/${holds[0]}/extend`, { expires_in: 172_800 });
   await send(`POST /holds/${holds[1]}/capture`, { amount: '15.00' });
   await send(`POST /holds/${holds[2]}/void`);
   await send('POST /checkpoints');

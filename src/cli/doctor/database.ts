@@ -13,7 +13,7 @@ import { findClockEvidence, assessClock, noEvidence, type ClockEvidence } from '
 import { assertNotHalfCopied } from '../../service/moves/copy.ts';
 import { checkKeysWithoutWriting, hasKeys } from '../../service/proofs/key-check.ts';
 import { assertDurable } from '../../start/checks.ts';
-import { pending } from '../../storage/schema/migrate.ts';
+import { isBeforeRelease, pending } from '../../storage/schema/migrate.ts';
 import { findLastBackup } from '../../storage/stores/setup-step.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { listStores } from '../../storage/stores/store.ts';
@@ -106,7 +106,9 @@ async function checkSchema(
   try {
     missing = pending(migrationsOf(config), applied);
   } catch (error) {
-    const remedy = 'use the version of the program that last migrated the database, or a later one';
+    const remedy = isBeforeRelease(applied)
+      ? 'see "largesse copy --help"'
+      : 'use the version of the program that last migrated the database, or a later one';
     return { findings: [failure('migrations', messageOf(error), remedy)], newest };
   }
   if (missing.length === 0) return { findings: [], newest };

@@ -516,6 +516,9 @@ export function* listSums({ id, currency }: StoreKey, { from, to }: StoredDays):
   return rows.map(toSum);
 }
 
+/** The tables with sums that can be computed again from the ledger. */
+export const rebuiltTables: ReadonlySet<string> = new Set(['store_days', 'store_ages']);
+
 /**
  * Whether an earlier version stored the sums of a store. One row shows it, because all sums by the month of issue are
  * replaced in one transaction, after those of the days.

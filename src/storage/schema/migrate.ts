@@ -35,14 +35,24 @@ export function loadMigrations(engine: 'sqlite' | 'postgres'): readonly Migratio
   });
 }
 
+/** Whether the migrations are those from before the first release, which "largesse copy" converts. */
+export function isBeforeRelease(applied: readonly AppliedMigration[]): boolean {
+  return applied.some(({ version, name }) => version === 1 && name === 'foundation');
+}
+
 /**
  * Returns the migrations that have not been applied, in order.
- * @throws MigrationError if the database is newer than this program, or an applied file was changed.
+ * @throws MigrationError if the database is newer than this program or from before the first release, or an applied file
+ * was changed.
  */
 export function pending(
   migrations: readonly Migration[],
   applied: readonly AppliedMigration[],
 ): readonly Migration[] {
+  if (isBeforeRelease(applied))
+    throw new MigrationError(
+      'the database is from before the first release: convert it, once, with "largesse copy" into a new database',
+    );
   const known = new Map(migrations.map((migration) => [migration.version, migration]));
   for (const { version, name, checksum } of applied) {
     const migration = known.get(version);

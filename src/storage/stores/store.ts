@@ -8,7 +8,7 @@ import type { AccountNames, Store, StoreStatus } from '../../domain/stores/store
 import { formatVat, readVat } from '../../domain/money/vat.ts';
 import { sealNonceLength } from '../../platform/keys.ts';
 import { columns, flag, integer, integerOrNull, text, type RowOf } from '../sql/columns.ts';
-import { all, first, forUpdate, fragment, execute, sql, type Script } from '../sql/sql.ts';
+import { all, first, forUpdate, fragment, execute, sql, toNumber, type Script } from '../sql/sql.ts';
 
 /** A store, and the sealed secret of its app proxy, if it has one. */
 export type StoreRecord = {
@@ -144,6 +144,12 @@ export function* listStores(): Script<readonly StoreRecord[]> {
   const rows = yield* all(sql<StoreRow>`
     select ${storeColumns} from stores s order by s.domain`);
   return rows.map(toStoreRecord);
+}
+
+/** Returns the ids of all stores: of any version, because it reads no other column. */
+export function* listStoreIds(): Script<readonly number[]> {
+  const rows = yield* all(sql<{ id: bigint }>`select id from stores order by domain`);
+  return rows.map(({ id }) => toNumber(id));
 }
 
 /** Returns the stores that are open, ordered by domain. */
