@@ -167,6 +167,15 @@ export const reference = field(
   (value) => parseText(value, referenceLengthMax),
 );
 
+export const orderReference = field(
+  Type.Union([Type.String({ minLength: 1, maxLength: referenceLengthMax }), Type.Null()], {
+    description: 'The order that it belongs to, as text of 1 to 255 characters.',
+    examples: ['B-1017'],
+  }),
+  (value) =>
+    value === '' ? rejected('must have 1 to 255 characters') : parseText(value, referenceLengthMax),
+);
+
 const nullableId = Type.Union([Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()]);
 
 function idField(description: string, example: number) {

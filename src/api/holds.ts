@@ -1,9 +1,11 @@
 /** Reserve amounts for a checkout. */
 
+import Type from 'typebox';
 import type { Card } from '../domain/cards/card.ts';
-import { holdSecondsDefault, type Hold } from '../domain/money/hold.ts';
+import { holdSecondsDefault, holdStatuses, type Hold } from '../domain/money/hold.ts';
 import { holdRecordOf, transactionOf } from '../domain/record.ts';
 import { holdSchema, transactionSchema } from '../domain/schemas.ts';
+import { pageOfHolds } from '../service/money/lists.ts';
 import { listCardHolds } from '../service/money/movements.ts';
 import {
   capture,
@@ -16,8 +18,20 @@ import { cardInPath } from './cards.ts';
 import { noFields } from './documentation.ts';
 import * as examples from './examples.ts';
 import * as fields from './fields.ts';
-import { list, recordsOf } from './list.ts';
-import { cardHeaders, cardVersions, moneyCommand, spending, spendingErrors, viewOf } from './money.ts';
+import { nextCursorSchema, nextLink } from './cursor.ts';
+import { limitDefault, list, recordsOf } from './list.ts';
+import { choice } from './list-fields.ts';
+import { movementFilters } from './movement-fields.ts';
+import {
+  cardHeaders,
+  cardVersions,
+  moneyCommand,
+  namedOf,
+  own,
+  spending,
+  spendingErrors,
+  viewOf,
+} from './money.ts';
 import { read, write } from './operation.ts';
 import { spendableCard } from './schemas.ts';
 
@@ -98,6 +112,41 @@ export const listHolds = list({
   },
 });
 
+export const listStoreHolds = read({
+  id: 'listStoreHolds',
+  isLong: true,
+  path: '/holds',
+  scopes: ['read_gift_cards'],
+  tag: 'Holds',
+  summary: 'List holds',
+  description:
+    'Returns the holds of all cards, newest first, with the filters and pages of the list of transactions. `status=open` finds what a checkout left behind.',
+  query: {
+    status: choice(holdStatuses, 'Only holds with this status.', 'open'),
+    ...movementFilters,
+  },
+  response: {
+    description: 'A page of holds.',
+    members: { holds: Type.Array(holdSchema), next_cursor: nextCursorSchema },
+    example: { holds: [examples.hold], next_cursor: examples.exampleCursor },
+    headers: ['Link'],
+  },
+  errors: [],
+  sample: { query: 'status=open' },
+  *run({ ctx, store, query, requestContext }) {
+    const { cursor, limit = limitDefault, ...sent } = query;
+    const { items, nextCursor } = yield* pageOfHolds(ctx, { store, sent, cursor, limit });
+    const now = ctx.clock.earliest();
+    return {
+      body: {
+        holds: items.map((hold) => holdRecordOf(ctx.keys.publicIds, hold, now)),
+        next_cursor: nextCursor,
+      },
+      headers: nextLink(requestContext, nextCursor),
+    };
+  },
+});
+
 export const retrieveHold = read({
   id: 'retrieveHold',
   path: '/holds/:hold_id',
@@ -160,11 +209,11 @@ export const captureHold = write({
   tag: 'Holds',
   summary: 'Capture a hold',
   description:
-    'Debits the reserved amount or a part of it, and releases the rest. A hold can be captured only once, also after the card has expired, but not after the hold has.',
+    'Debits the reserved amount or a part of it, and releases the rest. The debit has the order, the references and the note of the hold, unless the request names others. A hold can be captured only once, also after the card has expired, but not after the hold has.',
   body: {
     name: 'Capture',
     wrapper: 'transaction',
-    fields: { amount: fields.optionalAmount, note: fields.note },
+    fields: { amount: fields.optionalAmount, ...own },
     example: { amount: '8.00' },
   },
   response: {
@@ -188,13 +237,13 @@ export const captureHold = write({
   sample: { idempotencyKey: 'checkout-77-capture' },
   *run(request) {
     const { ctx, caller, store, ids, body } = request;
-    const { amount = null, note = null } = body;
+    const { amount = null } = body;
     const captured = yield* capture(ctx, {
       store,
       holdId: ids.hold_id,
       actor: caller.actor,
       amount,
-      note,
+      ...namedOf(body),
       versionsOf: cardVersions(request),
     });
     const result = holdResult(request, captured);

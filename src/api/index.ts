@@ -26,7 +26,15 @@ import { listCustomers, retrieveCustomer, updateCustomer } from './customers.ts'
 import { listGiftCardEmails, notifyGiftCardHolder, rotateGiftCardCode } from './emails.ts';
 import { listEvents, redeliverEvent, retrieveEvent, streamEvents } from './events.ts';
 import { listHistory } from './history.ts';
-import { captureHold, createHold, extendHold, listHolds, retrieveHold, voidHold } from './holds.ts';
+import {
+  captureHold,
+  createHold,
+  extendHold,
+  listHolds,
+  listStoreHolds,
+  retrieveHold,
+  voidHold,
+} from './holds.ts';
 import {
   creditGiftCard,
   debitGiftCard,
@@ -37,7 +45,7 @@ import {
 } from './money.ts';
 import { eraseCustomer, exportCustomer, retrieveErasure } from './privacy.ts';
 import { reportActivity, reportAging, reportBreakage, reportJournal, reportLiability } from './reports.ts';
-import { listTransactions, retrieveTransaction } from './transactions.ts';
+import { listStoreTransactions, listTransactions, retrieveTransaction } from './transactions.ts';
 import * as webhooks from './webhooks.ts';
 
 export const operations = [
@@ -63,11 +71,13 @@ export const operations = [
   reenableGiftCard, // POST /gift_card/:gift_card_id/undo
   createHold, // POST /gift_card/:gift_card_id/holds
   listHolds, // GET /gift_card/:gift_card_id/holds
+  listStoreHolds, // GET /holds
   retrieveHold, // GET /holds/:hold_id
   extendHold, // POST /holds/:hold_id/extend
   captureHold, // POST /holds/:hold_id/capture
   voidHold, // POST /holds/:hold_id/void
   listTransactions, // GET /gift_card/:gift_card_id/transactions
+  listStoreTransactions, // GET /transactions
   retrieveTransaction, // GET /transactions/:transaction_id
   reverseTransaction, // POST /transactions/:transaction_id/reverse
   listHistory, // GET /gift_card/:gift_card_id/history

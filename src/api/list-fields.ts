@@ -15,10 +15,14 @@ import { parseTimeBound } from '../domain/time-bound.ts';
 import { sorts, type SortName } from '../service/cards/filter.ts';
 import { detailFilters } from './card-fields.ts';
 import { cursor } from './cursor.ts';
-import { field, integerFromForm } from './field.ts';
+import { field, integerFromForm, type Field } from './field.ts';
 import { limit } from './list.ts';
 
-function choice<const T extends string>(values: readonly T[], description: string, example: T) {
+export function choice<const T extends string>(
+  values: readonly T[],
+  description: string,
+  example: T,
+): Field<T, false> {
   return field<T>(Type.Enum([...values], { description, examples: [example] }), (value): Parsed<T> => {
     const found = values.find((each) => each === value);
     return found === undefined ? rejected(`must be one of: ${values.join(', ')}`) : accepted(found);
@@ -38,7 +42,7 @@ function activityBound(isMax: boolean) {
   return timeField(description, isMax);
 }
 
-function timeField(description: string, isMax: boolean) {
+export function timeField(description: string, isMax: boolean): Field<number, false> {
   return field<number>(
     Type.String({
       pattern: instantOrDayPattern,
@@ -81,6 +85,17 @@ const namedFields = field<readonly (keyof DetailRecord)[]>(
   },
 );
 
+export function idFilter(description: string): Field<number, false> {
+  return field<number>(
+    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description, examples: [1001] }),
+    (value) =>
+      typeof value === 'number' && Number.isSafeInteger(value)
+        ? accepted(value)
+        : rejected('must be an integer from 1 to 2^53 - 1'),
+    integerFromForm,
+  );
+}
+
 /** The filters of cards, without the customer. */
 export const cardFilters = {
   state: choice<DetailState>(detailStates, 'Only cards in this state.', 'active'),
@@ -99,19 +114,7 @@ export const cardFilters = {
   expires_on_max: dayBound('Only cards whose last valid day is this day or earlier.'),
   balance_min: amountBound('Only cards with this balance or more.'),
   balance_max: amountBound('Only cards with this balance or less.'),
-  order_id: field<number>(
-    Type.Integer({
-      minimum: 1,
-      maximum: Number.MAX_SAFE_INTEGER,
-      description: 'Only cards that were sold with this order.',
-      examples: [1001],
-    }),
-    (value) =>
-      typeof value === 'number' && Number.isSafeInteger(value)
-        ? accepted(value)
-        : rejected('must be an integer from 1 to 2^53 - 1'),
-    integerFromForm,
-  ),
+  order_id: idFilter('Only cards that were sold with this order.'),
   last_characters: field<string>(
     Type.String({
       pattern: lastCharactersPattern,

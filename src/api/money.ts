@@ -10,7 +10,7 @@ import type { Caller } from '../http/auth.ts';
 import { cardEtagOf } from '../http/etag.ts';
 import type { Context } from '../storage/context.ts';
 import { lookUp } from '../service/cards/card.ts';
-import { loadCard, today, type MoneyCommand } from '../service/money/money.ts';
+import { loadCard, today, type MoneyCommand, type NamedDetails } from '../service/money/money.ts';
 import { credit, debit, reverse } from '../service/money/spend.ts';
 import { cardInPath } from './cards.ts';
 import * as examples from './examples.ts';
@@ -19,14 +19,30 @@ import * as fields from './fields.ts';
 import { read, write, type WriteRequest } from './operation.ts';
 import { spendableCard } from './schemas.ts';
 
+/** What a caller can name of a movement. */
+export const own = {
+  reference: fields.reference,
+  note: fields.note,
+  order_id: fields.orderId,
+  order_reference: fields.orderReference,
+};
+
 /** The fields of every operation that spends, adds or reserves an amount. */
 export const spending = {
   amount: fields.amount,
   currency: fields.expectedCurrency,
-  reference: fields.reference,
-  note: fields.note,
-  order_id: fields.orderId,
+  ...own,
 };
+
+/** What a request names of its movement; null: nothing. */
+export function namedOf(body: Values<typeof own>): NamedDetails {
+  return {
+    reference: body.reference ?? null,
+    note: body.note ?? null,
+    orderId: body.order_id ?? null,
+    orderReference: body.order_reference ?? null,
+  };
+}
 
 const moneyErrors: readonly FaultCode[] = [
   'not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'currency-mismatch',
@@ -79,7 +95,7 @@ export function moneyCommand(
   cardId: number,
 ): MoneyCommand {
   const { caller, store, body } = request;
-  const { currency: expected = null, reference = null, note = null, order_id: orderId = null } = body;
+  const { currency: expected = null } = body;
   const { code } = store.currency;
   if (expected !== null && expected !== code) {
     throw new Fault('currency-mismatch', {
@@ -88,7 +104,7 @@ export function moneyCommand(
     });
   }
   const versions = cardVersions(request)(cardId);
-  return { store, cardId, actor: caller.actor, reference, note, orderId, versions };
+  return { store, cardId, actor: caller.actor, ...namedOf(body), versions };
 }
 
 const moved = {
@@ -258,11 +274,11 @@ export const reverseTransaction = write({
   tag: 'Money',
   summary: 'Reverse a transaction',
   description:
-    'Reverses a debit or capture in whole or in part, at most its amount, or a credit, at most the available balance. A credit requires `write_gift_cards`, the others `redeem_gift_cards`. The reversal works on an expired card, not on a disabled one.',
+    'Reverses a debit or capture in whole or in part, at most its amount, or a credit, at most the available balance. A credit requires `write_gift_cards`, the others `redeem_gift_cards`. The reversal works on an expired card, not on a disabled one. It has the order and the references of the transaction, unless the request names others.',
   body: {
     name: 'Reverse',
     wrapper: 'transaction',
-    fields: { amount: fields.optionalAmount, note: fields.note },
+    fields: { amount: fields.optionalAmount, ...own },
     example: { amount: '4.00', note: 'Returned one item' },
   },
   response: {
@@ -287,10 +303,11 @@ export const reverseTransaction = write({
   sample: { body: { amount: '4.00' }, idempotencyKey: 'return-55' },
   *run(request) {
     const { ctx, caller, store, ids, body } = request;
-    const { amount = null, note = null } = body;
+    const { amount = null } = body;
     const { actor, scopes } = caller;
     const transferId = ids.transaction_id;
-    const command = { store, transferId, amount, actor, note, scopes, versionsOf: cardVersions(request) };
+    const versionsOf = cardVersions(request);
+    const command = { store, transferId, amount, actor, ...namedOf(body), scopes, versionsOf };
     return movementResult(request, yield* reverse(ctx, command));
   },
 }); // prettier-ignore

@@ -1,10 +1,16 @@
 /** The ledger of a gift card. */
 
+import Type from 'typebox';
 import { transactionOf } from '../domain/record.ts';
 import { transactionSchema } from '../domain/schemas.ts';
+import { transferKinds } from '../domain/money/ledger.ts';
+import { pageOfTransfers } from '../service/money/lists.ts';
 import { listCardTransfers, showTransfer } from '../service/money/movements.ts';
 import * as examples from './examples.ts';
-import { list, recordsOf } from './list.ts';
+import { nextCursorSchema, nextLink } from './cursor.ts';
+import { limitDefault, list, recordsOf } from './list.ts';
+import { choice } from './list-fields.ts';
+import { movementFilters } from './movement-fields.ts';
 import { read } from './operation.ts';
 
 export const listTransactions = list({
@@ -24,6 +30,42 @@ export const listTransactions = list({
   *page({ ctx, store, ids }, page) {
     const found = yield* listCardTransfers({ storeId: store.id, cardId: ids.gift_card_id }, page);
     return recordsOf(found, (transfer) => transactionOf(ctx.keys.publicIds, transfer));
+  },
+});
+
+const boundedText =
+  'All filters can be combined. The service reads a bounded number of rows for one page, so a page can be short, or empty, and still have a next page: continue until `next_cursor` is null. A text that was erased is not found.';
+
+export const listStoreTransactions = read({
+  id: 'listStoreTransactions',
+  isLong: true,
+  path: '/transactions',
+  scopes: ['read_gift_cards'],
+  tag: 'History',
+  summary: 'List transactions',
+  description: `Returns the entries in the ledger of all cards, newest first. ${boundedText}`,
+  query: {
+    kind: choice(transferKinds, 'Only transactions of this kind.', 'debit'),
+    ...movementFilters,
+  },
+  response: {
+    description: 'A page of transactions.',
+    members: { transactions: Type.Array(transactionSchema), next_cursor: nextCursorSchema },
+    example: { transactions: [examples.transaction], next_cursor: examples.exampleCursor },
+    headers: ['Link'],
+  },
+  errors: [],
+  sample: { query: 'order_reference=B-1017' },
+  *run({ ctx, store, query, requestContext }) {
+    const { cursor, limit = limitDefault, ...sent } = query;
+    const { items, nextCursor } = yield* pageOfTransfers(ctx, { store, sent, cursor, limit });
+    return {
+      body: {
+        transactions: items.map((transfer) => transactionOf(ctx.keys.publicIds, transfer)),
+        next_cursor: nextCursor,
+      },
+      headers: nextLink(requestContext, nextCursor),
+    };
   },
 });
 

@@ -10,6 +10,7 @@ import { all, sql, Statement, type Script } from '../../src/storage/sql/sql.ts';
 import { findActiveToken } from '../../src/storage/stores/token.ts';
 import { listTransfers, listTransfersAfter, listTransfersBefore } from '../../src/storage/money/transfer.ts';
 import { listStatements } from '../support/list-statements.ts';
+import { movementLists, movementListStatements } from '../support/movement-list-statements.ts';
 import { openStore } from '../support/open-store.ts';
 import { postgresFactory } from '../support/postgres.ts';
 
@@ -74,4 +75,26 @@ test('lists read cards along an index with a bound, even in a table that is know
     }
   }
   assert.ok(explained.size > 15, `only ${explained.size} different statements`);
+});
+
+test('lists of transactions and holds read the index of one filter or the primary key', async () => {
+  await using opened = await openStore(postgresFactory(null));
+  await opened.database.tamper(sql`analyze`);
+  for (const { name, filter, index } of movementLists) {
+    for (const { table, statement } of await movementListStatements(opened, filter)) {
+      const explanation = new Statement<object>(
+        [`explain ${statement.text(postgresDialect)}`],
+        statement.values,
+      );
+      const rows = await opened.storage.read(() => all(explanation));
+      const plan = rows.map((row) => String(Object.values(row)[0])).join('\n');
+      const said = `${name}, ${table}\n${plan}`;
+      assert.match(
+        plan,
+        new RegExp(`Index (?:Only )?Scan.* using ${table}_(?:${index ? `by_${index}` : 'pkey'}) `),
+        said,
+      );
+      assert.doesNotMatch(plan, /Seq Scan|Sort|Bitmap/, said);
+    }
+  }
 });

@@ -950,6 +950,14 @@ CREATE INDEX gift_cards_expiring on gift_cards (store_id, expires_on)
 
 CREATE INDEX holds_by_card on holds (store_id, card_id, id);
 
+CREATE INDEX holds_by_external_id on holds (store_id, external_id, id) where external_id is not null;
+
+CREATE INDEX holds_by_order_id on holds (store_id, order_id, id) where order_id is not null;
+
+CREATE INDEX holds_by_order_reference on holds (store_id, order_reference, id) where order_reference is not null;
+
+CREATE INDEX holds_by_reference on holds (store_id, reference, id) where reference is not null;
+
 CREATE INDEX holds_open_by_expiry on holds (expires_at) where status = 'open';
 
 CREATE INDEX idempotency_records_by_age on idempotency_records (created_at);
@@ -976,7 +984,15 @@ CREATE INDEX store_ages_of_months on store_ages (store_id, currency, month) wher
 
 CREATE INDEX stores_not_open on stores (id) where status <> 'open';
 
+CREATE INDEX transfers_by_external_id on transfers (store_id, external_id, id) where external_id is not null;
+
+CREATE INDEX transfers_by_order_id on transfers (store_id, order_id, id) where order_id is not null;
+
+CREATE INDEX transfers_by_order_reference on transfers (store_id, order_reference, id) where order_reference is not null;
+
 CREATE INDEX transfers_by_place on transfers (store_id, card_id, sequence) where sequence % 32 = 0;
+
+CREATE INDEX transfers_by_reference on transfers (store_id, reference, id) where reference is not null;
 
 CREATE INDEX transfers_by_reversed on transfers (store_id, reverses) where reverses is not null;
 

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
 import { listStatements } from '../support/list-statements.ts';
+import { movementLists, movementListStatements } from '../support/movement-list-statements.ts';
 import { openStore } from '../support/open-store.ts';
 import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
 
@@ -43,4 +44,29 @@ test('lists read cards along an index with a bound, and sort only few cards', as
   }
   assert.ok(plans.size > 15, `only ${plans.size} different statements`);
   assert.ok(sorting > 0);
+});
+
+test('lists of transactions and holds read the index of one filter or the primary key, and sort nothing', async () => {
+  await using opened = await openStore(sqliteFactory);
+  await using empty = createSqliteDatabase();
+  await using engine = empty.open();
+  await engine.migrate(sqliteFactory.migrations);
+  const connection = empty.connect();
+  for (const { name, filter, index } of movementLists) {
+    for (const { table, statement } of await movementListStatements(opened, filter)) {
+      const plan = connection
+        .prepare(`explain query plan ${statement.text(sqliteDialect)}`)
+        .all()
+        .map(({ detail }) => String(detail));
+      const said = `${name}, ${table}\n${plan.join('\n')}`;
+      const expected =
+        index === null
+          ? /^SEARCH m USING (?:PRIMARY KEY|INDEX sqlite_autoindex_\w+|COVERING INDEX sqlite_autoindex_\w+) \(store_id=\? AND id>\? AND id<\?\)$/
+          : new RegExp(
+              String.raw`^SEARCH m USING (?:COVERING )?INDEX ${table}_by_${index} \(store_id=\? AND ${index}=\? AND id>\? AND id<\?\)$`,
+            );
+      assert.match(plan[0] ?? '', expected, said);
+      assert.ok(!plan.some((detail) => detail.includes('TEMP B-TREE')), said);
+    }
+  }
 });

@@ -111,15 +111,16 @@ test('every write documents dry_run, including the four operations, and an updat
 });
 
 test('body schemas list the parameters and the required ones', () => {
-  const moves = ['amount', 'currency', 'reference', 'note', 'order_id'];
+  const own = ['reference', 'note', 'order_id', 'order_reference'];
+  const moves = ['amount', 'currency', ...own];
   for (const [name, properties, required] of [
     ['LookUp', ['code'], ['code']],
     ['Redeem', ['code', ...moves, 'partial'], ['amount', 'code']],
     ['Debit', [...moves, 'partial'], ['amount']],
     ['Credit', moves, ['amount']],
     ['CreateHold', [...moves, 'expires_in'], ['amount']],
-    ['Capture', ['amount', 'note'], []],
-    ['Reverse', ['amount', 'note'], []],
+    ['Capture', ['amount', ...own], []],
+    ['Reverse', ['amount', ...own], []],
     ['Nothing', [], []],
   ] as const) {
     const schema = document.components.schemas[name];

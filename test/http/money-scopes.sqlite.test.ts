@@ -56,6 +56,8 @@ const cases: readonly Case[] = [
   { operation: 'createGiftCard', line: () => 'POST /gift_card', json: () => ({ initial_value: 5 }), by: [write] },
   { operation: 'searchGiftCard', line: ({ last }) => `GET /gift_card?last_characters=${last}&email=ada@example.com`, by: [read] },
   { operation: 'retrieveGiftCard', line: ({ id }) => `GET /gift_card/${id}`, by: [read] },
+  { operation: 'listStoreTransactions', line: () => 'GET /transactions', by: [read] },
+  { operation: 'listStoreHolds', line: () => 'GET /holds', by: [read] },
   { operation: 'listGiftCards', line: () => 'GET /gift_cards', by: [read] },
   { operation: 'countGiftCards', line: () => 'GET /gift_cards/count', by: [read] },
   { operation: 'retrieveGiftCardDetails', line: ({ id }) => `GET /gift_cards/${id}`, by: [read] },
@@ -136,7 +138,13 @@ const unknown: Scene = {
 };
 
 /** Operations that do not name a record. */
-const ofNoRecord: ReadonlySet<string> = new Set(['createGiftCard', 'listGiftCards', 'countGiftCards']);
+const ofNoRecord: ReadonlySet<string> = new Set([
+  'createGiftCard',
+  'listGiftCards',
+  'countGiftCards',
+  'listStoreTransactions',
+  'listStoreHolds',
+]);
 
 for (const one of cases.filter(({ operation }) => !ofNoRecord.has(operation))) {
   const { operation, line } = one;

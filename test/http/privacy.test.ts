@@ -98,7 +98,11 @@ async function plant(address: string) {
       { json: { note } },
       { events: ['gift_card.updated note'] },
     );
-  const hold = await shop.holds(bought.id, '2.00', { reference: address, note: address });
+  const hold = await shop.holds(bought.id, '2.00', {
+    reference: address,
+    note: address,
+    order_reference: address,
+  });
   await shop.does(`POST /holds/${hold.id}/capture`, {}, { status: 201, events: ['gift_card.redeemed'] });
   await shop.holds(received.id, '1.00', { note: address });
   // Another person's card mentions the address.
@@ -158,7 +162,12 @@ for (const address of ['Ada.Lovelace+gift@Example.com', 'Grâce.Ωmega@exämple.
     assert.deepEqual(tracesIn(Buffer.from(service.log()), address), [], 'the log has no address');
     for (const [place, { id }] of [bought, received, other].entries()) {
       const transactions = await shop.transactions(id);
-      const money = before[place]?.map((transaction) => ({ ...transaction, reference: null, note: null }));
+      const money = before[place]?.map((transaction) => ({
+        ...transaction,
+        reference: null,
+        note: null,
+        order_reference: null,
+      }));
       assert.deepEqual(transactions, money);
     }
     const verified = await command(service.environment, 'verify', '--json');

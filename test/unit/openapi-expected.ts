@@ -37,6 +37,9 @@ const cardFilters = [
   'last_activity_at_max', 'expires_on_min', 'expires_on_max', 'balance_min', 'balance_max', 'order_id', 'last_characters', ...filteredFields, 'tag',
 ].map((name) => `query ${name}`); // prettier-ignore
 const cardPage = ['query sort', 'query limit', 'query cursor', 'query fields'];
+const movementFilters = [
+  'reference', 'order_reference', 'external_id', 'order_id', 'location_id', 'actor', 'created_at_min', 'created_at_max', 'limit', 'cursor',
+].map((name) => `query ${name}`); // prettier-ignore
 const eventId = 'path event_id required';
 const page = ['query limit', 'query before', 'query after'];
 const ifMatch = 'header If-Match';
@@ -236,6 +239,14 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     response: { holds: 'Hold' },
     headers: ['Link'],
   },
+  listStoreHolds: {
+    scopes: [read],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: ['query status', ...movementFilters],
+    response: { holds: 'Hold', next_cursor: 'Cursor' },
+    headers: ['Link'],
+  },
   retrieveHold: {
     scopes: [read, redeem],
     statuses: ['200', ...anywhere, '404'],
@@ -277,6 +288,14 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['not-found'],
     parameters: [cardId, ...page],
     response: { transactions: 'Transaction' },
+    headers: ['Link'],
+  },
+  listStoreTransactions: {
+    scopes: [read],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: ['query kind', ...movementFilters],
+    response: { transactions: 'Transaction', next_cursor: 'Cursor' },
     headers: ['Link'],
   },
   retrieveTransaction: {

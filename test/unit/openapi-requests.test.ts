@@ -77,6 +77,13 @@ test('the schema of a parameter outside the body accepts exactly the values that
     'query balance_min': [['0', '10.00', '0.5'], ['', '-1', '1e3', '05', null]],
     'query balance_max': [['0', '10.00', '0.5'], ['', '-1', '1e3', '05', null]],
     'query order_id': [integers, noIds],
+    'query location_id': [integers, noIds],
+    'query reference': [['receipt-1', 'x'.repeat(255)], ['', 'x'.repeat(256), null]],
+    'query order_reference': [['B-1017', 'x'.repeat(255)], ['', 'x'.repeat(256), null]],
+    'query external_id': [['pay_1', 'x'.repeat(255)], ['', 'x'.repeat(256), null]],
+    'query actor': [['api_client:7'], ['', 'x'.repeat(256), null]],
+    'query kind': [['issue', 'capture'], ['', 'sale', null]],
+    'query status': [['open', 'expired'], ['', 'closed', null]],
     'query note': [['x', 'é'.repeat(100)], ['', 'x'.repeat(101), null]],
     'query tag': [['VIP', 'é'.repeat(40), `${'x'.repeat(40)}  `], ['', 'x'.repeat(163), null]],
     'query sort': [['created_at', '-created_at', 'balance', '-balance', 'expires_on', '-expires_on'], ['', 'id', '+balance', null]],
@@ -124,16 +131,20 @@ test('only events support after=latest', () => {
   }
 });
 
-const spending = {
-  amount: parameters.amount.schema,
-  currency: parameters.expectedCurrency.schema,
+const own = {
   reference: parameters.reference.schema,
   note: parameters.note.schema,
   order_id: parameters.orderId.schema,
+  order_reference: parameters.orderReference.schema,
+};
+const spending = {
+  amount: parameters.amount.schema,
+  currency: parameters.expectedCurrency.schema,
+  ...own,
 };
 const partial = parameters.partial.schema;
 const code = parameters.requiredCode.schema;
-const part = { amount: parameters.optionalAmount.schema, note: parameters.note.schema };
+const part = { amount: parameters.optionalAmount.schema, ...own };
 const creation = {
   ...byField(cardFieldNames, (name) => detailFields[name].schema),
   initial_value: parameters.initialValue.schema,

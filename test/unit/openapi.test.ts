@@ -132,6 +132,8 @@ test('the operations and four pages are documented with unique names', () => {
       'listHistory get /gift_card/{gift_card_id}/history',
       'listHolds get /gift_card/{gift_card_id}/holds',
       'listLeaves get /checkpoints/leaves',
+      'listStoreHolds get /holds',
+      'listStoreTransactions get /transactions',
       'listTransactions get /gift_card/{gift_card_id}/transactions',
       'listWebhooks get /webhooks',
       'lookUpGiftCard post /gift_card/lookup',
@@ -206,7 +208,7 @@ test('every operation has a case here, and writes support dry runs', () => {
     Object.keys(expectations),
     operations.map(({ id }) => id),
   );
-  assert.equal(operations.length, 61);
+  assert.equal(operations.length, 63);
   for (const { id, query, method } of operations) {
     const isReading = method === 'GET' || id === 'lookUpGiftCard';
     assert.equal(query.includes('dry_run'), !isReading, id);

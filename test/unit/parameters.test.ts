@@ -147,7 +147,7 @@ const anySent = fc.oneof(
 test('the test covers every parameter', () => {
   assert.deepEqual(Object.keys(all).toSorted(), [
     ...cardFieldNames, 'amount', 'balance', 'code', 'currency', 'customersEmail', 'disable', 'email', 'eraseNotes', 'expectedCurrency', 'expiresIn', 'expiresOn', 'expiresOnOrLater', 'extendedExpiresIn',
-    'initialValue', 'notify', 'optionalAmount', 'orderId', 'partial', 'paused',
+    'initialValue', 'notify', 'optionalAmount', 'orderId', 'orderReference', 'partial', 'paused',
     'recipientEmail', 'reference', 'releaseHolds', 'requiredCode', 'searchedCharacters', 'searchedEmail', 'sendOn', 'storefrontCustomerId',
     'vatKind', 'vatRate', 'webhookEvents',
     'webhookId', 'webhookUrl',

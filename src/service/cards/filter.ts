@@ -7,8 +7,9 @@ import type { EmailAddress } from '../../domain/email-address.ts';
 import { Fault, FieldErrors } from '../../domain/fault.ts';
 import type { Money } from '../../domain/money/money.ts';
 import { lowerLetters, searchedTag } from '../../domain/cards/tags.ts';
-import type { CardFilter, CardPosition, CardSort, Range } from '../../storage/cards/list.ts';
+import type { CardFilter, CardPosition, CardSort } from '../../storage/cards/list.ts';
 import { findCustomerByEmail } from '../../storage/customers/customer.ts';
+import type { Range } from '../../storage/sql/id-range.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { cursorOf, readCursor, type CursorScope } from '../requests/cursor.ts';
 
@@ -48,7 +49,7 @@ export type SentFilters = SentFieldFilters & {
  * The range between two ends, of which one can be absent; null if both are.
  * @throws Fault `invalid-query` if the first is after the second.
  */
-function rangeOf<T extends string | number | bigint>(
+export function rangeOf<T extends string | number | bigint>(
   name: string,
   { min, max }: { readonly min: T | undefined; readonly max: T | undefined },
   widest: Range<T>,
@@ -62,7 +63,7 @@ function rangeOf<T extends string | number | bigint>(
   return { min: min ?? widest.min, max: max ?? widest.max };
 }
 
-const allInstants = { min: -8_640_000_000_000_000, max: 8_640_000_000_000_000 };
+export const allInstants = { min: -8_640_000_000_000_000, max: 8_640_000_000_000_000 };
 const allDays = { min: '0000-01-01', max: '9999-12-31' };
 const allAmounts = { min: 0n, max: 2n ** 63n - 1n };
 

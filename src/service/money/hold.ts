@@ -23,6 +23,8 @@ import { parallel, RetryTransaction, type Script } from '../../storage/sql/sql.t
 import {
   anyState,
   applyMovement,
+  detailsAfter,
+  type NamedDetails,
   closeExpiredHolds,
   loadCard,
   lockNamedVersion,
@@ -123,8 +125,7 @@ export function* capture(
   command: HoldCommand & {
     readonly amount: Money | null;
     readonly actor: string;
-    readonly note: string | null;
-  },
+  } & Partial<NamedDetails>,
 ): Script<MovementResult & Held> {
   const { held, version } = yield* requireOpenHold(ctx, command);
   const amount = command.amount ?? held.amount;
@@ -141,10 +142,8 @@ export function* capture(
   const { hold: closed, card, chainEnd: end } = yield* settleHold(ctx, held, closing);
   const transfer = yield* record(ctx, { card, end }, captureOf(amount), {
     actor: command.actor,
-    reference: held.reference,
+    ...detailsAfter(held, command),
     note: command.note ?? held.note,
-    orderId: held.orderId,
-    orderReference: held.orderReference,
     holdId: held.id,
   });
   const hold = holdRecordOf(ctx.keys.publicIds, closed, now);

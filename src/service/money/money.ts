@@ -27,11 +27,8 @@ import { closeHold, listOpenHolds } from '../../storage/money/hold.ts';
 import { RetryTransaction, parallel, resolved, type Script } from '../../storage/sql/sql.ts';
 import { recordTransfer, type NewTransfer } from '../../storage/money/transfer.ts';
 
-/** A movement on a card, with the details of its transfer. */
-export type MoneyCommand = {
-  readonly store: Store;
-  readonly cardId: number;
-  readonly actor: string;
+/** What a caller can name of a movement. */
+export type NamedDetails = {
   readonly reference: string | null;
   readonly note: string | null;
   readonly orderId: number | null;
@@ -39,6 +36,13 @@ export type MoneyCommand = {
   readonly orderReference?: string | null;
   readonly externalId?: string | null;
   readonly locationId?: number | null;
+};
+
+/** A movement on a card, with the details of its transfer. */
+export type MoneyCommand = NamedDetails & {
+  readonly store: Store;
+  readonly cardId: number;
+  readonly actor: string;
   /** The versions of the card that the request accepts (`If-Match`), as `versionTagOf` returns them; null: any. */
   readonly versions: readonly string[] | null;
 };
@@ -196,6 +200,23 @@ export function* closeExpiredHolds(ctx: Context, expiredHolds: readonly Hold[]):
 /** A hold and its card after the operation. */
 export type Held = { readonly hold: Hold; readonly card: Card };
 
+/**
+ * The details of a movement that follows another one or a hold: it takes over the order and the references of that one,
+ * unless the caller names others, but neither the caller's own id nor the location.
+ */
+export function detailsAfter(
+  earlier: Pick<Transfer, 'reference' | 'orderId' | 'orderReference'>,
+  named: Partial<NamedDetails>,
+): Omit<NamedDetails, 'note'> {
+  return {
+    reference: named.reference ?? earlier.reference,
+    orderId: named.orderId ?? earlier.orderId,
+    orderReference: named.orderReference ?? earlier.orderReference,
+    externalId: named.externalId ?? null,
+    locationId: named.locationId ?? null,
+  };
+}
+
 /** The result of closing a hold. */
 export type Closing = {
   readonly status: Exclude<HoldStatus, 'open'>;
@@ -243,11 +264,8 @@ export function* releaseHold(
 }
 
 /** The details of a transfer that its movement and its card do not give. */
-type Details = Pick<Transfer, 'actor' | 'reference' | 'note' | 'orderId'> & {
-  /** Default: none. */
-  readonly orderReference?: string | null;
-  readonly externalId?: string | null;
-  readonly locationId?: number | null;
+type Details = NamedDetails & {
+  readonly actor: string;
   readonly holdId?: number;
   readonly reverses?: number;
   /** Default: now. */

@@ -16,6 +16,8 @@ import { findTransferAndVersion, sumReversals } from '../../storage/money/transf
 import {
   effect,
   applyMovement,
+  detailsAfter,
+  type NamedDetails,
   lockNamedVersion,
   record,
   assertVersion,
@@ -143,12 +145,11 @@ export function* reverse(
     readonly transferId: number;
     readonly amount: Money | null;
     readonly actor: string;
-    readonly note: string | null;
     readonly scopes: readonly Scope[];
     /** Returns the versions of a card that the request accepts (`If-Match`); null: any. */
     readonly versionsOf: (cardId: number) => readonly string[] | null;
     readonly cancelsSale?: boolean;
-  },
+  } & Partial<NamedDetails>,
 ): Script<MovementResult> {
   const { store, transferId } = command;
   yield* lockCardOfTransfer(store.id, transferId);
@@ -189,10 +190,8 @@ export function* reverse(
   assertWithinLimit(largestBalance(card.balance.currency), card);
   const transfer = yield* record(ctx, { card, end }, movement, {
     actor: command.actor,
-    reference: reversed.reference,
-    note: command.note,
-    orderId: reversed.orderId,
-    orderReference: reversed.orderReference,
+    ...detailsAfter(reversed, command),
+    note: command.note ?? null,
     reverses: reversed.id,
   });
   yield* recordEvent(

@@ -5,6 +5,7 @@
  */
 
 import { idsAt } from '../../platform/random.ts';
+import { idMax, idSlackMs, idsOf, type Range } from '../sql/id-range.ts';
 import {
   filteredFields,
   fieldFiltersOf,
@@ -34,7 +35,6 @@ import {
 } from '../sql/sql.ts';
 
 /** Both ends are included. */
-export type Range<T> = { readonly min: T; readonly max: T };
 
 /** The conditions of a list; null: any. */
 export type CardFilter = FieldFilters & {
@@ -106,13 +106,9 @@ function toPosition({ id, balance, expires_on: expiresOn }: PositionRow): CardPo
 const byKey = indexedBy('sqlite_autoindex_gift_cards_1');
 const byExpiry = indexedBy('gift_cards_by_expiry');
 
-const idMax = Number.MAX_SAFE_INTEGER;
 const noRange = { min: 0, max: idMax };
 const noDays = { min: '', max: '~' };
 const amountMax = 2n ** 63n - 1n;
-
-/** The ids of a burst can be ahead of the clock, and the clocks of processes differ. */
-const idSlackMs = 60 * 60 * 1_000;
 
 /**
  * Returns the instant (ms) after which at most `count` cards were issued, also if ids and clocks differ by an hour; undefined:
@@ -122,16 +118,6 @@ export function* findNewestSince(storeId: number, count: number): Script<number 
   const row = yield* first(sql<{ created_at: bigint }>`
     select created_at from gift_cards where store_id = ${storeId} order by id desc limit 1 offset ${count}`);
   return row && toNumber(row.created_at) + 2 * idSlackMs;
-}
-
-/** The ids that the cards of a filter can have. Ids grow with time. */
-function idsOf({ createdAt }: CardFilter): Range<number> {
-  if (!createdAt) return { min: 1, max: idMax };
-  const { min, max } = createdAt;
-  return {
-    min: Math.max(1, idsAt(min - idSlackMs)),
-    max: Math.max(0, Math.min(idMax, idsAt(max + 1 + idSlackMs))),
-  };
 }
 
 /** The status of the newest email with the code of the card `g`; null: there is none. */
@@ -251,7 +237,7 @@ function idsIn({ storeId, filter }: Listed, source: CardSource): Part {
   const is = (name: CardSource): number => Number(name === source);
   const disabled = filter.disabledAt ?? noRange;
   const expires = filter.expiresOn ?? noDays;
-  const ids = idsOf(filter);
+  const ids = idsOf(filter.createdAt);
   return part`
     select id from gift_cards ${indexedBy('gift_cards_by_customer')}
     where ${is('customer')} = 1 and store_id = ${storeId} and customer_id = ${filter.customerId ?? 0}
@@ -355,7 +341,7 @@ export function* listByBalance(
   listed: Listed,
   { sort, after, limit, isBackwards }: SortedPage,
 ): Script<readonly CardPosition[]> {
-  const ids = idsOf(listed.filter);
+  const ids = idsOf(listed.filter.createdAt);
   const found = part`
     select g.id, g.balance, g.expires_on from gift_cards g ${byKey}
     where g.store_id = ${listed.storeId} and g.id between ${ids.min} and ${ids.max} and ${isMet(listed)}`;
@@ -394,7 +380,7 @@ export function* walkIds(
   neverExpiring: boolean,
 ): Script<Walked> {
   const { storeId, filter } = listed;
-  const ids = idsOf(filter);
+  const ids = idsOf(filter.createdAt);
   const min = after && !isDescending ? Math.max(ids.min, after.id + 1) : ids.min;
   const max = after && isDescending ? Math.min(ids.max, after.id - 1) : ids.max;
   const end = yield* first(
@@ -473,7 +459,7 @@ export function* countWalk(
   rowsMax: number,
 ): Script<{ readonly cards: number; readonly isComplete: boolean }> {
   const { storeId, filter } = listed;
-  const ids = idsOf(filter);
+  const ids = idsOf(filter.createdAt);
   const beyond = yield* first(sql<{ id: bigint }>`
     select id from gift_cards ${byKey}
     where store_id = ${storeId} and id between ${ids.min} and ${ids.max} order by id desc limit 1 offset ${rowsMax}`);

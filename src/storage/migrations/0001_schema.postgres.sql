@@ -454,6 +454,11 @@ create table transfers (
       hash)
   )
 ); -- by store
+-- For lists with a filter: each index contains only the rows that have the value, so that others do not pay for it.
+create index transfers_by_external_id on transfers (store_id, external_id, id) where external_id is not null;
+create index transfers_by_order_reference on transfers (store_id, order_reference, id) where order_reference is not null;
+create index transfers_by_reference on transfers (store_id, reference, id) where reference is not null;
+create index transfers_by_order_id on transfers (store_id, order_id, id) where order_id is not null;
 create index transfers_by_reversed on transfers (store_id, reverses) where reverses is not null;
 -- Every 32nd transfer of a card, so that a page in the middle of a long chain is found in few steps.
 create index transfers_by_place on transfers (store_id, card_id, sequence) where sequence % 32 = 0;
@@ -523,6 +528,11 @@ create table holds (
   check ((status = 'captured') = (captured > 0))
 ); -- by store
 create index holds_by_card on holds (store_id, card_id, id);
+-- For lists with a filter, as those of transfers.
+create index holds_by_external_id on holds (store_id, external_id, id) where external_id is not null;
+create index holds_by_order_reference on holds (store_id, order_reference, id) where order_reference is not null;
+create index holds_by_reference on holds (store_id, reference, id) where reference is not null;
+create index holds_by_order_id on holds (store_id, order_id, id) where order_id is not null;
 create index holds_open_by_expiry on holds (expires_at) where status = 'open';
 -- The texts of a closed hold can be erased.
 create trigger closed_holds_stay_closed before update on holds

@@ -46,7 +46,9 @@ const holds = columns({
   closed_at: integerOrNull('closedAt'),
 });
 
-type HoldRow = RowOf<typeof holds>;
+export type HoldRow = RowOf<typeof holds>;
+
+export { holds as holdColumns };
 
 const toHold: (row: HoldRow) => Hold = holds.read;
 

@@ -52,7 +52,9 @@ const transfers = columns({
   created_at: integer('createdAt'),
 });
 
-type TransferRow = RowOf<typeof transfers>;
+export type TransferRow = RowOf<typeof transfers>;
+
+export { transfers as transferColumns };
 
 /** The columns of a transfer's entry in its card's chain. */
 const entries = columns({
