@@ -158,6 +158,36 @@ export const optionalAmount = field<Money | null>(
   orNull((value, { store }) => parseAmount(value, { currency: store.currency, zeroAllowed: false })),
 );
 
+export const creditKind = field<'top_up' | null>(
+  Type.Union([Type.String({ enum: ['top_up'] }), Type.Null()], {
+    description:
+      '`top_up`: more value is sold, in the account `top_ups`. By default, and with null, the kind of the transaction is `credit`.',
+    examples: ['top_up'],
+  }),
+  orNull((value) => (value === 'top_up' ? accepted(value) : rejected('must be top_up'))),
+);
+
+/** Of a top-up. */
+export const laterExpiresOn = field(
+  Type.Union(day.anyOf, {
+    description:
+      'With the kind `top_up`: a later last day on which the card is valid, in the store’s time zone. By default, and with null, the day stays.',
+    examples: ['2033-12-31'],
+  }),
+  orNull(parseDay),
+);
+
+/** Of a top-up. */
+export const notifyHolder = field<boolean | null>(
+  Type.Union([Type.Boolean(), Type.Null()], {
+    description:
+      'With the kind `top_up`: false sends no receipt. By default the card’s recipient, or its customer if it has no recipient, gets a receipt by email, if the store sends email.',
+    examples: [false],
+  }),
+  newCardFields.notify,
+  flagFromText,
+);
+
 export const reference = field(
   Type.Union([Type.String({ maxLength: referenceLengthMax }), Type.Null()], {
     description:

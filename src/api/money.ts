@@ -12,6 +12,7 @@ import type { Context } from '../storage/context.ts';
 import { lookUp } from '../service/cards/card.ts';
 import { loadCard, today, type MoneyCommand, type NamedDetails } from '../service/money/money.ts';
 import { credit, debit, reverse } from '../service/money/spend.ts';
+import { topUp } from '../service/money/top-up.ts';
 import { cardInPath } from './cards.ts';
 import * as examples from './examples.ts';
 import type { Values } from './field.ts';
@@ -238,6 +239,10 @@ export const debitGiftCard = write({
   },
 });
 
+/** Only of credits with the kind `top_up`. */
+const topUpFields = { expires_on: fields.laterExpiresOn, notify: fields.notifyHolder };
+const topUpFieldNames = ['expires_on', 'notify'] as const satisfies readonly (keyof typeof topUpFields)[];
+
 export const creditGiftCard = write({
   id: 'creditGiftCard',
   method: 'POST',
@@ -246,23 +251,36 @@ export const creditGiftCard = write({
   tag: 'Money',
   summary: 'Credit a gift card',
   description:
-    'Adds an amount to an active gift card, as if it were sold again. The balance cannot exceed the store’s own limit.',
-  body: { name: 'Credit', wrapper: 'transaction', fields: spending, example: { amount: '10.00' } },
+    'Adds an amount to an active gift card. The balance cannot exceed the store’s own limit. With the kind `top_up` it is a sale: it has its own account in the journal, its VAT is that of the card, and the holder of the card gets a receipt by email. A top-up can also set a later `expires_on`, in the same transaction; an expired card cannot be topped up.',
+  body: {
+    name: 'Credit',
+    wrapper: 'transaction',
+    fields: { ...spending, kind: fields.creditKind, ...topUpFields },
+    example: { amount: '10.00', kind: 'top_up' },
+  },
   response: {
     ...moved,
     description: 'The credit.',
     example: {
-      transaction: { ...examples.transaction, kind: 'credit', amount: '10.00', balance_after: '25.00' },
+      transaction: { ...examples.transaction, kind: 'top_up', amount: '10.00', balance_after: '25.00' },
       gift_card: examples.spendable,
     },
   },
   errors: moneyErrors,
   sample: { idempotencyKey: 'top-up-204' },
   writeScope: cardInPath,
+  check({ kind = null, ...values }, errors) {
+    if (kind !== null || errors.has('kind')) return;
+    for (const name of topUpFieldNames)
+      if (values[name] !== undefined) errors.add(name, 'is accepted only with the kind top_up');
+  },
   *run(request) {
     const { ctx, ids, body } = request;
-    const command = { ...moneyCommand(request, ids.gift_card_id), amount: body.amount };
-    return movementResult(request, yield* credit(ctx, command));
+    const { amount, kind = null, expires_on: expiresOn = null } = body;
+    const command = { ...moneyCommand(request, ids.gift_card_id), amount };
+    if (kind === null) return movementResult(request, yield* credit(ctx, command));
+    const notify = body.notify ?? true;
+    return movementResult(request, yield* topUp(ctx, { ...command, expiresOn, notify }));
   },
 });
 
@@ -274,7 +292,7 @@ export const reverseTransaction = write({
   tag: 'Money',
   summary: 'Reverse a transaction',
   description:
-    'Reverses a debit or capture in whole or in part, at most its amount, or a credit, at most the available balance. A credit requires `write_gift_cards`, the others `redeem_gift_cards`. The reversal works on an expired card, not on a disabled one. It has the order and the references of the transaction, unless the request names others.',
+    'Reverses a debit or capture in whole or in part, at most its amount, or a credit or top-up, at most the available balance. A credit or top-up requires `write_gift_cards`, the others `redeem_gift_cards`. The reversal works on an expired card, not on a disabled one. It has the order and the references of the transaction, unless the request names others.',
   body: {
     name: 'Reverse',
     wrapper: 'transaction',

@@ -76,11 +76,11 @@ const journalLineSchema = Type.Object(
     net_amount: Type.String({ description: '`gross_amount` − `vat_amount`.' }),
     vat_amount: Type.Union([Type.String(), Type.Null()], {
       description:
-        'The VAT in `gross_amount` that is due at the sale; negative on `sales` if it is to be returned. Null: no rate is recorded.',
+        'The VAT in `gross_amount` that is due at the sale; negative on `sales` and `top_ups` if it is to be returned. Null: no rate is recorded.',
     }),
     gross_amount: Type.String({
       description:
-        'The change of the balances behind the line, with VAT; negative if it lowers them. The account of sales is debited or credited with it, `vat_payable` with `vat_amount`, and all others with `net_amount`.',
+        'The change of the balances behind the line, with VAT; negative if it lowers them. The accounts of sales and top-ups are debited or credited with it, `vat_payable` with `vat_amount`, and all others with `net_amount`.',
     }),
   },
   { additionalProperties: false, description: 'One side of an entry in the books.' },

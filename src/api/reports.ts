@@ -88,7 +88,7 @@ export const reportJournal = report({
   path: '/reports/journal',
   summary: 'Report the journal',
   description:
-    'Returns double-entry lines of each day. The debits of a day equal its credits, and the credits less the debits of the liability accounts are the change of the liability. `largesse store update --account` sets the names of the accounts. `sales` and `redemptions` are clearing accounts: the till or checkout makes the other entry, `sales` against the payment and `redemptions` against revenue. The sale of a single-purpose card credits its VAT to `vat_payable`, and only the reversal of a sale takes it back; the other lines of such cards are without VAT. Moves between states within a day are netted.',
+    'Returns double-entry lines of each day. The debits of a day equal its credits, and the credits less the debits of the liability accounts are the change of the liability. `largesse store update --account` sets the names of the accounts. `sales`, `top_ups` and `redemptions` are clearing accounts: the till or checkout makes the other entry, `sales` and `top_ups` against the payment and `redemptions` against revenue. The sale or top-up of a single-purpose card credits its VAT to `vat_payable`, and only the reversal of a sale or top-up takes it back; the other lines of such cards are without VAT. Moves between states within a day are netted.',
   query: daysOfReport,
   member: 'journal',
   schema: journalSchema,

@@ -202,7 +202,7 @@ export const transactionSchema = closedObject(
     gift_card_id: publicId(),
     kind: Type.Enum([...transferKinds], {
       description:
-        '`adjustment`: an update of the balance. `capture`: a debit of an amount that a hold reserved.',
+        '`adjustment`: an update of the balance. `capture`: a debit of an amount that a hold reserved. `top_up`: a credit that is a sale.',
     }),
     amount: Type.String({
       pattern: `^-?${decimalPattern.slice(1)}`,
@@ -400,7 +400,7 @@ export const emailDeliverySchema = closedObject(
     gift_card_id: publicId(),
     kind: Type.Enum([...emailKinds], {
       description:
-        '`gift_card`: the card itself. `receipt`: for a customer who bought the card for another recipient. `expiry_reminder`, `balance_reminder`: reminders. `delivery_failed`: a notice to the customer that the email to the recipient did not arrive.',
+        '`gift_card`: the card itself. `receipt`: for a customer who bought the card for another recipient. `top_up`: for the holder of a card to which money was added. `expiry_reminder`, `balance_reminder`: reminders. `delivery_failed`: a notice to the customer that the email to the recipient did not arrive.',
     }),
     recipient: nullable(
       Type.String(),

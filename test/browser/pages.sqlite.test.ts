@@ -160,6 +160,7 @@ const rejecting = [
   '/join/:token',
   '/cards/new',
   '/cards/:id/redeem',
+  '/cards/:id/add',
   '/cards/:id/adjust',
   '/cards/:id/entries/:entry/refund',
   '/staff/new',

@@ -253,6 +253,7 @@ const paths: Readonly<Record<string, Path>> = {
   '/emails/:id': emailPath,
   '/cards/:id': ofCard(''),
   '/cards/:id/redeem': ofCard('/redeem'),
+  '/cards/:id/add': ofCard('/add'),
   '/cards/:id/adjust': ofCard('/adjust'),
   '/cards/:id/edit': ofCard('/edit'),
   '/cards/:id/resend': ofCard('/resend'),

@@ -44,6 +44,7 @@ import {
 import { loadCard } from '../../src/service/money/money.ts';
 import { readJournal, readLiability } from '../../src/service/books/reports.ts';
 import { credit, debit, reverse } from '../../src/service/money/spend.ts';
+import { topUp } from '../../src/service/money/top-up.ts';
 import { changeStore } from '../../src/service/stores/store.ts';
 import { verify } from '../../src/service/proofs/verify.ts';
 import { findLastClosings, listClosedDays, listSums } from '../../src/storage/books/books.ts';
@@ -125,7 +126,7 @@ function actor({ storage, ctx }: OpenStore, seed: number, getStore: () => Store)
   const expiry = (): string | null =>
     random() < 0.3 ? null : addDays(dayOf(ctx.clock.now(), getStore().timeZone), random.between(0, 6));
   const moved = (card: ModelCard, transfer: Transfer): void => {
-    const isSale = [transfer.debit, transfer.credit].includes('sales');
+    const isSale = ['sales', 'top_ups'].some((name) => name === transfer.debit || name === transfer.credit);
     card.effects.push({ at: transfer.createdAt, minor: effectOf(transfer), isSale });
     transfers.push(transfer.id);
   };
@@ -189,8 +190,15 @@ function actor({ storage, ctx }: OpenStore, seed: number, getStore: () => Store)
         const done = await attempt(() => debit(ctx, { ...command, amount, partial: false }));
         if (done) moved(card, done.transfer);
       } else if (choice === 4) {
-        const done = await attempt(() => credit(ctx, { ...command, amount }));
-        if (done) moved(card, done.transfer);
+        const expiresOn = random() < 0.3 ? expiry() : null;
+        const done = await attempt(() =>
+          random() < 0.5
+            ? credit(ctx, { ...command, amount })
+            : topUp(ctx, { ...command, amount, expiresOn, notify: false }),
+        );
+        if (!done) return;
+        moved(card, done.transfer);
+        if (done.card.expiresOn !== card.terms.at(-1)?.expiresOn) changed(card, done.card);
       } else if (choice === 5) {
         const transferId = transfers[random.between(0, transfers.length - 1)];
         if (transferId === undefined) return;

@@ -13,6 +13,7 @@ import type { Finding } from '../../src/service/proofs/row-check.ts';
 import { loadCard } from '../../src/service/money/money.ts';
 import { readAging, readBreakage, readJournal, readLiability } from '../../src/service/books/reports.ts';
 import { credit, debit, reverse, type MovementResult } from '../../src/service/money/spend.ts';
+import { topUp } from '../../src/service/money/top-up.ts';
 import { sql, type Script } from '../../src/storage/sql/sql.ts';
 import { closeAllDays } from '../support/closed-days.ts';
 import type { StorageFactory } from '../support/database.ts';
@@ -57,7 +58,9 @@ async function openShop(factory: StorageFactory) {
       const { chainEnd } = await storage.read(() => loadCard(ctx, { storeId: store.id, cardId: card.id }));
       return { id: card.id, sale: chainEnd.transferId };
     },
-    topUp: (id: number, amount: Money) => write(() => credit(ctx, { ...command(id), amount })),
+    credit: (id: number, amount: Money) => write(() => credit(ctx, { ...command(id), amount })),
+    topUp: (id: number, amount: Money, expiresOn: string | null = null) =>
+      write(() => topUp(ctx, { ...command(id), amount, expiresOn, notify: false })),
     redeem: (id: number, amount: Money) =>
       write(() => debit(ctx, { ...command(id), amount, partial: false })),
     change: (id: number, changes: Parameters<typeof updateCommand>[2]) =>
@@ -126,7 +129,14 @@ export function testNetBooks(factory: StorageFactory): void {
     await using shop = await openShop(factory);
     const { id, sale } = await shop.sell(money('119'));
     const added = await shop.topUp(id, money('11.90'));
-    assert.equal((await accountsOf(shop)).vat_payable, '20.90');
+    assert.deepEqual(await accountsOf(shop), {
+      liability_active: '110.00',
+      sales: '-119.00',
+      top_ups: '-11.90',
+      vat_payable: '20.90',
+    });
+    const before = await readLiability(sourceOf(shop));
+    assert.deepEqual([before.issued, before.topped_up, before.outstanding_vat], [11_900n, 1_190n, 2_090n]);
     await shop.undo(added.transfer.id);
     await shop.undo(sale);
     await shop.change(id, { disable: true });
@@ -135,17 +145,17 @@ export function testNetBooks(factory: StorageFactory): void {
     const { rows } = await readJournal(sourceOf(shop), { from: today, to: today });
     assert.deepEqual(
       rows
-        .filter(({ account }) => account === 'sales' || account === 'vat_payable')
+        .filter(({ account }) => ['sales', 'top_ups', 'vat_payable'].includes(account))
         .map(({ kind, account, debit: left, credit: right }) => [kind, account, left, right]),
       [
         ['cancellation', 'sales', 0n, 11_900n],
         ['cancellation', 'vat_payable', 1_900n, 0n],
-        ['credit', 'sales', 1_190n, 0n],
-        ['credit', 'vat_payable', 0n, 190n],
         ['issue', 'sales', 11_900n, 0n],
         ['issue', 'vat_payable', 0n, 1_900n],
-        ['reversal', 'sales', 0n, 1_190n],
+        ['reversal', 'top_ups', 0n, 1_190n],
         ['reversal', 'vat_payable', 190n, 0n],
+        ['top_up', 'top_ups', 1_190n, 0n],
+        ['top_up', 'vat_payable', 0n, 190n],
       ],
     );
     const { issued, topped_up: toppedUp, adjusted } = await readLiability(sourceOf(shop));
@@ -155,7 +165,7 @@ export function testNetBooks(factory: StorageFactory): void {
   test('a balance that staff set to 0 does not cancel the sale: its VAT stays due', async () => {
     await using shop = await openShop(factory);
     const { id } = await shop.sell(money('119'));
-    await shop.topUp(id, money('11.90'));
+    await shop.credit(id, money('11.90'));
     await shop.change(id, { balance: money('0'), disable: true });
     assert.deepEqual(await accountsOf(shop), {
       sales: '-130.90',
@@ -252,7 +262,8 @@ export function testNetBooks(factory: StorageFactory): void {
       const redemptions: number[] = [];
       for (let step = 0; step < 10; step += 1) {
         const isSale = random() < 0.4;
-        const done = await attempt(isSale ? shop.topUp(id, amount(90)) : shop.redeem(id, amount(60)));
+        const adds = random() < 0.5 ? shop.topUp : shop.credit;
+        const done = await attempt(isSale ? adds(id, amount(90)) : shop.redeem(id, amount(60)));
         if (done) (isSale ? sales : redemptions).push(done.transfer.id);
         // Some are reversed in part, and later as a whole.
         const part = amount(60);

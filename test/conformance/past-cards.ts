@@ -12,6 +12,7 @@ import { capture, extendOpenHold, placeHold, voidOpenHold } from '../../src/serv
 import { presentCard } from '../../src/service/money/money.ts';
 import { cardAt, cardsAt } from '../../src/service/cards/past-card.ts';
 import { credit, debit } from '../../src/service/money/spend.ts';
+import { topUp } from '../../src/service/money/top-up.ts';
 import { changeStore } from '../../src/service/stores/store.ts';
 import { verify } from '../../src/service/proofs/verify.ts';
 import { eraseChangeTexts, listChanges } from '../../src/storage/cards/change.ts';
@@ -66,6 +67,8 @@ const steps = fc.oneof(
     debit(ctx, { ...withoutCard, store, cardId, amount: value, partial: true })) },
   { weight: 2, arbitrary: step('credit', amount, ({ ctx, store, cardId }, value) =>
     credit(ctx, { ...withoutCard, store, cardId, amount: value })) },
+  { weight: 2, arbitrary: step('top-up', amount, ({ ctx, store, cardId }, value) =>
+    topUp(ctx, { ...withoutCard, store, cardId, amount: value, expiresOn: '2099-12-31', notify: false })) },
   { weight: 5, arbitrary: step('hold', fc.record({ value: amount, seconds: fc.integer({ min: 1, max: 604_800 }) }),
     function* ({ ctx, store, cardId, holds }, { value, seconds }) {
       const { hold } = yield* placeHold(ctx, { ...withoutCard, store, cardId, amount: value, seconds });

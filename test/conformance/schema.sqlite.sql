@@ -185,11 +185,11 @@ CREATE TABLE email_deliveries (
   card_id integer not null,
   id integer not null check (id > 0),
   kind text not null
-    check (kind in ('gift_card', 'receipt', 'expiry_reminder', 'balance_reminder', 'delivery_failed')),
+    check (kind in ('gift_card', 'receipt', 'top_up', 'expiry_reminder', 'balance_reminder', 'delivery_failed')),
   address text not null,
   state text not null
     check (state in ('scheduled', 'queued', 'deferred', 'sent', 'kept', 'bounced', 'dead', 'cancelled')),
-  -- The subject of a reminder, so that it is enqueued once.
+  -- What it is about, if not the card alone, so that it is enqueued once: a reminder, the transfer of a top-up.
   occasion text,
   -- The card's code, sealed, until the email is sent.
   code blob,
@@ -247,7 +247,7 @@ CREATE TABLE email_settings (
 CREATE TABLE email_texts (
   store_id integer not null references stores (id),
   kind text not null
-    check (kind in ('gift_card', 'receipt', 'expiry_reminder', 'balance_reminder', 'delivery_failed')),
+    check (kind in ('gift_card', 'receipt', 'top_up', 'expiry_reminder', 'balance_reminder', 'delivery_failed')),
   language text not null,
   part text not null check (part in ('subject', 'heading', 'greeting', 'intro', 'closing')),
   text text not null check (text <> ''),
@@ -753,16 +753,16 @@ CREATE TABLE transfers (
   -- Alternatives instead of a list: SQLite makes a table of a list of more than two for every row that is written.
   kind text not null check (
     kind = 'issue' or kind = 'adjustment' or kind = 'debit'
-    or kind = 'credit' or kind = 'capture' or kind = 'reversal'
+    or kind = 'credit' or kind = 'top_up' or kind = 'capture' or kind = 'reversal'
   ),
   amount integer not null check (amount > 0),
   currency text not null check (length(currency) = 3),
   debit_account text not null check (
-    debit_account = 'card' or debit_account = 'sales' or debit_account = 'promotions'
+    debit_account = 'card' or debit_account = 'sales' or debit_account = 'top_ups' or debit_account = 'promotions'
     or debit_account = 'redemptions' or debit_account = 'adjustments' or debit_account = 'breakage'
   ),
   credit_account text not null check (
-    credit_account = 'card' or credit_account = 'sales' or credit_account = 'promotions'
+    credit_account = 'card' or credit_account = 'sales' or credit_account = 'top_ups' or credit_account = 'promotions'
     or credit_account = 'redemptions' or credit_account = 'adjustments' or credit_account = 'breakage'
   ),
   balance_after integer not null check (balance_after >= 0),

@@ -9,6 +9,7 @@ import { update } from '../../src/service/cards/card.ts';
 import { loadDemo } from '../../src/service/stores/sample-data.ts';
 import { placeHold } from '../../src/service/money/hold.ts';
 import { credit, debit, reverse } from '../../src/service/money/spend.ts';
+import { topUp } from '../../src/service/money/top-up.ts';
 import { figuresReader, type FiguresReader, type TodayFigures } from '../../src/service/books/today.ts';
 import { recordVerification } from '../../src/service/proofs/verification.ts';
 import { enqueueEmail } from '../../src/storage/emails/email.ts';
@@ -115,13 +116,17 @@ export function testToday(factory: StorageFactory): void {
     );
     const added = await storage.write(() => credit(ctx, { ...movement, amount: money('7.00') }));
     await storage.write(() => reverse(ctx, { ...reversal, transferId: added.transfer.id }));
+    const sale = { ...movement, amount: money('9.00'), expiresOn: null, notify: false };
+    const toppedUp = await storage.write(() => topUp(ctx, sale));
+    const part = { ...reversal, transferId: toppedUp.transfer.id, amount: money('2.00') };
+    await storage.write(() => reverse(ctx, part));
     await storage.write(() => update(ctx, updateCommand(store, card.id, { balance: money('30.00') })));
     const expected = {
       sold: { entries: 1, amount: 5_000n },
       redeemed: { entries: 1, amount: 2_000n },
       refunded: { entries: 1, amount: 500n },
-      added: { entries: 2, amount: 0n },
-      adjusted: { entries: 1, amount: -500n },
+      added: { entries: 4, amount: 700n },
+      adjusted: { entries: 1, amount: -1_200n },
     };
     const { today, outstanding, cards } = await readFigures(reader, store);
     assert.deepEqual({ today, outstanding, cards }, { today: expected, outstanding: 3_000n, cards: 1 });

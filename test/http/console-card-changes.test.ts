@@ -412,6 +412,7 @@ test('every form renders in four languages', async () => {
   const holdId = await hold(shop, id);
   const pages = [
     'redeem',
+    'add',
     'adjust',
     'edit',
     'resend',

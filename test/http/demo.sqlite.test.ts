@@ -32,7 +32,7 @@ test('a running service in development mode has a year of history after demo loa
   const kinds = await service.query('select distinct kind from transfers order by kind');
   assert.deepEqual(
     kinds.map(({ kind }) => kind),
-    ['adjustment', 'capture', 'credit', 'debit', 'issue', 'reversal'],
+    ['adjustment', 'capture', 'debit', 'issue', 'reversal', 'top_up'],
   );
   const [dates] = await service.query(
     'select min(created_at) as oldest, max(created_at) as newest from transfers',

@@ -117,7 +117,7 @@ test('body schemas list the parameters and the required ones', () => {
     ['LookUp', ['code'], ['code']],
     ['Redeem', ['code', ...moves, 'partial'], ['amount', 'code']],
     ['Debit', [...moves, 'partial'], ['amount']],
-    ['Credit', moves, ['amount']],
+    ['Credit', [...moves, 'kind', 'expires_on', 'notify'], ['amount']],
     ['CreateHold', [...moves, 'expires_in'], ['amount']],
     ['Capture', ['amount', ...own], []],
     ['Reverse', ['amount', ...own], []],

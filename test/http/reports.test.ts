@@ -20,7 +20,13 @@ const service = await startService({
       currency: 'EUR',
       timeZone: 'Europe/Berlin',
       vat: { kind: 'single_purpose', rate: '19' },
-      accountNames: { sales: '1360', redemptions: '1723', vat_payable: '1776', liability_active: '1604' },
+      accountNames: {
+        sales: '1360',
+        top_ups: '1360',
+        redemptions: '1723',
+        vat_payable: '1776',
+        liability_active: '1604',
+      },
     },
     { domain: 'flowers.example', undoWindowMinutes: 60 },
     {
@@ -86,7 +92,7 @@ test('the worked example of docs/books.md is what the service returns', async ()
   setClock(service, '2027-06-03T10:00:00Z');
   await shop.does(
     `POST /gift_card/${first.id}/credit`,
-    { json: { amount: '11.90' } },
+    { json: { kind: 'top_up', amount: '11.90' } },
     { events: ['gift_card.credited'] },
   );
   const read = async (): Promise<Readonly<Record<string, string>>> => ({

@@ -22,6 +22,7 @@ const undo: Action = { kind: 'undo', ...any };
 const debit = (amount: bigint, on: On = any): Action => ({ kind: 'debit', amount, partial: false, ...on });
 const partial = (amount: bigint): Action => ({ kind: 'debit', amount, partial: true, ...any });
 const credit = (amount: bigint): Action => ({ kind: 'credit', amount, ...any });
+const topUp = (amount: bigint): Action => ({ kind: 'top_up', amount, expiresOn: null, ...any });
 const hold = (amount: bigint, seconds = 600): Action => ({ kind: 'hold', amount, seconds, ...any });
 /** Expires during `pass`. */
 const shortHold = (amount: bigint): Action => hold(amount, 60);
@@ -49,6 +50,8 @@ const cases: readonly Case[] = [
   ['three reversals of one debit when two fit', [issued, debit(2_000n)], reverse(1_000n), reverse(1_000n), reverse(1_000n)],
   ['a reversal of a credit and a debit of the same money', [issued, credit(1_000n)], reverse(), debit(4_000n)],
   ['two credits when the limit allows one', [issued], credit(1_500n), credit(1_500n)],
+  ['a credit and a top-up when the limit allows one', [issued], credit(1_500n), topUp(1_500n)],
+  ['a reversal of a top-up and a debit of the same money', [issued, topUp(1_000n)], reverse(), debit(4_000n)],
   ['two updates of one version', [issued], change({ balance: 1n }, ifMatch), change({ balance: 2n }, ifMatch)],
   ['a debit of one version and another debit', [issued], debit(1_000n, ifMatch), debit(500n)],
   ['two undoings of one disabling', [issued, change({ disable: true })], undo, undo],

@@ -12,7 +12,7 @@ type Kind = Exclude<Action['kind'], 'issue'>;
 
 /** The kinds of actions. Those with more races are listed more often. */
 const menu: readonly [Kind, ...Kind[]] = [
-  'debit', 'debit', 'credit', 'hold', 'hold', 'capture', 'void', 'reverse', 'reverse', 'update', 'update', 'undo', 'expire',
+  'debit', 'debit', 'credit', 'top_up', 'hold', 'hold', 'capture', 'void', 'reverse', 'reverse', 'update', 'update', 'undo', 'expire',
 ]; // prettier-ignore
 
 /** The day before, the day of and the day after the contests. */
@@ -42,6 +42,8 @@ export function drawContest(random: () => number): RandomContest {
         return { kind, amount: amount(), partial: happens(40), ...on };
       case 'credit':
         return { kind, amount: amount(), ...on };
+      case 'top_up':
+        return { kind, amount: amount(), expiresOn: happens(20) ? oneOf(...days) : null, ...on };
       case 'hold':
         return { kind, amount: amount(), seconds: oneOf(60, 600), ...on };
       case 'capture':
@@ -64,7 +66,7 @@ export function drawContest(random: () => number): RandomContest {
     preparation.push({ kind: 'issue', amount: 3_000n, expiresOn: null });
   }
   const before = Array.from({ length: 2 + below(6) }, () =>
-    draw(oneOf('debit', 'credit', 'hold', 'hold', 'hold', 'capture', 'reverse'), false),
+    draw(oneOf('debit', 'credit', 'top_up', 'hold', 'hold', 'hold', 'capture', 'reverse'), false),
   );
   if (happens(60)) before.splice(below(before.length + 1), 0, draw('update', false));
   preparation.push(...before);

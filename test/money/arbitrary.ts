@@ -30,6 +30,7 @@ export type Step =
     } & OnCard)
   | ({ readonly kind: 'debit'; readonly amount: bigint; readonly partial: boolean } & OnCard)
   | ({ readonly kind: 'credit'; readonly amount: bigint } & OnCard)
+  | ({ readonly kind: 'top_up'; readonly amount: bigint; readonly expires: Expiry } & OnCard)
   | ({ readonly kind: 'hold'; readonly amount: bigint; readonly seconds: number } & OnCard)
   | { readonly kind: 'capture'; readonly hold: Selector; readonly amount: bigint | null }
   | { readonly kind: 'void'; readonly hold: Selector }
@@ -93,6 +94,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 5, arbitrary: fc.record({ kind: kind('debit'), amount, partial: fc.boolean(), ...onCard }) },
   { weight: 4, arbitrary: fc.record({ kind: kind('credit'), amount, ...onCard }) },
+  { weight: 4, arbitrary: fc.record({ kind: kind('top_up'), amount, expires, ...onCard }) },
   {
     weight: 6,
     arbitrary: fc.record({

@@ -26,7 +26,9 @@ const runs = Number(process.env['MODEL_RUNS'] ?? engine.rounds(80));
 const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 2 ** 31);
 
 /** The kinds of steps that every test run must execute at least once. */
-const kinds = ['issue', 'update', 'debit', 'credit', 'hold', 'capture', 'void', 'reverse', 'undo', 'advance'];
+const kinds = [
+  'issue', 'update', 'debit', 'credit', 'top_up', 'hold', 'capture', 'void', 'reverse', 'undo', 'advance',
+]; // prettier-ignore
 
 type Ids = { readonly cards: number[]; readonly holds: number[]; readonly transfers: number[] };
 
@@ -125,6 +127,10 @@ function toAction(model: Model, ids: Ids, step: Exclude<Step, { kind: 'advance' 
       const { expires, ...others } = step.changes;
       const day = expires === undefined ? {} : { expiresOn: expires === null ? null : todayOf(model, expires) };
       return { ...step, card: resolve(step.card, ids.cards.length), isCurrent, changes: { ...others, ...day } };
+    }
+    case 'top_up': {
+      const expiresOn = step.expires === null ? null : todayOf(model, step.expires);
+      return { ...step, card: resolve(step.card, ids.cards.length), isCurrent, expiresOn };
     }
     case 'debit':
     case 'credit':

@@ -13,6 +13,7 @@ import { issue, reenableCard, update } from '../../src/service/cards/card.ts';
 import { capture, placeHold, voidOpenHold } from '../../src/service/money/hold.ts';
 import type { MoneyCommand } from '../../src/service/money/money.ts';
 import { credit, debit, reverse } from '../../src/service/money/spend.ts';
+import { topUp } from '../../src/service/money/top-up.ts';
 import type { Script } from '../../src/storage/sql/sql.ts';
 import { numberedVersions } from '../support/numbered-versions.ts';
 import type { Action } from '../support/reference-model.ts';
@@ -70,6 +71,10 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
       return yield* debit(ctx, { ...on(action.card), amount: money(action.amount), partial: action.partial });
     case 'credit':
       return yield* credit(ctx, { ...on(action.card), amount: money(action.amount) });
+    case 'top_up': {
+      const { amount, expiresOn } = action;
+      return yield* topUp(ctx, { ...on(action.card), amount: money(amount), expiresOn, notify: true });
+    }
     case 'hold':
       return yield* placeHold(ctx, { ...on(action.card), amount: money(action.amount), seconds: action.seconds });
     case 'capture': {

@@ -10,6 +10,7 @@ import { countUnreadableRecords } from '../../src/storage/proofs/references.ts';
 import { eraseChangeTexts, recordChange } from '../../src/storage/cards/change.ts';
 import { listByBalance, listFound } from '../../src/storage/cards/list.ts';
 import { findByCode, findCardIdByCode, insertChosenCode, insertCode } from '../../src/storage/cards/code.ts';
+import { enqueueEmail } from '../../src/storage/emails/email.ts';
 import { listEmailsOf } from '../../src/storage/emails/list.ts';
 import { saveEmailText } from '../../src/storage/emails/wording.ts';
 import { findLastId, findPageEnd, listWalkedTexts } from '../../src/storage/customers/erasure.ts';
@@ -73,6 +74,10 @@ function given(any: () => never): readonly (() => unknown)[] {
     () => findIdempotencyRecords({ storeId, digests: [digest, digest] }),
     () => heldAt(storeId, [1, 2], 1),
     () => saveEmailText(ctx, storeId, { kind: 'gift_card', language: 'en', part: 'subject', text: null }),
+    () => {
+      const email = { storeId, cardId, kind: 'receipt', address: '', code: null, sendAt: null } as const;
+      return enqueueEmail(ctx, { ...email, occasion: null });
+    },
     () => saveLogo(ctx, storeId, null),
     () =>
       listEmailsOf(

@@ -19,6 +19,8 @@ export type Action =
   | ({ readonly kind: 'update'; readonly releaseHolds: boolean; readonly changes: Changes } & OnCard)
   | ({ readonly kind: 'debit'; readonly amount: bigint; readonly partial: boolean } & OnCard)
   | ({ readonly kind: 'credit'; readonly amount: bigint } & OnCard)
+  /** `expiresOn` null: the day stays. */
+  | ({ readonly kind: 'top_up'; readonly amount: bigint; readonly expiresOn: string | null } & OnCard)
   | ({ readonly kind: 'hold'; readonly amount: bigint; readonly seconds: number } & OnCard)
   | { readonly kind: 'capture'; readonly hold: number; readonly amount: bigint | null }
   | { readonly kind: 'void'; readonly hold: number }
@@ -26,7 +28,7 @@ export type Action =
       readonly kind: 'reverse';
       readonly transfer: number;
       readonly amount: bigint | null;
-      /** Whether the caller can sell, and therefore reverse a credit. */
+      /** Whether the caller can sell, and therefore reverse a credit or a top-up. */
       readonly maySell: boolean;
     }
   | ({ readonly kind: 'undo' } & OnCard)
@@ -58,7 +60,7 @@ type Transfer = { readonly card: number; readonly kind: TransferKind; readonly e
 export type Model = {
   now: number;
   readonly undoWindowMs: number;
-  /** The most that a credit can raise a balance to. */
+  /** The most that a credit or a top-up can raise a balance to. */
   readonly limit: bigint;
   /** The store's time zone, which has no summer time. */
   readonly hoursAheadOfUtc: number;
@@ -101,6 +103,7 @@ export function apply(model: Model, action: Action): Rejected | undefined {
     case 'undo':
     case 'debit':
     case 'credit':
+    case 'top_up':
     case 'hold':
       return applyToCard(model, action);
     case 'capture':
@@ -142,9 +145,12 @@ function applyToCard(model: Model, action: Extract<Action, OnCard>): Rejected | 
   if (card.expiresOn !== null && card.expiresOn < todayOf(model)) return { code: 'card-expired' };
   const available = card.balance - heldOf(model, action.card);
   const { amount } = action;
-  if (action.kind === 'credit') {
-    if (card.balance + amount > model.limit) return { code: 'invalid-parameter' };
-    return move(model, action.card, 'credit', amount);
+  if (action.kind === 'credit' || action.kind === 'top_up') {
+    const expiresOn = action.kind === 'top_up' ? action.expiresOn : null;
+    const isLater = expiresOn === null || (card.expiresOn !== null && expiresOn >= card.expiresOn);
+    if (card.balance + amount > model.limit || !isLater) return { code: 'invalid-parameter' };
+    card.expiresOn = expiresOn ?? card.expiresOn;
+    return move(model, action.card, action.kind, amount);
   }
   const takesLess = action.kind === 'debit' && action.partial && available > 0n && available < amount;
   const taken = takesLess ? available : amount;
@@ -178,8 +184,8 @@ function update(
 function reverse(model: Model, action: Extract<Action, { readonly kind: 'reverse' }>): Rejected | undefined {
   const transfer = model.transfers[action.transfer];
   if (!transfer) return { code: 'not-found' };
-  if (!['debit', 'capture', 'credit'].includes(transfer.kind)) return { code: 'not-reversible' };
-  if (transfer.kind === 'credit' && !action.maySell) return { code: 'insufficient-scope' };
+  if (!['debit', 'capture', 'credit', 'top_up'].includes(transfer.kind)) return { code: 'not-reversible' };
+  if (['credit', 'top_up'].includes(transfer.kind) && !action.maySell) return { code: 'insufficient-scope' };
   const back = model.transfers
     .filter(({ reverses }) => reverses === action.transfer)
     .reduce((sum, { effect }) => sum + effect, 0n);

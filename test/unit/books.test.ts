@@ -100,22 +100,25 @@ test('the tax in an amount is rounded half away from zero', () => {
 
 test('the taxes of entries add up to the tax of what was sold, and to the tax in the balance', () => {
   const sale = (effect: bigint) => ({ account: 'sales', effect }) as const;
+  const topUp = (effect: bigint) => ({ account: 'top_ups', effect }) as const;
   const redemption = (effect: bigint) => ({ account: 'redemptions', effect }) as const;
   // 0.02 contains 0.0032 of tax, which is rounded to 0.00; 0.04 contains 0.0064.
   assert.deepEqual(taxesOf([sale(2n), sale(2n), sale(2n), sale(2n)], '19'), [0n, 1n, 0n, 0n]);
+  assert.deepEqual(taxesOf([sale(2n), topUp(2n), sale(2n), topUp(-2n)], '19'), [0n, 1n, 0n, 0n]);
   assert.deepEqual(taxesOf([sale(11_900n), sale(1_190n), redemption(-1_900n)], '19'), [1_900n, 190n, -303n]);
+  const isSale = (account?: string): boolean => account === 'sales' || account === 'top_ups';
   const entry = fc.record({
-    account: fc.constantFrom('sales', 'redemptions', 'adjustments'),
+    account: fc.constantFrom('sales', 'top_ups', 'redemptions', 'adjustments'),
     effect: fc.bigInt(-10_000n, 10_000n),
   });
   const rate = fc.constantFrom('19', '7.7', '0', '100', '5.5');
   fc.assert(
     fc.property(fc.array(entry), rate, (entries, percent) => {
       const sum = (values: readonly bigint[]): bigint => values.reduce((total, value) => total + value, 0n);
-      const sold = sum(entries.map(({ account, effect }) => (account === 'sales' ? effect : 0n)));
+      const sold = sum(entries.map(({ account, effect }) => (isSale(account) ? effect : 0n)));
       const all = sum(entries.map(({ effect }) => effect));
       const taxes = taxesOf(entries, percent);
-      const due = sum(taxes.filter((_, place) => entries[place]?.account === 'sales'));
+      const due = sum(taxes.filter((_, place) => isSale(entries[place]?.account)));
       assert.equal(due, taxIn(sold, percent));
       assert.equal(sum(taxes), taxIn(sold, percent) + taxIn(all - sold, percent));
       // A card that was emptied contains no tax.

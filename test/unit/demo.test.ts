@@ -33,7 +33,7 @@ function apply(state: State, step: Exclude<DemoStep, { kind: 'issue' }>): void {
       state.balance -= step.amount;
       state.movements[step.movement] = step.amount;
       break;
-    case 'credit':
+    case 'top_up':
       state.balance += step.amount;
       state.movements[step.movement] = 0;
       break;

@@ -87,12 +87,13 @@ test('a debit and a capture move an amount from the card to redemptions, a credi
   assert.equal(effectOf(creditOf(amount(1_500n))), 1_500n);
 });
 
-test('only debits, captures and credits can be reversed', () => {
+test('only debits, captures, credits and top-ups can be reversed', () => {
   const expected = {
     issue: false,
     adjustment: false,
     debit: true,
     credit: true,
+    top_up: true,
     capture: true,
     reversal: false,
   } as const satisfies Record<TransferKind, boolean>;

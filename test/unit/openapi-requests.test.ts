@@ -173,7 +173,15 @@ const bodies: Readonly<Record<string, { readonly read: object; readonly required
   LookUp: { read: { code }, required: ['code'] },
   Redeem: { read: { code, ...spending, partial }, required: ['code', 'amount'] },
   Debit: { read: { ...spending, partial }, required: ['amount'] },
-  Credit: { read: spending, required: ['amount'] },
+  Credit: {
+    read: {
+      ...spending,
+      kind: parameters.creditKind.schema,
+      expires_on: parameters.laterExpiresOn.schema,
+      notify: parameters.notifyHolder.schema,
+    },
+    required: ['amount'],
+  },
   CreateBatch: {
     read: Object.fromEntries(Object.entries(batchFields).map(([name, { schema }]) => [name, schema])),
     required: [],

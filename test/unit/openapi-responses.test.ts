@@ -274,7 +274,7 @@ test('every kind and status is documented', () => {
   const propertyOf = (name: string, field: string): unknown =>
     (bodySchema(name)['properties'] as Readonly<Record<string, Json>>)[field]?.['enum'];
   assert.deepEqual(propertyOf('Transaction', 'kind'), [
-    'issue', 'adjustment', 'debit', 'credit', 'capture', 'reversal',
+    'issue', 'adjustment', 'debit', 'credit', 'top_up', 'capture', 'reversal',
   ]); // prettier-ignore
   assert.deepEqual(propertyOf('Delivery', 'status'), ['queued', 'retrying', 'delivered', 'dead']);
   assert.deepEqual(propertyOf('Webhook', 'status'), ['active', 'paused']);

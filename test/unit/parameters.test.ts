@@ -146,8 +146,8 @@ const anySent = fc.oneof(
 
 test('the test covers every parameter', () => {
   assert.deepEqual(Object.keys(all).toSorted(), [
-    ...cardFieldNames, 'amount', 'balance', 'code', 'currency', 'customersEmail', 'disable', 'email', 'eraseNotes', 'expectedCurrency', 'expiresIn', 'expiresOn', 'expiresOnOrLater', 'extendedExpiresIn',
-    'initialValue', 'notify', 'optionalAmount', 'orderId', 'orderReference', 'partial', 'paused',
+    ...cardFieldNames, 'amount', 'balance', 'code', 'creditKind', 'currency', 'customersEmail', 'disable', 'email', 'eraseNotes', 'expectedCurrency', 'expiresIn', 'expiresOn', 'expiresOnOrLater', 'extendedExpiresIn',
+    'initialValue', 'laterExpiresOn', 'notify', 'notifyHolder', 'optionalAmount', 'orderId', 'orderReference', 'partial', 'paused',
     'recipientEmail', 'reference', 'releaseHolds', 'requiredCode', 'searchedCharacters', 'searchedEmail', 'sendOn', 'storefrontCustomerId',
     'vatKind', 'vatRate', 'webhookEvents',
     'webhookId', 'webhookUrl',

@@ -142,6 +142,7 @@ export function emailWith(given: Partial<EmailDelivery> = {}): EmailDelivery {
     id: 244_212_357_360,
     kind: 'gift_card',
     address: 'grace@example.com',
+    occasion: null,
     state: 'deferred',
     sendAt: Date.UTC(2026, 5, 15, 12, 0, 0, 999),
     nextAt: Date.UTC(2026, 5, 15, 12, 4),

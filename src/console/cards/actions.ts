@@ -1,5 +1,6 @@
 /** The changes of a card. */
 
+import { addRoutes } from './add.ts';
 import { adjustRoutes } from './adjust.ts';
 import { disableRoutes } from './disable.ts';
 import { doneRoutes } from './done.ts';
@@ -14,6 +15,7 @@ export const cardActionRoutes: readonly ConsoleRoute[] = [
   ...redeemRoutes,
   ...refundRoutes,
   ...holdReleaseRoutes,
+  ...addRoutes,
   ...adjustRoutes,
   ...editRoutes,
   ...resendRoutes,

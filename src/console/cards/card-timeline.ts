@@ -5,6 +5,7 @@ import { isDisabled, isExpired } from '../../domain/cards/card.ts';
 import type { CardChange, FieldChange } from '../../domain/cards/change.ts';
 import { addDays, startOfDay } from '../../domain/day.ts';
 import { isHoldExpired } from '../../domain/money/hold.ts';
+import { isAddition } from '../../domain/money/ledger.ts';
 import { joinMarkup, markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import type { CardRecord } from '../../service/cards/card-page.ts';
 import type { TimelineItem } from '../../service/cards/timeline.ts';
@@ -140,7 +141,7 @@ function transferLine(
   const details = why(language, transfer);
   const refund =
     left && canReverse(shown, item)
-      ? markup`<a href="${shown.path}/entries/${ctx.keys.publicIds.of(transfer.id)}/refund">${transfer.kind === 'credit' ? text.reverseCredit : text.refund}</a>${left.minor < transfer.amount.minor ? markup` <span>(${fillPlain(text.ofLeft, { amount: amountText(left, language) })})</span>` : undefined}`
+      ? markup`<a href="${shown.path}/entries/${ctx.keys.publicIds.of(transfer.id)}/refund">${isAddition(transfer.kind) ? text.reverseCredit : text.refund}</a>${left.minor < transfer.amount.minor ? markup` <span>(${fillPlain(text.ofLeft, { amount: amountText(left, language) })})</span>` : undefined}`
       : undefined;
   return {
     kind: 'money',

@@ -159,6 +159,7 @@ function factsPanel(
 
 /** The actions in the order of the page; what ends something is last. */
 const rows = [
+  'add',
   'adjust',
   'resend',
   'print',
@@ -168,7 +169,8 @@ const rows = [
 ] as const satisfies readonly CardAction[];
 
 const rowIcons: Readonly<Record<(typeof rows)[number], string>> = {
-  adjust: 'M12 5v14M5 12h14',
+  add: 'M12 5v14M5 12h14',
+  adjust: 'M4 8h10M18 8h2M4 16h2M10 16h10M14 6v4M6 14v4',
   resend: 'M9 8h12v12H8zM16 8V4H4v12h4',
   print: 'M7 9V4h10v5M7 17H4V9h16v8h-3M7 14h10v6H7z',
   edit: 'm4 20 1-4L16 5l3 3L8 19zM14 7l3 3',

@@ -183,6 +183,7 @@ export type Done = {
     | 'redeemed'
     | 'refunded'
     | 'released'
+    | 'added'
     | 'adjusted'
     | 'edited'
     | 'sent'
@@ -198,7 +199,7 @@ export type Done = {
 };
 
 /** Changes whose result has a page of its own; the others are seen on the page of the card. */
-const shownOnTheirOwn: ReadonlySet<Done['done']> = new Set(['redeemed', 'refunded', 'sent']);
+const shownOnTheirOwn: ReadonlySet<Done['done']> = new Set(['redeemed', 'refunded', 'added', 'sent']);
 
 /** The page after a change. @param isRepeated whether the form was submitted before. */
 function afterChange(

@@ -17,15 +17,18 @@ import { findResult } from '../kit/once.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
 
-/** The link to refund what was redeemed. */
-function undoLink(
+/** The link to refund what was redeemed, or to the receipt of what was added. */
+function entryLink(
   { ctx, frame }: ConsoleServices,
   { language }: StaffRequest,
   { path, done, entry }: Done & { readonly path: string },
 ): Markup | undefined {
-  if (done !== 'redeemed' || entry === undefined) return undefined;
-  const href = `${frame.basePath}${path}/entries/${String(ctx.keys.publicIds.of(entry))}/refund`;
-  return markup`<a class="button" href="${href}">${changeTexts[language].done.undo}</a>`;
+  if (entry === undefined || (done !== 'redeemed' && done !== 'added')) return undefined;
+  const text = changeTexts[language].done;
+  const id = String(ctx.keys.publicIds.of(entry));
+  return done === 'added'
+    ? markup`<a class="button" href="${frame.basePath}/till/receipts/${id}">${text.receipt}</a>`
+    : markup`<a class="button" href="${frame.basePath}${path}/entries/${id}/refund">${text.undo}</a>`;
 }
 
 async function donePage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
@@ -51,7 +54,7 @@ async function donePage(services: ConsoleServices, request: StaffRequest): Promi
   const { path } = opened;
   const body = markup`<section class="panel stack change" aria-label="${text.title}">${again}
 <div class="notice${isKept ? undefined : ' good'}" role="status"><p>${what}</p></div>${left}
-<div class="row">${backLink(services, request, { path, kind: 'first' })}${undoLink(services, request, { ...found, path })}</div></section>`;
+<div class="row">${backLink(services, request, { path, kind: 'first' })}${entryLink(services, request, { ...found, path })}</div></section>`;
   return changePage(services, request, opened, { title: text.title, body });
 }
 

@@ -2,7 +2,7 @@
 
 import { availableOf, isDisabled, isExpired } from '../../domain/cards/card.ts';
 import { isHoldExpired, type Hold } from '../../domain/money/hold.ts';
-import type { Transfer } from '../../domain/money/ledger.ts';
+import { isAddition, type Transfer } from '../../domain/money/ledger.ts';
 import type { Money } from '../../domain/money/money.ts';
 import { isPermitted, type Role } from '../../domain/staff/staff.ts';
 import type { Store } from '../../domain/stores/store.ts';
@@ -10,7 +10,7 @@ import type { DetailedCard } from '../../storage/cards/list.ts';
 import { isSpendable } from './parts.ts';
 
 /** Each is the last part of the path of its page. */
-export type CardAction = 'redeem' | 'adjust' | 'edit' | 'resend' | 'print' | 'disable' | 'enable';
+export type CardAction = 'redeem' | 'add' | 'adjust' | 'edit' | 'resend' | 'print' | 'disable' | 'enable';
 
 export type CardView = {
   readonly found: DetailedCard;
@@ -38,6 +38,7 @@ export function possibleActions(at: CardView): ReadonlySet<CardAction> {
   const isUsable = !isExpired(card, today);
   const actions: readonly (CardAction | false)[] = [
     mayChange && isSpendable(found, today) && 'redeem',
+    mayChange && isUsable && 'add',
     mayChange && 'adjust',
     mayChange && 'edit',
     mayChange && isUsable && 'resend',
@@ -54,7 +55,7 @@ export function canReverse(
 ): boolean {
   if (left === null || left.minor === 0n || isDisabled(card) || !isPermitted(role, 'changeCards'))
     return false;
-  return transfer.kind !== 'credit' || availableOf(card).minor > 0n;
+  return !isAddition(transfer.kind) || availableOf(card).minor > 0n;
 }
 
 export function canRelease({ role, now }: Pick<CardView, 'role' | 'now'>, hold: Hold): boolean {

@@ -1,7 +1,7 @@
 /** Refunds an entry of a card's ledger, in whole or in part. */
 
 import { Fault } from '../../domain/fault.ts';
-import { isReversible, type Transfer } from '../../domain/money/ledger.ts';
+import { isAddition, isReversible, type Transfer } from '../../domain/money/ledger.ts';
 import { formatMoney, type Money } from '../../domain/money/money.ts';
 import { parseText } from '../../domain/text.ts';
 import { markup } from '../../platform/markup.ts';
@@ -73,7 +73,7 @@ function refundPage(
   const status = isRejected ? 422 : 200;
   const reason = obstacle(request, opened);
   if (reason !== undefined) return unavailablePage(services, request, opened, { title, reason, status });
-  const isSale = entry.kind === 'credit';
+  const isSale = isAddition(entry.kind);
   const partly =
     rest.minor < entry.amount.minor
       ? markup`<p class="soft">${fillPlain(refund.partly, { amount: amountText(rest, language) })}</p>`

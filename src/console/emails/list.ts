@@ -47,6 +47,7 @@ const statesOf = {
 const kindsOf = {
   gift_card: ['gift_card'],
   receipt: ['receipt'],
+  top_up: ['top_up'],
   reminder: ['expiry_reminder', 'balance_reminder'],
   delivery_failed: ['delivery_failed'],
 } as const satisfies Readonly<Record<string, readonly EmailKind[]>>;

@@ -22,6 +22,7 @@ function movementName({ kind, credit }: Transfer, { texts }: RecipientLanguage):
     case 'capture':
       return texts.redeemed;
     case 'credit':
+    case 'top_up':
       return texts.added;
     case 'adjustment':
       return texts.adjusted;

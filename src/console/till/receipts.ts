@@ -19,6 +19,7 @@ function titleOf({ kind, debit }: Transfer, text: Texts['tillDay']): string {
     case 'issue':
       return text.giftCardSold;
     case 'credit':
+    case 'top_up':
       return text.giftCardToppedUp;
     case 'debit':
     case 'capture':

@@ -76,6 +76,7 @@ function kindOf({ transfer }: Activity): Kind {
     case 'reversal':
       return transfer.effect > 0n ? 'refunded' : 'takenBack';
     case 'credit':
+    case 'top_up':
       return 'added';
     case 'adjustment':
       return 'adjusted';

@@ -8,12 +8,18 @@
 import { isDisabled, isExpired, type Card } from '../../domain/cards/card.ts';
 import { dayOf } from '../../domain/day.ts';
 import { buyerOf, type EmailDelivery } from '../../domain/emails/email.ts';
+import type { Transfer } from '../../domain/money/ledger.ts';
 import type { Money } from '../../domain/money/money.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { Store } from '../../domain/stores/store.ts';
 
 export type EmailContent =
-  GiftCardContent | ReceiptContent | ExpiryReminderContent | BalanceReminderContent | DeliveryFailedContent;
+  | GiftCardContent
+  | ReceiptContent
+  | TopUpContent
+  | ExpiryReminderContent
+  | BalanceReminderContent
+  | DeliveryFailedContent;
 
 /** To the recipient: the card itself. The only email with the code. */
 export type GiftCardContent = {
@@ -47,6 +53,21 @@ export type ReceiptContent = {
   readonly sendOn: string | null;
   readonly expiresOn: string | null;
   readonly orderId: number | null;
+};
+
+/** To the holder: money was added to the card. */
+export type TopUpContent = {
+  readonly kind: 'top_up';
+  readonly recipientName: string | null;
+  /** What was added. */
+  readonly amount: Money;
+  /** The balance after it. */
+  readonly balance: Money;
+  readonly lastCharacters: string;
+  readonly addedOn: string;
+  readonly orderId: number | null;
+  readonly expiresOn: string | null;
+  readonly pageUrl: string | null;
 };
 
 type ReminderContent = {
@@ -88,7 +109,7 @@ export function cancelReasonOf(
   { timeZone, now }: Pick<Store, 'timeZone'> & { readonly now: number },
 ): string | null {
   // These emails are about the past, so they stay true.
-  if (kind === 'receipt' || kind === 'delivery_failed') return null;
+  if (kind === 'receipt' || kind === 'top_up' || kind === 'delivery_failed') return null;
   if (isDisabled(card)) return 'the card is disabled';
   if (isExpired(card, dayOf(now, timeZone))) return 'the card has expired';
   if (kind === 'gift_card') return null;
@@ -104,13 +125,15 @@ export type ContentOptions = Pick<Store, 'timeZone'> & {
   readonly code: Secret | null;
   /** When the card's first email is sent, ms. */
   readonly cardSentAt: number;
+  /** The top-up that the email is the receipt of; absent: none. */
+  readonly toppedUp?: Transfer | undefined;
 };
 
 /** The content of an email about a card. @throws Error if the card lacks data that the kind needs. */
 export function contentOf(
   { kind }: Pick<EmailDelivery, 'kind'>,
   card: Card,
-  { timeZone, pageUrl, cardPage, code, cardSentAt }: ContentOptions,
+  { timeZone, pageUrl, cardPage, code, cardSentAt, toppedUp }: ContentOptions,
 ): EmailContent {
   const { balance, initialValue, message, expiresOn, lastCharacters, senderName, recipientName } = card;
   switch (kind) {
@@ -145,6 +168,21 @@ export function contentOf(
         sendOn,
         expiresOn,
         orderId,
+      };
+    }
+    case 'top_up': {
+      if (!toppedUp) throw new Error('the receipt of a top-up needs its transfer');
+      const { amount, balanceAfter, createdAt, orderId } = toppedUp;
+      return {
+        kind,
+        recipientName,
+        amount,
+        balance: balanceAfter,
+        lastCharacters,
+        addedOn: dayOf(createdAt, timeZone),
+        orderId,
+        expiresOn,
+        pageUrl,
       };
     }
     case 'expiry_reminder':

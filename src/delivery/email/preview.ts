@@ -106,6 +106,10 @@ function sampleContent(
         message,
       };
     }
+    case 'top_up': {
+      const added = { amount: value, balance: units(currency, 65n), addedOn: '2026-01-15', orderId: 1018 };
+      return { kind, recipientName, lastCharacters, expiresOn, pageUrl, ...added };
+    }
     case 'expiry_reminder':
     case 'balance_reminder':
       return { kind, recipientName, amount: balance, lastCharacters, expiresOn, pageUrl, unsubscribeUrl };

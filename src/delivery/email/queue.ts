@@ -7,7 +7,7 @@
 
 import type { Context } from '../../storage/context.ts';
 import { deliveryFailedEvent } from '../../domain/events/event.ts';
-import { buyerOf, messageName } from '../../domain/emails/email.ts';
+import { buyerOf, messageName, toppedUpBy } from '../../domain/emails/email.ts';
 import { emailRecordOf } from '../../domain/emails/record.ts';
 import { cardLink, recipientPageUrl } from '../../domain/emails/recipient-page.ts';
 import type { Store } from '../../domain/stores/store.ts';
@@ -33,7 +33,8 @@ import {
 } from '../../storage/emails/email.ts';
 import { listTextsOfKind } from '../../storage/emails/wording.ts';
 import { findLogo } from '../../storage/emails/logo.ts';
-import { parallel, type Script } from '../../storage/sql/sql.ts';
+import { findTransfer } from '../../storage/money/transfer.ts';
+import { parallel, resolved, type Script } from '../../storage/sql/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { findStore, hasRealStores } from '../../storage/stores/store.ts';
 import { emailBackoff, nextAttempt, type Backoff } from '../backoff.ts';
@@ -214,7 +215,8 @@ function* load(
   }: { readonly from: string; readonly now: number } & Pick<EmailQueueOptions, 'pagesUrl'>,
 ): Script<Loaded | EmailSettlement | undefined> {
   const { storeId, cardId, sealedCode } = claimed;
-  const [isOurs, card, record, settings, texts, logo, firstSendAt] = yield* parallel(
+  const transferId = toppedUpBy(claimed);
+  const [isOurs, card, record, settings, texts, logo, firstSendAt, toppedUp] = yield* parallel(
     hasEmail(claimed),
     findCard(storeId, cardId),
     findStore(storeId),
@@ -222,6 +224,7 @@ function* load(
     listTextsOfKind(storeId, claimed.kind),
     findLogo(storeId),
     findFirstSendAt(storeId, cardId),
+    transferId === null ? resolved(undefined) : findTransfer(storeId, transferId),
   );
   if (!isOurs || !card || !record) return undefined;
   const { store } = record;
@@ -239,6 +242,7 @@ function* load(
     cardPage,
     code,
     cardSentAt: firstSendAt ?? claimed.sendAt,
+    toppedUp,
   });
   return { content, sender: senderOf({ store, settings, texts, logo }, from), domain: store.domain };
 }

@@ -23,18 +23,20 @@ const noAddress = 'gift-cards@largesse.example';
  * @returns undefined if the card lacks what the email is about, such as the buyer.
  */
 export function previewStored(
-  { email, card, store, settings, texts, logo, cardSentAt }: PreviewedEmail,
+  { email, card, store, settings, texts, logo, cardSentAt, toppedUp }: PreviewedEmail,
   { from, pagesUrl }: { readonly from: string | null; readonly pagesUrl: string | null },
 ): StoredPreview | undefined {
   const { kind } = email;
   if (kind === 'expiry_reminder' && card.expiresOn === null) return undefined;
   if (kind === 'delivery_failed' && !buyerOf(card)) return undefined;
+  if (kind === 'top_up' && !toppedUp) return undefined;
   const content = contentOf(email, card, {
     timeZone: store.timeZone,
     pageUrl: previewLink(settings.pageUrl, { pagesUrl, domain: store.domain }),
     cardPage: null,
     code: kind === 'gift_card' ? dots : null,
     cardSentAt,
+    toppedUp,
   });
   const sender = senderOf({ store, settings, texts, logo }, from ?? noAddress);
   const { subject, html, images } = renderEmail(content, sender);

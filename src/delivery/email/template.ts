@@ -12,6 +12,7 @@ import type {
   ExpiryReminderContent,
   GiftCardContent,
   ReceiptContent,
+  TopUpContent,
 } from './content.ts';
 import { formatAmount, formatCode, formatDay, isolate, type Isolated, type Translate } from './translate.ts';
 import { nameOf, type Wording } from './wording.ts';
@@ -74,6 +75,8 @@ function detailsOf(content: EmailContent, translate: Translate, locale: string):
       return giftCard(content, translate, locale);
     case 'receipt':
       return receipt(content, translate, locale);
+    case 'top_up':
+      return toppedUp(content, translate, locale);
     case 'expiry_reminder':
     case 'balance_reminder':
       return reminder(content, translate, locale);
@@ -134,6 +137,29 @@ function receipt(content: ReceiptContent, translate: Translate, locale: string):
     },
     ...messageBlock(message, translate),
     { block: 'note', text: translate('receiptNoCode') },
+  ];
+}
+
+function toppedUp(content: TopUpContent, translate: Translate, locale: string): readonly Block[] {
+  const { amount, balance, lastCharacters, addedOn, orderId, expiresOn, pageUrl } = content;
+  return [
+    {
+      block: 'card',
+      title: translate('cardTitle'),
+      ending: endingOf(lastCharacters, translate),
+      label: translate('balanceLabel'),
+      amount: formatAmount(balance, locale),
+      caption: expiryOf(expiresOn, translate, locale),
+    },
+    {
+      block: 'facts',
+      facts: [
+        { label: translate('topUpLabel'), value: formatAmount(amount, locale) },
+        { label: translate('issuedLabel'), value: formatDay(addedOn, locale) },
+        ...fact(translate('orderLabel'), orderId, (id) => isolate(String(id), 'ltr')),
+      ],
+    },
+    ...button(translate('checkBalance'), pageUrl),
   ];
 }
 

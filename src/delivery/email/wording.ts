@@ -47,6 +47,12 @@ const standardNames: Readonly<Record<EmailKind, Readonly<Record<StandardName, Te
     heading: 'receiptHeading',
     intro: 'receiptIntro',
   },
+  top_up: {
+    subject: 'topUpSubject',
+    preheader: 'topUpPreheader',
+    heading: 'topUpHeading',
+    intro: 'topUpIntro',
+  },
   expiry_reminder: {
     subject: 'expirySubject',
     preheader: 'expiryPreheader',

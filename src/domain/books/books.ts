@@ -7,7 +7,7 @@
 
 import { cardStates, type CardState } from '../cards/card.ts';
 import { addDays, dayOf, startOfDay } from '../day.ts';
-import type { Account, TransferKind } from '../money/ledger.ts';
+import { isSaleAccount, type Account, type TransferKind } from '../money/ledger.ts';
 
 /** A day of the books: from `fromAt` until before `untilAt`, instants in ms. */
 export type BooksDay = { readonly day: string; readonly fromAt: number; readonly untilAt: number };
@@ -326,7 +326,7 @@ const noSums: DayAmounts = {
 
 function ageAmountsOf({ account, raised, lowered, raisedTax, loweredTax, cards }: DaySum): AgeAmounts {
   const [change, tax] = [raised - lowered, raisedTax - loweredTax];
-  const [isSale, isRedemption] = [account === 'sales', account === 'redemptions'];
+  const [isSale, isRedemption] = [isSaleAccount(account), account === 'redemptions'];
   return {
     raised,
     lowered,

@@ -2,6 +2,7 @@
 
 import { addAgeAmounts, inBuckets, type AgeSum, type Buckets, type DaySum } from './books.ts';
 import type { CardState } from '../cards/card.ts';
+import { isSaleAccount } from '../money/ledger.ts';
 import { journalAccounts, type JournalAccount } from '../stores/store.ts';
 import { readVat, type VatKind } from '../money/vat.ts';
 
@@ -31,10 +32,10 @@ export function addMovement(movements: Movements, sum: DaySum): void {
   const net = sum.raised - sum.lowered;
   movements.entries += sum.entries;
   if (sum.kind === 'issue' || sum.kind === 'cancellation') movements.issued += net;
-  else if (sum.kind === 'credit') movements.toppedUp += net;
+  else if (sum.kind === 'credit' || sum.kind === 'top_up') movements.toppedUp += net;
   else if (sum.kind === 'debit' || sum.kind === 'capture') movements.redeemed -= net;
   else if (sum.kind === 'reversal' && sum.account === 'redemptions') movements.refunded += net;
-  else if (sum.kind === 'reversal' && sum.account === 'sales') movements.toppedUp += net;
+  else if (sum.kind === 'reversal' && isSaleAccount(sum.account)) movements.toppedUp += net;
   else movements.adjusted += net;
 }
 
@@ -184,9 +185,10 @@ export function journalOf(sums: readonly DaySum[]): readonly JournalLine[] {
       { gross: -lowered, tax: -loweredTax },
     ]) {
       const net = change.gross - change.tax;
-      if (isTransfers(account)) lines.add(sum, account, account === 'sales' ? -change.gross : -net, change);
+      if (isTransfers(account))
+        lines.add(sum, account, isSaleAccount(account) ? -change.gross : -net, change);
       lines.add(sum, liabilityOf(sum.bucket), net, change);
-      if (account === 'sales') lines.add(sum, 'vat_payable', change.tax, change);
+      if (isSaleAccount(account)) lines.add(sum, 'vat_payable', change.tax, change);
     }
   }
   return lines.inOrder;
@@ -253,7 +255,7 @@ export function monthlyLinesOf(lines: readonly JournalLine[]): readonly JournalL
 
 /** When the tax on the line of the other account is due: on a sale, or on a redemption. */
 function vatDueOf(account: JournalAccount, kind: VatKind | undefined): JournalLine['vatDue'] {
-  if (kind === 'single_purpose' && account === 'sales') return 'at_sale';
+  if (kind === 'single_purpose' && isSaleAccount(account)) return 'at_sale';
   return kind === 'multi_purpose' && account === 'redemptions' ? 'at_redemption' : null;
 }
 

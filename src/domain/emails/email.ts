@@ -1,6 +1,6 @@
 /**
  * Emails about gift cards. A *delivery* is one email to one address. An *occasion* identifies a reminder, which is
- * enqueued only once, and the email of a new card.
+ * enqueued only once, the email of a new card, and the transfer of a top-up.
  */
 
 import type { Card, Customer } from '../cards/card.ts';
@@ -9,6 +9,7 @@ import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
 export const emailKinds = [
   'gift_card',
   'receipt',
+  'top_up',
   'expiry_reminder',
   'balance_reminder',
   'delivery_failed',
@@ -96,6 +97,8 @@ export type EmailDelivery = {
   readonly id: number;
   readonly kind: EmailKind;
   readonly address: string;
+  /** What it is about, if that is not the card alone; null: the card. */
+  readonly occasion: string | null;
   readonly state: EmailState;
   /** When it is or was due (ms). */
   readonly sendAt: number;
@@ -117,6 +120,18 @@ export function holderOf({ recipient, customer }: Pick<Card, 'recipient' | 'cust
 /** The *buyer*: the customer of a card for another recipient; null if there is none. */
 export function buyerOf({ recipient, customer }: Pick<Card, 'recipient' | 'customer'>): Customer | null {
   return recipient && customer && recipient.id !== customer.id ? customer : null;
+}
+
+const topUpPrefix = 'top_up ';
+
+/** The occasion of the receipt of a top-up. @param transferId its transfer. */
+export function topUpOccasion(transferId: number): string {
+  return `${topUpPrefix}${transferId}`;
+}
+
+/** The id of the transfer that an email is the receipt of; null: it is not that of a top-up. */
+export function toppedUpBy({ kind, occasion }: Pick<EmailDelivery, 'kind' | 'occasion'>): number | null {
+  return kind === 'top_up' && occasion !== null ? Number(occasion.slice(topUpPrefix.length)) : null;
 }
 
 /** The state at `now` (ms): a scheduled delivery is queued from the time at which it is due. */

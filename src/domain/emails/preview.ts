@@ -4,6 +4,7 @@ import type { Card } from '../cards/card.ts';
 import type { EmailDelivery, EmailSettings } from './email.ts';
 import type { EmailText } from './wording.ts';
 import type { Logo } from './logo.ts';
+import type { Transfer } from '../money/ledger.ts';
 import type { Store } from '../stores/store.ts';
 
 /** An email, and what its content is read from. */
@@ -17,6 +18,8 @@ export type PreviewedEmail = {
   readonly logo: Logo | null;
   /** When the first email with the code of the card was or will be sent (ms). */
   readonly cardSentAt: number;
+  /** The top-up that it is the receipt of; absent: none. */
+  readonly toppedUp?: Transfer | undefined;
 };
 
 /** The HTML of an email, in which the code is replaced by dots. */

@@ -33,6 +33,7 @@ type EmailValue = 'store' | 'amount' | 'recipient' | 'sender' | 'expiry';
 export const emailValues: Readonly<Record<EmailKind, readonly EmailValue[]>> = {
   gift_card: ['store', 'amount', 'recipient', 'sender', 'expiry'],
   receipt: ['store', 'amount', 'recipient', 'sender', 'expiry'],
+  top_up: ['store', 'amount', 'recipient', 'expiry'],
   expiry_reminder: ['store', 'amount', 'recipient', 'expiry'],
   balance_reminder: ['store', 'amount', 'recipient', 'expiry'],
   delivery_failed: ['store', 'amount', 'recipient', 'sender'],

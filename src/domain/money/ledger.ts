@@ -7,15 +7,38 @@ import type { Currency } from './currency.ts';
 import { formatMinor, subtract, type Money } from './money.ts';
 
 /** The accounts that a card's money comes from or goes to, one of each per store and currency. */
-export const systemAccounts = ['sales', 'promotions', 'redemptions', 'adjustments', 'breakage'] as const;
+export const systemAccounts = [
+  'sales',
+  'top_ups',
+  'promotions',
+  'redemptions',
+  'adjustments',
+  'breakage',
+] as const;
 
 type SystemAccount = (typeof systemAccounts)[number];
 
 /** `card` is the liability to the holder of the transfer's card: a credit raises the balance, a debit lowers it. */
 export type Account = 'card' | SystemAccount;
 
-/** A `capture` debits an amount that a hold reserved. A `reversal` reverses a debit, capture or credit. */
-export const transferKinds = ['issue', 'adjustment', 'debit', 'credit', 'capture', 'reversal'] as const;
+/**
+ * Whether money of this account was paid for cards: for new ones (`sales`) or added to existing ones (`top_ups`). What
+ * holds for the tax and the sums of a sale holds for both.
+ */
+export function isSaleAccount(account: string): account is 'sales' | 'top_ups' {
+  return account === 'sales' || account === 'top_ups';
+}
+
+/** A `capture` debits an amount that a hold reserved. A `reversal` reverses a debit, capture, credit or top-up. */
+export const transferKinds = [
+  'issue',
+  'adjustment',
+  'debit',
+  'credit',
+  'top_up',
+  'capture',
+  'reversal',
+] as const;
 
 export type TransferKind = (typeof transferKinds)[number];
 
@@ -90,9 +113,24 @@ export function creditOf(amount: Money): Movement {
   return { kind: 'credit', amount, debit: 'sales', credit: 'card' };
 }
 
+/** The movement of a top-up: a sale of more value on an existing card. */
+export function topUpOf(amount: Money): Movement {
+  return { kind: 'top_up', amount, debit: 'top_ups', credit: 'card' };
+}
+
 /** Whether a transfer of this kind can be reversed. */
 export function isReversible(kind: TransferKind): boolean {
-  return kind === 'debit' || kind === 'capture' || kind === 'credit';
+  return isRedemption(kind) || isAddition(kind);
+}
+
+/** Whether a transfer of this kind spends the balance. */
+export function isRedemption(kind: TransferKind): kind is 'debit' | 'capture' {
+  return kind === 'debit' || kind === 'capture';
+}
+
+/** Whether a transfer of this kind adds an amount to an issued card, other than by a correction or a refund. */
+export function isAddition(kind: TransferKind): kind is 'credit' | 'top_up' {
+  return kind === 'credit' || kind === 'top_up';
 }
 
 /** The movement that reverses an amount of a transfer, with the accounts swapped. */

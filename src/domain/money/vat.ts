@@ -3,7 +3,7 @@
  * is due when it is redeemed, at the rate of what is bought (directive (EU) 2016/1065).
  */
 
-import type { Account } from './ledger.ts';
+import { isSaleAccount, type Account } from './ledger.ts';
 import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
 
 export type Vat =
@@ -59,13 +59,13 @@ type TaxedEntry = { readonly account: Account; readonly effect: bigint };
 
 /**
  * The tax in the entries of a single-purpose card, which are in the order of its chain, in minor units. The sum of the
- * entries on `sales` is rounded, and the sum of all others; an entry has the difference that it makes to its sum. So the
- * tax of a sale that is cancelled as a whole is 0, and so is the tax in a balance of 0.
+ * entries on `sales` and `top_ups` is rounded, and the sum of all others; an entry has the difference that it makes to its
+ * sum. So the tax of a sale that is cancelled as a whole is 0, and so is the tax in a balance of 0.
  */
 export function taxesOf(entries: readonly TaxedEntry[], rate: string): readonly bigint[] {
   const sums = { sold: 0n, others: 0n };
   return entries.map(({ account, effect }) => {
-    const name = account === 'sales' ? 'sold' : 'others';
+    const name = isSaleAccount(account) ? 'sold' : 'others';
     const before = taxIn(sums[name], rate);
     sums[name] += effect;
     return taxIn(sums[name], rate) - before;

@@ -57,6 +57,7 @@ function countedAs(
     case 'issue':
       return { part: 'sold', counted: amount };
     case 'credit':
+    case 'top_up':
       return { part: 'toppedUp', counted: amount };
     case 'debit':
     case 'capture':

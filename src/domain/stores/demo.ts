@@ -40,7 +40,7 @@ export type DemoStep =
       }
     >
   | StepOf<
-      'debit' | 'credit',
+      'debit' | 'top_up',
       { readonly amount: number; readonly reference: string; readonly movement: number }
     >
   | StepOf<'hold', { readonly amount: number; readonly reference: string; readonly seconds: number }>
@@ -202,7 +202,7 @@ class CardLife {
       const chance = random();
       if (chance < 0.02) this.#disable();
       else if (chance < 0.04) this.#adjust();
-      else if (chance < 0.08) this.#credit();
+      else if (chance < 0.08) this.#topUp();
       else if (chance < 0.35) this.#orderOnline();
       else this.#pay();
     }
@@ -220,14 +220,14 @@ class CardLife {
     this.steps.push({ ...this.#stepAt(this.#at, tillOf(this.#random)), kind: 'adjust', balance, note });
   }
 
-  #credit(): void {
+  #topUp(): void {
     const random = this.#random;
     const amount = choose(random, values);
     const movement = this.#nextMovement(amount);
     const reference = numberOf(random, 'receipt');
     this.steps.push({
       ...this.#stepAt(this.#at, tillOf(random)),
-      kind: 'credit',
+      kind: 'top_up',
       amount,
       reference,
       movement,

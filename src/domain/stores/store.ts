@@ -14,6 +14,7 @@ export const journalAccounts = [
   'liability_expired',
   'liability_disabled',
   'sales',
+  'top_ups',
   'vat_payable',
   'promotions',
   'redemptions',

@@ -4,7 +4,7 @@
  */
 
 import type { Context } from '../../storage/context.ts';
-import { isReversible, type Transfer } from '../../domain/money/ledger.ts';
+import { isRedemption, type Transfer } from '../../domain/money/ledger.ts';
 import { addDays, startOfDay } from '../../domain/day.ts';
 import type { Card } from '../../domain/cards/card.ts';
 import { parseAmount } from '../../domain/money/money.ts';
@@ -164,7 +164,7 @@ export function* findReceipt(ctx: Context, store: Store, id: number): Script<Rec
     tillId,
     tillName: tillId === null ? null : (tills.get(tillId) ?? null),
     actors,
-    isRefundable: isReversible(kind) && kind !== 'credit',
+    isRefundable: isRedemption(kind),
   };
 }
 
@@ -175,6 +175,7 @@ function actionsOf({ kind, actor }: Transfer): readonly EntryActionName[] {
     case 'issue':
       return ['card-issued'];
     case 'credit':
+    case 'top_up':
       return ['card-credited'];
     case 'debit':
     case 'capture':

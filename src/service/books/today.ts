@@ -304,7 +304,9 @@ function todayOf(sums: readonly OpenSum[]): TodaySums {
     redeemed: { ...redeemed, amount: -redeemed.amount },
     refunded: total(({ kind, isRaise }) => kind === 'reversal' && isRaise),
     // The reversal of an amount that was added takes it back.
-    added: total(({ kind, isRaise }) => kind === 'credit' || (kind === 'reversal' && !isRaise)),
+    added: total(
+      ({ kind, isRaise }) => kind === 'credit' || kind === 'top_up' || (kind === 'reversal' && !isRaise),
+    ),
     adjusted: total(({ kind }) => kind === 'adjustment'),
   };
 }

@@ -3,6 +3,7 @@
 import type { Context } from '../../storage/context.ts';
 import {
   emailKinds,
+  toppedUpBy,
   deliveryStates,
   type EmailDelivery,
   type EmailState,
@@ -11,6 +12,7 @@ import { emailKey, type EmailAddress } from '../../domain/email-address.ts';
 import { recipientCorrectedEvent } from '../../domain/events/event.ts';
 import { Fault } from '../../domain/fault.ts';
 import type { Card } from '../../domain/cards/card.ts';
+import type { Transfer } from '../../domain/money/ledger.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { lowerLetters } from '../../domain/cards/tags.ts';
 import { lockCard, replaceRecipient } from '../../storage/cards/card.ts';
@@ -31,7 +33,8 @@ import {
 } from '../../storage/emails/list.ts';
 import { findFirstSendAt } from '../../storage/emails/queue.ts';
 import { recordEvent } from '../../storage/events/event.ts';
-import { parallel, type Script } from '../../storage/sql/sql.ts';
+import { findTransfer } from '../../storage/money/transfer.ts';
+import { parallel, resolved, type Script } from '../../storage/sql/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { findOrRecordCustomer } from '../customers/customer.ts';
 import { sendGiftCard, type RotateCommand } from './email.ts';
@@ -203,16 +206,20 @@ export function* showEmail(storeId: number, id: number): Script<ShownEmail> {
 export type PreviewParts = EmailDesign & {
   /** When the first email with a code of the card was sent (ms). */
   readonly cardSentAt: number;
+  /** The top-up that it is the receipt of; undefined: none. */
+  readonly toppedUp: Transfer | undefined;
 };
 
-/** What the store has added to an email, as it would be sent now. */
+/** What the store has added to an email, as it would be sent now, and the top-up that it is about. */
 export function* findPreviewParts({ email, card }: Pick<ShownEmail, 'email' | 'card'>): Script<PreviewParts> {
   const { storeId } = card;
-  const [design, sentAt] = yield* parallel(
+  const transferId = toppedUpBy(email);
+  const [design, sentAt, toppedUp] = yield* parallel(
     readEmailDesign(storeId, email.kind),
     findFirstSendAt(storeId, card.id),
+    transferId === null ? resolved(undefined) : findTransfer(storeId, transferId),
   );
-  return { ...design, cardSentAt: sentAt ?? email.sendAt };
+  return { ...design, cardSentAt: sentAt ?? email.sendAt, toppedUp };
 }
 
 /**

@@ -1,11 +1,18 @@
-/** Debits, credits and their reversals. */
+/** Debits, credits and the reversals of movements. */
 
 import type { Context } from '../../storage/context.ts';
 import { availableOf, type Card } from '../../domain/cards/card.ts';
 import type { Currency } from '../../domain/money/currency.ts';
 import { movementEvent } from '../../domain/events/event.ts';
 import { Fault } from '../../domain/fault.ts';
-import { creditOf, debitOf, isReversible, reversalOf, type Transfer } from '../../domain/money/ledger.ts';
+import {
+  creditOf,
+  debitOf,
+  isReversible,
+  isSaleAccount,
+  reversalOf,
+  type Transfer,
+} from '../../domain/money/ledger.ts';
 import { exceeds, formatMoney, integerDigitsMax, subtract, type Money } from '../../domain/money/money.ts';
 import { transactionOf } from '../../domain/record.ts';
 import type { Scope, Store } from '../../domain/stores/store.ts';
@@ -114,26 +121,27 @@ export function* credit(
 }
 
 /** A balance has at most as many digits before the point as an amount, because clients must be able to send it back. */
-function largestBalance(currency: Currency): Money {
+export function largestBalance(currency: Currency): Money {
   return { minor: 10n ** BigInt(integerDigitsMax + currency.decimals) - 1n, currency };
 }
 
 /** @throws Fault `invalid-parameter` if a movement has raised the balance above a limit. */
 function assertWithinLimit(limit: Money, { balance }: Card): void {
   if (!exceeds(balance, limit)) return;
-  throw new Fault('invalid-parameter', {
-    errors: {
-      amount: [`cannot raise the balance to ${formatMoney(balance)}: the limit is ${formatMoney(limit)}`],
-    },
-  });
+  throw new Fault('invalid-parameter', { errors: { amount: [limitError(limit, balance)] } });
+}
+
+/** The error message for an amount that would raise a balance above a limit. */
+export function limitError(limit: Money, balance: Money): string {
+  return `cannot raise the balance to ${formatMoney(balance)}: the limit is ${formatMoney(limit)}`;
 }
 
 /**
- * Reverses a debit, capture or credit, in whole or in part, even on an expired card. The reversals of a transfer cannot
- * exceed its amount, and the reversal of a credit cannot exceed the available balance.
+ * Reverses a debit, capture, credit or top-up, in whole or in part, even on an expired card. The reversals of a transfer
+ * cannot exceed its amount, and the reversal of a credit or top-up cannot exceed the available balance.
  * @param amount null: the rest of the transfer.
  * @param cancelsSale whether an issue can be reversed, as a credit.
- * @param scopes the caller's scopes: a credit requires `write_gift_cards`, a debit or capture `redeem_gift_cards`.
+ * @param scopes the caller's scopes: a credit or top-up requires `write_gift_cards`, a debit or capture `redeem_gift_cards`.
  * @throws Fault `not-found`, `not-reversible`, `reversal-exceeds-transaction`, `card-disabled`,
  * `insufficient-balance`, `insufficient-scope`, `precondition-failed`, or `invalid-parameter` if the balance would
  * exceed the largest possible amount.
@@ -160,7 +168,7 @@ export function* reverse(
   );
   if (!found) throw new Fault('not-found');
   const { transfer: reversed, cardVersion } = found;
-  const isSale = reversed.debit === 'sales';
+  const isSale = isSaleAccount(reversed.debit);
   const needed: Scope = isSale ? 'write_gift_cards' : 'redeem_gift_cards';
   const isCancelled = reversed.kind === 'issue' && command.cancelsSale === true;
   if (!isReversible(reversed.kind) && !isCancelled) throw new Fault('not-reversible');

@@ -423,7 +423,7 @@ const detailsOf: Readonly<Record<string, readonly string[]>> = {
 
 const kindsOf: Readonly<Record<string, readonly unknown[]>> = {
   'gift_card.redeemed': ['debit', 'capture'],
-  'gift_card.credited': ['credit'],
+  'gift_card.credited': ['credit', 'top_up'],
   'gift_card.reversed': ['reversal'],
 };
 

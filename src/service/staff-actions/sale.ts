@@ -15,7 +15,8 @@ import { findTransfer } from '../../storage/money/transfer.ts';
 import { issue } from '../cards/card.ts';
 import type { CardEmails } from '../emails/email.ts';
 import { loadCard, requireCard } from '../money/money.ts';
-import { credit, reverse } from '../money/spend.ts';
+import { reverse } from '../money/spend.ts';
+import { topUp } from '../money/top-up.ts';
 import { asStaff, movementOf, type ByStaff } from './as-staff.ts';
 import { changeCard } from './card.ts';
 import { assertSaleLimit } from './limits.ts';
@@ -161,13 +162,24 @@ export function* cancelSale(ctx: Context, by: ByStaff, transferId: number): Scri
 }
 
 /**
- * Adds an amount to a card without a redemption, which only people who can change cards may do.
- * @throws Fault those of `asStaff`, `assertSaleLimit` and `credit`.
+ * Sells more value on a card, with a receipt to its holder, which only people who can change cards may do.
+ * @throws Fault those of `asStaff`, `assertSaleLimit` and `topUp`.
  */
 export function* topUpCard(
   ctx: Context,
   by: ByStaff,
-  { cardId, amount }: { readonly cardId: number; readonly amount: Money },
+  {
+    cardId,
+    amount,
+    expiresOn = null,
+    note = null,
+  }: {
+    readonly cardId: number;
+    readonly amount: Money;
+    /** A later last valid day; absent: it stays. */
+    readonly expiresOn?: string | null;
+    readonly note?: string | null;
+  },
 ): Script<{ readonly transfer: Transfer; readonly card: Card }> {
   const { store } = by;
   return yield* asStaff(ctx, by, {
@@ -175,15 +187,17 @@ export function* topUpCard(
     *change({ member, actor }) {
       assertSaleLimit(member, amount);
       yield* requireCard(store.id, cardId);
-      return yield* credit(ctx, {
+      return yield* topUp(ctx, {
         store,
         cardId,
         amount,
         actor,
         reference: null,
-        note: null,
+        note,
         orderId: null,
         versions: null,
+        expiresOn,
+        notify: true,
       });
     },
     entryOf: ({ transfer }) => ({

@@ -19,7 +19,8 @@ import { findDemonstrationStore } from '../../storage/stores/store.ts';
 import { issue, update } from '../cards/card.ts';
 import { recordExpired } from '../cards/expiry.ts';
 import { capture, placeHold, voidOpenHold } from '../money/hold.ts';
-import { credit, debit, reverse } from '../money/spend.ts';
+import { debit, reverse } from '../money/spend.ts';
+import { topUp } from '../money/top-up.ts';
 import { ensureDemonstrationStore } from './store.ts';
 import { createToken } from './token.ts';
 
@@ -143,10 +144,11 @@ class Player {
         transferIds[step.movement] = (yield* debit(ctx, command)).transfer.id;
         break;
       }
-      case 'credit': {
+      case 'top_up': {
         const { reference } = step;
-        const command = { ...movement, reference, amount: this.#money(step.amount) };
-        transferIds[step.movement] = (yield* credit(ctx, command)).transfer.id;
+        const amount = this.#money(step.amount);
+        const command = { ...movement, reference, amount, expiresOn: null, notify: false };
+        transferIds[step.movement] = (yield* topUp(ctx, command)).transfer.id;
         break;
       }
       case 'hold': {

@@ -75,6 +75,7 @@ const deliveries = columns({
   id: integer('id'),
   kind: unchanged<EmailKind>()('kind'),
   address: text('address'),
+  occasion: textOrNull('occasion'),
   state: unchanged<EmailState>()('state'),
   send_at: integer('sendAt'),
   next_at: integerOrNull('nextAt'),
@@ -124,7 +125,7 @@ export const creationOccasion = 'creation';
  * is not awaited, so the email is returned in every case.
  */
 export function* enqueueEmail(ctx: Context, email: NewEmail): Script<EmailDelivery> {
-  const { storeId, cardId, kind, address, code } = email;
+  const { storeId, cardId, kind, address, occasion, code } = email;
   const now = ctx.clock.earliest();
   const id = ctx.random.id();
   const sealed =
@@ -142,6 +143,7 @@ export function* enqueueEmail(ctx: Context, email: NewEmail): Script<EmailDelive
     id,
     kind,
     address,
+    occasion,
     state: sendAt > now ? 'scheduled' : 'queued',
     sendAt,
     nextAt: sendAt,
@@ -152,8 +154,8 @@ export function* enqueueEmail(ctx: Context, email: NewEmail): Script<EmailDelive
     endedAt: null,
   };
   yield* execute(sql`
-    insert into email_deliveries (${emailColumns}, occasion, code, trace_context)
-    select ${deliveries.values(enqueued)}, ${email.occasion}, ${sealed}, ${ctx.messageContext?.('emails') ?? null}
+    insert into email_deliveries (${emailColumns}, code, trace_context)
+    select ${deliveries.values(enqueued)}, ${sealed}, ${ctx.messageContext?.('emails') ?? null}
     where not exists (select 1 from email_settings where store_id = ${storeId} and enabled = 0)
     on conflict (store_id, card_id, occasion) where occasion is not null do nothing`);
   return enqueued;

@@ -387,9 +387,9 @@ create function is_sound_transfer(
 begin
   return id > 0 and sequence >= 1 and amount > 0 and balance_after >= 0
     and length(currency) = 3 and length(hash) = 32
-    and kind in ('issue', 'adjustment', 'debit', 'credit', 'capture', 'reversal')
-    and debit_account in ('card', 'sales', 'promotions', 'redemptions', 'adjustments', 'breakage')
-    and credit_account in ('card', 'sales', 'promotions', 'redemptions', 'adjustments', 'breakage')
+    and kind in ('issue', 'adjustment', 'debit', 'credit', 'top_up', 'capture', 'reversal')
+    and debit_account in ('card', 'sales', 'top_ups', 'promotions', 'redemptions', 'adjustments', 'breakage')
+    and credit_account in ('card', 'sales', 'top_ups', 'promotions', 'redemptions', 'adjustments', 'breakage')
     -- Each transfer moves money between the card and one system account.
     and (debit_account = 'card') <> (credit_account = 'card')
     and (kind = 'reversal') = (reverses is not null)
@@ -807,7 +807,7 @@ create table email_settings (
 create table email_texts (
   store_id bigint not null references stores (id),
   kind text collate "C" not null
-    check (kind in ('gift_card', 'receipt', 'expiry_reminder', 'balance_reminder', 'delivery_failed')),
+    check (kind in ('gift_card', 'receipt', 'top_up', 'expiry_reminder', 'balance_reminder', 'delivery_failed')),
   language text collate "C" not null,
   part text collate "C" not null check (part in ('subject', 'heading', 'greeting', 'intro', 'closing')),
   text text collate "C" not null check (text <> ''),
@@ -831,11 +831,11 @@ create table email_deliveries (
   card_id bigint not null,
   id bigint not null check (id > 0),
   kind text collate "C" not null
-    check (kind in ('gift_card', 'receipt', 'expiry_reminder', 'balance_reminder', 'delivery_failed')),
+    check (kind in ('gift_card', 'receipt', 'top_up', 'expiry_reminder', 'balance_reminder', 'delivery_failed')),
   address text collate "C" not null,
   state text collate "C" not null
     check (state in ('scheduled', 'queued', 'deferred', 'sent', 'kept', 'bounced', 'dead', 'cancelled')),
-  -- The subject of a reminder, so that it is enqueued once.
+  -- What it is about, if not the card alone, so that it is enqueued once: a reminder, the transfer of a top-up.
   occasion text collate "C",
   -- The card's code, sealed, until the email is sent.
   code bytea,

@@ -69,6 +69,10 @@ export function contentWith(kind: EmailKind, details: Details = {}): EmailConten
         expiresOn,
       };
     }
+    case 'top_up': {
+      const added = { amount, balance: money(6_500n), addedOn: '2026-01-15', orderId: 1018 };
+      return { kind, recipientName, lastCharacters, expiresOn, pageUrl, ...added };
+    }
     case 'expiry_reminder':
     case 'balance_reminder':
       return { kind, recipientName, amount, lastCharacters, expiresOn, pageUrl, unsubscribeUrl };

@@ -1,0 +1,168 @@
+/** Sells more value on a card: an amount and, for a card that expires, a later day. */
+
+import { Fault } from '../../domain/fault.ts';
+import { isExpired } from '../../domain/cards/card.ts';
+import { parseDay } from '../../domain/day.ts';
+import { formatMoney } from '../../domain/money/money.ts';
+import { parseText } from '../../domain/text.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
+import { today } from '../../service/money/money.ts';
+import { topUpCard } from '../../service/staff-actions/sale.ts';
+import type { Script } from '../../storage/sql/sql.ts';
+import {
+  amountError,
+  backLink,
+  change,
+  changePage,
+  changeTexts,
+  earlierResult,
+  openCard,
+  reasonOf,
+  unavailablePage,
+  unreadableAmount,
+  type Done,
+  type OpenedCard,
+} from './change-form.ts';
+import { inputField } from '../kit/form.ts';
+import { amountText, dayText, figure, parseTypedAmount } from '../kit/format.ts';
+import { keyInput, keyOf } from '../kit/once.ts';
+import { byOf } from '../kit/page-context.ts';
+import { formText } from '../kit/request.ts';
+import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
+import { fillPlain } from '../kit/texts.ts';
+
+type Values = Readonly<Record<'amount' | 'expires_on' | 'note', string>>;
+type Errors = Readonly<Partial<Values>>;
+
+/** Why nothing can be added to the card; undefined: it can be topped up. */
+function obstacle(
+  { ctx }: ConsoleServices,
+  { language, signedIn: { store } }: StaffRequest,
+  { card }: OpenedCard,
+): string | undefined {
+  if (card.disabledAt !== null) return reasonOf(new Fault('card-disabled'), card, language);
+  return isExpired(card, today(ctx, store)) ? reasonOf(new Fault('card-expired'), card, language) : undefined;
+}
+
+function addPage(
+  services: ConsoleServices,
+  request: StaffRequest,
+  opened: OpenedCard,
+  { values, errors }: { readonly values: Values; readonly errors: Errors },
+): ConsoleResponse {
+  const { ctx, frame } = services;
+  const { language } = request;
+  const { add, adjust, ...text } = changeTexts[language];
+  const { card, path } = opened;
+  const isRejected = Object.keys(errors).length > 0;
+  const status = isRejected ? 422 : 200;
+  const reason = obstacle(services, request, opened);
+  if (reason !== undefined)
+    return unavailablePage(services, request, opened, { title: add.title, reason, status });
+  const body = markup`<section class="panel stack change" aria-label="${add.title}">
+<div>${figure(card.balance, language)}<p class="soft">${adjust.present}</p></div>
+<form class="stack" method="post" action="${frame.basePath}${path}/add">${keyInput(ctx, isRejected ? keyOf(request) : undefined)}
+${inputField({ name: 'amount', label: add.amount, value: values.amount, inputMode: 'decimal', kind: 'amount', error: errors.amount })}
+${expiryField(request, opened, { value: values.expires_on, error: errors.expires_on })}
+${inputField({ name: 'note', label: add.note, value: values.note, isOptional: true, hint: text.noteHint, error: errors.note })}
+<p class="hint">${add.consequence}</p>
+<div class="row"><button class="button first">${add.action}</button>${backLink(services, request, { path, text: text.cancel, kind: 'quiet' })}</div>
+</form></section>`;
+  return changePage(services, request, opened, { title: add.title, body, status });
+}
+
+/** A card that never expires has no such field. */
+function expiryField(
+  { language }: StaffRequest,
+  { card: { expiresOn } }: OpenedCard,
+  { value, error }: { readonly value: string; readonly error: string | undefined },
+): Markup | undefined {
+  if (expiresOn === null) return undefined;
+  const { add } = changeTexts[language];
+  const hint = fillPlain(add.expiresHint, { date: dayText(expiresOn, language) });
+  return inputField({ name: 'expires_on', label: add.expires, type: 'date', value, isOptional: true, hint, error });
+} // prettier-ignore
+
+/** The messages at the fields that a fault rejects; undefined: the fault is not about the fields. */
+function errorsOf(
+  fault: Fault,
+  { language, signedIn: { store } }: StaffRequest,
+  { card: { expiresOn } }: OpenedCard,
+): Errors | undefined {
+  const { add, errors } = changeTexts[language];
+  const message = amountError(fault, { currency: store.currency, language });
+  if (message !== undefined) return { amount: message };
+  if (fault.code !== 'invalid-parameter') return undefined;
+  const limit = store.issueLimit && amountText(store.issueLimit, language);
+  const day = expiresOn === null ? '' : dayText(expiresOn, language);
+  return {
+    ...(fault.errors?.['amount'] && {
+      amount: limit === null ? add.tooMuch : fillPlain(errors.storeLimit, { amount: limit }),
+    }),
+    ...(fault.errors?.['expires_on'] && { expires_on: fillPlain(add.earlier, { date: day }) }),
+  };
+}
+
+async function submit(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+  const { ctx } = services;
+  const { language, signedIn } = request;
+  const { store } = signedIn;
+  const { add, errors: messages } = changeTexts[language];
+  const opened = await openCard(services, request);
+  const earlier = await earlierResult(services, request, opened);
+  if (earlier) return earlier;
+  const values: Values = {
+    amount: formText(request, 'amount'),
+    expires_on: formText(request, 'expires_on'),
+    note: formText(request, 'note'),
+  };
+  const amount = parseTypedAmount(values.amount, store, request);
+  const note = parseText(values.note);
+  const day = values.expires_on === '' ? null : parseDay(values.expires_on);
+  const again = (errors: Errors, current = opened): ConsoleResponse =>
+    addPage(services, request, current, { values, errors });
+  if (!amount.ok || !note.ok || day?.ok === false)
+    return again({
+      ...(!amount.ok && { amount: unreadableAmount(values.amount, store, { language }) }),
+      ...(day?.ok === false && { expires_on: add.badDay }),
+      ...(!note.ok && { note: messages.badText }),
+    });
+  const cardId = opened.card.id;
+  return await change(services, request, opened, {
+    title: add.title,
+    *script(): Script<Done> {
+      const expiresOn = day?.value ?? null;
+      const sold = { cardId, amount: amount.value, expiresOn, note: note.value };
+      const { transfer, card } = yield* topUpCard(ctx, byOf(request), sold);
+      return {
+        done: 'added',
+        card: cardId,
+        amount: formatMoney(amount.value),
+        left: formatMoney(card.balance),
+        entry: transfer.id,
+      };
+    },
+    async rejected(fault) {
+      if (!fault) return again({ amount: messages.expiredForm });
+      const current = await openCard(services, request);
+      const errors = errorsOf(fault, request, current);
+      return errors && again(errors, current);
+    },
+  });
+}
+
+const path = '/cards/:id/add';
+
+export const addRoutes: readonly StaffRoute[] = [
+  {
+    method: 'GET',
+    path,
+    access: 'changeCards',
+    handle: async (services, request) =>
+      addPage(services, request, await openCard(services, request), {
+        values: { amount: '', expires_on: '', note: '' },
+        errors: {},
+      }),
+  },
+  { method: 'POST', path, access: 'changeCards', handle: submit },
+];
