@@ -24,7 +24,7 @@ import {
   orNull,
   type CardToIssue,
 } from '../domain/cards/new-card.ts';
-import { accepted, rejected, type Parsed } from '../platform/parsed.ts';
+import { accepted, rejected } from '../platform/parsed.ts';
 import { batchCardSchema, batchFailureSchema, batchSchema } from '../domain/schemas.ts';
 import { parseLine, sentLineLengthMax } from '../domain/text.ts';
 import type { RequestContext } from '../http/request-context.ts';
@@ -32,24 +32,12 @@ import { batchExport, batchExportOf } from '../service/batches/export.ts';
 import * as service from '../service/batches/batch.ts';
 import { creationFields } from './cards.ts';
 import * as examples from './examples.ts';
-import { field, integerFromForm, optional, type Values } from './field.ts';
+import { field, integerField, integerFromForm, optional, type Values } from './field.ts';
 import { limit as limitField, limitDefault, list, pageLink, recordsOf } from './list.ts';
 import { commonDocumentation, queryReader, read, routeOf, write, type Operation } from './operation.ts';
 import { idReader } from './path.ts';
 import { format, prefersCsv } from './report.ts';
 import { responseOf } from './response.ts';
-
-function integerField(description: string, max: number) {
-  return field<number | null>(
-    Type.Union([Type.Integer({ minimum: 1, maximum: max }), Type.Null()], { description, examples: [500] }),
-    orNull((value): Parsed<number> =>
-      typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= max
-        ? accepted(value)
-        : rejected(`must be an integer from 1 to ${max.toLocaleString('en')}`),
-    ),
-    integerFromForm,
-  );
-}
 
 const cardSchema = Type.Object(
   Object.fromEntries(
@@ -97,12 +85,12 @@ export const batchFields = {
   ),
   count: integerField(
     'The number of equal gift cards, with the other fields of this request. Not with `cards`.',
-    batchCardsMax,
+    { max: batchCardsMax, example: 500 },
   ),
   cards: cardsField,
   expected_count: integerField(
     'The number of gift cards that the caller expects. If it differs, nothing is issued.',
-    Number.MAX_SAFE_INTEGER,
+    { max: Number.MAX_SAFE_INTEGER, example: 500 },
   ),
   expected_total: field<Money | null>(
     Type.Union([Type.Number({ minimum: 0 }), Type.String({ pattern: decimalPattern }), Type.Null()], {

@@ -3,6 +3,7 @@
 import { changedDetails } from '../domain/cards/field-values.ts';
 import { byField, editableFields, type EditableField } from '../domain/cards/fields.ts';
 import type { Card } from '../domain/cards/card.ts';
+import { formatInstant } from '../domain/day.ts';
 import { Fault, FieldErrors } from '../domain/fault.ts';
 import {
   emailedTo,
@@ -88,11 +89,15 @@ export const createGiftCard = write({
   tag: 'Gift cards',
   summary: 'Create a gift card',
   description:
-    'Issues a gift card. If an email address does not belong to a customer of the store, a customer is created in the same transaction. The code is only in this response, and in its replays under the same `Idempotency-Key`. If the store sends email, the card is emailed to its recipient, or to its customer if it has no recipient; a customer who bought the card for another recipient gets a receipt without the code. `send_on` schedules the email, `notify: false` suppresses it. Without a mail server the card is still issued, and the response has `Email-Status: not-configured`.',
+    'Issues a gift card. If an email address does not belong to a customer of the store, a customer is created in the same transaction. The code is only in this response, and in its replays under the same `Idempotency-Key`. If the store sends email, the card is emailed to its recipient, or to its customer if it has no recipient; a customer who bought the card for another recipient gets a receipt without the code. `send_on` schedules the email, `notify: false` suppresses it. Without a mail server the card is still issued, and the response has `Email-Status: not-configured`. With the `code` of a printed card that is in stock, the card is activated: `initial_value` must be the value of the stock, or within its limits, and the stock’s validity sets `expires_on`, which then cannot be sent.',
   body: {
     name: 'CreateGiftCard',
     wrapper: 'gift_card',
-    fields: { ...Object.fromEntries(recordFields.map((name) => [name, notSettable])), ...creationFields },
+    fields: {
+      ...Object.fromEntries(recordFields.map((name) => [name, notSettable])),
+      ...creationFields,
+      stock: fields.stockUse,
+    },
     example: {
       initial_value: '25.00',
       expires_on: '2031-12-31',
@@ -107,9 +112,9 @@ export const createGiftCard = write({
     description: 'The new gift card. Only this response contains its code.',
     members: { gift_card: issuedGiftCardSchema },
     example: { gift_card: { ...examples.card, balance: '25.00', code: examples.exampleCode } },
-    headers: ['ETag', 'Location', 'Email-Status'],
+    headers: ['ETag', 'Location', 'Email-Status', 'Code-Tried-At'],
   },
-  errors: [],
+  errors: ['already-activated'],
   sample: {
     body: { initial_value: '25.00', recipient_email: 'grace@example.com' },
     idempotencyKey: 'order-1001-line-1',
@@ -117,6 +122,7 @@ export const createGiftCard = write({
   check(values, errors, requestContext) {
     for (const [name, message] of newCardErrors(values, requestContext, (field) => errors.has(field)))
       errors.add(name, message);
+    if (values.stock && !values.code && !errors.has('code')) errors.add('code', 'is required with stock');
   },
   countCodes: ({ code }) => (code ? 1 : 0),
   // Another request can create the same new customer, or choose the same code.
@@ -131,8 +137,12 @@ export const createGiftCard = write({
         apiClientId: caller.apiClientId,
         actor: caller.actor,
         ...newCardOf(body, requestContext),
+        stock: body.stock ?? 'optional',
       }),
     );
+    const { activation } = issued;
+    // A dry run says that the code is in stock, and does not activate it.
+    if (activation && requestContext.isDryRun) after(() => void requestContext.lookup.reserve(() => 1));
     const { publicIds } = ctx.keys;
     const { gift_card } = cardResult(publicIds, issued.card).body;
     if (settings?.enabled)
@@ -145,6 +155,9 @@ export const createGiftCard = write({
         etag: cardEtagOf(publicIds, issued.card),
         location: `${requestContext.basePath}/gift_card/${gift_card.id}`,
         ...(settings?.enabled && { 'email-status': 'not-configured' }),
+        ...(typeof activation?.triedAt === 'number' && {
+          'code-tried-at': formatInstant(activation.triedAt),
+        }),
       },
     };
   },
@@ -154,6 +167,7 @@ export const createGiftCard = write({
       code: body.code ?? null,
       customer: body.email ?? null,
       storefrontCustomerId: body.storefront_customer_id ?? null,
+      stock: body.stock ?? 'optional',
       errors,
     }),
 });

@@ -7,6 +7,7 @@ import type { HeaderName, Members } from './response.ts';
 export type Tag =
   | 'Gift cards'
   | 'Batches'
+  | 'Stock'
   | 'Money'
   | 'Holds'
   | 'History'
@@ -27,7 +28,7 @@ export type Sample = {
 
 /** The name that a body can be wrapped in. */
 type Wrapper =
-  'gift_card' | 'transaction' | 'hold' | 'webhook' | 'event' | 'customer' | 'checkpoint' | 'batch';
+  'gift_card' | 'transaction' | 'hold' | 'webhook' | 'event' | 'customer' | 'checkpoint' | 'batch' | 'stock';
 
 export type BodyDefinition<F extends Fields> = {
   /** The name of its schema in the documentation. */

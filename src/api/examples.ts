@@ -8,6 +8,8 @@ import {
   type BalanceRecord,
   type BatchCardRecord,
   type BatchRecord,
+  type StockCodeRecord,
+  type StockRecord,
   type ChainEntryRecord,
   type CheckpointKeyRecord,
   type CheckpointRecord,
@@ -61,6 +63,28 @@ export const batch: BatchRecord = {
 };
 
 export const batchCard: BatchCardRecord = { index: 0, ...card, balance: '25.00', code: exampleCode };
+
+export const stock: StockRecord = {
+  id: pathIds.stock_id.example,
+  name: 'Cards at the counter',
+  state: 'complete',
+  count: 500,
+  printed: 500,
+  sold: 37,
+  left: 461,
+  voided: 2,
+  failed: 0,
+  currency: 'USD',
+  fixed_value: null,
+  minimum_value: '10.00',
+  maximum_value: '150.00',
+  valid_months: 36,
+  created_at: '2026-03-15T12:00:00Z',
+  completed_at: '2026-03-15T12:00:01Z',
+  codes_until: '2026-03-16T12:00:01Z',
+};
+
+export const stockCode: StockCodeRecord = { index: 0, code: exampleCode };
 
 export const spendable: SpendableRecord = { ...card, held: '0.00', available: '15.00' };
 

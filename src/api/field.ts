@@ -8,7 +8,7 @@
 
 import Type, { type TSchema } from 'typebox';
 import type { FieldErrors } from '../domain/fault.ts';
-import { integerFromText as integerFromForm } from '../domain/cards/new-card.ts';
+import { integerFromText as integerFromForm, orNull } from '../domain/cards/new-card.ts';
 import { accepted, rejected, type Parsed } from '../platform/parsed.ts';
 import type { Store } from '../domain/stores/store.ts';
 import type { Body } from '../http/body.ts';
@@ -60,6 +60,25 @@ export function optional<T>(base: Field<T>): Field<T, false> {
 }
 
 export { integerFromForm };
+
+/** An optional integer from 1 to `max`; null: none. */
+export function integerField(
+  description: string,
+  { max, example }: { readonly max: number; readonly example: number },
+): Field<number | null, false> {
+  return field<number | null>(
+    Type.Union([Type.Integer({ minimum: 1, maximum: max }), Type.Null()], {
+      description,
+      examples: [example],
+    }),
+    orNull((value: unknown): Parsed<number> =>
+      typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= max
+        ? accepted(value)
+        : rejected(`must be an integer from 1 to ${max.toLocaleString('en')}`),
+    ),
+    integerFromForm,
+  );
+}
 
 const present = {
   description: 'Optional; must equal the current value. A client can send back the record that it read.',

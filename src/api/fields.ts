@@ -125,6 +125,16 @@ export const code = field<Secret | null>(
   newCardFields.code,
 );
 
+export const stockUse = field<'required' | null>(
+  Type.Union([Type.Literal('required'), Type.Null()], {
+    description:
+      'required: `code` must be the code of a printed card in stock. By default, and with null, a code in stock is activated, and any other unused code is the code of a new card.',
+    examples: ['required'],
+  }),
+  (value) =>
+    value === null || value === 'required' ? accepted(value) : rejected('must be required or null'),
+);
+
 export const disable = flag('true disables the card permanently.');
 
 export const eraseNotes = flag(

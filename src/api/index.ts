@@ -45,6 +45,7 @@ import {
 } from './money.ts';
 import { eraseCustomer, exportCustomer, retrieveErasure } from './privacy.ts';
 import { reportActivity, reportAging, reportBreakage, reportJournal, reportLiability } from './reports.ts';
+import { createStock, listStockCodes, listStocks, retrieveStock, voidStock } from './stocks.ts';
 import { listStoreTransactions, listTransactions, retrieveTransaction } from './transactions.ts';
 import * as webhooks from './webhooks.ts';
 
@@ -62,6 +63,12 @@ export const operations = [
   listBatches, // GET /batches
   retrieveBatch, // GET /batches/:batch_id
   listBatchCards, // GET /batches/:batch_id/cards
+
+  createStock, // POST /stocks
+  listStocks, // GET /stocks
+  retrieveStock, // GET /stocks/:stock_id
+  voidStock, // POST /stocks/:stock_id/void
+  listStockCodes, // GET /stocks/:stock_id/codes
 
   lookUpGiftCard, // POST /gift_card/lookup
   retrieveBalance, // GET /gift_card/:gift_card_id/balance

@@ -9,7 +9,9 @@ import { balanceSchema, transactionSchema } from '../domain/schemas.ts';
 import type { Caller } from '../http/auth.ts';
 import { cardEtagOf } from '../http/etag.ts';
 import type { Context } from '../storage/context.ts';
-import { lookUp } from '../service/cards/card.ts';
+import { lookUp, type CodeUse } from '../service/cards/card.ts';
+import { assertNotInStock } from '../service/stocks/activation.ts';
+import type { Script } from '../storage/sql/sql.ts';
 import { loadCard, today, type MoneyCommand, type NamedDetails } from '../service/money/money.ts';
 import { credit, debit, reverse } from '../service/money/spend.ts';
 import { topUp } from '../service/money/top-up.ts';
@@ -17,7 +19,7 @@ import { cardInPath } from './cards.ts';
 import * as examples from './examples.ts';
 import type { Values } from './field.ts';
 import * as fields from './fields.ts';
-import { read, write, type WriteRequest } from './operation.ts';
+import { read, write, type ReadRequest, type WriteRequest } from './operation.ts';
 import { spendableCard } from './schemas.ts';
 
 /** What a caller can name of a movement. */
@@ -115,6 +117,27 @@ const moved = {
   headers: ['ETag'],
 } as const;
 
+/**
+ * Rejects a code that no card has. What else it is, is recorded after the response, which takes as long as that for an
+ * unknown code; only a caller who may activate it learns that a code is in stock.
+ * @throws Fault `not-found` or `not-activated`, always.
+ */
+function* rejectMissed(
+  {
+    caller,
+    store,
+    requestContext,
+    after,
+  }: Pick<ReadRequest<string, unknown, unknown>, 'caller' | 'store' | 'requestContext' | 'after'>,
+  use: CodeUse | null,
+): Script<never> {
+  if (use?.kind === 'stocked' && caller.scopes.includes('write_gift_cards'))
+    yield* assertNotInStock({ storeId: store.id, lookup: use.lookup });
+  else if (use?.kind === 'stocked') after(() => requestContext.recordStockTry(use.lookup));
+  else if (use) after(() => requestContext.recordRetiredCode(use.cardId));
+  throw new Fault('not-found');
+}
+
 export const lookUpGiftCard = read({
   id: 'lookUpGiftCard',
   path: '/gift_card/lookup',
@@ -122,7 +145,7 @@ export const lookUpGiftCard = read({
   tag: 'Money',
   summary: 'Look up a gift card by its code',
   description:
-    'Returns the gift card with the code. The code is in the body, never in a URL. Failed lookups are limited per caller. For a caller without `read_gift_cards`, a disabled or expired card is not found.',
+    'Returns the gift card with the code. The code is in the body, never in a URL. Failed lookups are limited per caller. For a caller without `read_gift_cards`, a disabled or expired card is not found. A caller with `write_gift_cards` gets `not-activated` for the code of a printed card that is in stock; for others it is not found.',
   isSearch: true,
   body: {
     name: 'LookUp',
@@ -136,15 +159,11 @@ export const lookUpGiftCard = read({
     example: { gift_card: examples.spendable },
     headers: ['ETag'],
   },
-  errors: ['not-found'],
+  errors: ['not-found', 'not-activated'],
   *run(request) {
-    const { ctx, caller, store, body, requestContext, after } = request;
+    const { ctx, caller, store, body } = request;
     const found = yield* lookUp(ctx, { store, code: body.code, usableOnly: !mayRead(caller) });
-    if (found.kind === 'missed') {
-      const { hadBy } = found;
-      if (hadBy !== null) after(() => requestContext.recordRetiredCode(hadBy));
-      throw new Fault('not-found');
-    }
+    if (found.kind === 'missed') return yield* rejectMissed(request, found.use);
     return { body: { gift_card: viewOf(request, found.card) }, headers: cardHeaders(request, found.card) };
   },
 });
@@ -195,17 +214,13 @@ export const redeemGiftCard = write({
     example: { code: examples.exampleCode, amount: '10.00' },
   },
   response: { ...moved, description: 'The debit.' },
-  errors: spendingErrors,
+  errors: [...spendingErrors, 'not-activated'],
   sample: { idempotencyKey: 'till-7-receipt-1017' },
   *run(request) {
-    const { ctx, caller, store, body, requestContext, after } = request;
+    const { ctx, caller, store, body } = request;
     const { code, amount, partial = false } = body;
     const found = yield* lookUp(ctx, { store, code, usableOnly: !mayRead(caller) });
-    if (found.kind === 'missed') {
-      const { hadBy } = found;
-      if (hadBy !== null) after(() => requestContext.recordRetiredCode(hadBy));
-      throw new Fault('not-found');
-    }
+    if (found.kind === 'missed') return yield* rejectMissed(request, found.use);
     const { card, codeLookup } = found;
     const command = { ...moneyCommand(request, card.id), amount, partial, codeLookup };
     return movementResult(request, yield* debit(ctx, command));

@@ -85,9 +85,15 @@ function* observed<T>(script: Script<T>, onFault: (fault: Fault) => void): Scrip
   }
 }
 
-/** The errors of a rejection that concern codes: each says that the store has used the code, or that a card has another. */
+/**
+ * The failed lookups of a rejection: the errors that concern codes, each of which says that the store has used the code, or
+ * that a card has another, unless the fault says how many there are.
+ */
 function countCodeErrors(rejection: Fault | undefined): number {
-  return Object.keys(rejection?.errors ?? {}).filter((name) => /^(?:cards\[\d+\]\.)?code$/.test(name)).length;
+  if (rejection?.failedLookups !== undefined) return rejection.failedLookups;
+  return Object.keys(rejection?.errors ?? {}).filter((name) =>
+    /^(?:(?:cards\[\d+\]\.)?code|codes\[\d+\])$/.test(name),
+  ).length;
 }
 
 /** An operation without side effects. */

@@ -25,6 +25,7 @@ export const pathIds = {
   customer_id: { isPublic: true, description: 'Identifier of the customer.', example: 7764160887464011 },
   event_id: { isPublic: false, description: 'Identifier of the event.', example: 244212359911 },
   batch_id: { isPublic: false, description: 'Identifier of the batch.', example: 244212380001 },
+  stock_id: { isPublic: false, description: 'Identifier of the stock.', example: 244212390001 },
   webhook_id: { isPublic: false, description: 'Identifier of the webhook.', example: 244212370001 },
 } as const satisfies Readonly<Record<string, PathId>>;
 

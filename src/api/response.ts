@@ -17,7 +17,7 @@ export class StoredJson {
 /** The headers of a successful response, in addition to those of every response. */
 export type HeaderName = 'ETag' | 'Location' | OptionalHeader;
 
-type OptionalHeader = 'Link' | 'Email-Status' | 'Recorded-From';
+type OptionalHeader = 'Link' | 'Email-Status' | 'Recorded-From' | 'Code-Tried-At';
 
 type HeadersOf<H extends readonly HeaderName[]> = {
   readonly [K in Exclude<H[number], OptionalHeader> as Lowercase<K>]: string;

@@ -29,6 +29,27 @@ export const problemSchema = Type.Object(
     reversible: Type.Optional(
       Type.String({ description: 'With `reversal-exceeds-transaction`: the amount that can be reversed.' }),
     ),
+    fixed_value: Type.Optional(
+      Type.String({ description: 'Of a printed card: the value that it is sold for.' }),
+    ),
+    minimum_value: Type.Optional(
+      Type.String({ description: 'Of a printed card: the lowest value that it is sold for.' }),
+    ),
+    maximum_value: Type.Optional(
+      Type.String({ description: 'Of a printed card: the highest value that it is sold for.' }),
+    ),
+    tried_at: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'With `not-activated`: when a caller who cannot activate the code last looked for it.',
+      }),
+    ),
+    activated_at: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'With `already-activated`: when the printed card was activated.',
+      }),
+    ),
     request_id: Type.String({ description: 'The same as X-Request-Id: find the request in the log by it.' }),
   },
   { additionalProperties: false, description: 'An error (RFC 9457).' },
@@ -50,6 +71,9 @@ export const components: Readonly<Record<string, TSchema>> = {
   Batch: records.batchSchema,
   BatchFailure: records.batchFailureSchema,
   BatchGiftCard: records.batchCardSchema,
+  Stock: records.stockSchema,
+  StockFailure: records.stockFailureSchema,
+  StockCode: records.stockCodeSchema,
   EmailDelivery: records.emailDeliverySchema,
   Checkpoint: records.checkpointSchema,
   Log: records.logSchema,

@@ -47,7 +47,7 @@ const options: readonly Option[] = [
   ['recipient_email', '--recipient-email <address>', "the recipient's email address"],
   ...listedFields.map(optionOf),
   ['send_on', '--send-on <time>', 'when the card is emailed: a day, or a date and time with an offset'],
-  ['code', '--code <code>', 'a code of your own; optional'],
+  ['code', '--code <code>', 'a code of your own, or of a printed card in stock; optional'],
 ];
 
 export function addCardCommands(root: Command): void {
@@ -92,7 +92,7 @@ function addIssueCommand(card: Command): void {
       const [found] = parsed.cards;
       if (!found) throw new Error('a card without fields');
       const issued = await storage.write(() =>
-        issue(ctx, { ...found, store, apiClientId: null, actor: 'command_line' }),
+        issue(ctx, { ...found, store, apiClientId: null, actor: 'command_line', stock: 'optional' }),
       );
       const record = recordOf(ctx.keys.publicIds, issued.card);
       const code = issued.code.reveal();

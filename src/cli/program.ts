@@ -18,6 +18,7 @@ import { addSettingsPageCommand } from './settings.ts';
 import { addSetupCommands } from './setup.ts';
 import { addStatusCommand } from './status.ts';
 import { addStaffCommands } from './staff.ts';
+import { addStockCommands } from './stock.ts';
 import { addStoreCommands } from './store.ts';
 import { addTokenCommands } from './token.ts';
 import { addWebhookCommands } from './webhook.ts';
@@ -48,6 +49,7 @@ export function program(): Command {
   addStaffCommands(root);
   addTokenCommands(root);
   addCardCommands(root);
+  addStockCommands(root);
   addReportsCommands(root);
   addCustomerCommands(root);
   addWebhookCommands(root);

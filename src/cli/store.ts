@@ -33,6 +33,7 @@ type Options = EmailOptions & {
   readonly proxySecret?: Secret | false;
   readonly requireSignature?: boolean;
   readonly customerSearch?: boolean;
+  readonly stockRequired?: boolean;
   readonly undoWindow?: number;
   readonly expiringSoon?: number;
   readonly holdLimit?: number;
@@ -127,6 +128,8 @@ function addSettings(command: Command, limitDefault = ''): Command {
     .option('--no-require-signature', 'accept requests without a signature')
     .option('--customer-search', 'allow signed-in customers to search for their own cards without a token')
     .option('--no-customer-search', 'require a token for every search')
+    .option('--stock-required', 'let tills sell only printed cards, whose codes are in stock')
+    .option('--no-stock-required', 'let tills sell any card')
     .addOption(
       new Option(
         '--undo-window <minutes>',
@@ -187,6 +190,7 @@ export function addStoreCommands(root: Command): void {
         proxySecret,
         requireSignature,
         customerSearch: options.customerSearch ?? false,
+        stockRequired: options.stockRequired ?? false,
         undoWindowMinutes: options.undoWindow ?? undoWindowDefaultMinutes,
         expiringSoonDays: options.expiringSoon ?? 0,
         holdLimitDays: options.holdLimit ?? holdLimitDefaultDays,
@@ -210,7 +214,7 @@ export function addStoreCommands(root: Command): void {
     const { ctx, storage } = database;
     const { store: present } = await storage.read(() => requireStore(domain));
     const { name, timeZone, issueLimit, proxySecret, requireSignature, customerSearch, undoWindow } = options;
-    const { expiringSoon, holdLimit } = options;
+    const { expiringSoon, holdLimit, stockRequired } = options;
     const [lookupFailuresPerHour, vat] = [failuresOf(options), vatOf(options)];
     const changes: StoreChanges = {
       ...(name !== undefined && { name }),
@@ -220,6 +224,7 @@ export function addStoreCommands(root: Command): void {
       ...(proxySecret === false && { proxySecret: null }),
       ...(requireSignature !== undefined && { requireSignature }),
       ...(customerSearch !== undefined && { customerSearch }),
+      ...(stockRequired !== undefined && { stockRequired }),
       ...(undoWindow !== undefined && { undoWindowMinutes: undoWindow }),
       ...(expiringSoon !== undefined && { expiringSoonDays: expiringSoon }),
       ...(holdLimit !== undefined && { holdLimitDays: holdLimit }),
@@ -282,6 +287,7 @@ function rowOf({ store, sealedSecret, status }: StoreRecord): OutputRow {
     proxy_secret: sealedSecret ? 'set' : null,
     require_signature: store.requireSignature,
     customer_search: store.customerSearch,
+    stock_required: store.stockRequired,
     undo_window_minutes: store.undoWindowMinutes,
     expiring_soon_days: store.expiringSoonDays,
     hold_limit_days: store.holdLimitDays,

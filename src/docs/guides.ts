@@ -58,7 +58,7 @@ A signature proves the route of a request, not its sender: a token is also requi
     title: 'Requests and responses',
     note: 'Bodies, JSON types, forms, amounts, dates, ids and headers',
     text: `
-Bodies are \`application/json\` or \`application/x-www-form-urlencoded\`, at most 64 KiB (of a batch: at most 4 MiB), either bare (\`{"initial_value": 25}\`) or wrapped (\`{"gift_card": {"initial_value": 25}}\`, \`gift_card[initial_value]=25\`), never both.
+Bodies are \`application/json\` or \`application/x-www-form-urlencoded\`, at most 64 KiB (of a batch or a stock: at most 4 MiB), either bare (\`{"initial_value": 25}\`) or wrapped (\`{"gift_card": {"initial_value": 25}}\`, \`gift_card[initial_value]=25\`), never both.
 
 - JSON takes JSON types: booleans and integers are not accepted as strings. Only amounts are numbers or decimal strings.
 - ${formValues}
@@ -148,7 +148,7 @@ A token can send 500 requests per second with bursts of 1,000, unless the servic
 
 Searches, lookups by code and ids that find nothing are limited per caller: 1,000 per hour of a token, unless the store or the service sets another limit, and 10 per hour of a signed-in customer. The budget refills continuously. A caller whose budget is exhausted receives [\`too-many-misses\`](errors#too-many-misses) with \`Retry-After\` for every search and lookup; other callers are not affected.
 
-Each \`code\` in a creation, a batch or a dry run reserves a lookup, because the response says whether the store has used the code. A taken code is a failed lookup; the lookups of free codes are given back. A batch with more codes than lookups are left is rejected with [\`too-many-misses\`](errors#too-many-misses) before the server looks for any of them, and one with more codes than the whole budget with a 422 on \`cards\`; \`largesse card import\` has no such limit. A wrong \`code\` in an update is a failed lookup. A response that is replayed under its \`Idempotency-Key\` is not counted again.`,
+Each \`code\` in a creation, a batch or a dry run reserves a lookup, because the response says whether the store has used the code. A taken code is a failed lookup; the lookups of codes that were free, or were activated, are given back. A batch with more codes than lookups are left is rejected with [\`too-many-misses\`](errors#too-many-misses) before the server looks for any of them, and one with more codes than the whole budget with a 422 on \`cards\`, or on \`codes\` of a stock; \`largesse card import\` and \`largesse stock\` have no such limit. A wrong \`code\` in an update is a failed lookup. A response that is replayed under its \`Idempotency-Key\` is not counted again.`,
   },
   {
     name: 'spend',

@@ -18,6 +18,8 @@ const tagTexts: Readonly<Record<Tag | 'Service', string>> = {
   'Gift cards': 'Issue, find, update and disable gift cards, and re-enable them.',
   Batches:
     'Issue up to 10,000 gift cards with one request. They are issued in the background, each of them once, also after an interruption.',
+  Stock:
+    'Printed cards without money: codes that become gift cards when they are sold. They are neither a liability nor in reports of money.',
   Money:
     'Spend and top up gift cards, safely from several tills concurrently. These operations return `held` and `available` in addition to the balance. A caller without `read_gift_cards` receives only what a till needs: `id`, `balance`, `held`, `available`, `currency`, `expires_on`, `last_characters` and `state`.',
   Holds: 'Amounts that are reserved for a checkout.',
@@ -89,6 +91,11 @@ export const headers = {
     description:
       '`not-configured`: the card would have been emailed, but the service has no mail server (`SMTP_URL`). Absent otherwise.',
     schema: { ...text, const: 'not-configured' },
+  },
+  'Code-Tried-At': {
+    description:
+      'When a caller who cannot activate it last looked for the code of the printed card, before this activation: another person can have read the code. Absent otherwise.',
+    schema: { ...text, format: 'date-time' },
   },
   'Recorded-From': {
     description:

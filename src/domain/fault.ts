@@ -31,6 +31,8 @@ export type FaultCode =
   | 'currency-mismatch'
   | 'card-disabled'
   | 'card-expired'
+  | 'not-activated'
+  | 'already-activated'
   | 'hold-closed'
   | 'hold-expired'
   | 'capture-exceeds-hold'
@@ -60,6 +62,8 @@ export type FaultOptions = {
   readonly errors?: ErrorsByField;
   /** Additional members of the response, by their wire names. */
   readonly extensions?: Readonly<Record<string, string>>;
+  /** How many codes of the request count as failed lookups; absent: those with an error of their own. */
+  readonly failedLookups?: number;
   /** The scopes, any one of which is sufficient. */
   readonly scopes?: readonly string[];
   /** Whole seconds after which the same request can succeed. */
@@ -74,6 +78,7 @@ export class Fault extends Error {
   readonly detail: string | undefined;
   readonly errors: ErrorsByField | undefined;
   readonly extensions: Readonly<Record<string, string>> | undefined;
+  readonly failedLookups: number | undefined;
   readonly scopes: readonly string[] | undefined;
   readonly retryAfterSeconds: number | undefined;
 
@@ -83,6 +88,7 @@ export class Fault extends Error {
     this.detail = options.detail;
     this.errors = options.errors;
     this.extensions = options.extensions;
+    this.failedLookups = options.failedLookups;
     this.scopes = options.scopes;
     this.retryAfterSeconds = options.retryAfterSeconds;
   }

@@ -5,6 +5,7 @@
 
 import Type, { type Static, type TSchema, type TUnsafe } from 'typebox';
 import { batchNameLengthMax, batchStates } from './batches/batch.ts';
+import { stockNameLengthMax, stockStates, validMonthsMax } from './stocks/stock.ts';
 import type { AddedRecord, RecordValue } from './cards/field-values.ts';
 import {
   byField,
@@ -351,6 +352,73 @@ export const batchCardSchema = closedObject(
 );
 export type BatchCardRecord = Readonly<Static<typeof batchCardSchema>>;
 
+const value = (description: string) => nullable(decimal({}), description);
+
+export const stockSchema = closedObject(
+  {
+    id,
+    name: nullable(
+      Type.String({ maxLength: stockNameLengthMax }),
+      'The caller’s name of the stock.',
+      'Cards at the counter',
+    ),
+    state: Type.Enum([...stockStates], {
+      description:
+        '`running`: its codes are being added. `complete`: all of them were added, except `failed`.',
+    }),
+    count: Type.Integer({ minimum: 1, description: 'The number of codes.' }),
+    printed: Type.Integer({
+      minimum: 0,
+      description: 'Codes that were added so far: the sum of the next three.',
+    }),
+    sold: Type.Integer({ minimum: 0, description: 'Codes that were activated.' }),
+    left: Type.Integer({ minimum: 0, description: 'Codes that can be activated.' }),
+    voided: Type.Integer({ minimum: 0, description: 'Codes that were voided.' }),
+    failed: Type.Integer({
+      minimum: 0,
+      description: 'Codes that could not be added, because the store used them after the request.',
+    }),
+    currency: Type.String({ description: 'The store’s currency.' }),
+    fixed_value: value('The value of each gift card. null: it is open.'),
+    minimum_value: value('The lowest value of a gift card. null: the value is fixed.'),
+    maximum_value: value('The highest value of a gift card. null: the value is fixed.'),
+    valid_months: nullable(
+      Type.Integer({ minimum: 1, maximum: validMonthsMax }),
+      'How many months a gift card is valid after its activation. null: it never expires.',
+      36,
+    ),
+    created_at: timestamp(),
+    completed_at: nullable(timestamp()),
+    codes_until: nullable(
+      timestamp(),
+      'Until when the codes can be downloaded. null: they are being added, and can be downloaded; or they were erased.',
+    ),
+  },
+  'Printed codes without money.',
+);
+export type StockRecord = Readonly<Static<typeof stockSchema>>;
+
+export const stockFailureSchema = closedObject(
+  {
+    index: Type.Integer({ minimum: 0, description: 'The place of the code in the stock, from 0.' }),
+    message: Type.String({ description: 'Reads after the name of the parameter.' }),
+  },
+  'Why a code was not added to its stock.',
+);
+
+export const stockCodeSchema = closedObject(
+  {
+    index: Type.Integer({ minimum: 0, description: 'The place of the code in the stock, from 0.' }),
+    code: Type.String({
+      pattern: '^[0-9a-z]{8,20}$',
+      description: 'The code.',
+      examples: ['q2m8xk4w9c0d7f3k'],
+    }),
+  },
+  'A code that is left.',
+);
+export type StockCodeRecord = Readonly<Static<typeof stockCodeSchema>>;
+
 export const erasureSchema = closedObject(
   {
     customer_id: publicId(),
@@ -647,6 +715,11 @@ export const eventSchema = closedObject(
         delivery: Type.Optional(emailDeliverySchema),
         checkpoint: Type.Optional(checkpointSchema),
         batch: Type.Optional(batchSchema),
+        stock: Type.Optional(stockSchema),
+        actor: Type.Optional(Type.String({ description: 'Who read or voided the codes of a stock.' })),
+        codes: Type.Optional(
+          Type.Integer({ minimum: 1, description: 'How many codes of a stock were voided.' }),
+        ),
       },
       'The records concerned, as they were at that time.',
     ),

@@ -82,7 +82,7 @@ export const problems = {
   'body-too-large': {
     status: 413,
     title: 'Content Too Large',
-    detail: 'The body must have at most 64 KiB; that of a batch at most 4 MiB.',
+    detail: 'The body must have at most 64 KiB; that of a batch or a stock at most 4 MiB.',
   },
   'unsupported-media-type': {
     status: 415,
@@ -112,6 +112,17 @@ export const problems = {
   },
   'card-disabled': { status: 422, title: 'Unprocessable Content', detail: 'The gift card is disabled.' },
   'card-expired': { status: 422, title: 'Unprocessable Content', detail: 'The gift card has expired.' },
+  'not-activated': {
+    status: 422,
+    title: 'Unprocessable Content',
+    detail:
+      'The code is of a printed card that was not activated. `fixed_value`, or `minimum_value` and `maximum_value`, say what it can be sold for; `tried_at` is present if a caller who cannot activate it has looked for it.',
+  },
+  'already-activated': {
+    status: 422,
+    title: 'Unprocessable Content',
+    detail: 'The printed card was activated before, at `activated_at`.',
+  },
   'hold-closed': {
     status: 422,
     title: 'Unprocessable Content',

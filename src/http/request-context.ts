@@ -37,6 +37,8 @@ export type RequestContext = {
   readonly lookup: LookupAttempt;
   /** Records the use of a code that the card had before its current one. */
   readonly recordRetiredCode: (cardId: number) => void;
+  /** Records that a caller who cannot activate it looked for a code in stock. */
+  readonly recordStockTry: (lookup: bigint) => void;
   /** Whether the service sends email. */
   readonly canSend: boolean;
   /** Logs, once for each store, that an issued card is not emailed because the service sends no email. */
@@ -46,7 +48,7 @@ export type RequestContext = {
   /** The turns of lists and counts. */
   readonly turns: Turns;
   readonly reports: ReportRuns;
-  /** Issues the cards of new batches now. */
+  /** Issues the cards of new batches, and adds the codes of new stocks, now. */
   readonly startBatches: () => void;
   /** Whether the request returns its response without its effect. */
   readonly isDryRun: boolean;

@@ -343,6 +343,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
           basePath,
           lookup,
           recordRetiredCode: (cardId) => services.retiredCodeUses.note({ storeId: caller.store.id, cardId }),
+          recordStockTry: (tried) => services.stockTries.note({ storeId: caller.store.id, lookup: tried }),
           canSend: services.email.transportKind !== 'none',
           logUnsent: services.email.logUnsent,
           webhookUrls: services.webhookUrls,

@@ -17,7 +17,7 @@ import type { DocumentationOf } from './documents.ts';
 import type { SendErrorPage } from './error-pages.ts';
 import type { Metrics } from './metrics.ts';
 import type { RecordedRequests } from './recorded-requests.ts';
-import type { RetiredCodeUses } from './retired-codes.ts';
+import type { RetiredCodeUses, StockTries } from './code-uses.ts';
 import type { Route } from './route.ts';
 import type { TokenUses } from './token-last-used.ts';
 
@@ -58,6 +58,7 @@ export type Services = {
   readonly tracing: Tracing | null;
   readonly tokenUses: TokenUses;
   readonly retiredCodeUses: RetiredCodeUses;
+  readonly stockTries: StockTries;
   readonly recordedRequests: RecordedRequests;
   readonly log: Pick<Log, 'logger' | 'request'>;
   /** Whether development mode can accept requests without a credential. */
@@ -72,7 +73,7 @@ export type Services = {
   /** The turns of reads that take some milliseconds: lists, counts and sums. */
   readonly turns: Turns;
   readonly reports: ReportRuns;
-  /** Issues the cards of new batches now. */
+  /** Issues the cards of new batches, and adds the codes of new stocks, now. */
   readonly startBatches: () => void;
   /** Adds the pages for staff, and returns what sends a page for an error elsewhere; null: there are none. */
   readonly addConsole: ((app: FastifyInstance) => SendErrorPage) | null;

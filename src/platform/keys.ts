@@ -37,6 +37,7 @@ export type Purpose =
   | 'mail'
   | 'batch'
   | 'batch-key'
+  | 'stock'
   | 'erasure'
   | 'key-check'
   | 'public-id'

@@ -7,6 +7,7 @@ import { idsAt } from '../platform/random.ts';
 import type { Retention } from '../storage/retention.ts';
 import type { Context } from '../storage/context.ts';
 import { dayOf } from '../domain/day.ts';
+import { eraseStockCodes, listStocksWithOldCodes, type StockKey } from '../storage/stocks/stock.ts';
 import { eraseBatchCodes, listBatchesWithOldCodes, type BatchKey } from '../storage/batches/batch.ts';
 import { eraseEmail, listEmailsFrom, type EmailPlace } from '../storage/emails/retention.ts';
 import {
@@ -64,6 +65,19 @@ export function outdatedCodes(ctx: Context): Outdated<BatchKey> {
     *erase(rows) {
       let erased = 0;
       for (const key of rows) erased += Number(yield* eraseBatchCodes(key));
+      return erased;
+    },
+  };
+}
+
+/** Codes of stocks that can no longer be read. Their digests stay. */
+export function outdatedStockCodes(ctx: Context): Outdated<StockKey> {
+  const before = ctx.clock.retainFrom(0);
+  return {
+    find: (limit) => listStocksWithOldCodes(before, limit),
+    *erase(rows) {
+      let erased = 0;
+      for (const key of rows) erased += Number(yield* eraseStockCodes(key));
       return erased;
     },
   };

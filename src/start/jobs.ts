@@ -6,7 +6,7 @@ import type { Limits } from '../platform/limits.ts';
 import type { Database } from './database.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { RecordedRequests } from '../http/recorded-requests.ts';
-import type { RetiredCodeUses } from '../http/retired-codes.ts';
+import type { RetiredCodeUses, StockTries } from '../http/code-uses.ts';
 import type { TokenUses } from '../http/token-last-used.ts';
 import { createAudit } from '../jobs/verifying.ts';
 import { addCheckpoints, closeDueHolds, recordExpiries } from '../jobs/due.ts';
@@ -21,20 +21,23 @@ import { recordTokenUses } from '../service/stores/caller.ts';
 import { appendEntries } from '../service/proofs/log.ts';
 import { closeDays } from '../service/books/closing.ts';
 import { recordRetiredCodeUses } from '../service/cards/lookup-throttle.ts';
+import { recordTries } from '../service/stocks/activation.ts';
+import { continueStock } from '../service/stocks/stock.ts';
 import { findDelay, findUpkeep, type Delay } from '../service/upkeep.ts';
 import { listRunningBatches } from '../storage/batches/batch.ts';
+import { listRunningStocks } from '../storage/stocks/stock.ts';
 import { writeByStore } from '../storage/sql/by-store.ts';
 import { beat } from '../storage/heartbeat.ts';
 import { isStoreClosed, listOpenStores } from '../storage/stores/store.ts';
 
 export type Background = {
-  /** Issues the cards of new batches, without waiting for the next period. */
+  /** Issues the cards of new batches, and adds the codes of new stocks, without waiting for the next period. */
   startBatches(): void;
   /** Sums the days that are over, without waiting for the next period. */
   startClosing(): void;
   /**
-   * Waits for the statements of running jobs, then writes a heartbeat, the last token uses, the last uses of replaced codes
-   * and the last requests.
+   * Waits for the statements of running jobs, then writes a heartbeat, the last token uses, the last uses of codes that no
+   * card has, and the last requests.
    */
   stop(): Promise<void>;
 };
@@ -49,6 +52,7 @@ export function startBackground(options: {
   readonly metrics: Metrics;
   readonly tokenUses: TokenUses;
   readonly retiredCodeUses: RetiredCodeUses;
+  readonly stockTries: StockTries;
   readonly recordedRequests: RecordedRequests;
   /** Whether the service sends email. */
   readonly canSend: boolean;
@@ -77,6 +81,10 @@ export function startBackground(options: {
     const uses = options.retiredCodeUses.take();
     await writeByStore({ storage: unstopped }, uses, (ofStore) => recordRetiredCodeUses(ctx, ofStore));
   };
+  const publishStockTries = async (): Promise<void> => {
+    const tries = options.stockTries.take();
+    await writeByStore({ storage: unstopped }, tries, (ofStore) => recordTries(ctx, ofStore));
+  };
   const requests = requestWriter({ ctx, storage: unstopped });
   const writeRequests = async (): Promise<void> => {
     await requests.write(options.recordedRequests.take());
@@ -86,6 +94,7 @@ export function startBackground(options: {
     { what: 'heartbeat', write: recordHeartbeat, periodMs: limits.heartbeatPeriodMs },
     { what: 'token uses', write: recordUses, periodMs: limits.tokenUsesPeriodMs },
     { what: 'uses of replaced codes', write: publishRetiredUses, periodMs: limits.retiredCodesPeriodMs },
+    { what: 'tries of codes in stock', write: publishStockTries, periodMs: limits.retiredCodesPeriodMs },
     { what: 'requests', write: writeRequests, periodMs: limits.requestLogPeriodMs },
   ];
 
@@ -94,7 +103,9 @@ export function startBackground(options: {
     const errors: unknown[] = [];
     for (const key of await storage.read(() => listRunningBatches(limits.batchesMax)))
       await continueBatch(database, key, { pace }).catch((error: unknown) => void errors.push(error));
-    // A batch that fails does not stop the others.
+    for (const key of await storage.read(() => listRunningStocks(limits.batchesMax)))
+      await continueStock(database, key, { pace }).catch((error: unknown) => void errors.push(error));
+    // A batch or stock that fails does not stop the others.
     if (errors.length > 0) throw errors[0];
   };
   const examine = async (): Promise<void> => {

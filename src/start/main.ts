@@ -22,7 +22,7 @@ import { visitorLimiter } from '../http/rate-limit.ts';
 import { createServer } from '../http/server.ts';
 import type { EmailServices } from '../http/services.ts';
 import { recordedRequests } from '../http/recorded-requests.ts';
-import { retiredCodeUses, type RetiredCodeUses } from '../http/retired-codes.ts';
+import { codeUses, type RetiredCodeUses, type StockTries } from '../http/code-uses.ts';
 import { tokenUses } from '../http/token-last-used.ts';
 import { isExposed } from '../platform/key-file.ts';
 import { homePathOf } from '../console/gate/home.ts';
@@ -42,6 +42,7 @@ import { assertDurable, checkClock, clockLog } from './checks.ts';
 import { StartError } from './error.ts';
 import { startMessage } from './message.ts';
 import type { CardKey } from '../storage/cards/card.ts';
+import type { LookupKey } from '../storage/stocks/code.ts';
 import { lastBeat } from '../storage/heartbeat.ts';
 import { findDemonstrationStore, hasRealStores } from '../storage/stores/store.ts';
 import { Fault } from '../domain/fault.ts';
@@ -151,7 +152,8 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       () => !isClosing && !hasFailed && primaries.hasAtMostOne(),
     );
     const uses = tokenUses();
-    const retiredUses = retiredCodeUses();
+    const retiredUses: RetiredCodeUses = codeUses();
+    const stockTries: StockTries = codeUses();
     const requests = recordedRequests({
       requestsMax: config.limits.requestsWaitingMax,
       requestsOfStoreMax: config.limits.requestsOfStoreWaitingMax,
@@ -183,6 +185,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
           email,
           developmentMode,
           retiredUses,
+          stockTries,
           onCommit,
           turns,
           reports,
@@ -211,6 +214,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       tracing,
       tokenUses: uses,
       retiredCodeUses: retiredUses,
+      stockTries,
       recordedRequests: requests,
       log,
       developmentMode,
@@ -237,6 +241,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       metrics,
       tokenUses: uses,
       retiredCodeUses: retiredUses,
+      stockTries,
       recordedRequests: requests,
       canSend: email.transportKind !== 'none',
       logger,
@@ -307,6 +312,7 @@ type ConsoleParts = {
   readonly email: EmailSetup;
   readonly developmentMode: boolean;
   readonly retiredUses: RetiredCodeUses;
+  readonly stockTries: StockTries;
 } & Pick<
   Parameters<typeof addConsole>[1],
   'onCommit' | 'condition' | 'turns' | 'reports' | 'webhookUrls' | 'startBatches' | 'startClosing'
@@ -319,7 +325,7 @@ function pagesUrlOf({ hasConsole, publicUrl, basePath }: Config): string | null 
 
 function consoleServicesOf(
   config: Config,
-  { database: { ctx, storage }, email, developmentMode, retiredUses, ...parts }: ConsoleParts,
+  { database: { ctx, storage }, email, developmentMode, retiredUses, stockTries, ...parts }: ConsoleParts,
 ): Parameters<typeof addConsole>[1] {
   const { publicUrl, basePath, lookupFailuresPerHour, limits } = config;
   const pagesUrl = pagesUrlOf(config);
@@ -340,7 +346,11 @@ function consoleServicesOf(
     previewOf: (previewed) => previewStored(previewed, { from: email.transport?.from ?? null, pagesUrl }),
     pagesUrl,
     brandOf,
-    lookups: { perHour: lookupFailuresPerHour, recordRetired: (use: CardKey) => retiredUses.note(use) },
+    lookups: {
+      perHour: lookupFailuresPerHour,
+      recordRetired: (use: CardKey) => retiredUses.note(use),
+      recordTried: (tried: LookupKey) => stockTries.note(tried),
+    },
     limitVisitor: visitorLimiter(
       { perSecond: limits.visitorRequestsPerSecond, burst: limits.visitorRequestsBurst },
       { clientsOfNetwork: limits.visitorsOfNetwork, callersMax: limits.rateLimitedCallersMax },

@@ -45,6 +45,7 @@ export function testAccess(factory: StorageFactory): void {
       proxySecret: new Secret('hush'),
       requireSignature: true,
       customerSearch: true,
+      stockRequired: false,
     });
     const store = await storage.write(() => createStore(ctx, given));
     const record = await storage.read(() => requireStore('tea.example'));

@@ -23,11 +23,12 @@ import { createStore } from '../../src/service/stores/store.ts';
 import { verify } from '../../src/service/proofs/verify.ts';
 import { findCardIdByCode } from '../../src/storage/cards/code.ts';
 import { listStoreEmails } from '../../src/storage/emails/email.ts';
-import { all, sql, type Script } from '../../src/storage/sql/sql.ts';
+import { all, sql } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, newStore } from '../support/fixtures.ts';
 import { countRows, listEvents, openStore, type OpenStore } from '../support/open-store.ts';
+import { dying } from '../support/dying-storage.ts';
 import { eraseCodesOfBatches } from '../support/upkeep.ts';
 
 type Sent = Readonly<Record<string, unknown>>;
@@ -103,30 +104,6 @@ async function assertIssued(opened: OpenStore, created: Batch, count: number): P
 
 function paceOf(parts: number): Pace {
   return { nextParts: () => parts };
-}
-
-/** The storage of a process that is killed in the given write: before it, in it, or after its commit. */
-function dying(
-  storage: Storage,
-  { at, when }: { readonly at: number; readonly when: 'before' | 'inside' | 'after' },
-): Storage {
-  let writes = 0;
-  return {
-    ...storage,
-    async write<T>(script: () => Script<T>) {
-      writes += 1;
-      if (writes !== at) return storage.write(script);
-      if (when === 'before') throw new Error('killed');
-      if (when === 'after') {
-        await storage.write(script);
-        throw new Error('killed');
-      }
-      return storage.write(function* stopped() {
-        yield* script();
-        throw new Error('killed');
-      });
-    },
-  };
 }
 
 export function testBatches(factory: StorageFactory): void {

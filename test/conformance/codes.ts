@@ -53,7 +53,7 @@ export function testCodes(factory: StorageFactory): void {
     const lookUp = (given: string) =>
       storage.read(() => findByCode(ctx, { storeId: store.id, code: code(given), now: 0 }));
     for (const spelling of [text, text.toUpperCase(), text.replace(/(.{4})(?!$)/g, '$1-')])
-      assert.equal((await lookUp(spelling))?.state.card.id, card.id);
+      assert.equal((await lookUp(spelling))?.state?.card.id, card.id);
     const neighbor = text.slice(0, -1) + (text.endsWith('0') ? '1' : '0');
     assert.equal(await lookUp(neighbor), undefined);
     assert.equal(await lookUp(text.slice(1)), undefined);

@@ -365,7 +365,7 @@ function testCodes(factory: StorageFactory): void {
     const notified = await storage.write(() => sendGiftCard(ctx, { ...command, canSend: true }));
     assert.equal(notified.card.version, card.version + 1);
     const found = await storage.read(() => lookUp(ctx, { store, code: chosen, usableOnly: false }));
-    assert.deepEqual(found, { kind: 'missed', hadBy: card.id });
+    assert.deepEqual(found, { kind: 'missed', use: { kind: 'replaced', cardId: card.id } });
     assert.equal(await faultOf(opened.issue({ code: chosen })), 'invalid-parameter');
     const mailer = opened.mailer();
     await until(async () => (await opened.emails(card.id)).at(-1)?.state === 'sent');

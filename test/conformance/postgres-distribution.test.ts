@@ -79,6 +79,8 @@ const indexesOfAllStores = [
   'holds_open_by_expiry',
   'idempotency_records_by_age',
   'lookup_throttle_by_refill',
+  'stocks_running',
+  'stocks_with_codes',
 ];
 
 test('every key and index of a table by store begins with the store, except those that find rows of all stores', async () => {

@@ -118,7 +118,7 @@ export function testRecipientLookups(factory: StorageFactory): void {
     await exhaustStore(lookup);
     for (const address of ['ANN@example.com', 'bea@example.com'])
       assert.equal((await lookup(chosen.code, { address })).kind, 'found');
-    const withheld = { kind: 'missed', retired: [], asksAddress: true };
+    const withheld = { kind: 'missed', retired: [], stocked: [], asksAddress: true };
     assert.deepEqual(await lookup(chosen.code), withheld);
     assert.deepEqual(await lookup(unknownCode), withheld);
     for (const { code } of [chosen, anonymous])

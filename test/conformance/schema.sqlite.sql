@@ -287,7 +287,8 @@ CREATE TABLE gift_card_codes (
   -- The first 64 bits of the digest.
   lookup integer not null,
   digest blob not null check (length(digest) = 32),
-  card_id integer not null,
+  -- Null: the code is in a stock, or was voided there.
+  card_id integer,
   primary key (store_id, lookup),
   foreign key (store_id, card_id) references gift_cards (store_id, id)
 ) strict;
@@ -605,6 +606,71 @@ CREATE TABLE staff_sessions (
   foreign key (store_id, till_id) references tills (store_id, id)
 ) strict, without rowid;
 
+CREATE TABLE stock_codes (
+  store_id integer not null,
+  stock_id integer not null,
+  place integer not null check (place >= 0),
+  lookup integer not null,
+  -- When it was activated or voided; null: it is left.
+  sold_at integer,
+  voided_at integer,
+  -- When a caller who cannot activate it last looked for it.
+  tried_at integer,
+  primary key (store_id, stock_id, place),
+  unique (store_id, lookup),
+  foreign key (store_id, stock_id) references stocks (store_id, id),
+  foreign key (store_id, lookup) references gift_card_codes (store_id, lookup),
+  check (sold_at is null or voided_at is null)
+) strict, without rowid;
+
+CREATE TABLE stock_parts (
+  store_id integer not null,
+  stock_id integer not null,
+  part integer not null check (part >= 0),
+  -- Sealed, until they are erased.
+  codes blob,
+  -- JSON: why codes were not added; null: all were, or the part is not added yet.
+  failures text,
+  primary key (store_id, stock_id, part),
+  foreign key (store_id, stock_id) references stocks (store_id, id)
+) strict;
+
+CREATE TABLE stocks (
+  store_id integer not null references stores (id),
+  id integer not null check (id > 0),
+  -- As the caller named it.
+  name text,
+  actor text not null,
+  api_client_id integer,
+  state text not null check (state = 'running' or state = 'complete'),
+  -- 1: the service generated the codes; 0: the caller uploaded them.
+  generated integer not null check (generated in (0, 1)),
+  currency text not null,
+  -- What a code is sold for, in minor units: the fixed value, or any value from the minimum to the maximum.
+  fixed_value integer check (fixed_value > 0),
+  minimum_value integer check (minimum_value > 0),
+  maximum_value integer check (maximum_value >= minimum_value),
+  -- How long a gift card is valid after its activation; null: it never expires.
+  valid_months integer check (valid_months > 0),
+  -- The number of codes, how many of them are in stock or were, and how many could not be added.
+  codes integer not null check (codes > 0),
+  printed integer not null check (printed >= 0),
+  failed integer not null check (failed >= 0),
+  -- The first part that was not added.
+  next_part integer not null check (next_part >= 0),
+  created_at integer not null,
+  completed_at integer,
+  -- When all that was left was voided, which holds for codes that are added later.
+  voided_at integer,
+  -- Until when the codes can be read; null: they are being added, or are erased.
+  codes_until integer,
+  primary key (store_id, id),
+  check ((fixed_value is null) = (minimum_value is not null) and (fixed_value is null) = (maximum_value is not null)),
+  check (printed + failed <= codes),
+  check ((state = 'complete') = (completed_at is not null) and (state = 'running' or printed + failed = codes)),
+  check (codes_until is null or completed_at is not null)
+) strict;
+
 CREATE TABLE store_ages (
   store_id integer not null references stores (id),
   currency text not null check (length(currency) = 3),
@@ -702,6 +768,8 @@ CREATE TABLE stores (
   proxy_secret blob,
   require_signature integer not null check (require_signature in (0, 1)),
   customer_search integer not null check (customer_search in (0, 1)),
+  -- Whether tills sell only printed cards.
+  stock_required integer not null default 0 check (stock_required in (0, 1)),
   -- How long a card can be re-enabled; 0: a disabling is final.
   undo_window_minutes integer not null default 0 check (undo_window_minutes between 0 and 60),
   -- How many days before a card's expiry an event is published; 0: none is.
@@ -978,6 +1046,10 @@ CREATE INDEX staff_sessions_by_staff on staff_sessions (store_id, staff_id);
 
 CREATE INDEX staff_sessions_by_till on staff_sessions (store_id, till_id, created_at) where till_id is not null;
 
+CREATE INDEX stocks_running on stocks (created_at) where state = 'running';
+
+CREATE INDEX stocks_with_codes on stocks (codes_until) where codes_until is not null;
+
 CREATE INDEX store_ages_of_days on store_ages (store_id, currency, month) where length(month) = 10;
 
 CREATE INDEX store_ages_of_months on store_ages (store_id, currency, month) where length(month) = 7;
@@ -1182,6 +1254,14 @@ begin select raise(abort, 'the audit log is append-only'); end;
 
 CREATE TRIGGER staff_actions_are_not_updated before update on staff_actions
 begin select raise(abort, 'the audit log is append-only'); end;
+
+CREATE TRIGGER stock_codes_are_not_deleted before delete on stock_codes
+when not exists (select 1 from stores where id = old.store_id and status = 'arriving')
+begin select raise(abort, 'codes of a stock are never deleted'); end;
+
+CREATE TRIGGER stock_codes_never_return before update of sold_at, voided_at on stock_codes
+when old.sold_at is not null or old.voided_at is not null
+begin select raise(abort, 'a code never returns to its stock'); end;
 
 CREATE TRIGGER store_changes_are_not_deleted before delete on store_changes
 when not exists (select 1 from stores where id = old.store_id and status = 'arriving')

@@ -33,6 +33,7 @@ import { testRedemptions } from './redemptions.ts';
 import { testRoundTrips } from './round-trips.ts';
 import { testSearch } from './search.ts';
 import { testToday } from './today.ts';
+import { testStocks } from './stocks.ts';
 import { testTills } from './tills.ts';
 import { testTraces } from './traces.ts';
 import { testUpdates } from './updates.ts';
@@ -49,6 +50,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: issue and retrieve`, () => testCards(factory));
   suite(`${name}: requests to the API`, () => testApiRequests(factory));
   suite(`${name}: batches`, () => testBatches(factory));
+  suite(`${name}: stocks of printed cards`, () => testStocks(factory));
   suite(`${name}: lists of cards`, () => testCardLists(factory));
   suite(`${name}: timeline and check of a card`, () => testCardTimeline(factory));
   suite(`${name}: search and its budget`, () => testSearch(factory));

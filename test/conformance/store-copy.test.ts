@@ -238,7 +238,7 @@ for (const [from, to] of pairs)
     const after = before[1]?.id ?? 0;
     assert.deepEqual(await target.storage.read(() => listPublishedEvents(store.id, { after, limit: 100 })), before.slice(2));
     const cardId = await target.storage.read(() => findCardIdByCode(ctx, store.id, code('same-code-0001')));
-    assert.ok(cardId !== undefined);
+    assert.ok(typeof cardId === 'number');
     assert.notEqual(cardId, await target.storage.read(() => findCardIdByCode(ctx, target.other.id, code('same-code-0001'))));
     const spent = { store, cardId, actor: 'test', reference: null, note: null, orderId: null, versions: null };
     await target.storage.write(() => debit(ctx, { ...spent, amount: money('2'), partial: false }));

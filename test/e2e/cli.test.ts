@@ -369,6 +369,7 @@ test('stores and tokens are created, changed and listed, as JSON and as text', a
     issue_limit: null,
     require_signature: false,
     customer_search: false,
+    stock_required: false,
     lookup_failures_per_hour: 50,
   };
   assert.deepEqual(await home.json('store', 'update', domain, ...changes), { ...changed, ...emailSettings });

@@ -39,6 +39,7 @@ export const newStore: NewStore = {
   proxySecret: null,
   requireSignature: false,
   customerSearch: false,
+  stockRequired: false,
   undoWindowMinutes: 10,
 };
 

@@ -9,8 +9,15 @@ import { Secret } from '../../src/platform/secret.ts';
 import { countUnreadableRecords } from '../../src/storage/proofs/references.ts';
 import { eraseChangeTexts, recordChange } from '../../src/storage/cards/change.ts';
 import { listByBalance, listFound } from '../../src/storage/cards/list.ts';
-import { findByCode, findCardIdByCode, insertChosenCode, insertCode } from '../../src/storage/cards/code.ts';
+import {
+  findByCode,
+  findCardIdByCode,
+  insertChosenCode,
+  insertCode,
+  insertUnsoldCode,
+} from '../../src/storage/cards/code.ts';
 import { enqueueEmail } from '../../src/storage/emails/email.ts';
+import { findChosenCode } from '../../src/storage/stocks/code.ts';
 import { listEmailsOf } from '../../src/storage/emails/list.ts';
 import { saveEmailText } from '../../src/storage/emails/wording.ts';
 import { findLastId, findPageEnd, listWalkedTexts } from '../../src/storage/customers/erasure.ts';
@@ -71,6 +78,8 @@ function given(any: () => never): readonly (() => unknown)[] {
     () => findByCode(ctx, { storeId, code, now: 1 }),
     () => insertCode(ctx, { storeId, cardId, code }),
     () => insertChosenCode(ctx, { storeId, cardId, code }),
+    () => insertUnsoldCode(ctx, { storeId, code, isGenerated: true }),
+    () => findChosenCode(ctx, storeId, code),
     () => findIdempotencyRecords({ storeId, digests: [digest, digest] }),
     () => heldAt(storeId, [1, 2], 1),
     () => saveEmailText(ctx, storeId, { kind: 'gift_card', language: 'en', part: 'subject', text: null }),

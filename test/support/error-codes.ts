@@ -30,6 +30,8 @@ export const statusOfCode = {
   'currency-mismatch': 422,
   'card-disabled': 422,
   'card-expired': 422,
+  'not-activated': 422,
+  'already-activated': 422,
   'hold-closed': 422,
   'hold-expired': 422,
   'capture-exceeds-hold': 422,

@@ -83,6 +83,7 @@ export function newStore(given: Partial<NewStore> = {}): NewStore {
     proxySecret: null,
     requireSignature: false,
     customerSearch: false,
+    stockRequired: false,
     undoWindowMinutes: 0,
     ...given,
   };

@@ -90,6 +90,7 @@ async function openShop(
       proxySecret: null,
       requireSignature: false,
       customerSearch: false,
+      stockRequired: false,
       undoWindowMinutes,
     }),
   );

@@ -25,6 +25,7 @@ export async function createStoreElsewhere(service: TestService, domain: string)
       proxySecret: null,
       requireSignature: false,
       customerSearch: false,
+      stockRequired: false,
       undoWindowMinutes: 0,
     }),
   );

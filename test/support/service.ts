@@ -118,6 +118,7 @@ export async function startService({
         issueLimit: null,
         requireSignature: false,
         customerSearch: false,
+        stockRequired: false,
         undoWindowMinutes: 0,
         ...settings,
         currency: currencyOf(currency),

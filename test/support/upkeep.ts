@@ -7,6 +7,7 @@ import {
   outdatedBudgets,
   outdatedCodes,
   outdatedRecords,
+  outdatedStockCodes,
   type Outdated,
 } from '../../src/service/retention.ts';
 import {
@@ -39,6 +40,10 @@ export function* eraseOutdated(ctx: Context, limit: number): Script<boolean> {
 /** Erases the codes of up to `limit` batches. @returns whether there can be more. */
 export function* eraseCodesOfBatches(ctx: Context, limit: number): Script<boolean> {
   return yield* erase(outdatedCodes(ctx), limit);
+}
+
+export function* eraseCodesOfStocks(ctx: Context, limit: number): Script<boolean> {
+  return yield* erase(outdatedStockCodes(ctx), limit);
 }
 
 /** Claims up to `limit` due emails of all stores. */

@@ -93,6 +93,7 @@ await storage.write(() =>
     issueLimit: null,
     requireSignature: false,
     customerSearch: true,
+    stockRequired: false,
     undoWindowMinutes: 0,
     proxySecret: new Secret(secret),
   }),

@@ -48,7 +48,15 @@ const inWrites = ['query dry_run', 'header Idempotency-Key'];
 
 /** Operations with limited failed lookups: by an id, a code, or the last characters of a code. */
 export function isThrottled(id: string, known: readonly string[]): boolean {
-  const byCode = ['createGiftCard', 'createBatch', 'searchGiftCard', 'lookUpGiftCard', 'redeemGiftCard'];
+  const byCode = [
+    'createGiftCard',
+    'createBatch',
+    'createStock',
+    'voidStock',
+    'searchGiftCard',
+    'lookUpGiftCard',
+    'redeemGiftCard',
+  ];
   const ids = [cardId, holdId, transactionId, customerId];
   return byCode.includes(id) || ids.some((name) => known.includes(name));
 }
@@ -63,7 +71,15 @@ export type Expected = {
   readonly body?: {
     readonly schema: string;
     readonly wrapper:
-      'gift_card' | 'transaction' | 'hold' | 'webhook' | 'event' | 'customer' | 'checkpoint' | 'batch';
+      | 'gift_card'
+      | 'transaction'
+      | 'hold'
+      | 'webhook'
+      | 'event'
+      | 'customer'
+      | 'checkpoint'
+      | 'batch'
+      | 'stock';
     readonly required: boolean;
   };
   readonly response: Readonly<Record<string, string>>;
@@ -81,11 +97,11 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
   createGiftCard: {
     scopes: [write],
     statuses: ['201', ...anywhere, ...ofWrites],
-    codes: [],
+    codes: ['already-activated'],
     parameters: [...inWrites],
     body: { schema: 'CreateGiftCard', wrapper: 'gift_card', required: true },
     response: issued,
-    headers: ['ETag', 'Location', 'Email-Status'],
+    headers: ['ETag', 'Location', 'Email-Status', 'Code-Tried-At'],
   },
   searchGiftCard: {
     scopes: [read],
@@ -169,10 +185,52 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     response: { cards: 'BatchGiftCard' },
     headers: ['Link'],
   },
+  createStock: {
+    scopes: [write],
+    statuses: ['202', ...anywhere, ...ofWrites],
+    codes: [],
+    parameters: inWrites,
+    body: { schema: 'CreateStock', wrapper: 'stock', required: false },
+    response: { stock: 'Stock' },
+    headers: ['Location'],
+  },
+  listStocks: {
+    scopes: [read],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: ['query limit', 'query before', 'query after'],
+    response: { stocks: 'Stock' },
+    headers: ['Link'],
+  },
+  retrieveStock: {
+    scopes: [read],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: ['path stock_id required'],
+    response: { stock: 'Stock', failures: 'StockFailure' },
+    headers: [],
+  },
+  voidStock: {
+    scopes: [write],
+    statuses: ['200', ...anywhere, '404', ...ofWrites],
+    codes: ['not-found'],
+    parameters: ['path stock_id required', ...inWrites],
+    body: { schema: 'VoidStock', wrapper: 'stock', required: false },
+    response: { stock: 'Stock' },
+    headers: [],
+  },
+  listStockCodes: {
+    scopes: [write],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: ['path stock_id required', 'query limit', 'query from', 'query format'],
+    response: { codes: 'StockCode' },
+    headers: ['Link'],
+  },
   lookUpGiftCard: {
     scopes: [read, redeem],
     statuses: ['200', ...anywhere, '404', ...ofBodies],
-    codes: ['not-found'],
+    codes: ['not-found', 'not-activated'],
     parameters: [],
     body: { schema: 'LookUp', wrapper: 'gift_card', required: true },
     response: spendable,
@@ -189,7 +247,7 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
   redeemGiftCard: {
     scopes: [redeem],
     statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
-    codes: [...codesOfSpending],
+    codes: [...codesOfSpending, 'not-activated'],
     parameters: [ifMatch, ...inWrites],
     body: { schema: 'Redeem', wrapper: 'transaction', required: true },
     response: moved,

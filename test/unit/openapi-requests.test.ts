@@ -5,6 +5,8 @@ import test from 'node:test';
 import { recordOf } from '../../src/domain/record.ts';
 import { readOnlyFields as claimableFields } from '../../src/api/cards.ts';
 import { batchFields } from '../../src/api/batches.ts';
+import type { Fields } from '../../src/api/field.ts';
+import { stockFields, voidFields } from '../../src/api/stocks.ts';
 import { detailFields } from '../../src/api/card-fields.ts';
 import * as parameters from '../../src/api/fields.ts';
 import { byField, cardFieldNames, editableFields } from '../../src/domain/cards/fields.ts';
@@ -59,6 +61,7 @@ test('the schema of a parameter outside the body accepts exactly the values that
     'path event_id': [integers, [...noIds, 2 ** 53]],
     'path webhook_id': [integers, [...noIds, 2 ** 53]],
     'path batch_id': [integers, [...noIds, 2 ** 53]],
+    'path stock_id': [integers, [...noIds, 2 ** 53]],
     'path customer_id': [integers, [...noIds, 2 ** 53]],
     'query dry_run': [['true', 'false', '1', '0'], ['', 'yes', 'TRUE', null]],
     'query limit': [[1, 50, 250], [...noIds, 251]],
@@ -131,6 +134,10 @@ test('only events support after=latest', () => {
   }
 });
 
+function schemasOf(fields: Fields): Readonly<Record<string, object>> {
+  return Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema]));
+}
+
 const own = {
   reference: parameters.reference.schema,
   note: parameters.note.schema,
@@ -168,7 +175,7 @@ const settable = {
 };
 
 const bodies: Readonly<Record<string, { readonly read: object; readonly required: readonly string[] }>> = {
-  CreateGiftCard: { read: creation, required: ['initial_value'] },
+  CreateGiftCard: { read: { ...creation, stock: parameters.stockUse.schema }, required: ['initial_value'] },
   UpdateGiftCard: { read: settable, required: [] },
   LookUp: { read: { code }, required: ['code'] },
   Redeem: { read: { code, ...spending, partial }, required: ['code', 'amount'] },
@@ -183,10 +190,12 @@ const bodies: Readonly<Record<string, { readonly read: object; readonly required
     required: ['amount'],
   },
   CreateBatch: {
-    read: Object.fromEntries(Object.entries(batchFields).map(([name, { schema }]) => [name, schema])),
+    read: schemasOf(batchFields),
     required: [],
   },
   ExtendHold: { read: { expires_in: parameters.extendedExpiresIn.schema }, required: ['expires_in'] },
+  CreateStock: { read: schemasOf(stockFields), required: [] },
+  VoidStock: { read: schemasOf(voidFields), required: [] },
   CreateHold: { read: { ...spending, expires_in: parameters.expiresIn.schema }, required: ['amount'] },
   Capture: { read: part, required: [] },
   Reverse: { read: part, required: [] },

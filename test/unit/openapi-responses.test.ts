@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { checkpointRecordOf } from '../../src/domain/proofs/checkpoint.ts';
 import { batchCardRecordOf, batchRecordOf } from '../../src/domain/batches/record.ts';
+import { stockRecordOf } from '../../src/domain/stocks/record.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { erasureRecordOf } from '../../src/domain/customers/erasure-record.ts';
 import { customerRecordOf } from '../../src/domain/customers/customer.ts';
@@ -38,7 +39,16 @@ import {
 } from './openapi-document.ts';
 import { operations } from '../../src/api/index.ts';
 import { expectedOperations } from './openapi-expected.ts';
-import { amount, batchWith, cardWith, holdWith, emailWith, transferWith, sameIds } from './samples.ts';
+import {
+  amount,
+  batchWith,
+  cardWith,
+  holdWith,
+  emailWith,
+  stockWith,
+  transferWith,
+  sameIds,
+} from './samples.ts';
 
 /** Members other than records. */
 const values: Readonly<Record<string, unknown>> = { Cursor: 'x', Count: 3, Precision: 'exact' };
@@ -127,6 +137,9 @@ const shown: Readonly<Record<string, Json>> = {
   BatchGiftCard: {
     ...batchCardRecordOf(sameIds, { index: 0, card: cardWith(), code: new Secret('q2m8xk4w9c0d7f3k') }),
   },
+  Stock: { ...stockRecordOf({ stock: stockWith(), counts: { sold: 1, voided: 0 } }, 0) },
+  StockFailure: { index: 12, message: 'is taken' },
+  StockCode: { index: 0, code: 'q2m8xk4w9c0d7f3k' },
   Erasure: {
     ...erasureRecordOf(sameIds, {
       customerId: 51,
@@ -219,13 +232,13 @@ for (const { id, statuses, response } of expectedOperations.filter(
   });
 }
 
-test('only the responses of a creation, a rotation and a batch contain the code of a card', () => {
+test('only the responses of a creation, a rotation, a batch and a stock contain the code of a card', () => {
   const withCode = Object.entries(document.components?.schemas ?? {}).flatMap(([name, schema]) =>
     'properties' in schema && isObject(schema.properties) && 'code' in schema.properties ? [name] : [],
   );
   assert.deepEqual(
     withCode.filter((name) => name in shown),
-    ['IssuedGiftCard', 'BatchGiftCard'],
+    ['IssuedGiftCard', 'BatchGiftCard', 'StockCode'],
   );
   const issuing = expectedOperations.filter(({ response }) => response['gift_card'] === 'IssuedGiftCard');
   assert.deepEqual(

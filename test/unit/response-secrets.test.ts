@@ -15,6 +15,7 @@ test('only the responses that create a code or a secret can contain one', () => 
     'createGiftCard',
     'createWebhook',
     'listBatchCards',
+    'listStockCodes',
     'rotateGiftCardCode',
     'rotateWebhookSecret',
   ]);

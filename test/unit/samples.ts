@@ -3,6 +3,7 @@
 import type { PublicId, PublicIds } from '../../src/platform/public-id.ts';
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import type { Stock } from '../../src/domain/stocks/stock.ts';
 import type { Batch } from '../../src/domain/batches/batch.ts';
 import { noDetails } from '../../src/domain/cards/fields.ts';
 import type { Card } from '../../src/domain/cards/card.ts';
@@ -30,6 +31,7 @@ export function storeWith(given: Partial<Store> = {}): Store {
     issueLimit: null,
     requireSignature: false,
     customerSearch: false,
+    stockRequired: false,
     undoWindowMinutes: 0,
     expiringSoonDays: 0,
     holdLimitDays: 7,
@@ -83,6 +85,32 @@ export function batchWith(given: Partial<Batch> = {}): Batch {
     nextPart: 1,
     createdAt: 0,
     completedAt: 1_000,
+    codesUntil: 86_401_000,
+    ...given,
+  };
+}
+
+export function stockWith(given: Partial<Stock> = {}): Stock {
+  return {
+    storeId: 17,
+    id: 244_212_390_001,
+    name: 'Cards at the counter',
+    actor: 'api_client:7',
+    apiClientId: 7,
+    state: 'complete',
+    isGenerated: true,
+    currency: 'USD',
+    fixedValue: null,
+    minimumValue: amount(1_000n),
+    maximumValue: amount(15_000n),
+    validMonths: 36,
+    codes: 3,
+    printed: 2,
+    failed: 1,
+    nextPart: 1,
+    createdAt: 0,
+    completedAt: 1_000,
+    voidedAt: null,
     codesUntil: 86_401_000,
     ...given,
   };

@@ -48,7 +48,7 @@ export async function findCards(services: ConsoleServices, request: StaffRequest
       const found = await runSearch(services, request, (searcher) => findCardByCode(ctx, searcher, [code]));
       if (found.kind === 'throttled') throw found.fault;
       if (found.kind === 'found') return seeOther(`/cards/${ctx.keys.publicIds.of(found.result.id)}`);
-      const [replaced] = found.retired;
+      const [replaced] = found.kind === 'missed' ? found.retired : [];
       if (replaced !== undefined) return await replacedCode(services, request, replaced);
       return otherwise ? seeOther(pathOfSearch(otherwise)) : unknownCode(services, request, showAll);
     }

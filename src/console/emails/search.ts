@@ -55,7 +55,7 @@ async function find(services: ConsoleServices, request: StaffRequest): Promise<C
       const found = await runSearch(services, request, (searcher) => findCardByCode(ctx, searcher, [code]));
       if (found.kind === 'throttled') throw found.fault;
       if (found.kind === 'found') return ofCard(found.result.id);
-      const [replaced] = found.retired;
+      const [replaced] = found.kind === 'missed' ? found.retired : [];
       if (replaced !== undefined) return ofCard(replaced);
       return otherwise
         ? seeOther(searchPath('text', otherwise.value))

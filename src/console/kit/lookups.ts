@@ -30,8 +30,11 @@ export async function runSearch<Result>(
   const { lookups, storage } = services;
   const searcher = searcherOf(services, request);
   const outcome = await storage.write(() => search(searcher));
-  if (outcome.kind === 'missed')
-    for (const cardId of outcome.retired) lookups.recordRetired({ storeId: searcher.store.id, cardId });
+  if (outcome.kind === 'missed') {
+    const storeId = searcher.store.id;
+    for (const cardId of outcome.retired) lookups.recordRetired({ storeId, cardId });
+    for (const lookup of outcome.stocked) lookups.recordTried({ storeId, lookup });
+  }
   return outcome;
 }
 

@@ -16,6 +16,7 @@ import type { PreviewedEmail, StoredPreview } from '../../domain/emails/preview.
 import type { Passwords } from '../../service/staff/password.ts';
 import type { SignedIn } from '../../service/staff/session.ts';
 import type { CardKey } from '../../storage/cards/card.ts';
+import type { LookupKey } from '../../storage/stocks/code.ts';
 import type { WebhookUrls } from '../../service/events/webhook.ts';
 import type { VisitorLimiter } from '../../http/rate-limit.ts';
 import type { FiguresReader } from '../../service/books/today.ts';
@@ -150,6 +151,8 @@ type Lookups = {
   /** Failed searches per hour, if the store has no limit of its own. */
   readonly perHour: number;
   readonly recordRetired: (use: CardKey) => void;
+  /** Records that a person who cannot activate it looked for a code in stock. */
+  readonly recordTried: (tried: LookupKey) => void;
 };
 
 /** What the operator has to know about the service. */

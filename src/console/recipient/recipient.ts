@@ -106,6 +106,7 @@ async function find(services: ConsoleServices, request: ConsoleRequest): Promise
   }
   if (outcome.kind === 'missed') {
     for (const cardId of outcome.retired) lookups.recordRetired({ storeId: store.id, cardId });
+    for (const lookup of outcome.stocked) lookups.recordTried({ storeId: store.id, lookup });
     return unknownPage(services, { ...place, asksAddress: outcome.asksAddress });
   }
   const { card, code } = outcome;

@@ -52,6 +52,7 @@ const fields = [
   'expiring_soon',
   'hold_limit',
   'customer_search',
+  'stock_required',
   'vat',
   'vat_rate',
   ...accountFields,
@@ -74,6 +75,7 @@ function valuesOf({ store }: Settings, language: PageLanguage): Values {
     expiring_soon: String(store.expiringSoonDays),
     hold_limit: String(store.holdLimitDays),
     customer_search: store.customerSearch ? 'yes' : '',
+    stock_required: store.stockRequired ? 'yes' : '',
     vat: store.vat?.kind ?? '',
     vat_rate: store.vat?.kind === 'single_purpose' ? store.vat.rate : '',
     ...(Object.fromEntries(accounts) as Record<`account_${JournalAccount}`, string>),
@@ -158,6 +160,7 @@ function readShopSettings(
       expiringSoonDays,
       holdLimitDays,
       customerSearch: values.customer_search !== '',
+      stockRequired: values.stock_required !== '',
       vat,
       accountNames: accountNames satisfies AccountNames,
     },
@@ -203,7 +206,8 @@ ${inputField({ ...field('lookup_failures', text.lookupFailures, fillPlain(text.l
 ${inputField({ ...field('undo_window', text.undoWindow, text.undoWindowHint), inputMode: 'numeric' })}
 ${inputField({ ...field('expiring_soon', text.expiringSoon, text.expiringSoonHint), inputMode: 'numeric' })}
 ${inputField({ ...field('hold_limit', text.holdLimit, text.holdLimitHint), inputMode: 'numeric' })}</div>
-${checkField(form, language, ['customer_search', text.customerSearch, text.customerSearchHint])}</section>
+${checkField(form, language, ['customer_search', text.customerSearch, text.customerSearchHint])}
+${checkField(form, language, ['stock_required', text.stockRequired, text.stockRequiredHint])}</section>
 <section class="panel stack" aria-labelledby="books"><h2 id="books">${text.books}</h2><div class="fields">${select({ ...vatField, ...(vatNow && { hint: fillPlain(text.now, { value: vatNow.text }) }), options: vatOptions })}
 ${inputField({ ...field('vat_rate', text.vatRate, text.vatRateHint), inputMode: 'decimal', isOptional: true })}</div>
 <details${isAccountRejected ? markup` open` : undefined}><summary>${text.accountNames}</summary><div class="stack"><p class="hint">${text.accountNamesHint}</p><div class="fields">${accounts}</div></div></details></section>

@@ -69,7 +69,8 @@ async function find(services: ConsoleServices, request: StaffRequest): Promise<C
   if (typed === '' || typed.length > typedCodeLengthMax)
     return findPage(services, request, 422, text.findMissing);
   const outcome = await runSearch(services, request, (searcher) => findForRefund(ctx, searcher, typed));
-  if (outcome.kind === 'missed') return findPage(services, request, 404, text.notFound);
+  if (outcome.kind === 'missed' || outcome.kind === 'unsold')
+    return findPage(services, request, 404, text.notFound);
   if (outcome.kind === 'throttled') {
     const { retryAfterSeconds = 1 } = outcome.fault;
     return throttled(findPage(services, request, 422, text.tooMany), retryAfterSeconds * 1_000);

@@ -59,7 +59,7 @@ function missPage(
   request: StaffRequest,
   { missed, pageOf }: { readonly missed: string; readonly pageOf: (error: string) => PageResponse },
 ): ConsoleResponse {
-  if (searched.kind === 'missed') return pageOf(missed);
+  if (searched.kind !== 'throttled') return pageOf(missed);
   const text = tillTexts(request);
   const seconds = searched.fault.retryAfterSeconds ?? 1;
   const minutes = plural(request.language, text.minutes, Math.ceil(seconds / 60));

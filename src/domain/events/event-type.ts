@@ -19,6 +19,10 @@ export const eventTypes = [
   'checkpoint.created',
   'customer.erased',
   'batch.completed',
+  'stock.completed',
+  'stock.codes_read',
+  'stock.voided',
+  'stock.code_tried',
   // About a webhook itself.
   'webhook.test',
   'webhook.paused',

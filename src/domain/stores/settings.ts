@@ -27,6 +27,7 @@ export type SettingName =
   | 'expiring_soon'
   | 'hold_limit'
   | 'customer_search'
+  | 'stock_required'
   | 'vat'
   | 'account_names'
   | 'proxy_secret'
@@ -59,6 +60,7 @@ export function settingTexts({ store, emails, textsDigest, hasProxySecret }: Set
     expiring_soon: String(store.expiringSoonDays),
     hold_limit: String(store.holdLimitDays),
     customer_search: flagText(store.customerSearch),
+    stock_required: flagText(store.stockRequired),
     vat: store.vat ? formatVat(store.vat) : '',
     account_names: journalAccounts.map((account) => store.accountNames[account] ?? '').join('\n'),
     proxy_secret: flagText(hasProxySecret),

@@ -40,6 +40,8 @@ export type Store = {
   readonly requireSignature: boolean;
   /** Whether signed-in customers can search for their own cards without a token. */
   readonly customerSearch: boolean;
+  /** Whether tills sell only printed cards, whose codes are in stock. */
+  readonly stockRequired: boolean;
   /** Minutes during which a disabled card can be re-enabled, 0 to 60; 0: never. */
   readonly undoWindowMinutes: number;
   /** Days before a card's expiry at which `gift_card.expiring_soon` is published, 0 to 365; 0: never. */

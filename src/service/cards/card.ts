@@ -26,14 +26,16 @@ import {
 } from '../../storage/cards/card.ts';
 import { findChangeEnd, recordChange } from '../../storage/cards/change.ts';
 import { findDetailedCards } from '../../storage/cards/list.ts';
-import { findByCode, findCardIdByCode, insertChosenCode, insertCode } from '../../storage/cards/code.ts';
+import { findByCode, insertChosenCode, insertCode } from '../../storage/cards/code.ts';
 import { findOrInsertCustomer, type ResolvedCustomer } from '../../storage/customers/customer.ts';
 import { recordEvent } from '../../storage/events/event.ts';
 import { listOpenHolds } from '../../storage/money/hold.ts';
 import { resolved, parallel, type Script } from '../../storage/sql/sql.ts';
 import { endAt, insertTransfer, openChain } from '../../storage/money/transfer.ts';
+import { findChosenCode, sellCode } from '../../storage/stocks/code.ts';
 import { linkNewCustomer, findLinkError, recordIfNewCustomer } from '../customers/customer.ts';
 import { enqueueCardEmails, assertSendTime, type CardEmails } from '../emails/email.ts';
+import { codeError, findActivation, type Activation, type StockUse } from '../stocks/activation.ts';
 import {
   record,
   assertVersion,
@@ -58,29 +60,37 @@ export type IssueCommand = {
   readonly recipient: EmailAddress | null;
   /** The code that the store chose; null: a random one. */
   readonly code: Secret | null;
+  /** Whether a code in stock is activated; absent: it counts as used. */
+  readonly stock?: StockUse;
   /** The card's VAT; absent: the store's. */
   readonly vat?: Vat | null;
   /** The emails of the new card; absent: none. */
   readonly emails?: CardEmails;
 };
 
+export type Issued = {
+  readonly card: Card;
+  readonly code: Secret;
+  /** Of a printed card; absent: the card was not in stock. */
+  readonly activation?: Activation;
+};
+
 /**
  * Inserts a card with its code and first transfer, and its customers if they are new.
  * @throws Fault `invalid-parameter` if the store has used the chosen code before, the customer cannot be linked to the
- * storefront id, or an email is scheduled and the store does not send emails.
+ * storefront id, an email is scheduled and the store does not send emails, or the card is not what the stock of its code
+ * demands; `already-activated`.
  */
-export function* issue(
-  ctx: Context,
-  command: IssueCommand,
-): Script<{ readonly card: Card; readonly code: Secret }> {
+export function* issue(ctx: Context, command: IssueCommand): Script<Issued> {
   const { store, value, emails } = command;
   const code = command.code ?? ctx.codeCohorts.generate(store.id, ctx);
   const now = ctx.clock.now();
   // Before the first step: cards that are issued together have ids in their order.
   const id = ctx.random.id();
-  const [forCustomer, forRecipient] = yield* parallel(
+  const [forCustomer, forRecipient, activation] = yield* parallel(
     findOrInsert(ctx, store, command.customer),
     findOrInsert(ctx, store, command.recipient),
+    findActivationOf(ctx, command),
     emails ? assertSendTime(store.id, emails) : resolved(undefined),
   );
   const customer = yield* linkAndRecord(ctx, command, forCustomer);
@@ -96,6 +106,7 @@ export function* issue(
     customer,
     recipient,
     ...command.details,
+    ...(activation && { expiresOn: activation.expiresOn }),
     disabledAt: null,
     createdAt: now,
     lineItemId: null,
@@ -112,12 +123,21 @@ export function* issue(
   yield* insertCard(card, endAt(first));
   const keyedCode = { storeId: store.id, cardId: card.id, code };
   if (!command.code) yield* insertCode(ctx, keyedCode);
+  else if (activation)
+    yield* sellCode({ storeId: store.id, lookup: activation.lookup }, { cardId: card.id, now });
   else if (!(yield* insertChosenCode(ctx, keyedCode)))
     throw new Fault('invalid-parameter', { errors: { code: [codeTaken] } });
   yield* insertTransfer(first);
   yield* recordEvent(ctx, cardCreatedEvent(ctx.keys.publicIds, card));
   if (emails) yield* enqueueCardEmails(ctx, { card, code, emails });
-  return { card, code };
+  return { card, code, ...(activation && { activation }) };
+}
+
+function* findActivationOf(ctx: Context, command: IssueCommand): Script<Activation | undefined> {
+  const { store, code, value, details, emails, stock } = command;
+  if (!code || !stock) return undefined;
+  const sendAt = emails?.sendAt ?? null;
+  return yield* findActivation(ctx, { store, code, value, expiresOn: details.expiresOn, sendAt }, stock);
 }
 
 const codeTaken = 'is taken';
@@ -138,23 +158,25 @@ export function* rejectIssue(
     code,
     customer = null,
     storefrontCustomerId = null,
+    stock,
     errors: foundErrors,
-  }: Pick<IssueCommand, 'store' | 'code' | 'storefrontCustomerId'> & {
+  }: Pick<IssueCommand, 'store' | 'code' | 'storefrontCustomerId' | 'stock'> & {
     readonly customer?: EmailAddress | null;
     readonly errors: FieldErrors;
   },
 ): Script<never> {
   const errors = foundErrors.copy();
-  const [usedBy, linkError] = yield* parallel(
-    code ? findCardIdByCode(ctx, store.id, code) : resolved(undefined),
+  const [used, linkError] = yield* parallel(
+    code ? findChosenCode(ctx, store.id, code) : resolved(undefined),
     customer && storefrontCustomerId !== null
       ? findLinkError(store.id, { address: customer, storefrontCustomerId })
       : resolved(null),
   );
-  if (usedBy !== undefined) errors.add('code', codeTaken);
+  const error = code && codeError(used, stock);
+  if (error !== null) errors.add('code', error);
   if (linkError !== null) errors.add('storefront_customer_id', linkError);
-  errors.throwIfAny();
-  throw new Error('an issue was rejected without an error');
+  if (!errors.any) throw new Error('an issue was rejected without an error');
+  throw new Fault('invalid-parameter', { errors: errors.toErrors(), failedLookups: used ? 1 : 0 });
 }
 
 function* findOrInsert(
@@ -359,17 +381,37 @@ export type Found =
       /** Whether the service generated the code, so that it cannot be guessed. */
       readonly isGenerated: boolean;
     }
-  /** No card has this code. `hadBy` is the id of the card whose replaced code it is, or null. */
-  | { readonly kind: 'missed'; readonly hadBy: number | null };
+  /** No card has this code. `use` says what else it is; null: nothing. */
+  | { readonly kind: 'missed'; readonly use: CodeUse | null };
+
+/** The use of a code that no card has: of one that a card had before its current one, or of one that is in a stock. */
+export type CodeUse =
+  | { readonly kind: 'replaced'; readonly cardId: number }
+  | { readonly kind: 'stocked'; readonly lookup: bigint };
+
+export type UsesByKind = {
+  /** The cards that had the codes before they were given others. */
+  readonly retired: readonly number[];
+  /** The lookup values of codes in stock. */
+  readonly stocked: readonly bigint[];
+};
+
+export function usesByKind(uses: readonly CodeUse[]): UsesByKind {
+  return {
+    retired: uses.flatMap((use) => (use.kind === 'replaced' ? [use.cardId] : [])),
+    stocked: uses.flatMap((use) => (use.kind === 'stocked' ? [use.lookup] : [])),
+  };
+}
 
 /** Finds the card with a code, with the same query for known and unknown codes. */
 export function* lookUp(ctx: Context, { store, code, usableOnly }: LookupCommand): Script<Found> {
   const found = yield* findByCode(ctx, { storeId: store.id, code, now: ctx.clock.earliest() });
-  if (!found) return { kind: 'missed', hadBy: null };
+  if (!found) return { kind: 'missed', use: null };
+  if (!found.state) return { kind: 'missed', use: { kind: 'stocked', lookup: found.lookup } };
   const { card } = found.state;
-  if (!found.isCurrent) return { kind: 'missed', hadBy: card.id };
+  if (!found.isCurrent) return { kind: 'missed', use: { kind: 'replaced', cardId: card.id } };
   if (usableOnly && (isDisabled(card) || isExpired(card, today(ctx, store))))
-    return { kind: 'missed', hadBy: null };
+    return { kind: 'missed', use: null };
   return { kind: 'found', card, codeLookup: found.lookup, isGenerated: found.isGenerated };
 }
 

@@ -28,7 +28,7 @@ import {
   findStoreByDomain,
   hasRealStores,
 } from '../../storage/stores/store.ts';
-import { lookUp } from './card.ts';
+import { lookUp, usesByKind } from './card.ts';
 import { failuresLeft, releaseLookups, reserveLookups, type Budget } from './lookup-throttle.ts';
 
 /** Failed lookups per hour of one address, if the store or the service has no lower limit. */
@@ -61,6 +61,8 @@ export type RecipientOutcome =
       readonly kind: 'missed';
       /** The cards that had the code before they were given another one. */
       readonly retired: readonly number[];
+      /** The lookup values of the codes that are in stock. */
+      readonly stocked: readonly bigint[];
       readonly asksAddress: boolean;
     }
   | { readonly kind: 'throttled'; readonly fault: Fault };
@@ -88,7 +90,12 @@ export function* findCardOfRecipient(
   }
   if (isShown) return { kind: 'found', card: found.card, code: found.code };
   if (fault) return { kind: 'throttled', fault };
-  return { kind: 'missed', retired: searched.retired, asksAddress: isStoreExhausted };
+  return {
+    kind: 'missed',
+    retired: searched.retired,
+    stocked: searched.stocked,
+    asksAddress: isStoreExhausted,
+  };
 }
 
 type FoundCode = { readonly card: Card; readonly code: Secret; readonly isGenerated: boolean };
@@ -98,16 +105,18 @@ function* searchCodes(
   ctx: Context,
   store: Store,
   codes: readonly Secret[],
-): Script<{ readonly found: FoundCode | undefined; readonly retired: readonly number[] }> {
+): Script<{
+  readonly found: FoundCode | undefined;
+  readonly retired: readonly number[];
+  readonly stocked: readonly bigint[];
+}> {
   const searched = yield* parallel(...codes.map((code) => lookUp(ctx, { store, code, usableOnly: false })));
   const cards = searched.flatMap((each, place) => {
     const code = codes[place];
     return each.kind === 'found' && code && !isDisabled(each.card) ? [{ ...each, code }] : [];
   });
-  const retired = searched.flatMap((each) =>
-    each.kind === 'missed' && each.hadBy !== null ? [each.hadBy] : [],
-  );
-  return { found: cards[0], retired };
+  const uses = searched.flatMap((each) => (each.kind === 'missed' && each.use ? [each.use] : []));
+  return { found: cards[0], ...usesByKind(uses) };
 }
 
 function isAddressOf({ customer, recipient }: Card, address: EmailAddress | null): boolean {

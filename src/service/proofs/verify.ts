@@ -25,6 +25,7 @@ const countedTables: ReadonlySet<string> = new Set([
   'holds',
   'events',
   'gift_card_codes',
+  'stock_codes',
   'card_changes',
   'log_pages',
 ]);

@@ -12,7 +12,7 @@ import { aboveLimit, isAbove } from '../../domain/stores/store.ts';
 import { lockCard, type CardKey } from '../../storage/cards/card.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import { findTransfer } from '../../storage/money/transfer.ts';
-import { issue } from '../cards/card.ts';
+import { issue, type IssueCommand, type Issued } from '../cards/card.ts';
 import type { CardEmails } from '../emails/email.ts';
 import { loadCard, requireCard } from '../money/money.ts';
 import { reverse } from '../money/spend.ts';
@@ -21,11 +21,11 @@ import { asStaff, movementOf, type ByStaff } from './as-staff.ts';
 import { changeCard } from './card.ts';
 import { assertSaleLimit } from './limits.ts';
 
-export type Sale = { readonly card: Card; readonly code: Secret; readonly transferId: number };
+export type Sale = Issued & { readonly transferId: number };
 
 export type CardToSell = {
   readonly value: Money;
-  /** The code of a blank card; null: a new one. */
+  /** The code of a blank card, or of a printed one, which is activated; null: a new one. */
   readonly code: Secret | null;
   readonly recipient: EmailAddress | null;
   /** Absent: no email is sent. */
@@ -34,8 +34,9 @@ export type CardToSell = {
 
 /**
  * Sells a card at the counter: issues it within the limits of the person and the store.
- * @throws Fault `invalid-parameter` on `amount` (with the extension `sale_limit` or `store_limit`) or on `code` if it was
- * used before; those of `asStaff`.
+ * @throws Fault `invalid-parameter` on `amount` (with the extension `sale_limit` or `store_limit`, or the values of the
+ * printed card), or on `code` if it was used before, or if the tills sell only printed cards; `already-activated`; those of
+ * `asStaff`.
  */
 export function* sellCard(ctx: Context, by: ByStaff, sold: CardToSell): Script<Sale> {
   const { store } = by;
@@ -50,8 +51,19 @@ export function* sellCard(ctx: Context, by: ByStaff, sold: CardToSell): Script<S
           errors: { amount: [aboveLimit(issueLimit)] },
           extensions: { store_limit: formatMoney(issueLimit) },
         });
-      const command = { store, apiClientId: null, actor, details: noDetails, customer: null };
-      const issued = yield* issue(ctx, { ...command, ...sold });
+      if (store.stockRequired && !sold.code)
+        throw new Fault('invalid-parameter', {
+          errors: { code: ['is required: the tills sell only printed cards'] },
+        });
+      const issued = yield* issueSold(ctx, {
+        ...sold,
+        store,
+        actor,
+        apiClientId: null,
+        details: noDetails,
+        customer: null,
+        stock: store.stockRequired ? 'required' : 'optional',
+      });
       const { chainEnd } = yield* loadCard(ctx, { storeId: store.id, cardId: issued.card.id });
       return { ...issued, transferId: chainEnd.transferId };
     },
@@ -61,6 +73,18 @@ export function* sellCard(ctx: Context, by: ByStaff, sold: CardToSell): Script<S
       details: movementOf(ctx, { id: transferId, amount: value }),
     }),
   });
+}
+
+/** As `issue`, with errors of the value on `amount`. */
+function* issueSold(ctx: Context, command: IssueCommand): Script<Issued> {
+  try {
+    return yield* issue(ctx, command);
+  } catch (error) {
+    const messages = error instanceof Fault ? error.errors?.['initial_value'] : undefined;
+    if (!(error instanceof Fault) || !messages) throw error;
+    const { extensions = {} } = error;
+    throw new Fault('invalid-parameter', { errors: { amount: messages }, extensions });
+  }
 }
 
 /** A card as the form of the office has it. */

@@ -15,8 +15,9 @@ import type { Store } from '../../domain/stores/store.ts';
 import { findRefilledAt, type LookupCaller } from '../../storage/stores/lookup-throttle.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { findTransfer } from '../../storage/money/transfer.ts';
+import { findChosenCode, type StockedCode } from '../../storage/stocks/code.ts';
 import { listUsableCards } from '../../storage/cards/usable-cards.ts';
-import { lookUp } from '../cards/card.ts';
+import { lookUp, usesByKind, type CodeUse, type UsesByKind } from '../cards/card.ts';
 import {
   failuresLeft,
   releaseLookups,
@@ -51,13 +52,14 @@ function budgetOf(
 
 type Found<Result> = Exclude<SearchOutcome<Result>, { readonly kind: 'throttled' }>;
 
-const missed: Found<never> = Object.freeze({ kind: 'missed', retired: [] });
+const missed: Found<never> = Object.freeze({ kind: 'missed', retired: [], stocked: [] });
 
 /** What a search returned; `throttled`: it did not run, because the budget is exhausted. */
 export type SearchOutcome<Result> =
   | { readonly kind: 'found'; readonly result: Result }
-  /** With the cards that had the code before they were given another one. */
-  | { readonly kind: 'missed'; readonly retired: readonly number[] }
+  | ({ readonly kind: 'missed' } & UsesByKind)
+  /** The code is of a printed card that the member may sell. */
+  | { readonly kind: 'unsold'; readonly code: Secret; readonly stocked: StockedCode }
   | { readonly kind: 'throttled'; readonly fault: Fault };
 
 /**
@@ -75,7 +77,8 @@ function* searchWithinBudget<Result>(
   const fault = yield* reserveLookups(caller, budget);
   if (fault) return { kind: 'throttled', fault };
   const found = yield* search();
-  if (found.kind === 'found' && !isCounted(found.result)) yield* releaseLookups(caller, budget, 1);
+  const isFound = found.kind === 'found' ? !isCounted(found.result) : found.kind === 'unsold';
+  if (isFound) yield* releaseLookups(caller, budget, 1);
   return found;
 }
 
@@ -84,22 +87,38 @@ function* searchWithinBudget<Result>(
  * @param codes a typed code, and what it can have been misread from.
  */
 function* searchCodes(ctx: Context, store: Store, codes: readonly Secret[]): Script<Found<Card>> {
-  const retired: number[] = [];
+  const uses: CodeUse[] = [];
   let unusable: Card | undefined;
   for (const code of codes) {
     const found = yield* lookUp(ctx, { store, code, usableOnly: false });
     if (found.kind === 'missed') {
-      if (found.hadBy !== null) retired.push(found.hadBy);
+      if (found.use) uses.push(found.use);
     } else if (stateOf(found.card, today(ctx, store)) === 'active')
       return { kind: 'found', result: found.card };
     else unusable ??= found.card;
   }
-  return unusable ? { kind: 'found', result: unusable } : { kind: 'missed', retired };
+  return unusable ? { kind: 'found', result: unusable } : { kind: 'missed', ...usesByKind(uses) };
+}
+
+/** As `searchCodes`; a printed card is found for a member who may sell it. */
+function* searchCards(
+  ctx: Context,
+  { store, member }: Searcher,
+  codes: readonly Secret[],
+): Script<Found<Card>> {
+  const found = yield* searchCodes(ctx, store, codes);
+  if (found.kind !== 'missed' || found.stocked.length === 0 || !isPermitted(member.role, 'useTill'))
+    return found;
+  for (const code of codes) {
+    const stocked = (yield* findChosenCode(ctx, store.id, code))?.stocked;
+    if (stocked?.soldAt === null && stocked.voidedAt === null) return { kind: 'unsold', code, stocked };
+  }
+  return found;
 }
 
 /**
  * Finds the card with a code, which can be one that is not usable: the person has the whole code. For a member who cannot
- * read cards, such a card uses up the budget as an unknown code does.
+ * read cards, such a card uses up the budget as an unknown code does. A member who may sell it finds a printed card.
  * @param codes a typed code, and what it can have been misread from.
  */
 export function* findCardByCode(
@@ -110,7 +129,7 @@ export function* findCardByCode(
   const { store, member } = searcher;
   const isCounted = (card: Card): boolean =>
     !isPermitted(member.role, 'readCards') && stateOf(card, today(ctx, store)) !== 'active';
-  return yield* searchWithinBudget(ctx, searcher, () => searchCodes(ctx, store, codes), isCounted);
+  return yield* searchWithinBudget(ctx, searcher, () => searchCards(ctx, searcher, codes), isCounted);
 }
 
 /** What is refunded: the entry of a receipt, or one of the entries of a card. */
@@ -136,9 +155,9 @@ export function* findForRefund(
     const codes = parseTypedCode(typed);
     if (!codes.ok) return missed;
     const found = yield* searchCodes(ctx, store, codes.value);
-    return found.kind === 'missed'
-      ? found
-      : { kind: 'found', result: { kind: 'card', cardId: found.result.id } };
+    return found.kind === 'found'
+      ? { kind: 'found', result: { kind: 'card', cardId: found.result.id } }
+      : found;
   });
 }
 

@@ -32,6 +32,7 @@ export type NewStore = {
   readonly proxySecret: Secret | null;
   readonly requireSignature: boolean;
   readonly customerSearch: boolean;
+  readonly stockRequired: boolean;
   readonly undoWindowMinutes: number;
   /** Default: 0. */
   readonly expiringSoonDays?: number;
@@ -81,6 +82,7 @@ export type StoreChanges = Partial<
     | 'issueLimit'
     | 'requireSignature'
     | 'customerSearch'
+    | 'stockRequired'
     | 'undoWindowMinutes'
     | 'expiringSoonDays'
     | 'holdLimitDays'
@@ -139,6 +141,7 @@ const demonstration: NewStore = {
   proxySecret: null,
   requireSignature: false,
   customerSearch: false,
+  stockRequired: false,
   undoWindowMinutes: undoWindowDefaultMinutes,
 };
 

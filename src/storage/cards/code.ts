@@ -7,17 +7,21 @@ import { tagOf } from '../../domain/cards/code.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { sameBytes } from '../../platform/keys.ts';
 import { cardColumns, toCardState, withCustomers, type CurrentCard, type CardStateRow } from './card.ts';
-import { bigInteger, bytes, columns, integer, type RowOf } from '../sql/columns.ts';
-import { all, resolved, first, execute, sql, parallel, toNumber, type Script } from '../sql/sql.ts';
+import { bigInteger, bytes, columns, integer, integerOrNull, type RowOf } from '../sql/columns.ts';
+import { all, resolved, first, execute, sql, parallel, toNumberOrNull, type Script } from '../sql/sql.ts';
 
 const codes = columns({
   store_id: integer('storeId'),
   lookup: bigInteger('lookup'),
   digest: bytes('digest'),
-  card_id: integer('cardId'),
+  // Null: the code is in a stock, or was voided there.
+  card_id: integerOrNull('cardId'),
 });
 
 type CodeRow = RowOf<typeof codes>;
+
+/** A code of a stock that is not the code of a card. */
+type UnsoldCode = { readonly state: null; readonly lookup: bigint; readonly isCurrent: false };
 
 /** A current or former code, and its card. */
 export type UsedCode = {
@@ -75,42 +79,50 @@ function lookupOf(digest: Uint8Array): bigint {
   return new DataView(digest.buffer, digest.byteOffset, digest.byteLength).getBigInt64(0);
 }
 
-/** Returns the id of the card that has or had this code. */
-export function* findCardIdByCode(ctx: Context, storeId: number, code: Secret): Script<number | undefined> {
+/** Returns the id of the card that has or had this code; null if it is in a stock, or was voided there. */
+export function* findCardIdByCode(
+  ctx: Context,
+  storeId: number,
+  code: Secret,
+): Script<number | null | undefined> {
   const found = yield* findByDigest(ctx, storeId, code, (lookup) =>
     all(sql<CodeRow>`
       select ${codes.names} from gift_card_codes where store_id = ${storeId} and lookup = ${lookup}`),
   );
-  return found && toNumber(found.row.card_id);
+  return found && toNumberOrNull(found.row.card_id);
 }
 
-type UsedRow = CardStateRow & Pick<CodeRow, 'digest' | 'lookup'> & { readonly code_lookup: bigint | null };
+type UsedRow = CardStateRow & CodeRow & { readonly code_lookup: bigint | null };
 
-/** Returns the card that has or had this code, at `now` (ms), or undefined. */
+/**
+ * Returns the card that has or had this code, at `now` (ms), or undefined. A code of a stock takes the same statement as an
+ * unknown one.
+ */
 export function* findByCode(
   ctx: Context,
   { storeId, code, now }: { readonly storeId: number; readonly code: Secret; readonly now: number },
-): Script<UsedCode | undefined> {
+): Script<UsedCode | UnsoldCode | undefined> {
   const found = yield* findByDigest(ctx, storeId, code, (lookup) =>
     all(sql<UsedRow>`
-      select ${cardColumns}, k.digest, k.lookup, g.code_lookup,
+      select ${cardColumns}, k.digest, k.lookup, k.card_id, g.code_lookup,
         case when g.held = 0 then 0 else (
           select cast(coalesce(sum(h.amount), 0) as bigint) from holds h
           where h.store_id = ${storeId} and h.card_id = g.id and h.status = 'open' and h.expires_at <= ${now}
         ) end as expired_held
       from gift_card_codes k
-      join gift_cards g on g.store_id = k.store_id and g.id = k.card_id ${withCustomers}
+      left join gift_cards g on g.store_id = k.store_id and g.id = k.card_id ${withCustomers}
       where k.store_id = ${storeId} and k.lookup = ${lookup}`),
   );
   if (!found) return undefined;
   const { row, isGenerated } = found;
   const { lookup, code_lookup: current } = row;
+  if (row.card_id === null) return { state: null, lookup, isCurrent: false };
   const isCurrent = current === null || current === lookup;
   return { state: toCardState(row), lookup, isCurrent, isGenerated };
 }
 
 /** Returns the row with one of the code's digests. All are looked up, whether or not the first one is found. */
-function* findByDigest<Row extends Pick<CodeRow, 'digest'>>(
+export function* findByDigest<Row extends Pick<CodeRow, 'digest'>>(
   ctx: Context,
   storeId: number,
   code: Secret,
@@ -160,6 +172,36 @@ export function* insertChosenCode(ctx: Context, { storeId, cardId, code }: Given
   return usedBefore === undefined && inserted !== undefined;
 }
 
-function rowOf({ storeId, cardId, digest }: Omit<GivenCode, 'code'> & { readonly digest: Uint8Array }) {
+/**
+ * Inserts a code without a card, for a stock, unless the store has used it before.
+ * @param isGenerated whether `CodeCohorts` has generated it.
+ * @returns its lookup value; undefined if it was used.
+ */
+export function* insertUnsoldCode(
+  ctx: Context,
+  { storeId, code, isGenerated }: Omit<GivenCode, 'cardId'> & { readonly isGenerated: boolean },
+): Script<bigint | undefined> {
+  const digest = isGenerated
+    ? randomDigest(ctx, storeId, code)
+    : ctx.keys.digest('gift-card-code', digested(storeId, code));
+  // Before the insert, which is not rolled back if another digest of the code was used.
+  if ((yield* findCardIdByCode(ctx, storeId, code)) !== undefined) return undefined;
+  const row = rowOf({ storeId, cardId: null, digest });
+  const inserted = yield* first(sql<{ lookup: bigint }>`
+    insert into gift_card_codes (${codes.names}) values (${codes.values(row)})
+    on conflict (store_id, lookup) do nothing
+    returning lookup`);
+  return inserted?.lookup;
+}
+
+function rowOf({
+  storeId,
+  cardId,
+  digest,
+}: {
+  readonly storeId: number;
+  readonly cardId: number | null;
+  readonly digest: Uint8Array;
+}) {
   return { storeId, lookup: lookupOf(digest), digest, cardId };
 }

@@ -100,6 +100,18 @@ export function* listBrokenReferences(limit: number): Script<readonly BrokenRefe
     select store_id, null, 'hold_extensions: an extension has no hold' from hold_extensions x
     where not exists (select 1 from holds h where h.store_id = x.store_id and h.id = x.hold_id)
     union all
+    select store_id, null, 'gift_card_codes: a code has neither a card nor a place in stock' from gift_card_codes k
+    where card_id is null
+      and not exists (select 1 from stock_codes c where c.store_id = k.store_id and c.lookup = k.lookup)
+    union all
+    select store_id, null, 'stock_codes: a code was sold and has no card, or has one and was not sold' from stock_codes c
+    where not exists (
+      select 1 from gift_card_codes k
+      where k.store_id = c.store_id and k.lookup = c.lookup and (k.card_id is null) = (c.sold_at is null))
+    union all
+    select store_id, null, 'stocks: another number of codes was added' from stocks s
+    where printed <> (select count(*) from stock_codes c where c.store_id = s.store_id and c.stock_id = s.id)
+    union all
     select store_id, null, 'events: a customer was created that does not exist' from events e
     where type = 'customer.created'
       and not exists (select 1 from customers c where c.store_id = e.store_id and c.id = e.subject_id)

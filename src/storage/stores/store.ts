@@ -28,6 +28,7 @@ const changeable = {
   },
   require_signature: flag('requireSignature'),
   customer_search: flag('customerSearch'),
+  stock_required: flag('stockRequired'),
   undo_window_minutes: integer('undoWindowMinutes'),
   expiring_soon_days: integer('expiringSoonDays'),
   hold_limit_days: integer('holdLimitDays'),
