@@ -45,6 +45,7 @@ export const creationFields = {
   ...otherDetails,
   send_on: fields.sendOn,
   notify: fields.notify,
+  suspend: fields.suspend,
   code: fields.code,
   storefront_customer_id: fields.storefrontCustomerId,
   vat_kind: fields.vatKind,
@@ -89,7 +90,7 @@ export const createGiftCard = write({
   tag: 'Gift cards',
   summary: 'Create a gift card',
   description:
-    'Issues a gift card. If an email address does not belong to a customer of the store, a customer is created in the same transaction. The code is only in this response, and in its replays under the same `Idempotency-Key`. If the store sends email, the card is emailed to its recipient, or to its customer if it has no recipient; a customer who bought the card for another recipient gets a receipt without the code. `send_on` schedules the email, `notify: false` suppresses it. Without a mail server the card is still issued, and the response has `Email-Status: not-configured`. With the `code` of a printed card that is in stock, the card is activated: `initial_value` must be the value of the stock, or within its limits, and the stock’s validity sets `expires_on`, which then cannot be sent.',
+    'Issues a gift card. If an email address does not belong to a customer of the store, a customer is created in the same transaction. The code is only in this response, and in its replays under the same `Idempotency-Key`. If the store sends email, the card is emailed to its recipient, or to its customer if it has no recipient; a customer who bought the card for another recipient gets a receipt without the code. `send_on` schedules the email, `notify: false` suppresses it. With `suspend: true` the card cannot be used, and no email is sent, until it is resumed. Without a mail server the card is still issued, and the response has `Email-Status: not-configured`. With the `code` of a printed card that is in stock, the card is activated: `initial_value` must be the value of the stock, or within its limits, and the stock’s validity sets `expires_on`, which then cannot be sent.',
   body: {
     name: 'CreateGiftCard',
     wrapper: 'gift_card',
@@ -186,7 +187,7 @@ export const searchGiftCard = read({
   tag: 'Gift cards',
   summary: 'Search for a gift card',
   description:
-    'Returns the card whose code ends with `last_characters` and whose customer or recipient has the email address. If several match, an active card precedes disabled and expired ones, then the newest. In a signed request of the app proxy, if the store allows it, a signed-in customer can search for their own cards without a token: `logged_in_customer_id` is matched with the customer’s `storefront_customer_id`, and any other address returns 404.',
+    'Returns the card whose code ends with `last_characters` and whose customer or recipient has the email address. If several match, an active card precedes suspended ones, and these precede disabled and expired ones; then the newest. In a signed request of the app proxy, if the store allows it, a signed-in customer can search for their own cards without a token: `logged_in_customer_id` is matched with the customer’s `storefront_customer_id`, and any other address returns 404.',
   isSearch: true,
   customerMaySearch: true,
   query: { last_characters: fields.searchedCharacters, email: fields.searchedEmail },
@@ -237,11 +238,11 @@ export const updateGiftCard = write({
   tag: 'Gift cards',
   summary: 'Update a gift card',
   description:
-    'Changes the fields that are sent, all of them or none; an update that changes nothing succeeds. Disabling is permanent, except within the store’s undo window; the balance and expiry date of a disabled card cannot change; its note, names and tags can. Every change of the balance is one entry in the ledger.',
+    'Changes the fields that are sent, all of them or none; an update that changes nothing succeeds. Disabling is permanent, except within the store’s undo window; the balance and expiry date of a disabled card cannot change, nor the balance of a suspended one; its note, names and tags can. Every change of the balance is one entry in the ledger.',
   body: {
     name: 'UpdateGiftCard',
     description:
-      'Absent fields keep their values. The other fields of the record, and `held`, `available`, `state` and `email_status`, are accepted with their current values, so that a client can send back the record that it read; other values are rejected.',
+      'Absent fields keep their values. All other fields of a gift card in any response are accepted with their current values, so that a client can send back the record that it read; other values are rejected.',
     wrapper: 'gift_card',
     fields: updateFields,
     example: exampleChanges,

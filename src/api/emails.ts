@@ -54,7 +54,15 @@ export const notifyGiftCardHolder = write({
     example: { delivery: examples.exampleEmail, gift_card: examples.card },
     headers: ['ETag'],
   },
-  errors: ['not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'no-address', 'no-mail'],
+  errors: [
+    'not-found',
+    'precondition-failed',
+    'card-disabled',
+    'card-expired',
+    'card-suspended',
+    'no-address',
+    'no-mail',
+  ],
   sample: { idempotencyKey: 'notify-1' },
   *run(request) {
     const { ctx, caller, store, ids, ifMatch, requestContext } = request;

@@ -86,7 +86,7 @@ export const stock: StockRecord = {
 
 export const stockCode: StockCodeRecord = { index: 0, code: exampleCode };
 
-export const spendable: SpendableRecord = { ...card, held: '0.00', available: '15.00' };
+export const spendable: SpendableRecord = { ...card, held: '0.00', available: '15.00', state: 'active' };
 
 export const detailedCard: DetailRecord = {
   ...exampleOf(detailGiftCardSchema),

@@ -12,7 +12,7 @@ import { flagFromText, newCardFields, orNull, parseFlag, parseId } from '../doma
 import { accepted, rejected } from '../platform/parsed.ts';
 import type { Secret } from '../platform/secret.ts';
 import { instantOrDayPattern, type SendOn } from '../domain/emails/send-on.ts';
-import { parseText, referenceLengthMax } from '../domain/text.ts';
+import { parseText, referenceLengthMax, textLengthMax } from '../domain/text.ts';
 import { eventPatterns, parsePatterns } from '../domain/events/webhook.ts';
 import { vatKinds, vatRatePattern, type VatKind } from '../domain/money/vat.ts';
 import { detailFields } from './card-fields.ts';
@@ -114,6 +114,25 @@ export const notify = field<boolean | null>(
   }),
   newCardFields.notify,
   flagFromText,
+);
+
+export const suspend = field<boolean | null>(
+  Type.Union([Type.Boolean(), Type.Null()], {
+    description:
+      'true: the card is suspended until it is resumed, for example while a payment is checked. Its emails are sent when it is resumed.',
+    examples: [true],
+  }),
+  newCardFields.suspend,
+  flagFromText,
+);
+
+export const suspendReason = field<string | null>(
+  Type.Union([Type.String({ maxLength: textLengthMax }), Type.Null()], {
+    description:
+      'Why the card is suspended: for the store, never visible to customers. Newlines and tabs are the only control characters. "" and null: none.',
+    examples: ['The payment is disputed'],
+  }),
+  (value) => parseText(value, textLengthMax),
 );
 
 export const code = field<Secret | null>(

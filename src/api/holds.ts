@@ -209,7 +209,7 @@ export const captureHold = write({
   tag: 'Holds',
   summary: 'Capture a hold',
   description:
-    'Debits the reserved amount or a part of it, and releases the rest. The debit has the order, the references and the note of the hold, unless the request names others. A hold can be captured only once, also after the card has expired, but not after the hold has.',
+    'Debits the reserved amount or a part of it, and releases the rest. The debit has the order, the references and the note of the hold, unless the request names others. A hold can be captured only once, also after the card has expired or was suspended, but not after the hold has.',
   body: {
     name: 'Capture',
     wrapper: 'transaction',

@@ -46,6 +46,7 @@ import {
 import { eraseCustomer, exportCustomer, retrieveErasure } from './privacy.ts';
 import { reportActivity, reportAging, reportBreakage, reportJournal, reportLiability } from './reports.ts';
 import { createStock, listStockCodes, listStocks, retrieveStock, voidStock } from './stocks.ts';
+import { resumeGiftCard, suspendGiftCard } from './suspension.ts';
 import { listStoreTransactions, listTransactions, retrieveTransaction } from './transactions.ts';
 import * as webhooks from './webhooks.ts';
 
@@ -76,6 +77,8 @@ export const operations = [
   debitGiftCard, // POST /gift_card/:gift_card_id/debit
   creditGiftCard, // POST /gift_card/:gift_card_id/credit
   reenableGiftCard, // POST /gift_card/:gift_card_id/undo
+  suspendGiftCard, // POST /gift_card/:gift_card_id/suspend
+  resumeGiftCard, // POST /gift_card/:gift_card_id/resume
   createHold, // POST /gift_card/:gift_card_id/holds
   listHolds, // GET /gift_card/:gift_card_id/holds
   listStoreHolds, // GET /holds

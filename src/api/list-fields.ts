@@ -1,7 +1,7 @@
 /** The query fields of lists of cards: filters, sort and fields. */
 
 import Type from 'typebox';
-import { detailStates, type DetailState } from '../domain/cards/detail.ts';
+import { cardStates, type CardState } from '../domain/cards/state.ts';
 import { lastCharactersPattern, parseLastCharacters } from '../domain/cards/code.ts';
 import { dayPattern, parseDay } from '../domain/day.ts';
 import { parseEmail, type EmailAddress } from '../domain/email-address.ts';
@@ -98,7 +98,7 @@ export function idFilter(description: string): Field<number, false> {
 
 /** The filters of cards, without the customer. */
 export const cardFilters = {
-  state: choice<DetailState>(detailStates, 'Only cards in this state.', 'active'),
+  state: choice<CardState>(cardStates, 'Only cards in this state.', 'active'),
   email_status: choice(
     ['bounced', 'dead'],
     'Only cards whose newest email with the code was not delivered: `bounced` (rejected permanently), or `dead` (not accepted in 72 hours).',

@@ -48,7 +48,7 @@ export function namedOf(body: Values<typeof own>): NamedDetails {
 }
 
 const moneyErrors: readonly FaultCode[] = [
-  'not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'currency-mismatch',
+  'not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'card-suspended', 'currency-mismatch',
 ]; // prettier-ignore
 export const spendingErrors: readonly FaultCode[] = [...moneyErrors, 'insufficient-balance'];
 
@@ -60,10 +60,8 @@ type Viewer = { readonly ctx: Context; readonly caller: Caller };
 
 /** A card as this caller can see it: without `read_gift_cards`, only the fields that a till needs. */
 export function viewOf({ ctx, caller }: Viewer, card: Card): Static<typeof spendableCard> {
-  const { publicIds } = ctx.keys;
-  return mayRead(caller)
-    ? spendableRecordOf(publicIds, card)
-    : tillRecordOf(publicIds, card, today(ctx, caller.store));
+  const recordOf = mayRead(caller) ? spendableRecordOf : tillRecordOf;
+  return recordOf(ctx.keys.publicIds, card, today(ctx, caller.store));
 }
 
 /** The headers of a response with this card. */
@@ -145,7 +143,7 @@ export const lookUpGiftCard = read({
   tag: 'Money',
   summary: 'Look up a gift card by its code',
   description:
-    'Returns the gift card with the code. The code is in the body, never in a URL. Failed lookups are limited per caller. For a caller without `read_gift_cards`, a disabled or expired card is not found. A caller with `write_gift_cards` gets `not-activated` for the code of a printed card that is in stock; for others it is not found.',
+    'Returns the gift card with the code. The code is in the body, never in a URL. Failed lookups are limited per caller. For a caller without `read_gift_cards`, a disabled, expired or suspended card is not found. A caller with `write_gift_cards` gets `not-activated` for the code of a printed card that is in stock; for others it is not found.',
   isSearch: true,
   body: {
     name: 'LookUp',
@@ -175,7 +173,7 @@ export const retrieveBalance = read({
   tag: 'Money',
   summary: 'Retrieve a gift card’s balance',
   description:
-    'Returns the amount that can be spent and the state of the card, for a till that knows the id. `available` is the balance minus open holds.',
+    'Returns the amount that can be spent and the state of the card, for a till that knows the id. `available` is the balance minus open holds, or 0 if the card cannot be spent.',
   response: {
     description: 'The balance.',
     members: { gift_card: balanceSchema },
@@ -307,7 +305,7 @@ export const reverseTransaction = write({
   tag: 'Money',
   summary: 'Reverse a transaction',
   description:
-    'Reverses a debit or capture in whole or in part, at most its amount, or a credit or top-up, at most the available balance. A credit or top-up requires `write_gift_cards`, the others `redeem_gift_cards`. The reversal works on an expired card, not on a disabled one. It has the order and the references of the transaction, unless the request names others.',
+    'Reverses a debit or capture in whole or in part, at most its amount, or a credit or top-up, at most the balance minus open holds. A credit or top-up requires `write_gift_cards`, the others `redeem_gift_cards`. The reversal works on an expired or suspended card, not on a disabled one. It has the order and the references of the transaction, unless the request names others.',
   body: {
     name: 'Reverse',
     wrapper: 'transaction',

@@ -44,13 +44,19 @@ export const liabilitySchema = closed('What a store owes to the holders of its c
   ...movementMembers,
   outstanding: amount,
   ...netMembers,
-  available: amount,
-  on_hold: amount,
+  available: Type.String({
+    description: 'The balances of cards that are neither disabled nor expired, minus `on_hold`.',
+  }),
+  on_hold: Type.String({ description: 'What open holds reserve on these cards.' }),
+  suspended: Type.String({
+    description: 'How much of `available` and `on_hold` is on suspended cards.',
+  }),
   expired: amount,
   disabled: amount,
   ...netByState,
   cards: count,
   cards_active: count,
+  cards_suspended: Type.Integer({ description: 'How many of `cards_active` are suspended.' }),
   cards_expired: count,
   cards_disabled: count,
 });

@@ -35,6 +35,7 @@ const liabilityExample = {
   outstanding_net: '645.00',
   available: '585.00',
   on_hold: '10.00',
+  suspended: '25.00',
   expired: '40.00',
   disabled: '10.00',
   active_net: '595.00',
@@ -42,6 +43,7 @@ const liabilityExample = {
   disabled_net: '10.00',
   cards: 40,
   cards_active: 36,
+  cards_suspended: 1,
   cards_expired: 3,
   cards_disabled: 1,
 };
@@ -51,7 +53,7 @@ export const reportLiability = report({
   path: '/reports/liability',
   summary: 'Report the liability',
   description:
-    'Returns what the store owes to the holders of its cards at a moment: `outstanding` is `issued` + `topped_up` − `redeemed` + `refunded` + `adjusted`, and also `available` + `on_hold` + `expired` + `disabled`. The reversal of a top-up lowers `topped_up`, and a cancelled sale `issued`; the reversal of a redemption is `refunded`, also if it undid a redemption at the till, which stays in `redeemed`. These amounts include VAT. `outstanding_net` is the contract liability (deferred revenue): it does not include VAT that was due at the sale of single-purpose cards.',
+    'Returns what the store owes to the holders of its cards at a moment: `outstanding` is `issued` + `topped_up` − `redeemed` + `refunded` + `adjusted`, and also `available` + `on_hold` + `expired` + `disabled`. A suspended card is in `available` and `on_hold`. The reversal of a top-up lowers `topped_up`, and a cancelled sale `issued`; the reversal of a redemption is `refunded`, also if it undid a redemption at the till, which stays in `redeemed`. These amounts include VAT. `outstanding_net` is the contract liability (deferred revenue): it does not include VAT that was due at the sale of single-purpose cards.',
   query: { as_of: reportMoment },
   member: 'liability',
   schema: liabilitySchema,

@@ -1,4 +1,4 @@
-/** `largesse card issue|import|export` */
+/** `largesse card issue|suspend|resume|import|export` */
 
 import type { Command } from 'commander';
 import { readDatabaseConfig, sendsEmail } from '../start/config.ts';
@@ -11,9 +11,13 @@ import {
   type CardFieldName,
   type FieldKind,
 } from '../domain/cards/fields.ts';
-import { newCardFromText, type NewCardField } from '../domain/cards/new-card.ts';
-import { recordOf } from '../domain/record.ts';
+import { integerFromText, newCardFromText, type NewCardField } from '../domain/cards/new-card.ts';
+import { Fault } from '../domain/fault.ts';
+import { recordOf, statedRecordOf } from '../domain/record.ts';
+import { parseText, textLengthMax } from '../domain/text.ts';
 import { issue } from '../service/cards/card.ts';
+import { resumeCard, suspendCard } from '../service/cards/suspension.ts';
+import { today } from '../service/money/money.ts';
 import { cardExport } from '../service/cards/export.ts';
 import { filterOf } from '../service/cards/filter.ts';
 import { addImportCommand } from './card-import.ts';
@@ -51,8 +55,9 @@ const options: readonly Option[] = [
 ];
 
 export function addCardCommands(root: Command): void {
-  const card = root.command('card').description('issue, import and export gift cards');
+  const card = root.command('card').description('issue, suspend, resume, import and export gift cards');
   addIssueCommand(card);
+  addSuspensionCommands(card);
   addImportCommand(card);
   card
     .command('export')
@@ -76,6 +81,7 @@ function addIssueCommand(card: Command): void {
   for (const [, flags, description] of options) command.option(flags, description);
   command
     .option('--no-notify', 'do not email the card')
+    .option('--suspend', 'suspend the card until it is resumed, and do not email it before')
     .option('--json', 'print JSON')
     .action(async (given: Readonly<Record<string, string | boolean | undefined>>) => {
       await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
@@ -104,6 +110,58 @@ function addIssueCommand(card: Command): void {
     });
 }
 
+type SuspensionOptions = { readonly store?: string; readonly reason?: string; readonly json?: boolean };
+
+function addSuspensionCommands(card: Command): void {
+  const addCommand = (name: 'suspend' | 'resume', description: string): Command =>
+    card
+      .command(name)
+      .description(description)
+      .argument('<id>', 'the id of the gift card')
+      .addOption(storeOption('the store of the gift card'))
+      .option('--json', 'print JSON')
+      .action(async (id: string, given: SuspensionOptions) => changeSuspension(name, id, given));
+  addCommand('suspend', 'suspend a gift card, so that it cannot be used until it is resumed').option(
+    '--reason <text>',
+    'why, for the store only',
+  );
+  addCommand('resume', 'resume a suspended gift card, and send the emails that waited for it');
+}
+
+/** @throws CommandError if the store has no such card, or it is disabled. */
+async function changeSuspension(
+  name: 'suspend' | 'resume',
+  id: string,
+  { store: domain, reason: sentReason = '', json = false }: SuspensionOptions,
+): Promise<void> {
+  const reason = parseText(sentReason, textLengthMax);
+  if (!reason.ok) throw new CommandError(`--reason ${reason.error}`);
+  await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+  const { ctx, storage } = database;
+  const { store } = await storage.read(() => chooseStore(domain));
+  const { publicIds } = ctx.keys;
+  const number = integerFromText(id);
+  const cardId = typeof number === 'number' ? publicIds.read(number) : undefined;
+  if (cardId === undefined) throw new CommandError(`the store ${store.domain} has no gift card ${id}`);
+  const command = { store, cardId, actor: 'command_line', versions: null };
+  const changed = await storage
+    .write(() =>
+      name === 'suspend' ? suspendCard(ctx, { ...command, reason: reason.value }) : resumeCard(ctx, command),
+    )
+    .catch((error: unknown) => {
+      if (!(error instanceof Fault)) throw error;
+      if (error.code === 'card-disabled') throw new CommandError(`the gift card ${id} is disabled`);
+      throw new CommandError(`the store ${store.domain} has no gift card ${id}`);
+    });
+  const moment = { today: today(ctx, store), emailStatus: changed.emailStatus };
+  const record = statedRecordOf(publicIds, changed.card, moment);
+  if (json) printJson(record);
+  else {
+    const { balance, currency, state } = record;
+    printFields({ id: record.id, state, balance: `${balance} ${currency}`, store: store.domain });
+  }
+}
+
 function fieldsOf(given: Readonly<Record<string, string | boolean | undefined>>): Record<string, unknown> {
   const fields: Record<string, unknown> = { initial_value: given['value'] };
   for (const [field] of options) {
@@ -111,5 +169,6 @@ function fieldsOf(given: Readonly<Record<string, string | boolean | undefined>>)
     if (typeof text === 'string') fields[field] = newCardFromText[field]?.(text) ?? text;
   }
   if (given['notify'] === false) fields['notify'] = false;
+  if (given['suspend'] === true) fields['suspend'] = true;
   return fields;
 }

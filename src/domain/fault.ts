@@ -33,6 +33,7 @@ export type FaultCode =
   | 'card-expired'
   | 'not-activated'
   | 'already-activated'
+  | 'card-suspended'
   | 'hold-closed'
   | 'hold-expired'
   | 'capture-exceeds-hold'

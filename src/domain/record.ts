@@ -5,8 +5,8 @@
 
 import { withAddedFields } from './cards/field-values.ts';
 import type { editableFields } from './cards/fields.ts';
-import { availableOf, stateOf, type Card } from './cards/card.ts';
-import { detailStateOf, type CardMoment } from './cards/detail.ts';
+import type { Card } from './cards/card.ts';
+import { availableOf, spendStateOf, stateOf, type CardMoment } from './cards/state.ts';
 import { formatInstant, formatInstantOrNull } from './day.ts';
 import { parseEmail } from './email-address.ts';
 import { isHoldExpired, type Hold } from './money/hold.ts';
@@ -47,15 +47,27 @@ export function recordOf(ids: PublicIds, card: Card): GiftCardRecord {
   };
 }
 
-export function spendableRecordOf(ids: PublicIds, card: Card): SpendableRecord {
-  return { ...recordOf(ids, card), held: formatMoney(card.held), available: formatMoney(availableOf(card)) };
+/** @param today the present day in the store's time zone. */
+export function spendableRecordOf(ids: PublicIds, card: Card, today: string): SpendableRecord {
+  return {
+    ...recordOf(ids, card),
+    held: formatMoney(card.held),
+    available: formatMoney(availableOf(card, today)),
+    state: spendStateOf(card, today),
+  };
+}
+
+/** As `spendableRecordOf`, with the state that lists and the detail resource have. */
+export function statedRecordOf(ids: PublicIds, card: Card, moment: CardMoment): SpendableRecord {
+  return { ...spendableRecordOf(ids, card, moment.today), state: stateOf(card, moment) };
 }
 
 /** The record of a card with what lists and the detail resource add. */
 export function detailRecordOf(ids: PublicIds, card: Card, moment: CardMoment): DetailRecord {
   const record = {
-    ...spendableRecordOf(ids, card),
-    state: detailStateOf(card, moment),
+    ...statedRecordOf(ids, card, moment),
+    suspended_at: formatInstantOrNull(card.suspendedAt),
+    suspend_reason: card.suspendReason,
     email_status: moment.emailStatus,
   };
   return withAddedFields(record, card);
@@ -66,10 +78,10 @@ export function balanceRecordOf(card: Card, today: string): BalanceRecord {
   return {
     balance: formatMoney(card.balance),
     held: formatMoney(card.held),
-    available: formatMoney(availableOf(card)),
+    available: formatMoney(availableOf(card, today)),
     currency: card.balance.currency.code,
     expires_on: card.expiresOn,
-    state: stateOf(card, today),
+    state: spendStateOf(card, today),
   };
 }
 
@@ -136,8 +148,8 @@ export function matchesRecord(
   { card, ...moment }: CardMoment & { readonly card: Card },
 ): boolean {
   const recorded = detailRecordOf(ids, card, moment)[field];
-  // A till reads another state of the same name, which does not distinguish empty and scheduled cards.
-  if (value === recorded || (field === 'state' && value === stateOf(card, moment.today))) return true;
+  // Operations on money return `active` for empty and scheduled cards.
+  if (value === recorded || (field === 'state' && value === spendStateOf(card, moment.today))) return true;
   if (typeof recorded === 'number') return false;
   if (recorded === null) return value === '';
   switch (field) {

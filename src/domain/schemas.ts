@@ -16,10 +16,9 @@ import {
   type FieldKind,
   type FieldsWith,
 } from './cards/fields.ts';
-import { cardStates } from './cards/card.ts';
 import { trackedFieldNames } from './cards/change.ts';
 import { historyKinds } from './cards/history.ts';
-import { detailStates, emailStatuses } from './cards/detail.ts';
+import { cardStates, emailStatuses } from './cards/state.ts';
 import { eventTypes } from './events/event-type.ts';
 import { holdStatuses } from './money/hold.ts';
 import { transferKinds } from './money/ledger.ts';
@@ -138,14 +137,27 @@ export const issuedGiftCardSchema = closedObject(
   'A new gift card, with its code.',
 );
 
+const stateText =
+  'The first that applies of `disabled`, `expired` (`expires_on` has passed), `suspended`, `empty` (the balance is 0), `scheduled` (the card is emailed at a later time), and `active`.';
+
+function state(description: string) {
+  return Type.Enum([...cardStates], { description: `${stateText} ${description}`, examples: ['active'] });
+}
+
+const spendState = state(
+  'Operations on money return `active` for an empty or scheduled card: only an `active` card can be spent.',
+);
+const available = decimal({
+  description: 'The amount that can be spent: the balance minus open holds; 0 unless the card can be spent.',
+  examples: ['15.00'],
+});
+
 export const spendableGiftCardSchema = closedObject(
   {
     ...record,
     held: decimal({ description: 'The part of the balance that open holds reserve.', examples: ['0.00'] }),
-    available: decimal({
-      description: 'The amount that can be spent: the balance minus open holds.',
-      examples: ['15.00'],
-    }),
+    available,
+    state: spendState,
   },
   'A gift card, with the amount that can be spent.',
 );
@@ -155,11 +167,13 @@ export type SpendableRecord = Readonly<Static<typeof spendableGiftCardSchema>>;
 export const detailGiftCardSchema = closedObject(
   {
     ...spendableGiftCardSchema.properties,
-    state: Type.Enum([...detailStates], {
-      description:
-        'The first that applies of `disabled`, `expired` (`expires_on` has passed), `empty` (the balance is 0), `scheduled` (the card is emailed at a later time), and `active`. A `scheduled` card can be spent like an `active` one.',
-      examples: ['active'],
-    }),
+    state: state('An empty or scheduled card can be used like an `active` one.'),
+    suspended_at: nullable(timestamp(), 'When the card was suspended; null if it is not suspended.', null),
+    suspend_reason: nullable(
+      Type.String(),
+      'Why the card is suspended, for the store only; null: no reason, or it is not suspended.',
+      null,
+    ),
     email_status: Type.Enum([...emailStatuses], {
       description:
         'The status of the newest email with the card’s code. `none`: there is no such email. `scheduled` until it is due, `queued` until the first attempt, `deferred` until the next one. `sent`: a mail server accepted it. `kept`: the service has no mail server, so the email is on its machine and was not sent. `bounced`: rejected permanently. `dead`: not delivered in 72 hours. `cancelled`: obsolete.',
@@ -179,10 +193,10 @@ export const listedGiftCardSchema = Type.Partial(detailGiftCardSchema, {
 const balance = {
   balance: record.balance,
   held: decimal({ description: 'The part of the balance that open holds reserve.' }),
-  available: decimal({ description: 'The balance minus open holds.' }),
+  available,
   currency: record.currency,
   expires_on: record.expires_on,
-  state: Type.Enum([...cardStates], { description: 'Only an `active` card can be spent.' }),
+  state: spendState,
 };
 
 export const balanceSchema = closedObject(balance, 'The amount of a gift card that can be spent.');
@@ -241,7 +255,9 @@ export const historySchema = closedObject(
       Type.String(),
       'The caller: `api_client:<id>`, or `development`; null if it was not a request.',
     ),
-    state: Type.Enum([...cardStates], { description: 'The state of the card after the entry.' }),
+    state: Type.Enum([...cardStates], {
+      description: 'The state of the card after the entry; `active` for an empty or scheduled card.',
+    }),
     changes: Type.Array(
       closedObject(
         {

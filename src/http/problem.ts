@@ -123,6 +123,7 @@ export const problems = {
     title: 'Unprocessable Content',
     detail: 'The printed card was activated before, at `activated_at`.',
   },
+  'card-suspended': { status: 422, title: 'Unprocessable Content', detail: 'The gift card is suspended.' },
   'hold-closed': {
     status: 422,
     title: 'Unprocessable Content',

@@ -3,16 +3,17 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {
+  findBooksMoment,
   readAgesUntil,
   readSumsOfDays,
   readSumsUntil,
   type SumsSource,
 } from '../../src/service/books/report-sums.ts';
+import { readSuspendedAt } from '../../src/service/books/suspended.ts';
 import { reportRuns } from '../../src/service/books/report-runs.ts';
 import { closeDays } from '../../src/service/books/closing.ts';
 import type { Context } from '../../src/storage/context.ts';
-import { Sums, type DaySum } from '../../src/domain/books/books.ts';
-import { cardStates, type CardState } from '../../src/domain/cards/card.ts';
+import { buckets, Sums, type Bucket, type DaySum } from '../../src/domain/books/books.ts';
 import { addDays, dayOf } from '../../src/domain/day.ts';
 import { Fault } from '../../src/domain/fault.ts';
 import { effectOf, type Transfer } from '../../src/domain/money/ledger.ts';
@@ -28,6 +29,7 @@ import {
 import type { Store } from '../../src/domain/stores/store.ts';
 import { taxIn } from '../../src/domain/money/vat.ts';
 import { issue, reenableCard, update } from '../../src/service/cards/card.ts';
+import { resumeCard, suspendCard } from '../../src/service/cards/suspension.ts';
 import { exactCount } from '../../src/service/cards/count.ts';
 import { countCards, type CardCount } from '../../src/service/cards/list.ts';
 import type { Finding } from '../../src/service/proofs/row-check.ts';
@@ -63,7 +65,12 @@ import { seeded } from '../support/seeded.ts';
 const hourMs = 60 * 60_000;
 const dayMs = 24 * hourMs;
 
-type Terms = { readonly at: number; readonly expiresOn: string | null; readonly disabledAt: number | null };
+type Terms = {
+  readonly at: number;
+  readonly expiresOn: string | null;
+  readonly disabledAt: number | null;
+  readonly suspendedAt: number | null;
+};
 
 /** What the test has done to a card. */
 type ModelCard = {
@@ -74,7 +81,8 @@ type ModelCard = {
   readonly terms: Terms[];
 };
 
-type Naive = Readonly<Record<CardState, Balance>>;
+/** `suspended` is a part of `active`. */
+type Naive = Readonly<Record<Bucket | 'suspended', Balance>>;
 
 /** The VAT of a card's sales, and that of all its other entries: each sum is rounded on its own. */
 function taxOf(
@@ -101,6 +109,7 @@ function naiveAt(cards: readonly ModelCard[], until: number, timeZone: string): 
     active: { amount: 0n, tax: 0n, cards: 0 },
     expired: { amount: 0n, tax: 0n, cards: 0 },
     disabled: { amount: 0n, tax: 0n, cards: 0 },
+    suspended: { amount: 0n, tax: 0n, cards: 0 },
   };
   for (const card of cards) {
     if (!card.effects.some(({ at }) => at < until)) continue;
@@ -114,6 +123,9 @@ function naiveAt(cards: readonly ModelCard[], until: number, timeZone: string): 
     balances[bucket].amount += amount;
     balances[bucket].tax += due + other;
     balances[bucket].cards += 1;
+    if (bucket !== 'active' || typeof terms?.suspendedAt !== 'number') continue;
+    balances.suspended.amount += amount;
+    balances.suspended.cards += 1;
   }
   return balances;
 }
@@ -130,11 +142,8 @@ function actor({ storage, ctx }: OpenStore, seed: number, getStore: () => Store)
     card.effects.push({ at: transfer.createdAt, minor: effectOf(transfer), isSale });
     transfers.push(transfer.id);
   };
-  const changed = (
-    card: ModelCard,
-    after: { readonly expiresOn: string | null; readonly disabledAt: number | null },
-  ): void => {
-    card.terms.push({ at: ctx.clock.now(), expiresOn: after.expiresOn, disabledAt: after.disabledAt });
+  const changed = (card: ModelCard, { expiresOn, disabledAt, suspendedAt }: Omit<Terms, 'at'>): void => {
+    card.terms.push({ at: ctx.clock.now(), expiresOn, disabledAt, suspendedAt });
   };
   const attempt = async <T>(script: () => Script<T>): Promise<T | undefined> => {
     try {
@@ -151,14 +160,14 @@ function actor({ storage, ctx }: OpenStore, seed: number, getStore: () => Store)
     async act(): Promise<void> {
       const store = getStore();
       const card = cards[random.between(0, cards.length - 1)];
-      const choice = random.between(0, 9);
+      const choice = random.between(0, 11);
       if (!card || choice < 2) {
         const expiresOn = expiry();
         const [rate = null] = random.chooseSome(['19', '7.7', null, null], 1);
         const vat = rate === null ? null : ({ kind: 'single_purpose', rate } as const);
         const value = { ...money('20'), minor: BigInt(random.between(1, 3_000)) };
         const { card: made } = await storage.write(() =>
-          issue(ctx, issueCommand(store, { value, expiresOn, vat })),
+          issue(ctx, { ...issueCommand(store, { value, expiresOn, vat }), isSuspended: random() < 0.2 }),
         );
         const issued = await storage.read(() => loadCard(ctx, { storeId: store.id, cardId: made.id }));
         transfers.push(issued.chainEnd.transferId);
@@ -177,6 +186,7 @@ function actor({ storage, ctx }: OpenStore, seed: number, getStore: () => Store)
               at: made.createdAt,
               expiresOn,
               disabledAt: null,
+              suspendedAt: made.suspendedAt,
             },
           ],
         });
@@ -229,6 +239,12 @@ function actor({ storage, ctx }: OpenStore, seed: number, getStore: () => Store)
           reenableCard(ctx, { store, cardId: card.id, versions: null, actor: 'clerk' }),
         );
         if (done) changed(card, done);
+      } else if (choice < 11) {
+        const suspension = { store, cardId: card.id, versions: null, actor: 'clerk' };
+        const done = await attempt(() =>
+          random() < 0.5 ? suspendCard(ctx, { ...suspension, reason: null }) : resumeCard(ctx, suspension),
+        );
+        if (done) changed(card, done.card);
       } else {
         const expiresOn = random() < 0.3 ? addDays(dayOf(ctx.clock.now(), store.timeZone), -1) : expiry();
         const done = await attempt(() => update(ctx, updateCommand(store, card.id, { expiresOn })));
@@ -248,14 +264,21 @@ function sourceOf(
 async function assertBalances(source: SumsSource, until: number, expected: Naive): Promise<void> {
   const sums = await readSumsUntil(source, until);
   const found = balancesOf(sums);
-  for (const state of cardStates)
+  for (const state of buckets)
     assert.deepEqual(found[state], expected[state], `${state} at ${new Date(until).toISOString()}`);
+  const moment = await findBooksMoment(source, until - 1);
+  const suspended = moment ? await readSuspendedAt(source, moment) : { amount: 0n, cards: 0 };
+  assert.deepEqual(
+    { ...suspended, tax: 0n },
+    expected.suspended,
+    `suspended at ${new Date(until).toISOString()}`,
+  );
   const movements = noMovements();
   for (const sum of sums) addMovement(movements, sum);
-  const total = cardStates.reduce((sum, state) => sum + expected[state].amount, 0n);
+  const total = buckets.reduce((sum, state) => sum + expected[state].amount, 0n);
   assert.equal(outstandingOf(movements), total);
   const cohorts = [...cohortsOf(await readAgesUntil(source, until)).values()];
-  for (const state of cardStates) {
+  for (const state of buckets) {
     const own = cohorts.map(({ balances }) => balances[state]);
     const summed = {
       amount: own.reduce((sum, { amount }) => sum + amount, 0n),
@@ -282,7 +305,7 @@ async function assertTies(source: SumsSource): Promise<void> {
   const { before, days } = await readSumsOfDays(source, { from: addDays(to, -4), to });
   const closing = balancesOf(await readSumsUntil(source, source.now + 1));
   const [opening, change] = [balancesOf(before), balancesOf(days)];
-  for (const state of cardStates) {
+  for (const state of buckets) {
     assert.equal(opening[state].amount + change[state].amount, closing[state].amount);
     assert.equal(opening[state].tax + change[state].tax, closing[state].tax);
     assert.equal(opening[state].cards + change[state].cards, closing[state].cards);
@@ -308,7 +331,7 @@ async function assertTies(source: SumsSource): Promise<void> {
     .reduce((sum, { debit: left, credit: right }) => sum + right - left, 0n);
   assert.equal(
     liability,
-    cardStates.reduce((sum, state) => sum + change[state].amount - change[state].tax, 0n),
+    buckets.reduce((sum, state) => sum + change[state].amount - change[state].tax, 0n),
   );
 }
 
@@ -332,7 +355,7 @@ async function assertJournal(source: SumsSource, vatDue: bigint): Promise<void> 
   const liability = await readLiability(source);
   assert.equal(liability.outstanding_net, summary.closing);
   assert.equal(liability.outstanding, summary.closing_gross);
-  for (const state of cardStates) assert.equal(closingOf(`liability_${state}`), liability[`${state}_net`]);
+  for (const state of buckets) assert.equal(closingOf(`liability_${state}`), liability[`${state}_net`]);
 }
 
 /** The sum of all balances in the cards' rows. */
@@ -528,7 +551,7 @@ export function testBooks(factory: StorageFactory): void {
     await assertAllDays();
     await assertFiguresOfEverything(source, far);
     const balances = balancesOf(await readSumsUntil(source, far));
-    const total = cardStates.reduce((sum, state) => sum + balances[state].amount, 0n);
+    const total = buckets.reduce((sum, state) => sum + balances[state].amount, 0n);
     assert.equal(total, await storage.read(sumBalances));
     assert.deepEqual(await storage.read(() => problemsOf(store)), []);
     ctx.clock.advance(far - ctx.clock.now());

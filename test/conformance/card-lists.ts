@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { detailStateOf, type DetailState } from '../../src/domain/cards/detail.ts';
+import { cardStates, stateOf } from '../../src/domain/cards/state.ts';
 import { meetsFieldFilters } from '../../src/domain/cards/field-filters.ts';
 import { currencyOf } from '../../src/domain/money/currency.ts';
 import { addDays, startOfDay } from '../../src/domain/day.ts';
@@ -11,6 +11,7 @@ import { Fault } from '../../src/domain/fault.ts';
 import { lowerLetters, searchedTag } from '../../src/domain/cards/tags.ts';
 import type { Store } from '../../src/domain/stores/store.ts';
 import { issue, update } from '../../src/service/cards/card.ts';
+import { suspendCard } from '../../src/service/cards/suspension.ts';
 import {
   type CardListPage,
   countCards,
@@ -78,7 +79,7 @@ function meets({ card, emailStatus, lastActivityAt }: ListedCard, filter: CardFi
     range: { readonly min: T; readonly max: T } | null,
   ): boolean => range === null || (value !== null && value >= range.min && value <= range.max);
   return (
-    (filter.state === null || detailStateOf(card, { today, emailStatus }) === filter.state) &&
+    (filter.state === null || stateOf(card, { today, emailStatus }) === filter.state) &&
     (filter.emailStatus === null || emailStatus === filter.emailStatus) &&
     (filter.customerId === null ||
       card.customer?.id === filter.customerId ||
@@ -212,6 +213,10 @@ async function fill(books: Books, count: number, random: () => number): Promise<
       await storage.write(() =>
         execute(sql`update gift_cards set order_id = 77 where store_id = ${store.id} and id = ${card.id}`),
       );
+    if (change !== 0 && random() < 0.15)
+      await storage.write(() =>
+        suspendCard(ctx, { store, cardId: card.id, actor: 'test', versions: null, reason: null }),
+      );
     if (isEmailed && change >= 5) {
       const state = pick(['bounced', 'dead', 'sent']);
       await storage.write(() =>
@@ -253,7 +258,7 @@ export function testCardLists(factory: StorageFactory): void {
     const farInstants = range(fc.integer({ min: -3, max: 3 }).map((hours) => startedAt + hours * 3_600_000));
     const rarely = <T>(values: fc.Arbitrary<T>) => fc.option(values, { freq: 2, nil: null });
     const filters: fc.Arbitrary<CardFilter> = fc.record({
-      state: rarely(fc.constantFrom<DetailState>('active', 'scheduled', 'empty', 'expired', 'disabled')),
+      state: rarely(fc.constantFrom(...cardStates)),
       emailStatus: rarely(fc.constantFrom<'bounced' | 'dead'>('bounced', 'dead')),
       customerId: rarely(fc.constantFrom(...customers, 0)),
       createdAt: rarely(instants),

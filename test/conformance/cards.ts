@@ -54,6 +54,8 @@ export function testCards(factory: StorageFactory): void {
         message: 'Alles Gute 🎂',
         expiresOn: '2027-01-31',
         disabledAt: null,
+        suspendedAt: null,
+        suspendReason: null,
         createdAt: ctx.clock.now(),
         lineItemId: null,
         orderId: null,

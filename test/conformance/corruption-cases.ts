@@ -36,6 +36,7 @@ const hash = /^the hash of transfer \d+ does not match its content$/;
 const ofRecord = /^event \d+ has a record that differs from the card's$/;
 const noStore = /: has rows of this store, but there is no such store$/;
 const ofChange = /^the hash of change \d+ does not match its content$/;
+const suspension = /^(?:is suspended, but has no change of|differs from what was issued|has another suspend)/;
 const lastChange = /^has another last change than the end of its chain$/;
 const unchangedName =
   'The change of a name or tag is compared with the card. One that never changed is not repeated anywhere.';
@@ -106,6 +107,8 @@ export const tables: Readonly<Record<string, TableCase>> = {
       message: { finds: ofRecord, insteadOfNull: 'x' },
       expires_on: { finds: ofRecord, insteadOfNull: '2030-01-01' },
       disabled_at: { finds: ofRecord, insteadOfNull: 1_800_000_000_000n, changed: 1_800_000_000_000n },
+      suspended_at: { finds: suspension, insteadOfNull: 1_800_000_000_000n },
+      suspend_reason: { finds: suspension, insteadOfNull: 'x' },
       created_at: { finds: /^was not created at the time of its first transfer$/ },
       line_item_id: { finds: ofRecord, insteadOfNull: 7n },
       order_id: { finds: ofRecord, insteadOfNull: 7n },

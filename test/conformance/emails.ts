@@ -30,6 +30,7 @@ import { Fault, type FaultCode } from '../../src/domain/fault.ts';
 import type { EmailDelivery, EmailSettings } from '../../src/domain/emails/email.ts';
 import type { EmailRecord } from '../../src/domain/schemas.ts';
 import { issue, lookUp, update } from '../../src/service/cards/card.ts';
+import { resumeCard, suspendCard } from '../../src/service/cards/suspension.ts';
 import {
   changeEmailSettings,
   listCardEmails,
@@ -120,6 +121,7 @@ async function faultOf(promise: Promise<unknown>): Promise<FaultCode | undefined
 export function testEmails(factory: StorageFactory): void {
   testEnqueuing(factory);
   testSending(factory);
+  testSuspended(factory);
   testCodes(factory);
   testReminders(factory);
 }
@@ -355,6 +357,81 @@ function testSending(factory: StorageFactory): void {
   });
 }
 
+function testSuspended(factory: StorageFactory): void {
+  const on = ({ store }: Mailing, cardId: number) => ({ store, cardId, actor: 'test', versions: null });
+
+  test('the emails of a card that is issued suspended are sent when it is resumed, and name the day', async () => {
+    await using opened = await open(factory);
+    const { ctx, storage } = opened;
+    const { card } = await opened.issue({ ...mailed, customer: ada, isSuspended: true });
+    const mailer = opened.mailer();
+    const statesOf = async () => (await opened.emails(card.id)).map(({ state }) => state);
+    // A held email is claimed again each day, and waits again.
+    for (let days = 0; days < 3; days += 1) {
+      const next = ctx.clock.now() + day;
+      await until(async () => (await opened.emails(card.id)).every(({ nextAt }) => nextAt === next));
+      assert.deepEqual(await statesOf(), ['scheduled', 'scheduled']);
+      if (days === 2) break;
+      ctx.clock.advance(day);
+      mailer.wake();
+    }
+    assert.equal(mailer.emails.length, 0);
+    assert.equal(await sealed(opened), 1);
+    assert.ok((await opened.emails(card.id)).every(({ attempts }) => attempts === 0));
+    await storage.write(() => resumeCard(ctx, on(opened, card.id)));
+    mailer.wake();
+    await until(async () => (await statesOf()).every((state) => state === 'sent'));
+    assert.deepEqual(mailer.emails.map(({ to }) => to).toSorted(), ['ada@example.com', 'grace@example.com']);
+    const gift = (await opened.emails(card.id)).find(({ kind }) => kind === 'gift_card');
+    assert.equal(gift?.sendAt, ctx.clock.now());
+    assert.equal(await sealed(opened), 0);
+  });
+
+  test('an email that is due while its card is suspended waits, and a later one keeps its time', async () => {
+    await using opened = await open(factory);
+    const { ctx, storage } = opened;
+    const due = await opened.issue({ recipient: grace, emails: { sendAt: noon + hour } });
+    const later = await opened.issue({
+      recipient: grace,
+      isSuspended: true,
+      emails: { sendAt: noon + 3 * day },
+    });
+    await storage.write(() => suspendCard(ctx, { ...on(opened, due.card.id), reason: null }));
+    const mailer = opened.mailer();
+    ctx.clock.advance(2 * hour);
+    mailer.wake();
+    const nextOf = async (id: number) => (await opened.emails(id))[0]?.nextAt;
+    await until(async () => (await nextOf(due.card.id)) === noon + 2 * hour + day);
+    assert.equal((await opened.emails(due.card.id))[0]?.state, 'scheduled');
+    for (const { card } of [due, later]) await storage.write(() => resumeCard(ctx, on(opened, card.id)));
+    assert.equal(await nextOf(later.card.id), noon + 3 * day);
+    mailer.wake();
+    await until(async () => (await opened.emails(due.card.id))[0]?.state === 'sent');
+    assert.equal((await opened.emails(later.card.id))[0]?.state, 'scheduled');
+    ctx.clock.advance(3 * day);
+    mailer.wake();
+    await until(async () => (await opened.emails(later.card.id))[0]?.state === 'sent');
+  });
+
+  test('the emails of a suspended card that is disabled or expires are cancelled', async () => {
+    await using opened = await open(factory);
+    const { ctx, storage, store } = opened;
+    const disabled = await opened.issue({ ...mailed, isSuspended: true });
+    const expired = await opened.issue({ ...mailed, isSuspended: true, expiresOn: '2026-03-16' });
+    await storage.write(() => update(ctx, updateCommand(store, disabled.card.id, { disable: true })));
+    ctx.clock.advance(2 * day);
+    opened.mailer().wake();
+    for (const [{ card }, reason] of [
+      [disabled, 'the card is disabled'],
+      [expired, 'the card has expired'],
+    ] as const) {
+      await until(async () => (await opened.emails(card.id))[0]?.state === 'cancelled');
+      assert.equal((await opened.emails(card.id))[0]?.response, reason);
+    }
+    assert.equal(await sealed(opened), 0);
+  });
+}
+
 function testCodes(factory: StorageFactory): void {
   test('a card that is emailed again has a new code, and the old code finds nothing and is never reused', async () => {
     await using opened = await open(factory);
@@ -538,12 +615,14 @@ function testCodes(factory: StorageFactory): void {
     const unaddressed = await opened.issue();
     const addressed = await opened.issue(mailed);
     const dead = await opened.issue(mailed);
+    const suspended = await opened.issue({ ...mailed, isSuspended: true });
     await storage.write(() => update(ctx, updateCommand(store, dead.card.id, { disable: true })));
     const expired = await opened.issue({ ...mailed, expiresOn: '2026-03-15' });
     ctx.clock.advance(day);
     assert.equal(await attempt(unaddressed.card.id), 'no-address');
     assert.equal(await attempt(dead.card.id), 'card-disabled');
     assert.equal(await attempt(expired.card.id), 'card-expired');
+    assert.equal(await attempt(suspended.card.id), 'card-suspended');
     assert.equal(await attempt(addressed.card.id, false), 'no-mail');
     await opened.settings({ enabled: false });
     assert.equal(await attempt(addressed.card.id), 'no-mail');
@@ -611,7 +690,7 @@ function testReminders(factory: StorageFactory): void {
     ]);
   });
 
-  test('a new expiry date causes a new reminder, and spent or disabled cards cause none', async () => {
+  test('a new expiry date causes a new reminder, and spent, disabled or suspended cards cause none', async () => {
     await using opened = await open(factory);
     const { ctx, storage, store } = opened;
     await opened.settings({ expiryReminderDays: [7] });
@@ -619,6 +698,7 @@ function testReminders(factory: StorageFactory): void {
     const moved = await opened.issue(given);
     const spent = await opened.issue(given);
     const disabled = await opened.issue(given);
+    const suspended = await opened.issue({ ...given, isSuspended: true });
     const change = (id: number, changes: Parameters<typeof updateCommand>[2]) =>
       storage.write(() => update(ctx, updateCommand(store, id, changes)));
     ctx.clock.advance(29 * day);
@@ -631,6 +711,7 @@ function testReminders(factory: StorageFactory): void {
     assert.equal((await enqueued(opened, moved.card.id)).length, 2);
     assert.deepEqual(await enqueued(opened, spent.card.id), []);
     assert.deepEqual(await enqueued(opened, disabled.card.id), []);
+    assert.deepEqual(await enqueued(opened, suspended.card.id), []);
     const mailer = opened.mailer();
     await until(async () => (await opened.emails(moved.card.id)).every(({ nextAt }) => nextAt === null));
     assert.ok(mailer.emails.every(({ content }) => codeIn({ content }) === ''));

@@ -7,6 +7,7 @@ import type { Card, CardChanges } from '../../src/domain/cards/card.ts';
 import { dayOf } from '../../src/domain/day.ts';
 import { Fault } from '../../src/domain/fault.ts';
 import { reenableCard, update } from '../../src/service/cards/card.ts';
+import { resumeCard, suspendCard } from '../../src/service/cards/suspension.ts';
 import { rotateCode } from '../../src/service/emails/email.ts';
 import { capture, extendOpenHold, placeHold, voidOpenHold } from '../../src/service/money/hold.ts';
 import { presentCard } from '../../src/service/money/money.ts';
@@ -61,6 +62,10 @@ const steps = fc.oneof(
     update(ctx, updateCommand(store, cardId, value, { releaseHolds: true }))) },
   { weight: 5, arbitrary: step('re-enable', fc.constant(null), ({ ctx, store, cardId }) =>
     reenableCard(ctx, { store, cardId, actor: 'test', versions: null })) },
+  { weight: 3, arbitrary: step('suspend', fc.constantFrom(null, 'lost', 'disputed'), ({ ctx, store, cardId }, reason) =>
+    suspendCard(ctx, { store, cardId, actor: 'test', versions: null, reason })) },
+  { weight: 3, arbitrary: step('resume', fc.constant(null), ({ ctx, store, cardId }) =>
+    resumeCard(ctx, { store, cardId, actor: 'test', versions: null })) },
   { weight: 3, arbitrary: step('rotate', fc.constant(null), ({ ctx, store, cardId }) =>
     rotateCode(ctx, { store, cardId, actor: 'test', versions: null })) },
   { weight: 3, arbitrary: step('debit', amount, ({ ctx, store, cardId }, value) =>
@@ -116,7 +121,10 @@ export function testPastCards(factory: StorageFactory): void {
         for (const [place, [wait, { kind, card, run }]] of planned.entries()) {
           ctx.clock.advance(wait);
           if (place % 12 === 0)
-            cards.push((await opened.issue({ note: 'new', expiresOn: '2026-03-20' })).card);
+            cards.push(
+              (await opened.issue({ note: 'new', expiresOn: '2026-03-20', isSuspended: place % 24 === 0 }))
+                .card,
+            );
           const cardId = cards[card % cards.length]?.id ?? 0;
           try {
             // Cards can be re-enabled whenever they were disabled.
@@ -164,7 +172,19 @@ export function testPastCards(factory: StorageFactory): void {
       }),
       { seed, numRuns: runs },
       {
-        kinds: ['update', 'disable', 're-enable', 'rotate', 'debit', 'hold', 'capture', 'extend', 'zone'],
+        kinds: [
+          'update',
+          'disable',
+          're-enable',
+          'suspend',
+          'resume',
+          'rotate',
+          'debit',
+          'hold',
+          'capture',
+          'extend',
+          'zone',
+        ],
         done,
       },
     );

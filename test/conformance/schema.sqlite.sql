@@ -312,6 +312,9 @@ CREATE TABLE gift_cards (
   message text,
   expires_on text check (length(expires_on) = 10),
   disabled_at integer,
+  -- When the card was suspended, and why; null: it is not suspended.
+  suspended_at integer,
+  suspend_reason text check (suspend_reason is null or suspended_at is not null),
   created_at integer not null,
   line_item_id integer,
   order_id integer,
@@ -979,6 +982,9 @@ CREATE INDEX card_changes_by_former_expiry
 
 CREATE INDEX card_changes_by_place on card_changes (store_id, card_id, sequence) where sequence % 32 = 0;
 
+CREATE INDEX card_changes_of_resumptions on card_changes (store_id, id)
+  where instr(fields, '["suspended_at",') > 0 and instr(fields, '["suspended_at",null') = 0;
+
 CREATE UNIQUE INDEX checkpoints_by_day on checkpoints (store_id, day) where day is not null;
 
 CREATE INDEX customer_erasures_unfinished on customer_erasures (requested_at) where completed_at is null;
@@ -1012,6 +1018,8 @@ CREATE INDEX gift_cards_by_order on gift_cards (store_id, order_id, id) where or
 
 CREATE INDEX gift_cards_by_recipient on gift_cards (store_id, recipient_id, last_characters)
   where recipient_id is not null;
+
+CREATE INDEX gift_cards_by_suspension on gift_cards (store_id, suspended_at, id) where suspended_at is not null;
 
 CREATE INDEX gift_cards_expiring on gift_cards (store_id, expires_on)
   where expires_on is not null and (expired_event_day is null or expired_event_day <> expires_on);

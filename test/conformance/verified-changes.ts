@@ -7,6 +7,7 @@ import { reenableCard, update } from '../../src/service/cards/card.ts';
 import { rotateCode } from '../../src/service/emails/email.ts';
 import { changeStore } from '../../src/service/stores/store.ts';
 import { verify } from '../../src/service/proofs/verify.ts';
+import { resumeCard, suspendCard } from '../../src/service/cards/suspension.ts';
 import { listChanges } from '../../src/storage/cards/change.ts';
 import { sql, type Statement } from '../../src/storage/sql/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
@@ -19,6 +20,8 @@ type Rows = OpenStore & {
   /** Never changed. */
   readonly untouched: Card;
   readonly other: Card;
+  /** Issued suspended, resumed, and suspended with a reason. */
+  readonly suspended: Card;
   /** The ids of the changes of `card`. */
   readonly ids: readonly number[];
 };
@@ -37,12 +40,16 @@ async function openRows(factory: StorageFactory): Promise<Rows> {
   await change(card.id, { disable: true });
   await storage.write(() => reenableCard(ctx, on));
   await change(other.id, { note: 'yours' });
+  const { card: suspended } = await opened.issue({ isSuspended: true });
+  const suspension = { ...on, cardId: suspended.id };
+  await storage.write(() => resumeCard(ctx, suspension));
+  await storage.write(() => suspendCard(ctx, { ...suspension, reason: 'disputed' }));
   await storage.write(() => changeStore(ctx, store.domain, { timeZone: 'Asia/Tokyo' }));
   const present = await change(card.id, { note: 'three' });
   const chain = await storage.read(() => listChanges(store.id, { after: 0, upTo: card.id }));
   const ids = chain.map(({ id }) => id);
   assert.equal(ids.length, 5);
-  return { ...opened, card: present, untouched, other, ids, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
+  return { ...opened, card: present, untouched, other, suspended, ids, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
 } // prettier-ignore
 
 type Damage = {
@@ -50,7 +57,7 @@ type Damage = {
   readonly statements: (rows: Rows) => readonly Statement[];
   readonly found: RegExp;
   /** The card that is named; null: none. */
-  readonly of?: 'untouched' | 'other' | null;
+  readonly of?: 'untouched' | 'other' | 'suspended' | null;
 };
 
 const first = ({ ids }: Rows): number => ids[0] ?? 0;
@@ -105,6 +112,11 @@ const damages: readonly Damage[] = [
   { what: 'the disabling of a card without changes', statements: ({ untouched }) => [sql`update gift_cards set disabled_at = 5 where id = ${untouched.id}`], found: /^differs from what was issued, but has no changes/, of: 'untouched' },
   { what: 'the expiry of a card with other changes', statements: ({ other }) => [sql`update gift_cards set expires_on = '2030-01-01' where id = ${other.id}`], found: /^has another expires_on than it was issued with/, of: 'other' },
   { what: 'the disabling of a card with other changes', statements: ({ other }) => [sql`update gift_cards set disabled_at = 5 where id = ${other.id}`], found: /^is disabled, but has no change of disabled_at/, of: 'other' },
+  { what: 'the suspension of a changed card', statements: ({ card }) => [sql`update gift_cards set suspended_at = 5 where id = ${card.id}`], found: /^is suspended, but has no change of suspended_at/ },
+  { what: 'the resumption of a suspended card', statements: ({ suspended }) => [sql`update gift_cards set suspended_at = null, suspend_reason = null where id = ${suspended.id}`], found: /^has another suspended_at than after its last change/, of: 'suspended' },
+  { what: 'the reason of a suspended card', statements: ({ suspended }) => [sql`update gift_cards set suspend_reason = 'else' where id = ${suspended.id}`], found: /^has another suspend_reason than after its last change/, of: 'suspended' },
+  { what: 'the suspension of a card without changes', statements: ({ untouched }) => [sql`update gift_cards set suspended_at = 5 where id = ${untouched.id}`], found: /^differs from what was issued, but has no changes/, of: 'untouched' },
+  { what: 'the suspension of a card with other changes', statements: ({ other }) => [sql`update gift_cards set suspended_at = 5, suspend_reason = 'x' where id = ${other.id}`], found: /^is suspended, but has no change of suspended_at/, of: 'other' },
   { what: 'the time zone of a store', statements: () => [sql`update stores set time_zone = 'UTC'`], found: /^store_changes: the change \d+ leads to another time zone/, of: null },
   { what: 'a past time zone', statements: () => [sql`update store_changes set new_value = 'UTC'`], found: /^store_changes: the change \d+ leads to another time zone/, of: null },
 ]; // prettier-ignore

@@ -26,14 +26,15 @@ const lookup = 'POST /gift_card/lookup';
 const redeem = 'POST /gift_card/redeem';
 
 /** Codes that cannot be spent, by reason. */
-async function useless(): Promise<Readonly<Record<'unknown' | 'foreign' | 'disabled' | 'expired', string>>> {
+async function useless(): Promise<Readonly<Record<'unknown' | 'foreign' | 'disabled' | 'expired' | 'suspended', string>>> {
   const disabled = await shop.issue();
   await shop.does(`PUT /gift_card/${disabled.id}`, { json: { disable: true } }, { events: ['gift_card.disabled'] });
   const expired = await shop.issue();
   await shop.does(`PUT /gift_card/${expired.id}`, { json: { expires_on: '2020-01-01' } }, { events: ['gift_card.updated'] });
+  const suspended = await shop.issue({ suspend: true });
   const foreign = await books.issue();
   shop.codes.add(foreign.code);
-  return { unknown: 'zzzzzzzzzzzzzzzz', foreign: foreign.code, disabled: disabled.code, expired: expired.code };
+  return { unknown: 'zzzzzzzzzzzzzzzz', foreign: foreign.code, disabled: disabled.code, expired: expired.code, suspended: suspended.code };
 } // prettier-ignore
 
 test('a lookup finds the card by its full code, in any spelling: bare, wrapped or in a form', async (t) => {
@@ -103,10 +104,12 @@ test('a code in a URL is rejected', async () => {
   assert.ok(!service.log().includes(code));
 });
 
-test('with read_gift_cards, a lookup returns disabled and expired cards', async () => {
-  const { unknown, foreign, disabled, expired } = await useless();
+test('with read_gift_cards, a lookup returns disabled, expired and suspended cards', async () => {
+  const { unknown, foreign, disabled, expired, suspended } = await useless();
   assert.ok((await shop.lookUp(disabled)).disabled_at);
   assert.equal((await shop.lookUp(expired)).expires_on, '2020-01-01');
+  assert.equal((await shop.lookUp(suspended)).state, 'suspended');
+  await shop.rejects(redeem, { json: { code: suspended, amount: 1 } }, { code: 'card-suspended' });
   for (const code of [unknown, foreign])
     await shop.rejects(lookup, { json: { code } }, { code: 'not-found' });
   const json = { code: disabled, amount: 1 };

@@ -63,6 +63,8 @@ const cases: readonly Case[] = [
   { operation: 'retrieveGiftCardDetails', line: ({ id }) => `GET /gift_cards/${id}`, by: [read] },
   { operation: 'updateGiftCard', line: ({ id }) => `PUT /gift_card/${id}`, json: () => ({ note: 'x' }), by: [write] },
   { operation: 'reenableGiftCard', line: ({ disabledId }) => `POST /gift_card/${disabledId}/undo`, by: [write] },
+  { operation: 'suspendGiftCard', line: ({ id }) => `POST /gift_card/${id}/suspend?dry_run=true`, by: [write] },
+  { operation: 'resumeGiftCard', line: ({ id }) => `POST /gift_card/${id}/resume`, by: [write] },
   { operation: 'lookUpGiftCard', line: () => 'POST /gift_card/lookup', json: ({ code }) => ({ code }), by: [read, redeem] },
   { operation: 'retrieveBalance', line: ({ id }) => `GET /gift_card/${id}/balance`, by: [read, redeem] },
   { operation: 'redeemGiftCard', line: () => 'POST /gift_card/redeem', json: ({ code }) => ({ code, amount: 1 }), by: [redeem] },

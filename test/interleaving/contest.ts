@@ -230,10 +230,18 @@ function* stateOf(desk: Desk, cardId: number): Script<Record<string, unknown>> {
     select type, subject_version from events
     where store_id = ${store.id} and subject_id = ${cardId} order by subject_version, type`);
   const closed = yield* closings(desk, cardId);
-  const { version, balance, held, disabledAt, expiresOn, note } = card;
+  const { version, balance, held, disabledAt, suspendedAt, expiresOn, note } = card;
   const placeOf = (id: number | null): number => transfers.findIndex((transfer) => transfer.id === id);
   return {
-    card: [without(closed, version), balance.minor, held.minor, disabledAt !== null, expiresOn, note],
+    card: [
+      without(closed, version),
+      balance.minor,
+      held.minor,
+      disabledAt !== null,
+      suspendedAt !== null,
+      expiresOn,
+      note,
+    ],
     transfers: transfers.map((transfer) => [
       transfer.kind,
       effectOf(transfer),

@@ -12,7 +12,7 @@ type Kind = Exclude<Action['kind'], 'issue'>;
 
 /** The kinds of actions. Those with more races are listed more often. */
 const menu: readonly [Kind, ...Kind[]] = [
-  'debit', 'debit', 'credit', 'top_up', 'hold', 'hold', 'capture', 'void', 'reverse', 'reverse', 'update', 'update', 'undo', 'expire',
+  'debit', 'debit', 'credit', 'top_up', 'hold', 'hold', 'capture', 'void', 'reverse', 'reverse', 'update', 'update', 'undo', 'suspend', 'resume', 'expire',
 ]; // prettier-ignore
 
 /** The day before, the day of and the day after the contests. */
@@ -55,6 +55,8 @@ export function drawContest(random: () => number): RandomContest {
       case 'update':
         return { kind, changes: changes(), releaseHolds: happens(60), ...on };
       case 'undo':
+      case 'suspend':
+      case 'resume':
         return { kind, ...on };
       case 'expire':
         return { kind };

@@ -22,7 +22,12 @@ type Advance = {
 };
 
 export type Step =
-  | { readonly kind: 'issue'; readonly amount: bigint; readonly expires: Expiry }
+  | {
+      readonly kind: 'issue';
+      readonly amount: bigint;
+      readonly expires: Expiry;
+      readonly isSuspended: boolean;
+    }
   | ({
       readonly kind: 'update';
       readonly releaseHolds: boolean;
@@ -40,7 +45,7 @@ export type Step =
       readonly amount: bigint | null;
       readonly maySell: boolean;
     }
-  | ({ readonly kind: 'undo' } & OnCard)
+  | ({ readonly kind: 'undo' | 'suspend' | 'resume' } & OnCard)
   | { readonly kind: 'expire' }
   | Advance;
 
@@ -87,7 +92,7 @@ const changes = fc.record(
 );
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 1, arbitrary: fc.record({ kind: kind('issue'), amount, expires }) },
+  { weight: 1, arbitrary: fc.record({ kind: kind('issue'), amount, expires, isSuspended: fc.boolean() }) },
   {
     weight: 4,
     arbitrary: fc.record({ kind: kind('update'), releaseHolds: fc.boolean(), changes, ...onCard }),
@@ -116,6 +121,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 3, arbitrary: fc.record({ kind: kind('undo'), ...onCard }) },
+  { weight: 2, arbitrary: fc.record({ kind: kind('suspend'), ...onCard }) },
+  { weight: 3, arbitrary: fc.record({ kind: kind('resume'), ...onCard }) },
   { weight: 2, arbitrary: fc.record({ kind: kind('expire') }) },
   {
     weight: 3,
@@ -138,7 +145,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** A run starts with a card: otherwise most targets would not exist. */
 export const steps: fc.Arbitrary<readonly Step[]> = fc
   .tuple(
-    fc.record({ kind: kind('issue'), amount: fc.bigInt({ min: 2_000n, max: 4_000n }), expires }),
+    fc.record({
+      kind: kind('issue'),
+      amount: fc.bigInt({ min: 2_000n, max: 4_000n }),
+      expires,
+      isSuspended: fc.constant(false),
+    }),
     fc.array(step, { minLength: 1, maxLength: 59, size: 'max' }),
   )
   .map(([issued, others]) => [issued, ...others]);

@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { availableOf } from '../../src/domain/cards/card.ts';
+import { unheldOf } from '../../src/domain/cards/card.ts';
 import { effectOf } from '../../src/domain/money/ledger.ts';
 import { holdRecordOf } from '../../src/domain/record.ts';
 import { listCardTransfers } from '../../src/service/money/movements.ts';
@@ -27,7 +27,7 @@ const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 2 ** 31);
 
 /** The kinds of steps that every test run must execute at least once. */
 const kinds = [
-  'issue', 'update', 'debit', 'credit', 'top_up', 'hold', 'capture', 'void', 'reverse', 'undo', 'advance',
+  'issue', 'update', 'debit', 'credit', 'top_up', 'hold', 'capture', 'void', 'reverse', 'undo', 'suspend', 'resume', 'advance',
 ]; // prettier-ignore
 
 type Ids = { readonly cards: number[]; readonly holds: number[]; readonly transfers: number[] };
@@ -136,6 +136,8 @@ function toAction(model: Model, ids: Ids, step: Exclude<Step, { kind: 'advance' 
     case 'credit':
     case 'hold':
     case 'undo':
+    case 'suspend':
+    case 'resume':
       return { ...step, card: resolve(step.card, ids.cards.length), isCurrent };
   }
 } // prettier-ignore
@@ -154,14 +156,15 @@ async function compare({ model, books, ids }: Pair): Promise<void> {
     seen.cards.map((card) => ({
       balance: card.balance.minor,
       held: card.held.minor,
-      available: availableOf(card).minor,
+      available: unheldOf(card).minor,
       expiresOn: card.expiresOn,
       disabledAt: card.disabledAt,
+      suspendedAt: card.suspendedAt,
       note: card.note,
     })),
-    model.cards.map(({ balance, expiresOn, disabledAt, note }, place) => {
+    model.cards.map(({ balance, expiresOn, disabledAt, suspendedAt, note }, place) => {
       const held = heldOf(model, place);
-      return { balance, held, available: balance - held, expiresOn, disabledAt, note };
+      return { balance, held, available: balance - held, expiresOn, disabledAt, suspendedAt, note };
     }),
   );
   assert.deepEqual(

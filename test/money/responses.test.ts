@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { availableOf } from '../../src/domain/cards/card.ts';
+import { unheldOf } from '../../src/domain/cards/card.ts';
 import type { Script } from '../../src/storage/sql/sql.ts';
 import type { Action } from '../support/reference-model.ts';
 import { openBooks } from './open-books.ts';
@@ -55,6 +55,6 @@ for (const action of movements) {
     assert.ok(card);
     const held = action.kind === 'hold' ? 100n : 0n;
     assert.equal(card.held.minor, held);
-    assert.equal(availableOf(card).minor, card.balance.minor - held);
+    assert.equal(unheldOf(card).minor, card.balance.minor - held);
   });
 }

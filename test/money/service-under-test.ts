@@ -10,6 +10,7 @@ import type { Transfer } from '../../src/domain/money/ledger.ts';
 import type { Money } from '../../src/domain/money/money.ts';
 import type { Store } from '../../src/domain/stores/store.ts';
 import { issue, reenableCard, update } from '../../src/service/cards/card.ts';
+import { resumeCard, suspendCard } from '../../src/service/cards/suspension.ts';
 import { capture, placeHold, voidOpenHold } from '../../src/service/money/hold.ts';
 import type { MoneyCommand } from '../../src/service/money/money.ts';
 import { credit, debit, reverse } from '../../src/service/money/spend.ts';
@@ -56,8 +57,8 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
   switch (action.kind) {
     case 'issue': {
       const none = { customer: null, recipient: null, code: null };
-      const { expiresOn } = action;
-      return yield* issue(ctx, { store, apiClientId: null, actor, value: money(action.amount), details: { ...noDetails, expiresOn }, ...none });
+      const { expiresOn, isSuspended = false } = action;
+      return yield* issue(ctx, { store, apiClientId: null, actor, value: money(action.amount), details: { ...noDetails, expiresOn }, isSuspended, ...none });
     } // prettier-ignore
     case 'update': {
       const { balance, ...others } = action.changes;
@@ -91,6 +92,10 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
     }
     case 'undo':
       return { card: yield* reenableCard(ctx, on(action.card)) };
+    case 'suspend':
+      return yield* suspendCard(ctx, { ...on(action.card), reason: 'a reason' });
+    case 'resume':
+      return yield* resumeCard(ctx, on(action.card));
     case 'expire':
       yield* expireHolds(ctx, holdsClosedAtOnce);
       return {};

@@ -32,6 +32,7 @@ export const statusOfCode = {
   'card-expired': 422,
   'not-activated': 422,
   'already-activated': 422,
+  'card-suspended': 422,
   'hold-closed': 422,
   'hold-expired': 422,
   'capture-exceeds-hold': 422,

@@ -24,6 +24,7 @@ export type CardView = {
   readonly last_characters: string;
   readonly held: string;
   readonly available: string;
+  readonly state: string;
   readonly code: string;
 };
 
@@ -102,6 +103,7 @@ const shapes: readonly (readonly [line: RegExp, isShape: (value: unknown) => boo
   [/^POST \/gift_card$/, closed({ gift_card: issuedGiftCardSchema })],
   [/^(GET|PUT) \/gift_card(\/\d+)?$/, record],
   [/^POST \/gift_card\/\d+\/undo$/, record],
+  [/^POST \/gift_card\/\d+\/(suspend|resume)$/, closed({ gift_card: schemas.spendableGiftCardSchema })],
   [/^GET \/gift_cards\/\d+$/, closed({ gift_card: schemas.detailGiftCardSchema })],
   [
     /^GET \/(gift_cards|customers\/\d+\/gift_cards)$/,
@@ -150,7 +152,12 @@ function assertCard(card: CardView, tag: string | null, said: string): void {
   // A balance has no id, which the caller knows.
   const { id }: Partial<CardView> = card;
   assert.match(tag ?? '', new RegExp(`^"${id ?? '\\d+'}-\\d+-\\d+"$`), said);
-  if ('available' in card) assert.equal(minor(card.balance), minor(card.held) + minor(card.available), said);
+  assert.equal('state' in card, 'available' in card, said);
+  if ('available' in card) {
+    const isSpendable = ['active', 'empty', 'scheduled'].includes(card.state);
+    const available = isSpendable ? minor(card.balance) - minor(card.held) : 0n;
+    assert.equal(minor(card.available), available, said);
+  }
   // A point of sale does not see the initial value, and other callers do not always see the available amount.
   const { initial_value, available }: Partial<CardView> = card;
   const other = initial_value ?? available ?? '';

@@ -15,7 +15,12 @@ import type { TransferKind } from '../../src/domain/money/ledger.ts';
  * nothing.
  */
 export type Action =
-  | { readonly kind: 'issue'; readonly amount: bigint; readonly expiresOn: string | null }
+  | {
+      readonly kind: 'issue';
+      readonly amount: bigint;
+      readonly expiresOn: string | null;
+      readonly isSuspended?: boolean;
+    }
   | ({ readonly kind: 'update'; readonly releaseHolds: boolean; readonly changes: Changes } & OnCard)
   | ({ readonly kind: 'debit'; readonly amount: bigint; readonly partial: boolean } & OnCard)
   | ({ readonly kind: 'credit'; readonly amount: bigint } & OnCard)
@@ -32,6 +37,8 @@ export type Action =
       readonly maySell: boolean;
     }
   | ({ readonly kind: 'undo' } & OnCard)
+  | ({ readonly kind: 'suspend' } & OnCard)
+  | ({ readonly kind: 'resume' } & OnCard)
   | { readonly kind: 'expire' };
 
 type OnCard = {
@@ -47,7 +54,13 @@ export type Changes = {
   readonly note?: string | null;
 };
 
-type Card = { balance: bigint; expiresOn: string | null; disabledAt: number | null; note: string | null };
+type Card = {
+  balance: bigint;
+  expiresOn: string | null;
+  disabledAt: number | null;
+  suspendedAt: number | null;
+  note: string | null;
+};
 type Hold = {
   readonly card: number;
   readonly amount: bigint;
@@ -97,10 +110,18 @@ export function heldOf(model: Model, card: number): bigint {
 export function apply(model: Model, action: Action): Rejected | undefined {
   switch (action.kind) {
     case 'issue':
-      model.cards.push({ balance: 0n, expiresOn: action.expiresOn, disabledAt: null, note: null });
+      model.cards.push({
+        balance: 0n,
+        expiresOn: action.expiresOn,
+        disabledAt: null,
+        suspendedAt: action.isSuspended === true ? model.now : null,
+        note: null,
+      });
       return move(model, model.cards.length - 1, 'issue', action.amount);
     case 'update':
     case 'undo':
+    case 'suspend':
+    case 'resume':
     case 'debit':
     case 'credit':
     case 'top_up':
@@ -142,7 +163,12 @@ function applyToCard(model: Model, action: Extract<Action, OnCard>): Rejected | 
     return isOpen ? undefined : { code: 'undo-window-closed' };
   }
   if (card.disabledAt !== null) return { code: 'card-disabled' };
+  if (action.kind === 'suspend' || action.kind === 'resume') {
+    card.suspendedAt = action.kind === 'resume' ? null : (card.suspendedAt ?? model.now);
+    return undefined;
+  }
   if (card.expiresOn !== null && card.expiresOn < todayOf(model)) return { code: 'card-expired' };
+  if (card.suspendedAt !== null) return { code: 'card-suspended' };
   const available = card.balance - heldOf(model, action.card);
   const { amount } = action;
   if (action.kind === 'credit' || action.kind === 'top_up') {
@@ -173,6 +199,7 @@ function update(
   if (balance < held || (held > 0n && disable === true && !isDisabled)) return rejected;
   if (isDisabled && (disable === false || balance !== card.balance || expiresOn !== card.expiresOn))
     return rejected;
+  if (card.suspendedAt !== null && balance !== card.balance) return rejected;
   if (disable === true && !isDisabled) {
     for (const hold of openHolds(model, place)) hold.status = 'voided';
     card.disabledAt = model.now;

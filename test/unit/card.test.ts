@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import {
-  availableOf,
+  unheldOf,
   choose,
   effectiveChanges,
   isDisabled,
@@ -38,9 +38,9 @@ test('the held amount of a balance is not available, down to zero', () => {
   const cases = [[1_050n, 0n, 1_050n], [1_050n, 400n, 650n], [1_050n, 1_050n, 0n], [0n, 0n, 0n]] as const; // prettier-ignore
   for (const [balance, held, available] of cases) {
     const card = { balance: amount(balance, 'KWD'), held: amount(held, 'KWD') };
-    assert.deepEqual(availableOf(card), amount(available, 'KWD'));
+    assert.deepEqual(unheldOf(card), amount(available, 'KWD'));
   }
-  assert.throws(() => availableOf({ balance: amount(5n, 'USD'), held: amount(0n, 'EUR') }), RangeError);
+  assert.throws(() => unheldOf({ balance: amount(5n, 'USD'), held: amount(0n, 'EUR') }), RangeError);
 });
 
 test('only a value that differs from the card is a change', async (t) => {

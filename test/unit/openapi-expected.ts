@@ -17,7 +17,7 @@ export const codesAnywhere: readonly FaultCode[] = [
 ]; // prettier-ignore
 export const codesOfBodies: readonly FaultCode[] = ['invalid-body', 'body-too-large', 'unsupported-media-type', 'invalid-parameter']; // prettier-ignore
 export const codesOfKeys: readonly FaultCode[] = ['invalid-idempotency-key', 'idempotency-key-in-use', 'idempotency-key-reused']; // prettier-ignore
-const codesOfMoney: readonly FaultCode[] = ['not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'currency-mismatch']; // prettier-ignore
+const codesOfMoney: readonly FaultCode[] = ['not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'card-suspended', 'currency-mismatch']; // prettier-ignore
 const codesOfSpending: readonly FaultCode[] = [...codesOfMoney, 'insufficient-balance'];
 const codesOfHolds: readonly FaultCode[] = ['not-found', 'precondition-failed', 'hold-closed', 'hold-expired']; // prettier-ignore
 
@@ -280,6 +280,24 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     response: retrieved,
     headers: ['ETag'],
   },
+  suspendGiftCard: {
+    scopes: [write],
+    statuses: ['200', ...anywhere, '404', '412', ...ofWrites],
+    codes: ['not-found', 'precondition-failed', 'card-disabled'],
+    parameters: [cardId, ifMatch, ...inWrites],
+    body: { schema: 'Suspend', wrapper: 'gift_card', required: false },
+    response: { gift_card: 'SpendableGiftCard' },
+    headers: ['ETag'],
+  },
+  resumeGiftCard: {
+    scopes: [write],
+    statuses: ['200', ...anywhere, '404', '412', ...ofWrites],
+    codes: ['not-found', 'precondition-failed', 'card-disabled'],
+    parameters: [cardId, ifMatch, ...inWrites],
+    body: { schema: 'Nothing', wrapper: 'gift_card', required: false },
+    response: { gift_card: 'SpendableGiftCard' },
+    headers: ['ETag'],
+  },
   createHold: {
     scopes: [redeem],
     statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
@@ -394,7 +412,15 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
   notifyGiftCardHolder: {
     scopes: [write],
     statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
-    codes: ['not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'no-address', 'no-mail'],
+    codes: [
+      'not-found',
+      'precondition-failed',
+      'card-disabled',
+      'card-expired',
+      'card-suspended',
+      'no-address',
+      'no-mail',
+    ],
     parameters: [cardId, ifMatch, ...inWrites],
     body: { schema: 'Nothing', wrapper: 'gift_card', required: false },
     response: { delivery: 'EmailDelivery', ...retrieved },

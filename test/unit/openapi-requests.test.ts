@@ -160,6 +160,7 @@ const creation = {
   recipient_email: parameters.recipientEmail.schema,
   send_on: parameters.sendOn.schema,
   notify: parameters.notify.schema,
+  suspend: parameters.suspend.schema,
   code: parameters.code.schema,
   storefront_customer_id: parameters.storefrontCustomerId.schema,
   vat_kind: parameters.vatKind.schema,
@@ -177,6 +178,7 @@ const settable = {
 const bodies: Readonly<Record<string, { readonly read: object; readonly required: readonly string[] }>> = {
   CreateGiftCard: { read: { ...creation, stock: parameters.stockUse.schema }, required: ['initial_value'] },
   UpdateGiftCard: { read: settable, required: [] },
+  Suspend: { read: { reason: parameters.suspendReason.schema }, required: [] },
   LookUp: { read: { code }, required: ['code'] },
   Redeem: { read: { code, ...spending, partial }, required: ['code', 'amount'] },
   Debit: { read: { ...spending, partial }, required: ['amount'] },

@@ -124,7 +124,7 @@ const shown: Readonly<Record<string, Json>> = {
   IssuedGiftCard: { ...plain, code: 'q2m8xk4w9c0d7f3k' },
   GiftCardBalance: { ...balanceRecordOf(cardWith(), '2026-03-15') },
   TillGiftCard: { ...tillRecordOf(sameIds, cardWith(), '2026-03-15') },
-  SpendableGiftCard: { ...spendableRecordOf(sameIds, cardWith({ held: amount(400n) })) },
+  SpendableGiftCard: { ...spendableRecordOf(sameIds, cardWith({ held: amount(400n) }), '2026-03-15') },
   DetailedGiftCard: { ...detailRecordOf(sameIds, cardWith(), { today: '2026-03-15', emailStatus: 'sent' }) },
   Transaction: { ...transactionOf(sameIds, transferWith()) },
   HistoryEntry: { ...historyRecordOf(sameIds, historyEntry) },

@@ -154,6 +154,7 @@ test('the operations and four pages are documented with unique names', () => {
       'reportBreakage get /reports/breakage',
       'reportJournal get /reports/journal',
       'reportLiability get /reports/liability',
+      'resumeGiftCard post /gift_card/{gift_card_id}/resume',
       'retrieveBalance get /gift_card/{gift_card_id}/balance',
       'retrieveBatch get /batches/{batch_id}',
       'retrieveCustomer get /customers/{customer_id}',
@@ -171,6 +172,7 @@ test('the operations and four pages are documented with unique names', () => {
       'rotateWebhookSecret post /webhooks/{webhook_id}/rotate_secret',
       'searchGiftCard get /gift_card',
       'streamEvents get /events/stream',
+      'suspendGiftCard post /gift_card/{gift_card_id}/suspend',
       'testWebhook post /webhooks/{webhook_id}/test',
       'updateCustomer put /customers/{customer_id}',
       'updateGiftCard put /gift_card/{gift_card_id}',
@@ -213,7 +215,7 @@ test('every operation has a case here, and writes support dry runs', () => {
     Object.keys(expectations),
     operations.map(({ id }) => id),
   );
-  assert.equal(operations.length, 68);
+  assert.equal(operations.length, 70);
   for (const { id, query, method } of operations) {
     const isReading = method === 'GET' || id === 'lookUpGiftCard';
     assert.equal(query.includes('dry_run'), !isReading, id);

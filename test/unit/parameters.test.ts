@@ -148,7 +148,7 @@ test('the test covers every parameter', () => {
   assert.deepEqual(Object.keys(all).toSorted(), [
     ...cardFieldNames, 'amount', 'balance', 'code', 'creditKind', 'currency', 'customersEmail', 'disable', 'email', 'eraseNotes', 'expectedCurrency', 'expiresIn', 'expiresOn', 'expiresOnOrLater', 'extendedExpiresIn',
     'initialValue', 'laterExpiresOn', 'notify', 'notifyHolder', 'optionalAmount', 'orderId', 'orderReference', 'partial', 'paused',
-    'recipientEmail', 'reference', 'releaseHolds', 'requiredCode', 'searchedCharacters', 'searchedEmail', 'sendOn', 'stockUse', 'storefrontCustomerId',
+    'recipientEmail', 'reference', 'releaseHolds', 'requiredCode', 'searchedCharacters', 'searchedEmail', 'sendOn', 'stockUse', 'storefrontCustomerId', 'suspend', 'suspendReason',
     'vatKind', 'vatRate', 'webhookEvents',
     'webhookId', 'webhookUrl',
   ].toSorted()); // prettier-ignore

@@ -9,6 +9,7 @@ import {
   holdRecordOf,
   matchesRecord as isTrueOn,
   recordOf,
+  detailRecordOf,
   spendableRecordOf,
   transactionOf,
   type ReadOnlyField,
@@ -94,12 +95,18 @@ test('an instant in 1970 is a time, not null', () => {
 
 test('a spendable record is the record with the held and the available amount', () => {
   const card = cardWith({ balance: amount(1_050n), held: amount(400n) });
-  const spendable = spendableRecordOf(sameIds, card);
-  assert.deepEqual(spendable, { ...recordOf(sameIds, card), held: '4.00', available: '6.50' });
-  assert.deepEqual(Object.keys(spendable), [...specified, 'held', 'available']);
+  const spendable = spendableRecordOf(sameIds, card, '2026-03-15');
+  assert.deepEqual(spendable, {
+    ...recordOf(sameIds, card),
+    held: '4.00',
+    available: '6.50',
+    state: 'active',
+  });
+  assert.deepEqual(Object.keys(spendable), [...specified, 'held', 'available', 'state']);
   const yen = spendableRecordOf(
     sameIds,
     cardWith({ initialValue: amount(9n, 'JPY'), balance: amount(9n, 'JPY'), held: amount(9n, 'JPY') }),
+    '2026-03-15',
   );
   assert.deepEqual([yen.balance, yen.held, yen.available], ['9', '9', '0']);
 });
@@ -227,7 +234,15 @@ test('the read-only fields are those of the records except balance, expires_on, 
   const settable = new Set(['balance', 'note', 'expires_on']);
   assert.deepEqual(
     [...claimableFields],
-    [...specified.filter((name) => !settable.has(name)), 'held', 'available', 'state', 'email_status'],
+    [
+      ...specified.filter((name) => !settable.has(name)),
+      'held',
+      'available',
+      'state',
+      'suspended_at',
+      'suspend_reason',
+      'email_status',
+    ],
   );
 });
 
@@ -235,13 +250,13 @@ test('every field of a retrieved record matches the card', async (t) => {
   const cards: Readonly<Record<string, Card>> = {
     full: cardWith(),
     disabled: cardWith({ disabledAt: 1_000 }),
+    suspended: cardWith({ suspendedAt: 1_000, suspendReason: 'The payment is disputed' }),
     bare,
     holding: cardWith({ held: amount(200n) }),
     yen: cardWith({ initialValue: amount(5n, 'JPY'), balance: amount(5n, 'JPY'), held: amount(0n, 'JPY') }),
   };
   for (const [name, card] of Object.entries(cards)) {
-    const state = card.disabledAt === null ? 'active' : 'disabled';
-    const read = { ...spendableRecordOf(sameIds, card), state, email_status: 'none' };
+    const read = detailRecordOf(sameIds, card, { today, emailStatus: 'none' });
     const sent = JSON.parse(JSON.stringify(read)) as Readonly<Record<string, unknown>>;
     for (const field of claimableFields) {
       await t.test(`${name}: ${field}`, () => {
@@ -308,7 +323,9 @@ test('a value that differs from the card does not match', async (t) => {
     ['order_id', [61, '61', null]],
     ['held', ['0.01', 1, null, '', '-0', 'none', false, '0.000']],
     ['available', ['25.00', 10, '10.51', null, '', '1050', true]],
-    ['state', ['disabled', 'expired', 'empty', 'scheduled', 'Active', null, '', true]],
+    ['state', ['disabled', 'expired', 'suspended', 'empty', 'scheduled', 'Active', null, '', true]],
+    ['suspended_at', ['2025-08-15T12:37:38Z', true, false, 0]],
+    ['suspend_reason', ['The payment is disputed', true, 0]],
     ['email_status', ['sent', 'scheduled', 'None', null, '', true]],
   ];
   assert.deepEqual(
@@ -329,6 +346,9 @@ test('a state is that of the day: disabled before expired, and active until the 
     [{ expiresOn: today }, 'active'],
     [{ expiresOn: '2026-06-14' }, 'expired'],
     [{ expiresOn: '2026-06-14', disabledAt: 1_000 }, 'disabled'],
+    [{ suspendedAt: 1_000, expiresOn: today }, 'suspended'],
+    [{ suspendedAt: 1_000, expiresOn: '2026-06-14' }, 'expired'],
+    [{ suspendedAt: 1_000, disabledAt: 1_000 }, 'disabled'],
   ];
   for (const [given, state] of states) {
     for (const claim of ['active', 'expired', 'disabled'])

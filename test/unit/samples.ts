@@ -59,6 +59,8 @@ export function cardWith(given: Partial<Card> = {}): Card {
     message: 'Happy birthday!',
     expiresOn: '2031-12-31',
     disabledAt: null,
+    suspendedAt: null,
+    suspendReason: null,
     createdAt: Date.UTC(2025, 7, 15, 12, 37, 38, 999),
     lineItemId: 61,
     orderId: 62,

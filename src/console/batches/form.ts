@@ -246,6 +246,7 @@ const textOfField = {
   recipient_email: 'email',
   send_on: 'send_on',
   notify: 'notify',
+  suspend: 'notify',
   code: 'code',
   storefront_customer_id: 'storefront_customer_id',
   vat_kind: 'vat',

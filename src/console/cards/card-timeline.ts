@@ -225,9 +225,7 @@ function changeLine(
 ): Line {
   const { language } = request;
   const { change } = item;
-  const details = change.fields
-    .filter(({ field }) => field !== 'disabled_at')
-    .map((field) => fieldText(field, language));
+  const details = change.fields.map((field) => fieldText(field, language)).filter((each) => each !== '');
   return {
     what: changeName(change, language),
     ...(details.length > 0 && { details: details.join(' · ') }),
@@ -239,6 +237,8 @@ function changeName({ fields }: CardChange, language: StaffRequest['language']):
   const text = cardTexts[language];
   const disabling = fields.find(({ field }) => field === 'disabled_at');
   if (disabling) return disabling.new === null ? text.cardEnabled : text.cardDisabled;
+  const suspension = fields.find(({ field }) => field === 'suspended_at');
+  if (suspension) return suspension.new === null ? text.cardResumed : text.cardSuspended;
   return fields.some(({ field }) => field === 'code') ? text.codeReplaced : text.changed;
 }
 
@@ -256,7 +256,11 @@ function fieldText(change: FieldChange, language: StaffRequest['language']): str
   };
   const values = { old: shown(change.old), new: shown(change.new) };
   if (field === 'code') return fillPlain(text.codeReplacedText, values);
-  if (field === 'disabled_at') return '';
+  if (field === 'disabled_at' || field === 'suspended_at') return '';
+  if (field === 'suspend_reason')
+    return change.new === null && isErased !== true
+      ? ''
+      : fillPlain(text.suspendReason, { reason: values.new });
   const short: Readonly<Partial<Record<CardFieldName, string>>> = text.fields;
   return fillPlain(text.fieldChange, { field: short[field] ?? fieldLabel(field, language), ...values });
 }

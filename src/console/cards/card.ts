@@ -1,7 +1,7 @@
 /** The page of a card, and the check of its chain. */
 
 import { propertyOf } from '../../domain/cards/fields.ts';
-import { availableOf } from '../../domain/cards/card.ts';
+import { unheldOf } from '../../domain/cards/card.ts';
 import { subtract, type Money } from '../../domain/money/money.ts';
 import { tagsIn } from '../../domain/cards/tags.ts';
 import { joinMarkup, linesOf, markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
@@ -98,7 +98,7 @@ function balancePanel({ language }: StaffRequest, { found, today: day }: ShownCa
   const text = cardTexts[language];
   const { card } = found;
   const amount = (money: Money): string => amountText(money, language);
-  const available = availableOf(card);
+  const available = unheldOf(card);
   const split =
     card.held.minor > 0n
       ? ` · ${fillPlain(text.split, { available: amount(available), held: amount(card.held) })}`
@@ -112,7 +112,7 @@ function balanceBar({ card }: DetailedCard, language: StaffRequest['language']):
   const total = balance.minor > initialValue.minor ? balance : initialValue;
   const label = fillPlain(cardTexts[language].bar, {
     total: amountText(total, language),
-    available: amountText(availableOf(card), language),
+    available: amountText(unheldOf(card), language),
     held: amountText(held, language),
     redeemed: amountText(subtract(total, balance), language),
   });

@@ -1,6 +1,7 @@
 /** What the changes of a card share: the card in the path, forms that are submitted once, and what stops a change. */
 
-import { stateOf, type Card } from '../../domain/cards/card.ts';
+import type { Card } from '../../domain/cards/card.ts';
+import { spendStateOf } from '../../domain/cards/state.ts';
 import type { Currency } from '../../domain/money/currency.ts';
 import { Fault, type FaultCode } from '../../domain/fault.ts';
 import { parseAmount, type Money } from '../../domain/money/money.ts';
@@ -103,6 +104,7 @@ type Reasons = Texts['cardActions']['reasons'];
 const reasonNames: Readonly<Partial<Record<FaultCode, keyof Reasons>>> = {
   'card-disabled': 'disabled',
   'card-expired': 'expired',
+  'card-suspended': 'suspended',
   'hold-closed': 'holdClosed',
   'hold-expired': 'holdExpired',
   'not-reversible': 'notRefundable',
@@ -131,13 +133,9 @@ export function unusableReason(
   { language, signedIn: { store } }: StaffRequest,
   card: Card,
 ): string | undefined {
-  const state = stateOf(card, today(ctx, store));
+  const state = spendStateOf(card, today(ctx, store));
   if (state === 'active') return undefined;
-  return reasonOf(
-    { code: state === 'disabled' ? 'card-disabled' : 'card-expired', retryAfterSeconds: 0 },
-    card,
-    language,
-  );
+  return reasonOf({ code: `card-${state}`, retryAfterSeconds: 0 }, card, language);
 }
 
 /** An amount that a fault reports, in the language of the page. */

@@ -86,6 +86,8 @@ function cardOf(storeId: number, { value, details }: NewCard, now: number): Card
     recipient: null,
     ...details,
     disabledAt: null,
+    suspendedAt: null,
+    suspendReason: null,
     createdAt: now,
     lineItemId: null,
     orderId: null,

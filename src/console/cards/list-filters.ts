@@ -25,7 +25,16 @@ export function stateFilters(
   const text = cardsTexts[language];
   const { state } = query.filters;
   const isBounced = query.filters.email_status === 'bounced' && state === undefined;
-  const names = ['all', 'active', 'scheduled', 'empty', 'expired', 'disabled', 'bounced'] as const;
+  const names = [
+    'all',
+    'active',
+    'scheduled',
+    'suspended',
+    'empty',
+    'expired',
+    'disabled',
+    'bounced',
+  ] as const;
   const links = names.map((name) => {
     const isState = name !== 'all' && name !== 'bounced';
     const changes = {

@@ -1,8 +1,8 @@
 /** What the list of cards and the page of a card both show. */
 
 import { isCardField } from '../../domain/cards/fields.ts';
-import { availableOf, type Card } from '../../domain/cards/card.ts';
-import { detailStateOf, type DetailState } from '../../domain/cards/detail.ts';
+import { unheldOf, type Card } from '../../domain/cards/card.ts';
+import { stateOf, type CardState } from '../../domain/cards/state.ts';
 import { addDays } from '../../domain/day.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import type { DetailedCard } from '../../storage/cards/list.ts';
@@ -13,9 +13,10 @@ import { fillPlain, type PageLanguage, textsOf } from '../kit/texts.ts';
 
 export const cardsTexts = textsOf('cards');
 
-const kinds: Readonly<Record<DetailState, 'good' | 'wait' | 'ended'>> = {
+const kinds: Readonly<Record<CardState, 'good' | 'wait' | 'ended'>> = {
   active: 'good',
   scheduled: 'wait',
+  suspended: 'wait',
   empty: 'ended',
   expired: 'ended',
   disabled: 'ended',
@@ -33,7 +34,7 @@ export function stateTag(
   { today, language }: { readonly today: string; readonly language: PageLanguage },
 ): Markup {
   const text = cardsTexts[language];
-  const state = detailStateOf(card, { today, emailStatus });
+  const state = stateOf(card, { today, emailStatus });
   if (state === 'active' && emailStatus === 'bounced') return tag('bad', text.emailBounced);
   if (state === 'active' && emailStatus === 'dead') return tag('bad', text.emailDead);
   if (state === 'active' && card.expiresOn !== null && card.expiresOn <= addDays(today, soonDays))
@@ -60,8 +61,8 @@ export function cardEnding({ card }: Pick<DetailedCard, 'card'>, language: PageL
 
 /** Whether a person can redeem from a card now. */
 export function isSpendable({ card, emailStatus }: DetailedCard, today: string): boolean {
-  const state = detailStateOf(card, { today, emailStatus });
-  return (state === 'active' || state === 'scheduled') && availableOf(card).minor > 0n;
+  const state = stateOf(card, { today, emailStatus });
+  return (state === 'active' || state === 'scheduled') && unheldOf(card).minor > 0n;
 }
 
 /** The text of a filter of a list. */

@@ -1,6 +1,6 @@
 /** What a person can do with a card now, by role and state. What is not possible is not shown. */
 
-import { availableOf, isDisabled, isExpired } from '../../domain/cards/card.ts';
+import { unheldOf, isDisabled, isExpired } from '../../domain/cards/card.ts';
 import { isHoldExpired, type Hold } from '../../domain/money/hold.ts';
 import { isAddition, type Transfer } from '../../domain/money/ledger.ts';
 import type { Money } from '../../domain/money/money.ts';
@@ -55,7 +55,7 @@ export function canReverse(
 ): boolean {
   if (left === null || left.minor === 0n || isDisabled(card) || !isPermitted(role, 'changeCards'))
     return false;
-  return !isAddition(transfer.kind) || availableOf(card).minor > 0n;
+  return !isAddition(transfer.kind) || unheldOf(card).minor > 0n;
 }
 
 export function canRelease({ role, now }: Pick<CardView, 'role' | 'now'>, hold: Hold): boolean {

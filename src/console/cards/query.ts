@@ -2,7 +2,7 @@
 
 import { filteredFields, readFilter } from '../../domain/cards/field-filters.ts';
 import { byField } from '../../domain/cards/fields.ts';
-import { detailStates } from '../../domain/cards/detail.ts';
+import { cardStates } from '../../domain/cards/state.ts';
 import { searchedTextMax } from '../../domain/cards/search.ts';
 import { parseLastCharacters } from '../../domain/cards/code.ts';
 import { parseDay } from '../../domain/day.ts';
@@ -46,7 +46,7 @@ const amount: Parser<NonNullable<SentFilters['balance_min']>> = (value, { curren
 type Query = SentFilters & { readonly email?: EmailAddress };
 
 const parsers: { readonly [Name in keyof Required<Query>]: Parser<NonNullable<Query[Name]>> } = {
-  state: choice(detailStates),
+  state: choice(cardStates),
   email_status: choice(['bounced', 'dead']),
   last_characters: parseLastCharacters,
   email: parseEmail,

@@ -1,6 +1,6 @@
 /** Redeems an amount of a card. */
 
-import { availableOf } from '../../domain/cards/card.ts';
+import { unheldOf } from '../../domain/cards/card.ts';
 import { formatMoney } from '../../domain/money/money.ts';
 import { parseText, referenceLengthMax } from '../../domain/text.ts';
 import { markup } from '../../platform/markup.ts';
@@ -47,7 +47,7 @@ function redeemPage(
   const { language } = request;
   const { redeem, ...text } = changeTexts[language];
   const { card, path } = opened;
-  const available = availableOf(card);
+  const available = unheldOf(card);
   const title = redeem.title;
   const reason =
     unusableReason(services, request, card) ?? (available.minor > 0n ? undefined : redeem.nothing);

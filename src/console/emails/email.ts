@@ -1,6 +1,6 @@
 /** The page of an email: its attempts, what happens next, what can be done about it, and a preview without the code. */
 
-import { stateOf } from '../../domain/cards/card.ts';
+import { spendStateOf } from '../../domain/cards/state.ts';
 import { parseEmail } from '../../domain/email-address.ts';
 import { Fault } from '../../domain/fault.ts';
 import type { EmailDelivery } from '../../domain/emails/email.ts';
@@ -150,10 +150,9 @@ function whyNot(
   { language, signedIn: { store } }: StaffRequest,
   { card }: OpenedEmail,
 ): string | undefined {
-  const state = stateOf(card, today(ctx, store));
+  const state = spendStateOf(card, today(ctx, store));
   if (state === 'active') return undefined;
-  const code = state === 'disabled' ? 'card-disabled' : 'card-expired';
-  return reasonOf({ code, retryAfterSeconds: 0 }, card, language);
+  return reasonOf({ code: `card-${state}`, retryAfterSeconds: 0 }, card, language);
 }
 
 function correctForm(

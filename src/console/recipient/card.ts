@@ -1,6 +1,6 @@
 /** A card as its recipient sees it: on the screen, and as a sheet that folds to a card. */
 
-import { availableOf, type Card } from '../../domain/cards/card.ts';
+import { isSuspended, unheldOf, type Card } from '../../domain/cards/card.ts';
 import { effectOf, increases, type Transfer } from '../../domain/money/ledger.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
@@ -50,6 +50,7 @@ const icons = {
   copy: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><rect x="8" y="8" width="12" height="12" rx="2"/><path d="M16 8V4H4v12h4"/></svg>`,
   print: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><path d="M7 9V4h10v5M7 17H4V9h16v8h-3M7 14h10v6H7z"/></svg>`,
   spent: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><path d="m5 12.5 4.5 4.5L19 7.5"/></svg>`,
+  suspended: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><circle cx="12" cy="12" r="8.5"/><path d="M9.5 8.5v7M14.5 8.5v7"/></svg>`,
   expired: markup`<svg viewBox="0 0 24 24" aria-hidden="true" class="icon"><circle cx="12" cy="12" r="8.5"/><path d="M12 7v5l3.5 2"/></svg>`,
 } as const;
 
@@ -78,14 +79,14 @@ function fullScreen(
   { card, code }: ShownCard,
 ): Markup {
   const qr = qrSvg(code, { page: cardPage.url, label: shared.qrAlt });
-  const left = amountText(availableOf(card), locale);
+  const left = amountText(unheldOf(card), locale);
   return markup`<div class="full" id="full" popover role="dialog" aria-label="${shared.codeLabel}"><p class="shopname"><bdi>${shop}</bdi></p><div class="code-block">${qr}${barcodeSvg(code)}<p class="codeline" dir="ltr">${groupedCode(code)}</p><p><strong>${isolated(left)}</strong> ${texts.available}</p></div><button class="button" type="button" popovertarget="full" popovertargetaction="hide" autofocus>${texts.close}</button></div>
 `;
 }
 
 /** The amount that can be spent now, as the large figure; the amount on hold is named below it. */
 function spendable({ language: { locale, texts, shared } }: RecipientPlace, { card }: ShownCard): Markup {
-  const available = availableOf(card);
+  const available = unheldOf(card);
   const [left, initial] = [amountText(available, locale), amountText(card.initialValue, locale)];
   const held =
     card.held.minor > 0n
@@ -134,6 +135,7 @@ export function recipientCardPage(
 ): PageResponse {
   const { card, isOver } = shown;
   if (isOver) return endedPage(services, place, shown, expiredText(place, card));
+  if (isSuspended(card)) return endedPage(services, place, shown, suspendedText(place, card));
   if (card.balance.minor === 0n) return endedPage(services, place, shown, spentText(place, shown));
   const { shop, brand, language, cardPage } = place;
   const { texts, shared } = language;
@@ -144,7 +146,7 @@ ${fullScreen(place, shown)}`;
   const sheet = cardSheet({
     card,
     code: shown.code,
-    amount: availableOf(card),
+    amount: unheldOf(card),
     shop,
     brand,
     page: cardPage,
@@ -184,6 +186,20 @@ function expiredText({ language: { locale, texts } }: RecipientPlace, card: Card
     title: texts.expiredTitle,
     text: markup`${fill(texts.expiredText, { day })}${left}`,
     fact: { name: texts.expired, value: day },
+  };
+}
+
+/** It does not say why. */
+function suspendedText({ store, language: { locale, texts } }: RecipientPlace, card: Card): Ended {
+  const { suspendedAt } = card;
+  return {
+    icon: icons.suspended,
+    title: texts.suspendedTitle,
+    text: texts.suspendedText,
+    fact:
+      suspendedAt === null
+        ? null
+        : { name: texts.suspended, value: timeElement(suspendedAt, store, locale, { dateStyle: 'long' }) },
   };
 }
 

@@ -1,6 +1,6 @@
 /** The amount page of the till: what a card has, and its redemption. */
 
-import { availableOf, type Card } from '../../domain/cards/card.ts';
+import { unheldOf, type Card } from '../../domain/cards/card.ts';
 import { looksLikeLink, parseTypedCode } from '../../domain/cards/code.ts';
 import { findCurrency } from '../../domain/money/currency.ts';
 import { Fault } from '../../domain/fault.ts';
@@ -60,7 +60,7 @@ function cardPage(services: ConsoleServices, request: StaffRequest, form: CardFo
   const text = tillTexts(request);
   const { member } = request.signedIn;
   const { currency } = card.balance;
-  const available = availableOf(card);
+  const available = unheldOf(card);
   const path = `${frame.basePath}/till/card/${ctx.keys.publicIds.of(card.id)}`;
   const data = entryData(request, {
     hint: hintOf(request, available),
@@ -109,7 +109,7 @@ function amountForm(
 ): Markup {
   const { language } = request;
   const text = tillTexts(request);
-  const available = availableOf(card);
+  const available = unheldOf(card);
   const { amountError, referenceError, reference } = typed;
   const entry = amountEntry(request, {
     label: text.amount,
@@ -144,7 +144,7 @@ function offerOf(
 ): Markup {
   const { language } = request;
   const text = tillTexts(request);
-  const available = availableOf(card);
+  const available = unheldOf(card);
   const shown = (money: Money): string => amountText(money, language);
   const key = keyOf(request) ?? '';
   const path = `${frame.basePath}/till/card/${ctx.keys.publicIds.of(card.id)}?k=${key}`;
@@ -213,7 +213,7 @@ type ReadForm =
 function readForm(request: StaffRequest, { card }: { readonly card: Card }): ReadForm {
   const { store } = request.signedIn;
   const text = tillTexts(request);
-  const available = availableOf(card);
+  const available = unheldOf(card);
   const [choice, amountTyped] = [formText(request, 'choice'), formText(request, 'amount')];
   const entered = choice === '' ? amountTyped : choice;
   const amount = parseTypedAmount(entered, store, request);
@@ -267,7 +267,7 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
       typed: { amount: '', reference: formText(request, 'reference') },
     });
   if (!form.isValid) return await shownCard(services, request, { status: 422, card, key, typed: form.typed });
-  if (exceeds(form.amount, availableOf(card))) return await offer(form.total ?? form.amount);
+  if (exceeds(form.amount, unheldOf(card))) return await offer(form.total ?? form.amount);
   try {
     return await redeemOnce(services, request, { card, key, form });
   } catch (error) {
@@ -280,7 +280,7 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
       card: now,
       key,
       typed: { amount: '', reference: '' },
-      ...(exceeds(total, availableOf(now)) && { total }),
+      ...(exceeds(total, unheldOf(now)) && { total }),
     });
   }
 }
@@ -335,7 +335,7 @@ function resultOf(
     card: ctx.keys.publicIds.of(card.id),
     entry: ctx.keys.publicIds.of(transfer.id),
     amount: String(transfer.amount.minor),
-    available: String(availableOf(card).minor),
+    available: String(unheldOf(card).minor),
     total: total && String(total.minor),
     tail: card.lastCharacters,
     name: card.recipientName,

@@ -1,6 +1,6 @@
 /** The card of a page of the till: what it has, and what can be done with it. */
 
-import { availableOf, type Card } from '../../domain/cards/card.ts';
+import { unheldOf, type Card } from '../../domain/cards/card.ts';
 import { dayOf } from '../../domain/day.ts';
 import { isPermitted } from '../../domain/staff/staff.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
@@ -13,6 +13,7 @@ const stateTags = {
   active: 'good',
   empty: 'ended',
   held: 'wait',
+  suspended: 'wait',
   disabled: 'bad',
   expired: 'bad',
 } as const satisfies Record<TillState, string>;
@@ -22,8 +23,8 @@ export function cardColumn(services: ConsoleServices, request: StaffRequest, car
   const state = tillStateOf(services, request, card);
   const { language, signedIn } = request;
   const text = tillTexts(request);
-  const available = availableOf(card);
-  const isVoid = state === 'disabled' || state === 'expired';
+  const available = unheldOf(card);
+  const isVoid = state === 'disabled' || state === 'expired' || state === 'suspended';
   const small = isVoid ? text[state] : text.availableSmall;
   const held =
     card.held.minor > 0n
@@ -50,7 +51,7 @@ function factsOf(request: StaffRequest, card: Card, state: TillState): Markup {
       ? markup`<dt>${text.held}</dt><dd class="sum">${amountText(card.held, language)}</dd>`
       : undefined;
   return markup`<section class="panel only-wide" aria-label="${text.card}"><div class="row apart"><strong>${card.recipientName ?? text.giftCard}</strong><span class="tag ${stateTags[state]}">${text[shown]}</span></div>
-<dl class="facts"><dt>${text.available}</dt><dd class="sum">${amountText(availableOf(card), language)}</dd>${held}<dt>${text.sold}</dt><dd class="sum">${sold}</dd><dt>${text.expires}</dt><dd class="sum">${card.expiresOn === null ? text.never : dayText(card.expiresOn, language)}</dd></dl></section>`;
+<dl class="facts"><dt>${text.available}</dt><dd class="sum">${amountText(unheldOf(card), language)}</dd>${held}<dt>${text.sold}</dt><dd class="sum">${sold}</dd><dt>${text.expires}</dt><dd class="sum">${card.expiresOn === null ? text.never : dayText(card.expiresOn, language)}</dd></dl></section>`;
 }
 
 /** Whether the person can add money to a card: not in a session with a PIN. */

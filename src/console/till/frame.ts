@@ -1,6 +1,7 @@
 /** What the pages of the till have in common. */
 
-import { availableOf, stateOf, type Card } from '../../domain/cards/card.ts';
+import { unheldOf, type Card } from '../../domain/cards/card.ts';
+import { spendStateOf, type SpendState } from '../../domain/cards/state.ts';
 import { formatMoney, type Money } from '../../domain/money/money.ts';
 import { today } from '../../service/money/money.ts';
 import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
@@ -24,11 +25,11 @@ export function shortAmount(money: Money, language: PageLanguage): string {
 }
 
 /** A card as the till shows it. `empty`: nothing is left, `held`: all that is left is on hold. */
-export type TillState = 'active' | 'empty' | 'held' | 'disabled' | 'expired';
+export type TillState = SpendState | 'empty' | 'held';
 
 export function tillStateOf({ ctx }: ConsoleServices, { signedIn }: StaffRequest, card: Card): TillState {
-  const state = stateOf(card, today(ctx, signedIn.store));
+  const state = spendStateOf(card, today(ctx, signedIn.store));
   if (state !== 'active') return state;
-  if (availableOf(card).minor > 0n) return 'active';
+  if (unheldOf(card).minor > 0n) return 'active';
   return card.balance.minor > 0n ? 'held' : 'empty';
 }

@@ -1,6 +1,6 @@
 /** The first page of the till: find a card by its code, or by the email of its customer. */
 
-import { availableOf, type Card } from '../../domain/cards/card.ts';
+import { unheldOf, type Card } from '../../domain/cards/card.ts';
 import { parseTypedCode, typedCodeLengthMax } from '../../domain/cards/code.ts';
 import { parseEmail } from '../../domain/email-address.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
@@ -131,7 +131,7 @@ ${list}`;
 function choiceOf(services: ConsoleServices, request: StaffRequest, card: Card): Markup {
   const text = tillTexts(request);
   const path = `${services.frame.basePath}${amountPath(services, request, card.id)}`;
-  return markup`<li><a class="found" href="${path}"><span class="mini" aria-hidden="true"></span><span><strong>${card.recipientName ?? text.giftCard}</strong><br><span class="small soft">${cardTail(card.lastCharacters)}</span></span><span class="end"><strong>${amountText(availableOf(card), request.language)}</strong><br><span class="small soft">${text.availableSmall}</span></span></a></li>
+  return markup`<li><a class="found" href="${path}"><span class="mini" aria-hidden="true"></span><span><strong>${card.recipientName ?? text.giftCard}</strong><br><span class="small soft">${cardTail(card.lastCharacters)}</span></span><span class="end"><strong>${amountText(unheldOf(card), request.language)}</strong><br><span class="small soft">${text.availableSmall}</span></span></a></li>
 `;
 }
 

@@ -58,7 +58,7 @@ export async function unusablePage(
   const buttons = links.map(
     ([path, label]) => markup`<a class="button" href="${frame.basePath}${path}">${label}</a>`,
   );
-  const body = markup`<section class="unusable${state === 'empty' || state === 'held' ? ' wait' : ''}" role="alert">${icons[state]}<h2>${title}</h2><p>${shown}</p></section>
+  const body = markup`<section class="unusable${['empty', 'held', 'suspended'].includes(state) ? ' wait' : ''}" role="alert">${icons[state]}<h2>${title}</h2><p>${shown}</p></section>
 <section class="panel stack"><div><h2>${text.sayTitle}</h2><p class="say">${say}</p></div><div><h2>${text.doTitle}</h2><ol class="todo">${todo.map((step) => markup`<li><span>${step}</span></li>`)}</ol></div></section>
 ${buttons.length === 0 ? undefined : markup`<div class="quick two-up">${buttons}</div>`}${nextForm(services)}
 ${nextCardBar(services, tillTexts(request).nextCard)}`;
@@ -108,13 +108,31 @@ const explanations: Readonly<Record<UnusableState, Explain>> = {
   disabled({ ctx }, request, { card, details: { disabledBy } }) {
     const { language, signedIn } = request;
     const text = texts[language];
-    const day = disabledDay(card, signedIn.store, language);
+    const day = longDay(card.disabledAt, signedIn.store, language);
     const by = disabledBy === null ? [] : [fillPlain(text.disabledBy, { name: disabledBy })];
     return {
       title: fillPlain(text.disabledTitle, { day }),
       facts: [...by, fillPlain(text.isOnIt, { amount: amountText(card.balance, language) })],
       say: text.disabledSay,
       todo: [text.giveNothing, text.askForNewer, text.callManager],
+      links: isAtOffice(request, 'readCards')
+        ? [[`/cards/${ctx.keys.publicIds.of(card.id)}`, tillTexts(request).cardPage]]
+        : [],
+    };
+  },
+  suspended({ ctx }, request, { card, details: { contact } }) {
+    const { language, signedIn } = request;
+    const text = texts[language];
+    const { suspendedAt, suspendReason: reason } = card;
+    const ask = contact === null ? text.doNotKeep : fillPlain(text.doNotKeepOr, { contact });
+    return {
+      title: fillPlain(text.suspendedTitle, { day: longDay(suspendedAt, signedIn.store, language) }),
+      facts: [
+        fillPlain(text.isOnIt, { amount: amountText(card.balance, language) }),
+        ...(reason === null ? [] : [fillPlain(text.suspendReason, { reason })]),
+      ],
+      say: text.suspendedSay,
+      todo: [text.payOtherwise, ask],
       links: isAtOffice(request, 'readCards')
         ? [[`/cards/${ctx.keys.publicIds.of(card.id)}`, tillTexts(request).cardPage]]
         : [],
@@ -163,8 +181,8 @@ function isAtOffice(
   return session.tillId === null && isPermitted(member.role, permission);
 }
 
-function disabledDay({ disabledAt }: Card, { timeZone }: Store, language: string): string {
-  return disabledAt === null ? '' : dayText(dayOf(disabledAt, timeZone), language, 'long');
+function longDay(instant: number | null, { timeZone }: Store, language: string): string {
+  return instant === null ? '' : dayText(dayOf(instant, timeZone), language, 'long');
 }
 
 function icon(path: Markup): Markup {
@@ -174,6 +192,7 @@ function icon(path: Markup): Markup {
 const icons: Readonly<Record<UnusableState, Markup>> = {
   expired: icon(markup`<circle cx="12" cy="12" r="8.5"/><path d="M12 7v5l3.5 2"/>`),
   disabled: icon(markup`<circle cx="12" cy="12" r="8.5"/><path d="m6 6 12 12"/>`),
+  suspended: icon(markup`<circle cx="12" cy="12" r="8.5"/><path d="M9.5 8.5v7M14.5 8.5v7"/>`),
   empty: icon(markup`<path d="m5 12.5 4.5 4.5L19 7.5"/>`),
   held: icon(
     markup`<rect x="5" y="10.5" width="14" height="10" rx="2"/><path d="M8 10.5v-3a4 4 0 0 1 8 0v3"/>`,

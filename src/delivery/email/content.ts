@@ -5,7 +5,7 @@
  * the email is sent. Days are `YYYY-MM-DD`; links are https.
  */
 
-import { isDisabled, isExpired, type Card } from '../../domain/cards/card.ts';
+import { isDisabled, isExpired, isSuspended, type Card } from '../../domain/cards/card.ts';
 import { dayOf } from '../../domain/day.ts';
 import { buyerOf, type EmailDelivery } from '../../domain/emails/email.ts';
 import type { Transfer } from '../../domain/money/ledger.ts';
@@ -113,8 +113,14 @@ export function cancelReasonOf(
   if (isDisabled(card)) return 'the card is disabled';
   if (isExpired(card, dayOf(now, timeZone))) return 'the card has expired';
   if (kind === 'gift_card') return null;
+  if (isSuspended(card)) return 'the card is suspended';
   if (card.balance.minor === 0n) return 'the card is spent';
   return kind === 'expiry_reminder' && card.expiresOn === null ? 'the card no longer expires' : null;
+}
+
+/** Whether an email waits until its card is resumed: the card itself, and the receipt for it. */
+export function isHeldWith({ kind }: Pick<EmailDelivery, 'kind'>, card: Card): boolean {
+  return isSuspended(card) && (kind === 'gift_card' || kind === 'receipt');
 }
 
 export type ContentOptions = Pick<Store, 'timeZone'> & {

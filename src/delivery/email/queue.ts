@@ -18,6 +18,7 @@ import {
   claimEmails,
   findNextEmailAt,
   findFirstSendAt,
+  holdEmail,
   listDueEmails,
   hasEmail,
   releaseEmail,
@@ -28,6 +29,7 @@ import {
 import {
   enqueueEmail,
   findEmailSettings,
+  heldCheckMs,
   openEmailedCode,
   type EmailKey,
 } from '../../storage/emails/email.ts';
@@ -40,7 +42,7 @@ import { findStore, hasRealStores } from '../../storage/stores/store.ts';
 import { emailBackoff, nextAttempt, type Backoff } from '../backoff.ts';
 import type { Tracing } from '../../platform/tracing.ts';
 import { workerLimitsOn, type Queue, type WorkerLimits } from '../worker.ts';
-import { cancelReasonOf, contentOf, type EmailContent } from './content.ts';
+import { cancelReasonOf, contentOf, isHeldWith, type EmailContent } from './content.ts';
 import { messageIdOf, type Email } from './message.ts';
 import type { EmailOutcome } from './outcome.ts';
 import { renderEmail } from './render.ts';
@@ -74,8 +76,11 @@ export type EmailJob = {
   readonly startsUntil: number;
 };
 
-/** The recorded data of an attempt; null if another process has claimed the email, or it is cancelled. */
-export type EmailResult = EmailSettlement | null;
+/**
+ * The recorded data of an attempt; `held` if the email waits until its card is resumed; null if another process has claimed
+ * the email, or it is cancelled.
+ */
+export type EmailResult = EmailSettlement | 'held' | null;
 
 const destination = 'mail server';
 /** How long a claimed job can wait in this process before it starts. */
@@ -132,8 +137,8 @@ export function emailQueue({
   ): Promise<{ readonly result: EmailResult; readonly isHealthy: boolean }> => {
     const now = ctx.clock.earliest();
     const loaded = await storage.read(() => load(ctx, claimed, { from: transport.from, now, pagesUrl }));
-    if (!loaded) return { result: null, isHealthy: true };
-    if ('state' in loaded) return { result: loaded, isHealthy: true };
+    if (loaded === undefined) return { result: null, isHealthy: true };
+    if (loaded === 'held' || 'state' in loaded) return { result: loaded, isHealthy: true };
     const email = emailOf(claimed, loaded);
     const startedAt = performance.now();
     const outcome = await transport.send(email, { name: fileName(claimed), sendAt: claimed.sendAt }, signal);
@@ -187,7 +192,7 @@ export function emailQueue({
     async settle(sent) {
       const settled = sent.map((each) => ({ ...each, storeId: each.job.claimed.storeId }));
       await writeByStore({ storage }, settled, function* (ofStore) {
-        for (const { job, result } of ofStore) if (result) yield* settle(ctx, job.claimed, result);
+        for (const { job, result } of ofStore) if (result !== null) yield* settle(ctx, job.claimed, result);
       });
     },
 
@@ -204,7 +209,7 @@ export function emailQueue({
 
 type Loaded = { readonly content: EmailContent; readonly sender: Sender; readonly domain: string };
 
-/** The content of an email now, or its end if it is not sent; undefined if the claim is lost. */
+/** The content of an email now, its end if it is not sent, or `held`; undefined if the claim is lost. */
 function* load(
   ctx: Context,
   claimed: ClaimedEmail,
@@ -213,7 +218,7 @@ function* load(
     now,
     pagesUrl,
   }: { readonly from: string; readonly now: number } & Pick<EmailQueueOptions, 'pagesUrl'>,
-): Script<Loaded | EmailSettlement | undefined> {
+): Script<Loaded | EmailSettlement | 'held' | undefined> {
   const { storeId, cardId, sealedCode } = claimed;
   const transferId = toppedUpBy(claimed);
   const [isOurs, card, record, settings, texts, logo, firstSendAt, toppedUp] = yield* parallel(
@@ -230,6 +235,7 @@ function* load(
   const { store } = record;
   const cancelReason = cancelReasonOf(claimed, card, { timeZone: store.timeZone, now });
   if (cancelReason !== null) return finalSettlement('cancelled', cancelReason);
+  if (isHeldWith(claimed, card)) return 'held';
   // The email was attempted for all this time without a recorded outcome: it may be the cause of the crashes.
   if (claimed.isReclaimed && now - claimed.firstAt >= emailBackoff.windowMs)
     return finalSettlement('dead', claimed.response ?? 'the email could not be sent');
@@ -336,8 +342,17 @@ function isHealthy(outcome: EmailOutcome): boolean {
 /** The server closes the connection (RFC 5321, 3.8). */
 const serverCloses = 421;
 
+/** Records that an email waits for its card, which can have been resumed since it was read. */
+function* hold(ctx: Context, claimed: ClaimedEmail): Script<void> {
+  yield* lockCard(claimed);
+  const card = yield* findCard(claimed.storeId, claimed.cardId);
+  const now = ctx.clock.earliest();
+  yield* holdEmail(claimed, { now, until: card && isHeldWith(claimed, card) ? now + heldCheckMs : now });
+}
+
 /** Records an attempt, and reports an email that cannot be delivered. */
-function* settle(ctx: Context, claimed: ClaimedEmail, settlement: EmailSettlement): Script<void> {
+function* settle(ctx: Context, claimed: ClaimedEmail, settlement: EmailSettlement | 'held'): Script<void> {
+  if (settlement === 'held') return yield* hold(ctx, claimed);
   const now = ctx.clock.now();
   const isRecorded = yield* settleEmail(claimed, settlement, now);
   const { state, response } = settlement;

@@ -6,7 +6,7 @@ import type { EmailOutcome } from './outcome.ts';
 import type { EmailTransport } from './transport.ts';
 
 /** @param attempt its result is null if the email was not attempted. */
-export function tracedEmail<Attempted extends { readonly result: EmailSettlement | null }>(
+export function tracedEmail<Attempted extends { readonly result: EmailSettlement | 'held' | null }>(
   tracing: Tracing,
   claimed: ClaimedEmail,
   attempt: () => Promise<Attempted>,
@@ -16,7 +16,7 @@ export function tracedEmail<Attempted extends { readonly result: EmailSettlement
     stored: claimed.traceContext,
     attributes: { 'largesse.email.kind': claimed.kind, 'largesse.delivery.attempt': claimed.attempts },
     resultOf: ({ result }: Attempted) =>
-      result === null || ['sent', 'kept', 'cancelled'].includes(result.state)
+      result === null || result === 'held' || ['sent', 'kept', 'cancelled'].includes(result.state)
         ? {}
         : { 'error.type': result.state },
   };

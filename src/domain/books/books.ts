@@ -5,9 +5,14 @@
  * cards that are in that state then: when the state of a card changes, its balance moves from one bucket to another.
  */
 
-import { cardStates, type CardState } from '../cards/card.ts';
+import type { SpendState } from '../cards/state.ts';
 import { addDays, dayOf, startOfDay } from '../day.ts';
 import { isSaleAccount, type Account, type TransferKind } from '../money/ledger.ts';
+
+/** A suspension moves nothing: the balance of a suspended card is in the bucket that it would be in without it. */
+export type Bucket = Exclude<SpendState, 'suspended'>;
+
+export const buckets = ['active', 'expired', 'disabled'] as const satisfies readonly Bucket[];
 
 /** A day of the books: from `fromAt` until before `untilAt`, instants in ms. */
 export type BooksDay = { readonly day: string; readonly fromAt: number; readonly untilAt: number };
@@ -32,7 +37,7 @@ export function dayAfter(last: Pick<BooksDay, 'day' | 'untilAt'>, timeZone: stri
 /** The kinds of moves between buckets. */
 export type MoveKind = 'expire' | 'unexpire' | 'disable' | 'enable';
 
-function moveOf(from: CardState, to: CardState): MoveKind {
+function moveOf(from: Bucket, to: Bucket): MoveKind {
   if (to === 'disabled') return 'disable';
   if (from === 'disabled') return 'enable';
   return to === 'expired' ? 'expire' : 'unexpire';
@@ -45,7 +50,7 @@ export type EntryKind = TransferKind | 'cancellation';
 export type DaySum = {
   readonly day: string;
   readonly kind: EntryKind | MoveKind;
-  readonly bucket: CardState;
+  readonly bucket: Bucket;
   /** The other account; empty for a move. */
   readonly account: Account | '';
   readonly actor: string;
@@ -66,7 +71,7 @@ export type AgeSum = {
   readonly issued: string;
   /** The day of the changes, or their month: `YYYY-MM-DD` or `YYYY-MM`. */
   readonly period: string;
-  readonly bucket: CardState;
+  readonly bucket: Bucket;
   raised: bigint;
   lowered: bigint;
   /** The VAT in `raised` less that in `lowered`. */
@@ -102,6 +107,7 @@ export type Terms = {
   readonly since: number;
   readonly expiresOn: string | null;
   readonly disabledAt: number | null;
+  readonly suspendedAt: number | null;
 };
 
 /** A card as the books need it: its terms in the order of time, the first of them since its issue. */
@@ -113,16 +119,26 @@ export type SummedCard = {
 };
 
 /** The bucket of a card on a day at an instant. */
-export function bucketAt({ terms }: Pick<SummedCard, 'terms'>, day: string, at: number): CardState {
-  const { expiresOn, disabledAt } = terms.findLast(({ since }) => since <= at) ?? terms[0] ?? noTerms;
+export function bucketAt({ terms }: Pick<SummedCard, 'terms'>, day: string, at: number): Bucket {
+  const { expiresOn, disabledAt } = termsAt(terms, at);
   if (disabledAt !== null && disabledAt <= at) return 'disabled';
   return expiresOn !== null && expiresOn < day ? 'expired' : 'active';
 }
 
-const noTerms: Terms = { since: 0, expiresOn: null, disabledAt: null };
+/** Whether a card is suspended at an instant, whatever its bucket is. */
+export function isSuspendedAt({ terms }: Pick<SummedCard, 'terms'>, at: number): boolean {
+  const { suspendedAt } = termsAt(terms, at);
+  return suspendedAt !== null && suspendedAt <= at;
+}
+
+function termsAt(terms: readonly Terms[], at: number): Terms {
+  return terms.findLast(({ since }) => since <= at) ?? terms[0] ?? noTerms;
+}
+
+const noTerms: Terms = { since: 0, expiresOn: null, disabledAt: null, suspendedAt: null };
 
 /** From the end of the day at `place` on, the card is in `bucket`. */
-export type Transition = { readonly place: number; readonly bucket: CardState };
+export type Transition = { readonly place: number; readonly bucket: Bucket };
 
 /**
  * The buckets of a card at the ends of days, each at the place where it begins; the first one at -1, before the days.
@@ -218,7 +234,7 @@ export class Sums {
   }
 
   /** Adds a transfer of one of the days. @returns its bucket. */
-  addTransfer(card: SummedCard, transfer: SummedTransfer): CardState {
+  addTransfer(card: SummedCard, transfer: SummedTransfer): Bucket {
     const { place, at, kind, account, actor, effect, tax, isFirst } = transfer;
     const { day } = this.#days[place] ?? failed();
     const bucket = bucketAt(card, day, at);
@@ -250,7 +266,7 @@ export class Sums {
     for (const { place, at, effect, tax, isFirst } of transfers) {
       const day = this.#days[place];
       let bucket = day ? bucketAt(card, day.day, at) : (transitions[0]?.bucket ?? 'active');
-      const move = (on: number, to: CardState): void => {
+      const move = (on: number, to: Bucket): void => {
         if (to === bucket) return;
         const key = `${on} ${bucket} ${to}`;
         const sum = moved.get(key) ?? { place: on, from: bucket, to, amount: 0n, tax: 0n, cards: 0 };
@@ -308,8 +324,8 @@ export function monthlyAges(ages: readonly AgeSum[]): readonly AgeSum[] {
 /** The amounts that moved from one bucket to another at the end of the day at `place`. */
 type Move = {
   readonly place: number;
-  readonly from: CardState;
-  readonly to: CardState;
+  readonly from: Bucket;
+  readonly to: Bucket;
   amount: bigint;
   tax: bigint;
   cards: number;
@@ -374,9 +390,9 @@ function addAge(sums: Map<string, AgeSum>, added: AgeSum): void {
 }
 
 /** An amount in each bucket. */
-export type Buckets<T> = Readonly<Record<CardState, T>>;
+export type Buckets<T> = Readonly<Record<Bucket, T>>;
 
 /** A value for each bucket. */
-export function inBuckets<T>(valueOf: (bucket: CardState) => T): Buckets<T> {
-  return Object.fromEntries(cardStates.map((bucket) => [bucket, valueOf(bucket)])) as Buckets<T>;
+export function inBuckets<T>(valueOf: (bucket: Bucket) => T): Buckets<T> {
+  return Object.fromEntries(buckets.map((bucket) => [bucket, valueOf(bucket)])) as Buckets<T>;
 }

@@ -1,7 +1,6 @@
 /** Reports: what the sums of the books mean. Amounts are in minor units. */
 
-import { addAgeAmounts, inBuckets, type AgeSum, type Buckets, type DaySum } from './books.ts';
-import type { CardState } from '../cards/card.ts';
+import { addAgeAmounts, inBuckets, type AgeSum, type Bucket, type Buckets, type DaySum } from './books.ts';
 import { isSaleAccount } from '../money/ledger.ts';
 import { journalAccounts, type JournalAccount } from '../stores/store.ts';
 import { readVat, type VatKind } from '../money/vat.ts';
@@ -84,7 +83,7 @@ function cohortOf(issued: string, sums: readonly AgeSum[]): Cohort {
   return { sold, soldTax, redeemed, redeemedTax, balances };
 }
 
-function emptyAge(issued: string, bucket: CardState): AgeSum {
+function emptyAge(issued: string, bucket: Bucket): AgeSum {
   return {
     issued,
     period: issued,
@@ -118,7 +117,7 @@ export type JournalLine = {
   tax: bigint | null;
 };
 
-function liabilityOf(bucket: CardState): JournalAccount {
+function liabilityOf(bucket: Bucket): JournalAccount {
   return `liability_${bucket}`;
 }
 

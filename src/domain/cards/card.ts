@@ -1,4 +1,4 @@
-/** Gift cards: their fields, their states and the rules for changes. A *usable* card is neither disabled nor expired. */
+/** Gift cards: their fields and the rules for changes. A *usable* card is neither disabled, expired nor suspended. */
 
 import { editableFields, propertyOf, type CardDetails, type EditableDetails } from './fields.ts';
 import type { ErrorsByField } from '../fault.ts';
@@ -26,6 +26,10 @@ export type Card = CardDetails & {
   readonly recipient: Customer | null;
   /** Instant in ms; null while the card is not disabled. */
   readonly disabledAt: number | null;
+  /** Instant in ms; null while the card is not suspended. */
+  readonly suspendedAt: number | null;
+  /** Why the card is suspended, for the store only; null: no reason was given, or the card is not suspended. */
+  readonly suspendReason: string | null;
   /** Instant in ms. */
   readonly createdAt: number;
   readonly lineItemId: number | null;
@@ -51,23 +55,17 @@ export function isDisabled(card: Card): boolean {
   return card.disabledAt !== null;
 }
 
+export function isSuspended(card: Card): boolean {
+  return card.suspendedAt !== null;
+}
+
 /** Whether the card's last valid day is before `today`, a day in the store's time zone. */
 export function isExpired(card: Card, today: string): boolean {
   return card.expiresOn !== null && card.expiresOn < today;
 }
 
-export const cardStates = ['active', 'expired', 'disabled'] as const;
-
-export type CardState = (typeof cardStates)[number];
-
-/** The card's state on `today`, a day in the store's time zone. A card that is disabled and expired is `disabled`. */
-export function stateOf(card: Card, today: string): CardState {
-  if (isDisabled(card)) return 'disabled';
-  return isExpired(card, today) ? 'expired' : 'active';
-}
-
-/** The amount that can be spent: the balance minus open holds. */
-export function availableOf({ balance, held }: Pick<Card, 'balance' | 'held'>): Money {
+/** The balance minus open holds. Only a usable card can spend it (`availableOf`). */
+export function unheldOf({ balance, held }: Pick<Card, 'balance' | 'held'>): Money {
   return subtract(balance, held);
 }
 
@@ -107,11 +105,16 @@ export function validateChanges(
     if (effective.balance !== undefined) errors.add('balance', 'cannot be changed: the card is disabled');
     if (effective.expiresOn !== undefined)
       errors.add('expires_on', 'cannot be changed: the card is disabled');
+  } else if (isSuspended(card) && effectiveChanges(card, changes).balance !== undefined) {
+    errors.add('balance', 'cannot be changed: the card is suspended');
   }
   return errors.toErrors();
 }
 
-/** Chooses the result of a search: usable cards come first, then the newest. Returns undefined for an empty list. */
+/**
+ * Chooses the result of a search: usable cards precede suspended ones, and these all others; then the newest one. Returns
+ * undefined for an empty list.
+ */
 export function choose(cards: readonly Card[], today: string): Card | undefined {
   let best: Card | undefined;
   for (const card of cards) {
@@ -121,8 +124,12 @@ export function choose(cards: readonly Card[], today: string): Card | undefined 
 }
 
 function comesBefore(left: Card, right: Card, today: string): boolean {
-  const leftUsable = !isDisabled(left) && !isExpired(left, today);
-  const rightUsable = !isDisabled(right) && !isExpired(right, today);
-  if (leftUsable !== rightUsable) return leftUsable;
+  const [leftRank, rightRank] = [rankOf(left, today), rankOf(right, today)];
+  if (leftRank !== rightRank) return leftRank < rightRank;
   return left.createdAt === right.createdAt ? left.id > right.id : left.createdAt > right.createdAt;
+}
+
+function rankOf(card: Card, today: string): number {
+  if (isDisabled(card) || isExpired(card, today)) return 2;
+  return isSuspended(card) ? 1 : 0;
 }

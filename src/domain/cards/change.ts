@@ -10,18 +10,21 @@ import type { Card } from './card.ts';
 export type FieldValue = string | number | null;
 
 /** The names of the fields whose changes are recorded. `code` has the last characters of the code. */
-export type FieldName = CardFieldName | 'disabled_at' | 'code';
+export type FieldName = CardFieldName | 'disabled_at' | 'code' | 'suspended_at' | 'suspend_reason';
 
 const { expires_on: expiresOn, ...otherDetails } = byField(cardFieldNames, propertyOf);
 
+type TrackedProperty = keyof CardDetails | 'disabledAt' | 'lastCharacters' | 'suspendedAt' | 'suspendReason';
+
 /** The properties of a card that have the tracked fields, by their names in the API and in the table. */
-const trackedProperties: Readonly<Record<FieldName, keyof CardDetails | 'disabledAt' | 'lastCharacters'>> =
-  Object.freeze({
-    expires_on: expiresOn,
-    disabled_at: 'disabledAt',
-    ...otherDetails,
-    code: 'lastCharacters',
-  });
+const trackedProperties: Readonly<Record<FieldName, TrackedProperty>> = Object.freeze({
+  expires_on: expiresOn,
+  disabled_at: 'disabledAt',
+  ...otherDetails,
+  code: 'lastCharacters',
+  suspended_at: 'suspendedAt',
+  suspend_reason: 'suspendReason',
+});
 
 /** The names of all tracked fields. */
 export const trackedFieldNames = Object.keys(trackedProperties) as readonly FieldName[];

@@ -178,18 +178,22 @@ export function isEditable(name: CardFieldName): name is EditableField {
   return cardFields[name].isEditable;
 }
 
+/** The only text of a card that its issuer does not set: why it is suspended. An erasure treats it like a note. */
+const suspendReason = 'suspend_reason';
+
 /** A field whose values an erasure can erase. */
-export type ErasableField = Exclude<CardFieldName, FieldsWith<{ readonly erased: 'never' }>>;
+export type ErasableField =
+  Exclude<CardFieldName, FieldsWith<{ readonly erased: 'never' }>> | typeof suspendReason;
 
 export function isErasable(name: string): name is ErasableField {
-  return isCardField(name) && cardFields[name].erased !== 'never';
+  return name === suspendReason || (isCardField(name) && cardFields[name].erased !== 'never');
 }
 
-export const erasableFields: readonly ErasableField[] = cardFieldNames.filter(isErasable);
+export const erasableFields: readonly ErasableField[] = [...cardFieldNames, suspendReason].filter(isErasable);
 
 /** The fields that are always erased with the person, and those that are erased only with notes. */
 export const personalFields = fieldsWith({ erased: 'with the person' });
-export const notedFields = fieldsWith({ erased: 'with notes' });
+export const notedFields = [...fieldsWith({ erased: 'with notes' }), suspendReason] as const;
 
 /** A card without details. */
 export const noDetails: CardDetails = Object.freeze(

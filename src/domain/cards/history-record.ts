@@ -25,6 +25,10 @@ export function historyRecordOf(ids: PublicIds, entry: HistoryEntry): HistoryRec
 }
 
 function shown(field: FieldName, value: FieldValue): string | string[] | null {
-  if (typeof value === 'number') return field === 'disabled_at' ? formatInstant(value) : String(value);
+  if (typeof value === 'number') return isInstant(field) ? formatInstant(value) : String(value);
   return isCardField(field) ? recordValue(field, value) : value;
+}
+
+function isInstant(field: FieldName): boolean {
+  return field === 'disabled_at' || field === 'suspended_at';
 }

@@ -1,7 +1,8 @@
 /** The history of a card: its creation, recorded changes and expiries. */
 
-import { stateOf, type Card, type CardState } from './card.ts';
+import type { Card } from './card.ts';
 import type { FieldChange } from './change.ts';
+import { spendStateOf, type SpendState } from './state.ts';
 import { addDays, dayOf, startOfDay } from '../day.ts';
 
 /** The time zone of a store from an instant (ms) until another one. */
@@ -39,7 +40,7 @@ export type HistoryEntry = {
   readonly at: number;
   readonly actor: string | null;
   /** The card's state after the entry. */
-  readonly state: CardState;
+  readonly state: SpendState;
   readonly changes: readonly FieldChange[];
 };
 
@@ -58,7 +59,7 @@ export function entriesOf(
   { entry, card, until }: EntryInTime,
   { zones, recordedFrom }: { readonly zones: readonly ZonePeriod[]; readonly recordedFrom: number },
 ): readonly HistoryEntry[] {
-  const stateAt = (at: number): CardState => stateOf(card, dayIn(zones, at));
+  const stateAt = (at: number): SpendState => spendStateOf(card, dayIn(zones, at));
   const derived = (kind: HistoryEntry['kind'], at: number): HistoryEntry => {
     return { id: entry.id, kind, at, actor: null, state: stateAt(at), changes: [] };
   };

@@ -84,6 +84,7 @@ export const newCardFields = {
   ...details,
   send_on: sendOn,
   notify: orNull(parseFlag) as Read<boolean | null>,
+  suspend: orNull(parseFlag) as Read<boolean | null>,
   code: orNull(parseCode) as Read<Secret | null>,
   storefront_customer_id: orNull(parseId) as Read<number | null>,
   vat_kind: vatKind,
@@ -123,6 +124,7 @@ export function integerFromText(sent: string): unknown {
 export const newCardFromText: Readonly<Partial<Record<NewCardField, (text: string) => unknown>>> = {
   ...byField(createdFields, (name) => (text: string) => fieldFromText(name, text)),
   notify: flagFromText,
+  suspend: flagFromText,
   storefront_customer_id: integerFromText,
 };
 
@@ -139,6 +141,8 @@ export type CardToIssue = {
   readonly vat?: Vat | null;
   /** Absent: the card is not emailed. */
   readonly emails?: { readonly sendAt: number | null };
+  /** Whether it is suspended until it is resumed; absent: no. */
+  readonly isSuspended?: boolean;
 };
 
 type Sending = {
@@ -206,6 +210,7 @@ export function newCardOf(
     code: values.code ?? null,
     ...vatIn(values),
     ...(isEmailWanted(values) && canSend && { emails: { sendAt: values.send_on?.at ?? null } }),
+    ...(values.suspend === true && { isSuspended: true }),
   };
 }
 

@@ -4,6 +4,8 @@ export const eventTypes = [
   'gift_card.created',
   'gift_card.updated',
   'gift_card.disabled',
+  'gift_card.suspended',
+  'gift_card.resumed',
   'gift_card.redeemed',
   'gift_card.credited',
   'gift_card.reversed',

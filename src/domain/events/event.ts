@@ -5,7 +5,7 @@
 
 import type { Batch } from '../batches/batch.ts';
 import { batchRecordOf } from '../batches/record.ts';
-import type { Card, CardChanges } from '../cards/card.ts';
+import { isSuspended, type Card, type CardChanges } from '../cards/card.ts';
 import { checkpointRecordOf, type Checkpoint } from '../proofs/checkpoint.ts';
 import type { CustomerAccount } from '../customers/customer.ts';
 import { formatInstant } from '../day.ts';
@@ -74,6 +74,12 @@ export function cardExpiryEvent(
 /** The event of a card that was re-enabled. */
 export function cardReenabledEvent(ids: PublicIds, card: Card): Event {
   return cardEvent('gift_card.updated', card, { gift_card: recordOf(ids, card), changed: ['disabled_at'] });
+}
+
+/** The event of a card that was suspended or resumed. It does not contain the reason. */
+export function cardSuspensionEvent(ids: PublicIds, card: Card): Event {
+  const type = isSuspended(card) ? 'gift_card.suspended' : 'gift_card.resumed';
+  return cardEvent(type, card, { gift_card: recordOf(ids, card) });
 }
 
 /** The event of a card whose recipient has another address. */
@@ -176,6 +182,8 @@ const changedBy: Readonly<Partial<Record<EventType, readonly string[]>>> = {
   'gift_card.redeemed': ['balance'],
   'gift_card.credited': ['balance'],
   'gift_card.reversed': ['balance'],
+  'gift_card.suspended': [],
+  'gift_card.resumed': [],
   'gift_card.held': [],
   'gift_card.hold_extended': [],
   'gift_card.hold_released': [],

@@ -13,7 +13,8 @@ import {
   type Batch,
   type BatchError,
 } from '../../domain/batches/batch.ts';
-import { stateOf, type Card } from '../../domain/cards/card.ts';
+import type { Card } from '../../domain/cards/card.ts';
+import { spendStateOf } from '../../domain/cards/state.ts';
 import { holderOf } from '../../domain/emails/email.ts';
 import { batchCompletedEvent } from '../../domain/events/event.ts';
 import { Fault } from '../../domain/fault.ts';
@@ -492,8 +493,8 @@ export type PrintableCards = {
 };
 
 /**
- * Returns the cards of a batch that can be printed, from the `from`-th of them on: those that can be used, and whose code
- * is the one of the batch and was not emailed. None after the codes can no longer be read.
+ * Returns the cards of a batch that can be printed, from the `from`-th of them on: those that are active or suspended, and
+ * whose code is the one of the batch and was not emailed. None after the codes can no longer be read.
  * @throws Fault `not-found`.
  */
 export async function listPrintableCards(
@@ -514,12 +515,18 @@ export async function listPrintableCards(
     for (const { code, ...found } of await storage.read(() => findCardsAt(ctx, key, some))) {
       const { card } = found;
       const isCurrent = code !== null && code.reveal().endsWith(card.lastCharacters);
-      if (!isCurrent || stateOf(card, day) !== 'active') continue;
+      if (!isCurrent || !isPrintable(card, day)) continue;
       if (count >= from && count < from + limit) cards.push({ ...found, code });
       count += 1;
     }
   }
   return { count, cards };
+}
+
+/** A suspended card can be printed before it is resumed. */
+function isPrintable(card: Card, day: string): boolean {
+  const state = spendStateOf(card, day);
+  return state === 'active' || state === 'suspended';
 }
 
 /** Whether the codes of a batch can be read: while it runs, and for a day afterwards. */

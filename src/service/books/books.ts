@@ -8,8 +8,10 @@
 import assert from 'node:assert/strict';
 import type { Context } from '../../storage/context.ts';
 import {
+  bucketAt,
   dayAfter,
   firstDay,
+  isSuspendedAt,
   placeWhere,
   Sums,
   transitionsOf,
@@ -106,17 +108,18 @@ function monthOf({ store, months }: Pick<Books, 'store' | 'months'>, instant: nu
 /** @param changes the latest first. */
 function summedCardOf(books: Books, card: CardTerms, changes: readonly TermsChange[]): SummedCard {
   const terms: Terms[] = [];
-  let { expiresOn, disabledAt } = card;
+  let { expiresOn, disabledAt, suspendedAt } = card;
   for (const change of changes) {
     const placed = placeOf(books.period, change);
     const since = placed?.at ?? Number.POSITIVE_INFINITY;
     // A change before the period is in effect during all of it.
     if (placed && placed.place < 0) break;
-    terms.unshift({ since, expiresOn, disabledAt });
+    terms.unshift({ since, expiresOn, disabledAt, suspendedAt });
     if (change.expiresOn !== undefined) ({ expiresOn } = change);
     if (change.disabledAt !== undefined) ({ disabledAt } = change);
+    if (change.suspendedAt !== undefined) ({ suspendedAt } = change);
   }
-  terms.unshift({ since: Number.NEGATIVE_INFINITY, expiresOn, disabledAt });
+  terms.unshift({ since: Number.NEGATIVE_INFINITY, expiresOn, disabledAt, suspendedAt });
   return { terms, vat: card.vat, issued: monthOf(books, card.issuedAt) };
 }
 
@@ -231,6 +234,21 @@ export function* sumLateTransfers(
     entries.flatMap((late) => (late.transfer ? [{ transfer: late.transfer, late }] : [])),
   );
   return entries.length < limit ? undefined : entries.at(-1)?.id;
+}
+
+/** The balance of a card at an instant of a period (minor units), if it is suspended and in the bucket `active` then. */
+export function* findSuspendedBalance(
+  books: Books,
+  cardId: number,
+  { day, at }: { readonly day: BooksDay; readonly at: number },
+): Script<bigint | undefined> {
+  const card = yield* loadSummedCard(books, cardId);
+  if (!card || !isSuspendedAt(card, at) || bucketAt(card, day.day, at) !== 'active') return undefined;
+  const placed = (yield* listCardEntries(books.store, cardId)).flatMap((transfer) => {
+    const place = placeOf(books.period, transfer);
+    return place && place.at <= at ? [transfer.effect] : [];
+  });
+  return placed.length === 0 ? undefined : placed.reduce((sum, effect) => sum + effect, 0n);
 }
 
 /** Adds the moves between buckets of cards. */

@@ -226,14 +226,25 @@ type StoredAges = {
   readonly missing: Period | null;
 };
 
-/** The amount that open holds reserved on usable cards at an instant, in minor units. */
-export async function readHeldAt(source: SumsSource, at: number): Promise<bigint> {
+/** An instant in the books: its day, and the books up to it. */
+export type BooksMoment = { readonly at: number; readonly day: BooksDay; readonly books: Books };
+
+/** @param at an instant (ms), which is included. Undefined result: the store has no entry until then. */
+export async function findBooksMoment(source: SumsSource, at: number): Promise<BooksMoment | undefined> {
   const { storage, store } = source;
   const { period, closedUpTo } = await findPosition(source, at + 1);
   const day = period.days.at(-1) ?? closedUpTo;
-  if (!day) return 0n;
-  const days = period.days.length > 0 ? period : { days: [day], before: null, openFrom: 1 };
-  const books = await booksOf(source, days);
+  if (!day) return undefined;
+  if (period.days.length > 0) return { at, day, books: await booksOf(source, period) };
+  const { before = null } = await storage.read(() => findClosedDayOf(store.id, day.fromAt));
+  return { at, day, books: await booksOf(source, { days: [day], before, openFrom: 1 }) };
+}
+
+/** The amount that open holds reserved on cards in the bucket `active`, in minor units. */
+export async function readHeldAt(
+  { storage, store }: SumsSource,
+  { at, day, books }: BooksMoment,
+): Promise<bigint> {
   let held = 0n;
   for (let last: HoldRange | null = null; ;) {
     const before: HoldRange | null = last;

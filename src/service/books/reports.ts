@@ -3,8 +3,7 @@
  * a bigint in minor units.
  */
 
-import { inBuckets, type Buckets, type DaySum } from '../../domain/books/books.ts';
-import type { CardState } from '../../domain/cards/card.ts';
+import { inBuckets, type Bucket, type Buckets, type DaySum } from '../../domain/books/books.ts';
 import { csvOf, type CsvDialect, type CsvRow } from '../../domain/csv.ts';
 import { formatInstant } from '../../domain/day.ts';
 import { formatMoney } from '../../domain/money/money.ts';
@@ -24,7 +23,15 @@ import {
   type Movements,
 } from '../../domain/books/reports.ts';
 import type { Store } from '../../domain/stores/store.ts';
-import { readAgesUntil, readHeldAt, readSumsOfDays, readSumsUntil, type SumsSource } from './report-sums.ts';
+import {
+  findBooksMoment,
+  readAgesUntil,
+  readHeldAt,
+  readSumsOfDays,
+  readSumsUntil,
+  type SumsSource,
+} from './report-sums.ts';
+import { readSuspendedAt } from './suspended.ts';
 
 /** The columns of the CSV files, in their order. */
 export const reportColumns = {
@@ -41,6 +48,7 @@ export const reportColumns = {
     'outstanding_net',
     'available',
     'on_hold',
+    'suspended',
     'expired',
     'disabled',
     'active_net',
@@ -48,6 +56,7 @@ export const reportColumns = {
     'disabled_net',
     'cards',
     'cards_active',
+    'cards_suspended',
     'cards_expired',
     'cards_disabled',
   ],
@@ -160,14 +169,14 @@ function momentOf({ now }: SumsSource, asked: ReportMoment | undefined): ReportM
 type Causes = Readonly<Record<'issued' | 'topped_up' | 'redeemed' | 'refunded' | 'adjusted', bigint>>;
 
 /** The number of cards, by their states. */
-type CardCounts = Readonly<Record<'cards' | `cards_${CardState}`, number>>;
+type CardCounts = Readonly<Record<'cards' | `cards_${Bucket}`, number>>;
 
 type Summary<Amounts extends string> = { readonly currency: string } & Readonly<Record<Amounts, bigint>>;
 
 /** A report with rows. */
 type Table<S, Row> = { readonly summary: S; readonly rows: readonly Row[] };
 
-type NetName = 'outstanding_vat' | 'outstanding_net' | `${CardState}_net`;
+type NetName = 'outstanding_vat' | 'outstanding_net' | `${Bucket}_net`;
 
 /** The balances without the VAT that was due at the sale: what the liability accounts of the journal contain. */
 function netRecord(balances: Buckets<Balance>): Readonly<Record<NetName, bigint>> {
@@ -197,14 +206,17 @@ function movementsOf(sums: readonly DaySum[]): Movements {
 }
 
 export type LiabilityReport = { readonly as_of: string } & Causes &
-  CardCounts &
-  Summary<'outstanding' | 'available' | 'on_hold' | 'expired' | 'disabled' | NetName>;
+  CardCounts & { readonly cards_suspended: number } & Summary<
+    'outstanding' | 'available' | 'on_hold' | 'suspended' | 'expired' | 'disabled' | NetName
+  >;
 
 /** @param asked absent: now. */
 export async function readLiability(source: SumsSource, asked?: ReportMoment): Promise<LiabilityReport> {
   const moment = momentOf(source, asked);
   const sums = await readSumsUntil(source, moment.until);
-  const held = await readHeldAt(source, moment.until - 1);
+  const at = await findBooksMoment(source, moment.until - 1);
+  const held = at ? await readHeldAt(source, at) : 0n;
+  const suspended = at ? await readSuspendedAt(source, at) : { amount: 0n, cards: 0 };
   const movements = movementsOf(sums);
   const balances = balancesOf(sums);
   const { active, expired, disabled } = balances;
@@ -215,11 +227,13 @@ export async function readLiability(source: SumsSource, asked?: ReportMoment): P
     outstanding: outstandingOf(movements),
     available: active.amount - held,
     on_hold: held,
+    suspended: suspended.amount,
     expired: expired.amount,
     disabled: disabled.amount,
     ...netRecord(balances),
     cards: active.cards + expired.cards + disabled.cards,
     cards_active: active.cards,
+    cards_suspended: suspended.cards,
     cards_expired: expired.cards,
     cards_disabled: disabled.cards,
   };
@@ -295,7 +309,7 @@ type CohortName =
 export type AgingReport = Table<
   { readonly as_of: string } & Summary<'outstanding' | 'outstanding_vat' | 'outstanding_net'>,
   { readonly issued: string; readonly outstanding: bigint } & Readonly<
-    Record<CardState | NetName | CohortName, bigint>
+    Record<Bucket | NetName | CohortName, bigint>
   > &
     CardCounts
 >;

@@ -1,7 +1,7 @@
 /** Operations on gift cards. Each is one transaction. */
 
 import type { Context } from '../../storage/context.ts';
-import { choose, effectiveChanges, isDisabled, isExpired, validateChanges } from '../../domain/cards/card.ts';
+import { choose, effectiveChanges, isSuspended, validateChanges } from '../../domain/cards/card.ts';
 import type { CardDetails } from '../../domain/cards/fields.ts';
 import type { Card, CardChanges } from '../../domain/cards/card.ts';
 import { lastCharactersOf } from '../../domain/cards/code.ts';
@@ -11,19 +11,12 @@ import { Fault, FieldErrors } from '../../domain/fault.ts';
 import { isHoldExpired, type Hold } from '../../domain/money/hold.ts';
 import { adjustmentOf, issueOf } from '../../domain/money/ledger.ts';
 import type { Money } from '../../domain/money/money.ts';
-import type { EmailStatus } from '../../domain/cards/detail.ts';
+import { spendStateOf, type EmailStatus } from '../../domain/cards/state.ts';
 import { matchesRecord, type ReadOnlyField } from '../../domain/record.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { aboveLimit, isAbove, type Store } from '../../domain/stores/store.ts';
 import { formatVat, type Vat } from '../../domain/money/vat.ts';
-import {
-  findCardsOf,
-  insertCard,
-  lockCard,
-  replaceCard,
-  type CurrentCard,
-  type LoadedCard,
-} from '../../storage/cards/card.ts';
+import { findCardsOf, insertCard, replaceCard, type CurrentCard } from '../../storage/cards/card.ts';
 import { findChangeEnd, recordChange } from '../../storage/cards/change.ts';
 import { findDetailedCards } from '../../storage/cards/list.ts';
 import { findByCode, insertChosenCode, insertCode } from '../../storage/cards/code.ts';
@@ -38,14 +31,14 @@ import { enqueueCardEmails, assertSendTime, type CardEmails } from '../emails/em
 import { codeError, findActivation, type Activation, type StockUse } from '../stocks/activation.ts';
 import {
   record,
-  assertVersion,
   releaseHold,
   requireCard,
-  loadCard,
+  requireVersion,
   today,
   transferOf,
   type Closing,
 } from '../money/money.ts';
+import { recordSuspendedIssue } from './suspension.ts';
 
 export type IssueCommand = {
   readonly store: Store;
@@ -66,6 +59,8 @@ export type IssueCommand = {
   readonly vat?: Vat | null;
   /** The emails of the new card; absent: none. */
   readonly emails?: CardEmails;
+  /** Whether the card is suspended until it is resumed; absent: no. */
+  readonly isSuspended?: boolean;
 };
 
 export type Issued = {
@@ -108,6 +103,8 @@ export function* issue(ctx: Context, command: IssueCommand): Script<Issued> {
     ...command.details,
     ...(activation && { expiresOn: activation.expiresOn }),
     disabledAt: null,
+    suspendedAt: command.isSuspended === true ? now : null,
+    suspendReason: null,
     createdAt: now,
     lineItemId: null,
     orderId: null,
@@ -129,6 +126,7 @@ export function* issue(ctx: Context, command: IssueCommand): Script<Issued> {
     throw new Fault('invalid-parameter', { errors: { code: [codeTaken] } });
   yield* insertTransfer(first);
   yield* recordEvent(ctx, cardCreatedEvent(ctx.keys.publicIds, card));
+  if (isSuspended(card)) yield* recordSuspendedIssue(ctx, card, command.actor);
   if (emails) yield* enqueueCardEmails(ctx, { card, code, emails });
   return { card, code, ...(activation && { activation }) };
 }
@@ -298,18 +296,6 @@ function* findEchoedStatus(
   return found?.emailStatus ?? 'none';
 }
 
-/** Locks and reads a card. @throws Fault `not-found`, or `precondition-failed` if the request excludes its version. */
-function* requireVersion(
-  ctx: Context,
-  { store, cardId, versions }: Pick<UpdateCommand, 'store' | 'cardId' | 'versions'>,
-): Script<LoadedCard> {
-  const key = { storeId: store.id, cardId };
-  yield* lockCard(key);
-  const state = yield* loadCard(ctx, key);
-  assertVersion(versions, state);
-  return state;
-}
-
 type Release = Pick<Closing, 'closedAt'> & {
   readonly hold: Hold;
   readonly status: 'voided' | 'expired';
@@ -410,8 +396,7 @@ export function* lookUp(ctx: Context, { store, code, usableOnly }: LookupCommand
   if (!found.state) return { kind: 'missed', use: { kind: 'stocked', lookup: found.lookup } };
   const { card } = found.state;
   if (!found.isCurrent) return { kind: 'missed', use: { kind: 'replaced', cardId: card.id } };
-  if (usableOnly && (isDisabled(card) || isExpired(card, today(ctx, store))))
-    return { kind: 'missed', use: null };
+  if (usableOnly && spendStateOf(card, today(ctx, store)) !== 'active') return { kind: 'missed', use: null };
   return { kind: 'found', card, codeLookup: found.lookup, isGenerated: found.isGenerated };
 }
 

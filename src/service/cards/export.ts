@@ -29,6 +29,8 @@ const columnsByName: Readonly<Record<Exclude<keyof DetailRecord, Omitted>, true>
   created_at: true,
   expires_on: true,
   disabled_at: true,
+  suspended_at: true,
+  suspend_reason: true,
   order_id: true,
   customer_email: true,
   recipient_email: true,

@@ -2,7 +2,7 @@
 
 import type { Context } from '../../storage/context.ts';
 import { fieldFiltersOf, type SentFieldFilters } from '../../domain/cards/field-filters.ts';
-import type { DetailState } from '../../domain/cards/detail.ts';
+import type { CardState } from '../../domain/cards/state.ts';
 import type { EmailAddress } from '../../domain/email-address.ts';
 import { Fault, FieldErrors } from '../../domain/fault.ts';
 import type { Money } from '../../domain/money/money.ts';
@@ -26,7 +26,7 @@ export type SortName = keyof typeof sorts;
 
 /** The parsed filters of a request, by the names of its parameters. */
 export type SentFilters = SentFieldFilters & {
-  readonly state?: DetailState;
+  readonly state?: CardState;
   readonly email_status?: 'bounced' | 'dead';
   readonly created_at_min?: number;
   readonly created_at_max?: number;

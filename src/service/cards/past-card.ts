@@ -10,7 +10,7 @@ import type { Context } from '../../storage/context.ts';
 import { meetsFieldFilters } from '../../domain/cards/field-filters.ts';
 import type { Card } from '../../domain/cards/card.ts';
 import { undone } from '../../domain/cards/change.ts';
-import { detailStateOf, type EmailStatus } from '../../domain/cards/detail.ts';
+import { stateOf, type EmailStatus } from '../../domain/cards/state.ts';
 import { dayOf } from '../../domain/day.ts';
 import { Fault } from '../../domain/fault.ts';
 import type { Store } from '../../domain/stores/store.ts';
@@ -147,7 +147,7 @@ const onlyByCreation = 'must be created_at or -created_at together with as_of';
 function isMet({ card, emailStatus, lastActivityAt }: PastCard, filter: CardFilter, today: string): boolean {
   const { state, disabledAt, expiresOn, balance, lastCharacters, tag, text } = filter;
   return (
-    (state === null || detailStateOf(card, { today, emailStatus }) === state) &&
+    (state === null || stateOf(card, { today, emailStatus }) === state) &&
     (filter.emailStatus === null || emailStatus === filter.emailStatus) &&
     isIn(card.disabledAt, disabledAt) &&
     isIn(lastActivityAt, filter.lastActivityAt) &&

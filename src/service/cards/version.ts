@@ -52,6 +52,9 @@ const changing: Readonly<Record<Exclude<keyof Card, Lasting>, Part>> = {
   customer: ({ customer }) => customer === null,
   ...byProperty(fixedFields.map(propertyOf), (property) => (card) => card[property] === null),
   lastCharacters: null,
+  suspendedAt: null,
+  // Without another suspension, the reason can only be erased.
+  suspendReason: ({ suspendReason }) => suspendReason === null,
   ...byProperty(editableFields.map(propertyOf), () => null),
 };
 

@@ -1,7 +1,7 @@
 /** Enqueues the emails of new cards and new codes, and lists the emails of a card. */
 
 import type { Context } from '../../storage/context.ts';
-import { isDisabled, isExpired, type Card } from '../../domain/cards/card.ts';
+import { isDisabled, isExpired, isSuspended, type Card } from '../../domain/cards/card.ts';
 import { lastCharactersOf } from '../../domain/cards/code.ts';
 import { codeRotatedEvent } from '../../domain/events/event.ts';
 import { Fault } from '../../domain/fault.ts';
@@ -42,7 +42,7 @@ export function* enqueueCardEmails(
   const { storeId, id: cardId } = card;
   const holder = holderOf(card);
   if (!holder) return;
-  const common = { storeId, cardId, occasion: null };
+  const common = { storeId, cardId, occasion: null, isHeld: isSuspended(card) };
   const gift = { ...common, occasion: creationOccasion, address: holder.email, code, sendAt: emails.sendAt };
   yield* enqueueEmail(ctx, { ...gift, kind: 'gift_card' });
   const buyer = buyerOf(card);
@@ -67,15 +67,15 @@ export type RotateCommand = {
 };
 
 /**
- * Replaces the code of a usable card. The old code becomes invalid, and unsent emails with it are cancelled. The id, the
- * balance and the history stay the same.
+ * Replaces the code of a card that is neither disabled nor expired. The old code becomes invalid, and unsent emails with it are cancelled. The id, the
+ * balance and the history stay the same. A suspended card stays suspended.
  * @throws Fault `not-found`, `precondition-failed`, `card-disabled`, `card-expired`.
  */
 export function* rotateCode(
   ctx: Context,
   command: RotateCommand,
 ): Script<{ readonly card: Card; readonly code: Secret }> {
-  const read = yield* requireUsable(ctx, command);
+  const read = yield* requireReplaceable(ctx, command);
   return yield* rotateCardCode(ctx, read, command);
 }
 
@@ -84,7 +84,7 @@ const repeatLimits = { intervalMs: 60_000, dayMs: 86_400_000, perDayMax: 10 } as
 
 /**
  * Replaces the code as `rotateCode` does, and sends the new one to the card's holder, or to another address.
- * @throws Fault `no-address`, `no-mail`, `too-many-requests`, and what `rotateCode` does.
+ * @throws Fault `card-suspended`, `no-address`, `no-mail`, `too-many-requests`, and what `rotateCode` does.
  */
 export function* sendGiftCard(
   ctx: Context,
@@ -98,10 +98,11 @@ export function* sendGiftCard(
   const { store, cardId } = command;
   // Locks the card first: of two concurrent requests, the later one reads the email of the earlier one.
   const [read, { enabled }, recent] = yield* parallel(
-    requireUsable(ctx, command),
+    requireReplaceable(ctx, command),
     findEmailSettings(store.id),
     listRepeatedEmails({ storeId: store.id, cardId }, repeatLimits.perDayMax),
   );
+  if (isSuspended(read.card)) throw new Fault('card-suspended');
   const holder = holderOf(read.card);
   const address = command.address?.address ?? holder?.email;
   if (address === undefined) throw new Fault('no-address');
@@ -149,7 +150,7 @@ function assertNotRepeatedSend(
 
 type ReadCard = { readonly card: Card; readonly changeEnd: ChangeEnd };
 
-function* requireUsable(ctx: Context, command: RotateCommand): Script<ReadCard> {
+function* requireReplaceable(ctx: Context, command: RotateCommand): Script<ReadCard> {
   const { store, cardId, versions } = command;
   // The lock keeps the card unchanged until the transaction ends.
   yield* lockCard({ storeId: store.id, cardId });

@@ -4,7 +4,8 @@
  */
 
 import type { Context } from '../../storage/context.ts';
-import { isDisabled, isExpired, type Card } from '../../domain/cards/card.ts';
+import type { Card } from '../../domain/cards/card.ts';
+import { spendStateOf } from '../../domain/cards/state.ts';
 import { addDays, dayOf } from '../../domain/day.ts';
 import { holderOf } from '../../domain/emails/email.ts';
 import { sendingInstantOf } from '../../domain/emails/send-on.ts';
@@ -117,7 +118,7 @@ function needsReminder(
   card: Card,
   { store, task: { kind, days }, today }: { store: Store; task: ReminderTask; today: string },
 ): boolean {
-  if (isDisabled(card) || isExpired(card, today) || card.balance.minor === 0n) return false;
+  if (spendStateOf(card, today) !== 'active' || card.balance.minor === 0n) return false;
   if (kind === 'balance_reminder') return true;
   return card.expiresOn !== null && dayOf(card.createdAt, store.timeZone) < addDays(card.expiresOn, -days);
 }

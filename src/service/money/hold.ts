@@ -41,7 +41,7 @@ import type { MovementResult } from './spend.ts';
 
 /**
  * Reserves an amount of a usable card for a number of seconds.
- * @throws Fault `not-found`, `precondition-failed`, `card-disabled`, `card-expired`, `insufficient-balance`.
+ * @throws Fault `not-found`, `precondition-failed`, `card-disabled`, `card-expired`, `card-suspended`, `insufficient-balance`.
  */
 export function* placeHold(
   ctx: Context,
@@ -116,7 +116,7 @@ function* requireOpenHold(
 }
 
 /**
- * Debits an amount of a hold and releases the rest, even if the card has expired since.
+ * Debits an amount of a hold and releases the rest, even if the card has expired or was suspended since.
  * @param amount null: the whole hold.
  * @throws Fault `not-found`, `precondition-failed`, `hold-expired`, `hold-closed`, `capture-exceeds-hold`.
  */

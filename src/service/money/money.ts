@@ -1,7 +1,7 @@
 /** Shared by the operations on a card's money: movements, their errors, releases of holds, and transfers. */
 
 import type { Context } from '../../storage/context.ts';
-import { availableOf, isDisabled, isExpired, type Card } from '../../domain/cards/card.ts';
+import { isDisabled, isExpired, isSuspended, unheldOf, type Card } from '../../domain/cards/card.ts';
 import { versionTagOf } from '../cards/version.ts';
 import { dayOf } from '../../domain/day.ts';
 import { movementEvent } from '../../domain/events/event.ts';
@@ -84,15 +84,27 @@ export function assertVersion(versions: readonly string[] | null, { card, expire
 export type StateDemands = Omit<MoveDemands, 'version'>;
 
 /** Allows every state of the card. */
-export const anyState: StateDemands = { today: null, disabledAllowed: true };
+export const anyState: StateDemands = { today: null, disabledAllowed: true, suspendedAllowed: true };
 
 /** Requires a usable card. */
 export function requireUsableState(ctx: Context, store: Store): StateDemands {
-  return { today: today(ctx, store), disabledAllowed: false };
+  return { today: today(ctx, store), disabledAllowed: false, suspendedAllowed: false };
 }
 
 /** The card of a movement, and the version that was read if the movement depends on it. */
 export type CardToMove = { readonly store: Store; readonly cardId: number; readonly version: number | null };
+
+/** Locks and reads a card. @throws Fault `not-found`, or `precondition-failed` if the request excludes its version. */
+export function* requireVersion(
+  ctx: Context,
+  { store, cardId, versions }: Pick<MoneyCommand, 'store' | 'cardId' | 'versions'>,
+): Script<LoadedCard> {
+  const key = { storeId: store.id, cardId };
+  yield* lockCard(key);
+  const state = yield* loadCard(ctx, key);
+  assertVersion(versions, state);
+  return state;
+}
 
 /**
  * Locks and reads the card if the request has versions, and returns its version; null if the request has none.
@@ -103,11 +115,7 @@ export function* lockNamedVersion(
   { store, cardId, versions }: Pick<MoneyCommand, 'store' | 'cardId' | 'versions'>,
 ): Script<number | null> {
   if (!versions) return null;
-  const key = { storeId: store.id, cardId };
-  yield* lockCard(key);
-  const state = yield* loadCard(ctx, key);
-  assertVersion(versions, state);
-  return state.card.version;
+  return (yield* requireVersion(ctx, { store, cardId, versions })).card.version;
 }
 
 /** For a movement that needs only its card. */
@@ -122,8 +130,8 @@ type Amounts = { readonly balance: bigint; readonly held: bigint };
  * and the statement is retried once.
  * @param readAlso reads more rows together with the movement and after it, when the card is locked.
  * @returns the card after the movement, and the result of `readAlso`.
- * @throws Fault `not-found`, `card-disabled`, `card-expired`, `insufficient-balance`; RetryTransaction if the card has another
- * version, or now allows the movement.
+ * @throws Fault `not-found`, `card-disabled`, `card-expired`, `card-suspended`, `insufficient-balance`; RetryTransaction if the
+ * card has another version, or now allows the movement.
  */
 export function* applyMovement<T>(
   ctx: Context,
@@ -166,16 +174,21 @@ function* tryMovement<T>(
 }
 
 /** Throws the reason why a card did not allow a movement; RetryTransaction if the card, which was read later, now allows it. */
-function rejectMovement(card: Card, amounts: Amounts, { today: day, disabledAllowed }: StateDemands): never {
+function rejectMovement(
+  card: Card,
+  amounts: Amounts,
+  { today: day, disabledAllowed, suspendedAllowed }: StateDemands,
+): never {
   if (!disabledAllowed && isDisabled(card)) throw new Fault('card-disabled');
   if (day !== null && isExpired(card, day)) throw new Fault('card-expired');
-  if (availableOf(card).minor + amounts.balance < amounts.held) throw insufficientBalance(card);
+  if (!suspendedAllowed && isSuspended(card)) throw new Fault('card-suspended');
+  if (unheldOf(card).minor + amounts.balance < amounts.held) throw insufficientBalance(card);
   throw new RetryTransaction('the card has changed and now allows the movement');
 }
 
 /** The error of an amount that exceeds the available balance, which it contains. */
 function insufficientBalance(card: Card): Fault {
-  const available = formatMoney(availableOf(card));
+  const available = formatMoney(unheldOf(card));
   return new Fault('insufficient-balance', {
     detail: `The gift card has ${available} ${card.balance.currency.code} available.`,
     errors: { amount: [`must be at most ${available}, the available amount`] },

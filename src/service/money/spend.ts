@@ -1,7 +1,7 @@
 /** Debits, credits and the reversals of movements. */
 
 import type { Context } from '../../storage/context.ts';
-import { availableOf, type Card } from '../../domain/cards/card.ts';
+import { unheldOf, type Card } from '../../domain/cards/card.ts';
 import type { Currency } from '../../domain/money/currency.ts';
 import { movementEvent } from '../../domain/events/event.ts';
 import { Fault } from '../../domain/fault.ts';
@@ -40,7 +40,7 @@ export type MovementResult = { readonly transfer: Transfer; readonly card: Card 
 /**
  * Debits an amount of a usable card.
  * @param partial whether to debit the available amount if it is less.
- * @throws Fault `not-found`, `precondition-failed`, `card-disabled`, `card-expired`, `insufficient-balance`.
+ * @throws Fault `not-found`, `precondition-failed`, `card-disabled`, `card-expired`, `card-suspended`, `insufficient-balance`.
  */
 export function* debit(
   ctx: Context,
@@ -84,14 +84,14 @@ function* findLesserAmount(
   const state = yield* loadCard(ctx, key);
   const { card } = state;
   assertVersion(command.versions, state);
-  const available = availableOf(card);
+  const available = unheldOf(card);
   const isLess = available.minor > 0n && exceeds(command.amount, available);
   return { amount: isLess ? available : command.amount, version: card.version };
 }
 
 /**
  * Adds value to a usable card.
- * @throws Fault `not-found`, `precondition-failed`, `card-disabled`, `card-expired`, or `invalid-parameter` if
+ * @throws Fault `not-found`, `precondition-failed`, `card-disabled`, `card-expired`, `card-suspended`, or `invalid-parameter` if
  * the balance would exceed the store's limit.
  */
 export function* credit(
@@ -137,8 +137,8 @@ export function limitError(limit: Money, balance: Money): string {
 }
 
 /**
- * Reverses a debit, capture, credit or top-up, in whole or in part, even on an expired card. The reversals of a transfer
- * cannot exceed its amount, and the reversal of a credit or top-up cannot exceed the available balance.
+ * Reverses a debit, capture, credit or top-up, in whole or in part, even on an expired or suspended card. The reversals of a
+ * transfer cannot exceed its amount, and the reversal of a credit or top-up cannot exceed the balance minus open holds.
  * @param amount null: the rest of the transfer.
  * @param cancelsSale whether an issue can be reversed, as a credit.
  * @param scopes the caller's scopes: a credit or top-up requires `write_gift_cards`, a debit or capture `redeem_gift_cards`.
@@ -183,7 +183,7 @@ export function* reverse(
 
   // The reversible amount depends on earlier reversals, so the card must still have the version that was read.
   const movement = reversalOf(reversed, amount);
-  const demands = { today: null, disabledAllowed: false };
+  const demands = { today: null, disabledAllowed: false, suspendedAllowed: true };
   const movementScript = applyMovement(
     ctx,
     { store, cardId, version: cardVersion },

@@ -248,8 +248,10 @@ function readable<T>(read: () => T): T | undefined {
 
 function cardOf(card: ScannedCard, currency: Currency): Card {
   return {
-    // The record in an event has no names, tags and VAT.
+    // The record in an event has no names, tags, VAT and suspension.
     ...noDetails,
+    suspendedAt: null,
+    suspendReason: null,
     storeId: 0,
     id: Number(card.id),
     version: Number(card.version),

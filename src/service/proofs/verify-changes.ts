@@ -137,6 +137,8 @@ function problemsOfUnchanged(
     !values.has(field) && value !== undefined && (card.values.get(field) ?? null) !== value;
   if (differs('expires_on', issuedExpiresOn)) problems.push('has another expires_on than it was issued with');
   if (differs('disabled_at', null)) problems.push('is disabled, but has no change of disabled_at');
+  if (differs('suspended_at', null)) problems.push('is suspended, but has no change of suspended_at');
+  if (differs('suspend_reason', null)) problems.push('has a suspend_reason, but no change of it');
   if (card.hasOtherCode !== values.has('code')) problems.push('has a code that does not match its changes');
   return problems;
 }

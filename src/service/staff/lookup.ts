@@ -4,7 +4,8 @@
  */
 
 import type { Context } from '../../storage/context.ts';
-import { stateOf, type Card } from '../../domain/cards/card.ts';
+import type { Card } from '../../domain/cards/card.ts';
+import { spendStateOf } from '../../domain/cards/state.ts';
 import { parseTypedCode } from '../../domain/cards/code.ts';
 import type { EmailAddress } from '../../domain/email-address.ts';
 import type { Fault } from '../../domain/fault.ts';
@@ -93,7 +94,7 @@ function* searchCodes(ctx: Context, store: Store, codes: readonly Secret[]): Scr
     const found = yield* lookUp(ctx, { store, code, usableOnly: false });
     if (found.kind === 'missed') {
       if (found.use) uses.push(found.use);
-    } else if (stateOf(found.card, today(ctx, store)) === 'active')
+    } else if (spendStateOf(found.card, today(ctx, store)) === 'active')
       return { kind: 'found', result: found.card };
     else unusable ??= found.card;
   }
@@ -128,7 +129,7 @@ export function* findCardByCode(
 ): Script<SearchOutcome<Card>> {
   const { store, member } = searcher;
   const isCounted = (card: Card): boolean =>
-    !isPermitted(member.role, 'readCards') && stateOf(card, today(ctx, store)) !== 'active';
+    !isPermitted(member.role, 'readCards') && spendStateOf(card, today(ctx, store)) !== 'active';
   return yield* searchWithinBudget(ctx, searcher, () => searchCards(ctx, searcher, codes), isCounted);
 }
 

@@ -1,7 +1,6 @@
 /** The books: closed days and their sums, and what has to be read to sum a day. */
 
-import type { CardState } from '../../domain/cards/card.ts';
-import type { AgeSum, BooksDay, DaySum, EntryKind, MoveKind } from '../../domain/books/books.ts';
+import type { AgeSum, BooksDay, Bucket, DaySum, EntryKind, MoveKind } from '../../domain/books/books.ts';
 import type { Account } from '../../domain/money/ledger.ts';
 import { effectOf } from '../../domain/money/ledger.ts';
 import type { Store } from '../../domain/stores/store.ts';
@@ -161,6 +160,7 @@ export type ReadTransfer = {
 export type CardTerms = {
   readonly expiresOn: string | null;
   readonly disabledAt: number | null;
+  readonly suspendedAt: number | null;
   readonly vat: string;
   /** Instant in ms. */
   readonly issuedAt: number;
@@ -193,12 +193,13 @@ function entryColumns(storeId: number): Part {
 }
 
 /** The columns of a card `g` that its bucket depends on. */
-const termsColumns = part`g.expires_on, g.disabled_at, g.vat, g.created_at as issued_at,
+const termsColumns = part`g.expires_on, g.disabled_at, g.suspended_at, g.vat, g.created_at as issued_at,
   cast(case when g.last_change_id is null then 0 else 1 end as bigint) as is_changed`;
 
 type TermsRow = {
   readonly expires_on: string | null;
   readonly disabled_at: bigint | null;
+  readonly suspended_at: bigint | null;
   readonly vat: string | null;
   readonly issued_at: bigint;
   readonly is_changed: bigint;
@@ -222,6 +223,7 @@ function toTerms(row: TermsRow): CardTerms {
   return {
     expiresOn: row.expires_on,
     disabledAt: toNumberOrNull(row.disabled_at),
+    suspendedAt: toNumberOrNull(row.suspended_at),
     vat: row.vat ?? '',
     issuedAt: toNumber(row.issued_at),
     isChanged: row.is_changed === 1n,
@@ -314,6 +316,26 @@ export function* listLateEntries(
         select ${lates.names} from late_entries
         where store_id = ${store.id} and day = ${day} and id > ${after} order by id limit ${limit}`);
   return yield* toLateEntries(store, rows);
+}
+
+/**
+ * Returns late entries of before the instant `until` (ms) that count after a day, or are not yet in the sums of one, in the
+ * order of their ids, with their cards.
+ */
+export function* listEntriesLaterThan(
+  storeId: number,
+  {
+    day,
+    until,
+    after,
+    limit,
+  }: { readonly day: string; readonly until: number; readonly after: number; readonly limit: number },
+): Script<readonly Pick<LateEntry, 'id' | 'cardId'>[]> {
+  const rows = yield* all(sql<{ id: bigint; card_id: bigint }>`
+    select id, card_id from late_entries
+    where store_id = ${storeId} and id > ${after} and created_at <= ${until} and (day is null or day > ${day})
+    order by id limit ${limit}`);
+  return rows.map(({ id, card_id: cardId }) => ({ id: toNumber(id), cardId: toNumber(cardId) }));
 }
 
 /** A place in a list of cards by a day or an instant, and their ids. */
@@ -465,7 +487,7 @@ export function* deleteAges({ id, currency }: StoreKey, upTo: string): Script<vo
 type SumRow = {
   readonly day: string;
   readonly kind: EntryKind | MoveKind;
-  readonly bucket: CardState;
+  readonly bucket: Bucket;
   readonly account: Account | '';
   readonly actor: string;
   readonly vat: string;

@@ -52,7 +52,14 @@ const changeable = {
   disabled_at: integerOrNull('disabledAt'),
 } as const;
 
+/** What a suspension changes. */
+const suspendable = {
+  suspended_at: integerOrNull('suspendedAt'),
+  suspend_reason: textOrNull('suspendReason'),
+} as const;
+
 const changes = columns(changeable);
+const suspension = columns({ version: changeable.version, ...suspendable });
 const cards = columns({
   store_id: integer('storeId'),
   id: integer('id'),
@@ -83,6 +90,7 @@ const cards = columns({
     read: (stored: string | null) => (stored === null ? null : readVat(stored)),
     write: ({ vat }: Card) => vat && formatVat(vat),
   },
+  ...suspendable,
   ...changeable,
 });
 
@@ -237,6 +245,18 @@ export function* replaceCard(read: Card, changed: Card): Script<void> {
 }
 
 /**
+ * Suspends a card, or resumes it, if it still has the version that was read.
+ * @throws RetryTransaction if the card has changed since.
+ */
+export function* replaceSuspension(read: Card, changed: Card): Script<void> {
+  const row = yield* first(sql<{ id: bigint }>`
+    update gift_cards set (${suspension.names}) = (${suspension.values(changed)})
+    where store_id = ${read.storeId} and id = ${read.id} and version = ${read.version}
+    returning id`);
+  if (!row) throw new RetryTransaction('the card has changed since it was read');
+}
+
+/**
  * Replaces a card's code if the card still has the version that was read.
  * @throws RetryTransaction if the card has changed since.
  */
@@ -266,6 +286,7 @@ export type MoveDemands = {
   /** The card must not have expired before this day; null: the card can be expired. */
   readonly today: string | null;
   readonly disabledAllowed: boolean;
+  readonly suspendedAllowed: boolean;
   /** The expected version; null: any version. */
   readonly version: number | null;
   /** Lookup of the code by which the card was found: the card must still have this code. Absent: not checked. */
@@ -280,7 +301,7 @@ export type MoveDemands = {
 export function* updateBalance(
   { storeId, cardId }: CardKey,
   { balance, held }: { readonly balance: bigint; readonly held: bigint },
-  { today, disabledAllowed, version, codeLookup }: MoveDemands,
+  { today, disabledAllowed, suspendedAllowed, version, codeLookup }: MoveDemands,
 ): Script<boolean> {
   // Every day sorts after the empty string.
   const goodOn = today ?? '';
@@ -290,6 +311,7 @@ export function* updateBalance(
     where store_id = ${storeId} and id = ${cardId}
       and held + ${held} >= 0 and balance + ${balance} >= held + ${held}
       and (disabled_at is null or ${Number(disabledAllowed)} = 1)
+      and (suspended_at is null or ${Number(suspendedAllowed)} = 1)
       and (expires_on is null or expires_on >= ${goodOn})
       and version between ${version ?? 0} and ${version ?? Number.MAX_SAFE_INTEGER}
       and (code_lookup is null or ${Number(codeLookup === undefined)} = 1 or code_lookup = ${codeLookup ?? 0n})

@@ -93,6 +93,9 @@ export function commitmentOf(salt: string, value: FieldValue): string | null {
   return digest('sha256', salted, 'base64');
 }
 
+/** The end of the chain of a card that was never changed. */
+export const noChanges: ChangeEnd = Object.freeze({ changeId: null, count: 0, hash: null });
+
 /** Returns the end of a card's chain, after the same transaction has locked the card. */
 export function* findChangeEnd({ storeId, cardId }: CardKey): Script<ChangeEnd> {
   const row = yield* first(sql<{

@@ -20,7 +20,7 @@ export function* listExpired(
   return rows.map(toCard);
 }
 
-/** Returns enabled cards with a balance that expire between two days and have no event for that day. */
+/** Returns usable cards with a balance that expire between two days and have no event for that day. */
 export function* listExpiring(
   storeId: number,
   { today, until, limit }: { readonly today: string; readonly until: string; readonly limit: number },
@@ -30,7 +30,7 @@ export function* listExpiring(
     where g.store_id = ${storeId} and g.expires_on between ${today} and ${until}
       and g.expires_on is not null and (g.expired_event_day is null or g.expired_event_day <> g.expires_on)
       and (g.expiring_soon_event_day is null or g.expiring_soon_event_day <> g.expires_on)
-      and g.disabled_at is null and g.balance > 0
+      and g.disabled_at is null and g.suspended_at is null and g.balance > 0
     order by g.expires_on limit ${limit}`);
   return rows.map(toCard);
 }

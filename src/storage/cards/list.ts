@@ -13,8 +13,8 @@ import {
   type FilteredField,
 } from '../../domain/cards/field-filters.ts';
 import { cardFields, propertyOf, type FieldFilter } from '../../domain/cards/fields.ts';
-import type { DetailState, EmailStatus } from '../../domain/cards/detail.ts';
-import { ownColumnsOf, toCardState, type CardStateRow, type CurrentCard } from './card.ts';
+import type { CardState, EmailStatus } from '../../domain/cards/state.ts';
+import { ownColumnsOf, toCardState, type CardKey, type CardStateRow, type CurrentCard } from './card.ts';
 import {
   all,
   endOfOneOf,
@@ -38,7 +38,7 @@ import {
 
 /** The conditions of a list; null: any. */
 export type CardFilter = FieldFilters & {
-  readonly state: DetailState | null;
+  readonly state: CardState | null;
   readonly emailStatus: 'bounced' | 'dead' | null;
   /** The customer or recipient. */
   readonly customerId: number | null;
@@ -129,6 +129,14 @@ function emailStatusAt(storeId: number, now: number): Part {
     order by e.id desc limit 1)`;
 }
 
+/** Returns the status of the newest email with a card's code at `now` (ms). */
+export function* findEmailStatus({ storeId, cardId }: CardKey, now: number): Script<EmailStatus> {
+  const row = yield* first(sql<{ status: EmailStatus | null }>`
+    select ${emailStatusAt(storeId, now)} as status from gift_cards g
+    where g.store_id = ${storeId} and g.id = ${cardId}`);
+  return row?.status ?? 'none';
+}
+
 /** 1 if the email of the card `g` is scheduled; otherwise null. */
 function scheduledAt(storeId: number, now: number): Part {
   return part`(
@@ -177,13 +185,14 @@ function fieldCondition(name: FilteredField, filter: CardFilter): Part {
   return part`(${any(value)} = 1 or ${conditions[cardFields[name].filter](column, value ?? '')})`;
 }
 
-/** Whether the card `g` meets the filter. The states are those of `detailStateOf`. */
+/** Whether the card `g` meets the filter. The states are those of `stateOf`. */
 function isMet({ storeId, filter, today, now }: Listed): Part {
   const { state, emailStatus, customerId, orderId, lastCharacters, tag, text } = filter;
   const { createdAt, disabledAt, lastActivityAt, expiresOn, balance } = filter;
   const created = createdAt ?? noRange;
   const disabled = disabledAt ?? noRange;
   const expires = expiresOn ?? noDays;
+  const isInForce = part`g.disabled_at is null and (g.expires_on is null or g.expires_on >= ${today})`;
   return part`case when
     (${any(customerId)} = 1 or g.customer_id = ${customerId ?? 0} or g.recipient_id = ${customerId ?? 0})
     and (${any(orderId)} = 1 or g.order_id = ${orderId ?? 0})
@@ -204,11 +213,11 @@ function isMet({ storeId, filter, today, now }: Listed): Part {
       when '' then true
       when 'disabled' then g.disabled_at is not null
       when 'expired' then g.disabled_at is null and g.expires_on < ${today}
-      when 'empty' then g.disabled_at is null and (g.expires_on is null or g.expires_on >= ${today}) and g.balance = 0
-      when 'scheduled' then g.disabled_at is null and (g.expires_on is null or g.expires_on >= ${today})
+      when 'suspended' then g.suspended_at is not null and ${isInForce}
+      when 'empty' then g.suspended_at is null and ${isInForce} and g.balance = 0
+      when 'scheduled' then g.suspended_at is null and ${isInForce}
         and g.balance > 0 and ${scheduledAt(storeId, now)} is not null
-      else g.disabled_at is null and (g.expires_on is null or g.expires_on >= ${today})
-        and g.balance > 0 and ${scheduledAt(storeId, now)} is null
+      else g.suspended_at is null and ${isInForce} and g.balance > 0 and ${scheduledAt(storeId, now)} is null
     end
     and (${any(emailStatus)} = 1 or ${emailStatusAt(storeId, now)} = ${emailStatus ?? ''})
   then 1 else 0 end = 1`;
@@ -216,7 +225,14 @@ function isMet({ storeId, filter, today, now }: Listed): Part {
 
 /** A filter whose cards an index finds. `created_at`: a stretch of the primary key. */
 export type CardSource =
-  'customer' | 'order_id' | 'email_status' | 'scheduled' | 'disabled_at' | 'expires_on' | 'created_at';
+  | 'customer'
+  | 'order_id'
+  | 'email_status'
+  | 'scheduled'
+  | 'suspended'
+  | 'disabled_at'
+  | 'expires_on'
+  | 'created_at';
 
 /** The sources of a filter, the first of which usually has the fewest cards. */
 export function sourcesOf(filter: CardFilter): readonly CardSource[] {
@@ -226,6 +242,7 @@ export function sourcesOf(filter: CardFilter): readonly CardSource[] {
     ...(orderId === null ? [] : (['order_id'] as const)),
     ...(emailStatus === null ? [] : (['email_status'] as const)),
     ...(state === 'scheduled' ? (['scheduled'] as const) : []),
+    ...(state === 'suspended' ? (['suspended'] as const) : []),
     ...(disabledAt === null ? [] : (['disabled_at'] as const)),
     ...(expiresOn === null ? [] : (['expires_on'] as const)),
     ...(createdAt === null ? [] : (['created_at'] as const)),
@@ -254,6 +271,9 @@ function idsIn({ storeId, filter }: Listed, source: CardSource): Part {
     union all
     select card_id from email_deliveries ${indexedBy('email_deliveries_scheduled')}
     where ${is('scheduled')} = 1 and store_id = ${storeId} and kind = 'gift_card' and state = 'scheduled'
+    union all
+    select id from gift_cards ${indexedBy('gift_cards_by_suspension')}
+    where ${is('suspended')} = 1 and store_id = ${storeId} and suspended_at is not null
     union all
     select id from gift_cards ${indexedBy('gift_cards_by_disabling')}
     where ${is('disabled_at')} = 1 and store_id = ${storeId} and disabled_at is not null

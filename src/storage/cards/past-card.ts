@@ -1,7 +1,7 @@
 /** What cards were at an instant: their balances, holds, and the changes to undo. `instant` is in ms and included. */
 
 import type { CardChange } from '../../domain/cards/change.ts';
-import type { EmailStatus } from '../../domain/cards/detail.ts';
+import type { EmailStatus } from '../../domain/cards/state.ts';
 import { holdSecondsMax } from '../../domain/money/hold.ts';
 import { idsAt } from '../../platform/random.ts';
 import { expiryKnownAt } from '../money/hold.ts';

@@ -1,4 +1,4 @@
-/** The recorded changes of the terms that decide a card's bucket: its expiry and whether it is disabled. */
+/** The recorded changes of the terms that reports depend on: a card's expiry, and whether it is disabled or suspended. */
 
 import assert from 'node:assert/strict';
 import { all, fragment, indexedBy, position, sql, toNumber, ValueList, type Script } from '../sql/sql.ts';
@@ -11,6 +11,7 @@ export type TermsChange = {
   readonly late: { readonly day: string | null } | null;
   readonly expiresOn?: string | null;
   readonly disabledAt?: number | null;
+  readonly suspendedAt?: number | null;
 };
 
 /** Cards whose changes are read in one statement. */
@@ -63,13 +64,16 @@ export function* listTermsChanges(
 }
 
 /** The terms before a change; undefined if it did not change them. `verify` reports a row that cannot be read. */
-function termsBefore(fields: string): Pick<TermsChange, 'expiresOn' | 'disabledAt'> | undefined {
+function termsBefore(
+  fields: string,
+): Pick<TermsChange, 'expiresOn' | 'disabledAt' | 'suspendedAt'> | undefined {
   // Most changes are of notes and codes.
-  if (!fields.includes('"expires_on"') && !fields.includes('"disabled_at"')) return undefined;
-  const before: { expiresOn?: string | null; disabledAt?: number | null } = {};
+  if (!/"(?:expires_on|disabled_at|suspended_at)"/.test(fields)) return undefined;
+  const before: { expiresOn?: string | null; disabledAt?: number | null; suspendedAt?: number | null } = {};
   for (const [field, old] of JSON.parse(fields) as readonly (readonly [string, unknown, unknown])[]) {
     if (field === 'expires_on' && (old === null || typeof old === 'string')) before.expiresOn = old;
     if (field === 'disabled_at' && (old === null || typeof old === 'number')) before.disabledAt = old;
+    if (field === 'suspended_at' && (old === null || typeof old === 'number')) before.suspendedAt = old;
   }
   return before;
 }
@@ -138,4 +142,45 @@ export function* listCardsWithChanges(
     cards: rows.map((row) => toNumber(row.card_id)),
     next: last && rows.length === limit ? toNumber(last.id) : undefined,
   };
+}
+
+// The index `card_changes_of_resumptions` has the same conditions.
+
+/** Returns the cards of changes that resumed cards, in the order of their ids, and when the suspensions had begun (ms). */
+export function* listResumptions(
+  storeId: number,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Script<readonly { readonly id: number; readonly cardId: number; readonly suspendedAt: number }[]> {
+  const rows = yield* all(sql<{ id: bigint; card_id: bigint; suspended_at: string }>`
+    select id, card_id, substr(fields, ${position}(fields, '["suspended_at",') + 16, 13) as suspended_at
+    from card_changes ${indexedBy('card_changes_of_resumptions')}
+    where store_id = ${storeId} and id > ${after} and ${position}(fields, '["suspended_at",') > 0
+      and ${position}(fields, '["suspended_at",null') = 0
+    order by id limit ${limit}`);
+  return rows.map(({ id, card_id: cardId, suspended_at: suspendedAt }) => ({
+    id: toNumber(id),
+    cardId: toNumber(cardId),
+    suspendedAt: Number(suspendedAt),
+  }));
+}
+
+/** Returns cards that are suspended, with ids above `after`, in the order of when they were suspended (ms), up to an instant. */
+export function* listSuspendedCards(
+  storeId: number,
+  {
+    after,
+    until,
+    limit,
+  }: {
+    readonly after: { readonly at: number; readonly id: number };
+    readonly until: number;
+    readonly limit: number;
+  },
+): Script<readonly { readonly at: number; readonly id: number }[]> {
+  const rows = yield* all(sql<{ at: bigint; id: bigint }>`
+    select suspended_at as at, id from gift_cards ${indexedBy('gift_cards_by_suspension')}
+    where store_id = ${storeId} and suspended_at is not null and suspended_at >= ${after.at}
+      and suspended_at <= ${until} and (suspended_at > ${after.at} or id > ${after.id})
+    order by suspended_at, id limit ${limit}`);
+  return rows.map(({ at, id }) => ({ at: toNumber(at), id: toNumber(id) }));
 }

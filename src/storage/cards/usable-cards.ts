@@ -42,7 +42,7 @@ export function* listUsableCards(
         select own.id from customers s
         join gift_cards own on own.store_id = s.store_id and own.recipient_id = s.id
         where s.store_id = ${storeId} and s.email_key = ${key} limit ${examinedMax}) w ${endOfOneOf}
-      and g.disabled_at is null and (g.expires_on is null or g.expires_on >= ${today}) and g.balance > 0
+      and g.disabled_at is null and g.suspended_at is null and (g.expires_on is null or g.expires_on >= ${today}) and g.balance > 0
     order by g.id desc limit ${limit}`);
   return rows.map(toCardState);
 }

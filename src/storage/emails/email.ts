@@ -115,6 +115,8 @@ export type NewEmail = {
   /** ms since 1970 UTC; null: now. */
   readonly sendAt: number | null;
   readonly occasion: string | null;
+  /** Whether it waits until its card is resumed. Default: no. */
+  readonly isHeld?: boolean;
 };
 
 /** Occasion of the email that is sent when a card is created. Later `gift_card` emails have no occasion. */
@@ -125,7 +127,7 @@ export const creationOccasion = 'creation';
  * is not awaited, so the email is returned in every case.
  */
 export function* enqueueEmail(ctx: Context, email: NewEmail): Script<EmailDelivery> {
-  const { storeId, cardId, kind, address, occasion, code } = email;
+  const { storeId, cardId, kind, address, occasion, code, isHeld = false } = email;
   const now = ctx.clock.earliest();
   const id = ctx.random.id();
   const sealed =
@@ -137,6 +139,7 @@ export function* enqueueEmail(ctx: Context, email: NewEmail): Script<EmailDelive
       ctx.random.bytes(sealNonceLength),
     );
   const sendAt = Math.max(now, email.sendAt ?? now);
+  const nextAt = isHeld ? Math.max(sendAt, now + heldCheckMs) : sendAt;
   const enqueued: EmailDelivery = {
     storeId,
     cardId,
@@ -144,9 +147,9 @@ export function* enqueueEmail(ctx: Context, email: NewEmail): Script<EmailDelive
     kind,
     address,
     occasion,
-    state: sendAt > now ? 'scheduled' : 'queued',
+    state: nextAt > now ? 'scheduled' : 'queued',
     sendAt,
-    nextAt: sendAt,
+    nextAt,
     attempts: 0,
     lastAt: null,
     response: null,
@@ -159,6 +162,26 @@ export function* enqueueEmail(ctx: Context, email: NewEmail): Script<EmailDelive
     where not exists (select 1 from email_settings where store_id = ${storeId} and enabled = 0)
     on conflict (store_id, card_id, occasion) where occasion is not null do nothing`);
   return enqueued;
+}
+
+/**
+ * After this time, an email that waits for its suspended card is claimed again. Then it is cancelled if the card was disabled
+ * or has expired.
+ */
+export const heldCheckMs = 24 * 60 * 60 * 1_000;
+
+/** Makes the emails that waited for a card due at their time, or at `now` (ms) if that is later. */
+export function* releaseHeldEmails(
+  { storeId, cardId }: Pick<EmailKey, 'storeId' | 'cardId'>,
+  now: number,
+): Script<void> {
+  // A claimed email is not scheduled.
+  yield* execute(sql`
+    update email_deliveries set
+      state = case when send_at > ${now} then 'scheduled' else 'queued' end,
+      next_at = case when send_at > ${now} then send_at else ${now} end,
+      send_at = case when send_at > ${now} then send_at else ${now} end
+    where store_id = ${storeId} and card_id = ${cardId} and state = 'scheduled'`);
 }
 
 /** Cancels a card's pending emails that contain a replaced code. */

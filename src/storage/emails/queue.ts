@@ -159,6 +159,18 @@ export function* releaseEmail({ storeId, cardId, id, lease }: ClaimedEmail, now:
       and next_at is not null`);
 }
 
+/** Releases a claimed email that was not attempted, because it waits for its card. It is due at `until` (ms). */
+export function* holdEmail(
+  { storeId, cardId, id, lease }: ClaimedEmail,
+  { now, until }: { readonly now: number; readonly until: number },
+): Script<void> {
+  yield* execute(sql`
+    update email_deliveries set lease = null, next_at = ${until}, attempts = attempts - 1,
+      first_at = null, state = ${until > now ? 'scheduled' : 'queued'}
+    where store_id = ${storeId} and card_id = ${cardId} and id = ${id} and lease = ${lease}
+      and next_at is not null`);
+}
+
 /** How many of the next due emails are examined, because thousands can be scheduled. */
 const examinedMax = 1_000;
 

@@ -226,6 +226,9 @@ create table gift_cards (
   message text collate "C",
   expires_on text collate "C",
   disabled_at bigint,
+  -- When the card was suspended, and why; null: it is not suspended.
+  suspended_at bigint,
+  suspend_reason text collate "C" check (suspend_reason is null or suspended_at is not null),
   created_at bigint not null,
   line_item_id bigint,
   order_id bigint,
@@ -273,6 +276,7 @@ create index gift_cards_expiring on gift_cards (store_id, expires_on)
 -- Indexes of lists. Each contains only the cards that it can find.
 create index gift_cards_by_expiry on gift_cards (store_id, expires_on, id) where expires_on is not null;
 create index gift_cards_by_disabling on gift_cards (store_id, disabled_at, id) where disabled_at is not null;
+create index gift_cards_by_suspension on gift_cards (store_id, suspended_at, id) where suspended_at is not null;
 create index gift_cards_by_order on gift_cards (store_id, order_id, id) where order_id is not null;
 create trigger cards_keep_what_was_issued
 before update of store_id, id, currency, initial_value, created_at, api_client_id on gift_cards
@@ -342,6 +346,9 @@ create index card_changes_by_former_expiry
 create index card_changes_by_former_disabling
   on card_changes (store_id, substr(fields, strpos(fields, '["disabled_at",') + 15, 13), id)
   where strpos(fields, '["disabled_at",') > 0 and strpos(fields, '["disabled_at",null') = 0;
+-- The changes that resumed cards.
+create index card_changes_of_resumptions on card_changes (store_id, id)
+  where strpos(fields, '["suspended_at",') > 0 and strpos(fields, '["suspended_at",null') = 0;
 -- Only texts can be erased, each with its salt.
 create function is_erasure(old_texts text, new_texts text) returns boolean immutable language plpgsql as $$
 begin

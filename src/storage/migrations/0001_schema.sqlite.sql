@@ -167,6 +167,9 @@ create table gift_cards (
   message text,
   expires_on text check (length(expires_on) = 10),
   disabled_at integer,
+  -- When the card was suspended, and why; null: it is not suspended.
+  suspended_at integer,
+  suspend_reason text check (suspend_reason is null or suspended_at is not null),
   created_at integer not null,
   line_item_id integer,
   order_id integer,
@@ -208,6 +211,7 @@ create index gift_cards_expiring on gift_cards (store_id, expires_on)
 -- Indexes of lists. Each contains only the cards that it can find.
 create index gift_cards_by_expiry on gift_cards (store_id, expires_on, id) where expires_on is not null;
 create index gift_cards_by_disabling on gift_cards (store_id, disabled_at, id) where disabled_at is not null;
+create index gift_cards_by_suspension on gift_cards (store_id, suspended_at, id) where suspended_at is not null;
 create index gift_cards_by_order on gift_cards (store_id, order_id, id) where order_id is not null;
 create trigger cards_keep_what_was_issued
 before update of store_id, id, currency, initial_value, created_at, api_client_id on gift_cards
@@ -272,6 +276,9 @@ create index card_changes_by_former_expiry
 create index card_changes_by_former_disabling
   on card_changes (store_id, substr(fields, instr(fields, '["disabled_at",') + 15, 13), id)
   where instr(fields, '["disabled_at",') > 0 and instr(fields, '["disabled_at",null') = 0;
+-- The changes that resumed cards.
+create index card_changes_of_resumptions on card_changes (store_id, id)
+  where instr(fields, '["suspended_at",') > 0 and instr(fields, '["suspended_at",null') = 0;
 -- Only texts can be erased, each with its salt.
 create trigger card_changes_are_not_updated before update on card_changes
 when old.texts is null or new.texts is old.texts
@@ -1357,6 +1364,8 @@ insert into sqlite_stat1 (tbl, idx, stat) values
   ('gift_cards', 'gift_cards_by_recipient', '300000 150000 3 1'),
   ('gift_cards', 'gift_cards_by_expiry', '300000 150000 300 1'),
   ('gift_cards', 'gift_cards_by_disabling', '20000 10000 2 1'),
+  ('gift_cards', 'gift_cards_by_suspension', '2000 1000 2 1'),
+  ('card_changes', 'card_changes_of_resumptions', '20000 10000 1'),
   ('gift_cards', 'gift_cards_by_order', '300000 150000 2 1'),
   ('gift_card_codes', 'sqlite_autoindex_gift_card_codes_1', '1000000 500000 1'),
   ('card_changes', 'sqlite_autoindex_card_changes_1', '500000 250000 1'),

@@ -88,7 +88,8 @@ export function* listUnrecordedChanges(
     select g.id from transfers t
     join gift_cards g on g.store_id = t.store_id and g.id = t.card_id
     where t.store_id = ${storeId} and t.sequence = 1 and g.change_count = 0 and g.created_at >= ${from}
-      and (g.disabled_at is not null or g.code_lookup is not null
+      and (g.disabled_at is not null or g.code_lookup is not null or g.suspended_at is not null
+        or g.suspend_reason is not null
         or g.expires_on is distinct from t.issued_expires_on)
     order by g.id limit ${limit}`);
   return rows.map(({ id }) => Number(id));
