@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Browser } from '../support/browser.ts';
 import { hiddenValue, joinAs } from '../support/counter.ts';
+import { until } from '../support/delivering.ts';
 import { staffPassword } from '../support/console.ts';
 import { shopOf } from '../support/shop.ts';
 import { startService, type TestResponse, type TestService } from '../support/service.ts';
@@ -378,4 +379,61 @@ test('only people who can change cards add money to one, within their sale limit
   const added = await add('5.00');
   assert.match((await manager.get(added.headers.get('location') ?? '')).text, /Balance: \$15\.00/);
   assert.match((await add('30.01')).text, /You can add at most \$30\.00/);
+});
+
+test('a till activates a printed card with the value of its stock, once, and says if its code was tried', async () => {
+  await using service = await startService({
+    stores: [{ domain: 'flowers.example', name: 'Flowers', stockRequired: true }],
+    limits: { retiredCodesPeriodMs: 20 },
+  });
+  const shop = await shopOf(service, 'flowers.example');
+  const [code, other, third] = ['PRINTED-0001', 'PRINTED-0002', 'PRINTED-0003'];
+  await shop.ask('POST /stocks', { json: { codes: [code, other], fixed_value: '25.00' } });
+  await until(async () => {
+    const { stocks } = (await shop.ask('GET /stocks')).json as {
+      readonly stocks: readonly { readonly state: string }[];
+    };
+    return stocks[0]?.state === 'complete';
+  });
+  const ann = await joinAs(service, { role: 'cashier', name: 'ann' });
+  const start = await ann.get('/till/sell');
+  assert.doesNotMatch(start.text, /value="new"/);
+  const scanned = await ann.post('/till/find', { code });
+  assert.equal(scanned.status, 422);
+  assert.match(plainText(scanned), /The card that ends with 0001 was printed and is not sold yet/);
+  const wrong = await submitSale(ann, '30.00', { how: 'card', code });
+  assert.equal(wrong.status, 422);
+  assert.match(plainText(wrong), /This printed card is sold for \$25\.00/);
+  const unknown = await submitSale(ann, '25.00', { how: 'card', code: third });
+  assert.match(plainText(unknown), /This printed card is not in stock/);
+  assert.equal((await submitSale(ann, '25.00', { how: 'new' })).status, 422);
+  assert.deepEqual(await cardsOf(service), []);
+  const sold = await submitSale(ann, '25.00', { how: 'card', code });
+  assert.equal(sold.status, 303, sold.text);
+  const result = await ann.get(sold.headers.get('location') ?? '');
+  assert.doesNotMatch(plainText(result), /was tried before the sale/);
+  const again = await submitSale(ann, '25.00', { how: 'card', code });
+  assert.equal(again.status, 422);
+  assert.match(plainText(again), /This card was sold before/);
+  const redeeming = await shop.tokenFor('redeem_gift_cards');
+  await shop.ask('POST /gift_card/lookup', { json: { code: other }, token: redeeming });
+  await until(
+    async () => (await service.query('select 1 from stock_codes where tried_at is not null')).length > 0,
+  );
+  const second = await submitSale(ann, '25.00', { how: 'card', code: other });
+  const tried = await ann.get(second.headers.get('location') ?? '');
+  assert.match(plainText(tried), /was tried before the sale/);
+  const cancelled = await ann.post(`${second.headers.get('location')}/cancel`, {
+    key: hiddenValue(tried, 'key'),
+  });
+  assert.equal(cancelled.status, 303, cancelled.text);
+  assert.equal(
+    (await submitSale(ann, '25.00', { how: 'card', code: other })).status,
+    422,
+    'it never returns',
+  );
+  assert.deepEqual(
+    (await cardsOf(service)).map(({ balance }) => Number(balance)),
+    [2_500, 0],
+  );
 });

@@ -87,7 +87,7 @@ export async function checkCodes<Result>(
     ({ taken } = checked);
     return checked.result;
   } catch (error) {
-    if (error instanceof Fault && error.errors?.['code']) taken = 1;
+    if (error instanceof Fault) taken = error.failedLookups ?? (error.errors?.['code'] ? 1 : 0);
     throw error;
   } finally {
     if (taken < count) await storage.write(() => releaseStaffLookups(ctx, searcher, count - taken));

@@ -64,6 +64,7 @@ export async function amountPage(
   );
   const hint = highest === null ? '' : fillPlain(text.amountMost, { amount: amountText(highest, language) });
   const choices = ways
+    .filter((way) => way === 'card' || !store.stockRequired)
     .filter((way) => way !== 'email' || canEmail)
     .map((way) => {
       const checked = way === chosen ? markup` checked` : undefined;

@@ -56,13 +56,18 @@ function amountErrorText({ language, signedIn: { store } }: StaffRequest): strin
   return fillPlain(texts[language].amountInvalid, { example });
 }
 
-/** The sentence for an amount above a limit, which the fault names. */
+/** The sentence for an amount that a limit or a printed card does not allow, which the fault names. */
 function limitText(fault: Fault, { language, signedIn: { store } }: StaffRequest): string | undefined {
   const text = texts[language];
   const { sale_limit: own, store_limit: ofStore } = fault.extensions ?? {};
   const shown = (limit: string): string => amountText(storedAmount(limit, store), language);
   if (own !== undefined) return fillPlain(text.aboveSaleLimit, { amount: shown(own) });
-  return ofStore === undefined ? undefined : fillPlain(text.aboveStoreLimit, { amount: shown(ofStore) });
+  if (ofStore !== undefined) return fillPlain(text.aboveStoreLimit, { amount: shown(ofStore) });
+  const { fixed_value: fixed, minimum_value: lowest, maximum_value: highest } = fault.extensions ?? {};
+  if (fixed !== undefined) return fillPlain(text.printedValue, { amount: shown(fixed) });
+  return lowest === undefined || highest === undefined
+    ? undefined
+    : fillPlain(text.printedRange, { lowest: shown(lowest), highest: shown(highest) });
 }
 
 /** The sentence for an amount above the limit of the person or the store; undefined: it is within both. */
@@ -86,17 +91,23 @@ type SoldResult = {
   /** Null: the customer has it on a plastic card. */
   readonly code: string | null;
   readonly email: string | null;
+  /** Whether the code of a printed card was tried before. */
+  readonly isTried: boolean;
 };
 
 const isSold = hasFields<SoldResult>('code', 'entry');
 
 /** The faults of a sale that the person can correct. */
-const rejections: ReadonlySet<FaultCode> = new Set(['invalid-parameter', 'too-many-misses']);
+const rejections: ReadonlySet<FaultCode> = new Set([
+  'invalid-parameter',
+  'already-activated',
+  'too-many-misses',
+]);
 
 /** Sells a card once, and stores what the page of the result shows. */
 function sellOnce(services: ConsoleServices, request: StaffRequest, key: string, sold: CardToSell) {
   return runOnce<SoldResult>(services, request, key, function* run() {
-    const { card, code, transferId } = yield* sellCard(services.ctx, byOf(request), sold);
+    const { card, code, transferId, activation } = yield* sellCard(services.ctx, byOf(request), sold);
     const { publicIds } = services.ctx.keys;
     return {
       card: publicIds.of(card.id),
@@ -104,6 +115,7 @@ function sellOnce(services: ConsoleServices, request: StaffRequest, key: string,
       amount: formatMoney(sold.value),
       code: sold.code ? null : code.reveal(),
       email: sold.emails ? (sold.recipient?.address ?? null) : null,
+      isTried: typeof activation?.triedAt === 'number',
     };
   });
 }
@@ -127,7 +139,9 @@ async function rejectedPage(
   const error = limitText(fault, request);
   if (error !== undefined) return await amountPage(services, request, { typed, way, error });
   if (!fault.errors?.['code']) throw fault;
-  return await soldCardPage(services, request, { ...sent, errors: { code: text.codeTaken } });
+  const isUnknown = request.signedIn.store.stockRequired && fault.code !== 'already-activated';
+  const code = isUnknown ? text.codeNotInStock : text.codeTaken;
+  return await soldCardPage(services, request, { ...sent, errors: { code } });
 }
 
 async function sell(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
@@ -215,7 +229,7 @@ async function soldPage(
     ? markup`<form class="stack" method="post" action="${frame.basePath}/till/sold/${key}/cancel">${keyInput(ctx)}<button class="button bad">${text.cancel}</button><p class="hint">${text.cancelHint}</p></form>`
     : undefined;
   const body = markup`<div class="stack noprint">
-${problem === undefined ? undefined : alert(problem)}
+${problem === undefined ? undefined : alert(problem)}${result.isTried && !isCancelled ? alert(text.tried) : undefined}
 <div class="paid${isCancelled ? ' wait' : ''}" role="status">${tick}<div>${figure(amount, language)}</div><p>${sentence}${emailed}</p></div>
 ${code === null ? undefined : codeBlock(services, request, code)}
 <div class="quick two-up"><a class="button" href="${frame.basePath}/till/receipts/${String(result.entry)}">${text.receipt}</a>${code === null ? undefined : markup`<button class="button" type="button" data-print hidden>${text.print}</button>`}</div>

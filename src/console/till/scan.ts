@@ -90,6 +90,7 @@ async function find(services: ConsoleServices, request: StaffRequest): Promise<C
   const found = await runSearch(services, request, (searcher) => findCardByCode(ctx, searcher, codes.value));
   if (found.kind === 'found') return seeOther(amountPath(services, request, found.result.id));
   const tail = codes.value[0]?.reveal().slice(-4) ?? '';
+  if (found.kind === 'unsold') return scanPage(services, request, 422, fillPlain(text.notSold, { tail }));
   const isReplaced = found.kind === 'missed' && found.retired.length > 0;
   return missPage(found, request, {
     missed: fillPlain(isReplaced ? text.replacedCode : text.unknownCode, { tail }),

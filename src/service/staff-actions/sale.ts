@@ -82,8 +82,12 @@ function* issueSold(ctx: Context, command: IssueCommand): Script<Issued> {
   } catch (error) {
     const messages = error instanceof Fault ? error.errors?.['initial_value'] : undefined;
     if (!(error instanceof Fault) || !messages) throw error;
-    const { extensions = {} } = error;
-    throw new Fault('invalid-parameter', { errors: { amount: messages }, extensions });
+    const { extensions = {}, failedLookups } = error;
+    throw new Fault('invalid-parameter', {
+      errors: { amount: messages },
+      extensions,
+      ...(failedLookups !== undefined && { failedLookups }),
+    });
   }
 }
 
