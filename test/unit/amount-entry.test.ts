@@ -41,7 +41,7 @@ test('the script never reads another amount than the server', () => {
       const parsed = parseTypedAmount(text, { currency: currencyOf(code) }, { language, zeroAllowed: true });
       assert.ok(parsed.ok && parsed.value.minor === minor, `${language} ${code} ${text} ${minor}`);
     }),
-    { numRuns: 5_000 },
+    { numRuns: 5_000, examples: [['fr', 'JPY', '2,000']] },
   );
 });
 

@@ -19,7 +19,9 @@ export function formatsOf(currency, decimals) {
   const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
   const style = /** @type {const} */ ('currency');
   const formatter = new Intl.NumberFormat(language, { style, currency, ...digits });
-  const point = formatter.formatToParts(1.1).find(({ type }) => type === 'decimal')?.value ?? '.';
+  // That of the language, because a currency such as JPY has none.
+  const point =
+    new Intl.NumberFormat(language).formatToParts(1.1).find(({ type }) => type === 'decimal')?.value ?? '.';
   const displays = /** @type {const} */ (['symbol', 'narrowSymbol', 'code']);
   const names = displays.flatMap((currencyDisplay) =>
     new Intl.NumberFormat(language, { style, currency, currencyDisplay })
