@@ -68,8 +68,13 @@ const cardsField = field<ParsedBatch>(
   },
 );
 
-/** A code and a storefront id belong to one card. */
-const { code: _code, storefront_customer_id: _storefrontId, ...sharedFields } = creationFields;
+/** A code, a storefront id and an external id belong to one card. */
+const {
+  code: _code,
+  storefront_customer_id: _storefrontId,
+  external_id: _externalId,
+  ...sharedFields
+} = creationFields;
 
 const equalFields = { ...sharedFields, initial_value: optional(creationFields.initial_value) };
 const equalFieldNames = Object.keys(equalFields) as (keyof typeof equalFields)[];

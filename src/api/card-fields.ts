@@ -13,6 +13,7 @@ import {
   type CardField,
   type FieldFilter,
 } from '../domain/cards/fields.ts';
+import { externalIdPattern } from '../domain/external-id.ts';
 import { dayPattern } from '../domain/day.ts';
 import { tagLengthMax, tagsMax } from '../domain/cards/tags.ts';
 import { sentLineLengthMax } from '../domain/text.ts';
@@ -32,6 +33,11 @@ function inJson(row: CardField): { readonly schema: TSchema; readonly rule: stri
       return {
         schema: Type.String({ maxLength: row.lengthMax }),
         rule: `. Newlines and tabs are the only control characters. "" and null${row.isEditable ? ' clear it' : ': none'}.`,
+      };
+    case 'id':
+      return {
+        schema: Type.String({ minLength: 1, maxLength: row.lengthMax, pattern: externalIdPattern }),
+        rule: '.',
       };
     case 'tags':
       return {
@@ -72,7 +78,13 @@ export const detailFilters = byField(filteredFields, (name) => {
   const row = cardFields[name];
   const { description, example } = filters[row.filter](name.replaceAll('_', ' '), row.example);
   return field<string>(
-    Type.String({ minLength: 1, maxLength: filterLengthMax(name), description, examples: [example] }),
+    Type.String({
+      minLength: 1,
+      maxLength: filterLengthMax(name),
+      ...(row.kind === 'id' && { pattern: externalIdPattern }),
+      description,
+      examples: [example],
+    }),
     (value) => readFilter(name, value),
   );
 });

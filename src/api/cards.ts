@@ -21,7 +21,17 @@ import {
   type GiftCardRecord,
 } from '../domain/schemas.ts';
 import { cardEtagOf } from '../http/etag.ts';
-import { issue, rejectIssue, retrieve, search, reenableCard, update } from '../service/cards/card.ts';
+import {
+  externalIssueOf,
+  issueOnce,
+  rejectIssue,
+  retrieve,
+  search,
+  reenableCard,
+  update,
+} from '../service/cards/card.ts';
+import type { RequestContext } from '../http/request-context.ts';
+import { findRepeatedObject } from '../service/requests/external-ids.ts';
 import { findEmailSettings } from '../storage/emails/email.ts';
 import { resolved, parallel } from '../storage/sql/sql.ts';
 import type { WriteScope } from '../storage/storage.ts';
@@ -82,6 +92,19 @@ export function cardResult(publicIds: PublicIds, card: Card): CardResult {
   return { body: { gift_card: recordOf(publicIds, card) }, headers: { etag: cardEtagOf(publicIds, card) } };
 }
 
+/** The response to the repetition of a creation. */
+function repeatedIssue(
+  {
+    publicIds,
+    requestContext,
+  }: { readonly publicIds: PublicIds; readonly requestContext: Pick<RequestContext, 'basePath'> },
+  card: Card,
+) {
+  const { body, headers } = cardResult(publicIds, card);
+  const location = `${requestContext.basePath}/gift_card/${body.gift_card.id}`;
+  return { repeated: body, headers: { ...headers, location } };
+}
+
 export const createGiftCard = write({
   id: 'createGiftCard',
   method: 'POST',
@@ -114,8 +137,9 @@ export const createGiftCard = write({
     members: { gift_card: issuedGiftCardSchema },
     example: { gift_card: { ...examples.card, balance: '25.00', code: examples.exampleCode } },
     headers: ['ETag', 'Location', 'Email-Status', 'Code-Tried-At'],
+    repeated: { members: { gift_card: giftCardSchema }, example: { gift_card: examples.card } },
   },
-  errors: ['already-activated'],
+  errors: ['already-activated', 'external-id-used'],
   sample: {
     body: { initial_value: '25.00', recipient_email: 'grace@example.com' },
     idempotencyKey: 'order-1001-line-1',
@@ -126,14 +150,14 @@ export const createGiftCard = write({
     if (values.stock && !values.code && !errors.has('code')) errors.add('code', 'is required with stock');
   },
   countCodes: ({ code }) => (code ? 1 : 0),
-  // Another request can create the same new customer, or choose the same code.
-  writeScope: ({ store, body: { email, recipient_email: recipient, code } }) =>
-    email || recipient || code ? undefined : { storeId: store.id, cardId: null },
+  // Another request can create the same new customer, or choose the same code or external id.
+  writeScope: ({ store, body: { email, recipient_email: recipient, code, external_id: externalId } }) =>
+    email || recipient || code || externalId ? undefined : { storeId: store.id, cardId: null },
   *run({ ctx, caller, store, body, requestContext, after }) {
     const isUnsent = isEmailWanted(body) && !requestContext.canSend && emailedTo(body) !== null;
     const [settings, issued] = yield* parallel(
       isUnsent ? findEmailSettings(store.id) : resolved(undefined),
-      issue(ctx, {
+      issueOnce(ctx, {
         store,
         apiClientId: caller.apiClientId,
         actor: caller.actor,
@@ -145,13 +169,15 @@ export const createGiftCard = write({
     // A dry run says that the code is in stock, and does not activate it.
     if (activation && requestContext.isDryRun) after(() => void requestContext.lookup.reserve(() => 1));
     const { publicIds } = ctx.keys;
+    const { code } = issued;
+    if (!code) return repeatedIssue({ publicIds, requestContext }, issued.card);
     const { gift_card } = cardResult(publicIds, issued.card).body;
     if (settings?.enabled)
       after(
         (hasSucceeded) => void (hasSucceeded && !requestContext.isDryRun && requestContext.logUnsent(store)),
       );
     return {
-      body: { gift_card: { ...gift_card, code: issued.code.reveal() } },
+      body: { gift_card: { ...gift_card, code: code.reveal() } },
       headers: {
         etag: cardEtagOf(publicIds, issued.card),
         location: `${requestContext.basePath}/gift_card/${gift_card.id}`,
@@ -161,6 +187,13 @@ export const createGiftCard = write({
         }),
       },
     };
+  },
+  *findRepeated({ ctx, caller, store, body, requestContext }) {
+    const { actor, apiClientId } = caller;
+    const asked = externalIssueOf({ store, actor, apiClientId, ...newCardOf(body, requestContext) });
+    const id = asked && (yield* findRepeatedObject(ctx, asked));
+    if (id === null) return null;
+    return repeatedIssue({ publicIds: ctx.keys.publicIds, requestContext }, yield* retrieve(store.id, id));
   },
   reject: ({ ctx, store, body }, errors) =>
     rejectIssue(ctx, {

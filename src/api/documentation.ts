@@ -76,6 +76,8 @@ export type Documentation = {
     /** Another form of the same content. */
     readonly alternative?: { readonly type: string; readonly example: string };
   };
+  /** The response to a repetition of a request with an external id; null: it accepts none. */
+  readonly repeated: { readonly members: Members; readonly example: object } | null;
   readonly errors: readonly FaultCode[];
   readonly sample: Sample;
 };

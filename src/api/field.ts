@@ -19,6 +19,8 @@ export type FieldContext = {
   /** Instant in ms. */
   readonly now: number;
   readonly isForm: boolean;
+  /** Whether an earlier request can have sent it: limits of the store and of the time do not apply. Default: false. */
+  readonly isRepetition?: boolean;
   /** Whether the service sends email; absent: it does not. */
   readonly canSend?: boolean;
   /** Normalizes a webhook URL; absent: any URL is accepted unchanged. */

@@ -6,6 +6,7 @@ import { findCurrency } from '../domain/money/currency.ts';
 import { dayPattern, parseDay } from '../domain/day.ts';
 import { parseEmail, type EmailAddress } from '../domain/email-address.ts';
 import { eventTypes } from '../domain/events/event-type.ts';
+import { externalIdLengthMax, externalIdPattern, parseExternalId } from '../domain/external-id.ts';
 import { daySeconds, holdSecondsDefault, holdSecondsMax } from '../domain/money/hold.ts';
 import { decimalPattern, parseAmount, type Money } from '../domain/money/money.ts';
 import { flagFromText, newCardFields, orNull, parseFlag, parseId } from '../domain/cards/new-card.ts';
@@ -247,6 +248,19 @@ function idField(description: string, example: number) {
 
 export const orderId = idField('The order that it belongs to: an integer below 2^53.', 1001);
 
+/** The caller’s own id of a transaction or hold. */
+export const externalId = field<string | null>(
+  Type.Union(
+    [Type.String({ minLength: 1, maxLength: externalIdLengthMax, pattern: externalIdPattern }), Type.Null()],
+    {
+      description:
+        'The caller’s own id of the object, of visible ASCII characters. It is used only once: a repetition that asks for the same responds 200 with the existing object, for ever.',
+      examples: ['order-1001-payment-1'],
+    },
+  ),
+  parseExternalId,
+);
+
 export const storefrontCustomerId = idField(
   'The customer’s id on the storefront, as the app proxy sends it in `logged_in_customer_id`: an integer below 2^53, unique in the store. null: none.',
   7103421190,
@@ -264,9 +278,9 @@ export const expiresIn = field(
       'The duration of the hold in seconds: 900 (15 minutes) by default, at most the store’s limit (7 days by default, at most 90).',
     examples: [900],
   }),
-  (value, { store }) => {
+  (value, { store, isRepetition = false }) => {
     if (value === null) return accepted(holdSecondsDefault);
-    const max = store.holdLimitDays * daySeconds;
+    const max = isRepetition ? holdSecondsMax : store.holdLimitDays * daySeconds;
     return isSeconds(value) && value <= max
       ? accepted(value)
       : rejected(`must be a whole number of seconds from 1 to ${max}`);

@@ -11,10 +11,20 @@ import {
   capture,
   extendOpenHold,
   placeHold,
+  showCapture,
   showHold,
   voidOpenHold as releaseHold,
 } from '../service/money/hold.ts';
-import { cardInPath } from './cards.ts';
+import type { Held } from '../service/money/money.ts';
+import {
+  findRepeatedObject,
+  withExternalId,
+  type ExternalRequest,
+  type Once,
+} from '../service/requests/external-ids.ts';
+import type { RequestContext } from '../http/request-context.ts';
+import type { Script } from '../storage/sql/sql.ts';
+import type { Money } from '../domain/money/money.ts';
 import { noFields } from './documentation.ts';
 import * as examples from './examples.ts';
 import * as fields from './fields.ts';
@@ -23,9 +33,12 @@ import { limitDefault, list, recordsOf } from './list.ts';
 import { choice } from './list-fields.ts';
 import { movementFilters } from './movement-fields.ts';
 import {
+  askedAmount,
   cardHeaders,
   cardVersions,
+  externalRequestOf,
   moneyCommand,
+  movementScope,
   namedOf,
   own,
   spending,
@@ -54,6 +67,35 @@ function holdResult(
   };
 }
 
+type HoldRequest = Parameters<typeof viewOf>[0] &
+  Parameters<typeof externalRequestOf>[0] & {
+    readonly ids: { readonly gift_card_id: number };
+    readonly body: { readonly amount: Money };
+    readonly requestContext: Pick<RequestContext, 'basePath'>;
+  };
+
+function askedHold(request: HoldRequest): ExternalRequest | null {
+  const { ids, body } = request;
+  return externalRequestOf(request, 'hold', ['hold', ids.gift_card_id, askedAmount(body.amount)]);
+}
+
+/** Places a hold, unless an earlier request with the same external id has placed it. */
+function* holdOnce(request: HoldRequest, run: () => Script<Held>) {
+  const { ctx, store } = request;
+  const once = yield* withExternalId(ctx, askedHold(request), {
+    run,
+    idOf: ({ hold }) => hold.id,
+    find: (id) => showHold(ctx, store.id, id),
+  });
+  return createdHold(request, once);
+}
+
+function createdHold(request: HoldRequest, { result: held, isRepeated }: Once<Held>) {
+  const { body, headers: ofCard } = holdResult(request, held);
+  const headers = { ...ofCard, location: `${request.requestContext.basePath}/holds/${body.hold.id}` };
+  return isRepeated ? { repeated: body, headers } : { body, headers };
+}
+
 export const createHold = write({
   id: 'createHold',
   method: 'POST',
@@ -78,17 +120,25 @@ export const createHold = write({
       gift_card: { ...examples.spendable, held: '10.00', available: '5.00' },
     },
     headers: ['ETag', 'Location'],
+    repeated: holdAndCard,
   },
   errors: spendingErrors,
   sample: { idempotencyKey: 'checkout-77' },
-  writeScope: cardInPath,
+  writeScope: movementScope,
   *run(request) {
-    const { ctx, ids, body, requestContext } = request;
+    const { ctx, ids, body } = request;
     const { amount, expires_in: seconds = holdSecondsDefault } = body;
-    const held = yield* placeHold(ctx, { ...moneyCommand(request, ids.gift_card_id), amount, seconds });
-    const result = holdResult(request, held);
-    const location = `${requestContext.basePath}/holds/${result.body.hold.id}`;
-    return { ...result, headers: { ...result.headers, location } };
+    return yield* holdOnce(request, () =>
+      placeHold(ctx, { ...moneyCommand(request, ids.gift_card_id), amount, seconds }),
+    );
+  },
+  *findRepeated(request) {
+    const { ctx, store } = request;
+    const asked = askedHold(request);
+    const id = asked && (yield* findRepeatedObject(ctx, asked));
+    return id === null
+      ? null
+      : createdHold(request, { result: yield* showHold(ctx, store.id, id), isRepeated: true });
   },
 });
 
@@ -201,6 +251,21 @@ export const extendHold = write({
   },
 });
 
+const captured = {
+  members: { transaction: transactionSchema, ...holdAndCard.members },
+  example: {
+    transaction: {
+      ...examples.transaction,
+      kind: 'capture',
+      amount: '-8.00',
+      balance_after: '7.00',
+      hold_id: examples.hold.id,
+    },
+    hold: { ...examples.hold, status: 'captured', captured_amount: '8.00', closed_at: closedAt },
+    gift_card: examples.spendable,
+  },
+} as const;
+
 export const captureHold = write({
   id: 'captureHold',
   method: 'POST',
@@ -219,36 +284,43 @@ export const captureHold = write({
   response: {
     status: 201,
     description: 'The debit.',
-    members: { transaction: transactionSchema, ...holdAndCard.members },
-    example: {
-      transaction: {
-        ...examples.transaction,
-        kind: 'capture',
-        amount: '-8.00',
-        balance_after: '7.00',
-        hold_id: examples.hold.id,
-      },
-      hold: { ...examples.hold, status: 'captured', captured_amount: '8.00', closed_at: closedAt },
-      gift_card: examples.spendable,
-    },
+    ...captured,
     headers: ['ETag'],
+    repeated: captured,
   },
-  errors: ['not-found', 'precondition-failed', 'hold-closed', 'hold-expired', 'capture-exceeds-hold'],
+  errors: [
+    'not-found',
+    'precondition-failed',
+    'hold-closed',
+    'hold-expired',
+    'capture-exceeds-hold',
+    'external-id-used',
+  ],
   sample: { idempotencyKey: 'checkout-77-capture' },
   *run(request) {
     const { ctx, caller, store, ids, body } = request;
     const { amount = null } = body;
-    const captured = yield* capture(ctx, {
-      store,
-      holdId: ids.hold_id,
-      actor: caller.actor,
-      amount,
-      ...namedOf(body),
-      versionsOf: cardVersions(request),
-    });
-    const result = holdResult(request, captured);
-    const transaction = transactionOf(ctx.keys.publicIds, captured.transfer);
-    return { ...result, body: { transaction, ...result.body } };
+    const asked = ['capture', ids.hold_id, askedAmount(amount)];
+    const { result, isRepeated } = yield* withExternalId(
+      ctx,
+      externalRequestOf(request, 'transaction', asked),
+      {
+        run: () =>
+          capture(ctx, {
+            store,
+            holdId: ids.hold_id,
+            actor: caller.actor,
+            amount,
+            ...namedOf(body),
+            versionsOf: cardVersions(request),
+          }),
+        idOf: ({ transfer }) => transfer.id,
+        find: (id) => showCapture(ctx, store.id, id),
+      },
+    );
+    const { body: held, headers } = holdResult(request, result);
+    const captureBody = { transaction: transactionOf(ctx.keys.publicIds, result.transfer), ...held };
+    return isRepeated ? { repeated: captureBody, headers } : { body: captureBody, headers };
   },
 });
 
@@ -259,7 +331,8 @@ export const voidHold = write({
   scopes: ['redeem_gift_cards'],
   tag: 'Holds',
   summary: 'Void a hold',
-  description: 'Releases the reserved amount.',
+  description:
+    'Releases the reserved amount. If the path has an unused `external:` id, the response is a 404, and a hold with that id that arrives later is rejected with `external-id-used`.',
   body: noFields('hold'),
   response: {
     ...holdAndCard,
@@ -271,6 +344,7 @@ export const voidHold = write({
     },
   },
   errors: ['not-found', 'precondition-failed', 'hold-closed', 'hold-expired'],
+  usesUpExternalIds: true,
   *run(request) {
     const { ctx, store, ids } = request;
     const command = { store, holdId: ids.hold_id, versionsOf: cardVersions(request) };

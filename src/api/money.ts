@@ -2,19 +2,30 @@
 
 import type { Static } from 'typebox';
 import type { Card } from '../domain/cards/card.ts';
+import type { ExternalKind } from '../domain/external-id.ts';
 import { Fault, type FaultCode } from '../domain/fault.ts';
 import type { Transfer } from '../domain/money/ledger.ts';
+import type { Money } from '../domain/money/money.ts';
 import { balanceRecordOf, spendableRecordOf, tillRecordOf, transactionOf } from '../domain/record.ts';
 import { balanceSchema, transactionSchema } from '../domain/schemas.ts';
+import type { Store } from '../domain/stores/store.ts';
+import type { Secret } from '../platform/secret.ts';
 import type { Caller } from '../http/auth.ts';
 import { cardEtagOf } from '../http/etag.ts';
 import type { Context } from '../storage/context.ts';
 import { lookUp, type CodeUse } from '../service/cards/card.ts';
 import { assertNotInStock } from '../service/stocks/activation.ts';
-import type { Script } from '../storage/sql/sql.ts';
 import { loadCard, today, type MoneyCommand, type NamedDetails } from '../service/money/money.ts';
-import { credit, debit, reverse } from '../service/money/spend.ts';
+import { showMovement } from '../service/money/movements.ts';
+import { credit, debit, reverse, type MovementResult } from '../service/money/spend.ts';
 import { topUp } from '../service/money/top-up.ts';
+import {
+  findRepeatedIfSame,
+  withExternalId,
+  type ExternalRequest,
+} from '../service/requests/external-ids.ts';
+import type { Script } from '../storage/sql/sql.ts';
+import type { WriteScope } from '../storage/storage.ts';
 import { cardInPath } from './cards.ts';
 import * as examples from './examples.ts';
 import type { Values } from './field.ts';
@@ -28,6 +39,7 @@ export const own = {
   note: fields.note,
   order_id: fields.orderId,
   order_reference: fields.orderReference,
+  external_id: fields.externalId,
 };
 
 /** The fields of every operation that spends, adds or reserves an amount. */
@@ -44,12 +56,42 @@ export function namedOf(body: Values<typeof own>): NamedDetails {
     note: body.note ?? null,
     orderId: body.order_id ?? null,
     orderReference: body.order_reference ?? null,
+    externalId: body.external_id ?? null,
   };
 }
 
 const moneyErrors: readonly FaultCode[] = [
   'not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'card-suspended', 'currency-mismatch',
+  'external-id-used',
 ]; // prettier-ignore
+/** What a request with an external id asks for. */
+export function externalRequestOf(
+  {
+    caller,
+    store,
+    body,
+  }: {
+    readonly caller: Caller;
+    readonly store: Store;
+    readonly body: { readonly external_id?: string | null };
+  },
+  kind: ExternalKind,
+  asked: ExternalRequest['asked'],
+): ExternalRequest | null {
+  const { external_id: text = null } = body;
+  return text === null ? null : { storeId: store.id, kind, text, actor: caller.actor, asked };
+}
+
+/** The write scope of a movement: another card can have the external id. */
+export function movementScope(
+  request: Pick<
+    WriteRequest<'/gift_card/:gift_card_id', { readonly external_id?: string | null }>,
+    'store' | 'ids' | 'body'
+  >,
+): WriteScope | undefined {
+  return (request.body.external_id ?? null) === null ? cardInPath(request) : undefined;
+}
+
 export const spendingErrors: readonly FaultCode[] = [...moneyErrors, 'insufficient-balance'];
 
 function mayRead({ scopes }: Caller): boolean {
@@ -67,6 +109,31 @@ export function viewOf({ ctx, caller }: Viewer, card: Card): Static<typeof spend
 /** The headers of a response with this card. */
 export function cardHeaders({ ctx }: Pick<Viewer, 'ctx'>, card: Card): { readonly etag: string } {
   return { etag: cardEtagOf(ctx.keys.publicIds, card) };
+}
+
+/** Runs a movement, unless an earlier request with the same external id has made it. */
+function* moveOnce(
+  request: Viewer & Parameters<typeof externalRequestOf>[0],
+  asked: ExternalRequest['asked'],
+  run: () => Script<MovementResult>,
+) {
+  const { ctx, store } = request;
+  const { result, isRepeated } = yield* withExternalId(
+    ctx,
+    externalRequestOf(request, 'transaction', asked),
+    {
+      run,
+      idOf: ({ transfer }) => transfer.id,
+      find: (id) => showMovement(ctx, store.id, id),
+    },
+  );
+  const { body, headers } = movementResult(request, result);
+  return isRepeated ? { repeated: body, headers } : { body, headers };
+}
+
+/** An amount as external requests compare it. */
+export function askedAmount(amount: Money | null): string | null {
+  return amount && amount.minor.toString();
 }
 
 function movementResult(
@@ -113,6 +180,10 @@ const moved = {
   members: { transaction: transactionSchema, gift_card: spendableCard },
   example: { transaction: examples.transaction, gift_card: examples.spendable },
   headers: ['ETag'],
+  repeated: {
+    members: { transaction: transactionSchema, gift_card: spendableCard },
+    example: { transaction: examples.transaction, gift_card: examples.spendable },
+  },
 } as const;
 
 /**
@@ -195,6 +266,34 @@ export const retrieveBalance = read({
   },
 });
 
+function askedDebit(
+  cardId: number,
+  { amount, partial = false }: { readonly amount: Money; readonly partial?: boolean },
+): ExternalRequest['asked'] {
+  return ['debit', cardId, askedAmount(amount), partial];
+}
+
+/**
+ * A till does not find a card that can no longer be used by its code. The repetition of its own redemption finds it.
+ * @returns null: it is not a repetition.
+ */
+function* findRepeatedRedemption(
+  request: Viewer &
+    Parameters<typeof externalRequestOf>[0] & {
+      readonly body: { readonly code: Secret; readonly amount: Money; readonly partial?: boolean };
+    },
+) {
+  const { ctx, store, body } = request;
+  if ((body.external_id ?? null) === null) return null;
+  const found = yield* lookUp(ctx, { store, code: body.code, usableOnly: false });
+  if (found.kind === 'missed') return null;
+  const asked = externalRequestOf(request, 'transaction', askedDebit(found.card.id, body));
+  const id = asked && (yield* findRepeatedIfSame(ctx, asked));
+  if (id === null) return null;
+  const { body: repeated, headers } = movementResult(request, yield* showMovement(ctx, store.id, id));
+  return { repeated, headers };
+}
+
 export const redeemGiftCard = write({
   id: 'redeemGiftCard',
   method: 'POST',
@@ -218,10 +317,12 @@ export const redeemGiftCard = write({
     const { ctx, caller, store, body } = request;
     const { code, amount, partial = false } = body;
     const found = yield* lookUp(ctx, { store, code, usableOnly: !mayRead(caller) });
-    if (found.kind === 'missed') return yield* rejectMissed(request, found.use);
+    if (found.kind === 'missed')
+      return (yield* findRepeatedRedemption(request)) ?? (yield* rejectMissed(request, found.use));
     const { card, codeLookup } = found;
-    const command = { ...moneyCommand(request, card.id), amount, partial, codeLookup };
-    return movementResult(request, yield* debit(ctx, command));
+    return yield* moveOnce(request, askedDebit(card.id, body), () =>
+      debit(ctx, { ...moneyCommand(request, card.id), amount, partial, codeLookup }),
+    );
   },
 });
 
@@ -243,12 +344,13 @@ export const debitGiftCard = write({
   response: { ...moved, description: 'The debit.' },
   errors: spendingErrors,
   sample: { idempotencyKey: 'till-7-receipt-1017' },
-  writeScope: cardInPath,
+  writeScope: movementScope,
   *run(request) {
     const { ctx, ids, body } = request;
     const { amount, partial = false } = body;
-    const command = { ...moneyCommand(request, ids.gift_card_id), amount, partial };
-    return movementResult(request, yield* debit(ctx, command));
+    return yield* moveOnce(request, askedDebit(ids.gift_card_id, body), () =>
+      debit(ctx, { ...moneyCommand(request, ids.gift_card_id), amount, partial }),
+    );
   },
 });
 
@@ -281,7 +383,7 @@ export const creditGiftCard = write({
   },
   errors: moneyErrors,
   sample: { idempotencyKey: 'top-up-204' },
-  writeScope: cardInPath,
+  writeScope: movementScope,
   check({ kind = null, ...values }, errors) {
     if (kind !== null || errors.has('kind')) return;
     for (const name of topUpFieldNames)
@@ -290,10 +392,12 @@ export const creditGiftCard = write({
   *run(request) {
     const { ctx, ids, body } = request;
     const { amount, kind = null, expires_on: expiresOn = null } = body;
-    const command = { ...moneyCommand(request, ids.gift_card_id), amount };
-    if (kind === null) return movementResult(request, yield* credit(ctx, command));
-    const notify = body.notify ?? true;
-    return movementResult(request, yield* topUp(ctx, { ...command, expiresOn, notify }));
+    return yield* moveOnce(request, [kind ?? 'credit', ids.gift_card_id, askedAmount(amount)], () => {
+      const command = { ...moneyCommand(request, ids.gift_card_id), amount };
+      return kind === null
+        ? credit(ctx, command)
+        : topUp(ctx, { ...command, expiresOn, notify: body.notify ?? true });
+    });
   },
 });
 
@@ -329,9 +433,10 @@ export const reverseTransaction = write({
   },
   errors: [
     'not-found', 'precondition-failed', 'card-disabled', 'not-reversible', 'reversal-exceeds-transaction',
-    'insufficient-balance',
+    'insufficient-balance', 'external-id-used',
   ],
   sample: { body: { amount: '4.00' }, idempotencyKey: 'return-55' },
+  usesUpExternalIds: true,
   *run(request) {
     const { ctx, caller, store, ids, body } = request;
     const { amount = null } = body;
@@ -339,6 +444,6 @@ export const reverseTransaction = write({
     const transferId = ids.transaction_id;
     const versionsOf = cardVersions(request);
     const command = { store, transferId, amount, actor, ...namedOf(body), scopes, versionsOf };
-    return movementResult(request, yield* reverse(ctx, command));
+    return yield* moveOnce(request, ['reversal', transferId, askedAmount(amount)], () => reverse(ctx, command));
   },
 }); // prettier-ignore

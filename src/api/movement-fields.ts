@@ -1,6 +1,7 @@
 /** The query fields of lists of a store's transactions and holds. */
 
 import Type from 'typebox';
+import { externalIdLengthMax, externalIdPattern, parseExternalId } from '../domain/external-id.ts';
 import { parseText, referenceLengthMax } from '../domain/text.ts';
 import { accepted, rejected } from '../platform/parsed.ts';
 import { cursor } from './cursor.ts';
@@ -23,7 +24,20 @@ function textFilter(description: string, example: string) {
 export const movementFilters = {
   reference: textFilter('Only those with this reference.', 'receipt-1017'),
   order_reference: textFilter('Only those of this order, as text.', 'B-1017'),
-  external_id: textFilter('Only those with this external id.', 'pay_31f9'),
+  external_id: field<string>(
+    Type.String({
+      minLength: 1,
+      maxLength: externalIdLengthMax,
+      pattern: externalIdPattern,
+      description: 'Only those with this external id.',
+      examples: ['pay_31f9'],
+    }),
+    (value) => {
+      const parsed = parseExternalId(value);
+      if (!parsed.ok) return parsed;
+      return parsed.value === null ? rejected('must not be empty') : accepted(parsed.value);
+    },
+  ),
   order_id: idFilter('Only those of this order.'),
   location_id: idFilter('Only those at this location.'),
   actor: textFilter('Only those of this caller.', 'api_client:7103421182'),

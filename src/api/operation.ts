@@ -8,14 +8,17 @@ import { Fault, FieldErrors, type FaultCode } from '../domain/fault.ts';
 import type { Scope, Store } from '../domain/stores/store.ts';
 import type { Caller } from '../http/auth.ts';
 import { isKnown, matchedVersions, notModifiedResponse } from '../http/etag.ts';
+import { problemBody, problemHeaders, problems } from '../http/problem.ts';
+import type { Body } from '../http/body.ts';
 import type { RequestContext, Streamed } from '../http/request-context.ts';
 import type { Route } from '../http/route.ts';
+import { findByExternalId, useUpExternalId, type ExternalId } from '../service/requests/external-ids.ts';
 import type { HttpResponse } from '../service/requests/http-response.ts';
 import type { Script } from '../storage/sql/sql.ts';
 import type { WriteScope } from '../storage/storage.ts';
 import type { BodyDefinition, Documentation, NoFields, Sample, Tag } from './documentation.ts';
 import { fieldReader, type FieldContext, type Fields, type Values } from './field.ts';
-import { idNamesIn, idReader, pathIds, type Ids } from './path.ts';
+import { idNamesIn, idReader, pathIds, type ExternalPath, type Ids } from './path.ts';
 import {
   canHoldSecret,
   responseOf,
@@ -23,6 +26,8 @@ import {
   type Members,
   type ResponseOf,
   type Result,
+  type AnyWriteResult,
+  type WriteResult,
 } from './response.ts';
 
 export type Common<Id extends string, P extends string> = {
@@ -85,6 +90,17 @@ function* observed<T>(script: Script<T>, onFault: (fault: Fault) => void): Scrip
   }
 }
 
+/** Runs a script with the internal id of the object that a path names by its external id. @throws Fault `not-found`. */
+function* runByExternalId<T>(
+  requestContext: RequestContext,
+  external: ExternalPath,
+  run: (found: Readonly<Record<string, number>>) => Script<T>,
+): Script<T> {
+  const found = yield* findExternalIn(requestContext, external);
+  if (found === undefined) throw new Fault('not-found');
+  return yield* run({ [external.name]: found });
+}
+
 /**
  * The failed lookups of a rejection: the errors that concern codes, each of which says that the store has used the code, or
  * that a card has another, unless the fault says how many there are.
@@ -134,7 +150,7 @@ export function read<
     query: Object.keys(query ?? {}),
     async handle(requestContext) {
       const { ctx, caller, storage, request } = requestContext;
-      const { ids, isGuess } = readIds(requestContext);
+      const { ids, isGuess, external } = readIds(requestContext);
       const reserved =
         isGuess || definition.isSearch ? requestContext.lookup.reserve(failuresIfNotFound) : undefined;
       if (reserved) await reserved;
@@ -159,7 +175,11 @@ export function read<
       const readOnce = () =>
         storage.read(() => {
           effect = undefined;
-          return run(input);
+          return external
+            ? runByExternalId(requestContext, external, (found) =>
+                run({ ...input, ids: { ...ids, ...found } }),
+              )
+            : run(input);
         });
       try {
         result = await (definition.isLong ? requestContext.turns(readOnce) : readOnce());
@@ -203,7 +223,11 @@ export function write<
   definition: Common<Id, P> & {
     readonly method: 'POST' | 'PUT' | 'DELETE';
     readonly body: BodyDefinition<F>;
-    readonly response: ResponseOf<M, H> & { readonly status: 200 | 201 | 202 };
+    readonly response: ResponseOf<M, H> & {
+      readonly status: 200 | 201 | 202;
+      /** The members of the response to a repetition, if it accepts an external id. */
+      readonly repeated?: Documentation['repeated'];
+    };
     /** The records that it can change, so that it can share a transaction; absent: any. */
     readonly writeScope?: (request: WriteRequest<P, Partial<Values<F>>>) => WriteScope | undefined;
     /** The context of the fields in addition to the store and the time. */
@@ -221,12 +245,22 @@ export function write<
      * error of the code.
      */
     readonly countCodes?: (values: Partial<Values<F>>) => number;
-    readonly run: (request: WriteRequest<P, Values<F>>) => Script<NoInfer<Result<M, H>>>;
+    readonly run: (request: WriteRequest<P, Values<F>>) => Script<NoInfer<WriteResult<M, H>>>;
+    /**
+     * Runs before fields are rejected that can have been valid when they were first sent with the external id. Returns the
+     * object of that request; null: there is none.
+     */
+    readonly findRepeated?: (
+      request: WriteRequest<P, Values<F>>,
+    ) => Script<NoInfer<WriteResult<M, H>> | null>;
+    /** Whether an unused external id in its path is used up, so that no later request can use it. */
+    readonly usesUpExternalIds?: boolean;
     /** Runs instead of `run` if fields are invalid, to report other errors together with them. It always throws. */
     readonly reject?: (request: WriteRequest<P, Partial<Values<F>>>, errors: FieldErrors) => Script<unknown>;
   },
 ): Operation<Id> {
-  const { path, body, writeScope, prepare, check, inspect, countCodes, run, reject } = definition;
+  const { path, body, writeScope, prepare, check, inspect, countCodes, run, reject, findRepeated } =
+    definition;
   const { status, members } = definition.response;
   const isPublic = !canHoldSecret(members);
   const readIds = idReader(path);
@@ -235,12 +269,44 @@ export function write<
   function* respond(
     input: WriteRequest<P, Partial<Values<F>>> | null,
     errors: FieldErrors,
+    earlier: Partial<Values<F>> | null,
   ): Script<HttpResponse> {
     if (!input) throw new Fault('not-found');
+    if (findRepeated && earlier) {
+      const repeated = yield* findRepeated({ ...input, body: earlier } as WriteRequest<P, Values<F>>);
+      if (repeated) return writeResponseOf(status, repeated);
+    }
     if (errors.any && reject) yield* reject(input, errors);
     errors.throwIfAny();
     // Without an error every required field is present.
-    return responseOf(status, yield* run(input as WriteRequest<P, Values<F>>));
+    return writeResponseOf(status, yield* run(input as WriteRequest<P, Values<F>>));
+  }
+  function* respondByExternalId(
+    external: ExternalPath,
+    ...[input, errors, earlier]: Parameters<typeof respond>
+  ): Script<HttpResponse> {
+    if (!input) throw new Fault('not-found');
+    const { requestContext } = input;
+    const found = yield* findExternalIn(requestContext, external);
+    if (found !== undefined)
+      return yield* respond({ ...input, ids: { ...input.ids, [external.name]: found } }, errors, earlier);
+    errors.throwIfAny();
+    const fault = new Fault('not-found');
+    if (!definition.usesUpExternalIds) throw fault;
+    const { ctx, caller } = requestContext;
+    yield* useUpExternalId(ctx, { ...externalIdIn(requestContext, external), actor: caller.actor });
+    return problemResponse(fault, requestContext);
+  }
+  /** The fields as an earlier request can have sent them; null: they are not invalid, or have no external id. */
+  function earlierBody(
+    sent: Body,
+    context: FieldContext,
+    { values, errors }: { readonly values: Partial<Values<F>>; readonly errors: FieldErrors },
+  ): Partial<Values<F>> | null {
+    if (!errors.any || !findRepeated || !('external_id' in values)) return null;
+    const earlierErrors = new FieldErrors();
+    const earlier = readBody(sent, { ...context, isRepetition: true }, earlierErrors);
+    return earlierErrors.any ? null : earlier;
   }
   return {
     ...routeOf(definition, definition.method),
@@ -248,7 +314,7 @@ export function write<
     async handle(requestContext) {
       const { ctx, caller, request } = requestContext;
       const { store } = caller;
-      const { ids, isGuess } = readIds(requestContext);
+      const { ids, isGuess, external } = readIds(requestContext);
       const reserved =
         isGuess || definition.isSearch ? requestContext.lookup.reserve(failuresIfNotFound) : undefined;
       if (reserved) await reserved;
@@ -268,10 +334,13 @@ export function write<
         ifMatch: (id: number) => matchedVersions(request.headers['if-match'], id),
       }; // prettier-ignore
       if (inspect && input && !errors.any) await inspect(input, errors);
+      const earlier = earlierBody(sent, context, { values, errors });
       const script = (): Script<HttpResponse> => {
         effect = undefined;
         rejection = undefined;
-        const responding = respond(input, errors);
+        const responding = external
+          ? respondByExternalId(external, input, errors, earlier)
+          : respond(input, errors, earlier);
         return codes > 0 ? observed(responding, (fault) => (rejection = fault)) : responding;
       };
       let response;
@@ -289,6 +358,7 @@ export function write<
       isWrite: true,
       isThrottled: isThrottled(definition) || countCodes !== undefined,
       body,
+      repeated: definition.response.repeated ?? null,
       response: {
         status,
         description: definition.response.description,
@@ -297,6 +367,39 @@ export function write<
       },
     },
   };
+}
+
+/** The response for the result of a write. */
+function writeResponseOf(status: number, result: AnyWriteResult): HttpResponse {
+  if (!('repeated' in result)) return responseOf(status, result);
+  const { repeated: body, headers } = result;
+  return responseOf(200, { body, ...(headers && { headers }) });
+}
+
+/** An error as a response, whose transaction is committed. */
+function problemResponse(fault: Fault, { basePath, request }: RequestContext): HttpResponse {
+  return {
+    status: problems[fault.code].status,
+    headers: problemHeaders(fault),
+    body: JSON.stringify(problemBody(fault, { basePath, requestId: request.id })),
+  };
+}
+
+function externalIdIn({ caller }: Pick<RequestContext, 'caller'>, { kind, text }: ExternalPath): ExternalId {
+  return { storeId: caller.store.id, kind, text };
+}
+
+/** Returns the object with the external id of a path, if the caller can see it. */
+function* findExternalIn(
+  requestContext: Pick<RequestContext, 'caller' | 'ctx'>,
+  external: ExternalPath,
+): Script<number | undefined> {
+  const { ctx, caller } = requestContext;
+  return yield* findByExternalId(
+    ctx,
+    externalIdIn(requestContext, external),
+    caller.scopes.includes('read_gift_cards') ? null : caller.actor,
+  );
 }
 
 /** An operation whose response is a stream. */
@@ -348,7 +451,7 @@ export function commonDocumentation(definition: Common<string, string>): Omit<Do
   const { tag, summary, description, errors, sample = {} } = definition;
   return {
     tag, summary, description, errors, sample, query: {}, body: null, isWrite: false, isConditional: false,
-    takesLastEventId: false, isThrottled: isThrottled(definition),
+    repeated: null, takesLastEventId: false, isThrottled: isThrottled(definition),
   }; // prettier-ignore
 }
 

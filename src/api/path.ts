@@ -1,10 +1,13 @@
 /** The ids in the paths of operations. */
 
+import { parseExternalId, type ExternalKind } from '../domain/external-id.ts';
 import type { RequestContext } from '../http/request-context.ts';
 
 type PathId = {
   /** Whether callers know the id and could guess others. Events and webhooks have internal ids. */
   readonly isPublic: boolean;
+  /** The kind of object, if its external id can be in the path: `external:{id}`. */
+  readonly externalKind?: ExternalKind;
   readonly description: string;
   readonly example: number;
 };
@@ -16,10 +19,16 @@ export const pathIds = {
       'Identifier of the card. The server responds with 404 to anything that is not an id of this store.',
     example: 5966927867000173,
   },
-  hold_id: { isPublic: true, description: 'Identifier of the hold.', example: 5120448327156734 },
+  hold_id: {
+    isPublic: true,
+    externalKind: 'hold',
+    description: 'Identifier of the hold, or `external:` and its external id, percent-encoded.',
+    example: 5120448327156734,
+  },
   transaction_id: {
     isPublic: true,
-    description: 'Identifier of the transaction.',
+    externalKind: 'transaction',
+    description: 'Identifier of the transaction, or `external:` and its external id, percent-encoded.',
     example: 6831190442975020,
   },
   customer_id: { isPublic: true, description: 'Identifier of the customer.', example: 7764160887464011 },
@@ -53,20 +62,43 @@ export type ReadIds<P extends string> = {
   readonly ids: Ids<P> | null;
   /** Whether "not found" would say that a guessed id does not exist. */
   readonly isGuess: boolean;
+  /** The external id in the path, whose object is not in `ids`. */
+  readonly external: ExternalPath | null;
 };
+
+export type ExternalPath = { readonly name: string; readonly kind: ExternalKind; readonly text: string };
+
+const externalStart = 'external:';
+
+/** Of an external id in a path, before it is percent-encoded. */
+export const externalPathPattern = '^external:[\\x21-\\x7e]{1,255}$';
+
+function externalIn(name: PathIdName, text: string): ExternalPath | null {
+  const { externalKind: kind }: PathId = pathIds[name];
+  if (!kind || !text.startsWith(externalStart)) return null;
+  const parsed = parseExternalId(text.slice(externalStart.length));
+  return parsed.ok && parsed.value !== null ? { name, kind, text: parsed.value } : null;
+}
 
 /** Reads the ids of a request with this path. */
 export function idReader<P extends string>(
   path: P,
-): (requestContext: Pick<RequestContext, 'request' | 'ctx'>) => ReadIds<P> {
+): (requestContext: Pick<RequestContext, 'request' | 'ctx' | 'caller'>) => ReadIds<P> {
   const names = idNamesIn(path);
-  return ({ request, ctx }) => {
+  return ({ request, ctx, caller }) => {
     const params = request.params as Readonly<Record<string, string>>;
     const ids: Record<string, number> = {};
     let areKnown = true;
     let isGuess = false;
+    let external: ExternalPath | null = null;
     for (const name of names) {
       const text = params[name] ?? '';
+      external = externalIn(name, text);
+      if (external) {
+        // Who can read transactions and holds can look for them.
+        isGuess ||= !caller.scopes.includes('read_gift_cards');
+        continue;
+      }
       const number = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
       const { isPublic } = pathIds[name];
       const id = isPublic ? ctx.keys.publicIds.read(number) : asInternal(number);
@@ -74,7 +106,7 @@ export function idReader<P extends string>(
       else ids[name] = id;
       isGuess ||= isPublic && id !== undefined;
     }
-    return { ids: areKnown ? (ids as Ids<P>) : null, isGuess };
+    return { ids: areKnown ? (ids as Ids<P>) : null, isGuess, external };
   };
 }
 

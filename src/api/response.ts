@@ -32,6 +32,17 @@ export type Result<M extends Members, H extends readonly HeaderName[]> = {
   readonly isVolatile?: boolean;
 } & ([] extends H ? { readonly headers?: never } : { readonly headers: HeadersOf<H> });
 
+/** The result of a write. */
+export type WriteResult<M extends Members, H extends readonly HeaderName[]> =
+  | Result<M, H>
+  /** The object of an earlier request with the same external id: the response is a 200. */
+  | RepeatedResult;
+
+type RepeatedResult = { readonly repeated: object; readonly headers?: Readonly<Record<string, string>> };
+
+export type AnyWriteResult =
+  RepeatedResult | { readonly body: object; readonly headers?: Readonly<Record<string, string>> };
+
 export type ResponseOf<M extends Members, H extends readonly HeaderName[]> = {
   readonly description: string;
   readonly members: M;

@@ -31,6 +31,7 @@ const placeholders: Readonly<Record<FieldKind, (name: string) => string>> = {
   line: (name) => name.slice(name.lastIndexOf('_') + 1),
   text: () => 'text',
   tags: () => 'list',
+  id: () => 'id',
 };
 
 type Option = readonly [field: NewCardField, flags: string, description: string];

@@ -108,6 +108,19 @@ A write with an \`Idempotency-Key\` (1 to 255 visible ASCII characters) is appli
 - Keys belong to the API client of the token, and survive the rotation of the token.`,
   },
   {
+    name: 'external-ids',
+    title: 'External ids',
+    note: 'Your own ids, each of which is used only once, for ever',
+    text: `
+Responses to idempotency keys are stored for 24 hours. Webhooks are repeated for days, and orders are completed after weeks: send your own id of the payment or order as \`external_id\` (1 to 255 visible ASCII characters) with a creation, debit, credit, redemption, hold, capture or reversal. It is unique for ever in the store among cards, among transactions and among holds.
+
+- A repetition by the same API client that asks for the same responds 200 with the existing object as it is now, even if the card has expired, was disabled or erased since. It never has the card’s \`code\`: send the same \`Idempotency-Key\` within 24 hours, or [rotate the code](rotate-gift-card-code) later.
+- What is compared: the card, the kind of movement, the amount or its absence, \`partial\`, the hold and the reversed transaction; of a creation \`initial_value\`, \`expires_on\`, VAT and a chosen \`code\`. Names, addresses and texts are not compared. Any other request, and any request of another client, is rejected with [\`external-id-used\`](errors#external-id-used).
+- Only a success uses an id. \`Idempotency-Key\` is checked first. In a batch, a used or repeated id is an error of its card.
+- Paths accept \`/holds/external:{id}\` and \`/transactions/external:{id}\`, percent-encoded. A caller without \`read_gift_cards\` finds only what it has made; another id is a failed lookup.
+- A void or reversal by an unused \`external:\` id responds 404 and uses the id up. If it overtakes its hold or debit, that request is rejected with [\`external-id-used\`](errors#external-id-used).`,
+  },
+  {
     name: 'conditional-requests',
     title: 'Conditional requests',
     note: 'ETag, If-None-Match and If-Match',

@@ -177,7 +177,22 @@ function successOf(documentation: Documentation): Responses {
     description: 'The client has the current version: `If-None-Match` names it.',
     headers: headerReferences(['ETag', 'X-Request-Id']),
   };
-  return { [status]: success, ...(isConditional && { 304: unchanged }) };
+  return {
+    ...(documentation.repeated && { 200: repetitionOf(documentation.repeated, documentation) }),
+    [status]: success,
+    ...(isConditional && { 304: unchanged }),
+  };
+}
+
+function repetitionOf(
+  { members, example }: NonNullable<Documentation['repeated']>,
+  documentation: Documentation,
+): Responses[string] {
+  return {
+    description: texts.repetition,
+    headers: headerReferences(headersOf(documentation)),
+    content: { 'application/json': { schema: membersSchema(members), example } },
+  };
 }
 
 function textContent({ type, example }: { readonly type: string; readonly example: string }): object {

@@ -3,8 +3,15 @@
 import type { TSchema } from 'typebox';
 import type { Documentation } from '../api/documentation.ts';
 import type { Operation } from '../api/operation.ts';
-import { idNamesIn, pathIds } from '../api/path.ts';
+import { externalPathPattern, idNamesIn, pathIds } from '../api/path.ts';
 import * as texts from './texts.ts';
+
+const internalOrPublicId = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const;
+
+function idSchemaOf(name: keyof typeof pathIds): object {
+  if (!('externalKind' in pathIds[name])) return internalOrPublicId;
+  return { anyOf: [internalOrPublicId, { type: 'string', pattern: externalPathPattern }] };
+}
 
 /** The parameters outside the body. */
 export function parametersOf({ path, documentation }: Operation): readonly texts.Parameter[] {
@@ -15,7 +22,7 @@ export function parametersOf({ path, documentation }: Operation): readonly texts
     in: 'path',
     required: true,
     description: pathIds[name].description,
-    schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+    schema: idSchemaOf(name),
     example: pathIds[name].example,
   }));
   const inQuery = Object.entries(query).map(([name, { schema, isRequired }]): texts.Parameter => {

@@ -11,6 +11,9 @@ export const requestIdExample = '1f0c5a0e-3d0a-4a0e-9d5c-0a9b6f6e2a11';
 export const formValues =
   'In a form, booleans are `true`, `false`, `1` or `0`, integers are digits, lists are separated by commas, and an empty value means null.';
 
+export const repetition =
+  'A repetition of an earlier request of the same caller with this `external_id`: its object as it is now. Nothing was changed.';
+
 export const introduction =
   'A store issues gift cards, looks them up, finds one for a customer at the counter, and updates or disables them.';
 

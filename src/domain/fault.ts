@@ -36,6 +36,7 @@ export type FaultCode =
   | 'card-suspended'
   | 'hold-closed'
   | 'hold-expired'
+  | 'external-id-used'
   | 'capture-exceeds-hold'
   | 'not-reversible'
   | 'reversal-exceeds-transaction'

@@ -130,6 +130,11 @@ export const problems = {
     detail: 'The hold was already captured or voided.',
   },
   'hold-expired': { status: 422, title: 'Unprocessable Content', detail: 'The hold has expired.' },
+  'external-id-used': {
+    status: 422,
+    title: 'Unprocessable Content',
+    detail: 'The external id was used for another request, or by another caller. It is never used again.',
+  },
   'capture-exceeds-hold': {
     status: 422,
     title: 'Unprocessable Content',

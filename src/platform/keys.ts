@@ -32,6 +32,7 @@ export type Purpose =
   | 'gift-card-code-tag'
   | 'idempotency'
   | 'idempotency-key'
+  | 'external-id'
   | 'store-secret'
   | 'webhook-secret'
   | 'mail'

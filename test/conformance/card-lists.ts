@@ -269,6 +269,7 @@ export function testCardLists(factory: StorageFactory): void {
       orderId: rarely(fc.constantFrom(77, 78)),
       lastCharacters: rarely(fc.constantFrom(lastCharacters)),
       note: rarely(fc.constantFrom('counter', '%', '_', 'Größe', 'größe')),
+      externalId: rarely(fc.constantFrom('order-1', 'order-2', 'order-3')),
       tag: rarely(fc.constantFrom('vip', 'VIP 2', 'ä', 'Ä').map(searchedTag)),
       text: rarely(fc.constantFrom('ada', 'lin', 'counter', 'größe', '%')),
     });

@@ -277,6 +277,21 @@ CREATE TABLE events (
   primary key (store_id, id)
 ) strict;
 
+CREATE TABLE external_ids (
+  store_id integer not null references stores (id),
+  kind text not null check (kind in ('card', 'transaction', 'hold')),
+  -- Half of a keyed digest of the id, which is not stored here.
+  digest blob not null check (length(digest) = 16),
+  actor text not null,
+  -- Null: it was used up before an object had it.
+  object_id integer,
+  -- Half of a keyed digest of what was asked for.
+  content blob check (length(content) = 16),
+  created_at integer not null,
+  primary key (store_id, kind, digest),
+  check ((object_id is null) = (content is null))
+) strict, without rowid;
+
 CREATE TABLE file_remains (
   id integer primary key check (id = 1),
   absent_since integer
@@ -331,6 +346,8 @@ CREATE TABLE gift_cards (
   recipient_name text,
   -- Each tag between newlines, so that one is found by its text.
   tags text,
+  -- The caller's own id of the card.
+  external_id text,
   -- The end of the chain of the card's changes.
   last_change_id integer,
   change_count integer not null default 0 check ((change_count = 0) = (last_change_id is null) and change_count >= 0),
@@ -1014,6 +1031,8 @@ CREATE INDEX gift_cards_by_disabling on gift_cards (store_id, disabled_at, id) w
 
 CREATE INDEX gift_cards_by_expiry on gift_cards (store_id, expires_on, id) where expires_on is not null;
 
+CREATE INDEX gift_cards_by_external_id on gift_cards (store_id, external_id) where external_id is not null;
+
 CREATE INDEX gift_cards_by_order on gift_cards (store_id, order_id, id) where order_id is not null;
 
 CREATE INDEX gift_cards_by_recipient on gift_cards (store_id, recipient_id, last_characters)
@@ -1179,6 +1198,13 @@ when new.store_id <> old.store_id or new.type <> old.type or new.subject_id <> o
       where json_extract(new.data, p.value) is not null
         and json_extract(new.data, p.value) is not json_extract(old.data, p.value))))
 begin select raise(abort, 'events are append-only'); end;
+
+CREATE TRIGGER external_ids_are_not_deleted before delete on external_ids
+when not exists (select 1 from stores where id = old.store_id and status = 'arriving')
+begin select raise(abort, 'external ids are never deleted'); end;
+
+CREATE TRIGGER external_ids_are_not_updated before update on external_ids
+begin select raise(abort, 'external ids are never changed'); end;
 
 CREATE TRIGGER codes_are_not_deleted before delete on gift_card_codes
 when not exists (select 1 from stores where id = old.store_id and status = 'arriving')

@@ -56,6 +56,61 @@ const cards = [
   { initial_value: '75', tags: ['VIP'], expires_on: '2040-12-31' },
 ];
 
+test('a used or repeated external id is an error of its card', async () => {
+  const external_id = 'batch/1';
+  const created = await create({
+    cards: [
+      { initial_value: '5', external_id },
+      { initial_value: '6', external_id: 'batch/2' },
+    ],
+  });
+  const { failures } = await completed(created.id);
+  assert.deepEqual(failures, []);
+  const [first] = await cardsOf(created.id);
+  const repeated = await ask('POST /gift_card', { json: { initial_value: '5', external_id } });
+  const { gift_card: card } = jsonOf(repeated, 200) as {
+    readonly gift_card: Readonly<Record<string, unknown>>;
+  };
+  assert.deepEqual(
+    [card['id'], 'code' in card],
+    [first?.['id'] ?? (first?.['gift_card'] as { id: number } | undefined)?.id, false],
+  );
+  const before = await countCards();
+  const response = await ask('POST /batches', {
+    json: {
+      cards: [
+        { initial_value: '5', external_id: 'batch/3' },
+        { initial_value: '5', external_id },
+        { initial_value: '5', external_id: 'batch/3' },
+      ],
+    },
+  });
+  const { errors } = jsonOf(response, 422) as {
+    readonly errors: Readonly<Record<string, readonly string[]>>;
+  };
+  assert.deepEqual(errors, {
+    'cards[1].external_id': ['was used before'],
+    'cards[2].external_id': ['must differ from that of cards[0]'],
+  });
+  const equal = await ask('POST /batches', {
+    json: { count: 2, initial_value: '5', external_id: 'batch/4' },
+  });
+  assert.equal(equal.status, 422);
+  assert.equal(await countCards(), before);
+});
+
+test('an external id that is used after the batch was accepted fails only its card', async () => {
+  const created = await create({
+    cards: Array.from({ length: 60 }, (_, place) => ({ initial_value: '5', external_id: `late/${place}` })),
+  });
+  const taken = await ask('POST /gift_card', { json: { initial_value: '7', external_id: 'late/59' } });
+  const { batch, failures } = await completed(created.id);
+  if (taken.status === 201) {
+    assert.deepEqual(failures, [{ index: 59, field: 'external_id', message: 'was used before' }]);
+    assert.equal(batch['issued'], 59);
+  } else assert.equal(batch['issued'], 60);
+});
+
 test('equal cards are issued in the background, each with its code', async () => {
   const created = await create({
     name: 'Spring',

@@ -50,6 +50,7 @@ test('the details of a card are its record, its state, amounts, names and tags',
     sender_name: 'Ada',
     recipient_name: 'Gráce',
     tags: ['VIP', 'Spring 2026'],
+    external_id: null,
   });
   const response = await shop.ask(`GET /gift_cards/${record.id}`);
   assert.equal(response.headers.get('etag'), await shop.tag(record.id));

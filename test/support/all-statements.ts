@@ -21,6 +21,7 @@ import { findChosenCode } from '../../src/storage/stocks/code.ts';
 import { listEmailsOf } from '../../src/storage/emails/list.ts';
 import { saveEmailText } from '../../src/storage/emails/wording.ts';
 import { findLastId, findPageEnd, listWalkedTexts } from '../../src/storage/customers/erasure.ts';
+import { findExternalUse } from '../../src/storage/stores/external-id.ts';
 import { findIdempotencyRecords } from '../../src/storage/stores/idempotency.ts';
 import {
   beginCursor,
@@ -81,6 +82,7 @@ function given(any: () => never): readonly (() => unknown)[] {
     () => insertUnsoldCode(ctx, { storeId, code, isGenerated: true }),
     () => findChosenCode(ctx, storeId, code),
     () => findIdempotencyRecords({ storeId, digests: [digest, digest] }),
+    () => findExternalUse({ storeId, kind: 'card', digests: [digest, digest] }),
     () => heldAt(storeId, [1, 2], 1),
     () => saveEmailText(ctx, storeId, { kind: 'gift_card', language: 'en', part: 'subject', text: null }),
     () => {

@@ -35,6 +35,7 @@ export const statusOfCode = {
   'card-suspended': 422,
   'hold-closed': 422,
   'hold-expired': 422,
+  'external-id-used': 422,
   'capture-exceeds-hold': 422,
   'not-reversible': 422,
   'reversal-exceeds-transaction': 422,

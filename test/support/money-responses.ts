@@ -132,7 +132,9 @@ const isProblem = Compile(problemSchema);
 export function assertResponse(line: string, response: TestResponse): void {
   const { status, headers, text, json } = response;
   const path = line.split('?', 1)[0] ?? '';
-  const shape = shapes.find(([pattern]) => pattern.test(path));
+  // The repetition of a creation has no code.
+  const isRepeated = status === 200 && path === 'POST /gift_card';
+  const shape = isRepeated ? ([path, record] as const) : shapes.find(([pattern]) => pattern.test(path));
   if (!shape || status === 304) return;
   const said = `${line}: ${status} ${text}`;
   assert.ok(headers.get('x-request-id'), said);

@@ -17,7 +17,7 @@ export const codesAnywhere: readonly FaultCode[] = [
 ]; // prettier-ignore
 export const codesOfBodies: readonly FaultCode[] = ['invalid-body', 'body-too-large', 'unsupported-media-type', 'invalid-parameter']; // prettier-ignore
 export const codesOfKeys: readonly FaultCode[] = ['invalid-idempotency-key', 'idempotency-key-in-use', 'idempotency-key-reused']; // prettier-ignore
-const codesOfMoney: readonly FaultCode[] = ['not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'card-suspended', 'currency-mismatch']; // prettier-ignore
+const codesOfMoney: readonly FaultCode[] = ['not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'card-suspended', 'currency-mismatch', 'external-id-used']; // prettier-ignore
 const codesOfSpending: readonly FaultCode[] = [...codesOfMoney, 'insufficient-balance'];
 const codesOfHolds: readonly FaultCode[] = ['not-found', 'precondition-failed', 'hold-closed', 'hold-expired']; // prettier-ignore
 
@@ -96,8 +96,8 @@ const held = { hold: 'Hold', ...spendable };
 export const expectations: Readonly<Record<OperationId, Expected>> = {
   createGiftCard: {
     scopes: [write],
-    statuses: ['201', ...anywhere, ...ofWrites],
-    codes: ['already-activated'],
+    statuses: ['201', '200', ...anywhere, ...ofWrites],
+    codes: ['already-activated', 'external-id-used'],
     parameters: [...inWrites],
     body: { schema: 'CreateGiftCard', wrapper: 'gift_card', required: true },
     response: issued,
@@ -246,7 +246,7 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
   },
   redeemGiftCard: {
     scopes: [redeem],
-    statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
+    statuses: ['201', '200', ...anywhere, '404', '412', ...ofWrites],
     codes: [...codesOfSpending, 'not-activated'],
     parameters: [ifMatch, ...inWrites],
     body: { schema: 'Redeem', wrapper: 'transaction', required: true },
@@ -255,7 +255,7 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
   },
   debitGiftCard: {
     scopes: [redeem],
-    statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
+    statuses: ['201', '200', ...anywhere, '404', '412', ...ofWrites],
     codes: codesOfSpending,
     parameters: [cardId, ifMatch, ...inWrites],
     body: { schema: 'Debit', wrapper: 'transaction', required: true },
@@ -264,7 +264,7 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
   },
   creditGiftCard: {
     scopes: [write],
-    statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
+    statuses: ['201', '200', ...anywhere, '404', '412', ...ofWrites],
     codes: codesOfMoney,
     parameters: [cardId, ifMatch, ...inWrites],
     body: { schema: 'Credit', wrapper: 'transaction', required: true },
@@ -300,7 +300,7 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
   },
   createHold: {
     scopes: [redeem],
-    statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
+    statuses: ['201', '200', ...anywhere, '404', '412', ...ofWrites],
     codes: codesOfSpending,
     parameters: [cardId, ifMatch, ...inWrites],
     body: { schema: 'CreateHold', wrapper: 'hold', required: true },
@@ -342,8 +342,8 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
   },
   captureHold: {
     scopes: [redeem],
-    statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
-    codes: [...codesOfHolds, 'capture-exceeds-hold'],
+    statuses: ['201', '200', ...anywhere, '404', '412', ...ofWrites],
+    codes: [...codesOfHolds, 'capture-exceeds-hold', 'external-id-used'],
     parameters: [holdId, ifMatch, ...inWrites],
     body: { schema: 'Capture', wrapper: 'transaction', required: false },
     response: { transaction: 'Transaction', ...held },
@@ -384,9 +384,9 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
   },
   reverseTransaction: {
     scopes: [redeem, write],
-    statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
+    statuses: ['201', '200', ...anywhere, '404', '412', ...ofWrites],
     codes: [
-      'not-found', 'precondition-failed', 'card-disabled', 'not-reversible', 'reversal-exceeds-transaction', 'insufficient-balance',
+      'not-found', 'precondition-failed', 'card-disabled', 'not-reversible', 'reversal-exceeds-transaction', 'insufficient-balance', 'external-id-used',
     ], // prettier-ignore
     parameters: [transactionId, ifMatch, ...inWrites],
     body: { schema: 'Reverse', wrapper: 'transaction', required: false },

@@ -56,8 +56,8 @@ test('the schema of a parameter outside the body accepts exactly the values that
   const noTimes = ['', '2026-8-15', '15.08.2026', '2026-08-15T12:37:38', null];
   const cases: Readonly<Record<string, readonly [good: readonly unknown[], bad: readonly unknown[]]>> = {
     'path gift_card_id': [integers, [...noIds, 2 ** 53]],
-    'path hold_id': [integers, [...noIds, 2 ** 53]],
-    'path transaction_id': [integers, [...noIds, 2 ** 53]],
+    'path hold_id': [[...integers, 'external:a/b'], [...noIds, 2 ** 53, 'external:', 'external:a b']],
+    'path transaction_id': [[...integers, `external:${'x'.repeat(255)}`], [...noIds, 2 ** 53, `external:${'x'.repeat(256)}`]],
     'path event_id': [integers, [...noIds, 2 ** 53]],
     'path webhook_id': [integers, [...noIds, 2 ** 53]],
     'path batch_id': [integers, [...noIds, 2 ** 53]],
@@ -83,7 +83,7 @@ test('the schema of a parameter outside the body accepts exactly the values that
     'query location_id': [integers, noIds],
     'query reference': [['receipt-1', 'x'.repeat(255)], ['', 'x'.repeat(256), null]],
     'query order_reference': [['B-1017', 'x'.repeat(255)], ['', 'x'.repeat(256), null]],
-    'query external_id': [['pay_1', 'x'.repeat(255)], ['', 'x'.repeat(256), null]],
+    'query external_id': [['pay_1', '~'.repeat(255)], ['', 'a b', 'é', 'x'.repeat(256), null]],
     'query actor': [['api_client:7'], ['', 'x'.repeat(256), null]],
     'query kind': [['issue', 'capture'], ['', 'sale', null]],
     'query status': [['open', 'expired'], ['', 'closed', null]],
@@ -143,6 +143,7 @@ const own = {
   note: parameters.note.schema,
   order_id: parameters.orderId.schema,
   order_reference: parameters.orderReference.schema,
+  external_id: parameters.externalId.schema,
 };
 const spending = {
   amount: parameters.amount.schema,

@@ -242,6 +242,7 @@ test('the read-only fields are those of the records except balance, expires_on, 
       'suspended_at',
       'suspend_reason',
       'email_status',
+      'external_id',
     ],
   );
 });
@@ -327,6 +328,7 @@ test('a value that differs from the card does not match', async (t) => {
     ['suspended_at', ['2025-08-15T12:37:38Z', true, false, 0]],
     ['suspend_reason', ['The payment is disputed', true, 0]],
     ['email_status', ['sent', 'scheduled', 'None', null, '', true]],
+    ['external_id', ['order-2', 7, true]],
   ];
   assert.deepEqual(
     cases.map(([field]) => field),

@@ -28,7 +28,15 @@ type FieldTexts = {
 const texts: ByLanguage<FieldTexts> = textsOf('fields');
 
 /** Fields with a place of their own on pages. */
-const placed = ['expires_on', 'note', 'sender_name', 'recipient_name', 'tags', 'message'] as const;
+const placed = [
+  'expires_on',
+  'note',
+  'sender_name',
+  'recipient_name',
+  'tags',
+  'message',
+  'external_id',
+] as const;
 
 type OtherField = Exclude<CardFieldName, (typeof placed)[number]>;
 
@@ -82,6 +90,7 @@ const kinds: Readonly<Record<FieldKind, PageKind>> = {
   },
   line: { input: line, typed: plain, shown: plain },
   text: { input: textArea, typed: plain, shown: plain },
+  id: { input: line, typed: plain, shown: plain },
   tags: {
     input: line,
     typed: (value) => tagsIn(value).join(', '),

@@ -114,6 +114,7 @@ export function parseForm(
     expires_on: expiresOn,
     message: readMessage(),
     tags: null,
+    external_id: null,
   };
   const [recipient, customer] = [address('recipient_email'), address('email')];
   const isEmailed = canSend && values.how === 'email';

@@ -13,6 +13,7 @@ import {
 import { searchedTextMax } from './search.ts';
 import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
 import { lowerLetters } from './tags.ts';
+import { parseExternalId } from '../external-id.ts';
 import { parseLine, parseText } from '../text.ts';
 
 export type FilteredField = FieldsWith<{ readonly filter: FieldFilter }>;
@@ -35,10 +36,11 @@ export function filterLengthMax(name: FilteredField): number {
   return filter === 'contains' ? searchedTextMax : lengthMax;
 }
 
+const parsers = { line: parseLine, text: parseText, id: parseExternalId } as const;
+
 /** Parses the parameter of a filter. */
 export function readFilter(name: FilteredField, value: unknown): Parsed<string> {
-  const read = filteredRow(name).kind === 'line' ? parseLine : parseText;
-  const parsed = read(value, filterLengthMax(name));
+  const parsed = parsers[filteredRow(name).kind](value, filterLengthMax(name));
   if (!parsed.ok) return parsed;
   return parsed.value === null ? rejected('must not be empty') : accepted(parsed.value);
 }

@@ -15,6 +15,7 @@ import {
   type FieldsWith,
 } from './fields.ts';
 import { parseDay } from '../day.ts';
+import { parseExternalId } from '../external-id.ts';
 import { compileLiteral } from '../literal.ts';
 import { accepted, type Parsed } from '../../platform/parsed.ts';
 import { parseTags, tagLengthMax, tagsIn, tagsMax } from './tags.ts';
@@ -32,6 +33,8 @@ export function readField(name: CardFieldName, value: unknown): Parsed<string | 
       return parseText(value, field.lengthMax);
     case 'tags':
       return parseTags(value);
+    case 'id':
+      return parseExternalId(value);
   }
 }
 

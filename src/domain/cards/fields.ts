@@ -7,13 +7,18 @@
  * new filter.
  */
 
+import { externalIdLengthMax } from '../external-id.ts';
 import { nameLengthMax, textLengthMax } from '../text.ts';
 
-/** `day`: `YYYY-MM-DD`. `tags`: a text of tags (`tags.ts`). `line`, `text`: of one or several lines, in code points. */
+/**
+ * `day`: `YYYY-MM-DD`. `tags`: a text of tags (`tags.ts`). `line`, `text`: of one or several lines, in code points.
+ * `id`: an external id.
+ */
 type Kind =
   | { readonly kind: 'day' | 'tags' }
   | { readonly kind: 'line'; readonly lengthMax: number }
-  | { readonly kind: 'text'; readonly lengthMax: number };
+  | { readonly kind: 'text'; readonly lengthMax: number }
+  | { readonly kind: 'id'; readonly lengthMax: number };
 
 /** A row decides everything about its field. */
 export type CardField = Kind & {
@@ -102,6 +107,18 @@ export const cardFields = {
     about: 'The store’s own tags',
     brief: 'tags, separated by commas',
     example: ['VIP', 'Spring 2026'],
+  },
+  external_id: {
+    kind: 'id',
+    lengthMax: externalIdLengthMax,
+    isEditable: false,
+    erased: 'with the person',
+    record: 'added',
+    filter: 'equals',
+    about: 'The caller’s own id of the card, of visible ASCII characters',
+    more: '. It is used only once: a repetition that asks for the same responds 200 with the existing card, without its code, for ever',
+    brief: 'an id of your own, which is used only once; optional',
+    example: 'order-1001-line-1',
   },
 } as const satisfies Readonly<Record<string, CardField>>;
 

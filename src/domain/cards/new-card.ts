@@ -17,6 +17,8 @@ type Place = {
   readonly store: Store;
   /** Instant in ms. */
   readonly now: number;
+  /** Whether an earlier request can have sent it: limits of the store and of the time do not apply. Default: false. */
+  readonly isRepetition?: boolean;
 };
 
 type Read<T> = (value: unknown, place: Place) => Parsed<T>;
@@ -37,21 +39,26 @@ export function parseId(value: unknown): Parsed<number> {
   return isId ? accepted(value) : rejected('must be an integer from 1 to 2^53 - 1');
 }
 
-const initialValue: Read<Money> = (value, { store }) => {
+const initialValue: Read<Money> = (value, { store, isRepetition = false }) => {
   if (value === null) return rejected('is required');
   const amount = parseAmount(value, { currency: store.currency, zeroAllowed: false });
-  return amount.ok && isAbove(store.issueLimit, amount.value)
+  return amount.ok && !isRepetition && isAbove(store.issueLimit, amount.value)
     ? rejected(aboveLimit(store.issueLimit))
     : amount;
 };
 
-const expiresOn: Read<string | null> = orNull((value, { store, now }: Place): Parsed<string> => {
-  const parsed = parseDay(value);
-  return parsed.ok && parsed.value < dayOf(now, store.timeZone) ? rejected('must be today or later') : parsed;
-});
+const expiresOn: Read<string | null> = orNull(
+  (value, { store, now, isRepetition = false }: Place): Parsed<string> => {
+    const parsed = parseDay(value);
+    if (isRepetition) return parsed;
+    return parsed.ok && parsed.value < dayOf(now, store.timeZone)
+      ? rejected('must be today or later')
+      : parsed;
+  },
+);
 
-const sendOn: Read<SendOn | null> = orNull((value, { store, now }: Place) =>
-  parseSendOn(value, { now, timeZone: store.timeZone }),
+const sendOn: Read<SendOn | null> = orNull((value, { store, now, isRepetition = false }: Place) =>
+  parseSendOn(value, { now, timeZone: store.timeZone, isRepetition }),
 );
 
 const vatKind: Read<VatKind | null> = orNull((value: unknown) => {

@@ -31,12 +31,21 @@ export function sendingInstantOf(day: string, timeZone: string): number {
  */
 export function parseSendOn(
   value: unknown,
-  { now, timeZone }: { readonly now: number; readonly timeZone: string },
+  {
+    now,
+    timeZone,
+    isRepetition = false,
+  }: {
+    readonly now: number;
+    readonly timeZone: string;
+    /** Whether the time can be in the past, because an earlier request can have sent it. */
+    readonly isRepetition?: boolean;
+  },
 ): Parsed<SendOn> {
   if (typeof value !== 'string' || !form.test(value))
     return rejected('must be a date, or a date and time with Z or an offset');
   const read = value.length === dayLength ? readDay(value, { now, timeZone }) : readInstant(value, timeZone);
-  if (!read.ok) return read;
+  if (!read.ok || isRepetition) return read;
   const today = dayOf(now, timeZone);
   const isPast = value.length === dayLength ? read.value.day < today : read.value.at < now;
   if (isPast) return rejected('must not be in the past');

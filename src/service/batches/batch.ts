@@ -51,6 +51,7 @@ import type { Storage } from '../../storage/storage.ts';
 import { findStore } from '../../storage/stores/store.ts';
 import { onePart, type Pace } from './pace.ts';
 import { issue } from '../cards/card.ts';
+import { isExternalIdUsed } from '../requests/external-ids.ts';
 import { findLinkError } from '../customers/customer.ts';
 import { today } from '../money/money.ts';
 import { newerPage, olderPage, type ListPage, type PageRequest } from '../money/movements.ts';
@@ -162,7 +163,22 @@ export function countChosenCodes(cards: readonly CardToIssue[]): number {
   return cards.filter(({ code }) => code !== null).length;
 }
 
-/** Cards whose codes and storefront ids one read looks up. */
+/** The errors of cards with the external id of an earlier card. */
+function repeatedExternalIds(cards: readonly CardToIssue[]): readonly BatchError[] {
+  const first = new Map<string, number>();
+  return cards.flatMap(({ details: { externalId } }, index) => {
+    if (externalId === null) return [];
+    const before = first.get(externalId);
+    if (before === undefined) first.set(externalId, index);
+    return before === undefined
+      ? []
+      : [{ index, field: 'external_id', message: `must differ from that of cards[${before}]` }];
+  });
+}
+
+const externalIdUsed = 'was used before';
+
+/** Cards whose codes and ids one read looks up. */
 const checkedTogether = 50;
 
 /** The errors of cards that depend on the database: codes that the store has used, and storefront ids of others. */
@@ -170,9 +186,12 @@ export async function checkBatch(
   { ctx, storage }: { readonly ctx: Context; readonly storage: Storage },
   { store, cards }: Pick<NewBatch, 'store' | 'cards'>,
 ): Promise<readonly BatchError[]> {
-  const errors: BatchError[] = [];
+  const errors = [...repeatedExternalIds(cards)];
   const checked = cards.flatMap((card, index) =>
-    card.code || card.storefrontCustomerId !== null || (card.emails && card.emails.sendAt !== null)
+    card.code ||
+    card.details.externalId !== null ||
+    card.storefrontCustomerId !== null ||
+    (card.emails && card.emails.sendAt !== null)
       ? [{ ...card, index }]
       : [],
   );
@@ -190,20 +209,22 @@ function* findErrors(
 ): Script<readonly BatchError[]> {
   const { enabled } = yield* findEmailSettings(store.id);
   const found = yield* parallel(
-    ...cards.map(({ code, customer, storefrontCustomerId }) =>
+    ...cards.map(({ code, customer, storefrontCustomerId, details: { externalId: text } }) =>
       parallel(
         code ? findCardIdByCode(ctx, store.id, code) : resolved(undefined),
         customer && storefrontCustomerId !== null
           ? findLinkError(store.id, { address: customer, storefrontCustomerId })
           : resolved(null),
+        text === null ? resolved(false) : isExternalIdUsed(ctx, { storeId: store.id, kind: 'card', text }),
       ),
     ),
   );
-  return found.flatMap(([usedBy, linkError], place) => {
+  return found.flatMap(([usedBy, linkError, isIdUsed], place) => {
     const { index = 0, emails } = cards[place] ?? {};
     const isUnsent = !enabled && emails !== undefined && emails.sendAt !== null;
     return [
       ...(usedBy === undefined ? [] : [{ index, field: 'code', message: 'is taken' }]),
+      ...(isIdUsed ? [{ index, field: 'external_id', message: externalIdUsed }] : []),
       ...(linkError === null ? [] : [{ index, field: 'storefront_customer_id', message: linkError }]),
       ...(isUnsent
         ? [{ index, field: 'send_on', message: 'cannot be set because the store does not send emails' }]
@@ -343,7 +364,10 @@ function* issueOrReject(
   try {
     return yield* issue(ctx, { ...card, store, actor, apiClientId });
   } catch (error) {
-    if (!(error instanceof Fault) || error.code !== 'invalid-parameter') throw error;
+    if (!(error instanceof Fault)) throw error;
+    if (error.code === 'external-id-used')
+      throw new CardRejected({ index, field: 'external_id', message: externalIdUsed });
+    if (error.code !== 'invalid-parameter') throw error;
     const [field = null, [message = 'is invalid'] = []] = Object.entries(error.errors ?? {})[0] ?? [];
     throw new CardRejected({ index, field, message });
   }

@@ -26,6 +26,7 @@ import { listOpenHolds } from '../../storage/money/hold.ts';
 import { resolved, parallel, type Script } from '../../storage/sql/sql.ts';
 import { endAt, insertTransfer, openChain } from '../../storage/money/transfer.ts';
 import { findChosenCode, sellCode } from '../../storage/stocks/code.ts';
+import { withExternalId, type ExternalRequest } from '../requests/external-ids.ts';
 import { linkNewCustomer, findLinkError, recordIfNewCustomer } from '../customers/customer.ts';
 import { enqueueCardEmails, assertSendTime, type CardEmails } from '../emails/email.ts';
 import { codeError, findActivation, type Activation, type StockUse } from '../stocks/activation.ts';
@@ -70,13 +71,59 @@ export type Issued = {
   readonly activation?: Activation;
 };
 
+type IssuedOnce = Omit<Issued, 'code'> & { readonly code: Secret | null };
+
+/** What an issue with an external id asks for; null: it has none. Names, addresses and texts are not compared. */
+export function externalIssueOf({
+  store,
+  actor,
+  details,
+  value,
+  vat,
+  code,
+}: IssueCommand): ExternalRequest | null {
+  const { externalId: text, expiresOn } = details;
+  if (text === null) return null;
+  const asked = [
+    'issue',
+    value.minor.toString(),
+    expiresOn,
+    vat === undefined ? 'default' : vat && formatVat(vat),
+    code && code.reveal(),
+  ];
+  return { storeId: store.id, kind: 'card', text, actor, asked };
+}
+
+/**
+ * Issues a card, unless an earlier request with the same external id has issued it.
+ * @returns also the code; null: the card was issued before, as `card` is now.
+ * @throws Fault `external-id-used`; and as `issue` does.
+ */
+export function* issueOnce(ctx: Context, command: IssueCommand): Script<IssuedOnce> {
+  const { result } = yield* withExternalId<IssuedOnce>(ctx, externalIssueOf(command), {
+    run: () => issueCard(ctx, command),
+    idOf: ({ card }) => card.id,
+    *find(id) {
+      return { card: yield* requireCard(command.store.id, id), code: null };
+    },
+  });
+  return result;
+}
+
+/** Issues a card. @throws Fault as `issueCard` does; `external-id-used` if a card was issued with its external id. */
+export function* issue(ctx: Context, command: IssueCommand): Script<Issued> {
+  const { code, ...issued } = yield* issueOnce(ctx, command);
+  if (!code) throw new Fault('external-id-used');
+  return { ...issued, code };
+}
+
 /**
  * Inserts a card with its code and first transfer, and its customers if they are new.
  * @throws Fault `invalid-parameter` if the store has used the chosen code before, the customer cannot be linked to the
  * storefront id, an email is scheduled and the store does not send emails, or the card is not what the stock of its code
  * demands; `already-activated`.
  */
-export function* issue(ctx: Context, command: IssueCommand): Script<Issued> {
+function* issueCard(ctx: Context, command: IssueCommand): Script<Issued> {
   const { store, value, emails } = command;
   const code = command.code ?? ctx.codeCohorts.generate(store.id, ctx);
   const now = ctx.clock.now();

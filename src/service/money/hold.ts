@@ -18,6 +18,7 @@ import {
   listExpiredHolds,
   type HoldKey,
 } from '../../storage/money/hold.ts';
+import { findTransfer } from '../../storage/money/transfer.ts';
 import { updateBalance } from '../../storage/cards/card.ts';
 import { parallel, RetryTransaction, type Script } from '../../storage/sql/sql.ts';
 import {
@@ -92,6 +93,17 @@ export function* showHold(ctx: Context, storeId: number, holdId: number): Script
   const hold = yield* findHold(storeId, holdId);
   if (!hold) throw new Fault('not-found');
   return { hold, card: yield* presentCard(ctx, { storeId, id: hold.cardId }) };
+}
+
+/** A capture, and its hold and card at present. @throws Fault `not-found`. */
+export function* showCapture(
+  ctx: Context,
+  storeId: number,
+  transferId: number,
+): Script<MovementResult & Held> {
+  const transfer = yield* findTransfer(storeId, transferId);
+  if (!transfer || transfer.holdId === null) throw new Fault('not-found');
+  return { transfer, ...(yield* showHold(ctx, storeId, transfer.holdId)) };
 }
 
 type HoldCommand = {

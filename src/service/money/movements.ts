@@ -1,13 +1,15 @@
 /** Lists the transfers and holds of a card in pages. */
 
+import type { Card } from '../../domain/cards/card.ts';
 import { Fault } from '../../domain/fault.ts';
 import type { Hold } from '../../domain/money/hold.ts';
 import type { Transfer } from '../../domain/money/ledger.ts';
 import type { CardKey } from '../../storage/cards/card.ts';
+import type { Context } from '../../storage/context.ts';
 import { findHold, listHoldsAfter, listHoldsBefore } from '../../storage/money/hold.ts';
 import { resolved, parallel, type Script } from '../../storage/sql/sql.ts';
 import { findTransfer, listTransfersAfter, listTransfersBefore } from '../../storage/money/transfer.ts';
-import { requireCard } from './money.ts';
+import { presentCard, requireCard } from './money.ts';
 
 /** The newest page, or the page before or after an item. `before` and `after` are ids. */
 export type PageRequest = {
@@ -22,6 +24,17 @@ export type ListPage<T> = {
   readonly hasOlder: boolean;
   readonly hasNewer: boolean;
 };
+
+/** A transfer and its card at present. @throws Fault `not-found`. */
+export function* showMovement(
+  ctx: Context,
+  storeId: number,
+  transferId: number,
+): Script<{ readonly transfer: Transfer; readonly card: Card }> {
+  const transfer = yield* findTransfer(storeId, transferId);
+  if (!transfer) throw new Fault('not-found');
+  return { transfer, card: yield* presentCard(ctx, { storeId, id: transfer.cardId }) };
+}
 
 /** @throws Fault `not-found`; `invalid-query` if `before` or `after` is not the id of a transfer of the card. */
 export function* listCardTransfers(

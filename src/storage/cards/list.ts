@@ -225,6 +225,7 @@ function isMet({ storeId, filter, today, now }: Listed): Part {
 
 /** A filter whose cards an index finds. `created_at`: a stretch of the primary key. */
 export type CardSource =
+  | 'external_id'
   | 'customer'
   | 'order_id'
   | 'email_status'
@@ -236,8 +237,9 @@ export type CardSource =
 
 /** The sources of a filter, the first of which usually has the fewest cards. */
 export function sourcesOf(filter: CardFilter): readonly CardSource[] {
-  const { customerId, orderId, emailStatus, state, disabledAt, expiresOn, createdAt } = filter;
+  const { customerId, orderId, emailStatus, state, disabledAt, expiresOn, createdAt, externalId } = filter;
   return [
+    ...(externalId === null ? [] : (['external_id'] as const)),
     ...(customerId === null ? [] : (['customer'] as const)),
     ...(orderId === null ? [] : (['order_id'] as const)),
     ...(emailStatus === null ? [] : (['email_status'] as const)),
@@ -261,6 +263,9 @@ function idsIn({ storeId, filter }: Listed, source: CardSource): Part {
     union all
     select id from gift_cards ${indexedBy('gift_cards_by_recipient')}
     where ${is('customer')} = 1 and store_id = ${storeId} and recipient_id = ${filter.customerId ?? 0}
+    union all
+    select id from gift_cards ${indexedBy('gift_cards_by_external_id')}
+    where ${is('external_id')} = 1 and store_id = ${storeId} and external_id = ${filter.externalId ?? ''}
     union all
     select id from gift_cards ${indexedBy('gift_cards_by_order')}
     where ${is('order_id')} = 1 and store_id = ${storeId} and order_id = ${filter.orderId ?? 0}

@@ -245,6 +245,8 @@ create table gift_cards (
   recipient_name text collate "C",
   -- Each tag between newlines, so that one is found by its text.
   tags text collate "C",
+  -- The caller's own id of the card.
+  external_id text collate "C",
   -- The end of the chain of the card's changes.
   last_change_id bigint,
   change_count bigint not null default 0,
@@ -277,6 +279,7 @@ create index gift_cards_expiring on gift_cards (store_id, expires_on)
 create index gift_cards_by_expiry on gift_cards (store_id, expires_on, id) where expires_on is not null;
 create index gift_cards_by_disabling on gift_cards (store_id, disabled_at, id) where disabled_at is not null;
 create index gift_cards_by_suspension on gift_cards (store_id, suspended_at, id) where suspended_at is not null;
+create index gift_cards_by_external_id on gift_cards (store_id, external_id) where external_id is not null;
 create index gift_cards_by_order on gift_cards (store_id, order_id, id) where order_id is not null;
 create trigger cards_keep_what_was_issued
 before update of store_id, id, currency, initial_value, created_at, api_client_id on gift_cards
@@ -580,6 +583,30 @@ create trigger hold_extensions_are_not_deleted before delete on hold_extensions
 for each row execute function refuse('extensions of holds are never deleted');
 create trigger hold_extensions_are_not_truncated before truncate on hold_extensions
 execute function refuse('extensions of holds are never deleted');
+
+-- == External ids ==
+
+-- The ids of their own that callers have given to cards, transactions and holds. They are never used again.
+create table external_ids (
+  store_id bigint not null references stores (id),
+  kind text collate "C" not null check (kind in ('card', 'transaction', 'hold')),
+  -- Half of a keyed digest of the id, which is not stored here.
+  digest bytea not null check (length(digest) = 16),
+  actor text collate "C" not null,
+  -- Null: it was used up before an object had it.
+  object_id bigint,
+  -- Half of a keyed digest of what was asked for.
+  content bytea check (length(content) = 16),
+  created_at bigint not null,
+  primary key (store_id, kind, digest),
+  check ((object_id is null) = (content is null))
+); -- by store
+create trigger external_ids_are_not_updated before update on external_ids
+for each row execute function refuse('external ids are never changed');
+create trigger external_ids_are_not_deleted before delete on external_ids
+for each row execute function refuse('external ids are never deleted');
+create trigger external_ids_are_not_truncated before truncate on external_ids
+execute function refuse('external ids are never deleted');
 
 -- == Batches ==
 

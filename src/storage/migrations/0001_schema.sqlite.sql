@@ -186,6 +186,8 @@ create table gift_cards (
   recipient_name text,
   -- Each tag between newlines, so that one is found by its text.
   tags text,
+  -- The caller's own id of the card.
+  external_id text,
   -- The end of the chain of the card's changes.
   last_change_id integer,
   change_count integer not null default 0 check ((change_count = 0) = (last_change_id is null) and change_count >= 0),
@@ -212,6 +214,7 @@ create index gift_cards_expiring on gift_cards (store_id, expires_on)
 create index gift_cards_by_expiry on gift_cards (store_id, expires_on, id) where expires_on is not null;
 create index gift_cards_by_disabling on gift_cards (store_id, disabled_at, id) where disabled_at is not null;
 create index gift_cards_by_suspension on gift_cards (store_id, suspended_at, id) where suspended_at is not null;
+create index gift_cards_by_external_id on gift_cards (store_id, external_id) where external_id is not null;
 create index gift_cards_by_order on gift_cards (store_id, order_id, id) where order_id is not null;
 create trigger cards_keep_what_was_issued
 before update of store_id, id, currency, initial_value, created_at, api_client_id on gift_cards
@@ -511,6 +514,29 @@ begin select raise(abort, 'extensions of holds are never changed'); end;
 create trigger hold_extensions_are_not_deleted before delete on hold_extensions
 when not exists (select 1 from stores where id = old.store_id and status = 'arriving')
 begin select raise(abort, 'extensions of holds are never deleted'); end;
+
+-- == External ids ==
+
+-- The ids of their own that callers have given to cards, transactions and holds. They are never used again.
+create table external_ids (
+  store_id integer not null references stores (id),
+  kind text not null check (kind in ('card', 'transaction', 'hold')),
+  -- Half of a keyed digest of the id, which is not stored here.
+  digest blob not null check (length(digest) = 16),
+  actor text not null,
+  -- Null: it was used up before an object had it.
+  object_id integer,
+  -- Half of a keyed digest of what was asked for.
+  content blob check (length(content) = 16),
+  created_at integer not null,
+  primary key (store_id, kind, digest),
+  check ((object_id is null) = (content is null))
+) strict, without rowid;
+create trigger external_ids_are_not_updated before update on external_ids
+begin select raise(abort, 'external ids are never changed'); end;
+create trigger external_ids_are_not_deleted before delete on external_ids
+when not exists (select 1 from stores where id = old.store_id and status = 'arriving')
+begin select raise(abort, 'external ids are never deleted'); end;
 
 -- == Batches ==
 
@@ -1366,6 +1392,7 @@ insert into sqlite_stat1 (tbl, idx, stat) values
   ('gift_cards', 'gift_cards_by_disabling', '20000 10000 2 1'),
   ('gift_cards', 'gift_cards_by_suspension', '2000 1000 2 1'),
   ('card_changes', 'card_changes_of_resumptions', '20000 10000 1'),
+  ('gift_cards', 'gift_cards_by_external_id', '300000 150000 1'),
   ('gift_cards', 'gift_cards_by_order', '300000 150000 2 1'),
   ('gift_card_codes', 'sqlite_autoindex_gift_card_codes_1', '1000000 500000 1'),
   ('card_changes', 'sqlite_autoindex_card_changes_1', '500000 250000 1'),

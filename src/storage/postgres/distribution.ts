@@ -27,6 +27,7 @@ export const tableKinds: Readonly<Record<string, TableKind>> = {
   email_texts: 'by store',
   erased_events: 'by store',
   events: 'by store',
+  external_ids: 'by store',
   gift_card_codes: 'by store',
   gift_cards: 'by store',
   heartbeat: 'own',

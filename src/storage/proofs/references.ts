@@ -112,6 +112,13 @@ export function* listBrokenReferences(limit: number): Script<readonly BrokenRefe
     select store_id, null, 'stocks: another number of codes was added' from stocks s
     where printed <> (select count(*) from stock_codes c where c.store_id = s.store_id and c.stock_id = s.id)
     union all
+    select store_id, null, 'external_ids: an external id has no ' || kind from external_ids x
+    where object_id is not null
+      and not exists (select 1 from gift_cards g where g.store_id = x.store_id and g.id = x.object_id and x.kind = 'card')
+      and not exists (
+        select 1 from transfers t where t.store_id = x.store_id and t.id = x.object_id and x.kind = 'transaction')
+      and not exists (select 1 from holds h where h.store_id = x.store_id and h.id = x.object_id and x.kind = 'hold')
+    union all
     select store_id, null, 'events: a customer was created that does not exist' from events e
     where type = 'customer.created'
       and not exists (select 1 from customers c where c.store_id = e.store_id and c.id = e.subject_id)

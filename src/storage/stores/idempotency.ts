@@ -54,7 +54,7 @@ export function* findIdempotencyRecords(key: StoredKey): Script<readonly FoundRe
   if (digests.length === 1) return read(yield* all(selection(key, digests[0])), 0);
   // The unique index contains one digest per record. The lock serializes processes that use different keys of
   // the file.
-  yield* execute(lock`select pg_advisory_xact_lock(1, ${lockOf(key)})`);
+  yield* execute(lock`select pg_advisory_xact_lock(1, ${lockNumberOf(digests)})`);
   const found = yield* parallel(...digests.map((digest) => all(selection(key, digest))));
   return found.flatMap(read);
 }
@@ -70,7 +70,7 @@ function read(rows: readonly RowOf<typeof records>[], digestPlace: number): read
 }
 
 /** Does not depend on the order of the keys in the key file. */
-function lockOf({ digests }: StoredKey): number {
+export function lockNumberOf(digests: readonly Uint8Array[]): number {
   return digests.reduce(
     (number, digest) =>
       number ^ new DataView(digest.buffer, digest.byteOffset, digest.byteLength).getInt32(0),
