@@ -3,6 +3,7 @@
 import { accountRoutes } from './staff/account.ts';
 import { auditRoutes } from './staff/actions.ts';
 import { batchRoutes } from './batches/list.ts';
+import { stockRoutes } from './batches/stock.ts';
 import { cardActionRoutes } from './cards/actions.ts';
 import { cardRoutes } from './cards/card.ts';
 import { cardsRoutes } from './cards/list.ts';
@@ -41,6 +42,7 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...cardActionRoutes,
   ...issueRoutes,
   ...batchRoutes,
+  ...stockRoutes,
   ...reportRoutes,
   ...emailRoutes,
   ...tillRoutes,

@@ -18,6 +18,7 @@ import { readEmailSettings } from '../../service/emails/settings.ts';
 import { actorName, listActors } from '../kit/actors.ts';
 import { batchTexts, lineErrorText } from './form.ts';
 import { newBatchRoutes } from './new.ts';
+import { stockTexts } from './stock.ts';
 import { cardLabel } from '../cards/label.ts';
 import { cardPageOf } from '../cards/recipient-page.ts';
 import { cardSheet } from '../cards/sheet.ts';
@@ -71,7 +72,7 @@ async function listPage(services: ConsoleServices, request: StaffRequest): Promi
     limit: batchesOnPage,
   };
   const page = await longReads(services).read(() => listStoreBatches(signedIn.store.id, place));
-  const actions = markup`<a class="button first" href="${basePath}/cards/batches/new">${text.new}</a>`;
+  const actions = markup`<a class="button" href="${basePath}/cards/stock">${stockTexts[language].link}</a><a class="button first" href="${basePath}/cards/batches/new">${text.new}</a>`;
   const empty = markup`<section class="panel empty" role="status"><h2>${text.none}</h2><p><span class="soft">${text.noneText}</span></p></section>`;
   const body =
     page.items.length === 0
