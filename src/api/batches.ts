@@ -225,6 +225,7 @@ export const createBatch = write({
       name: body.name ?? null,
       actor: caller.actor,
       apiClientId: caller.apiClientId,
+      locationId: caller.locationId,
       ...found,
     });
     after((hasSucceeded) => {

@@ -32,6 +32,7 @@ import {
 } from '../service/cards/card.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { findRepeatedObject } from '../service/requests/external-ids.ts';
+import { locationOf } from '../service/stores/location.ts';
 import { findEmailSettings } from '../storage/emails/email.ts';
 import { resolved, parallel } from '../storage/sql/sql.ts';
 import type { WriteScope } from '../storage/storage.ts';
@@ -121,6 +122,7 @@ export const createGiftCard = write({
       ...Object.fromEntries(recordFields.map((name) => [name, notSettable])),
       ...creationFields,
       stock: fields.stockUse,
+      location_id: fields.locationId,
     },
     example: {
       initial_value: '25.00',
@@ -154,6 +156,8 @@ export const createGiftCard = write({
   writeScope: ({ store, body: { email, recipient_email: recipient, code, external_id: externalId } }) =>
     email || recipient || code || externalId ? undefined : { storeId: store.id, cardId: null },
   *run({ ctx, caller, store, body, requestContext, after }) {
+    const named = body.location_id ?? null;
+    const locationId = yield* locationOf(store.id, { own: caller.locationId, named });
     const isUnsent = isEmailWanted(body) && !requestContext.canSend && emailedTo(body) !== null;
     const [settings, issued] = yield* parallel(
       isUnsent ? findEmailSettings(store.id) : resolved(undefined),
@@ -161,6 +165,7 @@ export const createGiftCard = write({
         store,
         apiClientId: caller.apiClientId,
         actor: caller.actor,
+        locationId,
         ...newCardOf(body, requestContext),
         stock: body.stock ?? 'optional',
       }),
@@ -305,6 +310,7 @@ function* applyUpdate(
     store,
     cardId: ids.gift_card_id,
     actor: caller.actor,
+    locationId: caller.locationId,
     changes: {
       ...(disable !== undefined && { disable }),
       ...(balance !== undefined && { balance }),

@@ -11,6 +11,7 @@ export type Tag =
   | 'Money'
   | 'Holds'
   | 'History'
+  | 'Locations'
   | 'Customers'
   | 'Emails'
   | 'Verification'
@@ -28,7 +29,16 @@ export type Sample = {
 
 /** The name that a body can be wrapped in. */
 type Wrapper =
-  'gift_card' | 'transaction' | 'hold' | 'webhook' | 'event' | 'customer' | 'checkpoint' | 'batch' | 'stock';
+  | 'gift_card'
+  | 'transaction'
+  | 'hold'
+  | 'webhook'
+  | 'event'
+  | 'customer'
+  | 'checkpoint'
+  | 'batch'
+  | 'stock'
+  | 'location';
 
 export type BodyDefinition<F extends Fields> = {
   /** The name of its schema in the documentation. */

@@ -22,6 +22,7 @@ import {
   type HoldRecord,
   type EmailRecord,
   type GiftCardProofRecord,
+  type LocationRecord,
   type LogRecord,
   type SpendableRecord,
   type TransactionRecord,
@@ -238,6 +239,16 @@ export const event = {
   created_at: '2026-08-15T12:40:00Z',
   sequence: 2,
   data: { changed: ['balance'], gift_card: card, transaction },
+};
+
+export const location: LocationRecord = {
+  id: pathIds.location_id.example,
+  name: 'Market Street',
+  address: '12 Market Street\nSpringfield',
+  time_zone: null,
+  closed: false,
+  closed_at: null,
+  created_at: '2026-08-15T12:00:00Z',
 };
 
 export const webhook: WebhookRecord = {

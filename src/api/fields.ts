@@ -165,6 +165,8 @@ export const releaseHolds = flag(
   'With `disable`: releases the card’s open holds. Without it, a card with open holds cannot be disabled.',
 );
 
+export const closed = flag('Whether the location is closed.');
+
 export const partial = flag('Debit the available amount if it is less than `amount`.');
 
 /** An amount that is spent, added or reserved. */
@@ -245,6 +247,11 @@ function idField(description: string, example: number) {
     integerFromForm,
   );
 }
+
+export const locationId = idField(
+  'The location where it takes place: an open one of the store. A caller that belongs to a location can only name that one, which is the default.',
+  244212380101,
+);
 
 export const orderId = idField('The order that it belongs to: an integer below 2^53.', 1001);
 

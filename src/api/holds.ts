@@ -128,9 +128,9 @@ export const createHold = write({
   *run(request) {
     const { ctx, ids, body } = request;
     const { amount, expires_in: seconds = holdSecondsDefault } = body;
-    return yield* holdOnce(request, () =>
-      placeHold(ctx, { ...moneyCommand(request, ids.gift_card_id), amount, seconds }),
-    );
+    return yield* holdOnce(request, function* () {
+      return yield* placeHold(ctx, { ...(yield* moneyCommand(request, ids.gift_card_id)), amount, seconds });
+    });
   },
   *findRepeated(request) {
     const { ctx, store } = request;
@@ -305,15 +305,16 @@ export const captureHold = write({
       ctx,
       externalRequestOf(request, 'transaction', asked),
       {
-        run: () =>
-          capture(ctx, {
+        *run() {
+          return yield* capture(ctx, {
             store,
             holdId: ids.hold_id,
             actor: caller.actor,
             amount,
-            ...namedOf(body),
+            ...(yield* namedOf(request)),
             versionsOf: cardVersions(request),
-          }),
+          });
+        },
         idOf: ({ transfer }) => transfer.id,
         find: (id) => showCapture(ctx, store.id, id),
       },

@@ -35,6 +35,7 @@ import {
   retrieveHold,
   voidHold,
 } from './holds.ts';
+import { createLocation, listLocations, updateLocation } from './locations.ts';
 import {
   creditGiftCard,
   debitGiftCard,
@@ -94,6 +95,10 @@ export const operations = [
   listGiftCardEmails, // GET /gift_card/:gift_card_id/deliveries
   notifyGiftCardHolder, // POST /gift_card/:gift_card_id/notify
   rotateGiftCardCode, // POST /gift_card/:gift_card_id/rotate_code
+
+  createLocation, // POST /locations
+  listLocations, // GET /locations
+  updateLocation, // PUT /locations/:location_id
 
   listCustomers, // GET /customers
   retrieveCustomer, // GET /customers/:customer_id

@@ -24,6 +24,7 @@ import {
   withExternalId,
   type ExternalRequest,
 } from '../service/requests/external-ids.ts';
+import { locationOf } from '../service/stores/location.ts';
 import type { Script } from '../storage/sql/sql.ts';
 import type { WriteScope } from '../storage/storage.ts';
 import { cardInPath } from './cards.ts';
@@ -40,6 +41,7 @@ export const own = {
   order_id: fields.orderId,
   order_reference: fields.orderReference,
   external_id: fields.externalId,
+  location_id: fields.locationId,
 };
 
 /** The fields of every operation that spends, adds or reserves an amount. */
@@ -49,14 +51,22 @@ export const spending = {
   ...own,
 };
 
-/** What a request names of its movement; null: nothing. */
-export function namedOf(body: Values<typeof own>): NamedDetails {
+/**
+ * What a request names of its movement, and where it takes place.
+ * @throws Fault `invalid-parameter` as `locationOf` does.
+ */
+export function* namedOf({
+  caller,
+  store,
+  body,
+}: Pick<WriteRequest<string, Values<typeof own>>, 'caller' | 'store' | 'body'>): Script<NamedDetails> {
   return {
     reference: body.reference ?? null,
     note: body.note ?? null,
     orderId: body.order_id ?? null,
     orderReference: body.order_reference ?? null,
     externalId: body.external_id ?? null,
+    locationId: yield* locationOf(store.id, { own: caller.locationId, named: body.location_id ?? null }),
   };
 }
 
@@ -157,11 +167,11 @@ export function cardVersions({
   return (cardId) => ifMatch(ctx.keys.publicIds.of(cardId));
 }
 
-/** @throws Fault `currency-mismatch` if the caller expects another currency than the card's. */
-export function moneyCommand(
+/** @throws Fault `currency-mismatch` if the caller expects another currency than the card's, and as `namedOf` does. */
+export function* moneyCommand(
   request: WriteRequest<string, Omit<Values<typeof spending>, 'amount'>>,
   cardId: number,
-): MoneyCommand {
+): Script<MoneyCommand> {
   const { caller, store, body } = request;
   const { currency: expected = null } = body;
   const { code } = store.currency;
@@ -172,7 +182,7 @@ export function moneyCommand(
     });
   }
   const versions = cardVersions(request)(cardId);
-  return { store, cardId, actor: caller.actor, ...namedOf(body), versions };
+  return { store, cardId, actor: caller.actor, ...(yield* namedOf(request)), versions };
 }
 
 const moved = {
@@ -320,9 +330,9 @@ export const redeemGiftCard = write({
     if (found.kind === 'missed')
       return (yield* findRepeatedRedemption(request)) ?? (yield* rejectMissed(request, found.use));
     const { card, codeLookup } = found;
-    return yield* moveOnce(request, askedDebit(card.id, body), () =>
-      debit(ctx, { ...moneyCommand(request, card.id), amount, partial, codeLookup }),
-    );
+    return yield* moveOnce(request, askedDebit(card.id, body), function* () {
+      return yield* debit(ctx, { ...(yield* moneyCommand(request, card.id)), amount, partial, codeLookup });
+    });
   },
 });
 
@@ -348,9 +358,9 @@ export const debitGiftCard = write({
   *run(request) {
     const { ctx, ids, body } = request;
     const { amount, partial = false } = body;
-    return yield* moveOnce(request, askedDebit(ids.gift_card_id, body), () =>
-      debit(ctx, { ...moneyCommand(request, ids.gift_card_id), amount, partial }),
-    );
+    return yield* moveOnce(request, askedDebit(ids.gift_card_id, body), function* () {
+      return yield* debit(ctx, { ...(yield* moneyCommand(request, ids.gift_card_id)), amount, partial });
+    });
   },
 });
 
@@ -392,9 +402,9 @@ export const creditGiftCard = write({
   *run(request) {
     const { ctx, ids, body } = request;
     const { amount, kind = null, expires_on: expiresOn = null } = body;
-    return yield* moveOnce(request, [kind ?? 'credit', ids.gift_card_id, askedAmount(amount)], () => {
-      const command = { ...moneyCommand(request, ids.gift_card_id), amount };
-      return kind === null
+    return yield* moveOnce(request, [kind ?? 'credit', ids.gift_card_id, askedAmount(amount)], function* () {
+      const command = { ...(yield* moneyCommand(request, ids.gift_card_id)), amount };
+      return yield* kind === null
         ? credit(ctx, command)
         : topUp(ctx, { ...command, expiresOn, notify: body.notify ?? true });
     });
@@ -443,7 +453,9 @@ export const reverseTransaction = write({
     const { actor, scopes } = caller;
     const transferId = ids.transaction_id;
     const versionsOf = cardVersions(request);
-    const command = { store, transferId, amount, actor, ...namedOf(body), scopes, versionsOf };
-    return yield* moveOnce(request, ['reversal', transferId, askedAmount(amount)], () => reverse(ctx, command));
+    return yield* moveOnce(request, ['reversal', transferId, askedAmount(amount)], function* () {
+      const named = yield* namedOf(request);
+      return yield* reverse(ctx, { store, transferId, amount, actor, ...named, scopes, versionsOf });
+    });
   },
 }); // prettier-ignore

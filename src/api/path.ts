@@ -35,6 +35,7 @@ export const pathIds = {
   event_id: { isPublic: false, description: 'Identifier of the event.', example: 244212359911 },
   batch_id: { isPublic: false, description: 'Identifier of the batch.', example: 244212380001 },
   stock_id: { isPublic: false, description: 'Identifier of the stock.', example: 244212390001 },
+  location_id: { isPublic: false, description: 'Identifier of the location.', example: 244212380101 },
   webhook_id: { isPublic: false, description: 'Identifier of the webhook.', example: 244212370001 },
 } as const satisfies Readonly<Record<string, PathId>>;
 

@@ -82,6 +82,7 @@ export const components: Readonly<Record<string, TSchema>> = {
   GiftCardProof: records.giftCardProofSchema,
   Event: records.eventSchema,
   Webhook: records.webhookSchema,
+  Location: records.locationSchema,
   WebhookWithSecret: records.webhookWithSecretSchema,
   Delivery: records.deliverySchema,
   LoggedDelivery: records.loggedDeliverySchema,

@@ -10,6 +10,7 @@ import { addDatabaseCommands } from './database.ts';
 import { addDemoCommands } from './demo.ts';
 import { addDoctorCommand } from './doctor.ts';
 import { addEmailCommands } from './email.ts';
+import { addLocationCommands } from './location.ts';
 import { addHealthCommand } from './health.ts';
 import { addReportsCommands } from './reports.ts';
 import { addRestoreCommand } from './restore.ts';
@@ -47,6 +48,7 @@ export function program(): Command {
   addSetupCommands(root);
   addStoreCommands(root);
   addStaffCommands(root);
+  addLocationCommands(root);
   addTokenCommands(root);
   addCardCommands(root);
   addStockCommands(root);

@@ -16,6 +16,7 @@ type Options = {
   readonly name?: string;
   readonly scopes: readonly Scope[];
   readonly expires: Expiry;
+  readonly location?: number;
   readonly json?: boolean;
 };
 
@@ -63,12 +64,17 @@ export function addTokenCommands(root: Command): void {
         .argParser(readExpiry)
         .default({ periodMs: null }, 'never'),
     )
+    .addOption(
+      new Option('--location <id>', 'the location where its movements take place').argParser(
+        idParser('location list'),
+      ),
+    )
     .option('--json', 'print JSON')
-    .action(async ({ store: domain, name = 'token', scopes: granted, expires, json }: Options) => {
+    .action(async ({ store: domain, name = 'token', scopes: granted, expires, location, json }: Options) => {
       await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
       const { ctx, storage } = database;
       const { store } = await storage.read(() => chooseStore(domain));
-      const given = { store, name, scopes: granted, ...expires };
+      const given = { store, name, scopes: granted, locationId: location ?? null, ...expires };
       showOnce(await storage.write(() => createToken(ctx, given)), json);
     });
 
@@ -135,6 +141,7 @@ function rowOf({
   id,
   name,
   apiClientId,
+  locationId,
   scopes: granted,
   createdAt,
   lastUsedAt,
@@ -146,6 +153,7 @@ function rowOf({
     name,
     api_client_id: apiClientId,
     scopes: granted.join(','),
+    location_id: locationId,
     created_at: formatInstant(createdAt),
     last_used_at: formatInstantOrNull(lastUsedAt),
     expires_at: formatInstantOrNull(expiresAt),

@@ -27,6 +27,8 @@ const tagTexts: Readonly<Record<Tag | 'Service', string>> = {
     'Spend and top up gift cards, safely from several tills concurrently. These operations return `held` and `available` in addition to the balance. A caller without `read_gift_cards` receives only what a till needs: `id`, `balance`, `held`, `available`, `currency`, `expires_on`, `last_characters` and `state`.',
   Holds: 'Amounts that are reserved for a checkout.',
   History: 'The ledger of a gift card.',
+  Locations:
+    'The shops of a store. A movement has the location of its access token or till, or the one that it names; captures and reversals have the location where they take place. Reports split movements by location. What a store owes is not split.',
   Customers: 'The customers of a store, their ids on the storefront, and their personal data.',
   Emails: 'The emails about a gift card, and their delivery.',
   Verification:

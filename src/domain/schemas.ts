@@ -302,6 +302,20 @@ export const holdSchema = closedObject(
 );
 export type HoldRecord = Readonly<Static<typeof holdSchema>>;
 
+export const locationSchema = closedObject(
+  {
+    id,
+    name: Type.String(),
+    address: nullable(Type.String()),
+    time_zone: nullable(Type.String(), 'Of its receipts; null: the store’s.'),
+    closed: Type.Boolean({ description: 'Whether it accepts no new movements.' }),
+    closed_at: nullable(timestamp()),
+    created_at: timestamp(),
+  },
+  'A shop of the store.',
+);
+export type LocationRecord = Readonly<Static<typeof locationSchema>>;
+
 export const customerSchema = closedObject(
   {
     id: publicId(),

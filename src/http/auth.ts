@@ -40,6 +40,8 @@ export type Caller = {
   /** Null for requests without an API client. */
   readonly apiClientId: number | null;
   readonly tokenId: number | null;
+  /** The location that the caller belongs to; null: none. */
+  readonly locationId: number | null;
   /** The actor that the ledger records. */
   readonly actor: string;
   /** The storefront's id of the signed-in customer, who can see only their own cards; null: every card. */
@@ -159,6 +161,7 @@ function tokenCaller(
     scopes: token.scopes,
     apiClientId: token.apiClientId,
     tokenId: token.id,
+    locationId: token.locationId,
     actor: `api_client:${token.apiClientId}`,
     onlyStorefrontCustomerId: null,
   };
@@ -177,6 +180,7 @@ function customerCaller(
     scopes: ['read_gift_cards'],
     apiClientId: null,
     tokenId: null,
+    locationId: null,
     actor: `customer:${customerId}`,
     onlyStorefrontCustomerId: customerId,
   };
@@ -274,6 +278,7 @@ async function enterDevelopment(storage: Storage, request: FastifyRequest): Prom
     scopes: allScopes,
     apiClientId: null,
     tokenId: null,
+    locationId: null,
     actor: 'development',
     onlyStorefrontCustomerId: null,
   };

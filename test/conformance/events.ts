@@ -90,6 +90,7 @@ async function newCaller(
     scopes: token.scopes,
     apiClientId,
     tokenId,
+    locationId: null,
     actor: 'test',
     onlyStorefrontCustomerId: null,
   };

@@ -14,7 +14,7 @@ const notFound = (status: number): number => (status === 404 ? 1 : 0);
 
 function callerOf({ store }: OpenStore, tokenId: number): Caller {
   return {
-    store, scopes: [], apiClientId: 1, tokenId, actor: 'api_client:1', onlyStorefrontCustomerId: null,
+    store, scopes: [], apiClientId: 1, tokenId, locationId: null, actor: 'api_client:1', onlyStorefrontCustomerId: null,
   }; // prettier-ignore
 }
 

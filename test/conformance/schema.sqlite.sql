@@ -15,8 +15,11 @@ CREATE TABLE access_tokens (
   revoked_at integer,
   -- The token is rejected from then on; null: it does not expire.
   expires_at integer,
+  -- The movements of the token take place there; null: it belongs to none.
+  location_id integer,
   primary key (store_id, id),
-  unique (store_id, hash)
+  unique (store_id, hash),
+  foreign key (store_id, location_id) references locations (store_id, id)
 ) strict, without rowid;
 
 CREATE TABLE batch_parts (
@@ -61,6 +64,8 @@ CREATE TABLE batches (
   completed_at integer,
   -- Until when the codes can be read; null: the batch runs, or the codes are erased.
   codes_until integer,
+  -- Where its cards are issued; null: at no location.
+  location_id integer,
   primary key (store_id, id),
   unique (store_id, key_digest),
   check (issued + failed <= cards and issued_total <= total),
@@ -432,6 +437,19 @@ CREATE TABLE late_entries (
   day text check (length(day) = 10),
   primary key (store_id, id),
   foreign key (store_id, card_id) references gift_cards (store_id, id)
+) strict, without rowid;
+
+CREATE TABLE locations (
+  store_id integer not null references stores (id),
+  id integer not null check (id > 0),
+  name text not null check (length(name) between 1 and 100),
+  address text check (length(address) <= 500),
+  -- Of its receipts; null: the store's.
+  time_zone text check (length(time_zone) <= 64),
+  created_at integer not null,
+  -- Null: it is open.
+  closed_at integer,
+  primary key (store_id, id)
 ) strict, without rowid;
 
 CREATE TABLE log_backfills (
@@ -826,9 +844,12 @@ CREATE TABLE tills (
   created_by integer not null,
   created_at integer not null,
   revoked_at integer,
+  -- Where the till is; null: at no location.
+  location_id integer,
   primary key (store_id, id),
   unique (store_id, hash),
-  foreign key (store_id, created_by) references staff (store_id, id)
+  foreign key (store_id, created_by) references staff (store_id, id),
+  foreign key (store_id, location_id) references locations (store_id, id)
 ) strict, without rowid;
 
 CREATE TABLE transfers (

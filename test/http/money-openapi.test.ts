@@ -114,7 +114,7 @@ test('every write documents dry_run, including the four operations, and an updat
 });
 
 test('body schemas list the parameters and the required ones', () => {
-  const own = ['reference', 'note', 'order_id', 'order_reference', 'external_id'];
+  const own = ['reference', 'note', 'order_id', 'order_reference', 'external_id', 'location_id'];
   const moves = ['amount', 'currency', ...own];
   for (const [name, properties, required] of [
     ['LookUp', ['code'], ['code']],

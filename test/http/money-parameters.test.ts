@@ -14,13 +14,13 @@ const debit = await shop.debits(id, '5');
 const hold = await shop.holds(id, '4');
 /** Writes that are all rejected here and can share one card. `needs` lists the required parameters. */
 const writes = {
-  redeem: { line: 'POST /gift_card/redeem', wrapper: 'transaction', needs: { code, amount: 1 }, knows: ['code', 'amount', 'currency', 'reference', 'note', 'order_id', 'order_reference', 'partial'] },
-  debit: { line: `POST /gift_card/${id}/debit`, wrapper: 'transaction', needs: { amount: 1 }, knows: ['amount', 'currency', 'reference', 'note', 'order_id', 'order_reference', 'partial'] },
-  credit: { line: `POST /gift_card/${id}/credit`, wrapper: 'transaction', needs: { amount: 1 }, knows: ['amount', 'currency', 'reference', 'note', 'order_id', 'order_reference'] },
-  hold: { line: `POST /gift_card/${id}/holds`, wrapper: 'hold', needs: { amount: 1 }, knows: ['amount', 'currency', 'reference', 'note', 'order_id', 'order_reference', 'expires_in'] },
-  capture: { line: `POST /holds/${hold.id}/capture`, wrapper: 'transaction', needs: {}, knows: ['amount', 'reference', 'note', 'order_id', 'order_reference'] },
+  redeem: { line: 'POST /gift_card/redeem', wrapper: 'transaction', needs: { code, amount: 1 }, knows: ['code', 'amount', 'currency', 'reference', 'note', 'order_id', 'order_reference', 'location_id', 'partial'] },
+  debit: { line: `POST /gift_card/${id}/debit`, wrapper: 'transaction', needs: { amount: 1 }, knows: ['amount', 'currency', 'reference', 'note', 'order_id', 'order_reference', 'location_id', 'partial'] },
+  credit: { line: `POST /gift_card/${id}/credit`, wrapper: 'transaction', needs: { amount: 1 }, knows: ['amount', 'currency', 'reference', 'note', 'order_id', 'order_reference', 'location_id'] },
+  hold: { line: `POST /gift_card/${id}/holds`, wrapper: 'hold', needs: { amount: 1 }, knows: ['amount', 'currency', 'reference', 'note', 'order_id', 'order_reference', 'location_id', 'expires_in'] },
+  capture: { line: `POST /holds/${hold.id}/capture`, wrapper: 'transaction', needs: {}, knows: ['amount', 'reference', 'note', 'order_id', 'order_reference', 'location_id'] },
   void: { line: `POST /holds/${hold.id}/void`, wrapper: 'hold', needs: {}, knows: [] },
-  reverse: { line: `POST /transactions/${debit.id}/reverse`, wrapper: 'transaction', needs: {}, knows: ['amount', 'reference', 'note', 'order_id', 'order_reference'] },
+  reverse: { line: `POST /transactions/${debit.id}/reverse`, wrapper: 'transaction', needs: {}, knows: ['amount', 'reference', 'note', 'order_id', 'order_reference', 'location_id'] },
   undo: { line: `POST /gift_card/${id}/undo`, wrapper: 'gift_card', needs: {}, knows: [] },
   lookup: { line: 'POST /gift_card/lookup', wrapper: 'gift_card', needs: { code }, knows: ['code'] },
 } as const satisfies Record<string, { line: string; wrapper: string; needs: object; knows: readonly string[] }>; // prettier-ignore
@@ -54,6 +54,7 @@ const rejectedValues: Readonly<Record<string, readonly (readonly [value: unknown
   order_reference: [[1, 'must be a string'], ['', 'must have 1 to 255 characters'], [long(256), 'must have at most 255 characters'], ['a\u0007', control]],
   note: [[1, 'must be a string'], [long(5_001), 'must have at most 5,000 characters'], ['\u0000', control], ['\udc00', 'must be valid Unicode'], [{}, 'must be a string']],
   order_id: [['7'], [0], [-1], [1.5], ['1.5'], ['01'], ['x'], [''], [9_007_199_254_740_992], ['9007199254740992'], [true]].map(([value]) => [value, orderId]),
+  location_id: [['7'], [0], [-1], [1.5], ['x']].map(([value]) => [value, orderId]),
   expires_in: [['900'], [0], [-1], [604_801], ['604801'], [1.5], ['15m'], ['0900'], [''], [true], [[900]]].map(([value]) => [value, seconds]),
   partial: [['yes'], ['true'], [1], [0], [null], [{}]].map(([value]) => [value, 'must be true or false']),
   code: [[12_345_678], ['1234567'], ['a'.repeat(21)], ['abcd_efgh'], [null], [true]],
@@ -94,7 +95,7 @@ test('a missing required parameter is an error with its name', async () => {
 for (const name of names) {
   const { line, wrapper, needs, knows } = writes[name];
   test(`${name} rejects all unknown parameters together`, async () => {
-    const all = ['amount', 'currency', 'reference', 'note', 'order_id', 'order_reference', 'expires_in', 'partial', 'code', 'balance', 'id', 'expires_at', '__proto__'];
+    const all = ['amount', 'currency', 'reference', 'note', 'order_id', 'order_reference', 'location_id', 'expires_in', 'partial', 'code', 'balance', 'id', 'expires_at', '__proto__'];
     const others = all.filter((one) => !(knows as readonly string[]).includes(one));
     const errors = Object.fromEntries(others.map((one) => [one, ['is not a known parameter']]));
     const json = Object.fromEntries([...Object.entries(needs), ...others.map((one) => [one, null] as const)]);
@@ -141,7 +142,7 @@ for (const name of names) {
 test('all errors are returned together, and nothing is applied', async () => {
   const json = { amount: 0, currency: 'usd', reference: 5, note: 6, order_id: 0, partial: 'x', expires_at: 1 };
   const { errors } = (await shop.returnsError(writes.debit.line, { json }, { code: 'invalid-parameter' })).json as { errors: object };
-  assert.deepEqual(Object.keys(errors).toSorted(), ['amount', 'currency', 'expires_at', 'note', 'order_id', 'order_reference', 'partial', 'reference']);
+  assert.deepEqual(Object.keys(errors).toSorted(), ['amount', 'currency', 'expires_at', 'note', 'order_id', 'partial', 'reference']);
 }); // prettier-ignore
 
 test('a value that is valid in JSON is valid in a form', async () => {

@@ -56,6 +56,8 @@ const cases: readonly Case[] = [
   { operation: 'createGiftCard', line: () => 'POST /gift_card', json: () => ({ initial_value: 5 }), by: [write] },
   { operation: 'searchGiftCard', line: ({ last }) => `GET /gift_card?last_characters=${last}&email=ada@example.com`, by: [read] },
   { operation: 'retrieveGiftCard', line: ({ id }) => `GET /gift_card/${id}`, by: [read] },
+  { operation: 'createLocation', line: () => 'POST /locations', json: () => ({ name: 'Market' }), by: [write] },
+  { operation: 'listLocations', line: () => 'GET /locations', by: [read] },
   { operation: 'listStoreTransactions', line: () => 'GET /transactions', by: [read] },
   { operation: 'listStoreHolds', line: () => 'GET /holds', by: [read] },
   { operation: 'listGiftCards', line: () => 'GET /gift_cards', by: [read] },
@@ -146,6 +148,8 @@ const ofNoRecord: ReadonlySet<string> = new Set([
   'countGiftCards',
   'listStoreTransactions',
   'listStoreHolds',
+  'createLocation',
+  'listLocations',
 ]);
 
 for (const one of cases.filter(({ operation }) => !ofNoRecord.has(operation))) {

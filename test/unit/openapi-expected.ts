@@ -79,7 +79,8 @@ export type Expected = {
       | 'customer'
       | 'checkpoint'
       | 'batch'
-      | 'stock';
+      | 'stock'
+      | 'location';
     readonly required: boolean;
   };
   readonly response: Readonly<Record<string, string>>;
@@ -434,6 +435,32 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     body: { schema: 'Nothing', wrapper: 'gift_card', required: false },
     response: issued,
     headers: ['ETag'],
+  },
+  createLocation: {
+    scopes: [write],
+    statuses: ['201', ...anywhere, ...ofWrites],
+    codes: [],
+    parameters: [...inWrites],
+    body: { schema: 'CreateLocation', wrapper: 'location', required: true },
+    response: { location: 'Location' },
+    headers: [],
+  },
+  listLocations: {
+    scopes: [read],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: page,
+    response: { locations: 'Location' },
+    headers: ['Link'],
+  },
+  updateLocation: {
+    scopes: [write],
+    statuses: ['200', ...anywhere, '404', ...ofWrites],
+    codes: ['not-found'],
+    parameters: ['path location_id required', ...inWrites],
+    body: { schema: 'UpdateLocation', wrapper: 'location', required: false },
+    response: { location: 'Location' },
+    headers: [],
   },
   listCustomers: {
     scopes: [read],

@@ -7,6 +7,7 @@ import { readOnlyFields as claimableFields } from '../../src/api/cards.ts';
 import { batchFields } from '../../src/api/batches.ts';
 import type { Fields } from '../../src/api/field.ts';
 import { stockFields, voidFields } from '../../src/api/stocks.ts';
+import { locationFields } from '../../src/api/locations.ts';
 import { detailFields } from '../../src/api/card-fields.ts';
 import * as parameters from '../../src/api/fields.ts';
 import { byField, cardFieldNames, editableFields } from '../../src/domain/cards/fields.ts';
@@ -59,6 +60,7 @@ test('the schema of a parameter outside the body accepts exactly the values that
     'path hold_id': [[...integers, 'external:a/b'], [...noIds, 2 ** 53, 'external:', 'external:a b']],
     'path transaction_id': [[...integers, `external:${'x'.repeat(255)}`], [...noIds, 2 ** 53, `external:${'x'.repeat(256)}`]],
     'path event_id': [integers, [...noIds, 2 ** 53]],
+    'path location_id': [integers, [...noIds, 2 ** 53]],
     'path webhook_id': [integers, [...noIds, 2 ** 53]],
     'path batch_id': [integers, [...noIds, 2 ** 53]],
     'path stock_id': [integers, [...noIds, 2 ** 53]],
@@ -144,6 +146,7 @@ const own = {
   order_id: parameters.orderId.schema,
   order_reference: parameters.orderReference.schema,
   external_id: parameters.externalId.schema,
+  location_id: parameters.locationId.schema,
 };
 const spending = {
   amount: parameters.amount.schema,
@@ -177,7 +180,10 @@ const settable = {
 };
 
 const bodies: Readonly<Record<string, { readonly read: object; readonly required: readonly string[] }>> = {
-  CreateGiftCard: { read: { ...creation, stock: parameters.stockUse.schema }, required: ['initial_value'] },
+  CreateGiftCard: {
+    read: { ...creation, stock: parameters.stockUse.schema, location_id: parameters.locationId.schema },
+    required: ['initial_value'],
+  },
   UpdateGiftCard: { read: settable, required: [] },
   Suspend: { read: { reason: parameters.suspendReason.schema }, required: [] },
   LookUp: { read: { code }, required: ['code'] },
@@ -197,6 +203,8 @@ const bodies: Readonly<Record<string, { readonly read: object; readonly required
     required: [],
   },
   ExtendHold: { read: { expires_in: parameters.extendedExpiresIn.schema }, required: ['expires_in'] },
+  CreateLocation: { read: schemasOf(locationFields), required: ['name'] },
+  UpdateLocation: { read: { ...schemasOf(locationFields), closed: parameters.closed.schema }, required: [] },
   CreateStock: { read: schemasOf(stockFields), required: [] },
   VoidStock: { read: schemasOf(voidFields), required: [] },
   CreateHold: { read: { ...spending, expires_in: parameters.expiresIn.schema }, required: ['amount'] },

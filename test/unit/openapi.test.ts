@@ -111,6 +111,7 @@ test('the operations and four pages are documented with unique names', () => {
       'createCheckpoint post /checkpoints',
       'createGiftCard post /gift_card',
       'createHold post /gift_card/{gift_card_id}/holds',
+      'createLocation post /locations',
       'createStock post /stocks',
       'createWebhook post /webhooks',
       'creditGiftCard post /gift_card/{gift_card_id}/credit',
@@ -133,6 +134,7 @@ test('the operations and four pages are documented with unique names', () => {
       'listHistory get /gift_card/{gift_card_id}/history',
       'listHolds get /gift_card/{gift_card_id}/holds',
       'listLeaves get /checkpoints/leaves',
+      'listLocations get /locations',
       'listStockCodes get /stocks/{stock_id}/codes',
       'listStocks get /stocks',
       'listStoreHolds get /holds',
@@ -176,6 +178,7 @@ test('the operations and four pages are documented with unique names', () => {
       'testWebhook post /webhooks/{webhook_id}/test',
       'updateCustomer put /customers/{customer_id}',
       'updateGiftCard put /gift_card/{gift_card_id}',
+      'updateLocation put /locations/{location_id}',
       'updateWebhook put /webhooks/{webhook_id}',
       'voidHold post /holds/{hold_id}/void',
       'voidStock post /stocks/{stock_id}/void',
@@ -215,7 +218,7 @@ test('every operation has a case here, and writes support dry runs', () => {
     Object.keys(expectations),
     operations.map(({ id }) => id),
   );
-  assert.equal(operations.length, 70);
+  assert.equal(operations.length, 73);
   for (const { id, query, method } of operations) {
     const isReading = method === 'GET' || id === 'lookUpGiftCard';
     assert.equal(query.includes('dry_run'), !isReading, id);

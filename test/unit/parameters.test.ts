@@ -146,8 +146,8 @@ const anySent = fc.oneof(
 
 test('the test covers every parameter', () => {
   assert.deepEqual(Object.keys(all).toSorted(), [
-    ...cardFieldNames, 'amount', 'balance', 'code', 'creditKind', 'currency', 'customersEmail', 'disable', 'email', 'eraseNotes', 'expectedCurrency', 'expiresIn', 'expiresOn', 'expiresOnOrLater', 'extendedExpiresIn', 'externalId',
-    'initialValue', 'laterExpiresOn', 'notify', 'notifyHolder', 'optionalAmount', 'orderId', 'orderReference', 'partial', 'paused',
+    ...cardFieldNames, 'amount', 'balance', 'code', 'closed', 'creditKind', 'currency', 'customersEmail', 'disable', 'email', 'eraseNotes', 'expectedCurrency', 'expiresIn', 'expiresOn', 'expiresOnOrLater', 'extendedExpiresIn', 'externalId',
+    'initialValue', 'laterExpiresOn', 'locationId', 'notify', 'notifyHolder', 'optionalAmount', 'orderId', 'orderReference', 'partial', 'paused',
     'recipientEmail', 'reference', 'releaseHolds', 'requiredCode', 'searchedCharacters', 'searchedEmail', 'sendOn', 'stockUse', 'storefrontCustomerId', 'suspend', 'suspendReason',
     'vatKind', 'vatRate', 'webhookEvents',
     'webhookId', 'webhookUrl',
@@ -457,7 +457,7 @@ test('a reference has at most 255 characters, and can be null or empty', () => {
   assert.equal(errorOf(reference.read(1017, reading())), 'must be a string');
 });
 
-for (const name of ['orderId', 'storefrontCustomerId'] as const)
+for (const name of ['locationId', 'orderId', 'storefrontCustomerId'] as const)
   test(`${name} is an integer below 2^53, in JSON a number and in a form digits`, () => {
     const { [name]: orderId } = parameters;
     assert.equal(valueOf(orderId.read(null, reading())), null);

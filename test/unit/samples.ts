@@ -78,6 +78,7 @@ export function batchWith(given: Partial<Batch> = {}): Batch {
     name: 'Spring campaign',
     actor: 'api_client:7',
     apiClientId: 7,
+    locationId: null,
     state: 'complete',
     cards: 3,
     total: amount(7_500n),

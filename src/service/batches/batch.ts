@@ -69,6 +69,8 @@ export type NewBatch = {
   readonly name: string | null;
   readonly actor: string;
   readonly apiClientId: number | null;
+  /** Default: none. */
+  readonly locationId?: number | null;
   readonly cards: readonly CardToIssue[];
   /** The sum of the cards' values. */
   readonly total: Money;
@@ -103,6 +105,7 @@ export function* startBatch(ctx: Context, command: NewBatch): Script<Batch> {
     name: command.name,
     actor: command.actor,
     apiClientId: command.apiClientId,
+    locationId: command.locationId ?? null,
     state: 'running',
     cards: cards.length,
     total,
@@ -360,9 +363,9 @@ function* issueOrReject(
     index,
   }: { readonly batch: Batch; readonly store: Store; readonly card: CardToIssue; readonly index: number },
 ): Script<{ readonly card: Card; readonly code: Secret }> {
-  const { actor, apiClientId } = batch;
+  const { actor, apiClientId, locationId } = batch;
   try {
-    return yield* issue(ctx, { ...card, store, actor, apiClientId });
+    return yield* issue(ctx, { ...card, store, actor, apiClientId, locationId });
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     if (error.code === 'external-id-used')

@@ -46,6 +46,8 @@ export type IssueCommand = {
   /** The API client that creates the card; null if there is none. */
   readonly apiClientId: number | null;
   readonly actor: string;
+  /** Where the card is issued; absent: at no location. */
+  readonly locationId?: number | null;
   readonly value: Money;
   readonly details: CardDetails;
   readonly customer: EmailAddress | null;
@@ -187,9 +189,12 @@ function* findActivationOf(ctx: Context, command: IssueCommand): Script<Activati
 
 const codeTaken = 'is taken';
 
-/** The details of a transfer that has only an actor. */
-function detailsOf({ actor }: { readonly actor: string }, createdAt: number) {
-  return { actor, createdAt, reference: null, note: null, orderId: null };
+/** The details of a transfer that has only an actor and a location. */
+function detailsOf(
+  { actor, locationId = null }: { readonly actor: string; readonly locationId?: number | null },
+  createdAt: number,
+) {
+  return { actor, locationId, createdAt, reference: null, note: null, orderId: null };
 }
 
 /**
@@ -274,6 +279,8 @@ export type UpdateCommand = {
   readonly store: Store;
   readonly cardId: number;
   readonly actor: string;
+  /** Where the balance changes; absent: at no location. */
+  readonly locationId?: number | null;
   readonly changes: CardChanges;
   /** Whether to release the card's open holds when it is disabled. */
   readonly releaseHolds: boolean;

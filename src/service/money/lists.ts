@@ -18,7 +18,7 @@ import { allInstants, rangeOf } from '../cards/filter.ts';
 import { cursorOf, readCursor, type CursorScope } from '../requests/cursor.ts';
 
 /** The parsed filters of a request, by the names of its parameters. */
-export type SentMovementFilters = {
+type SentMovementFilters = {
   readonly reference?: string;
   readonly order_reference?: string;
   readonly external_id?: string;

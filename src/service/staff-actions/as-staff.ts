@@ -7,6 +7,7 @@ import type { Store } from '../../domain/stores/store.ts';
 import type { Context } from '../../storage/context.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import type { StaffAction } from '../../storage/staff/action.ts';
+import { findTillLocation } from '../../storage/staff/till.ts';
 import { recordAction, type Acting } from '../staff/staff.ts';
 import { assertMay } from './limits.ts';
 
@@ -27,8 +28,12 @@ export function actingOf({ member, tillId }: Pick<ByStaff, 'member' | 'tillId'>)
 
 type StaffChange<Result> = {
   readonly permission: Permission;
-  /** @param by the person as stored, and the actor of ledger entries. */
-  readonly change: (by: { readonly member: StaffMember; readonly actor: string }) => Script<Result>;
+  /** @param by the person as stored, and the actor and the location of ledger entries. */
+  readonly change: (by: {
+    readonly member: StaffMember;
+    readonly actor: string;
+    readonly locationId: number | null;
+  }) => Script<Result>;
   /** What is listed of the change; null: nothing has changed. */
   readonly entryOf: (result: Result) => Entry | null;
 };
@@ -43,7 +48,9 @@ export function* asStaff<Result>(
   { permission, change, entryOf }: StaffChange<Result>,
 ): Script<Result> {
   const member = yield* assertMay(by.store, by.member, permission);
-  const result = yield* change({ member, actor: actorOf(member) });
+  const { tillId: id } = by;
+  const locationId = id === null ? null : yield* findTillLocation({ storeId: by.store.id, id });
+  const result = yield* change({ member, actor: actorOf(member), locationId });
   const entry = entryOf(result);
   if (entry) yield* recordBy(ctx, by, entry);
   return result;

@@ -37,7 +37,7 @@ export function* issueBatch(
 ): Script<number> {
   const { id } = yield* asStaff(ctx, by, {
     permission: 'issueBatches',
-    *change({ member, actor }) {
+    *change({ member, actor, locationId }) {
       const none = { minor: 0n, currency: total.currency };
       assertSaleLimit(
         member,
@@ -48,6 +48,7 @@ export function* issueBatch(
         name,
         actor,
         apiClientId: null,
+        locationId,
         cards,
         total,
         ...(lines && { fileLines: lines }),

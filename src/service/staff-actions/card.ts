@@ -18,7 +18,7 @@ import { assertSaleLimit } from './limits.ts';
 
 /** A change that a form has made, which has no read-only fields. */
 type CardUpdate = Pick<UpdateCommand, 'store' | 'cardId' | 'actor' | 'changes'> &
-  Partial<Pick<UpdateCommand, 'releaseHolds' | 'adjustmentNote' | 'versions'>>;
+  Partial<Pick<UpdateCommand, 'releaseHolds' | 'adjustmentNote' | 'versions' | 'locationId'>>;
 
 /** @throws Fault as `update` does. */
 export function* changeCard(ctx: Context, command: CardUpdate): Script<Card> {
@@ -43,7 +43,7 @@ export function* adjustBalance(
   const { store } = by;
   yield* asStaff(ctx, by, {
     permission: 'changeCards',
-    *change({ member, actor }) {
+    *change({ member, actor, locationId }) {
       const state = yield* loadCard(ctx, { storeId: store.id, cardId });
       const before = state.card.balance;
       assertVersion([version], state);
@@ -53,6 +53,7 @@ export function* adjustBalance(
         store,
         cardId,
         actor,
+        locationId,
         changes: { balance },
         adjustmentNote: reason,
         versions: [version],

@@ -32,10 +32,11 @@ export function* redeem(
 ): Script<{ readonly transfer: Transfer; readonly card: Card }> {
   return yield* asStaff(ctx, by, {
     permission: 'useTill',
-    change: ({ actor }) =>
+    change: ({ actor, locationId }) =>
       debit(ctx, {
         store: by.store,
         actor,
+        locationId,
         orderId: null,
         versions: null,
         partial: false,
@@ -90,7 +91,7 @@ export function* undoRedemption(
   const { store } = by;
   return yield* asStaff(ctx, by, {
     permission: 'useTill',
-    *change({ member, actor }) {
+    *change({ member, actor, locationId }) {
       const redeemed = yield* findTransfer(store.id, transferId);
       if (redeemed?.kind !== 'debit') throw new Fault('not-found');
       const isOwn = redeemed.actor === actor;
@@ -103,6 +104,7 @@ export function* undoRedemption(
         transferId,
         amount,
         actor,
+        locationId,
         note: null,
         scopes,
         versionsOf: () => null,

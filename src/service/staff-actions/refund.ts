@@ -97,7 +97,7 @@ function* refundAs(
   const { store } = by;
   return yield* asStaff(ctx, by, {
     permission,
-    *change({ member, actor }) {
+    *change({ member, actor, locationId }) {
       yield* assertRefundLimit(ctx, store, member, { transferId, amount });
       const transfer = permission === 'useTill' ? yield* findTransfer(store.id, transferId) : undefined;
       if (permission === 'useTill' && !(transfer && isRedemption(transfer))) throw new Fault('not-found');
@@ -106,6 +106,7 @@ function* refundAs(
         transferId,
         amount,
         actor,
+        locationId,
         note,
         scopes,
         versionsOf: () => null,

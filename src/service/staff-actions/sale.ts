@@ -43,7 +43,7 @@ export function* sellCard(ctx: Context, by: ByStaff, sold: CardToSell): Script<S
   const { value } = sold;
   return yield* asStaff(ctx, by, {
     permission: 'useTill',
-    *change({ member, actor }) {
+    *change({ member, actor, locationId }) {
       assertSaleLimit(member, value);
       const { issueLimit } = store;
       if (isAbove(issueLimit, value))
@@ -59,6 +59,7 @@ export function* sellCard(ctx: Context, by: ByStaff, sold: CardToSell): Script<S
         ...sold,
         store,
         actor,
+        locationId,
         apiClientId: null,
         details: noDetails,
         customer: null,
@@ -113,9 +114,9 @@ export function* issueCard(
 ): Script<{ readonly card: Card; readonly code: Secret }> {
   return yield* asStaff(ctx, by, {
     permission: 'useTill',
-    *change({ member, actor }) {
+    *change({ member, actor, locationId }) {
       assertSaleLimit(member, fields.value);
-      const command = { store: by.store, apiClientId: null, actor, code: null, ...fields };
+      const command = { store: by.store, apiClientId: null, actor, locationId, code: null, ...fields };
       return yield* issue(ctx, { ...command, ...(isEmailed && { emails: { sendAt } }) });
     },
     entryOf: ({ card }) => ({
@@ -161,7 +162,7 @@ export function* cancelSale(ctx: Context, by: ByStaff, transferId: number): Scri
   const { store } = by;
   return yield* asStaff(ctx, by, {
     permission: 'useTill',
-    *change({ actor }) {
+    *change({ actor, locationId }) {
       const sale = yield* findTransfer(store.id, transferId);
       if (sale?.kind !== 'issue') throw new Fault('not-found');
       if (sale.actor !== actor) throw new Fault('insufficient-scope');
@@ -172,6 +173,7 @@ export function* cancelSale(ctx: Context, by: ByStaff, transferId: number): Scri
         store,
         transferId,
         actor,
+        locationId,
         amount: null,
         note: null,
         scopes: ['write_gift_cards'],
@@ -212,7 +214,7 @@ export function* topUpCard(
   const { store } = by;
   return yield* asStaff(ctx, by, {
     permission: 'changeCards',
-    *change({ member, actor }) {
+    *change({ member, actor, locationId }) {
       assertSaleLimit(member, amount);
       yield* requireCard(store.id, cardId);
       return yield* topUp(ctx, {
@@ -220,6 +222,7 @@ export function* topUpCard(
         cardId,
         amount,
         actor,
+        locationId,
         reference: null,
         note,
         orderId: null,

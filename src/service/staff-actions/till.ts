@@ -8,6 +8,7 @@ import { endSessionsOnTill, type StaffSession } from '../../storage/staff/sessio
 import { findAccount, resetPinFailures } from '../../storage/staff/staff.ts';
 import {
   countEnrolledTills,
+  findTillLocation,
   insertTill,
   lockTillsOf,
   markTillRevoked,
@@ -40,6 +41,7 @@ export function* enrollTill(
     permission: 'enrollTills',
     *change({ member }) {
       yield* lockTillsOf(storeId);
+      const locationId = replaced === null ? null : yield* findTillLocation({ storeId, id: replaced });
       if (replaced !== null) yield* revokeTill(ctx, by, replaced);
       if ((yield* countEnrolledTills(storeId)) >= tillsMax)
         throw new Fault('invalid-parameter', {
@@ -47,7 +49,15 @@ export function* enrollTill(
         });
       const token = tillTokens.create(ctx, storeId);
       const [id, createdAt] = [ctx.random.id(), ctx.clock.now()];
-      const till: Till = { storeId, id, name, createdBy: member.id, createdAt, revokedAt: null };
+      const till: Till = {
+        storeId,
+        id,
+        name,
+        locationId,
+        createdBy: member.id,
+        createdAt,
+        revokedAt: null,
+      };
       yield* insertTill(till, tokenHash({ secret: token }));
       if (session) yield* signOut(ctx, session);
       return { till, token };

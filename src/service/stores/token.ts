@@ -6,6 +6,7 @@ import type { Secret } from '../../platform/secret.ts';
 import type { Scope, Store } from '../../domain/stores/store.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import { findToken, insertToken, revokeToken, type Token } from '../../storage/stores/token.ts';
+import { locationOf } from './location.ts';
 import { tokenHash, tokenKind } from './secret-token.ts';
 
 export { findToken, listNewestTokens } from '../../storage/stores/token.ts';
@@ -34,7 +35,10 @@ export function* nameTokens(
   return names;
 }
 
-/** Creates a token with a new API client. The secret is returned only once. */
+/**
+ * Creates a token with a new API client. The secret is returned only once.
+ * @throws Fault `invalid-parameter` if the location is closed or not the store's.
+ */
 export function* createToken(
   ctx: Context,
   {
@@ -42,20 +46,31 @@ export function* createToken(
     name,
     scopes,
     periodMs = null,
+    locationId = null,
   }: {
     readonly store: Store;
     readonly name: string;
     readonly scopes: readonly Scope[];
     /** Null: it does not expire. */
     readonly periodMs?: number | null;
+    /** An open location of the store; null: none. */
+    readonly locationId?: number | null;
   },
 ): Script<NewToken> {
-  return yield* addToken(ctx, { storeId: store.id, apiClientId: ctx.random.id(), name, scopes }, periodMs);
+  yield* locationOf(store.id, { own: null, named: locationId });
+  const apiClientId = ctx.random.id();
+  return yield* addToken(ctx, { storeId: store.id, apiClientId, name, scopes, locationId }, periodMs);
 }
 
 function* addToken(
   ctx: Context,
-  { storeId, apiClientId, name, scopes }: Pick<Token, 'storeId' | 'apiClientId' | 'name' | 'scopes'>,
+  {
+    storeId,
+    apiClientId,
+    name,
+    scopes,
+    locationId,
+  }: Pick<Token, 'storeId' | 'apiClientId' | 'name' | 'scopes' | 'locationId'>,
   periodMs: number | null,
 ): Script<NewToken> {
   const now = ctx.clock.now();
@@ -65,6 +80,7 @@ function* addToken(
     apiClientId,
     name,
     scopes,
+    locationId,
     createdAt: now,
     lastUsedAt: null,
     expiresAt: periodMs === null ? null : now + periodMs,
@@ -76,7 +92,7 @@ function* addToken(
 }
 
 /**
- * Revokes a token and creates one with a new secret for the same API client, name and scopes, which expires after the
+ * Revokes a token and creates one with a new secret for the same API client, name, scopes and location, which expires after the
  * same period. Idempotency keys stay valid, because they belong to the API client.
  * @throws Fault `not-found` if the store has no such active token.
  */

@@ -34,6 +34,7 @@ const batches = columns({
   created_at: integer('createdAt'),
   completed_at: integerOrNull('completedAt'),
   codes_until: integerOrNull('codesUntil'),
+  location_id: integerOrNull('locationId'),
 });
 
 type BatchRow = RowOf<typeof batches>;

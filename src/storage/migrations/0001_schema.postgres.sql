@@ -94,6 +94,20 @@ create table stores (
 );
 create index stores_not_open on stores (id) where status <> 'open';
 
+-- The shops of a store, where movements take place.
+create table locations (
+  store_id bigint not null references stores (id),
+  id bigint not null check (id > 0),
+  name text collate "C" not null check (length(name) between 1 and 100),
+  address text collate "C" check (length(address) <= 500),
+  -- Of its receipts; null: the store's.
+  time_zone text collate "C" check (length(time_zone) <= 64),
+  created_at bigint not null,
+  -- Null: it is open.
+  closed_at bigint,
+  primary key (store_id, id)
+); -- by store
+
 create table access_tokens (
   store_id bigint not null references stores (id),
   id bigint not null check (id > 0),
@@ -109,8 +123,11 @@ create table access_tokens (
   revoked_at bigint,
   -- The token is rejected from then on; null: it does not expire.
   expires_at bigint,
+  -- The movements of the token take place there; null: it belongs to none.
+  location_id bigint,
   primary key (store_id, id),
-  unique (store_id, hash)
+  unique (store_id, hash),
+  foreign key (store_id, location_id) references locations (store_id, id)
 ); -- by store
 
 -- Changes of a store that past days depend on.
@@ -635,6 +652,8 @@ create table batches (
   completed_at bigint,
   -- Until when the codes can be read; null: the batch runs, or the codes are erased.
   codes_until bigint,
+  -- Where its cards are issued; null: at no location.
+  location_id bigint,
   primary key (store_id, id),
   unique (store_id, key_digest),
   check (issued + failed <= cards and issued_total <= total),
@@ -1063,9 +1082,12 @@ create table tills (
   created_by bigint not null,
   created_at bigint not null,
   revoked_at bigint,
+  -- Where the till is; null: at no location.
+  location_id bigint,
   primary key (store_id, id),
   unique (store_id, hash),
-  foreign key (store_id, created_by) references staff (store_id, id)
+  foreign key (store_id, created_by) references staff (store_id, id),
+  foreign key (store_id, location_id) references locations (store_id, id)
 ); -- by store
 
 create table staff_sessions (

@@ -36,6 +36,7 @@ export const tableKinds: Readonly<Record<string, TableKind>> = {
   idempotency_records: 'by store',
   key_checks: 'everywhere',
   late_entries: 'by store',
+  locations: 'by store',
   log_backfills: 'by store',
   log_cursors: 'by store',
   log_pages: 'by store',

@@ -17,6 +17,8 @@ export type Till = {
   readonly storeId: number;
   readonly id: number;
   readonly name: string;
+  /** Where it is; null: at no location. */
+  readonly locationId: number | null;
   /** The member of staff who enrolled it. */
   readonly createdBy: number;
   /** Instants in ms. */
@@ -34,6 +36,7 @@ const tills = columns({
   created_by: integer('createdBy'),
   created_at: integer('createdAt'),
   revoked_at: integerOrNull('revokedAt'),
+  location_id: integerOrNull('locationId'),
 });
 
 type TillRow = RowOf<typeof tills>;
@@ -86,6 +89,22 @@ export function* listTills(storeId: number, limit: number): Script<readonly List
     from tills d where d.store_id = ${storeId}
     order by case when d.revoked_at is null then 0 else 1 end, d.id desc limit ${limit}`);
   return rows.map((row) => ({ ...tills.read(row), lastUsedAt: toNumberOrNull(row.last_used_at) }));
+}
+
+/** Sets where a till is; null: at no location. Returns undefined if there is no such till that is enrolled. */
+export function* moveTill({ storeId, id }: TillKey, locationId: number | null): Script<Till | undefined> {
+  const row = yield* first(sql<TillRow>`
+    update tills set location_id = ${locationId}
+    where store_id = ${storeId} and id = ${id} and revoked_at is null
+    returning ${tills.names}`);
+  return row && tills.read(row);
+}
+
+/** The location of a till; null: it is at none, or does not exist. */
+export function* findTillLocation({ storeId, id }: TillKey): Script<number | null> {
+  const row = yield* first(sql<{ location_id: bigint | null }>`
+    select location_id from tills where store_id = ${storeId} and id = ${id}`);
+  return toNumberOrNull(row?.location_id ?? null);
 }
 
 /** The names of tills, also of those that were revoked, by id. */

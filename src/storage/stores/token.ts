@@ -15,6 +15,8 @@ export type Token = {
   readonly scopes: readonly Scope[];
   readonly createdAt: number;
   readonly lastUsedAt: number | null;
+  /** Where its movements take place; null: it belongs to no location. */
+  readonly locationId: number | null;
   /** From when on it is rejected (ms); null: never. */
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
@@ -34,6 +36,7 @@ const tokens = columns({
   last_used_at: integerOrNull('lastUsedAt'),
   revoked_at: integerOrNull('revokedAt'),
   expires_at: integerOrNull('expiresAt'),
+  location_id: integerOrNull('locationId'),
 });
 
 type TokenRow = RowOf<typeof tokens>;
@@ -110,6 +113,19 @@ export function* isTokenActive(storeId: number, id: number, now: number): Script
 export function* revokeToken(storeId: number, id: number, revokedAt: number): Script<Token | undefined> {
   const row = yield* first(sql<TokenRow>`
     update access_tokens set revoked_at = ${revokedAt}
+    where store_id = ${storeId} and id = ${id} and revoked_at is null
+    returning ${tokens.names}`);
+  return row && toToken(row);
+}
+
+/** Sets where a token belongs to; null: to no location. Returns undefined if there is no active token with this id. */
+export function* moveToken(
+  storeId: number,
+  id: number,
+  locationId: number | null,
+): Script<Token | undefined> {
+  const row = yield* first(sql<TokenRow>`
+    update access_tokens set location_id = ${locationId}
     where store_id = ${storeId} and id = ${id} and revoked_at is null
     returning ${tokens.names}`);
   return row && toToken(row);

@@ -1,0 +1,140 @@
+/** The locations of a store. */
+
+import Type from 'typebox';
+import { isTimeZone } from '../domain/day.ts';
+import { locationSchema } from '../domain/schemas.ts';
+import {
+  locationAddressLengthMax,
+  locationNameLengthMax,
+  locationRecordOf,
+} from '../domain/stores/location.ts';
+import { parseLine, parseText, sentLineLengthMax } from '../domain/text.ts';
+import { accepted, rejected } from '../platform/parsed.ts';
+import * as service from '../service/stores/location.ts';
+import * as examples from './examples.ts';
+import { field, optional, required } from './field.ts';
+import { closed } from './fields.ts';
+import { list, recordsOf } from './list.ts';
+import { write } from './operation.ts';
+
+const timeZoneLengthMax = 64;
+
+export const locationFields = {
+  name: required(
+    field<string>(
+      Type.String({
+        minLength: 1,
+        maxLength: sentLineLengthMax(locationNameLengthMax),
+        description: 'The name, on one line of at most 100 characters.',
+        examples: ['Market Street'],
+      }),
+      (value) => {
+        const parsed = parseLine(value, locationNameLengthMax);
+        if (!parsed.ok) return parsed;
+        return parsed.value === null ? rejected('must not be empty') : accepted(parsed.value);
+      },
+    ),
+  ),
+  address: field<string | null>(
+    Type.Union([Type.String({ maxLength: locationAddressLengthMax }), Type.Null()], {
+      description: 'The address, as receipts show it; at most 500 characters.',
+      examples: ['12 Market Street\nSpringfield'],
+    }),
+    (value) => parseText(value, locationAddressLengthMax),
+  ),
+  time_zone: field<string | null>(
+    Type.Union([Type.String({ maxLength: timeZoneLengthMax }), Type.Null()], {
+      description:
+        'The time zone of its receipts, as an IANA name; null: the store’s. The days of reports are the store’s.',
+      examples: ['Europe/Paris'],
+    }),
+    (value) => {
+      if (value === null || value === '') return accepted(null);
+      return typeof value === 'string' && value.length <= timeZoneLengthMax && isTimeZone(value)
+        ? accepted(value)
+        : rejected('must be an IANA time zone such as Europe/Paris');
+    },
+  ),
+};
+
+const oneLocation = {
+  description: 'The location.',
+  members: { location: locationSchema },
+  example: { location: examples.location },
+} as const;
+
+export const createLocation = write({
+  id: 'createLocation',
+  method: 'POST',
+  path: '/locations',
+  scopes: ['write_gift_cards'],
+  tag: 'Locations',
+  summary: 'Create a location',
+  description:
+    'Creates a shop of the store. An access token or a till can belong to a location; movements of other callers can name one as `location_id`. Reports split movements by it.',
+  body: {
+    name: 'CreateLocation',
+    wrapper: 'location',
+    fields: locationFields,
+    example: { name: 'Market Street', address: '12 Market Street\nSpringfield' },
+  },
+  response: { ...oneLocation, status: 201 },
+  errors: [],
+  *run({ ctx, store, body }) {
+    const { name, address = null, time_zone: timeZone = null } = body;
+    const location = yield* service.addLocation(ctx, store.id, { name, address, timeZone });
+    return { body: { location: locationRecordOf(location) } };
+  },
+});
+
+export const listLocations = list({
+  id: 'listLocations',
+  path: '/locations',
+  scopes: ['read_gift_cards'],
+  tag: 'Locations',
+  summary: 'List locations',
+  description:
+    'Returns the store’s locations, also closed ones, newest first. `Link` has the neighboring pages.',
+  member: 'locations',
+  record: locationSchema,
+  example: examples.location,
+  responseDescription: 'A page of locations.',
+  cursor: { isPublic: false, of: ({ id }) => id },
+  errors: [],
+  *page({ store }, page) {
+    return recordsOf(yield* service.pageOfLocations(store.id, page), locationRecordOf);
+  },
+});
+
+export const updateLocation = write({
+  id: 'updateLocation',
+  method: 'PUT',
+  path: '/locations/:location_id',
+  scopes: ['write_gift_cards'],
+  tag: 'Locations',
+  summary: 'Update a location',
+  description:
+    'Absent fields keep their values. A closed location accepts no new movements that name it; it is never deleted, because entries of the ledger have it.',
+  body: {
+    name: 'UpdateLocation',
+    wrapper: 'location',
+    fields: { ...locationFields, name: optional(locationFields.name), closed },
+    example: { closed: true },
+  },
+  response: { ...oneLocation, status: 200 },
+  errors: ['not-found'],
+  *run({ ctx, store, ids, body }) {
+    const { name, address, time_zone: timeZone, closed: isClosed } = body;
+    const location = yield* service.changeLocation(
+      ctx,
+      { storeId: store.id, id: ids.location_id },
+      {
+        ...(name !== undefined && { name }),
+        ...(address !== undefined && { address }),
+        ...(timeZone !== undefined && { timeZone }),
+        ...(isClosed !== undefined && { isClosed }),
+      },
+    );
+    return { body: { location: locationRecordOf(location) } };
+  },
+});

@@ -1,0 +1,109 @@
+/** Locations: create, change and list them, and find the one of a movement. */
+
+import type { Context } from '../../storage/context.ts';
+import { Fault } from '../../domain/fault.ts';
+import type { Location, LocationFields } from '../../domain/stores/location.ts';
+import {
+  findLocation,
+  insertLocation,
+  listLocationsAfter,
+  listLocationsBefore,
+  storeLocation,
+} from '../../storage/stores/location.ts';
+import { moveTill } from '../../storage/staff/till.ts';
+import { moveToken } from '../../storage/stores/token.ts';
+import type { Script } from '../../storage/sql/sql.ts';
+import { newerPage, olderPage, type ListPage, type PageRequest } from '../money/movements.ts';
+
+export function* addLocation(ctx: Context, storeId: number, fields: LocationFields): Script<Location> {
+  const location = { storeId, id: ctx.random.id(), ...fields, createdAt: ctx.clock.now(), closedAt: null };
+  yield* insertLocation(location);
+  return location;
+}
+
+/**
+ * Changes the given fields. Closing a closed location changes nothing.
+ * @throws Fault `not-found`.
+ */
+export function* changeLocation(
+  ctx: Context,
+  { storeId, id }: Pick<Location, 'storeId' | 'id'>,
+  { isClosed, ...changes }: Partial<LocationFields> & { readonly isClosed?: boolean },
+): Script<Location> {
+  const found = yield* requireLocation(storeId, id);
+  const closedAt = isClosed === false ? null : (found.closedAt ?? (isClosed ? ctx.clock.now() : null));
+  const changed = { ...found, ...changes, closedAt };
+  yield* storeLocation(changed);
+  return changed;
+}
+
+/** @throws Fault `not-found` if the store has no such location. */
+function* requireLocation(storeId: number, id: number): Script<Location> {
+  const found = yield* findLocation(storeId, id);
+  if (!found) throw new Fault('not-found');
+  return found;
+}
+
+/** All locations of a store, oldest first. */
+export function* listAllLocations(storeId: number): Script<readonly Location[]> {
+  const found: Location[] = [];
+  for (let after: number | undefined = 0; after !== undefined;) {
+    const page: readonly Location[] = yield* listLocationsAfter(storeId, { after, limit: pageMax });
+    found.push(...page);
+    after = page.length < pageMax ? undefined : page.at(-1)?.id;
+  }
+  return found;
+}
+
+const pageMax = 250;
+
+/**
+ * Lets a token or a till belong to a location, or to none.
+ * @throws Fault `not-found` if there is no such active token or till; `invalid-parameter` if the location is closed or not
+ * the store's.
+ */
+export function* assignTo(
+  storeId: number,
+  locationId: number | null,
+  { token, till }: { readonly token?: number; readonly till?: number },
+): Script<void> {
+  yield* locationOf(storeId, { own: null, named: locationId });
+  if (token !== undefined && !(yield* moveToken(storeId, token, locationId))) throw new Fault('not-found');
+  if (till !== undefined && !(yield* moveTill({ storeId, id: till }, locationId)))
+    throw new Fault('not-found');
+}
+
+/** A page of a store's locations, newest first. @param page `before` and `after` are ids. */
+export function* pageOfLocations(
+  storeId: number,
+  { limit, before, after }: PageRequest,
+): Script<ListPage<Location>> {
+  if (after !== null) {
+    return newerPage(yield* listLocationsAfter(storeId, { after, limit: limit + 1 }), limit);
+  }
+  const found = yield* listLocationsBefore(storeId, {
+    before: before ?? Number.MAX_SAFE_INTEGER,
+    limit: limit + 1,
+  });
+  return olderPage(found, { limit, isFirst: before === null });
+}
+
+/**
+ * The location of a movement: the caller's own, or the one that the request names if the caller belongs to none.
+ * @throws Fault `invalid-parameter` if the request names another one than the caller's own, or one that is closed or not
+ * the store's.
+ */
+export function* locationOf(
+  storeId: number,
+  { own, named }: { readonly own: number | null; readonly named: number | null },
+): Script<number | null> {
+  if (named === null || named === own) return own;
+  if (own !== null) throw wrongLocation('must be the location that the access token belongs to');
+  const found = yield* findLocation(storeId, named);
+  if (!found || found.closedAt !== null) throw wrongLocation('must be an open location of the store');
+  return named;
+}
+
+function wrongLocation(message: string): Fault {
+  return new Fault('invalid-parameter', { errors: { location_id: [message] } });
+}

@@ -1,0 +1,57 @@
+/** Locations of stores. */
+
+import type { Location } from '../../domain/stores/location.ts';
+import { columns, integer, integerOrNull, text, textOrNull, type RowOf } from '../sql/columns.ts';
+import { all, execute, first, sql, type Script } from '../sql/sql.ts';
+
+const locations = columns({
+  store_id: integer('storeId'),
+  id: integer('id'),
+  name: text('name'),
+  address: textOrNull('address'),
+  time_zone: textOrNull('timeZone'),
+  created_at: integer('createdAt'),
+  closed_at: integerOrNull('closedAt'),
+});
+
+type LocationRow = RowOf<typeof locations>;
+
+export function* insertLocation(location: Location): Script<void> {
+  yield* execute(sql`insert into locations (${locations.names}) values (${locations.values(location)})`);
+}
+
+/** Returns undefined if the store has no location with this id. */
+export function* findLocation(storeId: number, id: number): Script<Location | undefined> {
+  const row = yield* first(sql<LocationRow>`
+    select ${locations.names} from locations where store_id = ${storeId} and id = ${id}`);
+  return row && locations.read(row);
+}
+
+/** Stores the fields of a location that can change. */
+export function* storeLocation({ storeId, id, name, address, timeZone, closedAt }: Location): Script<void> {
+  yield* execute(sql`
+    update locations set name = ${name}, address = ${address}, time_zone = ${timeZone}, closed_at = ${closedAt}
+    where store_id = ${storeId} and id = ${id}`);
+}
+
+/** Returns the locations of a store with ids below `before`, newest first. */
+export function* listLocationsBefore(
+  storeId: number,
+  { before, limit }: { readonly before: number; readonly limit: number },
+): Script<readonly Location[]> {
+  const rows = yield* all(sql<LocationRow>`
+    select ${locations.names} from locations
+    where store_id = ${storeId} and id < ${before} order by id desc limit ${limit}`);
+  return rows.map(locations.read);
+}
+
+/** Returns the locations of a store with ids above `after`, oldest first. */
+export function* listLocationsAfter(
+  storeId: number,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Script<readonly Location[]> {
+  const rows = yield* all(sql<LocationRow>`
+    select ${locations.names} from locations
+    where store_id = ${storeId} and id > ${after} order by id limit ${limit}`);
+  return rows.map(locations.read);
+}
