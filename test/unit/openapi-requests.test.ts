@@ -140,7 +140,7 @@ function schemasOf(fields: Fields): Readonly<Record<string, object>> {
   return Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema]));
 }
 
-const own = {
+const named = {
   reference: parameters.reference.schema,
   note: parameters.note.schema,
   order_id: parameters.orderId.schema,
@@ -151,11 +151,11 @@ const own = {
 const spending = {
   amount: parameters.amount.schema,
   currency: parameters.expectedCurrency.schema,
-  ...own,
+  ...named,
 };
 const partial = parameters.partial.schema;
 const code = parameters.requiredCode.schema;
-const part = { amount: parameters.optionalAmount.schema, ...own };
+const part = { amount: parameters.optionalAmount.schema, ...named };
 const creation = {
   ...byField(cardFieldNames, (name) => detailFields[name].schema),
   initial_value: parameters.initialValue.schema,
