@@ -12,8 +12,10 @@ import { version } from '../platform/version.ts';
 import { headerReferences, sharedErrors, type Response, type Responses } from './errors.ts';
 import { guides } from './guides.ts';
 import { headersOf, parametersOf, sampleOf, pathTemplateOf } from './operation.ts';
+import { published } from './published.ts';
 import { objectNameOf, objects } from './schema.ts';
 import * as texts from './texts.ts';
+import { eventSchemas, webhooks } from './webhooks.ts';
 
 type OperationObject = {
   readonly operationId: string;
@@ -43,9 +45,10 @@ export type OpenApiDocument = {
   readonly tags: readonly Readonly<Record<'name' | 'description', string>>[];
   readonly security: readonly [];
   readonly paths: Paths;
+  readonly webhooks: typeof webhooks;
   readonly components: {
     readonly responses: Readonly<Record<string, Response>>;
-    readonly schemas: Readonly<Record<string, TSchema>>;
+    readonly schemas: Readonly<Record<string, object>>;
     readonly securitySchemes: Readonly<Record<string, object>>;
     readonly headers: Readonly<Record<string, object>>;
   };
@@ -71,9 +74,17 @@ export function openApiDocument(basePath: string, origin: string): OpenApiDocume
     tags: texts.tags,
     security: [],
     paths: { ...operationPaths(), ...pagePathItems() },
+    webhooks,
     components: {
       responses: sharedErrors.components,
-      schemas: { ...objects, ...bodySchemas() },
+      schemas: {
+        ...Object.fromEntries(
+          Object.entries(objects).map(([name, schema]) => [name, published(schema, 'response')]),
+        ),
+        ...bodySchemas(),
+        ...resultSchemas(),
+        ...eventSchemas(),
+      },
       securitySchemes: texts.securitySchemes,
       headers: texts.headers,
     },
@@ -104,12 +115,15 @@ function operationObject(operation: Operation): OperationObject {
   return {
     operationId: operation.id,
     summary: documentation.summary,
-    description: documentation.description,
+    description: `${documentation.description}\n\n${scopesText(operation)}`,
     tags: [documentation.tag],
     security: securityOf(operation),
-    parameters: parametersOf(operation),
+    parameters: parametersOf(operation).map((parameter) => ({
+      ...parameter,
+      schema: published(parameter.schema, 'request'),
+    })),
     ...(body && { requestBody: requestBodyOf(body) }),
-    responses: { ...successOf(documentation), ...sharedErrors.references(operation.id) },
+    responses: { ...successOf(operation), ...sharedErrors.references(operation.id) },
     'x-codeSamples': [{ lang: 'shell', label: 'curl', source: sampleOf(operation) }],
   };
 }
@@ -124,11 +138,19 @@ function securityOf({ scopes, customerMaySearch }: Operation): Record<string, re
   return customerMaySearch ? [...schemes, { appProxy: [] }] : schemes;
 }
 
+/** The scopes in words: generators show descriptions, and not the scopes of security schemes without OAuth. */
+function scopesText({ scopes }: Operation): string {
+  return `Scope: ${scopes.map((scope) => `\`${scope}\``).join(' or ')}.`;
+}
+
 /** The schemas of all request bodies, by their names. */
-function bodySchemas(): Record<string, TSchema> {
+function bodySchemas(): Record<string, object> {
   const bodies = operations.flatMap(({ documentation: { body } }) => body ?? []);
   return Object.fromEntries(
-    bodies.map(({ name, fields, description }) => [name, bodySchema(fields, description)]),
+    bodies.map(({ name, fields, description }) => [
+      name,
+      published(bodySchema(fields, description), 'request'),
+    ]),
   );
 }
 
@@ -144,10 +166,9 @@ function bodySchema(fields: Fields, description: string | undefined): TSchema {
 }
 
 function requestBodyOf({ name, wrapper, fields, example }: NonNullable<Documentation['body']>): object {
-  const reference = { $ref: `#/components/schemas/${name}` };
-  const schema = { anyOf: [reference, closedObject({ [wrapper]: reference })] };
+  const schema = { $ref: `#/components/schemas/${name}` };
   return {
-    description: `Bare, or wrapped in \`${wrapper}\`; never both. ${texts.formValues}`,
+    description: `Bare, as the schema shows, or wrapped in \`${wrapper}\`; never both. ${texts.formValues}`,
     required: Object.values(fields).some(({ isRequired }) => isRequired),
     content: {
       'application/json': { schema, example },
@@ -156,11 +177,7 @@ function requestBodyOf({ name, wrapper, fields, example }: NonNullable<Documenta
   };
 }
 
-function closedObject(properties: Readonly<Record<string, object>>): object {
-  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
-}
-
-function successOf(documentation: Documentation): Responses {
+function successOf({ id, documentation }: Operation): Responses {
   const { response, isConditional } = documentation;
   const { status, description, content, alternative } = response;
   const success = {
@@ -168,7 +185,7 @@ function successOf(documentation: Documentation): Responses {
     headers: headerReferences(headersOf(documentation)),
     content: {
       ...('members' in content
-        ? { 'application/json': { schema: membersSchema(content.members), example: content.example } }
+        ? { 'application/json': { schema: resultReference(id), example: content.example } }
         : textContent(content)),
       ...(alternative && textContent(alternative)),
     },
@@ -199,10 +216,28 @@ function textContent({ type, example }: { readonly type: string; readonly exampl
   return { [type]: { schema: { type: 'string' }, example } };
 }
 
-function membersSchema(members: Readonly<Record<string, TSchema>>): object {
-  return closedObject(
-    Object.fromEntries(Object.entries(members).map(([name, schema]) => [name, referenced(schema)])),
+/** The name of what an operation returns. Generators use names with `Response` themselves. */
+function resultNameOf(id: string): string {
+  return `${id.charAt(0).toUpperCase()}${id.slice(1)}Result`;
+}
+
+function resultReference(id: string): object {
+  return { $ref: `#/components/schemas/${resultNameOf(id)}` };
+}
+
+/** The bodies of all successful responses, by their names. */
+function resultSchemas(): Record<string, object> {
+  const results = operations.flatMap(({ id, documentation: { response } }) =>
+    'members' in response.content
+      ? [[resultNameOf(id), published(membersSchema(response.content.members), 'response')] as const]
+      : [],
   );
+  return Object.fromEntries(results);
+}
+
+function membersSchema(members: Readonly<Record<string, TSchema>>): object {
+  const properties = Object.entries(members).map(([name, schema]) => [name, referenced(schema)] as const);
+  return { type: 'object', properties: Object.fromEntries(properties), required: Object.keys(members) };
 }
 
 /** A schema of components: a reference, a union of references, or a list of them. A value has its own schema. */

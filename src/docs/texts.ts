@@ -171,7 +171,7 @@ export const parameters = {
     name: 'dry_run',
     in: 'query',
     description: 'true: returns the response with `Dry-Run: true`; nothing is changed, published or stored.',
-    schema: { enum: ['true', 'false', '1', '0'] },
+    schema: { type: 'boolean' },
   },
   lastEventId: {
     name: 'Last-Event-ID',

@@ -14,7 +14,7 @@ type OperationObject = {
   readonly parameters: readonly { readonly name: string; readonly in: string }[];
   readonly requestBody?: {
     readonly required: boolean;
-    readonly content: Readonly<Record<string, { readonly schema: { readonly anyOf: readonly unknown[] } }>>;
+    readonly content: Readonly<Record<string, { readonly schema: { readonly $ref: string } }>>;
   };
   readonly responses: Readonly<Record<string, ResponseObject | { readonly $ref: string }>>;
 };
@@ -88,7 +88,7 @@ for (const [name, { scopes, success, wrapper, query = [], ifMatch = false, fault
     if (ifMatch) assert.ok(parameters.some((one) => one.name === 'If-Match'));
     assert.equal(requestBody !== undefined, wrapper !== undefined);
     for (const media of ['application/json', 'application/x-www-form-urlencoded']) {
-      if (wrapper !== undefined) assert.ok(JSON.stringify(requestBody?.content[media]?.schema).includes(`"required":["${wrapper}"]`), media);
+      if (wrapper !== undefined) assert.match(requestBody?.content[media]?.schema.$ref ?? '', /^#\/components\/schemas\/\w+$/, media);
     }
     // The repetition of an external id is a 200.
     const repeated = wrapper !== undefined && success === '201' ? ['200'] : [];

@@ -42,8 +42,19 @@ export function inlined(node: unknown): unknown {
   return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, inlined(value)]));
 }
 
+/** The schema with closed objects: the document leaves responses open, and a response has no undocumented field. */
+function closed(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(closed);
+  if (!isObject(node)) return node;
+  const parts = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, closed(value)]));
+  return node['type'] === 'object' && 'properties' in node
+    ? { additionalProperties: false, ...parts }
+    : parts;
+}
+
+/** Accepts no field that the schema does not have. */
 export function validator(schema: unknown): (value: unknown) => boolean {
-  const compiled = Compile(inlined(schema) as TSchema);
+  const compiled = Compile(closed(inlined(schema)) as TSchema);
   return (value) => compiled.Check(value);
 }
 
@@ -83,6 +94,7 @@ export function bodySchema(name: string): Json {
 
 export type GivenBody = {
   readonly required: boolean;
+  readonly description: string;
   readonly content: Readonly<Record<string, { readonly schema: Json; readonly example?: unknown }>>;
 };
 

@@ -38,6 +38,7 @@ import {
   type Json,
 } from './openapi-document.ts';
 import { operations } from '../../src/api/index.ts';
+import { eventSchemas } from '../../src/docs/webhooks.ts';
 import { expectedOperations } from './openapi-expected.ts';
 import {
   amount,
@@ -58,9 +59,19 @@ const sparse: Readonly<Record<string, string>> = { ListedGiftCard: 'DetailedGift
 
 test('the components are the bodies of requests, the records of responses, and the problem', () => {
   const used = new Set(expectedOperations.flatMap(({ body }) => (body ? [body.schema] : [])));
+  const results = operations
+    .filter(({ documentation: { response } }) => 'members' in response.content)
+    .map(({ id }) => `${id.charAt(0).toUpperCase()}${id.slice(1)}Result`);
   assert.deepEqual(
     Object.keys(document.components.schemas).toSorted(),
-    [...used, ...Object.keys(shown), ...Object.keys(sparse), 'Problem'].toSorted(),
+    [
+      ...used,
+      ...Object.keys(shown),
+      ...Object.keys(sparse),
+      ...results,
+      ...Object.keys(eventSchemas()),
+      'Problem',
+    ].toSorted(),
   );
 });
 
