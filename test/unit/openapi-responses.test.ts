@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { checkpointRecordOf } from '../../src/domain/proofs/checkpoint.ts';
 import { batchCardRecordOf, batchRecordOf } from '../../src/domain/batches/record.ts';
+import { locationRecordOf } from '../../src/domain/stores/location.ts';
 import { stockRecordOf } from '../../src/domain/stocks/record.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { erasureRecordOf } from '../../src/domain/customers/erasure-record.ts';
@@ -147,6 +148,17 @@ const shown: Readonly<Record<string, Json>> = {
   BatchFailure: { index: 12, field: 'code', message: 'is taken' },
   BatchGiftCard: {
     ...batchCardRecordOf(sameIds, { index: 0, card: cardWith(), code: new Secret('q2m8xk4w9c0d7f3k') }),
+  },
+  Location: {
+    ...locationRecordOf({
+      storeId: 17,
+      id: 5,
+      name: 'Market Street',
+      address: null,
+      timeZone: 'Europe/Paris',
+      createdAt: 1,
+      closedAt: 9,
+    }),
   },
   Stock: { ...stockRecordOf({ stock: stockWith(), counts: { sold: 1, voided: 0 } }, 0) },
   StockFailure: { index: 12, message: 'is taken' },
