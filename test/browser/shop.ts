@@ -32,7 +32,7 @@ export type ConsoleShop = {
   /** The browsers that have a session, and the device of the counter without one. */
   readonly browsers: ReadonlyMap<Visitor, Browser>;
   /** Public ids. `used` has a redemption, a hold and a recipient. */
-  readonly cards: { readonly used: number; readonly disabled: number };
+  readonly cards: { readonly used: number; readonly disabled: number; readonly suspended: number };
   /** The code of the used card. */
   readonly code: string;
   readonly redemption: number;
@@ -63,12 +63,14 @@ export async function openConsoleShop(): Promise<AsyncDisposable & ConsoleShop> 
   await shop.issue({ initial_value: '1234.56', expires_on: '2031-12-31' });
   const disabled = await shop.issue({ initial_value: '10.00' });
   await shop.ask(`PUT /gift_card/${disabled.id}`, { json: { disable: true } });
+  const suspended = await shop.issue({ initial_value: '15.00' });
+  await shop.ask(`POST /gift_card/${suspended.id}/suspend`, { json: { reason: 'The payment is checked' } });
   return {
     service,
     unused,
     shop,
     browsers,
-    cards: { used: used.id, disabled: disabled.id },
+    cards: { used: used.id, disabled: disabled.id, suspended: suspended.id },
     code: used.code,
     redemption,
     hold,
@@ -258,6 +260,8 @@ const paths: Readonly<Record<string, Path>> = {
   '/cards/:id/edit': ofCard('/edit'),
   '/cards/:id/resend': ofCard('/resend'),
   '/cards/:id/verify': ofCard('/verify'),
+  '/cards/:id/suspend': ofCard('/suspend'),
+  '/cards/:id/resume': ({ cards }) => `/cards/${cards.suspended}/resume`,
   '/cards/:id/disable': ofCard('/disable'),
   '/cards/:id/enable': ({ cards }) => `/cards/${cards.disabled}/enable`,
   '/cards/:id/entries/:entry/refund': ({ cards, redemption }) =>

@@ -23,6 +23,7 @@ import {
   recordCardExport,
   releaseHoldOf,
 } from '../../src/service/staff-actions/card.ts';
+import { resumeCardBy, suspendCardBy } from '../../src/service/staff-actions/suspension.ts';
 import type { ByStaff } from '../../src/service/staff-actions/as-staff.ts';
 import { redeem } from '../../src/service/staff-actions/redemption.ts';
 import { findEntry, refundEntry } from '../../src/service/staff-actions/refund.ts';
@@ -145,6 +146,11 @@ const actions: Readonly<Record<string, Action>> = {
     run: ({ ctx, card }, by) => disableCard(ctx, by, { cardId: card.id, releaseHolds: true }),
     entry: ['card-disabled', { balance: '40.00', holdsReleased: true }],
   },
+  'suspend a card': {
+    ...atOffice,
+    run: ({ ctx, card }, by) => suspendCardBy(ctx, by, { cardId: card.id, reason: 'disputed' }),
+    entry: ['card-suspended', {}],
+  },
   'release a hold': {
     ...atOffice,
     run: ({ ctx, hold }, by) => releaseHoldOf(ctx, by, hold),
@@ -245,6 +251,41 @@ export function testStaffActions(factory: StorageFactory): void {
     assert.equal((await storage.read(find(card.id))).left.minor, 1_000n);
     const other = await place.issue();
     await assert.rejects(storage.read(find(other.card.id)), { code: 'not-found' });
+  });
+
+  test('a suspended card is resumed by the role only, and what changes nothing is not listed', async () => {
+    await using place = await prepare(factory);
+    const { storage, ctx, store, card } = place;
+    const by = { store, member: await memberOf(place, 'manager'), tillId: null };
+    const cashier = { ...by, member: await memberOf(place, 'cashier') };
+    const read = async () =>
+      (await storage.read(() => loadCard(ctx, { storeId: store.id, cardId: card.id }))).card;
+    const listed = async () => {
+      const found = await actionsOf(place);
+      return found
+        .filter(({ subjectId }) => subjectId === card.id)
+        .map(({ action, details }) => [action, details]);
+    };
+    const before = await listed();
+    await storage.write(() => suspendCardBy(ctx, by, { cardId: card.id, reason: 'disputed' }));
+    await storage.write(() => suspendCardBy(ctx, by, { cardId: card.id, reason: 'lost' }));
+    assert.equal((await read()).suspendReason, 'disputed');
+    await assert.rejects(
+      storage.write(() => resumeCardBy(ctx, cashier, card.id)),
+      { code: 'insufficient-scope' },
+    );
+    assert.notEqual((await read()).suspendedAt, null);
+    await storage.write(() => resumeCardBy(ctx, by, card.id));
+    await storage.write(() => resumeCardBy(ctx, by, card.id));
+    const { suspendedAt, suspendReason } = await read();
+    assert.deepEqual([suspendedAt, suspendReason], [null, null]);
+    assert.deepEqual(await listed(), [['card-resumed', {}], ['card-suspended', {}], ...before]);
+    await storage.write(() => disableCard(ctx, by, { cardId: card.id, releaseHolds: true }));
+    for (const run of [
+      () => suspendCardBy(ctx, by, { cardId: card.id, reason: null }),
+      () => resumeCardBy(ctx, by, card.id),
+    ])
+      await assert.rejects(storage.write(run), { code: 'card-disabled' });
   });
 
   test('an edit without a change is not listed, and one of an older version changes nothing', async () => {

@@ -9,6 +9,7 @@ import { holdReleaseRoutes } from './hold.ts';
 import { redeemRoutes } from './redeem.ts';
 import { refundRoutes } from './refund.ts';
 import { resendRoutes } from './resend.ts';
+import { suspendRoutes } from './suspend.ts';
 import type { ConsoleRoute } from '../kit/route.ts';
 
 export const cardActionRoutes: readonly ConsoleRoute[] = [
@@ -19,6 +20,7 @@ export const cardActionRoutes: readonly ConsoleRoute[] = [
   ...adjustRoutes,
   ...editRoutes,
   ...resendRoutes,
+  ...suspendRoutes,
   ...disableRoutes,
   ...doneRoutes,
 ];

@@ -1,12 +1,10 @@
 /** Sells more value on a card: an amount and, for a card that expires, a later day. */
 
-import { Fault } from '../../domain/fault.ts';
-import { isExpired } from '../../domain/cards/card.ts';
+import type { Fault } from '../../domain/fault.ts';
 import { parseDay } from '../../domain/day.ts';
 import { formatMoney } from '../../domain/money/money.ts';
 import { parseText } from '../../domain/text.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import { today } from '../../service/money/money.ts';
 import { topUpCard } from '../../service/staff-actions/sale.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import {
@@ -17,9 +15,9 @@ import {
   changeTexts,
   earlierResult,
   openCard,
-  reasonOf,
   unavailablePage,
   unreadableAmount,
+  unusableReason,
   type Done,
   type OpenedCard,
 } from './change-form.ts';
@@ -34,16 +32,6 @@ import { fillPlain } from '../kit/texts.ts';
 type Values = Readonly<Record<'amount' | 'expires_on' | 'note', string>>;
 type Errors = Readonly<Partial<Values>>;
 
-/** Why nothing can be added to the card; undefined: it can be topped up. */
-function obstacle(
-  { ctx }: ConsoleServices,
-  { language, signedIn: { store } }: StaffRequest,
-  { card }: OpenedCard,
-): string | undefined {
-  if (card.disabledAt !== null) return reasonOf(new Fault('card-disabled'), card, language);
-  return isExpired(card, today(ctx, store)) ? reasonOf(new Fault('card-expired'), card, language) : undefined;
-}
-
 function addPage(
   services: ConsoleServices,
   request: StaffRequest,
@@ -56,7 +44,7 @@ function addPage(
   const { card, path } = opened;
   const isRejected = Object.keys(errors).length > 0;
   const status = isRejected ? 422 : 200;
-  const reason = obstacle(services, request, opened);
+  const reason = unusableReason(services, request, card);
   if (reason !== undefined)
     return unavailablePage(services, request, opened, { title: add.title, reason, status });
   const body = markup`<section class="panel stack change" aria-label="${add.title}">

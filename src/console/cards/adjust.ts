@@ -1,5 +1,6 @@
 /** Adjusts the balance of a card: a new balance and a reason, then a page that shows the difference, then the change. */
 
+import { isDisabled, isSuspended, type Card } from '../../domain/cards/card.ts';
 import { versionTagOf } from '../../service/cards/version.ts';
 import type { Fault } from '../../domain/fault.ts';
 import { formatMoney, subtract, type Money } from '../../domain/money/money.ts';
@@ -37,6 +38,14 @@ type Form = {
   readonly errors: Readonly<Partial<Record<'balance' | 'reason', string>>>;
 };
 
+/** Why the balance cannot be adjusted; undefined: it can. */
+function obstacle({ language }: StaffRequest, card: Card): string | undefined {
+  if (isDisabled(card)) return reasonOf({ code: 'card-disabled', retryAfterSeconds: 0 }, card, language);
+  return isSuspended(card)
+    ? reasonOf({ code: 'card-suspended', retryAfterSeconds: 0 }, card, language)
+    : undefined;
+}
+
 function adjustPage(
   services: ConsoleServices,
   request: StaffRequest,
@@ -50,10 +59,8 @@ function adjustPage(
   const title = adjust.title;
   const isRejected = Object.keys(errors).length > 0;
   const status = isRejected ? 422 : 200;
-  if (card.disabledAt !== null) {
-    const why = reasonOf({ code: 'card-disabled', retryAfterSeconds: 0 }, card, language) ?? '';
-    return unavailablePage(services, request, opened, { title, reason: why, status });
-  }
+  const why = obstacle(request, card);
+  if (why !== undefined) return unavailablePage(services, request, opened, { title, reason: why, status });
   const body = markup`<section class="panel stack change" aria-label="${title}">
 <div>${figure(card.balance, language)}<p class="soft">${adjust.present}</p>${heldNote(request, opened)}</div>
 <form class="stack" method="post" action="${frame.basePath}${path}/adjust">${keyInput(ctx, isRejected ? keyOf(request) : undefined)}
@@ -108,7 +115,7 @@ function balanceError(
   if (message !== undefined || fault.code !== 'invalid-parameter' || !fault.errors?.['balance'])
     return message;
   const { errors } = changeTexts[language];
-  // `update` rejects a balance of a card that is not disabled for one of two reasons.
+  // `update` rejects a balance of a card that is neither disabled nor suspended for one of two reasons.
   if (isAbove(store.issueLimit, balance))
     return fillPlain(errors.storeLimit, { amount: amountText(store.issueLimit, language) });
   return fillPlain(errors.belowHeld, { amount: amountText(card.held, language) });
@@ -139,7 +146,7 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
   if (value.minor === card.balance.minor) return again({ balance: adjust.same });
   // Without a version this is the first form, which leads to the page with the difference.
   if (version === '')
-    return card.disabledAt === null
+    return obstacle(request, card) === undefined
       ? reviewPage(services, request, opened, { balance: value, reason: why })
       : again({ balance: messages.changed });
   return await change(services, request, opened, {
@@ -153,7 +160,7 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
       if (!fault) return again({ balance: messages.expiredForm });
       const current = await openCard(services, request);
       if (fault.code === 'precondition-failed')
-        return current.card.disabledAt === null
+        return obstacle(request, current.card) === undefined
           ? reviewPage(services, request, current, { balance: value, reason: why, notice: adjust.changed })
           : again({ balance: messages.changed }, current);
       const message = balanceError(fault, request, { ...current, balance: value });

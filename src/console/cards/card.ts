@@ -1,7 +1,7 @@
 /** The page of a card, and the check of its chain. */
 
 import { propertyOf } from '../../domain/cards/fields.ts';
-import { unheldOf } from '../../domain/cards/card.ts';
+import { availableOf } from '../../domain/cards/state.ts';
 import { subtract, type Money } from '../../domain/money/money.ts';
 import { tagsIn } from '../../domain/cards/tags.ts';
 import { joinMarkup, linesOf, markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
@@ -43,7 +43,7 @@ async function cardPage(services: ConsoleServices, request: StaffRequest): Promi
   const actions = possibleActions(shown);
   const { found } = page;
   const { card } = found;
-  const body = markup`${doneNotice(request)}${disabledNotice(request, shown)}<div class="grid two"><div class="stack">
+  const body = markup`${doneNotice(request)}${disabledNotice(request, shown)}${suspendedNotice(request, shown)}<div class="grid two"><div class="stack">
 ${balancePanel(request, shown)}
 ${historyPanel(services, request, shown)}</div>
 <aside class="stack" aria-label="${text.facts}">
@@ -90,6 +90,23 @@ function disabledNotice(
 `;
 }
 
+/** Since when and why the card is suspended, unless it is disabled. */
+function suspendedNotice(
+  { language, signedIn: { store } }: StaffRequest,
+  { found: { card } }: ShownCard,
+): Markup | undefined {
+  const { suspendedAt, suspendReason } = card;
+  if (suspendedAt === null || card.disabledAt !== null) return undefined;
+  const text = cardTexts[language];
+  const day = timeElement(suspendedAt, store, language, { dateStyle: 'medium' });
+  const reason =
+    suspendReason === null
+      ? undefined
+      : markup`<br>${fill(text.suspendedWhy, { reason: linesOf(suspendReason) })}`;
+  return markup`<p class="notice" role="note"><span>${fill(text.suspendedText, { day })}${reason}</span></p>
+`;
+}
+
 function actionLink({ language }: StaffRequest, { path }: ShownCard, action: CardAction, kind = ''): Markup {
   return markup`<a class="button${kind}" href="${path}/${action}">${cardTexts[language][action]}</a>`;
 }
@@ -98,21 +115,21 @@ function balancePanel({ language }: StaffRequest, { found, today: day }: ShownCa
   const text = cardTexts[language];
   const { card } = found;
   const amount = (money: Money): string => amountText(money, language);
-  const available = unheldOf(card);
+  const available = availableOf(card, day);
   const split =
     card.held.minor > 0n
       ? ` · ${fillPlain(text.split, { available: amount(available), held: amount(card.held) })}`
       : '';
   return markup`<section class="panel" aria-label="${text.balance}"><div class="row apart"><div>${figure(card.balance, language)}<p class="soft">${fillPlain(text.leftOf, { initial: amount(card.initialValue) })}${split}</p></div>${stateTag(found, { today: day, language })}</div>
-${balanceBar(found, language)}</section>`;
+${balanceBar(found, available, language)}</section>`;
 }
 
-function balanceBar({ card }: DetailedCard, language: StaffRequest['language']): Markup {
+function balanceBar({ card }: DetailedCard, available: Money, language: StaffRequest['language']): Markup {
   const { balance, initialValue, held } = card;
   const total = balance.minor > initialValue.minor ? balance : initialValue;
   const label = fillPlain(cardTexts[language].bar, {
     total: amountText(total, language),
-    available: amountText(unheldOf(card), language),
+    available: amountText(available, language),
     held: amountText(held, language),
     redeemed: amountText(subtract(total, balance), language),
   });
@@ -164,6 +181,8 @@ const rows = [
   'resend',
   'print',
   'edit',
+  'resume',
+  'suspend',
   'enable',
   'disable',
 ] as const satisfies readonly CardAction[];
@@ -174,6 +193,8 @@ const rowIcons: Readonly<Record<(typeof rows)[number], string>> = {
   resend: 'M9 8h12v12H8zM16 8V4H4v12h4',
   print: 'M7 9V4h10v5M7 17H4V9h16v8h-3M7 14h10v6H7z',
   edit: 'm4 20 1-4L16 5l3 3L8 19zM14 7l3 3',
+  resume: 'M8 5v14l11-7z',
+  suspend: 'M9 5v14M15 5v14',
   enable: 'm5 12 5 5 9-10',
   disable: 'M5.500 5.500l13 13M12 3.500a8.500 8.500 0 1 0 0 17 8.500 8.500 0 0 0 0-17z',
 };

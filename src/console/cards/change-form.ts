@@ -187,7 +187,9 @@ export type Done = {
     | 'sent'
     | 'rotated'
     | 'disabled'
-    | 'enabled';
+    | 'enabled'
+    | 'suspended'
+    | 'resumed';
   readonly card: number;
   readonly amount?: string;
   readonly left?: string;

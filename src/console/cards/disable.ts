@@ -1,10 +1,8 @@
 /** Disables a card, and enables it again within the store's time for that. */
 
-import { isExpired } from '../../domain/cards/card.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { markup } from '../../platform/markup.ts';
 import { disableCard, enableCard } from '../../service/staff-actions/card.ts';
-import { today } from '../../service/money/money.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import {
   backLink,
@@ -15,6 +13,7 @@ import {
   reasonOf,
   changeTexts,
   unavailablePage,
+  unusableReason,
   type Done,
   type OpenedCard,
 } from './change-form.ts';
@@ -67,9 +66,10 @@ function disablePage(
   const { undoWindowMinutes } = signedIn.store;
   const undo = undoWindowMinutes === 0 ? disable.final : plural(language, disable.undo, undoWindowMinutes);
   const replace = markup`<a href="${frame.basePath}${path}/resend">${resend.title}</a>`;
-  const replacement = isExpired(card, today(ctx, signedIn.store))
-    ? undefined
-    : markup`<p class="notice">${fill(disable.replace, { link: replace })}</p>`;
+  const replacement =
+    unusableReason(services, request, card) === undefined
+      ? markup`<p class="notice">${fill(disable.replace, { link: replace })}</p>`
+      : undefined;
   const checked = isReleasing ? markup` checked` : undefined;
   const invalid =
     error === undefined ? undefined : markup` aria-invalid="true" aria-describedby="holds-error"`;

@@ -1,6 +1,6 @@
 /** What a person can do with a card now, by role and state. What is not possible is not shown. */
 
-import { unheldOf, isDisabled, isExpired } from '../../domain/cards/card.ts';
+import { unheldOf, isDisabled, isExpired, isSuspended } from '../../domain/cards/card.ts';
 import { isHoldExpired, type Hold } from '../../domain/money/hold.ts';
 import { isAddition, type Transfer } from '../../domain/money/ledger.ts';
 import type { Money } from '../../domain/money/money.ts';
@@ -10,7 +10,8 @@ import type { DetailedCard } from '../../storage/cards/list.ts';
 import { isSpendable } from './parts.ts';
 
 /** Each is the last part of the path of its page. */
-export type CardAction = 'redeem' | 'add' | 'adjust' | 'edit' | 'resend' | 'print' | 'disable' | 'enable';
+export type CardAction =
+  'redeem' | 'add' | 'adjust' | 'edit' | 'resend' | 'print' | 'suspend' | 'resume' | 'disable' | 'enable';
 
 export type CardView = {
   readonly found: DetailedCard;
@@ -35,14 +36,17 @@ export function possibleActions(at: CardView): ReadonlySet<CardAction> {
   const mayChange = isPermitted(role, 'changeCards');
   const until = reenableUntil(at);
   if (isDisabled(card)) return new Set(mayChange && until !== null && now < until ? ['enable'] : []);
-  const isUsable = !isExpired(card, today);
+  const isStopped = isSuspended(card);
+  const isUsable = !isExpired(card, today) && !isStopped;
   const actions: readonly (CardAction | false)[] = [
     mayChange && isSpendable(found, today) && 'redeem',
     mayChange && isUsable && 'add',
-    mayChange && 'adjust',
+    mayChange && !isStopped && 'adjust',
     mayChange && 'edit',
     mayChange && isUsable && 'resend',
     mayChange && isUsable && 'print',
+    mayChange && isUsable && 'suspend',
+    mayChange && isStopped && 'resume',
     mayChange && 'disable',
   ];
   return new Set(actions.filter((action) => action !== false));

@@ -10,7 +10,7 @@ import { amountText, dayText, figure } from '../kit/format.ts';
 import { amountsOf, countText, momentText, routesOfReport, tablePanel, type ReportContext } from './page.ts';
 import { askedDay } from './period.ts';
 import { reportTexts } from './texts.ts';
-import { fillPlain } from '../kit/texts.ts';
+import { fillPlain, plural } from '../kit/texts.ts';
 
 export const liabilityRoutes = routesOfReport<string, LiabilityReport>({
   name: 'liability',
@@ -74,11 +74,19 @@ function partsPanel(context: ReportContext, made: LiabilityReport): Markup {
   const { columns, ...text } = reportTexts[language];
   const amount = amountsOf(context);
   const count = (cards: number): string => countText(cards, language);
+  const suspended =
+    made.cards_suspended === 0
+      ? undefined
+      : plural(language, text.suspendedPart, made.cards_suspended, {
+          amount: amountText({ minor: made.suspended, currency: store.currency }, language),
+        });
   return tablePanel(
     {
       id: 'parts',
       heading: text.parts,
-      note: fillPlain(text.amountsIn, { currency: store.currency.code }),
+      note: [fillPlain(text.amountsIn, { currency: store.currency.code }), suspended]
+        .filter((part) => part !== undefined)
+        .join(' '),
       columns: [
         { name: columns.state },
         { name: columns.cards, isSum: true },

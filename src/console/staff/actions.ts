@@ -44,6 +44,8 @@ const actions = {
   'card-changed': ['money', 'card'],
   'card-disabled': ['money', 'card'],
   'card-reenabled': ['money', 'card'],
+  'card-suspended': ['money', 'card'],
+  'card-resumed': ['money', 'card'],
   'card-redeemed': ['money', 'card'],
   'card-refunded': ['money', 'card'],
   'card-credited': ['money', 'card'],

@@ -285,7 +285,12 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
   }
 }
 
-const changed: ReadonlySet<string> = new Set(['insufficient-balance', 'card-disabled', 'card-expired']);
+const changed: ReadonlySet<string> = new Set([
+  'insufficient-balance',
+  'card-disabled',
+  'card-expired',
+  'card-suspended',
+]);
 
 type ValidForm = Extract<ReadForm, { readonly isValid: true }>;
 

@@ -1,9 +1,12 @@
 /** The card of a page of the till: what it has, and what can be done with it. */
 
-import { unheldOf, type Card } from '../../domain/cards/card.ts';
+import type { Card } from '../../domain/cards/card.ts';
+import { availableOf } from '../../domain/cards/state.ts';
 import { dayOf } from '../../domain/day.ts';
+import type { Money } from '../../domain/money/money.ts';
 import { isPermitted } from '../../domain/staff/staff.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
+import { today } from '../../service/money/money.ts';
 import { amountText, cardTail, dayText, figure } from '../kit/format.ts';
 import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
@@ -23,7 +26,7 @@ export function cardColumn(services: ConsoleServices, request: StaffRequest, car
   const state = tillStateOf(services, request, card);
   const { language, signedIn } = request;
   const text = tillTexts(request);
-  const available = unheldOf(card);
+  const available = availableOf(card, today(services.ctx, signedIn.store));
   const isVoid = state === 'disabled' || state === 'expired' || state === 'suspended';
   const small = isVoid ? text[state] : text.availableSmall;
   const held =
@@ -34,11 +37,15 @@ export function cardColumn(services: ConsoleServices, request: StaffRequest, car
     ? undefined
     : markup`<div class="only-wide"><div class="gift"><svg class="knot" viewBox="0 0 48 48" aria-hidden="true"><path d="M24 24C12 6 2 13 8 20c4 4 11 4 16 4 5 0 12 0 16-4 6-7-4-14-16 4zM24 24c-3 7-7 11-11 15M24 24c3 7 7 11 11 15"/></svg><span class="shop">${signedIn.store.name}</span><span class="tail">•••• ${card.lastCharacters}</span>${figure(available, language)}</div></div>
 `;
-  return markup`<div>${drawing}<div class="found ${isVoid ? 'void' : 'only-narrow'}"><span class="mini" aria-hidden="true"></span><div><strong>${card.recipientName ?? text.giftCard}</strong><br><span class="small soft">${cardTail(card.lastCharacters)}${held}</span></div><div class="end">${figure(available, language)}<br><span class="small soft">${small}</span></div></div>
-${factsOf(request, card, state)}</div>`;
+  return markup`<div>${drawing}<div class="found ${isVoid ? 'void' : 'only-narrow'}"><span class="mini" aria-hidden="true"></span><div><strong>${card.recipientName ?? text.giftCard}</strong><br><span class="small soft">${cardTail(card.lastCharacters)}${held}</span></div><div class="end">${figure(isVoid ? card.balance : available, language)}<br><span class="small soft">${small}</span></div></div>
+${factsOf(request, card, { state, available })}</div>`;
 }
 
-function factsOf(request: StaffRequest, card: Card, state: TillState): Markup {
+function factsOf(
+  request: StaffRequest,
+  card: Card,
+  { state, available }: { readonly state: TillState; readonly available: Money },
+): Markup {
   const { language, signedIn } = request;
   const text = tillTexts(request);
   const shown = state === 'held' ? 'active' : state;
@@ -51,7 +58,7 @@ function factsOf(request: StaffRequest, card: Card, state: TillState): Markup {
       ? markup`<dt>${text.held}</dt><dd class="sum">${amountText(card.held, language)}</dd>`
       : undefined;
   return markup`<section class="panel only-wide" aria-label="${text.card}"><div class="row apart"><strong>${card.recipientName ?? text.giftCard}</strong><span class="tag ${stateTags[state]}">${text[shown]}</span></div>
-<dl class="facts"><dt>${text.available}</dt><dd class="sum">${amountText(unheldOf(card), language)}</dd>${held}<dt>${text.sold}</dt><dd class="sum">${sold}</dd><dt>${text.expires}</dt><dd class="sum">${card.expiresOn === null ? text.never : dayText(card.expiresOn, language)}</dd></dl></section>`;
+<dl class="facts"><dt>${text.available}</dt><dd class="sum">${amountText(available, language)}</dd>${held}<dt>${text.sold}</dt><dd class="sum">${sold}</dd><dt>${text.expires}</dt><dd class="sum">${card.expiresOn === null ? text.never : dayText(card.expiresOn, language)}</dd></dl></section>`;
 }
 
 /** Whether the person can add money to a card: not in a session with a PIN. */

@@ -287,7 +287,7 @@ function instantsOfStaff(item: TimelineItem): readonly number[] {
 /** The actions that make an entry of a kind. */
 const actionsOf: Readonly<Record<'transfer' | 'change' | 'hold', readonly StaffActionName[]>> = {
   transfer: ['card-issued', 'card-redeemed', 'card-refunded', 'card-credited', 'card-changed'],
-  change: ['card-changed', 'card-disabled', 'card-reenabled', 'code-sent'],
+  change: ['card-changed', 'card-disabled', 'card-reenabled', 'card-suspended', 'card-resumed', 'code-sent'],
   hold: ['hold-released'],
 };
 

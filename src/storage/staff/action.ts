@@ -27,6 +27,8 @@ const staffActionNames = [
   'card-changed',
   'card-disabled',
   'card-reenabled',
+  'card-suspended',
+  'card-resumed',
   'card-redeemed',
   'card-refunded',
   'card-credited',
