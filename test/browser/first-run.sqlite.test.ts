@@ -115,7 +115,7 @@ test('the API reference finds a field and copies a sample', async () => {
   await page.click('figure .copy');
   assert.equal(await page.$eval('body', ({ dataset }) => dataset['copied']), sample);
   await page.keyboard.press('/');
-  await page.keyboard.type('hold expires_in');
+  await page.keyboard.type('create hold expires_in');
   await page.waitForSelector('.results a');
   await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
   assert.equal(pathOf(page), '/docs/create-hold');

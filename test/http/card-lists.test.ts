@@ -51,6 +51,8 @@ test('the details of a card are its record, its state, amounts, names and tags',
     recipient_name: 'Gráce',
     tags: ['VIP', 'Spring 2026'],
     external_id: null,
+    suspended_at: null,
+    suspend_reason: null,
   });
   const response = await shop.ask(`GET /gift_cards/${record.id}`);
   assert.equal(response.headers.get('etag'), await shop.tag(record.id));
@@ -245,7 +247,7 @@ test('the last activity of a card is its last transaction, also in the past', as
 
 test('an invalid filter is an error of its parameter', async () => {
   const cases = [
-    ['state=used', { state: ['must be one of: active, scheduled, empty, expired, disabled'] }],
+    ['state=used', { state: ['must be one of: disabled, expired, suspended, empty, scheduled, active'] }],
     ['email_status=sent', { email_status: ['must be one of: bounced, dead'] }],
     ['email=x', { email: ['must be one valid email address'] }],
     ['created_at_min=2026-13-01', { created_at_min: ['must be a day that exists'] }],
@@ -266,7 +268,7 @@ test('an invalid filter is an error of its parameter', async () => {
     ['tag=a,b', { tag: ['must not contain a comma'] }],
     ['sort=id', { sort: ['must be one of: -created_at, created_at, -balance, balance, -expires_on, expires_on'] }],
     ['limit=251', { limit: ['must be an integer from 1 to 250'] }],
-    ['state=used&limit=0', { state: ['must be one of: active, scheduled, empty, expired, disabled'], limit: ['must be an integer from 1 to 250'] }],
+    ['state=used&limit=0', { state: ['must be one of: disabled, expired, suspended, empty, scheduled, active'], limit: ['must be an integer from 1 to 250'] }],
   ] as const;
   for (const [query, errors] of cases) await shop.rejects(`GET /gift_cards?${query}`, {}, { code: 'invalid-query', errors });
   const { status, json } = await shop.ask('GET /gift_cards?fields=id,code');

@@ -359,7 +359,18 @@ test('each role sees the actions that its permissions and the state allow', asyn
       .map(([, action = '']) => action)
       .toSorted();
   };
-  const all = ['adjust', 'disable', 'edit', 'entries', 'print', 'redeem', 'resend', 'verify'];
+  const all = [
+    'add',
+    'adjust',
+    'disable',
+    'edit',
+    'entries',
+    'print',
+    'redeem',
+    'resend',
+    'suspend',
+    'verify',
+  ];
   assert.deepEqual(await actionsOf(owner), all);
   assert.deepEqual(await actionsOf(accountant), ['verify']);
   await shop.ask(`POST /transactions/${debit.id}/reverse`);

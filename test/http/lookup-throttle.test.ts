@@ -87,7 +87,8 @@ const byId = operations.filter(({ path }) => /:(?:gift_card|hold|transaction|cus
 function requestOf({ method, path }: Operation, id: string) {
   const line: `${string} /${string}` = `${method} /${path.slice(1).replace(/:\w+_id/, id)}`;
   const takesAmount = /\/(?:debit|credit|holds)$/.test(path) && method === 'POST';
-  return { line, ...(method !== 'GET' && { json: takesAmount ? { amount: 1 } : {} }) };
+  const required = path.endsWith('/extend') ? { expires_in: 60 } : {};
+  return { line, ...(method !== 'GET' && { json: takesAmount ? { amount: 1 } : required }) };
 }
 
 test('every operation with an id in its path limits unknown ids', async (t) => {
