@@ -131,13 +131,14 @@ function* issueCard(ctx: Context, command: IssueCommand): Script<Issued> {
   const now = ctx.clock.now();
   // Before the first step: cards that are issued together have ids in their order.
   const id = ctx.random.id();
-  const [forCustomer, forRecipient, activation] = yield* parallel(
+  const [forCustomer, forRecipient] = yield* parallel(
     findOrInsert(ctx, store, command.customer),
     findOrInsert(ctx, store, command.recipient),
-    findActivationOf(ctx, command),
     emails ? assertSendTime(store.id, emails) : resolved(undefined),
   );
   const customer = yield* linkAndRecord(ctx, command, forCustomer);
+  // After the customer: the errors of a storefront id and of the code are returned together.
+  const activation = yield* findActivationOf(ctx, command);
   const recipient = yield* recordIfNew(ctx, store, forRecipient);
   const card: Card = {
     storeId: store.id,
@@ -244,7 +245,7 @@ function* recordIfNew(ctx: Context, store: Store, found: ResolvedCustomer | null
 /** @throws Fault `invalid-parameter` if the customer cannot be linked to the storefront id. */
 function* linkAndRecord(
   ctx: Context,
-  { store, code, storefrontCustomerId = null }: IssueCommand,
+  { store, code, stock, storefrontCustomerId = null }: IssueCommand,
   found: ResolvedCustomer | null,
 ): Script<Card['customer']> {
   if (!found || storefrontCustomerId === null) return yield* recordIfNew(ctx, store, found);
@@ -252,7 +253,7 @@ function* linkAndRecord(
   if (typeof linked !== 'string') return yield* recordIfNew(ctx, store, { ...found, customer: linked });
   const errors = new FieldErrors();
   errors.add('storefront_customer_id', linked);
-  return yield* rejectIssue(ctx, { store, code, errors });
+  return yield* rejectIssue(ctx, { store, code, ...(stock && { stock }), errors });
 }
 
 /** @throws Fault `not-found` if the store has no such card. */
