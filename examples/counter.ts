@@ -7,8 +7,8 @@
  *
  * Amounts are decimal strings throughout and never become floating-point numbers.
  */
-import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import { openApi, sum } from './request.ts';
 
 interface Card {
   id: number;
@@ -39,82 +39,13 @@ interface Hold {
 interface Result {
   gift_card: Card;
   transaction: Transaction;
-  transactions: Transaction[];
   hold: Hold;
-}
-
-interface Problem {
-  type: string;
-  errors: unknown;
 }
 
 const { values } = parseArgs({
   options: { url: { type: 'string', default: 'http://127.0.0.1:3000' }, token: { type: 'string' } },
 });
-const root = values.url.replace(/\/+$/, '');
-/** Each run sells another card, so its Idempotency-Keys are its own. */
-const run = randomUUID();
-let requests = 0;
-
-/** Sends a request. Every write has an Idempotency-Key, so that it can be retried. */
-async function send(
-  method: string,
-  path: string,
-  body?: object,
-): Promise<{ ok: boolean; json: unknown; next?: string }> {
-  requests += 1;
-  const response = await fetch(root + path, {
-    method,
-    headers: {
-      ...(values.token !== undefined && { authorization: `Bearer ${values.token}` }),
-      ...(method === 'POST' && { 'idempotency-key': `counter-${run}-${requests}` }),
-      ...(body && { 'content-type': 'application/json' }),
-    },
-    ...(body && { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(30_000),
-  });
-  const [, next] = /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '') ?? [];
-  return { ok: response.ok, json: await response.json(), ...(next !== undefined && { next }) };
-}
-
-/** Sends a request that must succeed. */
-async function call(method: string, path: string, body?: object): Promise<Result> {
-  const { ok, json } = await send(method, path, body);
-  if (!ok) throw new Error(`${method} ${path}: ${JSON.stringify(json)}`);
-  return json as Result;
-}
-
-/** Sends a request that must fail. Returns the error's code and messages. */
-async function callRejected(method: string, path: string, body: object): Promise<string> {
-  const { ok, json } = await send(method, path, body);
-  if (ok) throw new Error(`${method} ${path} was not rejected`);
-  const { type, errors } = json as Problem;
-  return `${type.split('/').at(-1)} ${JSON.stringify(errors)}`;
-}
-
-/** The whole history, newest first, page after page. */
-async function historyOf(cardId: number): Promise<Transaction[]> {
-  const history: Transaction[] = [];
-  for (let path: string | undefined = `/gift_card/${cardId}/transactions?limit=4`; path !== undefined;) {
-    const { ok, json, next } = await send('GET', path);
-    if (!ok) throw new Error(`${path}: ${JSON.stringify(json)}`);
-    history.push(...(json as Result).transactions);
-    // A link is a path from the root of the host, of which `--url` may name a folder.
-    path = next?.slice(new URL(root).pathname.replace(/\/$/, '').length);
-  }
-  return history;
-}
-
-/** The exact sum of decimal strings of one currency. */
-function sum(amounts: readonly string[]): string {
-  const decimals = amounts[0]?.split('.')[1]?.length ?? 0;
-  const total = amounts.reduce((minor, amount) => minor + BigInt(amount.replace('.', '')), 0n);
-  const sign = total < 0n ? '-' : '';
-  const digits = String(total)
-    .replace('-', '')
-    .padStart(decimals + 1, '0');
-  return decimals === 0 ? sign + digits : `${sign}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
-}
+const { call, callRejected, listAll } = openApi<Result>({ url: values.url, token: values.token });
 
 function say(what: string, { balance, held, available }: Card): void {
   console.log(`${what.padEnd(44)} balance ${balance}  held ${held}  available ${available}`);
@@ -179,7 +110,7 @@ const rest = await call('POST', '/gift_card/redeem', {
 });
 say(`Requested 40.00, debited the rest: ${rest.transaction.amount}`, rest.gift_card);
 
-const history = await historyOf(id);
+const history = await listAll<Transaction>(`/gift_card/${id}/transactions?limit=4`, 'transactions');
 console.log(`\nThe history of the card, newest first`);
 table(history);
 const total = sum(history.map(({ amount }) => amount));

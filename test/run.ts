@@ -30,7 +30,7 @@ import { openRunFolder } from './support/scratch.ts';
 
 /** These files use no engine, or all of them, or test the command line: they run once. */
 const once =
-  /^test\/((unit|interleaving|conformance|failover|delivery)\/|e2e\/(app-proxy|cli|copy|counter|webhook-receiver)\.)/;
+  /^test\/((unit|interleaving|conformance|failover|delivery)\/|e2e\/(app-proxy|cli|copy|counter|printed-cards|webhook-receiver)\.)/;
 /** A run of only these files starts no PostgreSQL server. */
 const withoutServer = /^test\/(unit|interleaving|delivery)\//;
 /**

@@ -1,45 +1,11 @@
 /** Runs the counter example against a separate service: its page shows its actual output. */
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import test from 'node:test';
+import { exampleOf, normalised } from '../support/example.ts';
 import { startService } from '../support/service.ts';
 
-const folder = join(import.meta.dirname, '../../examples');
-const page = readFileSync(join(folder, 'counter.md'), 'utf8');
-
-type Outcome = { readonly exitCode: unknown; readonly stdout: string; readonly stderr: string };
-
-function runCounter(...options: readonly string[]): Promise<Outcome> {
-  return new Promise((resolve) => {
-    const args = [join(folder, 'counter.ts'), ...options];
-    execFile(process.execPath, args, { timeout: 60_000 }, (error, stdout, stderr) => {
-      resolve({ exitCode: error === null ? 0 : (error.code ?? error.signal), stdout, stderr });
-    });
-  });
-}
-
-/** Returns the fenced block of a language on the page. */
-function block(language: string): string {
-  const [, text] = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(page) ?? [];
-  assert.ok(text, `counter.md has no block of ${language}`);
-  return text;
-}
-
-/**
- * Replaces ids by #1, #2, … in order of appearance, which keeps references equal, and removes the digits of
- * times.
- */
-function normalised(output: string): string {
-  const ids = new Map<string, string>();
-  return output.replaceAll(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, '<time>').replaceAll(/\b\d{12,16}\b/g, (id) => {
-    const name = ids.get(id) ?? `#${ids.size + 1}`;
-    ids.set(id, name);
-    return name;
-  });
-} // prettier-ignore
+const { run: runCounter, block } = exampleOf('counter');
 
 test('the counter prints what counter.md says, in development mode', async () => {
   await using service = await startService();

@@ -1,0 +1,128 @@
+/**
+ * Printed cards in two shops: prints 500 codes, sells one of them in one shop, spends it in the other, adds money, suspends
+ * and resumes the card, refunds the purchase by its order, and abandons a checkout without leaving a hold. It fails if the
+ * reports and the entries of the shops do not agree.
+ *
+ *     node examples/printed-cards.ts --url http://127.0.0.1:3000 [--token lgs_…]
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { openApi, sum } from './request.ts';
+
+interface Card {
+  id: number;
+  balance: string;
+  available: string;
+  state: string;
+}
+
+interface Transaction {
+  id: number;
+  kind: string;
+  amount: string;
+  balance_after: string;
+  order_reference: string | null;
+  location_id: number | null;
+}
+
+interface Result {
+  gift_card: Card;
+  transaction: Transaction;
+  location: { id: number };
+  stock: { id: number; state: string; printed: number; sold: number; left: number };
+  codes: { code: string }[];
+  hold: { id: number; status: string };
+  report: { outstanding: string };
+}
+
+const { values } = parseArgs({
+  options: { url: { type: 'string', default: 'http://127.0.0.1:3000' }, token: { type: 'string' } },
+});
+const { call, callRejected, listAll } = openApi<Result>({ url: values.url, token: values.token });
+
+function say(what: string, { balance, available, state }: Card): void {
+  console.log(`${what.padEnd(46)} balance ${balance}  available ${available}  ${state}`);
+}
+
+async function createShop(name: string): Promise<number> {
+  return (await call('POST', '/locations', { name })).location.id;
+}
+
+const [market, harbour] = [await createShop('Market Street'), await createShop('Harbour')];
+
+const created = await call('POST', '/stocks', { name: 'Counter cards', count: 500, minimum_value: '10.00' });
+let { stock } = created;
+for (let look = 0; stock.state !== 'complete'; look += 1) {
+  if (look === 100) throw new Error('the stock is not complete after 20 seconds');
+  await sleep(200);
+  ({ stock } = await call('GET', `/stocks/${stock.id}`));
+}
+console.log(`Printed ${stock.printed} cards`);
+const { codes } = await call('GET', `/stocks/${stock.id}/codes?limit=1`);
+const code = codes[0]?.code;
+if (code === undefined) throw new Error('the stock has no code');
+const unsold = await callRejected('POST', '/gift_card/redeem', { code, amount: '5.00' });
+console.log(`A card that is not sold: ${unsold}`);
+
+await call('POST', '/gift_card', { code, initial_value: '50.00', location_id: market });
+const { gift_card: sold } = await call('POST', '/gift_card/lookup', { code });
+const { id } = sold;
+say('Sold one for 50.00 at Market Street', sold);
+
+/** An order of another run is another one. */
+const order = `order-${id}`;
+const spent = await call('POST', '/gift_card/redeem', {
+  code,
+  amount: '12.50',
+  order_reference: order,
+  location_id: harbour,
+});
+say('Spent 12.50 at Harbour', spent.gift_card);
+const added = await call('POST', `/gift_card/${id}/credit`, {
+  kind: 'top_up',
+  amount: '20.00',
+  location_id: market,
+});
+say('Added 20.00 at Market Street', added.gift_card);
+
+const suspended = await call('POST', `/gift_card/${id}/suspend`, { reason: 'Reported as lost' });
+say('Suspended the card, which was lost', suspended.gift_card);
+console.log(`Spending it: ${await callRejected('POST', '/gift_card/redeem', { code, amount: '1.00' })}`);
+const resumed = await call('POST', `/gift_card/${id}/resume`);
+say('Resumed it, because it was found', resumed.gift_card);
+
+const [bought] = await listAll<Transaction>(`/transactions?order_reference=${order}`, 'transactions');
+if (!bought) throw new Error('the order was not found');
+const refunded = await call('POST', `/transactions/${bought.id}/reverse`, { location_id: harbour });
+say('Refunded the order, found by its text', refunded.gift_card);
+
+// A checkout whose request for a hold got no response voids it by its own id, whichever arrives first.
+const checkout = `checkout-${id}`;
+const lost = await callRejected('POST', `/holds/external:${checkout}/void`);
+console.log(`The checkout gave up before its hold arrived: ${lost}`);
+const late = await callRejected('POST', `/gift_card/${id}/holds`, { amount: '5.00', external_id: checkout });
+console.log(`The hold that arrives later: ${late}`);
+const open = await listAll(`/holds?external_id=${checkout}`, 'holds');
+if (open.length > 0) throw new Error('the checkout left a hold');
+
+const history = await listAll<Transaction>(`/gift_card/${id}/transactions`, 'transactions');
+console.log('\nThe entries of each shop');
+const names = new Map([
+  [market, 'Market Street'],
+  [harbour, 'Harbour'],
+]);
+const totals: string[] = [];
+for (const [location, name] of names) {
+  const ofShop = await listAll<Transaction>(`/transactions?location_id=${location}`, 'transactions');
+  const amounts = ofShop.map(({ amount }) => amount);
+  totals.push(...amounts);
+  const lines = ofShop.toReversed().map(({ kind, amount }) => `${kind} ${amount}`);
+  console.log(`${name.padEnd(15)}${lines.join(', ')}: ${sum(amounts)}`);
+}
+const total = sum(history.map(({ amount }) => amount));
+if (total !== sum(totals) || total !== refunded.gift_card.balance)
+  throw new Error(`the shops add up to ${sum(totals)}, and the history to ${total}`);
+console.log(`\nThey add up to ${total}, the balance of the card.`);
+({ stock } = await call('GET', `/stocks/${stock.id}`));
+await call('POST', `/stocks/${stock.id}/void`);
+console.log(`Of the stock, ${stock.sold} was sold and ${stock.left} were left, which are void now.`);
