@@ -84,7 +84,7 @@ test('a database of every kind of content is copied to servers and files and bac
   assert.deepEqual(toServer.tables.map(({ table }) => table), tables.map(({ name }) => name));
   assert.deepEqual(new Set(toServer.stores.map(({ currency }) => currency)), new Set(['EUR', 'JPY']));
   const kinds = await server.query('select distinct kind from transfers order by 1');
-  assert.deepEqual(kinds.map(({ kind }) => kind), ['adjustment', 'capture', 'credit', 'debit', 'issue', 'reversal']);
+  assert.deepEqual(kinds.map(({ kind }) => kind), ['adjustment', 'capture', 'credit', 'debit', 'issue', 'reversal', 'top_up']);
   const states = await server.query('select distinct status from holds order by 1');
   assert.deepEqual(states.map(({ status }) => status), ['captured', 'expired', 'open', 'voided']);
 

@@ -72,6 +72,9 @@ type Received = {
   readonly hold: { readonly id: number };
   readonly batch: { readonly id: number; readonly completed_at: string | null };
   readonly erasure: { readonly completed_at: string | null };
+  readonly location: { readonly id: number };
+  readonly stock: { readonly id: number; readonly completed_at: string | null };
+  readonly codes: readonly { readonly code: string }[];
 };
 
 type Send = (
@@ -127,6 +130,7 @@ export async function makeSampleDatabase(home: Home): Promise<SampleDatabase> {
   const missed = await ask(`${service.url}/gift_card?last_characters=zzzz&email=unknown@example.com`, { token });
   assert.equal(missed.status, 404);
   const batch = await completeBatch(send);
+  await sellInShops(send, bare.id);
   await eraseCustomer(send);
   await service.stop();
   const [expired, hold4] = await expireThings(home);
@@ -153,6 +157,25 @@ async function completeBatch(send: Send): Promise<number> {
     await wait(50);
   }
   return batch.id;
+}
+
+/** Printed cards, one of which was sold, and what happened to a card and a suspended one at a location and for orders. */
+async function sellInShops(send: Send, cardId: number): Promise<void> {
+  const { location } = await send('POST /locations', { name: 'Markt', time_zone: 'Europe/Vienna' });
+  const at = { location_id: location.id, order_reference: 'Bestellung № 7' };
+  await send(`POST /gift_card/${cardId}/debit`, { amount: '1.50', external_id: 'pos-7', ...at });
+  await send(`POST /gift_card/${cardId}/credit`, { amount: '3.00', kind: 'top_up', ...at });
+  const { gift_card: suspended } = await send('POST /gift_card', { initial_value: 9, suspend: true });
+  await send(`POST /gift_card/${suspended.id}/resume`);
+  await send(`POST /gift_card/${suspended.id}/suspend`, { reason: 'verloren' });
+  const { stock } = await send('POST /stocks', { name: 'Theke', count: 3, minimum_value: '10.00' });
+  const deadline = performance.now() + 30_000;
+  while ((await send(`GET /stocks/${stock.id}`)).stock.completed_at === null) {
+    assert.ok(performance.now() < deadline, 'the stock was not completed');
+    await wait(50);
+  }
+  const [first] = (await send(`GET /stocks/${stock.id}/codes`)).codes;
+  await send('POST /gift_card', { code: first?.code, initial_value: '10.00', location_id: location.id });
 }
 
 /** A customer whose personal data was erased. */
