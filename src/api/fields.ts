@@ -199,7 +199,7 @@ export const creditKind = field<'top_up' | null>(
   orNull((value) => (value === 'top_up' ? accepted(value) : rejected('must be top_up'))),
 );
 
-/** Of a top-up. */
+/** The new last day of a card that is topped up. */
 export const laterExpiresOn = field(
   Type.Union(day.anyOf, {
     description:
@@ -209,7 +209,7 @@ export const laterExpiresOn = field(
   orNull(parseDay),
 );
 
-/** Of a top-up. */
+/** Whether a top-up sends an email. */
 export const notifyHolder = field<boolean | null>(
   Type.Union([Type.Boolean(), Type.Null()], {
     description:

@@ -34,7 +34,7 @@ import * as fields from './fields.ts';
 import { read, write, type ReadRequest, type WriteRequest } from './operation.ts';
 import { spendableCard } from './schemas.ts';
 
-/** What a caller can name of a movement. */
+/** The fields of a movement that a caller can name. */
 export const own = {
   reference: fields.reference,
   note: fields.note,
@@ -74,7 +74,7 @@ const moneyErrors: readonly FaultCode[] = [
   'not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'card-suspended', 'currency-mismatch',
   'external-id-used',
 ]; // prettier-ignore
-/** What a request with an external id asks for. */
+/** The content of a request with an external id. */
 export function externalRequestOf(
   {
     caller,

@@ -71,7 +71,7 @@ export type ExternalPath = { readonly name: string; readonly kind: ExternalKind;
 
 const externalStart = 'external:';
 
-/** Of an external id in a path, before it is percent-encoded. */
+/** Matches an external id in a path, before it is percent-encoded. */
 export const externalPathPattern = '^external:[\\x21-\\x7e]{1,255}$';
 
 function externalIn(name: PathIdName, text: string): ExternalPath | null {
@@ -96,7 +96,7 @@ export function idReader<P extends string>(
       const text = params[name] ?? '';
       external = externalIn(name, text);
       if (external) {
-        // Who can read transactions and holds can look for them.
+        // Callers that can read transactions and holds can look for them.
         isGuess ||= !caller.scopes.includes('read_gift_cards');
         continue;
       }

@@ -27,7 +27,7 @@ import { closeHold, listOpenHolds } from '../../storage/money/hold.ts';
 import { RetryTransaction, parallel, resolved, type Script } from '../../storage/sql/sql.ts';
 import { recordTransfer, type NewTransfer } from '../../storage/money/transfer.ts';
 
-/** What a caller can name of a movement. */
+/** The fields of a movement that a caller can name. */
 export type NamedDetails = {
   readonly reference: string | null;
   readonly note: string | null;
