@@ -8,11 +8,11 @@ interface Problem {
 
 export interface Api<Result> {
   /** Sends a request that must succeed. @throws Error with the response otherwise. */
-  call(method: string, path: string, body?: object): Promise<Result>;
+  call: (method: string, path: string, body?: object) => Promise<Result>;
   /** Sends a request that must fail. Returns the error's code and messages. */
-  callRejected(method: string, path: string, body?: object): Promise<string>;
+  callRejected: (method: string, path: string, body?: object) => Promise<string>;
   /** Returns the members of a list, page after page. */
-  listAll<Member>(path: string, member: string): Promise<Member[]>;
+  listAll: <Member>(path: string, member: string) => Promise<Member[]>;
 }
 
 /** @param url the root of the service, of which it may name a folder. */
