@@ -38,13 +38,16 @@ const withoutServer = /^test\/(unit|interleaving|delivery)\//;
  * The conformance suites, and nearly all of the race and money suites, run on both.
  */
 const onServerLater =
-  /^test\/(?:http\/|crash\/|money\/crash\.|race\/start\.|e2e\/cli-running\.)(?!.*\.(?:sqlite|postgres)\.test\.ts$)/;
+  /^test\/(?:http\/|money\/crash\.|race\/start\.|e2e\/cli-running\.)(?!.*\.(?:sqlite|postgres)\.test\.ts$)/;
 /** These files start, load and kill whole servers: two of them run at a time. */
 const heavy = /^test\/(crash|failover|faults|soak)\//;
 const heavyAtOnce = 2;
-/** These run only in the soak: they take long, and others test most of what they use. */
+/**
+ * These run only in the soak: they kill processes, fail disks and servers, or walk through whole days in a browser, which
+ * takes long, and other tests use most of the same code.
+ */
 const onlySoak =
-  /^test\/(?:soak\/|browser\/bulk-day\.|crash\/(?:email|kill)\.|failover\/(?:connection|primary|standby)\.|faults\/clock\.|e2e\/(?:app-proxy|copy)\.)/;
+  /^test\/(?:(?:soak|crash|failover|faults)\/|browser\/(?:bulk-day|pages|settings|shop-day)\.|e2e\/(?:app-proxy|copy)\.|unit\/(?:removed-entries|worst-strings)\.)/;
 /** `npm run test:fast` runs these, on SQLite. */
 const fast = /^test\/(unit|http|delivery)\//;
 /**
