@@ -4,12 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { currencyOf } from '../../src/domain/money/currency.ts';
 import { committedText } from '../../src/domain/money/ledger.ts';
-import {
-  committedOf,
-  composedContent,
-  scannedTextsOf,
-  writtenContent,
-} from '../../src/service/proofs/chain-walk.ts';
+import { composedContent, scannedTextsOf, writtenContent } from '../../src/service/proofs/chain-walk.ts';
 import { scanWritten } from '../../src/storage/proofs/entry-scan.ts';
 import { walkChains } from '../../src/storage/proofs/ledger-scan.ts';
 import { sql, type SqlValue, type Statement } from '../../src/storage/sql/sql.ts';
@@ -73,8 +68,8 @@ export function testEntryTexts(factory: StorageFactory): void {
       const byId = new Map(rows.map((row) => [row.id, row]));
       for (const entry of written) {
         const row = byId.get(entry.id);
-        assert.ok(row && entry.head !== null);
-        const content = writtenContent(entry, entry.head, committedOf(entry.text_digest));
+        assert.ok(row && entry.content !== null);
+        const content = writtenContent(entry.content, entry);
         assert.equal(content, composedContent(store.id, currency, row));
         assert.equal(entry.texts, row.text_salt === null ? null : committedText(scannedTextsOf(row)));
         assert.equal(entry.hash, Buffer.from(row.hash).toString('hex'));
@@ -90,6 +85,9 @@ export function testEntryTexts(factory: StorageFactory): void {
       sql`update transfers set external_id = 'an id'`,
       sql`update transfers set text_salt = ${new Uint8Array(16)}`,
       sql`update transfers set balance_after = -1`,
+      sql`update transfers set salt = null`,
+      sql`update transfers set kind = 'credit'`,
+      sql`update transfers set sequence = 2`,
       sql`update transfers set salt = null, issued_vat = 'multi_purpose'`,
       sql`update transfers set salt = null, issued_expires_on = '2030-01-01'`,
     ];
@@ -99,7 +97,7 @@ export function testEntryTexts(factory: StorageFactory): void {
       await opened.database.tamper(tampering);
       const range = { after: -1, upTo: 2n ** 63n - 1n };
       const [entry] = await opened.storage.read(() => scanWritten(opened.store, range, -1));
-      assert.equal(entry?.head, null, tampering.strings.join('?'));
+      assert.equal(entry?.content, null, tampering.strings.join('?'));
     }
   });
 }

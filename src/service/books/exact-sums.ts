@@ -20,10 +20,6 @@ export class ExactSums {
     sum.small = 0;
   }
 
-  subtract(name: string, value: ScannedInteger): void {
-    this.add(name, -value);
-  }
-
   totals(): Readonly<Record<string, bigint>> {
     const entries = [...this.#sums].map(([name, { small, large }]) => [name, large + BigInt(small)]);
     return Object.fromEntries(entries) as Record<string, bigint>;

@@ -8,8 +8,9 @@ import { chainStart, entryText, hasText, increases, type LedgerTexts } from '../
 import { sameBytes } from '../../platform/keys.ts';
 import type { ScannedCard, ScannedTransfer } from '../../storage/proofs/ledger-scan.ts';
 import { exactOf, type ScannedInteger } from '../../storage/sql/sql.ts';
-import type { WrittenTransfer } from '../../storage/proofs/entry-scan.ts';
+import { digestMark, saltMark, type WrittenTransfer } from '../../storage/proofs/entry-scan.ts';
 import { entryHash, hashAfter, hashed, saltLength, textDigestOf } from '../../storage/money/transfer.ts';
+import { CardPlaces } from './card-places.ts';
 import { digestWith } from './digest.ts';
 
 const hashLength = 32;
@@ -17,7 +18,7 @@ const hashLength = 32;
 export class ChainWalk {
   readonly #storeId: number;
   readonly #currency: Currency;
-  readonly #places = new Map<ScannedInteger, number>();
+  readonly #places: CardPlaces;
   // One array per value, because one object per card uses several times as much memory.
   readonly #lengths: Int32Array;
   /** Digests of the balances after the entries. */
@@ -38,11 +39,11 @@ export class ChainWalk {
   constructor(storeId: number, currency: Currency, cardIds: readonly ScannedInteger[]) {
     this.#storeId = storeId;
     this.#currency = currency;
+    this.#places = new CardPlaces(cardIds);
     this.#lengths = new Int32Array(cardIds.length);
     this.#digests = new Int32Array(cardIds.length);
     this.#heads = Buffer.alloc(cardIds.length * hashLength);
-    for (const [place, cardId] of cardIds.entries()) {
-      this.#places.set(cardId, place);
+    for (let place = 0; place < cardIds.length; place += 1) {
       this.#lastIds.push(null);
       this.#balances.push(0);
       this.#issued.push(0);
@@ -52,7 +53,7 @@ export class ChainWalk {
 
   /** The position of a card; undefined if there is no such card. */
   placeOf(cardId: ScannedInteger): number | undefined {
-    return this.#places.get(cardId);
+    return this.#places.of(cardId);
   }
 
   lengthOf(place: number): number {
@@ -100,18 +101,15 @@ export class ChainWalk {
    * @returns whether it is sound. If not, the chain of the card has to be walked with `append`.
    */
   follow(place: number, entry: WrittenTransfer): boolean {
-    const { id, head, amount } = entry;
+    const { id, content, amount } = entry;
     const index = this.lengthOf(place);
-    const balance = sumOf(this.#balances[place] ?? 0, amount, increases(entry.credit_account));
+    const balance = sumOf(this.#balances[place] ?? 0, amount, entry.accounts.endsWith(raising));
     const isSound =
-      head !== null &&
+      content !== null &&
       entry.sequence === index + 1 &&
-      (entry.is_issue === 1) === (index === 0) &&
-      (entry.salt !== null) === (index === 0) &&
       entry.previous_id === this.#lastIds[place] &&
       entry.balance_after === balance &&
-      balance >= 0 &&
-      this.#hasHash(place, head, entry) &&
+      this.#hasHash(place, content, entry) &&
       (entry.reverses === null || this.#reverse(entry.reverses, entry) >= 0);
     if (!isSound) return false;
     this.#heads.write(entry.hash, place * hashLength, 'hex');
@@ -128,16 +126,15 @@ export class ChainWalk {
   }
 
   /** Whether the hash covers the content after the last entry. The heads of new chains are zero bytes, as `chainStart`. */
-  #hasHash(place: number, head: string, entry: WrittenTransfer): boolean {
+  #hasHash(place: number, content: string, entry: WrittenTransfer): boolean {
     const { text_digest: digest, text_salt: textSalt, texts } = entry;
-    const committed = committedOf(digest);
     if (textSalt !== null && texts !== null) {
       if (textSalt.length !== saltLength) return false;
       hashed.set(textSalt);
-      if (committed !== `"${hashAfter(saltLength, texts, 'base64')}"`) return false;
+      if (digest?.toBase64() !== hashAfter(saltLength, texts, 'base64')) return false;
     }
     this.#heads.copy(hashed, 0, place * hashLength, (place + 1) * hashLength);
-    return hashAfter(hashLength, writtenContent(entry, head, committed), 'hex') === entry.hash;
+    return hashAfter(hashLength, writtenContent(content, entry), 'hex') === entry.hash;
   }
 
   /** Compares a card with its chain, after its last entry. @returns what is wrong with it. */
@@ -199,17 +196,16 @@ export class ChainWalk {
   }
 }
 
-/** The content of an entry from the parts that the database has composed. @param committed the digest of its texts. */
-export function writtenContent(
-  { salt, tail, terms, ending }: WrittenTransfer,
-  head: string,
-  committed: string,
-): string {
-  return head + committed + tail + (salt === null ? 'null,null' : `"${salt.toBase64()}",${terms}`) + ending;
-}
+/** The end of the accounts of an entry that raises the balance. */
+const raising = ' card';
 
-export function committedOf(digest: Uint8Array | null): string {
-  return digest === null ? 'null' : `"${digest.toBase64()}"`;
+/** The content of an entry that the database has composed, with its bytes. */
+export function writtenContent(
+  content: string,
+  { salt, text_digest: digest }: Pick<WrittenTransfer, 'salt' | 'text_digest'>,
+): string {
+  const withDigest = digest === null ? content : content.replace(digestMark, digest.toBase64());
+  return salt === null ? withDigest : withDigest.replace(saltMark, salt.toBase64());
 }
 
 /** The content of an entry, which the program composes. */

@@ -105,13 +105,14 @@ type Counts = {
   /** Transfers that are part of a chain. */
   chained: number;
   outstanding: bigint;
-  readonly accounts: ExactSums;
+  /** What moved from an account to another, by the names of both. */
+  readonly moved: ExactSums;
 };
 
 /** Verifies the ledger of a store, and returns its totals. */
 export function* verifyLedger(store: Store, verifying: StoreVerifying): Script<StoreTotals> {
   const { found } = verifying;
-  const counts: Counts = { cards: 0, transfers: 0, chained: 0, outstanding: 0n, accounts: new ExactSums() };
+  const counts: Counts = { cards: 0, transfers: 0, chained: 0, outstanding: 0n, moved: new ExactSums() };
   let after: ScannedInteger | undefined = lowest;
   while (after !== undefined) {
     const ids: readonly ScannedInteger[] = yield* listCardIds(store.id, after, verifying.cardsInPass);
@@ -137,7 +138,7 @@ export function* verifyLedger(store: Store, verifying: StoreVerifying): Script<S
       found({ cardId, problem });
     }
   }
-  const { card: inCards = 0n, ...accounts } = counts.accounts.totals();
+  const { card: inCards = 0n, ...accounts } = totalsOf(counts.moved);
   if (inCards !== counts.outstanding)
     found({ cardId: null, problem: 'the totals of the ledger are not the sum of the balances' });
   const { cards, transfers, outstanding } = counts;
@@ -151,6 +152,17 @@ export function* verifyLedger(store: Store, verifying: StoreVerifying): Script<S
     outstanding,
     accounts,
   };
+}
+
+/** The totals of accounts. @param moved by the debited and the credited account. */
+function totalsOf(moved: ExactSums): Readonly<Record<string, bigint>> {
+  const totals: Record<string, bigint> = {};
+  for (const [accounts, amount] of Object.entries(moved.totals())) {
+    const [debit = '', credit = ''] = accounts.split(' ');
+    totals[debit] = (totals[debit] ?? 0n) - amount;
+    totals[credit] = (totals[credit] ?? 0n) + amount;
+  }
+  return totals;
 }
 
 /** A pass over the rows of the cards in a range. */
@@ -188,8 +200,7 @@ function* scanChains(
   for (let after: ScannedInteger = lowest; ;) {
     const entries: readonly WrittenTransfer[] = yield* scanWritten(store, range, after);
     for (const entry of entries) {
-      counts.accounts.subtract(entry.debit_account, entry.amount);
-      counts.accounts.add(entry.credit_account, entry.amount);
+      counts.moved.add(entry.accounts, entry.amount);
       const place = walk.placeOf(entry.card_id);
       if (place === undefined || suspects.has(entry.card_id)) continue;
       if (!walk.follow(place, entry)) suspects.add(entry.card_id);

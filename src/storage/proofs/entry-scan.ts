@@ -1,6 +1,7 @@
 /**
  * Reads transfers with the text of their entries, which the database composes: the program only hashes and compares. The
- * text equals that of `entryContent`, or the row is not one that the program writes and `head` is null.
+ * text equals that of `entryContent`, except that it has a mark for bytes. If the row is not one that the program writes,
+ * it is null.
  */
 
 import type { Currency } from '../../domain/money/currency.ts';
@@ -8,34 +9,36 @@ import type { CardIdRange } from './ledger-scan.ts';
 import {
   all,
   endOfHex,
-  endOfJsonText,
+  endOfJsonArray,
+  endOfJsonValue,
   hex,
+  joined,
+  jsonArray,
+  jsonComma,
+  jsonValue,
   part,
-  jsonText,
   scan,
   type Part,
   type ScannedInteger,
   type Script,
 } from '../sql/sql.ts';
 
-/** A transfer and its entry: `head`, the digest of its texts, `tail`, the salt and `terms` in a first entry, and `ending`. */
+/** In the text of an entry: in place of the digest of its texts, and of its salt. */
+export const [digestMark, saltMark] = ['<digest>', '<salt>'];
+
+/** A transfer and its entry. */
 export type WrittenTransfer = {
   readonly id: ScannedInteger;
   readonly card_id: ScannedInteger;
   readonly sequence: ScannedInteger;
   readonly previous_id: ScannedInteger | null;
-  /** 1 or 0. */
-  readonly is_issue: ScannedInteger;
   readonly amount: ScannedInteger;
-  readonly debit_account: string;
-  readonly credit_account: string;
+  /** The debited and the credited account, with a space between them. */
+  readonly accounts: string;
   readonly balance_after: ScannedInteger;
   readonly created_at: ScannedInteger;
-  readonly head: string | null;
-  readonly tail: string;
-  readonly ending: string;
-  /** Null in all entries but the first. */
-  readonly terms: string | null;
+  /** Null: the row is not one that the program writes. */
+  readonly content: string | null;
   readonly salt: Uint8Array | null;
   readonly issued_vat: string | null;
   /** `committedText`; null: there is no text, or the texts were erased. */
@@ -57,38 +60,57 @@ function amountOf(column: Part, { decimals }: Currency): Part {
   return part`(${column} / ${scale}) || cast(${point} as text) || substr('' || (${scale} + ${column} % ${scale}), 2)`;
 }
 
-/** The content of an entry up to the digest of its texts. */
-const headOf = (currency: Currency): Part => part`
-  case when t.location_id is null then '["transfer/2",' else '["transfer/3",' end || t.store_id || ',' || t.card_id || ',' || t.sequence || ',' || t.id || ',' || ${jsonText} t.kind ${endOfJsonText} || ',"'
-    || ${amountOf(part`t.amount`, currency)} || '",' || ${jsonText} t.currency ${endOfJsonText}
-    || ',' || ${jsonText} t.debit_account ${endOfJsonText} || ',' || ${jsonText} t.credit_account ${endOfJsonText} || ',"'
-    || ${amountOf(part`t.balance_after`, currency)} || '",' || ${jsonText} t.actor ${endOfJsonText} || ','`;
+const value = (written: Part): Part => part`${jsonValue} ${written} ${endOfJsonValue}`;
 
-/** The content between the digest and the salt. */
-const tailOf = part`
-  ',' || coalesce(cast(t.order_id as text), 'null') || ',' || coalesce(cast(t.hold_id as text), 'null') || ','
-    || coalesce(cast(t.reverses as text), 'null') || ',' || t.created_at || ','`;
+const arrayOf = (...elements: readonly Part[]): Part =>
+  part`${jsonArray} ${joined(
+    elements.map((element, place) => (place === 0 ? element : part`${jsonComma} ${element}`)),
+    '',
+  )} ${endOfJsonArray}`;
 
-const jsonOrNull = (column: Part): Part =>
-  part`case when ${column} is null then 'null' else ${jsonText} ${column} ${endOfJsonText} end`;
+const contentOf = (currency: Currency): Part => {
+  const contentAs = (format: string, ...more: readonly Part[]): Part =>
+    arrayOf(
+      // PostgreSQL needs the type.
+      value(part`cast(${format} as text)`),
+      value(part`t.store_id`),
+      value(part`t.card_id`),
+      value(part`t.sequence`),
+      value(part`t.id`),
+      value(part`t.kind`),
+      value(amountOf(part`t.amount`, currency)),
+      value(part`t.currency`),
+      value(part`t.debit_account`),
+      value(part`t.credit_account`),
+      value(amountOf(part`t.balance_after`, currency)),
+      value(part`t.actor`),
+      value(part`case when t.text_digest is not null then cast(${digestMark} as text) end`),
+      value(part`t.order_id`),
+      value(part`t.hold_id`),
+      value(part`t.reverses`),
+      value(part`t.created_at`),
+      value(part`case when t.salt is not null then cast(${saltMark} as text) end`),
+      part`case when t.salt is null then ${value(part`cast(null as text)`)} else ${arrayOf(value(part`t.issued_expires_on`), value(part`t.issued_vat`))} end`,
+      ...more,
+    );
+  return part`case when t.location_id is null then ${contentAs('transfer/2')} else ${contentAs('transfer/3', value(part`t.location_id`))} end`;
+};
 
 const writtenOf = (storeId: number, currency: Currency): Part => part`
-  t.id, t.card_id, t.sequence, t.previous_id, case when t.kind = 'issue' then 1 else 0 end as is_issue, t.amount,
-  t.debit_account, t.credit_account, t.balance_after, t.created_at,
-  case when t.currency = ${currency.code} and t.balance_after >= 0
+  t.id, t.card_id, t.sequence, t.previous_id, t.amount, t.debit_account || ' ' || t.credit_account as accounts,
+  t.balance_after, t.created_at,
+  case when t.currency = ${currency.code} and t.balance_after >= 0 and (t.kind = 'issue') = (t.sequence = 1)
+      and (t.salt is null) = (t.sequence <> 1)
       and (t.text_salt is null)
         = (t.reference is null and t.note is null and t.order_reference is null and t.external_id is null)
       and (t.salt is not null or (t.issued_expires_on is null and t.issued_vat is null))
-    then ${headOf(currency)} end as head,
-  ${tailOf} as tail,
-  case when t.location_id is null then ']' else ',' || t.location_id || ']' end as ending,
-  case when t.salt is not null then
-    '[' || ${jsonOrNull(part`t.issued_expires_on`)} || ',' || ${jsonOrNull(part`t.issued_vat`)} || ']' end as terms,
+    then ${contentOf(currency)} end as content,
   t.salt, t.issued_vat,
-  case when t.text_salt is not null then
-    '[' || ${jsonOrNull(part`t.reference`)} || ',' || ${jsonOrNull(part`t.note`)}
-    || case when t.order_reference is null and t.external_id is null then ''
-      else ',' || ${jsonOrNull(part`t.order_reference`)} || ',' || ${jsonOrNull(part`t.external_id`)} end || ']' end as texts,
+  case when t.text_salt is null then null
+    when t.order_reference is null and t.external_id is null
+      then ${arrayOf(value(part`t.reference`), value(part`t.note`))}
+    else ${arrayOf(value(part`t.reference`), value(part`t.note`), value(part`t.order_reference`), value(part`t.external_id`))}
+  end as texts,
   t.text_salt, t.text_digest, ${hex} t.hash ${endOfHex} as hash, t.reverses,
   case when t.reverses is not null then (
     select o.amount from transfers o

@@ -74,8 +74,11 @@ type FragmentName =
   | 'position'
   | 'one of'
   | 'end of one of'
-  | 'json text'
-  | 'end of json text'
+  | 'json array'
+  | 'end of json array'
+  | 'json comma'
+  | 'json value'
+  | 'end of json value'
   | 'hex'
   | 'end of hex'
   | 'entry place'
@@ -175,9 +178,15 @@ export const position = ofEngine('position');
 export const oneOf = ofEngine('one of');
 export const endOfOneOf = ofEngine('end of one of');
 
-/** `${jsonText} text ${endOfJsonText}`: the text as `JSON.stringify` writes it. The result for null depends on the engine. */
-export const jsonText = ofEngine('json text');
-export const endOfJsonText = ofEngine('end of json text');
+/**
+ * `${jsonArray} ${jsonValue} a ${endOfJsonValue} ${jsonComma} ${jsonValue} b ${endOfJsonValue} ${endOfJsonArray}`: the
+ * text of an array of texts, integers and nulls as `JSON.stringify` writes it. An array in it is not a `jsonValue`.
+ */
+export const jsonArray = ofEngine('json array');
+export const endOfJsonArray = ofEngine('end of json array');
+export const jsonComma = ofEngine('json comma');
+export const jsonValue = ofEngine('json value');
+export const endOfJsonValue = ofEngine('end of json value');
 
 /** `${hex} bytes ${endOfHex}`: bytes as lower-case hexadecimal digits. */
 export const hex = ofEngine('hex');
