@@ -145,12 +145,15 @@ export function* readLogPage(storeId: number, place: number): Script<LogPage | u
 
 function entriesIn(encoded: Uint8Array): readonly EntryId[] {
   const buffer = Buffer.from(encoded.buffer, encoded.byteOffset, encoded.byteLength);
-  return Array.from({ length: buffer.length / 8 }, (_, index) => {
-    const value = buffer.readBigUInt64BE(index * 8);
-    const source = entrySources[Number(value & 1n)];
+  const entries: EntryId[] = [];
+  // Two numbers take a tenth of the time of a bigint.
+  for (let at = 0; at < buffer.length; at += 8) {
+    const low = buffer.readUInt32BE(at + 4);
+    const source = entrySources[low & 1];
     assert(source, 'the log has an entry of an unknown source');
-    return { source, id: Number(value >> 1n) };
-  });
+    entries.push({ source, id: buffer.readUInt32BE(at) * 2 ** 31 + (low >>> 1) });
+  }
+  return entries;
 }
 
 /** Writes a page, or replaces an incomplete one that has the same first entries. */
@@ -203,14 +206,27 @@ export type EntryHashes = (entry: EntryId) => Uint8Array | undefined;
 
 /** Returns the hashes of at most 256 entries. */
 export function* readEntryHashes(storeId: number, entries: readonly EntryId[]): Script<EntryHashes> {
-  const found = new Map<EntryTable, ReadonlyMap<number, Uint8Array>>();
+  const found = new Map<EntryTable, (id: number) => Uint8Array | undefined>();
   for (const source of entrySources) {
     const ids = entries.filter((entry) => entry.source === source).map(({ id }) => id);
-    if (ids.length === 0) continue;
-    const rows = yield* all(hashesOf(source, storeId, ids));
-    found.set(source, new Map(rows.map(({ id, hash }) => [toNumber(id), hash])));
+    if (ids.length > 0) found.set(source, hashesById(yield* all(hashesOf(source, storeId, ids))));
   }
-  return ({ source, id }) => found.get(source)?.get(id);
+  return ({ source, id }) => found.get(source)?.(id);
+}
+
+/** Finds hashes by ids, which are mostly asked for in the order of the rows. */
+function hashesById(rows: readonly HashRow[]): (id: number) => Uint8Array | undefined {
+  let next = 0;
+  let byId: ReadonlyMap<number, Uint8Array> | undefined;
+  return (id) => {
+    const row = rows[next];
+    if (row && Number(row.id) === id) {
+      next += 1;
+      return row.hash;
+    }
+    byId ??= new Map(rows.map((one) => [Number(one.id), one.hash]));
+    return byId.get(id);
+  };
 }
 
 type HashRow = { readonly id: bigint; readonly hash: Uint8Array };
@@ -220,7 +236,7 @@ function hashesOf(source: EntryTable, storeId: number, ids: readonly number[]): 
   // A statement has the same number of values each time. Id 0 does not exist.
   const list = new ValueList([...ids, ...Array.from({ length: pageEntries - ids.length }, () => 0)]);
   const { sql: sqlFor, table } = sqlOf[source];
-  return sqlFor<HashRow>`select id, hash from ${table} where store_id = ${storeId} and id in (${list})`;
+  return sqlFor<HashRow>`select id, hash from ${table} where store_id = ${storeId} and id in (${list}) order by id`;
 }
 
 export function* insertSubtree(
