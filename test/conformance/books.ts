@@ -37,12 +37,12 @@ import { checkBooks, replaceAges, replaceDay } from '../../src/service/proofs/bo
 import {
   findBooksState,
   listAllClosedDays,
-  recompute,
   sumLateTransfers,
   sumMoves,
   sumTransfers,
   type Period,
 } from '../../src/service/books/books.ts';
+import { recompute } from '../../src/service/books/recompute.ts';
 import { loadCard } from '../../src/service/money/money.ts';
 import { readJournal, readLiability } from '../../src/service/books/reports.ts';
 import { credit, debit, reverse } from '../../src/service/money/spend.ts';

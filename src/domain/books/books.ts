@@ -85,7 +85,7 @@ export type AgeSum = {
   cards: number;
 };
 
-/** A transfer as the books need it. */
+/** A transfer as the books need it, or several of a day that differ only in their amounts. */
 export type SummedTransfer = {
   /** The place of its day in the days that are summed; -1: before them. */
   readonly place: number;
@@ -99,6 +99,8 @@ export type SummedTransfer = {
   /** The VAT in it, as `taxesOf` computes it; 0 if none is due at the sale. */
   readonly tax: bigint;
   readonly isFirst: boolean;
+  /** The number of transfers. */
+  readonly count: number;
 };
 
 /** The terms of a card from an instant on. */
@@ -235,7 +237,7 @@ export class Sums {
 
   /** Adds a transfer of one of the days. @returns its bucket. */
   addTransfer(card: SummedCard, transfer: SummedTransfer): Bucket {
-    const { place, at, kind, account, actor, effect, tax, isFirst } = transfer;
+    const { place, at, kind, account, actor, effect, tax, isFirst, count } = transfer;
     const { day } = this.#days[place] ?? failed();
     const bucket = bucketAt(card, day, at);
     const isRaise = effect > 0n;
@@ -250,8 +252,8 @@ export class Sums {
       lowered: isRaise ? 0n : -effect,
       raisedTax: isRaise ? tax : 0n,
       loweredTax: isRaise ? 0n : -tax,
-      entries: 1,
-      cards: isFirst ? 1 : 0,
+      entries: count,
+      cards: isFirst ? count : 0,
     });
     return bucket;
   }
@@ -263,7 +265,7 @@ export class Sums {
   addMoves(card: SummedCard, transfers: readonly SummedTransfer[], transitions: readonly Transition[]): void {
     if (transitions.length === 1 && card.terms.length === 1 && card.terms[0]?.disabledAt === null) return;
     const moved = new Map<string, Move>();
-    for (const { place, at, effect, tax, isFirst } of transfers) {
+    for (const { place, at, effect, tax, isFirst, count } of transfers) {
       const day = this.#days[place];
       let bucket = day ? bucketAt(card, day.day, at) : (transitions[0]?.bucket ?? 'active');
       const move = (on: number, to: Bucket): void => {
@@ -272,7 +274,7 @@ export class Sums {
         const sum = moved.get(key) ?? { place: on, from: bucket, to, amount: 0n, tax: 0n, cards: 0 };
         sum.amount += effect;
         sum.tax += tax;
-        sum.cards += isFirst ? 1 : 0;
+        sum.cards += isFirst ? count : 0;
         moved.set(key, sum);
         bucket = to;
       };

@@ -5,7 +5,6 @@
  * it belongs to the first day whose closing had not begun. A trigger records such *late* entries.
  */
 
-import assert from 'node:assert/strict';
 import type { Context } from '../../storage/context.ts';
 import {
   bucketAt,
@@ -19,7 +18,6 @@ import {
   type SummedTransfer,
   type BooksDay,
   type Terms,
-  type Transition,
 } from '../../domain/books/books.ts';
 import { dayOf } from '../../domain/day.ts';
 import type { Store } from '../../domain/stores/store.ts';
@@ -45,7 +43,6 @@ import {
   type CardTerms,
   type ChainTransfer,
   type ClosingDay,
-  type LateEntry,
   type ReadTransfer,
 } from '../../storage/books/books.ts';
 import {
@@ -53,7 +50,6 @@ import {
   listFormerDisablings,
   listFormerExpiries,
   listTermsChanges,
-  termsCardsMax,
   type TermsChange,
 } from '../../storage/cards/terms.ts';
 import { idsAt } from '../../platform/random.ts';
@@ -106,7 +102,7 @@ function monthOf({ store, months }: Pick<Books, 'store' | 'months'>, instant: nu
 }
 
 /** @param changes the latest first. */
-function summedCardOf(books: Books, card: CardTerms, changes: readonly TermsChange[]): SummedCard {
+export function summedCardOf(books: Books, card: CardTerms, changes: readonly TermsChange[]): SummedCard {
   const terms: Terms[] = [];
   let { expiresOn, disabledAt, suspendedAt } = card;
   for (const change of changes) {
@@ -140,7 +136,7 @@ type Late = { readonly day: string | null } | null;
 type Taxes = ReadonlyMap<number, bigint>;
 
 /** The rate of the VAT that is due at the sale of a card; null: none is. */
-function rateAtSale(vat: string): string | null {
+export function rateAtSale(vat: string): string | null {
   const read = vat === '' ? null : readVat(vat);
   return read?.kind === 'single_purpose' ? read.rate : null;
 }
@@ -154,7 +150,7 @@ function taxesOfChain(chain: readonly ChainTransfer[], vat: string): Taxes {
 }
 
 /** Reads the chains of single-purpose cards, except for their issues. */
-function* loadTaxes({ store }: Books, transfers: readonly ReadTransfer[]): Script<Taxes> {
+export function* loadTaxes({ store }: Books, transfers: readonly ReadTransfer[]): Script<Taxes> {
   const taxes = new Map<number, bigint>();
   const vats = new Map<number, string>();
   for (const { id, cardId, sequence, effect, card } of transfers) {
@@ -174,17 +170,17 @@ function* loadTaxes({ store }: Books, transfers: readonly ReadTransfer[]): Scrip
 }
 
 /** @param taxes those of the transfer's card. */
-function summedTransferOf(
+export function summedTransferOf(
   period: Period,
   { sequence, ...transfer }: Omit<ReadTransfer, 'card'>,
   { late, taxes }: { readonly late: Late; readonly taxes: Taxes },
 ): SummedTransfer | undefined {
   const placed = placeOf(period, { createdAt: transfer.createdAt, late });
   const tax = taxes.get(transfer.id) ?? 0n;
-  return placed ? { ...transfer, ...placed, tax, isFirst: sequence === 1 } : undefined;
+  return placed ? { ...transfer, ...placed, tax, isFirst: sequence === 1, count: 1 } : undefined;
 }
 
-type Entry = { readonly transfer: ReadTransfer; readonly late: Late };
+export type Entry = { readonly transfer: ReadTransfer; readonly late: Late };
 
 function* addTransfers(books: Books, sums: Sums, entries: readonly Entry[]): Script<void> {
   const taxes = yield* loadTaxes(
@@ -513,87 +509,4 @@ export function* listAllClosedDays(storeId: number): Script<readonly BooksDay[]>
 export function* listClosedDaysUpTo(storeId: number, last: string): Script<readonly BooksDay[]> {
   const days = yield* listClosedDays(storeId, { from: last.slice(0, 7), limit: 31 });
   return days.filter(({ day }) => day <= last);
-}
-
-/** Computes the sums of all closed days from all transfers, in one transaction. */
-export function* recompute(store: Store): Script<Sums> {
-  const days = yield* listAllClosedDays(store.id);
-  const period: Period = { days, before: null, openFrom: days.length };
-  const books: Books = { store, period, months: yield* listMonths(store.id) };
-  const sums = new Sums(days);
-  const cards = new SummedCards(books);
-  const add = function* (entries: readonly Entry[]): Script<void> {
-    const transfers = entries.map(({ transfer }) => transfer);
-    const taxes = yield* loadTaxes(books, transfers);
-    yield* cards.load(transfers);
-    for (const { transfer, late } of entries) {
-      const summed = summedTransferOf(period, transfer, { late, taxes });
-      if (!summed) continue;
-      const { card, transitions } = cards.of(transfer);
-      sums.addTransfer(card, summed);
-      sums.addMoves(card, [summed], transitions);
-    }
-  };
-  const [fromAt, untilAt] = [days.at(0)?.fromAt ?? 0, days.at(-1)?.untilAt ?? 0];
-  const limit = 1_000;
-  for (let after = 0; ;) {
-    const transfers = yield* listTransfersBetween(store, { after, fromAt, untilAt, limit });
-    yield* add(transfers.map((transfer) => ({ transfer, late: null })));
-    if (transfers.length < limit) break;
-    after = transfers.at(-1)?.id ?? 0;
-  }
-  for (const { day } of days) {
-    for (let after: number | undefined = 0; after !== undefined;) {
-      const entries: readonly LateEntry[] = yield* listLateEntries(store, { day, after, limit });
-      yield* add(entries.flatMap((late) => (late.transfer ? [{ transfer: late.transfer, late }] : [])));
-      after = entries.length < limit ? undefined : entries.at(-1)?.id;
-    }
-  }
-  return sums;
-}
-
-const cachedCardsMax = 10_000;
-
-type PlacedCard = { readonly card: SummedCard; readonly transitions: readonly Transition[] };
-
-/** The cards of transfers, of which the last ones are kept: a card's transfers are often close to each other. */
-class SummedCards {
-  readonly #books: Books;
-  readonly #cards = new Map<number, PlacedCard>();
-
-  constructor(books: Books) {
-    this.#books = books;
-  }
-
-  /** Loads the cards of a page of transfers. */
-  *load(transfers: readonly ReadTransfer[]): Script<void> {
-    if (this.#cards.size >= cachedCardsMax) this.#cards.clear();
-    const changed = new Map<number, CardTerms>();
-    for (const { cardId, card } of transfers) {
-      if (this.#cards.has(cardId)) continue;
-      if (card.isChanged) changed.set(cardId, card);
-      else this.#add(cardId, card, []);
-    }
-    const ids = [...changed.keys()];
-    for (let from = 0; from < ids.length; from += termsCardsMax) {
-      const some = ids.slice(from, from + termsCardsMax);
-      const changes = yield* listTermsChanges(this.#books.store.id, some);
-      for (const id of some) {
-        const card = changed.get(id);
-        if (card) this.#add(id, card, changes.get(id) ?? []);
-      }
-    }
-  }
-
-  /** The card of a transfer that was loaded. */
-  of({ cardId }: ReadTransfer): PlacedCard {
-    const found = this.#cards.get(cardId);
-    assert(found);
-    return found;
-  }
-
-  #add(cardId: number, terms: CardTerms, changes: readonly TermsChange[]): void {
-    const card = summedCardOf(this.#books, terms, changes);
-    this.#cards.set(cardId, { card, transitions: transitionsOf(card, this.#books.period.days, null) });
-  }
 }

@@ -1,6 +1,15 @@
 /** Sums of integers by name, which are exact at any size. */
 
-import type { ScannedInteger } from '../../storage/sql/sql.ts';
+import { exactOf, type ScannedInteger } from '../../storage/sql/sql.ts';
+
+/** The sum of two integers. */
+export function plus(left: ScannedInteger, right: ScannedInteger): ScannedInteger {
+  if (typeof left === 'number' && typeof right === 'number') {
+    const sum = left + right;
+    if (Number.isSafeInteger(sum)) return sum;
+  }
+  return exactOf(BigInt(left) + BigInt(right));
+}
 
 /** A part in a number, which is faster, and the rest in a bigint. */
 type Sum = { small: number; large: bigint };

@@ -6,7 +6,8 @@ import { parallel, type Script } from '../../storage/sql/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { listOpenStores } from '../../storage/stores/store.ts';
 import { replaceAges, replaceDay } from '../proofs/books-check.ts';
-import { listAllClosedDays, recompute } from './books.ts';
+import { listAllClosedDays } from './books.ts';
+import { recompute } from './recompute.ts';
 
 /** A service can close a day while the sums are computed. */
 const attemptsMax = 3;

@@ -22,7 +22,7 @@ import {
   lockClosing,
 } from '../../storage/books/books.ts';
 import type { Script } from '../../storage/sql/sql.ts';
-import { recompute } from '../books/books.ts';
+import { recompute } from '../books/recompute.ts';
 import type { StoreVerifying } from './row-check.ts';
 
 function textOf(sum: DaySum | AgeSum): string {

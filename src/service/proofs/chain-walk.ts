@@ -3,14 +3,15 @@
  * cards can alternate. Of each card it keeps about 160 bytes.
  */
 
+import { CardPlaces } from '../books/card-places.ts';
+import { plus } from '../books/exact-sums.ts';
 import { findCurrency, type Currency } from '../../domain/money/currency.ts';
 import { chainStart, entryText, hasText, increases, type LedgerTexts } from '../../domain/money/ledger.ts';
 import { sameBytes } from '../../platform/keys.ts';
 import type { ScannedCard, ScannedTransfer } from '../../storage/proofs/ledger-scan.ts';
-import { exactOf, type ScannedInteger } from '../../storage/sql/sql.ts';
+import type { ScannedInteger } from '../../storage/sql/sql.ts';
 import { digestMark, saltMark, type WrittenTransfer } from '../../storage/proofs/entry-scan.ts';
 import { entryHash, hashAfter, hashed, saltLength, textDigestOf } from '../../storage/money/transfer.ts';
-import { CardPlaces } from './card-places.ts';
 import { digestWith } from './digest.ts';
 
 const hashLength = 32;
@@ -254,9 +255,5 @@ function isTextCommitted(entry: ScannedTransfer): boolean {
 }
 
 function sumOf(balance: ScannedInteger, amount: ScannedInteger, isIncrease: boolean): ScannedInteger {
-  if (typeof balance === 'number' && typeof amount === 'number') {
-    const sum = isIncrease ? balance + amount : balance - amount;
-    if (Number.isSafeInteger(sum)) return sum;
-  }
-  return exactOf(isIncrease ? BigInt(balance) + BigInt(amount) : BigInt(balance) - BigInt(amount));
+  return plus(balance, isIncrease ? amount : -amount);
 }

@@ -1,5 +1,6 @@
 /** The books: closed days and their sums, and what has to be read to sum a day. */
 
+import assert from 'node:assert/strict';
 import type { AgeSum, BooksDay, Bucket, DaySum, EntryKind, MoveKind } from '../../domain/books/books.ts';
 import type { Account } from '../../domain/money/ledger.ts';
 import { effectOf } from '../../domain/money/ledger.ts';
@@ -22,6 +23,7 @@ import {
   sql,
   toNumber,
   toNumberOrNull,
+  ValueList,
   type Part,
   type Script,
 } from '../sql/sql.ts';
@@ -253,6 +255,23 @@ export function* listTransfersBetween(
     order by t.id limit ${limit}`);
   return rows.map((row) => ({ ...toEntry(row, currency), card: toTerms(row) }));
 }
+
+/** Returns transfers by their ids, at most `transfersMax`. */
+export function* listTransfersById(
+  { id: storeId, currency }: StoreKey,
+  ids: readonly number[],
+): Script<readonly ReadTransfer[]> {
+  assert(ids.length <= transfersMax);
+  // A statement has the same number of values each time. Id 0 does not exist.
+  const list = new ValueList([...ids, ...Array.from({ length: transfersMax - ids.length }, () => 0)]);
+  const rows = yield* all(sql<TransferRow & TermsRow>`
+    select ${entryColumns(storeId)}, ${termsColumns}
+    from transfers t join gift_cards g on g.store_id = t.store_id and g.id = t.card_id
+    where t.store_id = ${storeId} and t.id in (${list})`);
+  return rows.map((row) => ({ ...toEntry(row, currency), card: toTerms(row) }));
+}
+
+export const transfersMax = 250;
 
 /** A late entry. */
 export type LateEntry = {

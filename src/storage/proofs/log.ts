@@ -224,7 +224,7 @@ function hashesById(rows: readonly HashRow[]): (id: number) => Uint8Array | unde
       next += 1;
       return row.hash;
     }
-    byId ??= new Map(rows.map((one) => [Number(one.id), one.hash]));
+    byId ??= new Map(rows.map((found) => [Number(found.id), found.hash]));
     return byId.get(id);
   };
 }
