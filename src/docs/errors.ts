@@ -4,6 +4,7 @@ import type { Documentation } from '../api/documentation.ts';
 import { operations } from '../api/index.ts';
 import type { FaultCode } from '../domain/fault.ts';
 import { problemPath, problems } from '../http/problem.ts';
+import { servicePages } from './service-pages.ts';
 import * as texts from './texts.ts';
 
 type Reference = { readonly $ref: string };
@@ -125,7 +126,7 @@ export const sharedErrors = errorResponses(
     ...operations.map(
       ({ id, documentation }) => [id, [...errorsOfEveryOperation, ...ownErrorsOf(documentation)]] as const,
     ),
-    ...Object.entries(texts.pages).map(
+    ...Object.entries(servicePages).map(
       ([name, { errors }]) => [name, [...errors, ...errorsOfPages]] as const,
     ),
   ]),

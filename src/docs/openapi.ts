@@ -14,6 +14,7 @@ import { guides } from './guides.ts';
 import { headersOf, parametersOf, sampleOf, pathTemplateOf } from './operation.ts';
 import { published } from './published.ts';
 import { objectNameOf, objects } from './schema.ts';
+import { pageSchemas, servicePages } from './service-pages.ts';
 import * as texts from './texts.ts';
 import { eventSchemas, webhooks } from './webhooks.ts';
 
@@ -32,6 +33,8 @@ type OperationObject = {
     readonly source: string;
   }[];
 };
+const jsonType = 'application/json';
+
 type Method = 'get' | 'post' | 'put' | 'delete';
 type Paths = Readonly<Record<string, { readonly [M in Method]?: OperationObject }>>;
 
@@ -83,6 +86,7 @@ export function openApiDocument(basePath: string, origin: string): OpenApiDocume
         ),
         ...bodySchemas(),
         ...resultSchemas(),
+        ...pageSchemas(),
         ...eventSchemas(),
       },
       securitySchemes: texts.securitySchemes,
@@ -166,7 +170,7 @@ function bodySchema(fields: Fields, description: string | undefined): TSchema {
 }
 
 function requestBodyOf({ name, wrapper, fields, example }: NonNullable<Documentation['body']>): object {
-  const schema = { $ref: `#/components/schemas/${name}` };
+  const schema = referenceTo(name);
   return {
     description: `Bare, as the schema shows, or wrapped in \`${wrapper}\`; never both. ${texts.formValues}`,
     required: Object.values(fields).some(({ isRequired }) => isRequired),
@@ -177,15 +181,16 @@ function requestBodyOf({ name, wrapper, fields, example }: NonNullable<Documenta
   };
 }
 
-function successOf({ id, documentation }: Operation): Responses {
+function successOf(operation: Operation): Responses {
+  const { documentation } = operation;
   const { response, isConditional } = documentation;
   const { status, description, content, alternative } = response;
   const success = {
     description,
     headers: headerReferences(headersOf(documentation)),
     content: {
-      ...('members' in content
-        ? { 'application/json': { schema: resultReference(id), example: content.example } }
+      ...('members' in content || content.type === jsonType
+        ? { [jsonType]: { schema: referenceTo(resultNameOf(operation)), example: exampleOf(content) } }
         : textContent(content)),
       ...(alternative && textContent(alternative)),
     },
@@ -195,21 +200,26 @@ function successOf({ id, documentation }: Operation): Responses {
     headers: headerReferences(['ETag', 'X-Request-Id']),
   };
   return {
-    ...(documentation.repeated && { 200: repetitionOf(documentation.repeated, documentation) }),
+    ...(documentation.repeated && { 200: repetitionOf(operation, documentation.repeated) }),
     [status]: success,
     ...(isConditional && { 304: unchanged }),
   };
 }
 
 function repetitionOf(
-  { members, example }: NonNullable<Documentation['repeated']>,
-  documentation: Documentation,
+  operation: Operation,
+  { example }: NonNullable<Documentation['repeated']>,
 ): Responses[string] {
   return {
     description: texts.repetition,
-    headers: headerReferences(headersOf(documentation)),
-    content: { 'application/json': { schema: membersSchema(members), example } },
+    headers: headerReferences(headersOf(operation.documentation)),
+    content: { 'application/json': { schema: referenceTo(repetitionNameOf(operation)), example } },
   };
+}
+
+/** The example of JSON, which is an object, or the text of a streamed document. */
+function exampleOf({ example }: Documentation['response']['content']): unknown {
+  return typeof example === 'string' ? JSON.parse(example) : example;
 }
 
 function textContent({ type, example }: { readonly type: string; readonly example: string }): object {
@@ -217,22 +227,37 @@ function textContent({ type, example }: { readonly type: string; readonly exampl
 }
 
 /** The name of what an operation returns. Generators use names with `Response` themselves. */
-function resultNameOf(id: string): string {
+function resultNameOf({ id }: Operation): string {
   return `${id.charAt(0).toUpperCase()}${id.slice(1)}Result`;
 }
 
-function resultReference(id: string): object {
-  return { $ref: `#/components/schemas/${resultNameOf(id)}` };
+/** The name of what an operation returns for a repetition, which can lack members such as a code. */
+function repetitionNameOf(operation: Operation): string {
+  const { repeated, response } = operation.documentation;
+  const isSame =
+    'members' in response.content &&
+    JSON.stringify(response.content.members) === JSON.stringify(repeated?.members);
+  return isSame ? resultNameOf(operation) : resultNameOf(operation).replace(/Result$/, 'RepetitionResult');
+}
+
+function referenceTo(name: string): object {
+  return { $ref: `#/components/schemas/${name}` };
 }
 
 /** The bodies of all successful responses, by their names. */
 function resultSchemas(): Record<string, object> {
-  const results = operations.flatMap(({ id, documentation: { response } }) =>
-    'members' in response.content
-      ? [[resultNameOf(id), published(membersSchema(response.content.members), 'response')] as const]
-      : [],
-  );
-  return Object.fromEntries(results);
+  const results = operations.flatMap((operation) => {
+    const { response, repeated } = operation.documentation;
+    const { content } = response;
+    const isJson = 'members' in content || content.type === jsonType;
+    // The members of a streamed document are in its description.
+    const schema = 'members' in content ? membersSchema(content.members) : { type: 'object' };
+    return [
+      ...(isJson ? [[resultNameOf(operation), schema] as const] : []),
+      ...(repeated ? [[repetitionNameOf(operation), membersSchema(repeated.members)] as const] : []),
+    ];
+  });
+  return Object.fromEntries(results.map(([name, schema]) => [name, published(schema, 'response')]));
 }
 
 function membersSchema(members: Readonly<Record<string, TSchema>>): object {
@@ -243,7 +268,7 @@ function membersSchema(members: Readonly<Record<string, TSchema>>): object {
 /** A schema of components: a reference, a union of references, or a list of them. A value has its own schema. */
 function referenced(schema: TSchema): object {
   const name = objectNameOf(schema);
-  if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
+  if (name !== undefined) return referenceTo(name);
   if (isValue(schema)) return schema;
   const { anyOf, items } = schema as { readonly anyOf?: readonly TSchema[]; readonly items?: TSchema };
   if (anyOf) return { anyOf: anyOf.map(referenced) };
@@ -267,19 +292,15 @@ function isValue(schema: TSchema): boolean {
 }
 
 function pagePathItems(): Paths {
-  const names = Object.keys(texts.pages) as (keyof typeof texts.pages)[];
+  const names = Object.keys(servicePages) as (keyof typeof servicePages)[];
   return Object.fromEntries(
     names.map((name) => {
-      const { summary, description, success, type } = texts.pages[name];
-      const responses = {
-        200: {
-          description: success,
-          content: {
-            [type]: { schema: type === 'application/json' ? { type: 'object' } : { type: 'string' } },
-          },
-        },
-        ...sharedErrors.references(name),
-      };
+      const { summary, description, success, body } = servicePages[name];
+      const content =
+        'schema' in body
+          ? { 'application/json': { schema: referenceTo(body.name) } }
+          : { [body.type]: { schema: { type: 'string' } } };
+      const responses = { 200: { description: success, content }, ...sharedErrors.references(name) };
       return [
         pagePaths[name],
         { get: { operationId: name, summary, description, tags: ['Service'], security: [], responses } },

@@ -12,6 +12,7 @@ import { errorExampleOf } from './errors.ts';
 import { guides } from './guides.ts';
 import { linkTo, operationPage, requestSample } from './operation-page.ts';
 import { objects, objectsIn, rowsOf, textOf } from './schema.ts';
+import { servicePages } from './service-pages.ts';
 import * as texts from './texts.ts';
 
 const guideGroup = 'Guides';
@@ -154,8 +155,8 @@ function objectsPage(): ReferencePage {
 }
 
 function servicePage(): ReferencePage {
-  const blocks = Object.entries(texts.pages).map(([name, { summary, description, success, errors }]) => {
-    const path = pagePaths[name as keyof typeof texts.pages];
+  const blocks = Object.entries(servicePages).map(([name, { summary, description, success, errors }]) => {
+    const path = pagePaths[name as keyof typeof servicePages];
     const codes = errors.map((code) => `[\`${code}\`](errors#${code})`);
     return prose(
       `## ${summary}`,

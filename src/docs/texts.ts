@@ -2,7 +2,6 @@
 
 import { card } from '../api/examples.ts';
 import type { Tag } from '../api/documentation.ts';
-import type { FaultCode } from '../domain/fault.ts';
 import type { Scope } from '../domain/stores/store.ts';
 
 export const requestIdExample = '1f0c5a0e-3d0a-4a0e-9d5c-0a9b6f6e2a11';
@@ -201,44 +200,3 @@ export const parameters = {
     schema: { type: 'string', pattern: '^[A-Za-z0-9._:/+=@-]{1,128}$' },
   },
 } as const satisfies Readonly<Record<string, Parameter>>;
-
-type PageText = {
-  readonly summary: string;
-  readonly description: string;
-  readonly success: string;
-  readonly type: string;
-  readonly errors: readonly FaultCode[];
-};
-
-export const pages: Readonly<Record<'health' | 'readiness' | 'metrics' | 'openapi', PageText>> = {
-  health: {
-    summary: 'Check health',
-    description: 'Checks that the process responds, and nothing else.',
-    success: 'The process responds.',
-    type: 'application/json',
-    errors: [],
-  },
-  readiness: {
-    summary: 'Check readiness',
-    description:
-      'Checks that the database accepts writes, its disk has free space, its schema is current, and no second server of `DATABASE_URL` accepts writes. `details.mail` says how email is sent: `smtp`, `folder` (in development without `SMTP_URL` emails are kept on this machine), or `none: …` with the reason; a service that sends no email is still ready.',
-    success: 'The service is ready.',
-    type: 'application/json',
-    errors: ['unavailable'],
-  },
-  metrics: {
-    summary: 'Retrieve metrics',
-    description:
-      'Prometheus’s text format. For scrapers on the same machine, at a loopback address or `localhost`, or with `Authorization: Bearer` and the value of `METRICS_TOKEN`, if it is set.',
-    success: 'The metrics.',
-    type: 'text/plain',
-    errors: ['unauthenticated'],
-  },
-  openapi: {
-    summary: 'Retrieve this description',
-    description: 'OpenAPI 3.1.',
-    success: 'The description.',
-    type: 'application/json',
-    errors: [],
-  },
-};

@@ -7,6 +7,7 @@ import { statusOfCode } from '../support/error-codes.ts';
 import { startService, type TestResponse } from '../support/service.ts';
 import { shopOf, unchanged } from '../support/shop.ts';
 import { exchange, requestText } from '../support/wire.ts';
+import { isObject, validator, type Json } from '../unit/openapi-document.ts';
 
 const service = await startService({ stores: [{ domain: 'flowers.example' }] });
 after(() => service[Symbol.asyncDispose]());
@@ -33,6 +34,21 @@ test('health and readiness need no credential and read no card', async () => {
   });
   const [beaten] = await service.query('select beaten_at from heartbeat');
   assert.ok(Math.abs(Number(beaten?.['beaten_at']) - service.clock.now()) < 10_000);
+});
+
+test('the documented schemas of the pages are those of their responses', async () => {
+  const { json: documented } = await service.request('/openapi.json');
+  const { schemas } = (
+    documented as { readonly components: { readonly schemas: Readonly<Record<string, Json>> } }
+  ).components;
+  for (const [path, name] of Object.entries({ '/healthz': 'HealthResult', '/readyz': 'ReadinessResult' }))
+    assert.ok(validator(schemas[name])((await service.request(path)).json), name);
+  assert.deepEqual(schemas['OpenapiResult']?.['required'], ['openapi', 'info', 'paths', 'components']);
+  assert.ok(
+    (schemas['OpenapiResult']?.['required'] as string[]).every(
+      (name) => isObject(documented) && name in documented,
+    ),
+  );
 });
 
 test('a credential, valid or not, does not change a page', async () => {

@@ -31,6 +31,7 @@ import {
 } from '../../src/domain/events/webhook-record.ts';
 import {
   bodySchema,
+  described,
   document,
   isObject,
   operationOf,
@@ -58,10 +59,13 @@ const values: Readonly<Record<string, unknown>> = { Cursor: 'x', Count: 3, Preci
 /** Records of which a request can select fields. */
 const sparse: Readonly<Record<string, string>> = { ListedGiftCard: 'DetailedGiftCard' };
 
-test('the components are the bodies of requests, the records of responses, and the problem', () => {
+test('the components are the bodies of requests and responses, the records, and the problem', () => {
   const used = new Set(expectedOperations.flatMap(({ body }) => (body ? [body.schema] : [])));
   const results = operations
-    .filter(({ documentation: { response } }) => 'members' in response.content)
+    .filter(
+      ({ documentation: { response } }) =>
+        !('type' in response.content && response.content.type !== 'application/json'),
+    )
     .map(({ id }) => `${id.charAt(0).toUpperCase()}${id.slice(1)}Result`);
   assert.deepEqual(
     Object.keys(document.components.schemas).toSorted(),
@@ -70,10 +74,26 @@ test('the components are the bodies of requests, the records of responses, and t
       ...Object.keys(shown),
       ...Object.keys(sparse),
       ...results,
+      // A repetition has no code.
+      'CreateGiftCardRepetitionResult',
+      'HealthResult',
+      'ReadinessResult',
+      'OpenapiResult',
       ...Object.keys(eventSchemas()),
       'Problem',
     ].toSorted(),
   );
+});
+
+test('each JSON body of a success has a name', () => {
+  const unnamed = described.flatMap(({ operation: { operationId, responses } }) =>
+    Object.entries(responses).flatMap(([status, response]) => {
+      const { content = {} } = response as { readonly content?: Readonly<Record<string, { schema: Json }>> };
+      const { schema } = content['application/json'] ?? {};
+      return schema && !('$ref' in schema) ? [`${operationId} ${status}`] : [];
+    }),
+  );
+  assert.deepEqual(unnamed, []);
 });
 
 /** Returns a validator of the documented response of a success. */
