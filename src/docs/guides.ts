@@ -213,6 +213,32 @@ ${verification}
 \`\`\``,
   },
   {
+    name: 'generate-a-client',
+    title: 'Generate a client',
+    note: 'Types and clients from the OpenAPI document',
+    text: `
+Generators make a client from the [OpenAPI document](/openapi.json). Two of them for TypeScript, at the root of a running service:
+
+\`\`\`sh
+npx openapi-typescript http://localhost:3000/openapi.json --output largesse.ts
+npx @hey-api/openapi-ts --input http://localhost:3000/openapi.json --output largesse
+\`\`\`
+
+With the types of the first, \`openapi-fetch\` sends requests:
+
+\`\`\`ts
+const client = createClient<paths>({ baseUrl, headers: { Authorization: \`Bearer \${token}\` } });
+const { data, error } = await client.POST('/gift_card', { body: { initial_value: '25.00' } });
+\`\`\`
+
+The client of the second gets the token with \`auth: ({ scheme }) => (scheme === 'bearer' ? token : undefined)\`: with a text, it would also send the token as \`signature\`.
+
+- Amounts are strings: a number of JavaScript is not exact.
+- The type of an error is \`Problem\`; its \`type\` ends in the [code](errors).
+- The type of the body of a [webhook](webhooks) is \`WebhookEvent\`, and its \`type\` selects one of the events.
+- Some responses have a second form, such as CSV: the type is a union with a text.`,
+  },
+  {
     name: 'versions',
     title: 'Versions',
     note: 'What can change in the API, and what does not',
