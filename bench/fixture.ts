@@ -25,7 +25,7 @@ export const domain = 'bench.example';
 export type Database = AsyncDisposable & {
   readonly engine: EngineName;
   readonly url: string;
-  /** What the database server has used; null: the database is in the service. */
+  /** Returns the usage of the database server; null: the database is in the service. */
   readonly usage: (() => Promise<Usage>) | null;
   /** Waits until everything is on the disk, and returns its size in bytes. */
   settle(): Promise<number>;
@@ -38,7 +38,7 @@ export type Fixture = Pick<FixtureResults, 'engine' | 'cards' | 'fillSeconds' | 
   readonly environment: Environment;
   readonly token: string;
   readonly population: Population;
-  /** What the ledger must contain, according to the responses. */
+  /** The expected content of the ledger, by the responses. */
   readonly expected: ExpectedLedger;
   /** The log of the service. */
   readonly log: string;

@@ -13,9 +13,9 @@ export type Goal = {
   /** Null: not measured. */
   readonly figure: number | null;
   readonly isMet: boolean | null;
-  /** What the figure mostly consists of, or what limits it. */
+  /** The largest part of the figure, or its limit. */
   readonly bound: string;
-  /** What was tried and the measured floor, for a goal that is not met; null: not written. */
+  /** The experiments and the measured floor, for a goal that is not met; null: not written. */
   readonly floor: string | null;
 };
 
@@ -40,7 +40,7 @@ export function rateShare({ service, baseline }: Measured): number {
 
 type Row = readonly [what: string, limit: number, figure: number | null, bound: string, floor?: string];
 
-/** Of a profile from socket to socket, which docs/decisions/performance.md has in full. */
+/** From a profile from socket to socket, which docs/decisions/performance.md has in full. */
 const floorOfRetrieve =
   'The kernel, the HTTP parser and `node:http` take 15 µs of 33 with 10,000 cards; authentication, limits, metrics and the operation 8, SQLite 4, Fastify 2, JSON 2. A million cards add 3 to 7. Bypassing Fastify saves 2.';
 
@@ -63,7 +63,7 @@ export function goalsOf({ fixtures, imports = [], machine }: Results): readonly 
   const many = at('embedded', million);
   const most = at('embedded', tenMillion);
   const postgres = at('postgres', million);
-  /** Of the SQLite fixture with a million cards. */
+  /** Returns a figure of the SQLite fixture with a million cards. */
   const of = (figure: Figure, operation: OperationName): number | null => figureIn(many, operation, figure);
   const create = of(serviceMicros, 'create');
   const createFew = figureIn(few, 'create', serviceMicros);

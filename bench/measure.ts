@@ -22,7 +22,7 @@ import { measureWrites } from './writes.ts';
 
 /** After this time without requests, the service is at rest. */
 const restMs = 1_000;
-/** Of each kind of write, to count what it writes. */
+/** The number of transactions of each kind whose writes are counted. */
 const countedTransactions = 64;
 
 /**

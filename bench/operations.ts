@@ -22,11 +22,11 @@ type Next = () => Request;
 
 /** A sample of the responses is parsed and checked: two of 64. Of the others only the status is checked. */
 const checkedEvery = 64;
-/** Of a hundred mixed requests; the rest are debits. Half of the writes have an idempotency key. */
+/** The shares of a hundred mixed requests; the rest are debits. Half of the writes have an idempotency key. */
 const mix = { retrieve: 80, search: 10, create: 5 } as const;
 const debitedCents = 1n;
 
-/** What the ledger must contain, according to the responses. */
+/** The expected content of the ledger, by the responses. */
 export class ExpectedLedger {
   creations = 0;
   debits = 0;

@@ -104,7 +104,7 @@ function importTables({ imports = [] }: Results): readonly Table[] {
   return [{ title: 'Imports', headings: ['', 's', 'cards/s', 'µs', 'server µs', 'MB'], rows }];
 }
 
-/** Of the largest SQLite database. */
+/** The writes to the largest SQLite database. */
 function writesTables({ fixtures }: Results): readonly Table[] {
   const largest = fixtures.findLast(({ writes }) => writes !== null);
   if (!largest?.writes) return [];
@@ -180,7 +180,7 @@ export function warningsOf(results: Results): readonly string[] {
   return [...circumstancesOf(results), ...(isProvisional ? [`Provisional: ${figures} are too few.`] : [])];
 }
 
-/** What else is wrong with a run: it affects both services of a comparison. */
+/** Returns the other problems of a run: they affect both services of a comparison. */
 export function circumstancesOf({ isPinned, machine }: Run): readonly string[] {
   return [
     ...(isPinned ? [] : ['Not pinned: servers and load generator compete for the same cores.']),

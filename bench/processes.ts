@@ -10,7 +10,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { freePort } from '../test/support/postgres-port.ts';
 import type { Tree } from './tree.ts';
 
-/** Of util-linux: runs a program on a core, or moves a process to it. */
+/** A command of util-linux: runs a program on a core, or moves a process to it. */
 const pinner = 'taskset';
 const readyWithinMs = 60_000;
 const readyPollMs = 2;
@@ -37,7 +37,7 @@ export type Server = AsyncDisposable & {
   stop(): Promise<number | null>;
 };
 
-/** What a server has used since its start. */
+/** The usage of a server since its start. */
 export type Usage = {
   /** Processor time of all its threads, in µs. */
   readonly micros: number;
@@ -186,7 +186,7 @@ async function ready(child: ChildProcess, url: string): Promise<void> {
   throw new Error(`not ready within ${readyWithinMs} ms`);
 }
 
-/** What a command of a service prints with `--json`. @throws if it exits with another code than 0. */
+/** Returns the output of a service's command with `--json`. @throws if it exits with another code than 0. */
 export function largesse(tree: Tree, environment: Environment, args: readonly string[]): unknown {
   const output = execFileSync(process.execPath, [join(tree.root, 'src/cli.ts'), ...args, '--json'], {
     cwd: tree.root,

@@ -45,7 +45,7 @@ export type FixtureResults = {
   /** Null: not measured. */
   readonly halfCapacity: HalfCapacity | null;
   readonly writes: readonly WritesPerOperation[] | null;
-  /** Of `largesse verify`. */
+  /** The duration of `largesse verify`. */
   readonly verifySeconds: number;
 };
 

@@ -22,7 +22,7 @@ export type Bench = {
 export type Contestant = {
   readonly server: Pick<Server, 'port' | 'usage'>;
   readonly requests: Readonly<Record<OperationName, () => Request>>;
-  /** What the database server has used; null: the database is in the service, or there is none. */
+  /** Returns the usage of the database server; null: the database is in the service, or there is none. */
   readonly database: (() => Promise<Usage>) | null;
 };
 

@@ -1,4 +1,4 @@
-/** What an operation writes to SQLite: bytes of the write-ahead log and pages, by B-tree. */
+/** The writes of an operation to SQLite: bytes of the write-ahead log and pages, by B-tree. */
 
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';

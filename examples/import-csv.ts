@@ -130,7 +130,7 @@ function readTokens(json: string): Map<string, string> {
 function renderSummaries(summaries: readonly Summary[]): string {
   const counts = ['issued', 'replayed', 'recorded', 'found', 'updated', 'disabled'] as const;
   const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
-  /** Of one store, or of all together: then without an amount, since the currencies differ. */
+  /** Returns the line of one store, or of all together: then without an amount, since the currencies differ. */
   const line = (name: string, some: readonly Summary[], outstanding: string): string[] => {
     const perCount = counts.map((count) => sum(some.map(({ store }) => store.count[count])));
     const requested = sum(some.map(({ store }) => store.count.issued + store.count.replayed));

@@ -19,7 +19,7 @@ const columns = [
 ] as const;
 
 export interface Row extends Record<(typeof columns)[number], string> {
-  /** As a spreadsheet counts: row 1 is the header, row 2 the first card. */
+  /** The number in the spreadsheet: row 1 is the header, row 2 the first card. */
   number: number;
   /** Made from the row's content, so that it does not depend on the row's place in the file. */
   key: string;

@@ -401,7 +401,7 @@ export const searchedCharacters = required(
   ),
 );
 
-/** Of a customer in the list of customers. */
+/** The filter of the list of customers. */
 export const customersEmail = field<EmailAddress>(
   Type.String({
     minLength: 1,

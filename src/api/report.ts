@@ -93,12 +93,12 @@ export function assertRange(days: ReportDays): void {
   if (problem === 'too-long') throw wrongRange(`must be at most ${reportDaysMax} days from the first day on`);
 }
 
-/** What a report consists of: the members of its object, and its rows. */
+/** The parts of a report: the members of its object, and its rows. */
 export type ReportResult<S extends TObject> = {
   readonly report: Static<S>;
   /** The rows of the CSV. */
   readonly rows: Parameters<typeof reportFile>[2]['rows'];
-  /** What the report is of, as a part of the file's name. */
+  /** The moment or period of the report, as a part of the file's name. */
   readonly about: string;
 };
 

@@ -1,4 +1,4 @@
-/** What `largesse copy` prints, with or without `--store`. */
+/** The output of `largesse copy`, with or without `--store`. */
 
 import { currencyOf } from '../domain/money/currency.ts';
 import { formatMoney } from '../domain/money/money.ts';

@@ -47,7 +47,7 @@ type Copying = {
   readonly progress: Progress;
 };
 
-/** What a command copied, and what it found when it compared both databases. */
+/** The copied rows, and the result of the comparison of both databases. */
 export type CopyOutcome<SourceInventory = Omit<Inventory, 'watermark'>> = {
   readonly resumed: boolean;
   /** Rows that this run copied, and how long that took. */
@@ -182,7 +182,7 @@ async function countReordered({ source, isTargetFile }: Copying): Promise<number
   return count;
 }
 
-/** What a comparison has read, and what it found. */
+/** The rows that a comparison has read, and the differences. */
 type Compared = {
   readonly source: Omit<Inventory, 'watermark'>;
   readonly watermark: Inventory['watermark'];

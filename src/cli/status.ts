@@ -50,7 +50,7 @@ function addressOf({ host, port, basePath }: Config): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}${basePath}`;
 }
 
-/** Where emails are sent: the mail server's host and port, without its password, or the folder; null: nowhere. */
+/** Returns where emails go: to the host and port of the mail server, or to the folder; null: nowhere. */
 function placeOf(config: Config): string | null {
   switch (emailTransportOf(config)) {
     case 'smtp': {

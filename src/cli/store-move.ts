@@ -12,7 +12,7 @@ type Moving = {
   readonly to: DatabaseConfig;
   readonly domain: string;
   readonly asJson: boolean;
-  /** Of `performance.now`. */
+  /** The start, by `performance.now`. */
   readonly startedAt: number;
 };
 

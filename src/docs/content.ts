@@ -9,7 +9,7 @@
 /** A field of a body, a parameter, a header or an error code. */
 export type FieldRow = {
   readonly name: string;
-  /** Where the name links to. */
+  /** The target of the name's link. */
   readonly target?: string | undefined;
   /** Markdown in one line. */
   readonly type: string;
@@ -64,7 +64,7 @@ export function prose(...paragraphs: readonly (string | false)[]): PageBlock {
   return { kind: 'text', text: paragraphs.filter((one) => one !== false && one !== '').join('\n\n') };
 }
 
-/** Where a document is served, from which relative URLs start. */
+/** The place of a document, from which relative URLs start. */
 export type Place = { readonly folder: 'root' | 'docs'; readonly extension: '' | '.md' };
 
 /** The relative URL of a link's target, so that pages work at the root and below the base path. */

@@ -1,4 +1,4 @@
-/** What the documentation says about an operation, for the OpenAPI document and for the operation's page. */
+/** The documentation of an operation, for the OpenAPI document and for the operation's page. */
 
 import type { TSchema } from 'typebox';
 import type { Documentation } from '../api/documentation.ts';

@@ -83,7 +83,7 @@ function guidePage({ name, title, note, text: guide }: (typeof guides)[number]):
   return { name, title, note, group: guideGroup, blocks: [prose(guide), ...generated], samples: [] };
 }
 
-/** What guides say about all operations, objects or errors. */
+/** The generated parts of guides: about all operations, objects or errors. */
 const generatedBlocks: Readonly<Record<string, (() => readonly PageBlock[]) | undefined>> = {
   authentication: () => [
     prose(

@@ -42,7 +42,7 @@ const tagTexts: Readonly<Record<Tag | 'Service', string>> = {
 
 export const tags = Object.entries(tagTexts).map(([name, description]) => ({ name, description }));
 
-/** What a token with a scope can do. */
+/** The permissions of a token, by its scopes. */
 export const scopeTexts: Readonly<Record<Scope, string>> = {
   read_gift_cards: 'Retrieve and search gift cards, transactions and emails.',
   write_gift_cards: 'Issue and change gift cards.',

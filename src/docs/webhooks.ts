@@ -33,7 +33,7 @@ export function eventSchemas(): Readonly<Record<string, object>> {
   return { ...Object.fromEntries(ofTypes), WebhookEvent: any };
 }
 
-/** What the service sends to the URL of a webhook. */
+/** The requests that the service sends to the URL of a webhook. */
 export const webhooks = {
   event: {
     post: {

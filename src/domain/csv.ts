@@ -8,7 +8,7 @@ import type { DecimalSign } from './money/written-amount.ts';
  */
 const formula = `(?:[^\\S\\t\\r\\n]|["'])*[=+\\-@＝＋－＠]`;
 
-/** Where a cell begins for a reader of any separator: quotation marks do not hide `;` from one that expects it. */
+/** The start of a cell, for a reader of any separator: quotation marks do not hide `;` from one that expects it. */
 const cellStart = '(^|[;\\t\\r\\n])';
 
 const unsafe = new RegExp(`${cellStart}(?=${formula})`, 'g');

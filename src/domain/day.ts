@@ -58,7 +58,7 @@ export function formatInstant(instant: number): string {
   return `${day}T${time}Z`;
 }
 
-/** As `formatInstant`; null remains null. */
+/** Formats an instant as `formatInstant` does; null remains null. */
 export function formatInstantOrNull(instant: number | null): string | null {
   return instant === null ? null : formatInstant(instant);
 }

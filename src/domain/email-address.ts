@@ -23,7 +23,7 @@ const plain = /^[a-z\d]+(?:[._+-][a-z\d]+)*@(?:[a-z\d]+(?:-[a-z\d]+)*\.)+[a-z]{2
 const plainLengthMax = 63;
 
 export type EmailAddress = {
-  /** As received, in Unicode normalization form C, without surrounding blanks. */
+  /** The received text, in Unicode normalization form C, without surrounding blanks. */
   readonly address: string;
   /** Equal for all spellings of one address. */
   readonly key: string;

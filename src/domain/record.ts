@@ -57,7 +57,7 @@ export function spendableRecordOf(ids: PublicIds, card: Card, today: string): Sp
   };
 }
 
-/** As `spendableRecordOf`, with the state that lists and the detail resource have. */
+/** Returns what `spendableRecordOf` returns, with the state that lists and the detail resource have. */
 export function statedRecordOf(ids: PublicIds, card: Card, moment: CardMoment): SpendableRecord {
   return { ...spendableRecordOf(ids, card, moment.today), state: stateOf(card, moment) };
 }

@@ -45,7 +45,7 @@ export function addHome(app: FastifyInstance, services: Services, prefix: string
 
 type State = {
   readonly isReady: boolean;
-  /** Where the pages for staff begin for this request; undefined: there are none. */
+  /** The path at which the pages for staff begin for this request; undefined: it has no such pages. */
   readonly first?: string;
 };
 

@@ -26,7 +26,7 @@ export type Metrics = {
   readonly emailReclaimed: () => void;
   readonly deliveryAttempted: (outcome: 'delivered' | 'retrying' | 'dead', seconds: number) => void;
   readonly webhookPaused: () => void;
-  /** What the database has, and what the jobs have not done, for each store. */
+  /** Records the rows of the database, and the waiting work of the jobs for each store. */
   readonly upkeepFound: (upkeep: Upkeep, delays: readonly Delay[]) => void;
 };
 

@@ -1,4 +1,4 @@
-/** What the server uses of the rest of the service. */
+/** The parts of the service that the server uses. */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Limits, RateLimit } from '../platform/limits.ts';
@@ -24,7 +24,7 @@ import type { TokenUses } from './token-last-used.ts';
 /** How the service sends email. */
 export type EmailServices = {
   readonly transportKind: EmailTransportKind;
-  /** Where emails are kept in development, for their page; null: there is no page. */
+  /** The folder of emails in development, for their page; null: there is no page. */
   readonly kept: StoredEmails | null;
   /** Logs, once for each store, that an issued card is not emailed because the service sends no email. */
   readonly logUnsent: (store: Store) => void;

@@ -8,14 +8,14 @@
 import { Readable } from 'node:stream';
 import { Fault } from '../domain/fault.ts';
 
-/** Who opens a stream. */
+/** The caller that opens a stream. */
 type StreamOwner = {
   readonly storeId: number;
   /** One of the store's clients. */
   readonly clientId: number | null;
 };
 
-/** What a stream sends. */
+/** The source of a stream’s messages. */
 type StreamSource = {
   /**
    * Reads the next messages, at most `limit`, as the stream sends them; 0: only whether the owner is still allowed.

@@ -6,7 +6,7 @@ import { Fault } from '../domain/fault.ts';
 import type { Retention } from '../storage/retention.ts';
 import type { Storage } from '../storage/storage.ts';
 
-/** What tasks work with. */
+/** The parts of the service that tasks use. */
 export type JobTools = {
   readonly ctx: Context;
   readonly storage: Storage;

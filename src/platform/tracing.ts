@@ -91,7 +91,7 @@ export function openTracing(): Tracing | null {
 }
 
 function tracingBy(tracer: Tracer): Tracing {
-  /** Of the step that is executed. */
+  /** The current step. */
   let ofStep: Tracing['messageContext'] | null = null;
   return {
     request({ method, route, headers }) {
@@ -119,7 +119,7 @@ function tracingBy(tracer: Tracer): Tracing {
       if (!trace.getActiveSpan()) return run(() => (step) => step());
       const span = startTransaction(tracer, 'write');
       const within = trace.setSpan(context.active(), span);
-      /** Of the last attempt. Spans of the others are never ended, and so never exported. */
+      /** The span of the last attempt. Those of the others are never ended, and so never exported. */
       let messages = messagesOf(tracer, within);
       return ended(span, async () => {
         const result = await run(() => {

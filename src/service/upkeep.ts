@@ -1,4 +1,4 @@
-/** What only the database knows and operators are alerted of. */
+/** Figures of the database that operators are alerted of. */
 
 import type { Context } from '../storage/context.ts';
 import { findEmailDelay } from '../storage/emails/queue.ts';
@@ -40,7 +40,7 @@ export function* findUpkeep(ctx: Context): Script<Upkeep> {
   };
 }
 
-/** What the background jobs have not done yet for a store. */
+/** The waiting work of the background jobs for a store. */
 export type Delay = {
   /** How long ago the first open day could have been closed. */
   readonly closingMs: number;

@@ -204,7 +204,7 @@ export function readLocalUse(environment: Environment = process.env): LocalUse {
   });
 }
 
-/** Where the value of each setting comes from, and variables that look like settings. */
+/** Returns the source of each setting's value, and variables that look like settings. */
 export function inspectEnvironment(environment: Environment = process.env): {
   readonly sources: readonly SettingSource[];
   readonly unknown: readonly UnknownVariable[];
@@ -212,7 +212,7 @@ export function inspectEnvironment(environment: Environment = process.env): {
   return { sources: settingSources(environment), unknown: unknownVariables(environment) };
 }
 
-/** Where the service listens, for a command that does not read the whole configuration. @throws ConfigError. */
+/** Returns the address of the service, for a command that does not read the whole configuration. @throws ConfigError. */
 export function readListenAddress(environment: Environment = process.env): Pick<Config, 'host' | 'port'> {
   const reader = new Reader(environment);
   const { host, port } = settings.service;

@@ -89,7 +89,7 @@ export function startBackground(options: {
   const writeRequests = async (): Promise<void> => {
     await requests.write(options.recordedRequests.take());
   };
-  /** What is also written when the service stops. */
+  /** The tasks that also run when the service stops. */
   const lastWritten = [
     { what: 'heartbeat', write: recordHeartbeat, periodMs: limits.heartbeatPeriodMs },
     { what: 'token uses', write: recordUses, periodMs: limits.tokenUsesPeriodMs },

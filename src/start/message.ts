@@ -1,9 +1,9 @@
-/** What a person at a terminal reads after the start: six lines, instead of log lines. */
+/** The message at a terminal after the start: six lines, instead of log lines. */
 
 import { emailTransportOf, isDevelopment, shownLocation, type Config } from './config.ts';
 import { version } from '../platform/version.ts';
 
-/** Where a browser reaches the service: `https://cards.flowers.example`, or this machine. */
+/** Returns the origin at which a browser reaches the service: `https://cards.flowers.example`, or this machine. */
 function browserOrigin({ publicUrl }: Pick<Config, 'publicUrl'>, port: number): string {
   return publicUrl?.origin ?? `http://localhost:${port}`;
 }

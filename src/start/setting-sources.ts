@@ -1,4 +1,4 @@
-/** Where the value of each setting comes from, and variables that look like settings and are not. */
+/** The source of each setting's value, and variables that look like settings and are not. */
 
 import { settings, type Setting } from './settings.ts';
 

@@ -5,7 +5,7 @@ export type Retention = {
   readonly eventsMs: number | null;
   readonly emailsMs: number | null;
   readonly deliveriesMs: number;
-  /** Of ended sessions, used links and revoked tills. */
+  /** The retention of ended sessions, used links and revoked tills. */
   readonly sessionsMs: number;
   readonly idempotencyMs: number;
   readonly lookupsMs: number;

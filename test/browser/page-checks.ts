@@ -40,7 +40,7 @@ export async function accessibilityFaults(
   );
 }
 
-/** What is wrong with the document itself. */
+/** Returns the faults of the document itself. */
 export async function documentFaults(page: Page, language: string): Promise<readonly string[]> {
   return await page.evaluate((expected) => {
     const faults: string[] = [];
@@ -66,7 +66,7 @@ export async function documentFaults(page: Page, language: string): Promise<read
   }, language);
 }
 
-/** What cannot be seen without scrolling sideways. */
+/** Returns the elements that are visible only after scrolling sideways. */
 export async function overflowFaults(page: Page): Promise<readonly string[]> {
   return await page.evaluate(() => {
     const { clientWidth, scrollWidth } = document.documentElement;

@@ -1,4 +1,4 @@
-/** What a page prints: a PDF, which poppler turns into words and pictures, and in which a scanner finds its codes. */
+/** The print of a page: a PDF, which poppler turns into words and pictures, and in which a scanner finds its codes. */
 
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { runProgram } from '../support/programs.ts';
 import { makeScratchFolder } from '../support/scratch.ts';
 
 const mmPerInch = 25.4;
-/** Of pictures, with at least two dots for each module of a barcode. */
+/** The resolution of pictures: at least two dots for each module of a barcode. */
 const dotsPerInch = 10 * mmPerInch;
 
 /** A rectangle on a page in mm, from its upper left corner. */

@@ -21,11 +21,11 @@ type Shot = {
   readonly path: keyof Paths | `/${string}`;
   readonly theme: 'light' | 'dark';
   readonly device: 'desktop' | 'phone';
-  /** What is typed on the keypad. */
+  /** The keys to type on the keypad. */
   readonly keys?: string;
-  /** Of the browser. Default: `en-US`. */
+  /** The language of the browser. Default: `en-US`. */
   readonly locale?: string;
-  /** Of the picture, in CSS pixels. Default: that of the device. */
+  /** The height of the picture, in CSS pixels. Default: that of the device. */
   readonly height?: number;
 };
 

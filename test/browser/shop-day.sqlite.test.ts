@@ -115,7 +115,7 @@ async function open(service: Served, options: WindowOptions = {}): Promise<Windo
   return await chromium.window(service, { expected: [/favicon\.ico$/], ...options });
 }
 
-/** What the audit log has of the day. */
+/** The entries of the day in the audit log. */
 const auditLog = [
   /Created a link for ada@example\.com, as Owner/,
   /Sold a card €50\.00/,

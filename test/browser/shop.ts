@@ -311,7 +311,7 @@ const streams = new Set([
   ...reportFiles,
 ]);
 
-/** Who sees pages that need no session. */
+/** The visitors of pages that need no session. */
 const strangers = [
   ['/setup', 'newcomer'],
   ['/till/pin', 'till'],
@@ -319,7 +319,7 @@ const strangers = [
 
 export type Page = {
   readonly route: string;
-  /** Who can see it. */
+  /** The visitors who can see it. */
   readonly visitors: readonly [Visitor, ...Visitor[]];
   readonly path: Path;
 };

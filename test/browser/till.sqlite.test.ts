@@ -29,7 +29,7 @@ const issue = await cardIssuer(service);
 const cashier = await join(service, 'cashier');
 
 const phone = { width: 390, height: 844, isMobile: true, hasTouch: true };
-/** What the browser reports for a request that the gateway loses, and the pictures of its own error page. */
+/** The errors that the browser reports for a request that the gateway loses, and the pictures of its own error page. */
 const lost = [/net::ERR_/, /^request to another origin: data:image\/png/];
 
 /** A video of one picture: the QR code of a card, in the middle. @param page null: it contains the plain code. */

@@ -72,7 +72,7 @@ type Terms = {
   readonly suspendedAt: number | null;
 };
 
-/** What the test has done to a card. */
+/** The changes of a card by the test. */
 type ModelCard = {
   readonly id: number;
   /** The rate of a single-purpose card; null: another card. */
@@ -462,7 +462,7 @@ async function assertFiguresOfEverything(source: SumsSource, until: number): Pro
   assert.deepEqual(found, expected, `ages at ${at}`);
 }
 
-/** What `verify` finds wrong in the sums of a store. */
+/** Returns the findings of `verify` in the sums of a store. */
 function* problemsOf(store: Store): Script<readonly Finding[]> {
   const problems: Finding[] = [];
   yield* checkBooks(store, { found: (finding) => problems.push(finding) });

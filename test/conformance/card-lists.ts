@@ -72,7 +72,7 @@ async function readAll(
   return cards;
 }
 
-/** What the filter says, without SQL. */
+/** Returns whether a card meets the filter, without SQL. */
 function meets({ card, emailStatus, lastActivityAt }: ListedCard, filter: CardFilter): boolean {
   const within = <T extends string | number | bigint>(
     value: T | null,

@@ -1,4 +1,4 @@
-/** What `verify` must report for each column of each table, or why it cannot. A new column needs a line here. */
+/** The expected report of `verify` for each column of each table, or why there is none. A new column needs a line here. */
 
 /** How a changed value of a column is found. */
 export type Decision =

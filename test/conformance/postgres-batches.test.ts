@@ -28,7 +28,7 @@ type Shop = AsyncDisposable & {
   takeSizes(): readonly number[];
   readonly issue: (store?: Store) => Promise<Card>;
   readonly spend: (card: Card, amount: string) => Promise<Card>;
-  /** As `spend`, and throws after its last write. */
+  /** Spends as `spend` does, and throws after its last write. */
   readonly spendAndThrow: (card: Card, error: Error) => Promise<never>;
   readonly balanceOf: (card: Card) => Promise<bigint>;
 };

@@ -34,7 +34,7 @@ async function distribute(client: pg.Client, group: number): Promise<void> {
   await moveTo(client, group);
 }
 
-/** What a move of all shards to another server changes, except the transaction ids. */
+/** Makes the changes of a move of all shards to another server, except the transaction ids. */
 async function moveTo(client: pg.Client, group: number): Promise<void> {
   await client.query(
     `create or replace function own_group() returns bigint language sql stable as 'select ${group}::bigint'`,

@@ -1,4 +1,4 @@
-/** What the engine retries, how often, and on which connection. */
+/** The retries of the engine: of which errors, how often, and on which connection. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

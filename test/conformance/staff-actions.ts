@@ -1,4 +1,4 @@
-/** What people change on the pages: each action has its permission, read in its transaction, and its audit entry. */
+/** Changes by people on the pages: each action has its permission, read in its transaction, and its audit entry. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -80,7 +80,7 @@ type Action = {
   readonly role: Role;
   readonly without: Role;
   readonly run: (place: Place, by: ByStaff) => Script<unknown>;
-  /** What is listed of it, without the id of an entry. */
+  /** Its entry in the audit log, without the id. */
   readonly entry: Listed;
 };
 

@@ -1,4 +1,4 @@
-/** What an erasure leaves in the file is cleared by the next process, if its own was killed before it did so. */
+/** The next process clears the bytes of an erasure whose own process was killed before it did so. */
 
 import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';

@@ -17,7 +17,7 @@ const owner = await shop.as('owner');
 
 type Fields = Readonly<Record<string, string>>;
 
-/** What a browser submits for the choices of a form, which `formOf` leaves out. */
+/** Returns the choices of a form that a browser submits and `formOf` leaves out. */
 function choicesOf({ text }: TestResponse): Fields {
   const chosen = Array.from(
     text.matchAll(/<select[^>]* name="(\w+)"[^>]*>(.*?)<\/select>/gs),

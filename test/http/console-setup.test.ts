@@ -35,7 +35,7 @@ async function setUp(browser: Browser, path: string, fields: Readonly<Record<str
   return await browser.post(`${path}/owner`, { ...shop, ...ada, ...fields });
 }
 
-/** Where a browser is led from the root. */
+/** Returns the path that the root redirects a browser to. */
 async function home(browser: Browser, headers: Readonly<Record<string, string>> = {}): Promise<string> {
   const response = await browser.request('/', { headers: { accept: html, ...headers } });
   return response.headers.get('location') ?? `${response.status}`;

@@ -23,7 +23,7 @@ async function change({ environment }: TestService, statement: Statement): Promi
   await database.storage.write(() => execute(statement));
 }
 
-/** As the path of the result. */
+/** The path of the result. */
 const resultPath = /^\/till\/redeemed\/([\w-]{22})$/;
 
 test('a scanned code leads to the amount page, and the amount to the result', async () => {

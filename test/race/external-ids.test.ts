@@ -45,7 +45,7 @@ race('random requests and their repetitions make each object once', async (proce
   const below = (limit: number): number => Math.floor(random() * limit);
   const { shop, service, domain } = await openShop(processes);
   const { id } = await shop.issue({ initial_value: '100000' });
-  /** What was asked for first by each external id, and the objects of its successes. */
+  /** The amounts that each external id asked for, and the objects of its successes. */
   const asked = new Map<string, { readonly ids: Set<number>; readonly amounts: Set<string> }>();
   const work = async (): Promise<void> => {
     for (let request = 0; request < 12; request += 1) {

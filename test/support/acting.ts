@@ -21,7 +21,7 @@ export async function personOf({ storage, ctx, store }: OpenStore, role: Role): 
 
 type Listed = readonly [action: StaffAction['action'], subjectId: number | null, details: object];
 
-/** What a person did, oldest first. */
+/** Returns the actions of a person, oldest first. */
 export async function actionsOf({ storage, store }: OpenStore, person: ByStaff): Promise<readonly Listed[]> {
   const actions = await storage.read(() =>
     listStaffActions(store.id, { before: Number.MAX_SAFE_INTEGER, limit: 1_000 }),

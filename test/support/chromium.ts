@@ -24,7 +24,7 @@ export type WindowOptions = {
   readonly viewport?: Viewport;
   /** Default: light. */
   readonly colorScheme?: 'light' | 'dark';
-  /** What the browser prefers, such as `de-DE`. Default: `en-US`. */
+  /** The preferred language of the browser, such as `de-DE`. Default: `en-US`. */
   readonly locale?: string;
   /** The browser starts with the cookies of this one. */
   readonly as?: Browser;
@@ -41,7 +41,7 @@ export type Window = AsyncDisposable & {
   /** Requests a page in the first tab, and returns its status. */
   readonly open: (path: string) => Promise<number>;
   readonly newPage: () => Promise<Page>;
-  /** What was wrong so far, without what is expected. */
+  /** Returns the errors so far, without expected ones. */
   readonly complaints: () => readonly string[];
   /** Every request so far: `GET <url>`, with the headers. */
   readonly requests: () => readonly HTTPRequest[];
@@ -49,7 +49,7 @@ export type Window = AsyncDisposable & {
 
 export type Chromium = AsyncDisposable & {
   readonly version: string;
-  /** What was wrong in all windows since the last call. */
+  /** Returns the errors in all windows since the last call. */
   readonly takeComplaints: () => readonly string[];
   readonly window: (service: Pick<TestService, 'url'>, options?: WindowOptions) => Promise<Window>;
 };

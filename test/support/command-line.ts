@@ -9,7 +9,7 @@ import { program } from '../../src/cli/program.ts';
 import type { Environment } from './engine-database.ts';
 import type { Result } from './programs.ts';
 
-/** What the running command has written. */
+/** The output of the running command. */
 const captured = new AsyncLocalStorage<{ output: string; errors: string }>();
 
 // Only writes of a command are captured, and not those of the test runner.

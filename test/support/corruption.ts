@@ -17,7 +17,7 @@ import { connect, sqliteDialect } from '../../src/storage/sqlite/connection.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 
 export type Corruptible<T> = AsyncDisposable & {
-  /** What filling the database has returned. */
+  /** The result of filling the database. */
   readonly filled: T;
   readonly ctx: TestContext;
   /** Runs a script on the corrupted rows, and restores them. */

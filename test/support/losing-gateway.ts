@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** What happens to a request: it is lost before or after the service has handled it, or neither. */
+/** The fate of a request: it is lost before or after the service has handled it, or neither. */
 type Loss = 'before' | 'after' | 'none';
 
 export type LosingGateway = AsyncDisposable & {

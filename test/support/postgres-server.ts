@@ -63,7 +63,7 @@ type Collation = 'bytes' | 'language';
 /** How clients prove the password: as in production, or with an eighth of the processor time. */
 type Authentication = 'scram-sha-256' | 'md5';
 
-/** What the data folder of a new server depends on. */
+/** The options of the data folder of a new server. */
 type Cluster = { readonly collation: Collation; readonly authentication: Authentication };
 
 type PostgresOptions = Partial<Cluster> & {

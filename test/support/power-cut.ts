@@ -40,7 +40,7 @@ function openTracedClient(
   return { client, history };
 }
 
-/** What a client knows at a position of the trace. Positions must be requested in ascending order. */
+/** The knowledge of a client at a position of the trace. Positions must be requested in ascending order. */
 class Known implements Pick<LoadClient, 'cards' | 'open'> {
   readonly cards = new Map<number, KnownCard>();
   open: OpenRequest | undefined;

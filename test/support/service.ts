@@ -76,7 +76,7 @@ export type TestService = AsyncDisposable & {
   token(domain: string, scopes?: readonly Scope[]): Promise<string>;
   /** The whole log so far, as it was written. */
   log(): string;
-  /** As `EngineDatabase.state`. */
+  /** Returns `EngineDatabase.state`. */
   state(): Promise<string>;
   /** The internal id for a public id in a response. */
   internalId(publicId: number): number;

@@ -45,7 +45,7 @@ export type Shop = {
   ask(line: string, ask?: Ask): Promise<TestResponse>;
   /** Asserts the given error, and that no row has changed and no event was published. */
   rejects(line: string, ask: Ask, expected: ExpectedProblem): Promise<void>;
-  /** As `rejects`, and returns the response. */
+  /** Sends a request as `rejects` does, and returns the response. */
   returnsError(line: string, ask: Ask, expected: ExpectedProblem): Promise<TestResponse>;
   /** Asserts a change or read of a card that succeeds with 200 and publishes exactly these events. */
   accepts(line: string, ask?: Ask, expected?: { readonly events?: readonly string[] }): Promise<Accepted<GiftCard>>;

@@ -1,4 +1,4 @@
-/** What the search field of the console means. */
+/** The meaning of texts in the search field of the console. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

@@ -6,7 +6,7 @@ import type { Card } from '../../src/domain/cards/card.ts';
 import { versionTagOf } from '../../src/service/cards/version.ts';
 import { amount, cardWith } from './samples.ts';
 
-/** What a change of a card can change, except its version. */
+/** The values of a card that a change can change, except its version. */
 const details = {
   balance: fc.bigInt(0n, 10n ** 15n).map((minor) => amount(minor)),
   held: fc.bigInt(0n, 10n ** 15n).map((minor) => amount(minor)),

@@ -1,4 +1,4 @@
-/** What each operation's documentation contains. The compiler requires an entry for every operation. */
+/** The documentation of each operation. The compiler requires an entry for every operation. */
 
 import { filteredFields } from '../../src/domain/cards/field-filters.ts';
 import type { FaultCode } from '../../src/domain/fault.ts';
@@ -84,7 +84,7 @@ export type Expected = {
     readonly required: boolean;
   };
   readonly response: Readonly<Record<string, string>>;
-  /** Of a success, in addition to those of every success. */
+  /** The headers of a success, in addition to those of every success. */
   readonly headers: readonly string[];
 };
 

@@ -1,4 +1,4 @@
-/** What a release needs: one version, and a workflow without secrets. */
+/** The conditions of a release: one version, and a workflow without secrets. */
 
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** What the form of a new shop accepts and suggests. */
+/** The choices and suggestions of the form of a new shop. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import test from 'node:test';
 
-/** What to write instead: CONTRIBUTING.md, “Conventions”. */
+/** CONTRIBUTING.md, “Conventions”, says what to write instead. */
 const words = expressionOf(
   [
     /\b(?:told|tells?|telling|answer(?:s|ed|ing)?|refus(?:e|es|ed|ing|al|als)|(?:some|no|every|any)body|whoever|anew|meanwhile|besides?|heed(?:s|ed)?|stands?|stood|dies|died|judge[sd]?|mails?|mend(?:s|ed|ing)?|for good)\b/,

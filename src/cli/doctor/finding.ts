@@ -1,4 +1,4 @@
-/** What `largesse doctor` finds. */
+/** The findings of `largesse doctor`. */
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../domain/fault.ts';
@@ -28,7 +28,7 @@ export type DoctorFinding = {
   readonly check: CheckName;
   readonly status: 'ok' | 'warning' | 'error';
   readonly message: string;
-  /** What to do; null if nothing has to be done. */
+  /** The advice; null: nothing has to be done. */
   readonly remedy: string | null;
 };
 

@@ -1,4 +1,4 @@
-/** What the service is connected with: the mail server, its own port, and the proxy that browsers use. */
+/** The checks of connections: the mail server, its own port, and the proxy that browsers use. */
 
 import { emailTransportOf, type Config } from '../../start/config.ts';
 import { trySignIn, type MailerOptions } from '../../delivery/email/smtp.ts';
@@ -163,7 +163,7 @@ async function checkProxy(
   return [ok('public_url', `${base} reaches the service, and its proxy sends the Host of the client`)];
 }
 
-/** What the OpenAPI document says of its service. */
+/** Returns the URL and the version that the OpenAPI document names. */
 function identityOf(json: unknown): { readonly served: string; readonly servedVersion: string } {
   const { externalDocs, info } = (json ?? {}) as { readonly externalDocs?: unknown; readonly info?: unknown };
   const reference = textOfField(externalDocs, 'url') ?? '';

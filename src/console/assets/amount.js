@@ -35,11 +35,11 @@ export function formatsOf(currency, decimals) {
   };
   return {
     point,
-    /** As the value of a field. @param {bigint} minor */
+    /** Formats the value of a field. @param {bigint} minor */
     typed: (minor) => plain(minor).replace('.', point),
     /** @param {bigint} minor */
     shown: (minor) => formatter.format(/** @type {`${number}`} */ (plain(minor))),
-    /** As on the pages: the currency is small. @param {bigint} minor */
+    /** Formats an amount as the pages do, with a small currency. @param {bigint} minor */
     figure: (minor) =>
       formatter.formatToParts(/** @type {`${number}`} */ (plain(minor))).map(({ type, value }) => {
         if (type !== 'currency') return document.createTextNode(type === 'literal' ? value.trim() : value);

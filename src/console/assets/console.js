@@ -1,4 +1,4 @@
-/** What all pages share. Every page works without it. */
+/** The script of all pages. Every page works without it. */
 
 // A form is submitted once: further clicks do nothing until the next page. The server rejects repetitions as well.
 /** @type {WeakSet<EventTarget>} */

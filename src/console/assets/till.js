@@ -94,7 +94,7 @@ function showChecking(form, pending) {
   timer = setTimeout(() => void run(), delayOf(0));
 }
 
-/** What can be in a URL: nothing that could be a code. The server has the same rules. */
+/** The fields that can be in a URL: none could be a code. The server has the same rules. */
 const repeatedFields = {
   amount: /^(?:\d{1,7}|\d{1,3}[ '’]\d{3}|(?=[\d '’]*[.,])[\d .,'’]{1,20})$/,
   choice: /^\d{1,12}(?:[.,]\d{1,4})?$/,

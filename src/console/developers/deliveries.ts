@@ -48,7 +48,7 @@ function deliveryTag({ text }: Page, status: DeliveryStatus): Markup {
   return tag(kinds[status], text.developers.log.states[status]);
 }
 
-/** What an attempt resulted in, in one line. */
+/** Returns the result of an attempt in one line. */
 function resultText(page: Page, { result, durationMs }: Attempt): string {
   const { log: text } = page.text.developers;
   const duration = new Intl.NumberFormat(page.language).format(durationMs);
@@ -60,7 +60,7 @@ function resultText(page: Page, { result, durationMs }: Attempt): string {
   return fillPlain(text.failedAfter, { reason, duration });
 }
 
-/** What a response that is not a success means; undefined: nothing more than its status. */
+/** Returns the meaning of a response that is not a success; undefined: its status says it all. */
 function meaningOf(page: Page, result: AttemptResult): string | undefined {
   const { meanings } = page.text.developers.log;
   if (result.kind !== 'responded' || result.status < 300) return undefined;

@@ -55,7 +55,7 @@ function needsPanel(page: Page): Markup {
 <p><button class="button" type="button" data-copy="address" data-copied="${text.copied}" hidden>${text.copy}</button></p></section>`;
 }
 
-/** What the page of a secret shows. */
+/** The content of the page of a secret. */
 type Shown = {
   readonly title: string;
   readonly intro: string;

@@ -1,4 +1,4 @@
-/** What the pages for developers have in common. */
+/** The common parts of the pages for developers. */
 
 import { Fault, type FaultCode } from '../../domain/fault.ts';
 import type { Scope } from '../../domain/stores/store.ts';
@@ -11,7 +11,7 @@ import type { StaffRequest } from '../kit/route.ts';
 
 export const developersPath = '/developers';
 
-/** Who can open the pages. */
+/** The permission to open the pages. */
 export const developerAccess = 'manageTokens';
 
 /** The id of a token, webhook or event in the path. @throws Fault `not-found` if it is not an id. */
@@ -29,7 +29,7 @@ export function beforeOf({ query }: Pick<StaffRequest, 'query'>): number | undef
   return Number.isSafeInteger(id) ? id : undefined;
 }
 
-/** What a token can do, in words. */
+/** Returns the permissions of a token in words. */
 export function scopesText({ text }: Page, scopes: readonly Scope[]): string {
   return scopes.map((scope) => text.developers.scopes[scope]).join(' · ');
 }
@@ -54,7 +54,7 @@ ${form}
 
 type Once<Change, Result extends Json> = {
   readonly script: () => Script<Change>;
-  /** What the page after the form shows, also after another submission of it. */
+  /** The content of the page after the form, also after another submission of it. */
   readonly resultOf: (change: Change) => Result;
   /** The rejections that are returned instead of thrown. Default: none. */
   readonly codes?: readonly FaultCode[];
@@ -76,7 +76,7 @@ export async function runOrFault<Change, Result extends Json>(
   }
 }
 
-/** What a form has created that is shown once: it is stored sealed, for 24 hours, for one person. */
+/** A secret that a form has created and that is shown once: it is stored sealed, for 24 hours, for one person. */
 export type ShownSecret = {
   readonly done: 'token-created' | 'webhook-secret';
   /** The token or webhook. */
@@ -96,7 +96,7 @@ export async function findShownSecret({ services, request }: Page): Promise<Show
   return await findResult(services, request, request.params['key'] ?? '', isShownSecret);
 }
 
-/** Where the secret of a form with the key is shown. */
+/** Returns the path of the page that shows the secret of a form with the key. */
 export function pathOfSecret(key: string): string {
   return `${developersPath}/created/${key}`;
 }

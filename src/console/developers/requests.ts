@@ -106,7 +106,7 @@ function durationText({ text, language }: Page, { durationMs }: ApiRequest): str
   return fillPlain(text.developers.requests.took, { duration });
 }
 
-/** What the filter of the list offers, and the names of the tokens in the list. */
+/** The choices of the filter of the list, and the names of the tokens in the list. */
 type Choices = {
   readonly filter: RequestFilter;
   readonly tokens: readonly Token[];

@@ -56,7 +56,7 @@ async function pauseOrResume(page: Page, paused: boolean): Promise<ConsoleRespon
 type Confirmed = {
   readonly title: string;
   readonly about: Markup;
-  /** Of the form, below the path of the webhook. */
+  /** The path of the form, below that of the webhook. */
   readonly path: string;
   readonly button: Markup;
 };

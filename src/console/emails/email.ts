@@ -51,7 +51,7 @@ function pathOfEmail({ ctx }: Pick<ConsoleServices, 'ctx'>, id: number): string 
 }
 
 type Form = {
-  /** What was typed; absent: the form was not submitted. */
+  /** The typed text; absent: the form was not submitted. */
   readonly address?: string;
   /** Whether the address is also that of the card's recipient. Default: true. */
   readonly correctsRecipient?: boolean;
@@ -88,7 +88,7 @@ ${previewPanel(services, request, opened)}</div>`;
   };
 }
 
-/** What the form before this page has done. */
+/** Returns the notice about the form before this page. */
 function doneNotice(services: ConsoleServices, { language, query }: StaffRequest): Markup | undefined {
   const { page: text } = emailTexts[language];
   const done = query.get('done') ?? '';
@@ -124,7 +124,7 @@ function nextText({ language, signedIn: { store } }: StaffRequest, { email }: Op
   return fill(emailTexts[language].page.nextOf[state], { time });
 }
 
-/** What a person can do about an email. Only a card that can be used gets a new code. */
+/** Returns the actions that a person has for an email. Only a card that can be used gets a new code. */
 function actions(
   services: ConsoleServices,
   request: StaffRequest,
@@ -206,7 +206,7 @@ function previewPanel(
 <p><a href="${src}" target="_blank">${text.openPreview}</a></p></section>`;
 }
 
-/** What a form has done, by the internal id of the email that the next page shows. */
+/** The result of a form, with the internal id of the email that the next page shows. */
 type Done = { readonly done: 'sent' | 'cancelled'; readonly email: number };
 
 function isDone(result: Json): result is Done {

@@ -200,7 +200,7 @@ function keptEmails(
   return markup`<p class="notice"><span>${text.keptNotice} <a href="${services.frame.basePath}/dev/mails">${text.keptLink}</a></span></p>`;
 }
 
-/** What needs attention. The list of the emails does not repeat the link to itself. */
+/** Returns the notice of emails that need attention. The list of the emails does not repeat the link to itself. */
 function undeliveredNotice(
   services: ConsoleServices,
   { language, signedIn: { member } }: StaffRequest,

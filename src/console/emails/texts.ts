@@ -1,4 +1,4 @@
-/** What the list of emails and the page of an email both show: states, kinds and reasons in plain words. */
+/** The common texts of the list of emails and the page of an email: states, kinds and reasons in plain words. */
 
 import type { EmailDelivery, EmailState } from '../../domain/emails/email.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
@@ -13,7 +13,7 @@ export function keepsEmails({ condition }: Pick<ConsoleServices, 'condition'>): 
   return condition.emailTransport === 'folder';
 }
 
-/** Where a person writes an email; undefined: the service has a mail server. */
+/** Returns the notice on pages that write an email; undefined: the service has a mail server. */
 export function keptNotice(
   services: Pick<ConsoleServices, 'condition'>,
   language: PageLanguage,

@@ -1,4 +1,4 @@
-/** What a new shop can choose from, and what the form suggests by the languages that the browser prefers. */
+/** The choices of a new shop, and the suggestions of the form by the languages that the browser prefers. */
 
 import { currencyCodes, currencyOf, findCurrency, type Currency } from '../../domain/money/currency.ts';
 import { isTimeZone } from '../../domain/day.ts';

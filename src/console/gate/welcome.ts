@@ -88,7 +88,7 @@ ${after}
   });
 }
 
-/** What the service is for: below the first page. */
+/** Returns the purposes of the service, below the first page. */
 export function purposes(language: PageLanguage, basePath: string): Markup {
   const text = setupTexts[language];
   const reference = markup`<a href="${basePath}${pagePaths.reference}">${text.reference}</a>`;

@@ -1,4 +1,4 @@
-/** Who made a change, as the pages show it. The ledger has an actor, such as `staff:7` or `api_client:9`. */
+/** The names of those who made a change, for pages. The ledger has an actor, such as `staff:7` or `api_client:9`. */
 
 import type { Actors } from '../../service/staff/actors.ts';
 import { fillPlain, type PageLanguage, textsOf } from './texts.ts';

@@ -101,7 +101,7 @@ export function hidden(name: string, value: string): Markup {
   return markup`<input type="hidden" name="${name}" value="${value}">`;
 }
 
-/** What went wrong, above a form. */
+/** Returns an error above a form. */
 export function alert(text: MarkupPart): Markup {
   return markup`<p class="notice" role="alert">${text}</p>`;
 }

@@ -175,7 +175,7 @@ export function timeElement(
   return markup`<time datetime="${formatInstant(instant)}">${text}</time>`;
 }
 
-/** As `timeElement`, as text. */
+/** Formats a time as `timeElement` does, as text. */
 export function timeText(
   instant: number,
   { timeZone }: Pick<Store, 'timeZone'>,

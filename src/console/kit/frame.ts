@@ -1,4 +1,4 @@
-/** Where the pages and their files are. */
+/** The URLs of the pages and their files. */
 
 /** The URL prefix of pages, and the folder of their files. */
 export type PageFrame = {

@@ -51,7 +51,7 @@ export class Page {
     return keyOf(this.request);
   }
 
-  /** What was typed into a field, without blanks around it. */
+  /** Returns the text that was typed into a field, without blanks around it. */
   typed(name: string): string {
     return formText(this.request, name);
   }

@@ -1,4 +1,4 @@
-/** What every page has: the head, the navigation and its landmarks. */
+/** The frame of every page: the head, the navigation and its landmarks. */
 
 import { isPermitted, type Permission } from '../../domain/staff/staff.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';

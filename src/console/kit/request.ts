@@ -61,7 +61,7 @@ export function typedFields<Field extends string>(
   return Object.fromEntries(entries) as Record<Field, string>;
 }
 
-/** Where the pages are: the scheme, host and base path that browsers use. */
+/** The origin of the pages: the scheme, host and base path that browsers use. */
 export type ConsoleOrigin = {
   /** `https://cards.flowers.example`; null: only this machine can use the pages, under any of its loopback names. */
   readonly url: URL | null;

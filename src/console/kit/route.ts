@@ -27,7 +27,7 @@ import type { Brand } from './brand.ts';
 import type { PageFrame } from './frame.ts';
 import type { ConsoleOrigin, ConsoleRequest } from './request.ts';
 
-/** What the pages use of the service. */
+/** The parts of the service that the pages use. */
 export type ConsoleServices = {
   readonly ctx: Context;
   readonly storage: Storage;
@@ -102,7 +102,7 @@ type EmailPlace = {
 
 type LocaleParts = { readonly language: string; readonly region: string };
 
-/** What sets up emails, and shows what they look like. */
+/** The tools that set up and preview emails. */
 export type EmailTools = {
   readonly parseLogo: (text: string) => Parsed<string>;
   readonly parseColor: (text: string) => Parsed<string>;
@@ -142,7 +142,7 @@ type EmailPreview = {
 
 type TestOutcome = {
   readonly kind: 'sent' | 'kept' | 'deferred' | 'rejected' | 'unknown';
-  /** Of the mail server. */
+  /** The response of the mail server. */
   readonly response: string;
 };
 
@@ -155,7 +155,7 @@ type Lookups = {
   readonly recordTried: (tried: LookupKey) => void;
 };
 
-/** What the operator has to know about the service. */
+/** The condition of the service, for the operator. */
 type ServiceCondition = {
   readonly emailTransport: EmailTransportKind;
   /** Whether the disk of the database is almost full. */
@@ -201,7 +201,7 @@ type Handler<Request> = (services: ConsoleServices, request: Request) => Promise
 /** A request of a member of staff. */
 export type StaffRequest = ConsoleRequest & { readonly signedIn: SignedIn };
 
-/** What a page without a result knows of its request, which can be without a session. */
+/** The known parts of a request without a result, which can be without a session. */
 export type UnknownRequest = Pick<ConsoleRequest, 'language' | 'requestId' | 'params' | 'form'>;
 
 /** A page for a change whose result is unknown, and the path where the browser finds it out after some seconds. */
@@ -231,7 +231,7 @@ type Endpoint = {
 export type OpenRoute = Endpoint & { readonly access: 'anyone'; readonly handle: Handler<ConsoleRequest> };
 
 export type StaffRoute = Endpoint & {
-  /** Where a person continues whose session had ended when the form was sent. Default: at the page of the form. */
+  /** Returns the path at which a person continues whose session had ended. Default: the page of the form. */
   readonly resumed?: (request: UnknownRequest) => string;
   /** A permission, or any member of staff. */
   readonly access: Permission | 'staff';

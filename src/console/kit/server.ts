@@ -62,7 +62,7 @@ const pageHeaders = {
   'permissions-policy': 'camera=(self), geolocation=(), microphone=()',
 };
 
-/** What the server needs of the rest of the service; it adds the rest of `ConsoleServices`. */
+/** The parts of the service that the server needs; it adds the rest of `ConsoleServices`. */
 export type ConsoleParts = Omit<ConsoleServices, 'frame' | 'figures' | 'live'> &
   Pick<StreamsOptions, 'onCommit' | 'streamsMax'>;
 

@@ -107,7 +107,7 @@ export function fill(text: string, values: TextValues): Markup {
   return markup`${parts}`;
 }
 
-/** As `fill`, as plain text: for titles and attributes. */
+/** Fills a text as `fill` does, as plain text for titles and attributes. */
 export function fillPlain(text: string, values: Readonly<Record<string, string | number>>): string {
   return text
     .split(placeholder)

@@ -1,4 +1,4 @@
-/** What a browser says of itself, in words that a person recognizes. */
+/** The name that a browser gives itself, in words that a person recognizes. */
 
 import { fillPlain, type PageLanguage, textsOf } from './texts.ts';
 

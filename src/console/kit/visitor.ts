@@ -1,4 +1,4 @@
-/** Who sends a request to a page. */
+/** The person who sends a request to a page. */
 
 import type { FastifyRequest } from 'fastify';
 import { isLocalRequest } from '../../http/auth.ts';
@@ -9,7 +9,7 @@ import type { ConsoleServices } from './route.ts';
 
 type Visitor = Pick<ConsoleRequest, 'cookies' | 'isLocal' | 'signedIn'>;
 
-/** What finding a visitor needs. */
+/** The services that find a visitor. */
 export type VisitorServices = Pick<ConsoleServices, 'ctx' | 'storage' | 'origin' | 'developmentMode'>;
 
 export async function visitorOf(

@@ -1,4 +1,4 @@
-/** What the pages of recipients share: their store, language and frame. */
+/** The common parts of the pages of recipients: their store, language and frame. */
 
 import type { EmailSettings } from '../../domain/emails/email.ts';
 import { Fault } from '../../domain/fault.ts';
@@ -28,7 +28,7 @@ export type RecipientPlace = {
   readonly page: string;
   /** How QR codes and paper name the page. */
   readonly cardPage: CardPageLinks;
-  /** Where recipients write to; null: the store has not said. */
+  /** The address that recipients write to; null: the store has none. */
   readonly contact: string | null;
   /** Whether cards with codes that the store chose are shown only with the email address of the card. */
   readonly asksAddress: boolean;
@@ -139,7 +139,7 @@ type Shown = {
   readonly isCard?: boolean;
   /** Whether the script of the page shows the card whose code the tab or the link has. Default: false. */
   readonly opensCard?: boolean;
-  /** What is printed instead of the page. */
+  /** The sheet that is printed instead of the page. */
   readonly sheet?: Markup | undefined;
   /** Absent: the page shows no card. */
   readonly shownBy?: ShownBy;

@@ -1,4 +1,4 @@
-/** What the store owes by the month in which the cards were issued. */
+/** The liability by the month in which the cards were issued. */
 
 import { momentOfDay } from '../../domain/books/report-days.ts';
 import { markup } from '../../platform/markup.ts';

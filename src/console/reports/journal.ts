@@ -37,7 +37,7 @@ ${accountsPanel(context, journal)}
 ${linesPanel(context, journal, days)}`,
 });
 
-/** What the store owed before and after the period. */
+/** Returns the liability before and after the period. */
 function liabilityPanel(context: ReportContext, { summary }: JournalReport): Markup {
   const { store, language } = context;
   const text = reportTexts[language];

@@ -1,4 +1,4 @@
-/** What the store owes to the holders of its cards at the end of a day. */
+/** The liability to the holders of cards at the end of a day. */
 
 import { momentOfDay } from '../../domain/books/report-days.ts';
 import { isPermitted } from '../../domain/staff/staff.ts';
@@ -142,7 +142,7 @@ function netPanel(context: ReportContext, made: LiabilityReport): Markup | undef
   );
 }
 
-/** What has raised and lowered the liability since the first card. */
+/** Returns the causes of the liability since the first card. */
 function causesPanel(context: ReportContext, made: LiabilityReport): Markup {
   const { language, store } = context;
   const { columns, ...text } = reportTexts[language];

@@ -1,4 +1,4 @@
-/** What every report has: a page with its fields and tables, and a CSV file, which is that of the API. */
+/** The common parts of reports: a page with its fields and tables, and a CSV file, which is that of the API. */
 
 import { dayOf } from '../../domain/day.ts';
 import type { ReportDays } from '../../domain/books/report-days.ts';
@@ -23,7 +23,7 @@ const reportPaths = {
   breakage: '/books/breakage',
 } as const satisfies Readonly<Record<ReportName, string>>;
 
-/** What a report is made of, and shown with. */
+/** The data of a report, and the page that shows it. */
 export type ReportContext = {
   readonly source: SumsSource;
   readonly language: PageLanguage;

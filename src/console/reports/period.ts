@@ -30,7 +30,7 @@ function dayField(
   return inputField({ name, label: text.fields[name], type: 'date', value: typed, error });
 }
 
-/** What a request asks for. */
+/** The query of a request. */
 export type Asked<Query> = {
   /** Undefined: a field is rejected. */
   readonly query: Query | undefined;

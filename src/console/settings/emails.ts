@@ -180,7 +180,7 @@ function testPanel(services: ConsoleServices, { language, signedIn }: StaffReque
 <form method="post" action="${frame.basePath}/settings/emails/test">${keyInput(ctx)}<button class="button">${text.sendTest}</button></form></section>`;
 }
 
-/** What the page shows outside of the form of the settings. */
+/** The parts of the page outside of the form of the settings. */
 type Outside = {
   readonly logo: Logo | null;
   /** At the field of the logo. */

@@ -1,4 +1,4 @@
-/** What the pages of the settings share: their links, their fields, and saving once unless the settings have changed. */
+/** The common parts of the pages of the settings: links, fields, and saving once unless the settings have changed. */
 
 import { Fault } from '../../domain/fault.ts';
 import type { EmailSettings } from '../../domain/emails/email.ts';
@@ -172,7 +172,7 @@ export function formStart(
   return markup`${keyInput(ctx, key)}${hidden(baseField, JSON.stringify(base))}${message === undefined ? undefined : alert(message)}`;
 }
 
-/** What was just done: one of a fixed set of names, never a text from the URL. */
+/** Returns the notice about the last change: one of a fixed set of names, never a text from the URL. */
 function doneNotice({ language, query }: StaffRequest): Markup | undefined {
   const { done } = settingsTexts[language];
   const name = query.get('done') ?? '';

@@ -167,7 +167,7 @@ function readShopSettings(
   };
 }
 
-/** What cannot be changed, and what another page changes. */
+/** Returns the settings that cannot be changed, or only on another page. */
 function factsPanel({ frame }: ConsoleServices, language: PageLanguage, { store, emails }: Settings): Markup {
   const text = settingsTexts[language];
   return markup`<dl class="facts"><dt>${text.currency}</dt><dd>${currencyText(store.currency, language)}</dd><dt>${text.domain}</dt><dd>${store.domain}</dd><dt>${text.emailLanguage}</dt><dd>${localeText(emails.locale, language)} · <a href="${frame.basePath}/settings/emails">${text.change}</a></dd></dl><p class="hint">${text.fixed}</p>`;

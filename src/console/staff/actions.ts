@@ -20,7 +20,7 @@ const frames = textsOf('frame');
 
 type Kind = 'money' | 'signIn' | 'staff' | 'settings';
 
-/** What an action belongs to, and what its subject is. */
+/** The group of each action, and the kind of its subject. */
 const actions = {
   'signed-in': ['signIn', 'person'],
   'sign-in-failed': ['signIn', 'person'],
@@ -184,13 +184,13 @@ function table(
 ${rows}</tbody></table></section>`;
 }
 
-/** Who did what no member did: a person who did not sign in, or the command line. */
+/** Returns the author of an action without a member: a person who did not sign in, or the command line. */
 function withoutMember({ action }: StaffAction, language: PageLanguage): string {
   const text = texts[language];
   return failures.includes(action) ? text.notSignedIn : text.command;
 }
 
-/** What was done. Undoing a redemption is a refund in the ledger, and cancelling a sale disables its card. */
+/** Returns the text of an action. An undone redemption is a refund in the ledger; a cancelled sale disables its card. */
 function actionText({ action, details }: StaffAction, language: PageLanguage): string {
   const text = texts[language];
   if ('undoes' in details) return text.undone;

@@ -92,7 +92,7 @@ export function withPasskeys(content: MarkupPart): Markup {
   return markup`<div class="stack" data-needs-passkeys hidden>${content}</div>`;
 }
 
-/** Where the pages are open at an address at which browsers accept no passkey: why, and what to open instead. */
+/** Returns the notice at an address at which browsers accept no passkey: why, and what to open instead. */
 export function notHere(
   { frame, origin }: Pick<ConsoleServices, 'frame' | 'origin'>,
   { language, pageOrigin }: Pick<ConsoleRequest, 'language' | 'pageOrigin'>,

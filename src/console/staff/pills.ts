@@ -1,4 +1,4 @@
-/** What the pages of the people and of what they did share. */
+/** The common parts of the pages of people and of the audit log. */
 
 import type { StaffMember } from '../../domain/staff/staff.ts';
 import { markup, type Markup } from '../../platform/markup.ts';

@@ -12,7 +12,7 @@ const texts = textsOf('account');
 type Sessions = SignedInPlaces & {
   readonly heading: string;
   readonly none: string;
-  /** That of the person; the forms are below `<path>/sessions`. */
+  /** The path of the person; the forms are below `<path>/sessions`. */
   readonly path: string;
 };
 

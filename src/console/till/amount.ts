@@ -35,7 +35,7 @@ import { resumedForm, resumedPath } from './resume.ts';
 import { amountPath, keyOwner } from './scan.ts';
 import { checkingTemplate, repeatedValues, unknownPage } from './unknown.ts';
 
-/** What was typed, and what is wrong with it. */
+/** The typed text, and its error. */
 type Typed = {
   readonly amount: string;
   readonly reference: string;
@@ -205,7 +205,7 @@ type ReadForm =
   | {
       readonly isValid: true;
       readonly amount: Money;
-      /** What the customer pays in all; null: no more than the amount. */
+      /** The total that the customer pays; null: the amount. */
       readonly total: Money | null;
       readonly reference: string | null;
     };

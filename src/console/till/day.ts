@@ -45,7 +45,7 @@ type View = {
   /** Those of the list. */
   readonly entries: readonly TillEntry[];
   readonly main: TillFigures;
-  /** Of the device on which the person works; undefined: it is not enrolled. */
+  /** The figures of the device on which the person works; undefined: it is not enrolled. */
   readonly device: TillFigures | undefined;
 };
 

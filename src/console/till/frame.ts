@@ -1,4 +1,4 @@
-/** What the pages of the till have in common. */
+/** The common parts of the pages of the till. */
 
 import { unheldOf, type Card } from '../../domain/cards/card.ts';
 import { spendStateOf, type SpendState } from '../../domain/cards/state.ts';

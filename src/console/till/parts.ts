@@ -1,4 +1,4 @@
-/** What the pages of sales, refunds and receipts have in common. */
+/** The common parts of the pages of sales, refunds and receipts. */
 
 import { Fault } from '../../domain/fault.ts';
 import { parseAmount, type Money } from '../../domain/money/money.ts';

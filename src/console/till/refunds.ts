@@ -118,7 +118,7 @@ async function entryPage(
   });
 }
 
-/** What the page of the result shows. */
+/** The content of the page of the result. */
 type DoneResult = {
   readonly card: number;
   readonly entry: number;

@@ -33,9 +33,9 @@ export type Redeemed = {
   readonly card: number;
   readonly entry: number;
   readonly amount: string;
-  /** What the card had available after it. */
+  /** The available amount after it. */
   readonly available: string;
-  /** What the customer paid in all; null: the card was enough. */
+  /** The total that the customer paid; null: the card was enough. */
   readonly total: string | null;
   /** The last characters of the code. */
   readonly tail: string;

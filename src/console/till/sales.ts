@@ -83,7 +83,7 @@ function aboveHighest(amount: Money, request: StaffRequest): string | undefined 
     : undefined;
 }
 
-/** What the page of the result shows. */
+/** The content of the page of the result. */
 type SoldResult = {
   readonly card: number;
   readonly entry: number;

@@ -1,4 +1,4 @@
-/** What is printed on 80 mm paper: receipts, and the slip with a new code. */
+/** The prints on 80 mm paper: receipts, and the slip with a new code. */
 
 import { encode } from 'uqr';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';

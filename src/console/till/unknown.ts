@@ -64,7 +64,7 @@ function statement(
 <p><strong>${text.unknown}</strong><br><span data-now>${text.checking}</span></p><p>${since}${fill(text.sameRequest, { tail })}</p></div>`;
 }
 
-/** What the script shows after a lost connection. */
+/** Returns the notice that the script shows after a lost connection. */
 export function checkingTemplate({ frame }: ConsoleServices, request: StaffRequest): Markup {
   const text = tillTexts(request);
   const amount = markup`<span class="figure" data-amount></span>`;

@@ -1,4 +1,4 @@
-/** What to do before a shop opens. It disappears when all of it is done. */
+/** The steps before a shop opens. The list disappears when all of it is done. */
 
 import { isPermitted } from '../../domain/staff/staff.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
@@ -9,7 +9,7 @@ import { todayTexts, type TodayTexts } from './texts.ts';
 
 type StepName = keyof TodayTexts['steps'];
 
-/** What is done, as far as the service can know. */
+/** The finished steps, as far as the service knows. */
 export type Readiness = Readonly<Record<StepName, boolean>>;
 
 /** The names of steps that a person ticks, in the addresses of their forms. */

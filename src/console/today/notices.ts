@@ -1,4 +1,4 @@
-/** What needs attention today, above the figures. */
+/** The notices of today, above the figures. */
 
 import type { DetailedCard } from '../../storage/cards/list.ts';
 import type { Counted } from '../../storage/books/today.ts';

@@ -57,7 +57,7 @@ async function tickStep({ ctx, storage }: ConsoleServices, request: StaffRequest
   return seeOther('/today');
 }
 
-/** What the page shows, with the figures. */
+/** The content of the page, with the figures. */
 type Found = Pick<TodayCounts, 'held' | 'emails' | 'hasCards'> &
   Pick<TodayState, 'recent' | 'steps'> & {
     readonly figures: TodayFigures | undefined;

@@ -59,7 +59,7 @@ export type ReceiptContent = {
 export type TopUpContent = {
   readonly kind: 'top_up';
   readonly recipientName: string | null;
-  /** What was added. */
+  /** The added amount. */
   readonly amount: Money;
   /** The balance after it. */
   readonly balance: Money;
@@ -76,7 +76,7 @@ type ReminderContent = {
   readonly amount: Money;
   readonly lastCharacters: string;
   readonly pageUrl: string | null;
-  /** Where the holder can unsubscribe from reminders. */
+  /** The URL at which the holder can unsubscribe from reminders. */
   readonly unsubscribeUrl: string | null;
 };
 

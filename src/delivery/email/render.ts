@@ -91,7 +91,7 @@ function logoImage({ type, content }: Logo): InlineImage {
 /** The longest sides of a logo in CSS pixels. Its image can have more, for sharp screens. */
 const logoMax = { width: 240, height: 44 } as const;
 
-/** Where the logo is, and its size if it is known; null: there is none. */
+/** Returns the URL of the logo, and its size if it is known; null: the store has no logo. */
 function shownLogo({ logo, logoUrl }: Sender): Frame['logo'] {
   if (logo) {
     const scale = Math.min(1, logoMax.width / logo.width, logoMax.height / logo.height);

@@ -1,4 +1,4 @@
-/** What pages need to set up a store's emails: parsers of settings, emails with sample data, and a test email. */
+/** The tools with which pages set up a store's emails: parsers of settings, emails with sample data, and a test email. */
 
 import type { Context } from '../../storage/context.ts';
 import type { EmailKind } from '../../domain/emails/email.ts';

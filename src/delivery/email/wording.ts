@@ -73,7 +73,7 @@ const standardNames: Readonly<Record<EmailKind, Readonly<Record<StandardName, Te
   },
 };
 
-/** Who is greeted: the buyer of receipts and failed emails, otherwise the recipient. */
+/** Returns the person who is greeted: the buyer of receipts and failed emails, otherwise the recipient. */
 function greetedOf(kind: EmailKind): 'sender' | 'recipient' {
   return kind === 'receipt' || kind === 'delivery_failed' ? 'sender' : 'recipient';
 }

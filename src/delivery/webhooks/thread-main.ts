@@ -6,7 +6,7 @@ import { parentPort } from 'node:worker_threads';
 import { openOutbound } from './post.ts';
 import type { Orders, Report } from './thread.ts';
 
-/** As in nice(1): about a tenth of the processor time of a thread with 0, if both need more than is available. */
+/** The value of nice(1): about a tenth of the processor time of a thread with 0, if both need more than is available. */
 const niceness = 10;
 
 assert(parentPort, 'this module runs as a thread');

@@ -21,7 +21,7 @@ export type Report = { readonly id: number } & (
 
 const startOwn = (): Worker => startThread('delivery/webhooks/thread-main', { execArgv: [] });
 
-/** As `openOutbound`, on a thread that `startWorker` starts. */
+/** Does what `openOutbound` does, on a thread that `startWorker` starts. */
 export function openOutboundThread(startWorker: () => Worker = startOwn): Outbound {
   const waiting = new Map<number, PromiseWithResolvers<PostResult>>();
   let thread: Worker | undefined;

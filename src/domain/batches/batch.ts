@@ -32,7 +32,7 @@ export type Batch = {
   readonly name: string | null;
   readonly actor: string;
   readonly apiClientId: number | null;
-  /** Where its cards are issued; null: at no location. */
+  /** The location at which its cards are issued; null: at no location. */
   readonly locationId: number | null;
   readonly state: BatchState;
   /** The number of cards, and the sum of their values. */

@@ -54,7 +54,7 @@ export type DaySum = {
   /** The other account; empty for a move. */
   readonly account: Account | '';
   readonly actor: string;
-  /** As `formatVat` writes it; empty: none is recorded. */
+  /** The text of `formatVat`; empty: the VAT is not recorded. */
   readonly vat: string;
   entries: number;
   raised: bigint;

@@ -22,7 +22,7 @@ export type ReportDays = { readonly from: string; readonly to: string };
 
 export const reportDaysMax = 366;
 
-/** What is wrong with the days of a report. */
+/** Returns the error of a report's days. */
 export function problemOfDays({ from, to }: ReportDays): 'reversed' | 'too-long' | undefined {
   if (to < from) return 'reversed';
   return to > addDays(from, reportDaysMax - 1) ? 'too-long' : undefined;

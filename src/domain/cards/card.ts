@@ -8,7 +8,7 @@ import type { Vat } from '../money/vat.ts';
 
 export type Customer = {
   readonly id: number;
-  /** As first received. */
+  /** The address as first received. */
   readonly email: string;
 };
 

@@ -40,7 +40,7 @@ export function tagsIn(text: string | null): string[] {
   return text === null ? [] : text.slice(1, -1).split('\n');
 }
 
-/** What the tags of a card contain, in lower letters, if the card has the tag. */
+/** Returns the text that the tags of a card with this tag contain, in lower letters. */
 export function searchedTag(tag: string): string {
   return `\n${lowerLetters(tag)}\n`;
 }

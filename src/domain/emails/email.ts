@@ -97,7 +97,7 @@ export type EmailDelivery = {
   readonly id: number;
   readonly kind: EmailKind;
   readonly address: string;
-  /** What it is about, if that is not the card alone; null: the card. */
+  /** The occasion, such as a reminder's day; null: the email is about the card alone. */
   readonly occasion: string | null;
   readonly state: EmailState;
   /** When it is or was due (ms). */

@@ -1,4 +1,4 @@
-/** Where recipients see their cards, below the base path of the service. */
+/** The paths of the pages on which recipients see their cards, below the base path of the service. */
 
 import type { Secret } from '../../platform/secret.ts';
 

@@ -154,7 +154,7 @@ export function effectOf({ amount, credit }: Pick<Movement, 'amount' | 'credit'>
  */
 export const chainStart: Uint8Array = new Uint8Array(32);
 
-/** What only the first entry of a chain contains. */
+/** The values that only the first entry of a chain contains. */
 export type Opening = {
   /** 16 random bytes. Without them, someone who has a hash of a chain could guess the content by trial. */
   readonly salt: Uint8Array;
@@ -226,7 +226,7 @@ export type EntryFields = {
   /** Null in all entries but the first. */
   readonly salt: Uint8Array | null;
   readonly issuedExpiresOn: string | null;
-  /** Of the card, as text; null in all entries but the first. */
+  /** The VAT of the card, as text; null in all entries but the first. */
   readonly issuedVat: string | null;
 };
 

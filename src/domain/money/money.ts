@@ -80,7 +80,7 @@ export function formatMoney({ minor, currency: { decimals } }: Money): string {
   return formatMinor(minor, decimals);
 }
 
-/** As `formatMoney`, of an integer number of minor units. */
+/** Formats an integer number of minor units as `formatMoney` does. */
 export function formatMinor(minor: number | bigint, decimals: number): string {
   const sign = minor < 0 ? '-' : '';
   const digits = String(minor < 0 ? -minor : minor);

@@ -13,7 +13,7 @@ export type DecimalSign = '.' | ',';
 
 type Writing = {
   readonly currency: Currency;
-  /** That of the writer; null: unknown. */
+  /** The decimal sign of the writer; null: unknown. */
   readonly decimalSign: DecimalSign | null;
   readonly zeroAllowed?: boolean;
 };

@@ -16,7 +16,7 @@ const readers: readonly Role[] = ['owner', 'manager', 'accountant'];
 const managers: readonly Role[] = ['owner', 'manager'];
 const owners: readonly Role[] = ['owner'];
 
-/** What a person can be allowed to do, and the roles that may. */
+/** The permissions, and the roles that have them. */
 const permitted = {
   /** Find the card of a customer, redeem it, sell one, and refund to it: within the person's limits. */
   useTill: atCounter,
@@ -45,7 +45,7 @@ export type StaffMember = {
   readonly storeId: number;
   readonly id: number;
   readonly name: string;
-  /** As first received. */
+  /** The address as first received. */
   readonly email: string;
   readonly role: Role;
   /** The highest amount of one sale; null: the store's limit. */
@@ -118,7 +118,7 @@ export function passwordProblem(value: string, own: readonly string[]): Password
   return rest.length < 4 ? 'known' : undefined;
 }
 
-/** As `passwordProblem`. The password is in Unicode normalization form C. */
+/** Parses a new password by the rules of `passwordProblem`. The result is in Unicode normalization form C. */
 export function parseNewPassword(value: string, own: readonly string[]): Parsed<string> {
   const problem = passwordProblem(value, own);
   return problem === undefined ? accepted(value.normalize('NFC')) : rejected(passwordErrors[problem]);

@@ -2,7 +2,7 @@
 
 import type { Account, TransferKind } from '../money/ledger.ts';
 
-/** What an entry is in the figures. `undone` and `cancelled` are taken from redeemed and sold. */
+/** The line of the figures that an entry belongs to. `undone` and `cancelled` are taken from redeemed and sold. */
 export const tillParts = [
   'sold',
   'cancelled',
@@ -29,7 +29,7 @@ export type StaffEntry = {
   readonly staffId: number;
 };
 
-/** What the audit log adds to an entry. */
+/** The details of an entry from the audit log. */
 export type EntryAction = {
   readonly tillId: number | null;
   readonly part: 'undone' | 'cancelled' | null;
@@ -104,12 +104,12 @@ function less(left: Count, right: Count): Count {
   return { entries: left.entries - right.entries, minor: left.minor - right.minor };
 }
 
-/** What was sold, without sales that were cancelled. */
+/** Returns the count and sum of the sales, without cancelled ones. */
 export function soldOf({ sold, cancelled }: TillFigures): Count {
   return less(sold, cancelled);
 }
 
-/** What was redeemed, without what was undone: the gift cards that a cash register has taken. */
+/** Returns the count and sum of the redemptions, without undone ones: the gift cards that a cash register has taken. */
 export function redeemedOf({ redeemed, undone }: TillFigures): Count {
   return less(redeemed, undone);
 }

@@ -24,7 +24,7 @@ export const stockStates = ['running', 'complete'] as const;
 
 export type StockState = (typeof stockStates)[number];
 
-/** What the codes of a stock are sold for. Either `fixedValue` is null, or both others are. */
+/** The prices at which the codes of a stock are sold. Either `fixedValue` is null, or both others are. */
 export type StockTerms = {
   readonly fixedValue: Money | null;
   readonly minimumValue: Money | null;

@@ -43,7 +43,7 @@ export type RequestFilter = {
 
 type Kind = Pick<ApiRequest, 'method' | 'route' | 'status' | 'problem' | 'caller' | 'hasKey'>;
 
-/** What the requests of a block have in common, as it is stored. */
+/** The common values of the requests of a block, as stored. */
 type Common = {
   readonly kinds: readonly Kind[];
   /** Request ids that are not UUIDs, by the index of the request. */

@@ -11,7 +11,7 @@ export type RandomNumber = () => number;
 /** A customer or recipient. */
 export type DemoPerson = { readonly name: string; readonly email: string };
 
-/** Where a step was taken. */
+/** The place of a step. */
 export type DemoPlace = 'Till 1' | 'Till 2' | 'Online shop';
 
 export const demoPlaces: readonly DemoPlace[] = ['Till 1', 'Till 2', 'Online shop'];
@@ -129,7 +129,7 @@ function seasonOf(day: string): number {
   return month === 5 && date <= 12 ? 2 : 1;
 }
 
-/** What happens to one card, from its sale until now. */
+/** The steps of one card, from its sale until now. */
 class CardLife {
   readonly steps: DemoStep[] = [];
   readonly #random: RandomNumber;

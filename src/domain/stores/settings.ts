@@ -11,7 +11,7 @@ export type Settings = {
   readonly emails: EmailSettings;
   /** The store's own texts of its emails. */
   readonly texts: readonly EmailText[];
-  /** Of the texts: they are long, and a form contains the settings of which it was made. */
+  /** The digest of the texts: they are long, and a form contains the settings of which it was made. */
   readonly textsDigest: string;
   /** Whether the store has the secret of an app proxy. */
   readonly hasProxySecret: boolean;

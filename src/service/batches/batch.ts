@@ -247,7 +247,7 @@ class CardRejected extends Error {
   }
 }
 
-/** What an attempt to issue parts has found. */
+/** The result of an attempt to issue parts. */
 type Attempt = 'issued' | 'nothing to do';
 
 /**

@@ -1,4 +1,4 @@
-/** What pages show of one card: its details with its timeline, what explains its state, and its holds. */
+/** The content of the pages of one card: its details with its timeline, what explains its state, and its holds. */
 
 import type { CardChange } from '../../domain/cards/change.ts';
 import type { EmailSettings } from '../../domain/emails/email.ts';
@@ -48,7 +48,7 @@ export function* readCardPage(
 /** The newest changes and entries that are examined. */
 const examinedMax = 20;
 
-/** What explains why a card cannot be redeemed. */
+/** The reasons why a card cannot be redeemed. */
 export type CardPast = {
   readonly settings: EmailSettings;
   readonly transfers: readonly Transfer[];

@@ -46,7 +46,7 @@ export type IssueCommand = {
   /** The API client that creates the card; null if there is none. */
   readonly apiClientId: number | null;
   readonly actor: string;
-  /** Where the card is issued; absent: at no location. */
+  /** The location at which the card is issued; absent: at no location. */
   readonly locationId?: number | null;
   readonly value: Money;
   readonly details: CardDetails;
@@ -69,13 +69,13 @@ export type IssueCommand = {
 export type Issued = {
   readonly card: Card;
   readonly code: Secret;
-  /** Of a printed card; absent: the card was not in stock. */
+  /** The activation of a printed card; absent: the card was not in stock. */
   readonly activation?: Activation;
 };
 
 type IssuedOnce = Omit<Issued, 'code'> & { readonly code: Secret | null };
 
-/** What an issue with an external id asks for; null: it has none. Names, addresses and texts are not compared. */
+/** Returns the request of an issue with an external id; null: it has none. Names, addresses and texts are not compared. */
 export function externalIssueOf({
   store,
   actor,
@@ -280,7 +280,7 @@ export type UpdateCommand = {
   readonly store: Store;
   readonly cardId: number;
   readonly actor: string;
-  /** Where the balance changes; absent: at no location. */
+  /** The location at which the balance changes; absent: at no location. */
   readonly locationId?: number | null;
   readonly changes: CardChanges;
   /** Whether to release the card's open holds when it is disabled. */

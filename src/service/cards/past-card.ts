@@ -30,7 +30,7 @@ import { requireCard } from '../money/money.ts';
 
 export type PastCard = {
   readonly card: Card;
-  /** As far as its emails are still stored. */
+  /** The status, as far as its emails are still stored. */
   readonly emailStatus: EmailStatus;
   /** The time of its last entry in the ledger: an instant in ms. */
   readonly lastActivityAt: number;

@@ -40,7 +40,7 @@ const clientsOfStore = 5;
 /** A page of a store, and the failed lookups per hour that the service allows if the store has no limit of its own. */
 export type RecipientLimits = { readonly store: Store; readonly perHour: number };
 
-/** Who searches. */
+/** The person who searches. */
 export type Recipient = RecipientLimits & {
   /** The key of the client's address. */
   readonly client: string;

@@ -28,7 +28,7 @@ type TimelineEvent =
   | {
       readonly kind: 'transfer';
       readonly transfer: Transfer;
-      /** What can still be reversed of it; null: it is not a debit, capture or credit. */
+      /** The amount that can still be reversed; null: it is not a debit, capture or credit. */
       readonly left: Money | null;
     }
   | { readonly kind: 'hold'; readonly hold: Hold; readonly extension: HoldExtension | null }
@@ -41,7 +41,7 @@ export type TimelineItem = TimelineEvent & {
   /** Instant in ms. */
   readonly at: number;
   readonly id: number;
-  /** What the audit log has of it; null: nothing. */
+  /** Its entry in the audit log; null: it has none. */
   readonly staffAction: CardStaffAction | null;
 };
 

@@ -210,7 +210,7 @@ export type PreviewParts = EmailDesign & {
   readonly toppedUp: Transfer | undefined;
 };
 
-/** What the store has added to an email, as it would be sent now, and the top-up that it is about. */
+/** Returns the store's texts of an email, as it would be sent now, and the top-up that it is about. */
 export function* findPreviewParts({ email, card }: Pick<ShownEmail, 'email' | 'card'>): Script<PreviewParts> {
   const { storeId } = card;
   const transferId = toppedUpBy(email);

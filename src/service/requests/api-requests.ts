@@ -157,7 +157,7 @@ function* saveBlocks(storeId: number, blocks: readonly OpenBlock[]): Script<void
   }
 }
 
-/** Where a request is stored. */
+/** The place of a stored request. */
 export type RequestKey = { readonly block: number; readonly index: number };
 
 export type ListedRequest = ApiRequest & RequestKey;
@@ -167,7 +167,7 @@ export type RequestPlace = RequestKey & { readonly at: number };
 
 export type RequestPage = {
   readonly requests: readonly ListedRequest[];
-  /** Where older requests can be; null: there are none. */
+  /** The place of older requests; null: there are none. */
   readonly next: RequestPlace | null;
   /** Requests of the last 24 hours that were not recorded. */
   readonly dropped: number;

@@ -17,10 +17,10 @@ export function isCursor(text: string): boolean {
   return text.length <= cursorLengthMax && cursorForm.test(text);
 }
 
-/** What a cursor belongs to: a list, with its filters and order. */
+/** The list that a cursor belongs to, with its filters and order. */
 export type CursorScope = readonly unknown[];
 
-/** What a cursor contains. */
+/** The content of a cursor. */
 export type CursorContent = readonly (string | number | null)[];
 
 function textOf(scope: CursorScope, content: string): string {

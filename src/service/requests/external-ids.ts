@@ -23,7 +23,7 @@ export type ExternalId = { readonly storeId: number; readonly kind: ExternalKind
 /** A request with an external id, by a caller. */
 export type ExternalRequest = ExternalId & {
   readonly actor: string;
-  /** What the request asks for, as JSON. Requests that ask for the same are repetitions. */
+  /** The content of the request, as JSON. Requests with the same content are repetitions. */
   readonly asked: readonly (string | number | boolean | null)[];
 };
 
@@ -56,7 +56,7 @@ export function* findRepeatedObject(ctx: Context, request: ExternalRequest): Scr
   return objectId;
 }
 
-/** As `findRepeatedObject`, but returns null also for another request. */
+/** Finds what `findRepeatedObject` finds, but returns null also for another request. */
 export function* findRepeatedIfSame(ctx: Context, request: ExternalRequest): Script<number | null> {
   const use = yield* findExternalUse(keyOf(ctx, request));
   return use && isRepetitionOf(ctx, request, use) ? use.objectId : null;

@@ -34,7 +34,7 @@ type StaffChange<Result> = {
     readonly actor: string;
     readonly locationId: number | null;
   }) => Script<Result>;
-  /** What is listed of the change; null: nothing has changed. */
+  /** Returns the entry of the change in the audit log; null: nothing has changed. */
   readonly entryOf: (result: Result) => Entry | null;
 };
 

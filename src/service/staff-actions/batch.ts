@@ -1,4 +1,4 @@
-/** What members of staff do with many cards: they check them, issue them, and read their codes. */
+/** Actions of staff with many cards: checks, issues, and reading their codes. */
 
 import type { CardToIssue } from '../../domain/cards/new-card.ts';
 import { exceeds, formatMoney, type Money } from '../../domain/money/money.ts';

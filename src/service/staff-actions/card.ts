@@ -162,7 +162,7 @@ export function* printNewCode(ctx: Context, by: ByStaff, cardId: number): Script
   return code;
 }
 
-/** What the audit log has of an export: the names of the filters. Their values can be personal, and cannot be erased. */
+/** The details of an export in the audit log: the names of the filters. Their values can be personal. */
 export type ExportedCards = { readonly state: string | undefined; readonly filters: readonly string[] };
 
 /** Lists an export of cards. @throws Fault those of `asStaff`. */

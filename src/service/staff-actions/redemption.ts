@@ -57,7 +57,7 @@ export type UndoableRedemption = {
   readonly card: Card;
 };
 
-/** What was reversed of an entry, in minor units. */
+/** Returns the reversed amount of an entry, in minor units. */
 export function* sumReversed(storeId: number, transferId: number): Script<bigint> {
   return yield* sumReversals(storeId, transferId);
 }

@@ -1,4 +1,4 @@
-/** What members of staff refund: redemptions at the counter, and entries of a card in the office. */
+/** Refunds by staff: redemptions at the counter, and entries of a card in the office. */
 
 import type { Context } from '../../storage/context.ts';
 import type { Card } from '../../domain/cards/card.ts';

@@ -1,4 +1,4 @@
-/** What members of staff sell: new cards, and money that is added to a card. */
+/** Sales by staff: new cards, and money that is added to a card. */
 
 import type { Context } from '../../storage/context.ts';
 import type { Card } from '../../domain/cards/card.ts';
@@ -76,7 +76,7 @@ export function* sellCard(ctx: Context, by: ByStaff, sold: CardToSell): Script<S
   });
 }
 
-/** As `issue`, with errors of the value on `amount`. */
+/** Issues a card as `issue` does, with errors of the value on `amount`. */
 function* issueSold(ctx: Context, command: IssueCommand): Script<Issued> {
   try {
     return yield* issue(ctx, command);

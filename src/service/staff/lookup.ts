@@ -28,7 +28,7 @@ import {
 } from '../cards/lookup-throttle.ts';
 import { today } from '../money/money.ts';
 
-/** Who searches, and how many failed searches the service allows per hour if the store has no limit of its own. */
+/** The member who searches, and the failed searches per hour that the service allows if the store has no limit. */
 export type Searcher = {
   readonly store: Store;
   readonly member: Pick<StaffMember, 'id' | 'role'>;
@@ -55,7 +55,7 @@ type Found<Result> = Exclude<SearchOutcome<Result>, { readonly kind: 'throttled'
 
 const missed: Found<never> = Object.freeze({ kind: 'missed', retired: [], stocked: [] });
 
-/** What a search returned; `throttled`: it did not run, because the budget is exhausted. */
+/** The result of a search; `throttled`: it did not run, because the budget is exhausted. */
 export type SearchOutcome<Result> =
   | { readonly kind: 'found'; readonly result: Result }
   | ({ readonly kind: 'missed' } & UsesByKind)
@@ -101,7 +101,7 @@ function* searchCodes(ctx: Context, store: Store, codes: readonly Secret[]): Scr
   return unusable ? { kind: 'found', result: unusable } : { kind: 'missed', ...usesByKind(uses) };
 }
 
-/** As `searchCodes`; a printed card is found for a member who may sell it. */
+/** Searches as `searchCodes` does; finds a printed card for a member who may sell it. */
 function* searchCards(
   ctx: Context,
   { store, member }: Searcher,
@@ -133,7 +133,7 @@ export function* findCardByCode(
   return yield* searchWithinBudget(ctx, searcher, () => searchCards(ctx, searcher, codes), isCounted);
 }
 
-/** What is refunded: the entry of a receipt, or one of the entries of a card. */
+/** The refunded entries: the entry of a receipt, or one of the entries of a card. */
 export type RefundTarget =
   | { readonly kind: 'entry'; readonly transfer: Transfer }
   | { readonly kind: 'card'; readonly cardId: number };

@@ -35,7 +35,7 @@ import type { Script } from '../../storage/sql/sql.ts';
 import { assertStoreOpen, findStore } from '../../storage/stores/store.ts';
 import { recordAction, type Acting } from './staff.ts';
 
-/** Where passkeys are valid: a browser uses one only at this origin. */
+/** The site of passkeys: a browser uses one only at this origin. */
 export type PasskeySite = {
   /** The host name without the port. */
   readonly id: string;
@@ -50,7 +50,7 @@ export function passkeySiteOf(origin: URL): PasskeySite | undefined {
     : { id: hostname, origin: origin.origin };
 }
 
-/** What a challenge is for. A response to it is accepted for nothing else. */
+/** The purpose of a challenge. A response to it is accepted for nothing else. */
 export type Ceremony = {
   readonly site: PasskeySite;
   /** The id of the browser, from a cookie. */
@@ -124,7 +124,7 @@ function readHandle({ keys }: Context, handle: string): Account | undefined {
 /** EdDSA, ES256 and RS256. */
 const algorithms = [-8, -7, -257] as const;
 
-/** Who gets the passkey. The ids can be those of a member who is inserted together with the passkey. */
+/** The owner of the passkey. The ids can be those of a member who is inserted together with the passkey. */
 export type PasskeyOwner = Account & Pick<StaffMember, 'name' | 'email'> & { readonly storeName: string };
 
 /** The options of `navigator.credentials.create`, in JSON. */

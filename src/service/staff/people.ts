@@ -49,7 +49,7 @@ export function* showMember(store: Store, id: number): Script<StaffMember> {
 
 type MemberKey = Pick<StaffMember, 'storeId' | 'id'>;
 
-/** Where a person is signed in, and the names of the tills. */
+/** The sessions of a person, and the names of the tills. */
 export type SignedInPlaces = {
   readonly sessions: readonly StaffSession[];
   readonly tills: ReadonlyMap<number, string>;

@@ -1,4 +1,4 @@
-/** What signing in with a password or a passkey changes, after the credential was compared. */
+/** The changes of a sign-in with a password or a passkey, after the credential was compared. */
 
 import type { Context } from '../../storage/context.ts';
 import type { StaffMember } from '../../domain/staff/staff.ts';

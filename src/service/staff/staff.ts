@@ -36,7 +36,7 @@ export const linkTokens = tokenKind('lgi', 43);
 
 const linkPeriodMs = 7 * 24 * 60 * 60 * 1_000;
 
-/** Who acts: a member of staff, perhaps on a till. Null: the command line. */
+/** The author of an action: a member of staff, perhaps on a till. Null: the command line. */
 export type Acting = { readonly staffId: number; readonly tillId: number | null } | null;
 
 /** Adds an entry to the audit log. @returns its id. */

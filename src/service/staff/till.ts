@@ -17,7 +17,7 @@ export const tillsMax = 50;
 /** Enrolled devices, and as many that were revoked. */
 const listedMax = 2 * tillsMax;
 
-/** What the page of the devices shows. */
+/** The content of the page of the devices. */
 export type Devices = {
   readonly tills: readonly ListedTill[];
   /** Those who have enrolled them, and others. */

@@ -92,7 +92,7 @@ export type StoreChanges = Partial<
   >
 > & {
   readonly proxySecret?: Secret | null;
-  /** Who changes it. Default: the command line. */
+  /** The author of the change. Default: the command line. */
   readonly actor?: string;
 };
 

@@ -44,7 +44,7 @@ function detailColumns<N extends CardFieldName>(names: readonly N[]) {
   };
 }
 
-/** What an update can change. */
+/** The columns that an update can change. */
 const changeable = {
   version: integer('version'),
   balance: money('balance'),
@@ -52,7 +52,7 @@ const changeable = {
   disabled_at: integerOrNull('disabledAt'),
 } as const;
 
-/** What a suspension changes. */
+/** The columns that a suspension changes. */
 const suspendable = {
   suspended_at: integerOrNull('suspendedAt'),
   suspend_reason: textOrNull('suspendReason'),
@@ -183,7 +183,7 @@ export function* lockCard({ storeId, cardId }: CardKey): Script<void> {
   yield* execute(lock`select id from gift_cards where store_id = ${storeId} and id = ${cardId} ${forUpdate}`);
 }
 
-/** As `lockCard`, for the card of a transfer. */
+/** Locks the card of a transfer as `lockCard` does. */
 export function* lockCardOfTransfer(storeId: number, transferId: number): Script<void> {
   yield* execute(lock`
     select id from gift_cards

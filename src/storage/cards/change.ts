@@ -282,7 +282,7 @@ export function* listChangesAfter(
   return (yield* listChangeRowsAfter(key, page)).map(toChange);
 }
 
-/** As `listChangesAfter`, as the rows have them. */
+/** Lists what `listChangesAfter` lists, as the rows have it. */
 export function* listStoredChangesAfter(
   key: CardKey,
   page: { readonly after: number; readonly limit: number },

@@ -45,7 +45,7 @@ export function* markExpiredRecorded(card: Card): Script<boolean> {
   return row !== undefined;
 }
 
-/** As `markExpiredRecorded`, for a card that expires soon. */
+/** Does what `markExpiredRecorded` does, for a card that expires soon. */
 export function* markExpiringRecorded(card: Card): Script<boolean> {
   const row = yield* first(sql<{ id: bigint }>`
     update gift_cards set expiring_soon_event_day = expires_on

@@ -89,7 +89,7 @@ export type CardSort = {
   readonly isDescending: boolean;
 };
 
-/** Where a card is in every order. */
+/** The position of a card in every order. */
 export type CardPosition = {
   readonly id: number;
   /** Minor units. */

@@ -1,4 +1,4 @@
-/** What cards were at an instant: their balances, holds, and the changes to undo. `instant` is in ms and included. */
+/** The state of cards at an instant: their balances, holds, and the changes to undo. `instant` is in ms and included. */
 
 import type { CardChange } from '../../domain/cards/change.ts';
 import type { EmailStatus } from '../../domain/cards/state.ts';

@@ -1,4 +1,4 @@
-/** What members of staff did with a card, with the names of the tills. */
+/** Staff actions with a card, with the names of the tills. */
 
 import { idsAt } from '../../platform/random.ts';
 import type { CardKey } from './card.ts';

@@ -84,7 +84,7 @@ export function* setStorefrontCustomerId(
   return row !== undefined;
 }
 
-/** As `findCustomerByEmail`. The customer is not erased until the transaction ends. */
+/** Finds a customer as `findCustomerByEmail` does. The customer is not erased until the transaction ends. */
 function* lockCustomerByEmail(storeId: number, { key }: EmailAddress): Script<CustomerAccount | undefined> {
   const row = yield* first(sql<CustomerRow>`
     select ${customers.names} from customers

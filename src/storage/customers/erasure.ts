@@ -104,7 +104,7 @@ export function* findErasure({ storeId, customerId }: CustomerKey): Script<Erasu
   return row && erasures.read(row);
 }
 
-/** As `findErasure`, and locks the row until the transaction ends. */
+/** Finds an erasure, and locks the row until the transaction ends. */
 export function* lockErasure({ storeId, customerId }: CustomerKey): Script<Erasure | undefined> {
   const row = yield* first(sql<ErasureRow>`
     select ${erasures.names} from customer_erasures

@@ -102,7 +102,7 @@ export type EmailSubject = { readonly customerId: number } | { readonly cardId: 
 /** So many cards of which a person is the customer, and of which the recipient, are searched. */
 export const searchedCardsMax = 1_000;
 
-/** As `listEmails`, of a subject. The emails of its cards are sorted, so their cards are limited. */
+/** Lists the emails of a subject as `listEmails` does. The emails of its cards are sorted, so their cards are limited. */
 export function* listEmailsOf(
   storeId: number,
   subject: EmailSubject,

@@ -12,7 +12,7 @@ export function firstEmailOf(storeId: number): EmailPlace {
 type WalkedEmail = EmailPlace & {
   /** Null: it has not ended. */
   readonly endedAt: number | null;
-  /** What a reminder is for. */
+  /** The occasion of a reminder. */
   readonly occasion: string | null;
 };
 

@@ -60,7 +60,7 @@ export function* listFirstEvents(storeId: number, limit: number): Script<readonl
   return rows.map(toWrittenEvent);
 }
 
-/** As `listFirstEvents`, after the event with the id `after`, which must exist. */
+/** Lists events after the one with the id `after`, which must exist. */
 export function* listEventsAfter(
   storeId: number,
   { after, limit }: { readonly after: number; readonly limit: number },

@@ -72,7 +72,7 @@ type EntryRow = RowOf<typeof entries>;
 /** A transfer without its position in the chain. */
 export type NewTransfer = Omit<Transfer, 'id' | 'sequence'>;
 
-/** What the chain of a card contains of a transfer, beyond the transfer itself. */
+/** The parts of a transfer's entry in the chain, beyond the transfer itself. */
 export type Entry = {
   /** The card's transfer before this one; null: this is the first. */
   readonly previousId: number | null;
@@ -84,7 +84,7 @@ export type Entry = {
   readonly issuedVat: string | null;
   /** 16 random bytes; null if there is no text, or if the texts were erased. */
   readonly textSalt: Uint8Array | null;
-  /** What the hash covers of the texts; null if there never was one. */
+  /** The digest of the texts, which the hash covers; null if there never was one. */
   readonly textDigest: Uint8Array | null;
   readonly hash: Uint8Array;
 };
@@ -314,7 +314,7 @@ export function* listTransfersAfter(
   return (yield* listChainAfter(key, page)).map(({ transfer }) => transfer);
 }
 
-/** As `listTransfersAfter`, with the columns of the chain. */
+/** Lists transfers as `listTransfersAfter` does, with the columns of the chain. */
 export function* listChainAfter(
   { storeId, cardId }: CardKey,
   { after, limit }: { readonly after: number; readonly limit: number },

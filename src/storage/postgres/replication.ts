@@ -40,7 +40,7 @@ export type WorkerReplication = {
   readonly replication: Replication | null;
 };
 
-/** As `findReplication`, for the other servers of a distributed database. */
+/** Finds the replication of the other servers of a distributed database. */
 export function* findWorkerReplication(): Script<readonly WorkerReplication[]> {
   const rows = yield* all(sql<{ name: string; is_reached: bigint; result: string }>`
     select nodename || ':' || nodeport as name, success::int as is_reached, result

@@ -79,7 +79,7 @@ const backfills = columns({
 /** The SQL of a table of entries. */
 type EntrySql = EntryOrder & {
   readonly table: Fragment;
-  /** As `sql`: a call site has another statement for each table. */
+  /** The tag `sql`: a call site has another statement for each table. */
   readonly sql: typeof sql;
 };
 

@@ -102,7 +102,7 @@ function ofEngine(name: FragmentName): Fragment {
 /** At the end of a select: locks its rows until the transaction ends. Other transactions wait for the lock. */
 export const forUpdate = ofEngine('for update');
 
-/** As `forUpdate`, but skips rows that another transaction has locked: for work that any process can do. */
+/** Locks rows, but skips those that another transaction has locked: for work that any process can do. */
 export const forUpdateSkipLocked = ofEngine('for update skip locked');
 
 /** At the end of a select: until the transaction ends, the keys of its rows do not change. */
@@ -281,12 +281,12 @@ export function sql<Row = never>(strings: TemplateStringsArray, ...written: Writ
   return new Statement<Row>(strings, written);
 }
 
-/** As `sql`, for a select that ends with `forUpdate` and whose rows are not read. */
+/** The tag of a select that ends with `forUpdate` and whose rows are not read. */
 export function lock(strings: TemplateStringsArray, ...written: Written[]): Lock {
   return new Lock(strings, written);
 }
 
-/** As `sql`, for a `Scan`. */
+/** The tag of a `Scan`. */
 export function scan<Row>(strings: TemplateStringsArray, ...written: Written[]): Scan<Row> {
   return new Scan<Row>(strings, written);
 }

@@ -133,7 +133,7 @@ export type Connection = {
   readonly hasWritten: boolean;
   /** Runs a script to its end. */
   readonly drive: <T>(script: Script<T>) => T;
-  /** As `drive`, and also returns the tables that the script read. */
+  /** Drives a script, and also returns the tables that it read. */
   readonly driveWatched: <T>(script: Script<T>) => { readonly result: T; readonly tablesRead: Tables };
   readonly close: () => void;
 };

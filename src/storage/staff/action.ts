@@ -3,7 +3,7 @@
 import { columns, integer, integerOrNull, text, type RowOf } from '../sql/columns.ts';
 import { all, execute, first, parallel, sql, toNumber, ValueList, type Script } from '../sql/sql.ts';
 
-/** What a member of staff did, or what was done for one. Movements of money are in the ledger as well. */
+/** The actions by or for a member of staff. Movements of money are in the ledger as well. */
 const staffActionNames = [
   'signed-in',
   'sign-in-failed',
@@ -110,7 +110,7 @@ export function* listStaffActions(
 
 /** Which actions to list. */
 export type ActionFilter = {
-  /** What this member did, and failed attempts to sign in as this member. */
+  /** Only actions of this member, and failed attempts to sign in as this member. */
   readonly staffId?: number;
   readonly actions?: readonly StaffActionName[];
 };

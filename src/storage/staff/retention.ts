@@ -4,7 +4,7 @@ import { idsAt } from '../../platform/random.ts';
 import { all, sql, type Script } from '../sql/sql.ts';
 
 type Ended = {
-  /** What ended before this instant (ms) is erased. */
+  /** The instant (ms) before which ended rows are erased. */
   readonly before: number;
   readonly limit: number;
 };

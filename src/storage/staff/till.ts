@@ -17,7 +17,7 @@ export type Till = {
   readonly storeId: number;
   readonly id: number;
   readonly name: string;
-  /** Where it is; null: at no location. */
+  /** Its location; null: none. */
   readonly locationId: number | null;
   /** The member of staff who enrolled it. */
   readonly createdBy: number;

@@ -104,7 +104,7 @@ export function* findStock({ storeId, stockId }: StockKey): Script<Stock | undef
   return row && stocks.read(row);
 }
 
-/** As `findStock`, and locks the stock until the transaction ends: no codes are added to it. */
+/** Finds a stock, and locks it until the transaction ends: no codes are added to it. */
 export function* lockStock({ storeId, stockId }: StockKey): Script<Stock | undefined> {
   const row = yield* first(sql<StockRow>`
     select ${stocks.names} from stocks where store_id = ${storeId} and id = ${stockId} ${forUpdate}`);

@@ -62,7 +62,7 @@ export function* findChangesFrom(storeId: number): Script<number> {
   return toNumberOrNull(row?.changes_from ?? null) ?? 0;
 }
 
-/** What past days of a store depend on. */
+/** The data of a store that its past days depend on. */
 export type StorePast = { readonly zones: readonly PastTimeZone[]; readonly changesFrom: number };
 
 export function* findStorePast(storeId: number): Script<StorePast> {

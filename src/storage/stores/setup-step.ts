@@ -1,4 +1,4 @@
-/** What has to be done before a shop opens, and the service cannot always find out. */
+/** The steps before a shop opens that the service cannot always find out. */
 
 import { columns, integer, integerOrNull, unchanged, type RowOf } from '../sql/columns.ts';
 import { all, execute, one, sql, toNumber, type Script } from '../sql/sql.ts';

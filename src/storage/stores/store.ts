@@ -133,7 +133,7 @@ export function* findStoreByDomain(domain: string): Script<StoreRecord | undefin
   return row && toStoreRecord(row);
 }
 
-/** As `findStoreByDomain`, and locks the store until the transaction ends. */
+/** Finds a store by its domain, and locks it until the transaction ends. */
 export function* claimStore(domain: string): Script<StoreRecord | undefined> {
   const row = yield* first(sql<StoreRow>`
     select ${storeColumns} from stores s where s.domain = ${domain} ${forUpdate}`);

@@ -65,7 +65,7 @@ export function storeTablesOf(tables: readonly Table[]): StoreTables {
 type Texts = {
   readonly firstPage: readonly string[];
   readonly nextPage: readonly string[];
-  /** Of `events`, in commit order. */
+  /** The first key of `events` in commit order. */
   readonly firstInOrder: readonly string[];
   readonly nextInOrder: readonly string[];
   readonly lastKey: readonly string[];
@@ -129,7 +129,7 @@ export function* readStorePage(table: Table, storeId: number, after: Key | undef
   return pageOf(table, yield* all(statement));
 }
 
-/** As `readStorePage`, for events in commit order. */
+/** Reads a page of events in commit order, as `readStorePage` does. */
 export function* readEventPage(events: Table, storeId: number, after: Key | undefined): Script<RowPage> {
   const { firstInOrder, nextInOrder } = textsOf(events);
   const [, id = null] = after ?? [];

@@ -15,7 +15,7 @@ export type Token = {
   readonly scopes: readonly Scope[];
   readonly createdAt: number;
   readonly lastUsedAt: number | null;
-  /** Where its movements take place; null: it belongs to no location. */
+  /** The location of its movements; null: it belongs to no location. */
   readonly locationId: number | null;
   /** From when on it is rejected (ms); null: never. */
   readonly expiresAt: number | null;
