@@ -112,7 +112,7 @@ export function expectedAtIssue(row: Row, { decimals }: { decimals: number }): E
 }
 
 /**
- * What this example changes on every seventh row: half of the value is spent, the note says so, and the card is
+ * Returns the changes of every seventh row: half of the value is spent, the note says so, and the card is
  * valid until the end of its year. It depends on the row only, so that a second run recognizes it.
  */
 export function changesTo(row: Row, { decimals }: { decimals: number }) {

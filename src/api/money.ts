@@ -52,7 +52,7 @@ export const spending = {
 };
 
 /**
- * What a request names of its movement, and where it takes place.
+ * Returns the references of a movement in a request, and its location.
  * @throws Fault `invalid-parameter` as `locationOf` does.
  */
 export function* namedOf({

@@ -55,7 +55,7 @@ export type Tracing = {
   /** Runs a transaction in a span below that of the request. Without a request it has no span. */
   transaction<T>(kind: 'read' | 'write', run: () => Promise<T>): Promise<T>;
   /**
-   * As `transaction`, for one that can enqueue messages. Each attempt of the transaction begins with the function that
+   * Runs a transaction that can enqueue messages. Each attempt of the transaction begins with the function that
    * `run` receives, and executes its steps with what it returns.
    */
   enqueuing<T>(run: (begin: () => RunStep) => Promise<T>): Promise<T>;

@@ -75,7 +75,7 @@ export type ReadCache<T> = {
   find(key: string): T | undefined;
 
   /**
-   * As `Storage.read`, with a result that is cached by key until any process writes to a table that the script
+   * Reads as `Storage.read` does, with a result that is cached by key until any process writes to a table that the script
    * read. Undefined is not cached. Keys stay in memory, so they must not be secret.
    * @throws as `Storage.read` does.
    */

@@ -13,7 +13,7 @@ export function tracedStorage(storage: Storage, tracing: Tracing): Storage {
     read: (script) => tracing.transaction('read', () => storage.read(script)),
     write: (script, scope) =>
       tracing.enqueuing((begin) => storage.write(() => inSteps(script(), begin()), scope)),
-    // What it enqueues is rolled back.
+    // Its messages are rolled back.
     dryRun: (script) => tracing.transaction('write', () => storage.dryRun(script)),
   };
 }

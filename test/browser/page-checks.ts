@@ -163,7 +163,7 @@ export async function keyboardFaults(page: Page): Promise<readonly string[]> {
           (element) =>
             element.checkVisibility() && !element.matches(':disabled, [type="hidden"], [tabindex="-1"]'),
         )
-        // Of radio buttons of one group, Tab reaches one.
+        // Tab reaches one radio button of a group.
         .filter((element) => !element.matches('[type="radio"]'))
         .map((element) => ({
           index: all.indexOf(element),

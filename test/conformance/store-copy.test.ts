@@ -190,7 +190,7 @@ for (const [engine, factory] of Object.entries(factories))
       await assert.rejects(storage.write(() => issue(ctx, issueCommand(store))), rejected);
       await assert.rejects(storage.write(() => execute(sql`delete from events where store_id = ${store.id}`)), rejected);
       await assert.rejects(storage.write(() => execute(sql`update stores set name = 'x' where id = ${store.id}`)), rejected);
-      // Of two scripts that share a transaction, only the one of the closed store fails.
+      // If two scripts share a transaction, only the one of the closed store fails.
       const both = await Promise.allSettled([
         storage.write(() => issue(ctx, issueCommand(store)), { storeId: store.id, cardId: null }),
         storage.write(() => issue(ctx, issueCommand(other)), { storeId: other.id, cardId: null }),

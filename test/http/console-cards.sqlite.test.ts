@@ -339,7 +339,7 @@ test('the history of a card has its movements, holds, emails and changes, in pag
     references.push(...[...older.text.matchAll(/debit (\d+)</g)].map(([, number = '']) => number));
     lines += older.text.match(/<li class="money"|<li><div>|<li class="fail"/g)?.length ?? 0;
     path = linkOf(older, 'next');
-    // What happens between two pages is on neither of the older ones.
+    // A change between two pages is on neither of the older ones.
     await shop.debits(id, '0.01', { reference: 'between' });
   }
   assert.deepEqual(

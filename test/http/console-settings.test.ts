@@ -197,7 +197,7 @@ test('of two owners who change the same page, the second sees what has changed',
   const emails = await openForm('/settings/emails');
   assert.equal((await save('/settings', { undo_window: '8' })).status, 303);
   assert.equal((await save('/settings/emails', { from_name: 'Ada' }, emails)).status, 303);
-  // Of two submissions at the same moment, one is saved.
+  // One of two submissions at the same moment is saved.
   const [first, second] = [await openForm('/settings'), await openForm('/settings', other)];
   const statuses = await Promise.all([
     owner.post('/settings', { ...first, undo_window: '20' }),

@@ -42,7 +42,7 @@ test('a recipient sees the balance, state, expiry and history of the card, witho
     const { status, text, headers } = await browser.post('/b', { code: typed });
     assert.equal(status, 200);
     for (const shown of [
-      // Of the balance, $5.00 is on hold.
+      // $5.00 of the balance is on hold.
       '<small>$</small>32.50</span>',
       '$5.00</bdi> more is reserved',
       '$32.50 left of $50.00',
@@ -68,7 +68,7 @@ test('a recipient sees the balance, state, expiry and history of the card, witho
   assert.match(form.text, /<form [^>]*method="post" action="\/b">/);
   assert.match((await browser.get('/b/card')).text, /recipient\.js/);
   assert.equal((await browser.post('/b', { code: 'short' })).status, 422);
-  // Of another site, which cannot read the response: a store can have the form on its own pages.
+  // Another site cannot read the response: a store can have the form on its own pages.
   const type = { 'content-type': 'application/x-www-form-urlencoded', origin: 'https://flowers.example' };
   const foreign = {
     method: 'POST',

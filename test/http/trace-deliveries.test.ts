@@ -85,7 +85,7 @@ test('deliveries after a restart continue the trace of the request, with spans f
           'messaging.destination.name': queue,
           'messaging.operation.type': 'send',
           'messaging.operation.name': 'enqueue',
-          // That of the card, and that of its recipient.
+          // The events of the card and of its recipient.
           ...(queue === 'events' && { 'messaging.batch.message_count': 2 }),
         },
       ]),

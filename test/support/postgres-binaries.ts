@@ -107,7 +107,7 @@ function copyPackaged(native: string, folder: string, { uid }: Account): string 
     const path = join(folder, target);
     if (!existsSync(path)) symlinkSync(basename(source), path);
   }
-  // That account removes the folder at the end.
+  // The account of the server removes the folder at the end.
   if (uid !== undefined) spawnSync('chown', ['-R', `${uid}`, copy]);
   return join(copy, 'bin');
 }

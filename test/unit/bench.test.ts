@@ -195,7 +195,7 @@ test('the ratio of two services is the median of their pairs, with an interval o
     );
   await t.test('a slow moment that affects both rounds of a pair changes nothing', () => {
     const { ratio, low, high } = ratioOf(15);
-    // Of 15, two on each side are further out in 0.74 % of cases, and three in 3.5 %.
+    // Two of 15 on each side are further out in 0.74 % of cases, and three in 3.5 %.
     assert.deepEqual([ratio, low, high].map((value) => value.toFixed(2)), ['1.00', '0.90', '1.10']);
   }); // prettier-ignore
   await t.test('with eight pairs the interval contains all of them', () => {

@@ -44,6 +44,6 @@ test('request durations are reported as by a histogram of prom-client', async ()
   const lines = await linesOf(own);
   assert.deepEqual(lines, await linesOf(expected));
   const series = methods.length * routes.length * statuses.length;
-  // Of each series the buckets, the one above all of them, the sum and the count.
+  // Each series has its buckets, the one above all of them, the sum and the count.
   assert.equal(lines.filter((line) => line.startsWith(options.name)).length, series * 7);
 });

@@ -19,7 +19,7 @@ export function formatsOf(currency, decimals) {
   const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
   const style = /** @type {const} */ ('currency');
   const formatter = new Intl.NumberFormat(language, { style, currency, ...digits });
-  // That of the language, because a currency such as JPY has none.
+  // The point of the language, because a currency such as JPY has none.
   const point =
     new Intl.NumberFormat(language).formatToParts(1.1).find(({ type }) => type === 'decimal')?.value ?? '.';
   const displays = /** @type {const} */ (['symbol', 'narrowSymbol', 'code']);
@@ -77,13 +77,13 @@ const codeLengthMax = 100;
 const amountLengthMax = 13;
 
 /**
- * What was typed: `units` are digits without a separator, `decimal` an amount with one, `other` anything else, such as an
+ * The typed text: `units` are digits without a separator, `decimal` an amount with one, `other` anything else, such as an
  * amount with separators of thousands or a code. The keys of an amount that was filled in replace it.
  * @typedef {{ kind: 'units' | 'decimal' | 'other', text: string, isFilled: boolean }} Typed
  */
 
 /**
- * What was typed, with another key.
+ * Returns the typed text with another key.
  * @param {Typed} typed @param {string} key @param {number} decimals @returns {Typed}
  */
 function withKey(typed, key, decimals) {

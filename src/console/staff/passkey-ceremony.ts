@@ -1,6 +1,6 @@
 /**
- * What the pages with passkeys share: the form that the script `passkey.js` completes, the cookie that binds a challenge to
- * the browser, and the explanation where browsers do not accept passkeys.
+ * The common parts of the pages with passkeys: the form that the script `passkey.js` completes, the cookie that binds a
+ * challenge to the browser, and the explanation where browsers do not accept passkeys.
  */
 
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';

@@ -155,7 +155,7 @@ async function signIn(services: ConsoleServices, request: ConsoleRequest): Promi
   if (!Number.isSafeInteger(staffId) || staffId <= 0)
     return await show({ status: 422, message: text.missingPerson, at: 'person' });
   const pin = request.form.get('pin') ?? '';
-  // What cannot be a PIN is not an attempt.
+  // A text that cannot be a PIN is not an attempt.
   if (!/^\d{4,8}$/.test(pin)) return await show({ status: 422, message: text.missingPin, at: 'pin' });
 
   const key = { store, till, staffId };

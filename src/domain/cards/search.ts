@@ -1,5 +1,5 @@
 /**
- * What a person means with the text of the search field. A code must never become a part of a URL, so every text that can
+ * The meaning of a text in the search field. A code must never become a part of a URL, so every text that can
  * be one is a code first, and becomes another search only if it cannot be a generated code.
  */
 

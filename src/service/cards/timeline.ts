@@ -132,7 +132,7 @@ function* findItems(key: CardKey, place: Place, limit: number): Script<Found> {
     listChangesBefore(key, { before: place.change, limit }),
     listActionsBefore(key, before(place.action)),
   );
-  // What was added since the first page is not a part of the older ones.
+  // Items that were added since the first page are not a part of the older ones.
   const isOlder = ({ at }: TimelineItem): boolean => at <= place.at;
   const entries = {
     transfer: transfers

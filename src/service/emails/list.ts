@@ -241,7 +241,7 @@ export function* sendToCorrected(
   const { store, emailId, correctsRecipient, ...rest } = command;
   const found = yield* findEmailById(store.id, emailId);
   if (!found) throw new Fault('not-found');
-  // Of two concurrent corrections, the later one reads the email of the earlier one.
+  // The later one of two concurrent corrections reads the email of the earlier one.
   yield* lockCard(found);
   const { email, card, isReplaced } = yield* showEmail(store.id, emailId);
   if (!isFailedCode(email) || isReplaced || email.address === '') throw new Fault('precondition-failed');

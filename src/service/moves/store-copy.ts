@@ -134,8 +134,8 @@ export type ArrivalCommand = {
 };
 
 /**
- * What a target has of a store: nothing, a copy that can be continued, or one of an earlier closing or with differences,
- * which has to be deleted first.
+ * Returns the state of a store in a target: absent, a copy that can be continued, or one of an earlier closing or with
+ * differences, which has to be deleted first.
  * @throws CopyError if the target has another store of this id or domain, or this store completely.
  */
 export function* findArrival(

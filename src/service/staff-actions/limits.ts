@@ -1,5 +1,5 @@
 /**
- * What a member of staff may do at the counter: the role and the limits of the person, read again in the transaction of
+ * The permissions of staff at the counter: the role and the limits of the person, read again in the transaction of
  * the change, so that a new limit, another role or a disabled account counts at once.
  */
 

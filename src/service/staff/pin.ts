@@ -4,8 +4,8 @@ import type { Context } from '../../storage/context.ts';
 import type { StaffMember } from '../../domain/staff/staff.ts';
 
 /**
- * What is hashed slowly instead of a PIN: a digest under a key outside of the database, because all PINs can be tried in
- * seconds against a hash alone.
+ * Returns the text that is hashed slowly instead of a PIN: a digest under a key outside of the database, because all PINs
+ * can be tried in seconds against a hash alone.
  */
 export function pinText(
   { keys }: Context,

@@ -22,7 +22,7 @@ function nameOf(storeId: number, table: string, operation: Operation): string {
 
 /** The condition in which a change of a table is one of the store. */
 function conditionOf(storeId: number, table: string, operation: Operation): string {
-  // What the move records itself is a change of the status.
+  // The move itself records only a change of the status.
   if (table === 'stores') return `old.id = ${storeId} and new.status = old.status`;
   return `${operation === 'delete' ? 'old' : 'new'}.store_id = ${storeId}`;
 }

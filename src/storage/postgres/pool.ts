@@ -36,7 +36,7 @@ export type Pool<Sharer extends { readonly lane: Lane }> = {
    */
   take(until: number): Promise<Session>;
   /**
-   * As `take`, for a script that can share a connection. Returns undefined if another script's connection runs
+   * Takes a connection for a script that can share it. Returns undefined if another script's connection runs
    * it.
    */
   share(until: number, sharer: Sharer): Promise<Session | undefined>;

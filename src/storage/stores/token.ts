@@ -47,7 +47,7 @@ export type FoundToken = { readonly token: Token; readonly record: StoreRecord }
 
 /** Returns the token with this SHA-256 hash and its store, unless the token was revoked. It can have expired. */
 export function* findActiveToken(storeId: number, hash: Uint8Array): Script<FoundToken | undefined> {
-  // Of two columns with the same name, a row has the last one.
+  // If two columns have the same name, a row has the last one.
   type Row = StoreRow & TokenRow & { readonly token_id: bigint; readonly token_name: string };
   const row = yield* first(sql<Row>`
     select ${tokens.of('t')}, ${storeColumns}, t.id as token_id, t.name as token_name

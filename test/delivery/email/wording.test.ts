@@ -40,7 +40,7 @@ test('in every language and kind, own texts have their values, escaped, in the H
       assert.doesNotMatch(`${html}${text}`, /\{\w+\}/);
       const { texts } = languageOf(locale);
       assert.match(email.html, new RegExp(`^<!doctype html>\n<html lang="${locale}"`));
-      // What a store cannot change stays in the language.
+      // Texts that a store cannot change stay in the language.
       assert.ok(text.includes(kind === 'delivery_failed' ? texts.failedSafe : texts.cardTitle));
       if (['ar', 'he'].includes(locale)) assert.match(email.html, / dir="rtl"/);
     }
