@@ -3,7 +3,7 @@
  * and resumes the card, refunds the purchase by its order, and abandons a checkout without leaving a hold. It fails if the
  * reports and the entries of the shops do not agree.
  *
- *     node examples/printed-cards.ts --url http://127.0.0.1:3000 [--token lgs_…]
+ *     node examples/printed-cards.ts --url http://127.0.0.1:3000 [--token lgs_…] [--time-zone Europe/Paris]
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -25,6 +25,19 @@ interface Transaction {
   location_id: number | null;
 }
 
+interface Causes {
+  issued: string;
+  topped_up: string;
+  redeemed: string;
+  refunded: string;
+  adjusted: string;
+}
+
+interface Row extends Causes {
+  group: string | null;
+  change: string;
+}
+
 interface Result {
   gift_card: Card;
   transaction: Transaction;
@@ -32,11 +45,18 @@ interface Result {
   stock: { id: number; state: string; printed: number; sold: number; left: number };
   codes: { code: string }[];
   hold: { id: number; status: string };
-  report: { outstanding: string };
+  liability: Causes & { outstanding: string };
+  activity: { rows: Row[] };
+  journal: { lines: { location_id: number | null; debit: string; credit: string }[] };
 }
 
 const { values } = parseArgs({
-  options: { url: { type: 'string', default: 'http://127.0.0.1:3000' }, token: { type: 'string' } },
+  options: {
+    url: { type: 'string', default: 'http://127.0.0.1:3000' },
+    token: { type: 'string' },
+    // Of the store: reports are of its days.
+    'time-zone': { type: 'string', default: 'UTC' },
+  },
 });
 const { call, callRejected, listAll } = openApi<Result>({ url: values.url, token: values.token });
 
@@ -44,10 +64,17 @@ function say(what: string, { balance, available, state }: Card): void {
   console.log(`${what.padEnd(46)} balance ${balance}  available ${available}  ${state}`);
 }
 
+/** Today in the store's time zone: YYYY-MM-DD. */
+function today(): string {
+  const parts = { year: 'numeric', month: '2-digit', day: '2-digit' } as const;
+  return new Intl.DateTimeFormat('sv', { ...parts, timeZone: values['time-zone'] }).format(new Date());
+}
+
 async function createShop(name: string): Promise<number> {
   return (await call('POST', '/locations', { name })).location.id;
 }
 
+const firstDay = today();
 const [market, harbour] = [await createShop('Market Street'), await createShop('Harbour')];
 
 const created = await call('POST', '/stocks', { name: 'Counter cards', count: 500, minimum_value: '10.00' });
@@ -106,23 +133,48 @@ const open = await listAll(`/holds?external_id=${checkout}`, 'holds');
 if (open.length > 0) throw new Error('the checkout left a hold');
 
 const history = await listAll<Transaction>(`/gift_card/${id}/transactions`, 'transactions');
-console.log('\nThe entries of each shop');
-const names = new Map([
+const total = sum(history.map(({ amount }) => amount));
+const shops = new Map([
   [market, 'Market Street'],
   [harbour, 'Harbour'],
 ]);
-const totals: string[] = [];
-for (const [location, name] of names) {
-  const ofShop = await listAll<Transaction>(`/transactions?location_id=${location}`, 'transactions');
-  const amounts = ofShop.map(({ amount }) => amount);
-  totals.push(...amounts);
-  const lines = ofShop.toReversed().map(({ kind, amount }) => `${kind} ${amount}`);
-  console.log(`${name.padEnd(15)}${lines.join(', ')}: ${sum(amounts)}`);
+
+console.log('\nThe entries of each shop');
+const changes = new Map<number, string>();
+for (const [location, name] of shops) {
+  const entries = await listAll<Transaction>(`/transactions?location_id=${location}`, 'transactions');
+  const change = sum(entries.map(({ amount }) => amount));
+  changes.set(location, change);
+  const lines = entries.toReversed().map(({ kind, amount }) => `${kind} ${amount}`);
+  console.log(`${name.padEnd(15)}${lines.join(', ')}: ${change}`);
 }
-const total = sum(history.map(({ amount }) => amount));
-if (total !== sum(totals) || total !== refunded.gift_card.balance)
-  throw new Error(`the shops add up to ${sum(totals)}, and the history to ${total}`);
-console.log(`\nThey add up to ${total}, the balance of the card.`);
+const ofShops = sum([...changes.values()]);
+if (total !== ofShops || total !== refunded.gift_card.balance)
+  throw new Error(`the shops add up to ${ofShops}, and the history to ${total}`);
+console.log(`They add up to ${total}, the balance of the card.`);
+
+console.log('\nThe reports of each shop');
+const days = `from=${firstDay}&to=${today()}`;
+const { activity } = await call('GET', `/reports/activity?by=location&${days}`);
+const { journal } = await call('GET', `/reports/journal?by=location&${days}`);
+for (const [location, name] of shops) {
+  const row = activity.rows.find(({ group }) => group === String(location));
+  if (!row) throw new Error(`the activity lacks ${name}`);
+  const { issued, topped_up: toppedUp, redeemed, refunded: returned, adjusted, change } = row;
+  const causes = sum([issued, toppedUp, `-${redeemed}`, returned, adjusted]);
+  const alone = await call('GET', `/reports/activity?by=actor&location_id=${location}&${days}`);
+  const ofActors = sum(alone.activity.rows.map((actor) => actor.change));
+  if (new Set([change, causes, ofActors, changes.get(location)]).size > 1)
+    throw new Error(`${name}: ${change} by location, ${causes} by cause, ${ofActors} by actor`);
+  const lines = journal.lines.filter(({ location_id: place }) => place === location);
+  const [debits, credits] = [sum(lines.map(({ debit }) => debit)), sum(lines.map(({ credit }) => credit))];
+  if (lines.length === 0 || debits !== credits)
+    throw new Error(`${name}: debits ${debits} and credits ${credits}`);
+  console.log(
+    `${name.padEnd(15)}issued ${issued}, topped up ${toppedUp}, redeemed ${redeemed}, refunded ${returned}: ${change}`,
+  );
+}
+
 ({ stock } = await call('GET', `/stocks/${stock.id}`));
 await call('POST', `/stocks/${stock.id}/void`);
-console.log(`Of the stock, ${stock.sold} was sold and ${stock.left} were left, which are void now.`);
+console.log(`\nOf the stock, ${stock.sold} was sold and ${stock.left} were left, which are void now.`);

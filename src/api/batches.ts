@@ -30,6 +30,7 @@ import { parseLine, sentLineLengthMax } from '../domain/text.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { batchExport, batchExportOf } from '../service/batches/export.ts';
 import * as service from '../service/batches/batch.ts';
+import { locationOf } from '../service/stores/location.ts';
 import { creationFields } from './cards.ts';
 import * as examples from './examples.ts';
 import { field, integerField, integerFromForm, optional, type Values } from './field.ts';
@@ -225,7 +226,7 @@ export const createBatch = write({
       name: body.name ?? null,
       actor: caller.actor,
       apiClientId: caller.apiClientId,
-      locationId: caller.locationId,
+      locationId: yield* locationOf(store.id, { own: caller.locationId, named: null }),
       ...found,
     });
     after((hasSucceeded) => {

@@ -289,7 +289,11 @@ export const updateGiftCard = write({
   errors: ['not-found', 'precondition-failed'],
   countCodes: ({ code }) => (code ? 1 : 0),
   writeScope: cardInPath,
-  run: (request) => applyUpdate(request, new FieldErrors()),
+  *run(request) {
+    const { caller, store, body } = request;
+    if (body.balance !== undefined) yield* locationOf(store.id, { own: caller.locationId, named: null });
+    return yield* applyUpdate(request, new FieldErrors());
+  },
   reject: applyUpdate,
 });
 

@@ -35,7 +35,7 @@ import {
   retrieveHold,
   voidHold,
 } from './holds.ts';
-import { createLocation, listLocations, updateLocation } from './locations.ts';
+import { createLocation, listLocations, retrieveLocation, updateLocation } from './locations.ts';
 import {
   creditGiftCard,
   debitGiftCard,
@@ -98,6 +98,7 @@ export const operations = [
 
   createLocation, // POST /locations
   listLocations, // GET /locations
+  retrieveLocation, // GET /locations/:location_id
   updateLocation, // PUT /locations/:location_id
 
   listCustomers, // GET /customers

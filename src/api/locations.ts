@@ -15,7 +15,7 @@ import * as examples from './examples.ts';
 import { field, optional, required } from './field.ts';
 import { closed } from './fields.ts';
 import { list, recordsOf } from './list.ts';
-import { write } from './operation.ts';
+import { read, write } from './operation.ts';
 
 const timeZoneLengthMax = 64;
 
@@ -106,6 +106,22 @@ export const listLocations = list({
   },
 });
 
+export const retrieveLocation = read({
+  id: 'retrieveLocation',
+  path: '/locations/:location_id',
+  scopes: ['read_gift_cards'],
+  tag: 'Locations',
+  summary: 'Retrieve a location',
+  description: 'Returns a location of the store, also a closed one.',
+  response: oneLocation,
+  errors: ['not-found'],
+  *run({ store, ids }) {
+    return {
+      body: { location: locationRecordOf(yield* service.requireLocation(store.id, ids.location_id)) },
+    };
+  },
+});
+
 export const updateLocation = write({
   id: 'updateLocation',
   method: 'PUT',
@@ -114,7 +130,7 @@ export const updateLocation = write({
   tag: 'Locations',
   summary: 'Update a location',
   description:
-    'Absent fields keep their values. A closed location accepts no new movements that name it; it is never deleted, because entries of the ledger have it.',
+    'Absent fields keep their values. A closed location accepts no new movements: a request that names it, and any movement of an access token or a till that belongs to it, is rejected. It is never deleted, because entries of the ledger have it.',
   body: {
     name: 'UpdateLocation',
     wrapper: 'location',

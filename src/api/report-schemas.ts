@@ -63,6 +63,10 @@ export const liabilitySchema = closed('What a store owes to the holders of its c
 
 const textOrNull = Type.Union([Type.String(), Type.Null()]);
 
+const placeName = Type.Union([Type.String(), Type.Null()], {
+  description: 'With `by=location`: the name of the location.',
+});
+
 const journalLineSchema = Type.Object(
   {
     day: Type.String(),
@@ -88,6 +92,10 @@ const journalLineSchema = Type.Object(
       description:
         'The change of the balances behind the line, with VAT; negative if it lowers them. The accounts of sales and top-ups are debited or credited with it, `vat_payable` with `vat_amount`, and all others with `net_amount`.',
     }),
+    location_id: Type.Union([Type.Integer(), Type.Null()], {
+      description: 'With `by=location`: where the transactions took place; null: at no location.',
+    }),
+    location: placeName,
   },
   { additionalProperties: false, description: 'One side of an entry in the books.' },
 );
@@ -146,12 +154,18 @@ export const agingSchema = Type.Object(
   { additionalProperties: false, description: 'The liability by the month of issue.' },
 );
 
-const activityRowSchema = closed('The transactions of a day, a month or an actor.', {
-  group: Type.String({ description: 'The day, month or actor.' }),
-  transactions: count,
-  ...movementMembers,
-  change: amount,
-});
+const activityRowSchema = Type.Object(
+  {
+    group: Type.Union([Type.String(), Type.Null()], {
+      description: 'The day, month, actor or id of the location; null: the transactions at no location.',
+    }),
+    transactions: count,
+    ...movementMembers,
+    change: amount,
+    location: placeName,
+  },
+  { additionalProperties: false, description: 'The transactions of a day, a month, an actor or a location.' },
+);
 
 export const activitySchema = Type.Object(
   {

@@ -4,6 +4,7 @@ import Type from 'typebox';
 import { accepted, rejected, type Parsed } from '../platform/parsed.ts';
 import {
   activityGroups,
+  journalSplits,
   readActivity,
   readAging,
   readBreakage,
@@ -11,6 +12,7 @@ import {
   readLiability,
   withAmounts,
   type ActivityGroup,
+  type ReportLocations,
 } from '../service/books/reports.ts';
 import { field, required } from './field.ts';
 import {
@@ -77,6 +79,8 @@ const issueLine = {
   net_amount: '100.00',
   vat_amount: '19.00',
   gross_amount: '119.00',
+  location_id: null,
+  location: null,
 } as const;
 
 const lineExamples = [
@@ -85,13 +89,23 @@ const lineExamples = [
   { ...issueLine, account: 'vat_payable', credit: '19.00' },
 ] as const;
 
+/** A field that names one of some texts. */
+function choice<const Name extends string>(names: readonly Name[], description: string) {
+  return field<Name>(Type.Enum([...names], { description }), (value): Parsed<Name> => {
+    const known = names.find((name) => name === value);
+    return known === undefined ? rejected(`must be ${names.join(', ')}`) : accepted(known);
+  });
+}
+
+const split = choice(journalSplits, 'Splits the lines by location; absent: those of all are together.');
+
 export const reportJournal = report({
   id: 'reportJournal',
   path: '/reports/journal',
   summary: 'Report the journal',
   description:
-    'Returns double-entry lines of each day. The debits of a day equal its credits, and the credits less the debits of the liability accounts are the change of the liability. `largesse store update --account` sets the names of the accounts. `sales`, `top_ups` and `redemptions` are clearing accounts: the till or checkout makes the other entry, `sales` and `top_ups` against the payment and `redemptions` against revenue. The sale or top-up of a single-purpose card credits its VAT to `vat_payable`, and only the reversal of a sale or top-up takes it back; the other lines of such cards are without VAT. Moves between states within a day are netted.',
-  query: daysOfReport,
+    'Returns double-entry lines of each day. The debits of a day equal its credits, and the credits less the debits of the liability accounts are the change of the liability. `largesse store update --account` sets the names of the accounts. `sales`, `top_ups` and `redemptions` are clearing accounts: the till or checkout makes the other entry, `sales` and `top_ups` against the payment and `redemptions` against revenue. The sale or top-up of a single-purpose card credits its VAT to `vat_payable`, and only the reversal of a sale or top-up takes it back; the other lines of such cards are without VAT. Moves between states within a day are netted. With `by=location` the lines of each location are apart, as of a cost center: the debits of a location equal its credits on each day, and moves between states have no location.',
+  query: { ...daysOfReport, by: split },
   member: 'journal',
   schema: journalSchema,
   example: {
@@ -108,10 +122,10 @@ export const reportJournal = report({
   },
   exampleRow: lineExamples[0],
   responseDescription: 'The journal.',
-  async run(source, range) {
+  async run(source, { by: asked, ...range }) {
     assertRange(range);
     const { store } = source;
-    const { summary, rows } = await readJournal(source, range);
+    const { summary, rows } = await readJournal(source, { ...range, by: asked });
     const lines = rows.map((row) => withAmounts(store, row));
     return { report: { ...withAmounts(store, summary), lines }, rows, about: `${range.from}-${range.to}` };
   },
@@ -167,15 +181,27 @@ export const reportAging = report({
 });
 
 const by = required(
-  field<ActivityGroup>(
-    Type.Enum([...activityGroups], {
-      description: 'What the rows are: days, months, or the actors of the transactions.',
-    }),
-    (value): Parsed<ActivityGroup> => {
-      const known = activityGroups.find((group) => group === value);
-      return known ? accepted(known) : rejected(`must be ${activityGroups.join(', ')}`);
-    },
+  choice<ActivityGroup>(
+    activityGroups,
+    'What the rows are: days, months, or the actors or the locations of the transactions.',
   ),
+);
+
+const noLocation = 'none';
+const locationForm = /^[1-9][0-9]{0,15}$/;
+
+const locations = field<ReportLocations>(
+  Type.String({
+    pattern: '^(?:none|[1-9][0-9]{0,15})$',
+    description: 'Only transactions at this location; `none`: only those at no location. Absent: all.',
+    examples: ['244212380101'],
+  }),
+  (value) => {
+    if (value === noLocation) return accepted([null]);
+    return typeof value === 'string' && locationForm.test(value)
+      ? accepted([Number(value)])
+      : rejected(`must be the id of a location, or ${noLocation}`);
+  },
 );
 
 const activityExample = {
@@ -187,6 +213,7 @@ const activityExample = {
   refunded: '5.00',
   adjusted: '0.00',
   change: '145.00',
+  location: null,
 };
 
 export const reportActivity = report({
@@ -194,17 +221,17 @@ export const reportActivity = report({
   path: '/reports/activity',
   summary: 'Report the activity',
   description:
-    'Returns the transactions of a period by day, month or actor. Days and months without transactions have no row.',
-  query: { by, ...daysOfReport },
+    'Returns the transactions of a period by day, month, actor or location. Days and months without transactions have no row. The rows of all locations, with the one of no location, add up to the report that is not split.',
+  query: { by, ...daysOfReport, location_id: locations },
   member: 'activity',
   schema: activitySchema,
   example: { by: 'day', from: '2026-06-01', to: '2026-06-30', currency: 'USD', rows: [activityExample] },
   exampleRow: activityExample,
   responseDescription: 'The activity.',
-  async run(source, query) {
+  async run(source, { location_id: asked, ...query }) {
     assertRange(query);
     const { store } = source;
-    const { summary, rows } = await readActivity(source, query);
+    const { summary, rows } = await readActivity(source, { ...query, locations: asked });
     const shown = rows.map((row) => withAmounts(store, row));
     return {
       report: { ...withAmounts(store, summary), rows: shown },

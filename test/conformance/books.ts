@@ -27,6 +27,7 @@ import {
   type Balance,
 } from '../../src/domain/books/reports.ts';
 import type { Store } from '../../src/domain/stores/store.ts';
+import type { Secret } from '../../src/platform/secret.ts';
 import { taxIn } from '../../src/domain/money/vat.ts';
 import { issue, reenableCard, update } from '../../src/service/cards/card.ts';
 import { resumeCard, suspendCard } from '../../src/service/cards/suspension.ts';
@@ -44,8 +45,16 @@ import {
 } from '../../src/service/books/books.ts';
 import { recompute } from '../../src/service/books/recompute.ts';
 import { loadCard } from '../../src/service/money/money.ts';
-import { readJournal, readLiability } from '../../src/service/books/reports.ts';
+import {
+  readActivity,
+  readJournal,
+  readLiability,
+  type ActivityReport,
+  type JournalReport,
+} from '../../src/service/books/reports.ts';
 import { credit, debit, reverse } from '../../src/service/money/spend.ts';
+import { listLeftCodes } from '../../src/service/stocks/codes.ts';
+import { continueStock, startStock, stockKeyOf } from '../../src/service/stocks/stock.ts';
 import { topUp } from '../../src/service/money/top-up.ts';
 import { changeStore } from '../../src/service/stores/store.ts';
 import { verify } from '../../src/service/proofs/verify.ts';
@@ -59,7 +68,7 @@ import { closeAllDays } from '../support/closed-days.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { contextWithSlowClock, issueCommand, money, updateCommand } from '../support/fixtures.ts';
 import { anyCard } from '../../src/storage/cards/list.ts';
-import { openStore, type OpenStore } from '../support/open-store.ts';
+import { addShop, openStore, type OpenStore } from '../support/open-store.ts';
 import { seeded } from '../support/seeded.ts';
 
 const hourMs = 60 * 60_000;
@@ -77,7 +86,12 @@ type ModelCard = {
   readonly id: number;
   /** The rate of a single-purpose card; null: another card. */
   readonly rate: string | null;
-  readonly effects: { readonly at: number; readonly minor: bigint; readonly isSale: boolean }[];
+  readonly effects: {
+    readonly at: number;
+    readonly minor: bigint;
+    readonly isSale: boolean;
+    readonly locationId: number | null;
+  }[];
   readonly terms: Terms[];
 };
 
@@ -130,16 +144,50 @@ function naiveAt(cards: readonly ModelCard[], until: number, timeZone: string): 
   return balances;
 }
 
-/** Does random operations on a store, and records them. */
-function actor({ storage, ctx }: OpenStore, seed: number, getStore: () => Store) {
+/** Codes of a stock that is printed for a store. */
+async function printCodes({ storage, ctx, store }: OpenStore, count: number): Promise<readonly Secret[]> {
+  const terms = {
+    fixedValue: null,
+    minimumValue: money('0.01'),
+    maximumValue: money('30'),
+    validMonths: null,
+  };
+  const named = { store, name: 'Counter', actor: 'test', apiClientId: null };
+  const stock = await storage.write(() => startStock(ctx, { ...named, terms, codes: count }));
+  await continueStock({ ctx, storage }, stockKeyOf(stock));
+  const { codes } = await storage.read(() => listLeftCodes(ctx, stock, { from: 0, limit: count }));
+  return codes.map(({ code }) => code);
+}
+
+/**
+ * Does random operations on a store, and records them.
+ * @param places where they take place; null: at no location.
+ * @param stock codes in stock, of which some cards are activated.
+ */
+function actor(
+  { storage, ctx }: OpenStore,
+  seed: number,
+  {
+    getStore,
+    places = [null],
+    stock = [],
+  }: {
+    readonly getStore: () => Store;
+    readonly places?: readonly (number | null)[];
+    readonly stock?: readonly Secret[];
+  },
+) {
   const random = seeded(seed);
+  const left = [...stock];
+  const somewhere = (): number | null => random.chooseSome(places, 1)[0] ?? null;
   const cards: ModelCard[] = [];
   const transfers: number[] = [];
   const expiry = (): string | null =>
     random() < 0.3 ? null : addDays(dayOf(ctx.clock.now(), getStore().timeZone), random.between(0, 6));
   const moved = (card: ModelCard, transfer: Transfer): void => {
     const isSale = ['sales', 'top_ups'].some((name) => name === transfer.debit || name === transfer.credit);
-    card.effects.push({ at: transfer.createdAt, minor: effectOf(transfer), isSale });
+    const { createdAt: at, locationId } = transfer;
+    card.effects.push({ at, minor: effectOf(transfer), isSale, locationId });
     transfers.push(transfer.id);
   };
   const changed = (card: ModelCard, { expiresOn, disabledAt, suspendedAt }: Omit<Terms, 'at'>): void => {
@@ -166,9 +214,11 @@ function actor({ storage, ctx }: OpenStore, seed: number, getStore: () => Store)
         const [rate = null] = random.chooseSome(['19', '7.7', null, null], 1);
         const vat = rate === null ? null : ({ kind: 'single_purpose', rate } as const);
         const value = { ...money('20'), minor: BigInt(random.between(1, 3_000)) };
-        const { card: made } = await storage.write(() =>
-          issue(ctx, { ...issueCommand(store, { value, expiresOn, vat }), isSuspended: random() < 0.2 }),
-        );
+        const locationId = somewhere();
+        const code = random() < 0.5 ? (left.pop() ?? null) : null;
+        const command = issueCommand(store, { value, expiresOn, vat, code, stock: 'optional', locationId });
+        const isSuspended = random() < 0.2;
+        const { card: made } = await storage.write(() => issue(ctx, { ...command, isSuspended }));
         const issued = await storage.read(() => loadCard(ctx, { storeId: store.id, cardId: made.id }));
         transfers.push(issued.chainEnd.transferId);
         cards.push({
@@ -179,6 +229,7 @@ function actor({ storage, ctx }: OpenStore, seed: number, getStore: () => Store)
               at: made.createdAt,
               minor: value.minor,
               isSale: true,
+              locationId,
             },
           ],
           terms: [
@@ -194,6 +245,7 @@ function actor({ storage, ctx }: OpenStore, seed: number, getStore: () => Store)
       }
       const command = {
         store, cardId: card.id, actor: `till ${random.between(1, 2)}`, reference: null, note: null, orderId: null, versions: null,
+        locationId: somewhere(),
       }; // prettier-ignore
       const amount = { ...money('1'), minor: BigInt(random.between(1, 800)) };
       if (choice < 4) {
@@ -222,15 +274,23 @@ function actor({ storage, ctx }: OpenStore, seed: number, getStore: () => Store)
             scopes: ['write_gift_cards', 'redeem_gift_cards'],
             versionsOf: () => null,
             cancelsSale: true,
+            locationId: somewhere(),
           }),
         );
         const owner = done && cards.find(({ id }) => id === done.card.id);
         if (owner && done) moved(owner, done.transfer);
       } else if (choice === 6) {
         const before = card.effects.reduce((sum, { minor }) => sum + minor, 0n);
-        const done = await attempt(() => update(ctx, updateCommand(store, card.id, { balance: amount })));
+        const done = await attempt(() =>
+          update(ctx, updateCommand(store, card.id, { balance: amount }, { locationId: command.locationId })),
+        );
         if (done && done.balance.minor !== before)
-          card.effects.push({ at: ctx.clock.now(), minor: done.balance.minor - before, isSale: false });
+          card.effects.push({
+            at: ctx.clock.now(),
+            minor: done.balance.minor - before,
+            isSale: false,
+            locationId: command.locationId,
+          });
       } else if (choice === 7) {
         const done = await attempt(() => update(ctx, updateCommand(store, card.id, { disable: true })));
         if (done) changed(card, done);
@@ -358,6 +418,49 @@ async function assertJournal(source: SumsSource, vatDue: bigint): Promise<void> 
   for (const state of buckets) assert.equal(closingOf(`liability_${state}`), liability[`${state}_net`]);
 }
 
+/** The movements at each location add up to those of the store, and are those that took place at it. */
+async function assertLocations(source: SumsSource, cards: readonly ModelCard[]): Promise<void> {
+  const to = dayOf(source.now, source.store.timeZone);
+  const days = { from: addDays(to, -365), to };
+  const { rows } = await readActivity(source, { ...days, by: 'location' });
+  const changes = new Map<string | null, bigint>();
+  for (const { minor, locationId } of cards.flatMap(({ effects }) => effects)) {
+    const name = locationId === null ? null : String(locationId);
+    changes.set(name, (changes.get(name) ?? 0n) + minor);
+  }
+  assert.deepEqual(new Map(rows.map(({ group, change }) => [group, change])), changes);
+  const sumsOf = (report: ActivityReport): object =>
+    Object.fromEntries(
+      (['issued', 'topped_up', 'redeemed', 'refunded', 'adjusted', 'change'] as const).map((name) => [
+        name,
+        report.rows.reduce((sum, row) => sum + row[name], 0n),
+      ]),
+    );
+  const whole = await readActivity(source, { ...days, by: 'day' });
+  assert.deepEqual(sumsOf({ ...whole, rows }), sumsOf(whole));
+  for (const row of rows) {
+    const locations = [row.group === null ? null : Number(row.group)];
+    const ofOne = await readActivity(source, { ...days, by: 'actor', locations });
+    assert.deepEqual(sumsOf(ofOne), sumsOf({ ...whole, rows: [row] }));
+  }
+  const [split, together] = [
+    await readJournal(source, { ...days, by: 'location' }),
+    await readJournal(source, days),
+  ];
+  assert.deepEqual([split.summary, split.accounts], [together.summary, together.accounts]);
+  for (const [place, lines] of Map.groupBy(split.lines, ({ day, locationId }) => `${day} ${locationId}`))
+    assert.equal(
+      lines.reduce((sum, { debit: left, credit: right }) => sum + left - right, 0n),
+      0n,
+      place,
+    );
+  for (const account of new Set(split.lines.map((line) => line.account))) {
+    const netOf = ({ lines }: JournalReport): bigint =>
+      lines.reduce((sum, line) => (line.account === account ? sum + line.debit - line.credit : sum), 0n);
+    assert.equal(netOf(split), netOf(together), account);
+  }
+}
+
 /** The sum of all balances in the cards' rows. */
 function* sumBalances(): Script<bigint> {
   const [row] = yield* all(
@@ -478,7 +581,9 @@ export function testBooks(factory: StorageFactory): void {
     for (const [round, timeZone] of zones.entries()) {
       await using opened = await openStore(factory, { timeZone, undoWindowMinutes: 60 });
       const { ctx, store, storage } = opened;
-      const model = actor(opened, seedGiven + round, () => store);
+      const places = [await addShop(opened), await addShop(opened), null];
+      const stock = await printCodes(opened, 10);
+      const model = actor(opened, seedGiven + round, { getStore: () => store, places, stock });
       const started = ctx.clock.now();
       for (let step = 0; step < 90; step += 1) {
         await model.act();
@@ -498,6 +603,7 @@ export function testBooks(factory: StorageFactory): void {
       for (const { untilAt } of closed)
         await assertBalances(source, untilAt, naiveAt(model.cards, untilAt, timeZone));
       await assertTies(source);
+      await assertLocations(source, model.cards);
       await assertJournal(source, vatDueAt(model.cards, now + 1));
       assert.deepEqual(await storage.read(() => problemsOf(store)), []);
     }
@@ -506,7 +612,7 @@ export function testBooks(factory: StorageFactory): void {
   test('a report whose reads run twice counts everything once', async () => {
     await using opened = await openStore(factory, { undoWindowMinutes: 60 });
     const { ctx, store, storage } = opened;
-    const model = actor(opened, seedGiven, () => store);
+    const model = actor(opened, seedGiven, { getStore: () => store });
     for (let step = 0; step < 40; step += 1) {
       await model.act();
       ctx.clock.advance(model.random.between(0, 5 * hourMs));
@@ -524,7 +630,7 @@ export function testBooks(factory: StorageFactory): void {
     await using opened = await openStore(factory, { undoWindowMinutes: 60 });
     const { ctx, storage } = opened;
     let { store } = opened;
-    const model = actor(opened, seedGiven, () => store);
+    const model = actor(opened, seedGiven, { getStore: () => store });
     let latest = ctx.clock.now();
     for (let step = 0; step < 120; step += 1) {
       await model.act();
@@ -600,7 +706,7 @@ export function testBooks(factory: StorageFactory): void {
   test('sums by the month of issue are right where an earlier version stored only those of months', async () => {
     await using opened = await openStore(factory, { undoWindowMinutes: 60 });
     const { ctx, database, storage, store } = opened;
-    const model = actor(opened, seedGiven, () => store);
+    const model = actor(opened, seedGiven, { getStore: () => store });
     const act = async (): Promise<void> => {
       for (let step = 0; step < 30; step += 1) {
         await model.act();
@@ -646,7 +752,7 @@ export function testBooks(factory: StorageFactory): void {
   test('a closing that is killed at any write continues where it ended', async () => {
     await using opened = await openStore(factory, {});
     const { ctx, storage, store } = opened;
-    const model = actor(opened, 7, () => store);
+    const model = actor(opened, 7, { getStore: () => store });
     for (let step = 0; step < 60; step += 1) {
       await model.act();
       ctx.clock.advance(hourMs);
@@ -669,7 +775,7 @@ export function testBooks(factory: StorageFactory): void {
   test('two processes close the same days once', async () => {
     await using opened = await openStore(factory, {});
     const { ctx, database, storage, store } = opened;
-    const model = actor(opened, 11, () => store);
+    const model = actor(opened, 11, { getStore: () => store });
     for (let step = 0; step < 40; step += 1) {
       await model.act();
       ctx.clock.advance(2 * hourMs);
@@ -749,7 +855,7 @@ export function testBooks(factory: StorageFactory): void {
   test('a count of expired or disabled cards that reads too few cards is that of the books', async () => {
     await using opened = await openStore(factory, { undoWindowMinutes: 60 });
     const { ctx, storage, store } = opened;
-    const model = actor(opened, seedGiven, () => store);
+    const model = actor(opened, seedGiven, { getStore: () => store });
     for (let step = 0; step < 60; step += 1) {
       await model.act();
       ctx.clock.advance(model.random.between(0, 8 * hourMs));
@@ -785,7 +891,12 @@ export function testBooks(factory: StorageFactory): void {
     await opened.issue();
     ctx.clock.advance(2 * dayMs);
     await closeAllDays(opened, 10);
+    await database.tamper(sql`update store_days set location_id = 7`);
+    const [moved, ...others] = (await storage.read(() => verify(10))).mismatches;
+    assert.match(moved?.problem ?? '', /^the sums of the closed day 2026-03-15 differ/);
+    assert.deepEqual(others, []);
     await database.tamper(
+      sql`update store_days set location_id = 0`,
       sql`update store_days set raised = raised + 1 where store_id = ${store.id}`,
       sql`update store_ages set cards = 9 where store_id = ${store.id}`,
     );

@@ -247,7 +247,8 @@ export const otherTables: Readonly<Record<string, string>> = {
   batches: 'The progress of batches. Their cards are in the ledger.',
   stock_codes: 'Compared with the codes as references, and a sold or voided one never changes.',
   stock_parts: 'Codes, which expire and are sealed for their row.',
-  locations: 'Names and addresses of shops, which can change. Entries have their ids.',
+  locations:
+    'Names and addresses of shops, which can change. Those of entries, holds and batches must exist.',
   stocks: 'Terms of later sales; the number of its codes is verified.',
   batch_parts: 'Cards that are not issued yet, and codes, which expire. Both are sealed for their row.',
   request_blocks: 'Requests to the API, which expire.',

@@ -30,6 +30,7 @@ import {
   updateCommand,
   type TestContext,
 } from '../support/fixtures.ts';
+import { addShop } from '../support/open-store.ts';
 import { otherTables, tables, type Decision } from './corruption-cases.ts';
 
 const hour = 3_600_000;
@@ -44,6 +45,7 @@ export async function fillLedger(storage: Storage, ctx: TestContext): Promise<Ve
   const other = await storage.write(() => createStore(ctx, newStore({ domain: 'other.example' })));
   await storage.write(() => issue(ctx, issueCommand(other)));
   const store = await storage.write(() => createStore(ctx, newStore({ undoWindowMinutes: 60 })));
+  const locationId = await addShop({ ctx, storage, store });
   const announcing = { ...store, expiringSoonDays: 30 };
   const issued = [];
   for (const expiresOn of [null, '2026-03-20', '2026-04-01', null])
@@ -76,8 +78,8 @@ export async function fillLedger(storage: Storage, ctx: TestContext): Promise<Ve
     const scopes = ['write_gift_cards', 'redeem_gift_cards'] as const;
     await storage.write(() => reverse(ctx, { ...reversal, amount: money('0.50'), scopes }));
     ctx.clock.advance(5_678);
-    await storage.write(() => credit(ctx, { ...command, ...why, locationId: 91, amount: money('3') }));
-    const held = { ...command, ...why, amount: money('2'), seconds: 86_400, locationId: 91 };
+    await storage.write(() => credit(ctx, { ...command, ...why, locationId, amount: money('3') }));
+    const held = { ...command, ...why, amount: money('2'), seconds: 86_400, locationId };
     const settled = { store, actor: 'test', note: null, versionsOf: () => null };
     const one = await storage.write(() => placeHold(ctx, held));
     const two = await storage.write(() => placeHold(ctx, { ...held, reference: null, note: null }));

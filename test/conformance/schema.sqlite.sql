@@ -792,7 +792,9 @@ CREATE TABLE store_days (
   -- The VAT that is due at the sale; null: an earlier version stored the sum, and the next start computes it again.
   raised_tax integer,
   lowered_tax integer,
-  primary key (store_id, currency, day, kind, bucket, account, actor, vat)
+  -- Where the transfers took place; 0: at no location.
+  location_id integer not null default 0,
+  primary key (store_id, currency, day, kind, bucket, account, actor, vat, location_id)
 ) strict, without rowid;
 
 CREATE TABLE stores (

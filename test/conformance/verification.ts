@@ -4,7 +4,10 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Card } from '../../src/domain/cards/card.ts';
 import type { LedgerTexts } from '../../src/domain/money/ledger.ts';
+import { parseBatch } from '../../src/domain/batches/batch.ts';
+import { startBatch } from '../../src/service/batches/batch.ts';
 import { issue, update } from '../../src/service/cards/card.ts';
+import { placeHold } from '../../src/service/money/hold.ts';
 import { debit } from '../../src/service/money/spend.ts';
 import { createStore } from '../../src/service/stores/store.ts';
 import { verifyPage, type VerifiedPage } from '../../src/service/proofs/ledger-check.ts';
@@ -13,7 +16,7 @@ import { execute, sql, Statement, type ScannedInteger } from '../../src/storage/
 import { chainHash, listTransfers, textDigestOf } from '../../src/storage/money/transfer.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { issueCommand, money, newStore, testContext, updateCommand } from '../support/fixtures.ts';
-import { openStore, type OpenStore } from '../support/open-store.ts';
+import { addShop, openStore, type OpenStore } from '../support/open-store.ts';
 
 const noTexts: LedgerTexts = { reference: null, note: null, orderReference: null, externalId: null };
 
@@ -429,7 +432,8 @@ export function testVerification(factory: StorageFactory): void {
     await using books = await openStore(factory);
     const { storage, database, ctx, store } = books;
     const { card } = await books.issue();
-    const why = { ...texts, orderId: null, locationId: 91, versions: null, actor: 'test' };
+    const locationId = await addShop(books);
+    const why = { ...texts, orderId: null, locationId, versions: null, actor: 'test' };
     const spend = { store, cardId: card.id, amount: money('5'), partial: false, ...why };
     await storage.write(() => debit(ctx, spend));
     assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
@@ -454,11 +458,36 @@ export function testVerification(factory: StorageFactory): void {
     );
   });
 
+  test('an entry, a hold or a batch at a location that does not exist is found', async () => {
+    await using books = await openStore(factory);
+    const { storage, database, ctx, store } = books;
+    const locationId = await addShop(books);
+    const { card } = await books.issue({ locationId });
+    const hold = { store, cardId: card.id, amount: money('2'), seconds: 60, versions: null };
+    await storage.write(() => placeHold(ctx, { ...hold, reference: null, note: null, orderId: null, actor: 'test', locationId })); // prettier-ignore
+    const parsed = parseBatch([{ initial_value: '5' }], { store, now: ctx.clock.now(), canSend: false });
+    assert.ok(parsed.ok);
+    const named = { store, name: null, actor: 'test', apiClientId: null, locationId };
+    await storage.write(() => startBatch(ctx, { ...named, ...parsed }));
+    assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
+    await database.tamper(sql`delete from locations`);
+    const { mismatches } = await storage.read(() => verify(10));
+    assert.deepEqual(
+      mismatches.map(({ cardId, problem }) => [cardId, problem]),
+      [
+        [card.id, 'has an entry at a location that does not exist'],
+        [card.id, 'has a hold at a location that does not exist'],
+        [null, 'batches: a batch is of a location that does not exist'],
+      ],
+    );
+  });
+
   test('texts can be erased only with their salt, and only all of an entry', async () => {
     await using books = await openStore(factory);
     const { storage, ctx, store } = books;
     const { card } = await books.issue();
-    const why = { ...texts, orderId: null, locationId: 91, versions: null, actor: 'test' };
+    const locationId = await addShop(books);
+    const why = { ...texts, orderId: null, locationId, versions: null, actor: 'test' };
     await storage.write(() =>
       debit(ctx, { store, cardId: card.id, amount: money('5'), partial: false, ...why }),
     );
@@ -477,7 +506,7 @@ export function testVerification(factory: StorageFactory): void {
       set(`${erased}, text_digest = null`),
       set(`${erased}, amount = 1`),
       set(`${erased}, actor = 'x'`),
-      set(`${erased}, location_id = 92`),
+      set(`${erased}, location_id = location_id + 1`),
       set(`${erased}, location_id = null`),
       new Statement([`update transfers set ${erased} where sequence = 1`], []),
     ])

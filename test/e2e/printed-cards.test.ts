@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { sum } from '../../examples/request.ts';
 import { exampleOf, normalised } from '../support/example.ts';
 import { startService } from '../support/service.ts';
 
@@ -24,10 +25,24 @@ test('the example of printed cards prints what its page says, twice', async () =
   );
 });
 
-test('the example of printed cards works for a store with a token', async () => {
+test('the example of printed cards works for a store with a token, whose reports agree per location', async () => {
   await using service = await startService({ stores: [{ domain: 'flowers.example' }] });
   const token = await service.token('flowers.example');
   const { exitCode, stdout, stderr } = await run('--url', service.url, '--token', token);
   assert.equal(exitCode, 0, stderr);
   assert.equal(normalised(stdout), normalised(block('text')));
+  const day = new Date(service.clock.now()).toISOString().slice(0, 10);
+  const read = async (by: string): Promise<readonly Readonly<Record<string, string>>[]> => {
+    const path = `/reports/activity?by=${by}&from=${day}&to=${day}`;
+    const { json } = await service.request(path, { token });
+    return (json as { activity: { rows: Record<string, string>[] } }).activity.rows;
+  };
+  const [ofStore, ...otherDays] = await read('day');
+  assert.deepEqual(otherDays, []);
+  const ofLocations = await read('location');
+  assert.equal(ofLocations.length, 2);
+  for (const name of ['issued', 'topped_up', 'redeemed', 'refunded', 'adjusted', 'change'])
+    assert.equal(sum(ofLocations.map((row) => row[name] ?? '')), ofStore?.[name], name);
+  const { json } = await service.request('/reports/liability', { token });
+  assert.equal((json as { liability: { outstanding: string } }).liability.outstanding, '70.00');
 });

@@ -65,6 +65,10 @@ test('wrong fields are rejected', async () => {
     [{ name: 'x', closed: true }, { closed: ['is not a known parameter'] }],
   ] as const)
     await shop.rejects('POST /locations', { json }, { code: 'invalid-parameter', errors });
+  const retrieved = await shop.ask(`GET /locations/${market.id}`);
+  assert.deepEqual([retrieved.status, retrieved.json], [200, { location: market }]);
+  for (const id of [foreign.id, 1, 'abc'])
+    await shop.rejects(`GET /locations/${id}`, {}, { code: 'not-found' });
   for (const id of [foreign.id, 1])
     await shop.rejects(`PUT /locations/${id}`, { json: { name: 'Mine' } }, { code: 'not-found' });
   await shop.rejects(`DELETE /locations/${market.id}`, {}, { code: 'method-not-allowed' });
@@ -164,6 +168,21 @@ test('a token that belongs to a location uses it, and can name no other', async 
   assert.equal((await shop.ask(line, { token, json: { balance: 9 } })).status, 200);
   const [adjusted] = await shop.transactions(id);
   assert.deepEqual([adjusted?.kind, adjusted?.location_id], ['adjustment', market.id]);
+  const hold = await shop.holds(id, '1');
+  await located(`PUT /locations/${market.id}`, { closed: true }, 200);
+  const isClosed = { location_id: ['is that of the access token or till, and is closed'] };
+  for (const [moves, json] of [
+    [`POST /gift_card/${id}/debit`, { amount: 1 }],
+    [`POST /gift_card/${id}/debit`, { amount: 1, location_id: market.id }],
+    [`POST /gift_card/${id}/holds`, { amount: 1 }],
+    [`POST /holds/${hold.id}/capture`, {}],
+    [line, { balance: 8 }],
+    ['POST /gift_card', { initial_value: 5 }],
+    ['POST /batches', { count: 1, initial_value: 5 }],
+  ] as const)
+    await shop.rejects(moves, { token, json }, { code: 'invalid-parameter', errors: isClosed });
+  assert.equal((await shop.ask(line, { token, json: { note: 'kept' } })).status, 200);
+  await located(`PUT /locations/${market.id}`, { closed: false }, 200);
   const rotated = await command(service.environment, 'token', 'rotate', '--store', 'flowers.example', String(tokenId), '--json'); // prettier-ignore
   assert.equal((JSON.parse(rotated.output) as { location_id: number }).location_id, market.id);
   const wrong = await command(service.environment, 'token', 'create', '--store', 'flowers.example', '--location', String(foreign.id)); // prettier-ignore

@@ -24,6 +24,7 @@ type Scene = {
   readonly creditId: number;
   readonly holdId: number;
   readonly disabledId: number;
+  readonly locationId: number;
 };
 
 async function scene(own: Shop): Promise<Scene> {
@@ -33,7 +34,9 @@ async function scene(own: Shop): Promise<Scene> {
   const { id: holdId } = await own.holds(id, '4');
   const other = await own.issue();
   await own.does(`PUT /gift_card/${other.id}`, { json: { disable: true } }, { events: ['gift_card.disabled'] });
-  return { id, code, last, debitId, creditId: transaction.id, holdId, disabledId: other.id };
+  const added = await own.ask('POST /locations', { json: { name: 'Harbour' } });
+  const { location } = added.json as { location: { id: number } };
+  return { id, code, last, debitId, creditId: transaction.id, holdId, disabledId: other.id, locationId: location.id };
 } // prettier-ignore
 
 type Case = {
@@ -58,6 +61,8 @@ const cases: readonly Case[] = [
   { operation: 'retrieveGiftCard', line: ({ id }) => `GET /gift_card/${id}`, by: [read] },
   { operation: 'createLocation', line: () => 'POST /locations', json: () => ({ name: 'Market' }), by: [write] },
   { operation: 'listLocations', line: () => 'GET /locations', by: [read] },
+  { operation: 'retrieveLocation', line: ({ locationId }) => `GET /locations/${locationId}`, by: [read] },
+  { operation: 'updateLocation', line: ({ locationId }) => `PUT /locations/${locationId}`, json: () => ({ name: 'Harbour' }), by: [write] },
   { operation: 'listStoreTransactions', line: () => 'GET /transactions', by: [read] },
   { operation: 'listStoreHolds', line: () => 'GET /holds', by: [read] },
   { operation: 'listGiftCards', line: () => 'GET /gift_cards', by: [read] },
@@ -139,6 +144,7 @@ const unknown: Scene = {
   creditId: 9_007_199_254_740_991,
   holdId: 9_007_199_254_740_991,
   disabledId: 9_007_199_254_740_991,
+  locationId: 9_007_199_254_740_991,
 };
 
 /** Operations that do not name a record. */

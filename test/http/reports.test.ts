@@ -29,6 +29,7 @@ const service = await startService({
       },
     },
     { domain: 'flowers.example', undoWindowMinutes: 60 },
+    { domain: 'shops.example' },
     {
       domain: 'formulas.example',
       accountNames: {
@@ -143,6 +144,64 @@ test('spreadsheets do not execute CSV cells, and negative numbers stay numbers',
   assert.ok(inJson.some(({ account }) => account === '+1+cmd'));
 });
 
+test('reports by location add up to those of the store, on open and on closed days', async () => {
+  const shop = await shopOf(service, 'shops.example');
+  const addLocation = async (name: string): Promise<number> =>
+    ((await shop.ask('POST /locations', { json: { name } })).json as { location: { id: number } }).location
+      .id;
+  const [market, harbour] = [await addLocation('Market Street'), await addLocation('Harbour')];
+  const { id } = await shop.issue({ initial_value: '50.00', location_id: market });
+  const debit = await shop.debits(id, '12.50', { location_id: harbour });
+  await shop.debits(id, '5.00');
+  await shop.does(
+    `POST /gift_card/${id}/credit`,
+    { json: { kind: 'top_up', amount: '20.00', location_id: market } },
+    { events: ['gift_card.credited'] },
+  );
+  await shop.does(
+    `POST /transactions/${debit.id}/reverse`,
+    { json: { amount: '2.50', location_id: harbour } },
+    { status: 201, events: ['gift_card.reversed'] },
+  );
+  await shop.does(`PUT /gift_card/${id}`, { json: { disable: true } }, { events: ['gift_card.disabled'] });
+  const day = new Date(service.clock.now()).toISOString().slice(0, 10);
+  const days = `from=${day}&to=${day}`;
+  const none = { issued: '0.00', topped_up: '0.00', redeemed: '0.00', refunded: '0.00', adjusted: '0.00' };
+  const expected = [
+    { ...none, group: String(market), transactions: 2, issued: '50.00', topped_up: '20.00', change: '70.00', location: 'Market Street' },
+    { ...none, group: String(harbour), transactions: 2, redeemed: '12.50', refunded: '2.50', change: '-10.00', location: 'Harbour' },
+    { ...none, group: null, transactions: 1, redeemed: '5.00', change: '-5.00', location: null },
+  ]; // prettier-ignore
+  const assertReports = async (): Promise<void> => {
+    const { rows } = await readJson(shop, `activity?by=location&${days}`);
+    assert.deepEqual(new Set(rows as typeof expected), new Set(expected));
+    for (const { group, location: _, ...figures } of expected) {
+      const { rows: own } = await readJson(shop, `activity?by=day&${days}&location_id=${group ?? 'none'}`);
+      assert.deepEqual(own, [{ ...figures, group: day, location: null }]);
+    }
+    const lines = rowsOf(await csv(shop, `journal?${days}&by=location&format=csv`));
+    const whole = rowsOf(await csv(shop, `journal?${days}&format=csv`));
+    assert.ok(whole.every(({ location_id, location }) => location_id === '' && location === ''));
+    const total = (of: typeof lines, name: string): bigint =>
+      of.reduce((sum, line) => sum + BigInt((line[name] ?? '').replace('.', '')), 0n);
+    for (const name of ['debit', 'credit'])
+      assert.ok(total(lines, name) >= total(whole, name) && total(whole, name) > 0n);
+    for (const [place, own] of Map.groupBy(lines, ({ location_id }) => location_id ?? 'absent')) {
+      assert.equal(total(own, 'debit'), total(own, 'credit'), place);
+      const name = { [market]: 'Market Street', [harbour]: 'Harbour' }[place] ?? '';
+      assert.ok(own.every(({ location }) => location === name));
+    }
+    assert.deepEqual(
+      new Set(lines.filter(({ kind }) => kind === 'disable').map(({ location_id }) => location_id)),
+      new Set(['']),
+    );
+  };
+  await assertReports();
+  service.clock.advance(24 * hourMs);
+  await untilClosed('shops.example', day);
+  await assertReports();
+});
+
 test('Accept chooses the form, and format overrides it', async () => {
   const shop = await shopOf(service, 'flowers.example');
   const typeOf = async (accept: string | undefined, query = ''): Promise<string | null> => {
@@ -177,6 +236,10 @@ test('a report needs read_reports and valid parameters', async () => {
     [`journal?from=${longAgo}&to=${today}`, 'to'],
     [`activity?from=${today}&to=${today}`, 'by'],
     [`activity?by=year&from=${today}&to=${today}`, 'by'],
+    [`activity?by=day&from=${today}&to=${today}&location_id=`, 'location_id'],
+    [`activity?by=day&from=${today}&to=${today}&location_id=Market`, 'location_id'],
+    [`activity?by=day&from=${today}&to=${today}&location_id=12345678901234567`, 'location_id'],
+    [`journal?from=${today}&to=${today}&by=actor`, 'by'],
     [`breakage?from=${today}&to=${longAgo}`, 'to'],
   ];
   for (const [path, field] of cases) {

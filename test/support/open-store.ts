@@ -6,6 +6,7 @@ import type { Store } from '../../src/domain/stores/store.ts';
 import { issue } from '../../src/service/cards/card.ts';
 import { AlreadyProcessed } from '../../src/service/requests/idempotency.ts';
 import type { HttpResponse } from '../../src/service/requests/http-response.ts';
+import { addLocation } from '../../src/service/stores/location.ts';
 import { createStore, type NewStore } from '../../src/service/stores/store.ts';
 import { all, sql, type Script } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
@@ -34,6 +35,16 @@ export async function openStore(
     issue: (command) => storage.write(() => issue(ctx, issueCommand(store, command))),
     [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
   };
+}
+
+/** Adds a location to the store. @returns its id. */
+export async function addShop({
+  ctx,
+  storage,
+  store,
+}: Pick<OpenStore, 'ctx' | 'storage' | 'store'>): Promise<number> {
+  const fields = { name: 'Harbour', address: null, timeZone: null };
+  return (await storage.write(() => addLocation(ctx, store.id, fields))).id;
 }
 
 export type StoredEvent = {

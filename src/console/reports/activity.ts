@@ -1,12 +1,12 @@
 /** The transactions of a period by day, month, or who made them. */
 
-import type { ReportDays } from '../../domain/books/report-days.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import {
   activityGroups,
   readActivity,
   type ActivityReport,
   type ActivityGroup,
+  type ActivityQuery,
 } from '../../service/books/reports.ts';
 import { actorName, listActors } from '../kit/actors.ts';
 import { select } from '../kit/form.ts';
@@ -24,37 +24,88 @@ import { askedDays, periodLinks, usualPeriods } from './period.ts';
 import { reportTexts } from './texts.ts';
 import { fillPlain, plural } from '../kit/texts.ts';
 
-type Query = ReportDays & { readonly by: ActivityGroup };
 type ActivityRow = ActivityReport['rows'][number];
 
 /** More are only in the CSV file. A period has fewer days; a store can have more people, tokens and customers. */
 const rowsListed = 500;
 
-function groupIn({ request }: ReportContext): ActivityGroup {
-  return activityGroups.find((group) => group === request.query.get('by')) ?? 'day';
+/** Only a store with locations has the group of locations. */
+function groupsOf({ locations }: ReportContext): readonly ActivityGroup[] {
+  return activityGroups.filter((group) => group !== 'location' || locations.length > 0);
 }
 
-export const activityRoutes = routesOfReport<Query, ActivityReport>({
+function groupIn(context: ReportContext): ActivityGroup {
+  const asked = context.request.query.get('by');
+  return groupsOf(context).find((group) => group === asked) ?? 'day';
+}
+
+/** The value of the field, in links and in the query of the file. */
+const noLocation = 'none';
+
+/** The location that the report is of; undefined: all of them. */
+function locationIn({ request, locations }: ReportContext): number | null | undefined {
+  const asked = request.query.get('location');
+  if (asked === noLocation && locations.length > 0) return null;
+  return locations.find(({ id }) => String(id) === asked)?.id;
+}
+
+/** The parameters except the days. */
+function splitOf(
+  by: ActivityGroup,
+  location: number | null | undefined,
+): Readonly<Record<'by', string>> & { readonly location?: string } {
+  return {
+    by,
+    ...(location !== undefined && { location: location === null ? noLocation : String(location) }),
+  };
+}
+
+/** The choice of a location, in a store that has some. */
+function locationField(
+  { locations, language }: ReportContext,
+  chosen: number | null | undefined,
+): Markup | undefined {
+  if (locations.length === 0) return undefined;
+  const text = reportTexts[language];
+  const options = [
+    { value: '', text: text.allLocations },
+    ...locations.map(({ id, name }) => ({ value: String(id), text: name })),
+    { value: noLocation, text: text.noLocation },
+  ];
+  const value = chosen === null ? noLocation : String(chosen ?? '');
+  return select({ name: 'location', label: text.fields.location, options, value });
+}
+
+export const activityRoutes = routesOfReport<ActivityQuery, ActivityReport>({
   name: 'activity',
   ask(context) {
     const { request, today, language } = context;
     const text = reportTexts[language];
     const by = groupIn(context);
     const asked = askedDays(request.query, { today, language, usual: usualPeriods.thisMonth(today) });
-    const options = activityGroups.map((value) => ({ value, text: text.groups[value] }));
+    const location = locationIn(context);
+    const options = groupsOf(context).map((value) => ({ value, text: text.groups[value] }));
     return {
-      query: asked.query && { ...asked.query, by },
-      fields: markup`${asked.fields}${select({ name: 'by', label: text.fields.by, options, value: by })}`,
+      query: asked.query && {
+        ...asked.query,
+        by,
+        locations: location === undefined ? undefined : [location],
+      },
+      fields: markup`${asked.fields}${select({ name: 'by', label: text.fields.by, options, value: by })}${locationField(context, location)}`,
     };
   },
-  search: ({ by, from, to }) => ({ by, from, to }),
+  search: ({ by, from, to, locations }) => ({ ...splitOf(by, locations?.[0]), from, to }),
   read: ({ source }, query) => readActivity(source, query),
   file: ({ rows }, { from, to }) => ({ rows, about: `${from}-${to}` }),
   links: (context, current) =>
-    periodLinks((days) => periodPath(context, 'activity', { by: groupIn(context), ...days }), {
-      ...context,
-      current,
-    }),
+    periodLinks(
+      (days) =>
+        periodPath(context, 'activity', { ...splitOf(groupIn(context), locationIn(context)), ...days }),
+      {
+        ...context,
+        current,
+      },
+    ),
   async show(context, { rows }, query) {
     const { language } = context;
     const text = reportTexts[language];
@@ -72,9 +123,13 @@ export const activityRoutes = routesOfReport<Query, ActivityReport>({
 
 /** How the groups are called: days and months in the language, and people by their names. */
 async function groupNames(
-  { source, store, language }: ReportContext,
+  { source, store, language, locations }: ReportContext,
   by: ActivityGroup,
 ): Promise<(group: string) => string> {
+  if (by === 'location') {
+    const names = new Map(locations.map(({ id, name }) => [String(id), name]));
+    return (id) => names.get(id) ?? id;
+  }
   if (by === 'day') return (day) => dayText(day, language);
   if (by === 'month') return (month) => monthText(month, language);
   const actors = await source.storage.read(() => listActors(store));
@@ -91,7 +146,7 @@ function groupsPanel(
   }: {
     readonly rows: readonly ActivityRow[];
     readonly listed: readonly ActivityRow[];
-    readonly query: Query;
+    readonly query: ActivityQuery;
     readonly nameOf: (group: string) => string;
   },
 ): Markup {
@@ -107,12 +162,12 @@ function groupsPanel(
       heading: `${text.titles.activity}, ${periodText(query, language)}`,
       note: `${fillPlain(text.amountsIn, { currency: store.currency.code })} ${text.undoneInBoth}`,
       columns: [
-        { name: text.groups[query.by], isTime: query.by !== 'actor' },
+        { name: text.groups[query.by], isTime: query.by === 'day' || query.by === 'month' },
         { name: columns.transactions, isSum: true },
         ...names.map((name) => ({ name: columns[name], isSum: true })),
       ],
       rows: listed.map((row) => ({
-        name: nameOf(row.group),
+        name: row.group === null ? text.noLocation : nameOf(row.group),
         cells: [countText(row.transactions, language), ...names.map((name) => amount(row[name]))],
       })),
       total: { name: columns.total, cells: [countText(transactions, language), ...sums] },

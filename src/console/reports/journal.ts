@@ -1,11 +1,11 @@
 /** The journal: double-entry lines of a period, and the balances of its accounts before and after. */
 
 import { monthlyLinesOf, type JournalLine } from '../../domain/books/reports.ts';
-import type { ReportDays } from '../../domain/books/report-days.ts';
 import { addDays } from '../../domain/day.ts';
 import type { JournalAccount } from '../../domain/stores/store.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
-import { readJournal, type JournalReport } from '../../service/books/reports.ts';
+import { readJournal, type JournalQuery, type JournalReport } from '../../service/books/reports.ts';
+import { select } from '../kit/form.ts';
 import { amountText, dayText, figure, monthText } from '../kit/format.ts';
 import {
   amountsOf,
@@ -23,18 +23,39 @@ import { fillPlain } from '../kit/texts.ts';
 /** A longer period has lines of months, so that the page stays short. */
 const daysListed = 92;
 
-export const journalRoutes = routesOfReport<ReportDays, JournalReport>({
+/** Whether the lines are split; only a store with locations has the field. */
+function splitIn({ request, locations }: ReportContext): { readonly by?: 'location' } {
+  return locations.length > 0 && request.query.get('by') === 'location' ? { by: 'location' } : {};
+}
+
+export const journalRoutes = routesOfReport<JournalQuery, JournalReport>({
   name: 'journal',
-  ask: ({ request, today, language }) =>
-    askedDays(request.query, { today, language, usual: usualPeriods.lastMonth(today) }),
-  search: ({ from, to }) => ({ from, to }),
+  ask(context) {
+    const { request, today, language, locations } = context;
+    const text = reportTexts[language];
+    const asked = askedDays(request.query, { today, language, usual: usualPeriods.lastMonth(today) });
+    const split = splitIn(context);
+    const options = [
+      { value: '', text: text.locationsTogether },
+      { value: 'location', text: text.groups.location },
+    ];
+    const field =
+      locations.length === 0
+        ? undefined
+        : select({ name: 'by', label: text.fields.by, options, value: split.by ?? '' });
+    return { query: asked.query && { ...asked.query, ...split }, fields: markup`${asked.fields}${field}` };
+  },
+  search: ({ from, to, by }) => ({ from, to, ...(by !== undefined && { by }) }),
   read: ({ source }, days) => readJournal(source, days),
   file: ({ rows }, { from, to }) => ({ rows, about: `${from}-${to}` }),
   links: (context, current) =>
-    periodLinks((days) => periodPath(context, 'journal', days), { ...context, current }),
-  show: (context, journal, days) => markup`${liabilityPanel(context, journal)}
+    periodLinks((days) => periodPath(context, 'journal', { ...splitIn(context), ...days }), {
+      ...context,
+      current,
+    }),
+  show: (context, journal, query) => markup`${liabilityPanel(context, journal)}
 ${accountsPanel(context, journal)}
-${linesPanel(context, journal, days)}`,
+${linesPanel(context, journal, query)}`,
 });
 
 /** Returns the liability before and after the period. */
@@ -114,11 +135,13 @@ function vatText({ vatDue, vatRate, tax }: JournalLine, context: ReportContext):
   return fillPlain(text.vatAtSale, { rate, amount: amountsOf(context)(tax) });
 }
 
-function linesPanel(context: ReportContext, { lines, summary }: JournalReport, days: ReportDays): Markup {
+function linesPanel(context: ReportContext, { lines, summary }: JournalReport, query: JournalQuery): Markup {
   const { language } = context;
   const { columns, ...text } = reportTexts[language];
   const amount = amountsOf(context);
-  const isMonthly = days.to > addDays(days.from, daysListed - 1);
+  const isMonthly = query.to > addDays(query.from, daysListed - 1);
+  const isSplit = query.by === 'location';
+  const names = new Map(context.locations.map(({ id, name }) => [id, name]));
   const shown = isMonthly ? monthlyLinesOf(lines) : lines;
   const hasVat = lines.some(({ vatDue }) => vatDue !== null);
   const side = (minor: bigint): string => (minor === 0n ? '' : amount(minor));
@@ -126,6 +149,7 @@ function linesPanel(context: ReportContext, { lines, summary }: JournalReport, d
     name: markup`<span class="nowrap">${isMonthly ? monthText(line.day, language) : dayText(line.day, language)}</span>`,
     cells: [
       text.kinds[line.kind],
+      ...(isSplit ? [line.locationId === null ? '' : (names.get(line.locationId) ?? '')] : []),
       accountName(context, line.account),
       ...(hasVat ? [vatText(line, context)] : []),
       side(line.debit),
@@ -135,11 +159,12 @@ function linesPanel(context: ReportContext, { lines, summary }: JournalReport, d
   return tablePanel(
     {
       id: 'lines',
-      heading: `${text.titles.journal}, ${periodText(days, language)}`,
+      heading: `${text.titles.journal}, ${periodText(query, language)}`,
       note: isMonthly ? text.monthly : text.daily,
       columns: [
         { name: isMonthly ? columns.month : columns.day, isTime: true },
         { name: columns.kind },
+        ...(isSplit ? [{ name: text.groups.location }] : []),
         { name: columns.account },
         ...(hasVat ? [{ name: columns.vat }] : []),
         { name: columns.debit, isSum: true },
@@ -148,7 +173,14 @@ function linesPanel(context: ReportContext, { lines, summary }: JournalReport, d
       rows,
       total: {
         name: columns.total,
-        cells: ['', '', ...(hasVat ? [''] : []), amount(summary.debits), amount(summary.credits)],
+        cells: [
+          '',
+          '',
+          ...(isSplit ? [''] : []),
+          ...(hasVat ? [''] : []),
+          amount(summary.debits),
+          amount(summary.credits),
+        ],
       },
     },
     text.none,

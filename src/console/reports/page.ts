@@ -3,9 +3,11 @@
 import { dayOf } from '../../domain/day.ts';
 import type { ReportDays } from '../../domain/books/report-days.ts';
 import type { Store } from '../../domain/stores/store.ts';
+import type { Location } from '../../domain/stores/location.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { reportFile, type ReportName } from '../../service/books/reports.ts';
 import type { SumsSource } from '../../service/books/report-sums.ts';
+import { listAllLocations } from '../../service/stores/location.ts';
 import { csvDialectOf, dayText, decimalText, timeText } from '../kit/format.ts';
 import { longReads } from '../kit/long-reads.ts';
 import { shellPage } from '../kit/page.ts';
@@ -28,6 +30,8 @@ export type ReportContext = {
   readonly source: SumsSource;
   readonly language: PageLanguage;
   readonly store: Store;
+  /** Those of the store, also closed ones; most stores have none. */
+  readonly locations: readonly Location[];
   /** In the time zone of the store. */
   readonly today: string;
   readonly basePath: string;
@@ -50,11 +54,13 @@ type ReportDefinition<Query, Made> = {
   readonly show: (context: ReportContext, made: Made, query: Query) => Promise<Markup> | Markup;
 };
 
-function contextOf(services: ConsoleServices, request: StaffRequest): ReportContext {
+async function contextOf(services: ConsoleServices, request: StaffRequest): Promise<ReportContext> {
   const { store } = request.signedIn;
   const now = services.ctx.clock.now();
+  const storage = longReads(services);
   return {
-    source: { storage: longReads(services), store, now },
+    source: { storage, store, now },
+    locations: await storage.read(() => listAllLocations(store.id)),
     language: request.language,
     store,
     today: dayOf(now, store.timeZone),
@@ -120,7 +126,7 @@ ${content}</div>`;
       path,
       access: 'readCards',
       handle: async (services, request) => {
-        const context = contextOf(services, request);
+        const context = await contextOf(services, request);
         const asked = ask(context);
         const { query } = asked;
         const content =
@@ -133,7 +139,7 @@ ${content}</div>`;
       path: `${path}.csv`,
       access: 'readCards',
       handle: async (services, request) => {
-        const context = contextOf(services, request);
+        const context = await contextOf(services, request);
         const asked = ask(context);
         const { query } = asked;
         if (query === undefined) return pageOf(services, context, { asked, content: undefined });

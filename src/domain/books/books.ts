@@ -56,6 +56,8 @@ export type DaySum = {
   readonly actor: string;
   /** The text of `formatVat`; empty: the VAT is not recorded. */
   readonly vat: string;
+  /** Where the transfers took place; null: at no location. A move takes place at none. */
+  readonly locationId: number | null;
   entries: number;
   raised: bigint;
   lowered: bigint;
@@ -94,6 +96,7 @@ export type SummedTransfer = {
   readonly kind: EntryKind;
   readonly account: Account;
   readonly actor: string;
+  readonly locationId: number | null;
   /** The change of the balance, in minor units. */
   readonly effect: bigint;
   /** The VAT in it, as `taxesOf` computes it; 0 if none is due at the sale. */
@@ -237,7 +240,7 @@ export class Sums {
 
   /** Adds a transfer of one of the days. @returns its bucket. */
   addTransfer(card: SummedCard, transfer: SummedTransfer): Bucket {
-    const { place, at, kind, account, actor, effect, tax, isFirst, count } = transfer;
+    const { place, at, kind, account, actor, locationId, effect, tax, isFirst, count } = transfer;
     const { day } = this.#days[place] ?? failed();
     const bucket = bucketAt(card, day, at);
     const isRaise = effect > 0n;
@@ -248,6 +251,7 @@ export class Sums {
       account,
       actor,
       vat: card.vat,
+      locationId,
       raised: isRaise ? effect : 0n,
       lowered: isRaise ? 0n : -effect,
       raisedTax: isRaise ? tax : 0n,
@@ -284,7 +288,8 @@ export class Sums {
     for (const { place, from, to, amount, tax, cards } of moved.values()) {
       if (amount === 0n && tax === 0n && cards === 0) continue;
       const { day } = this.#days[place] ?? failed();
-      const key = { day, kind: moveOf(from, to), account: '', actor: '', vat: card.vat } as const;
+      const kind = moveOf(from, to);
+      const key = { day, kind, account: '', actor: '', vat: card.vat, locationId: null } as const;
       this.#add(card, {
         ...key,
         ...noSums,
@@ -307,8 +312,8 @@ export class Sums {
   }
 
   #add(card: SummedCard, sum: DaySum): void {
-    const { day, kind, bucket, account, actor, vat } = sum;
-    addDay(this.#byKey, `${day}\n${kind}\n${bucket}\n${account}\n${vat}\n${actor}`, sum);
+    const { day, kind, bucket, account, actor, vat, locationId } = sum;
+    addDay(this.#byKey, `${day}\n${kind}\n${bucket}\n${account}\n${vat}\n${actor}\n${locationId}`, sum);
     const month = day.slice(0, 7);
     // A clock that was wrong can issue a card after the day of one of its transfers.
     const issued = card.issued < month ? card.issued : month;

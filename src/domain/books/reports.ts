@@ -104,6 +104,8 @@ export type JournalLine = {
   readonly day: string;
   readonly kind: DaySum['kind'];
   readonly account: JournalAccount;
+  /** Where the transfers took place; null: at no location, or the lines are not split. */
+  readonly locationId: number | null;
   /** Greater than 0 on one side, 0 on the other. */
   debit: bigint;
   credit: bigint;
@@ -143,9 +145,9 @@ class Lines {
   /** @param credited the amount that the account is credited with; negative: debited. */
   add(sum: DaySum, account: JournalAccount, credited: bigint, { gross, tax }: Change): void {
     if (credited === 0n) return;
-    const { day, kind, vat } = sum;
+    const { day, kind, vat, locationId } = sum;
     const side = credited < 0n ? 'debit' : 'credit';
-    const key = [day, kind, account, side, vat].join('\n');
+    const key = [day, kind, account, side, vat, locationId].join('\n');
     const read = vat === '' ? null : readVat(vat);
     let line = this.#lines.get(key);
     if (!line) {
@@ -154,6 +156,7 @@ class Lines {
         day,
         kind,
         account,
+        locationId,
         debit: 0n,
         credit: 0n,
         vatKind: read?.kind ?? null,
@@ -172,7 +175,7 @@ class Lines {
 }
 
 /**
- * The lines of sums in order, each with its counterpart: their debits and credits are equal. The liability does not contain
+ * The lines of sums in order, each with its counterpart at the same location: their debits and credits are equal. The liability does not contain
  * tax that is due at the sale: a sale credits it to `vat_payable`, and only its reversal takes it back.
  */
 export function journalOf(sums: readonly DaySum[]): readonly JournalLine[] {
@@ -196,6 +199,11 @@ export function journalOf(sums: readonly DaySum[]): readonly JournalLine[] {
 /** Whether a sum is of transfers, whose other account is never the card's own. */
 function isTransfers(account: DaySum['account']): account is Exclude<DaySum['account'], '' | 'card'> {
   return account !== '' && account !== 'card';
+}
+
+/** The sums of all locations together: the lines of a journal that is not split. */
+export function withoutLocations(sums: readonly DaySum[]): readonly DaySum[] {
+  return sums.map((sum) => ({ ...sum, locationId: null }));
 }
 
 /** An account in a period. A balance is its credits less its debits, so that of a liability is what the store owes. */
@@ -235,10 +243,10 @@ export function accountsOf(
 export function monthlyLinesOf(lines: readonly JournalLine[]): readonly JournalLine[] {
   const months = new Map<string, JournalLine>();
   for (const line of lines) {
-    const { kind, account, vatKind, vatRate, vatDue } = line;
+    const { kind, account, locationId, vatKind, vatRate, vatDue } = line;
     const month = line.day.slice(0, 7);
     const side = line.debit > 0n ? 'debit' : 'credit';
-    const key = [month, kind, account, side, vatKind, vatRate, vatDue].join('\n');
+    const key = [month, kind, account, locationId, side, vatKind, vatRate, vatDue].join('\n');
     const found = months.get(key);
     if (!found) {
       months.set(key, { ...line, day: month });

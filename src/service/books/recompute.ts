@@ -232,7 +232,7 @@ class AlikeTransfers {
   }
 
   #summed(movement: string, { amount, count }: Group): SummedTransfer {
-    const [kind = '', debit = '', credit = '', first = '', ...actor] = movement.split(' ');
+    const [kind = '', debit = '', credit = '', first = '', location = '', ...actor] = movement.split(' ');
     const isRaise = increases(credit);
     return {
       place: this.#place,
@@ -241,6 +241,7 @@ class AlikeTransfers {
       kind: kind as EntryKind,
       account: (isRaise ? debit : credit) as Account,
       actor: actor.join(' '),
+      locationId: location === '-' ? null : Number(location),
       effect: isRaise ? BigInt(amount) : -BigInt(amount),
       tax: 0n,
       isFirst: first === '1',

@@ -140,7 +140,7 @@ async function inRanges(
   }
 }
 
-/** All sums up to an instant, which they do not include. Stored ones have no day, actor or VAT. */
+/** All sums up to an instant, which they do not include. Stored ones have no day, actor, VAT or location. */
 export async function readSumsUntil(source: SumsSource, until: number): Promise<readonly DaySum[]> {
   const { storage, store } = source;
   const { closedUpTo, period } = await findPosition(source, until);
@@ -155,8 +155,8 @@ export async function readSumsUntil(source: SumsSource, until: number): Promise<
 }
 
 /** The place of a sum among others, as in `listSums`. */
-function orderOf({ day, kind, bucket, account, actor, vat }: DaySum): string {
-  return [day, kind, bucket, account, actor, vat].join('\n');
+function orderOf({ day, kind, bucket, account, actor, vat, locationId }: DaySum): string {
+  return [day, kind, bucket, account, actor, vat, locationId].join('\n');
 }
 
 /** The sums of days in their order, both ends included, and the balances before them. */

@@ -17,6 +17,7 @@ import {
   journalOf,
   noMovements,
   outstandingOf,
+  withoutLocations,
   type AccountBalance,
   type Balance,
   type JournalLine,
@@ -31,6 +32,7 @@ import {
   readSumsUntil,
   type SumsSource,
 } from './report-sums.ts';
+import { listAllLocations } from '../stores/location.ts';
 import { readSuspendedAt } from './suspended.ts';
 
 /** The columns of the CSV files, in their order. */
@@ -72,6 +74,8 @@ export const reportColumns = {
     'net_amount',
     'vat_amount',
     'gross_amount',
+    'location_id',
+    'location',
   ],
   aging: [
     'issued',
@@ -94,7 +98,17 @@ export const reportColumns = {
     'cards_expired',
     'cards_disabled',
   ],
-  activity: ['group', 'transactions', 'issued', 'topped_up', 'redeemed', 'refunded', 'adjusted', 'change'],
+  activity: [
+    'group',
+    'transactions',
+    'issued',
+    'topped_up',
+    'redeemed',
+    'refunded',
+    'adjusted',
+    'change',
+    'location',
+  ],
   breakage: [
     'month',
     'opening',
@@ -239,6 +253,22 @@ export async function readLiability(source: SumsSource, asked?: ReportMoment): P
   };
 }
 
+/** The location of a row; both are null at no location, and in a report that is not split. */
+type Place = { readonly location_id: number | null; readonly location: string | null };
+
+/** The names of the store's locations. */
+async function readNames({ storage, store }: SumsSource): Promise<ReadonlyMap<number, string>> {
+  const locations = await storage.read(() => listAllLocations(store.id));
+  return new Map(locations.map(({ id, name }) => [id, name]));
+}
+
+export const journalSplits = ['location'] as const;
+
+export type JournalQuery = ReportDays & {
+  /** Absent: the lines of all locations are together. */
+  readonly by?: (typeof journalSplits)[number] | undefined;
+};
+
 type JournalRow = {
   readonly day: string;
   readonly kind: string;
@@ -252,19 +282,23 @@ type JournalRow = {
   readonly net_amount: bigint;
   readonly vat_amount: bigint | null;
   readonly gross_amount: bigint;
-};
+} & Place;
 
 export type JournalReport = Table<
   ReportDays & Summary<'opening' | 'change' | 'closing' | 'closing_gross' | 'debits' | 'credits'>,
   JournalRow
 > & { readonly lines: readonly JournalLine[]; readonly accounts: readonly AccountBalance[] };
 
-export async function readJournal(source: SumsSource, { from, to }: ReportDays): Promise<JournalReport> {
+export async function readJournal(
+  source: SumsSource,
+  { from, to, by }: JournalQuery,
+): Promise<JournalReport> {
   const { store } = source;
   const { before, days } = await readSumsOfDays(source, { from, to });
   const opening = totalOf(Object.values(balancesOf(before)));
   const change = totalOf(Object.values(balancesOf(days)));
-  const lines = journalOf(days);
+  const names = by && (await readNames(source));
+  const lines = journalOf(names ? days : withoutLocations(days));
   return {
     summary: {
       from,
@@ -291,8 +325,14 @@ export async function readJournal(source: SumsSource, { from, to }: ReportDays):
       net_amount: line.gross - (line.tax ?? 0n),
       vat_amount: line.tax,
       gross_amount: line.gross,
+      location_id: line.locationId,
+      location: nameIn(names, line.locationId),
     })),
   };
+}
+
+function nameIn(names: ReadonlyMap<number, string> | undefined, id: number | null): string | null {
+  return id === null ? null : (names?.get(id) ?? null);
 }
 
 function totalOf(values: readonly Balance[]): Balance {
@@ -349,36 +389,60 @@ export async function readAging(source: SumsSource, asked?: ReportMoment): Promi
   };
 }
 
-export const activityGroups = ['day', 'month', 'actor'] as const;
+export const activityGroups = ['day', 'month', 'actor', 'location'] as const;
 
 export type ActivityGroup = (typeof activityGroups)[number];
 
-function groupOf({ day, actor }: DaySum, group: ActivityGroup): string {
-  if (group === 'actor') return actor;
-  return group === 'day' ? day : day.slice(0, 7);
+/** The name of a group; null: the transactions that took place at no location. */
+function groupOf({ day, actor, locationId }: DaySum, group: ActivityGroup): string | null {
+  switch (group) {
+    case 'day':
+      return day;
+    case 'month':
+      return day.slice(0, 7);
+    case 'actor':
+      return actor;
+    case 'location':
+      return locationId === null ? null : String(locationId);
+  }
 }
 
-type ActivityQuery = ReportDays & { readonly by: ActivityGroup };
+/** The locations whose transactions a report is of; null is that of transactions that took place at none. */
+export type ReportLocations = readonly (number | null)[];
+
+export type ActivityQuery = ReportDays & {
+  readonly by: ActivityGroup;
+  /** Absent: all transactions. */
+  readonly locations?: ReportLocations | undefined;
+};
 
 export type ActivityReport = Table<
-  ActivityQuery & Summary<never>,
-  { readonly group: string; readonly transactions: number; readonly change: bigint } & Causes
+  Pick<ActivityQuery, 'by' | 'from' | 'to'> & Summary<never>,
+  {
+    /** Null: the transactions that took place at no location. */
+    readonly group: string | null;
+    readonly transactions: number;
+    readonly change: bigint;
+    /** The name of the location that the group is; null: the groups are others. */
+    readonly location: string | null;
+  } & Causes
 >;
 
 export async function readActivity(
   source: SumsSource,
-  { by, from, to }: ActivityQuery,
+  { by, from, to, locations }: ActivityQuery,
 ): Promise<ActivityReport> {
   const { days } = await readSumsOfDays(source, { from, to });
-  const grouped = new Map<string, Movements>();
+  const names = by === 'location' ? await readNames(source) : undefined;
+  const grouped = new Map<string | null, Movements>();
   for (const sum of days) {
-    if (sum.account === '') continue;
+    if (sum.account === '' || locations?.includes(sum.locationId) === false) continue;
     const name = groupOf(sum, by);
     let movements = grouped.get(name);
     if (!movements) grouped.set(name, (movements = noMovements()));
     addMovement(movements, sum);
   }
-  const sorted = [...grouped].toSorted(([left], [right]) => (left < right ? -1 : 1));
+  const sorted = [...grouped].toSorted(([left], [right]) => inOrder(left, right));
   return {
     summary: { by, from, to, currency: source.store.currency.code },
     rows: sorted.map(([group, movements]) => ({
@@ -386,8 +450,15 @@ export async function readActivity(
       transactions: movements.entries,
       ...movementRecord(movements),
       change: outstandingOf(movements),
+      location: nameIn(names, names && group !== null ? Number(group) : null),
     })),
   };
+}
+
+/** The group of no location is the last one. */
+function inOrder(left: string | null, right: string | null): number {
+  if (left === null || right === null) return left === null ? 1 : -1;
+  return left < right ? -1 : 1;
 }
 
 export type BreakageReport = Table<

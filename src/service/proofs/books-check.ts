@@ -45,8 +45,8 @@ function differences(
   return [...keys].filter((key) => left.get(key) !== right.get(key));
 }
 
-const dayKey = ({ day, kind, bucket, account, actor, vat }: DaySum): string =>
-  JSON.stringify([day, kind, bucket, account, vat, actor]);
+const dayKey = ({ day, kind, bucket, account, actor, vat, locationId }: DaySum): string =>
+  JSON.stringify([day, kind, bucket, account, vat, actor, locationId]);
 const ageKey = ({ issued, period, bucket }: AgeSum): string => JSON.stringify([issued, period, bucket]);
 
 /** Finds closed days, and months, whose stored sums are not those of the transfers. */

@@ -38,7 +38,7 @@ export function* changeLocation(
 }
 
 /** @throws Fault `not-found` if the store has no such location. */
-function* requireLocation(storeId: number, id: number): Script<Location> {
+export function* requireLocation(storeId: number, id: number): Script<Location> {
   const found = yield* findLocation(storeId, id);
   if (!found) throw new Fault('not-found');
   return found;
@@ -90,18 +90,24 @@ export function* pageOfLocations(
 
 /**
  * The location of a movement: the caller's own, or the one that the request names if the caller belongs to none.
- * @throws Fault `invalid-parameter` if the request names another one than the caller's own, or one that is closed or not
- * the store's.
+ * @throws Fault `invalid-parameter` if the request names another one than the caller's own, if the caller's own is closed,
+ * or if the one that it names is closed or not the store's.
  */
 export function* locationOf(
   storeId: number,
   { own, named }: { readonly own: number | null; readonly named: number | null },
 ): Script<number | null> {
-  if (named === null || named === own) return own;
-  if (own !== null) throw wrongLocation('must be the location that the access token belongs to');
-  const found = yield* findLocation(storeId, named);
-  if (!found || found.closedAt !== null) throw wrongLocation('must be an open location of the store');
-  return named;
+  if (own !== null && named !== null && named !== own)
+    throw wrongLocation('must be the location that the access token belongs to');
+  const id = own ?? named;
+  if (id === null) return null;
+  const found = yield* findLocation(storeId, id);
+  if (found && found.closedAt === null) return id;
+  throw wrongLocation(
+    own === null
+      ? 'must be an open location of the store'
+      : 'is that of the access token or till, and is closed',
+  );
 }
 
 function wrongLocation(message: string): Fault {

@@ -152,6 +152,7 @@ export type ReadTransfer = {
   readonly kind: EntryKind;
   readonly account: Account;
   readonly actor: string;
+  readonly locationId: number | null;
   readonly effect: bigint;
   /** The place in the card's chain, starting at 1. */
   readonly sequence: number;
@@ -178,6 +179,7 @@ type TransferRow = {
   readonly debit_account: Account;
   readonly credit_account: Account;
   readonly actor: string;
+  readonly location_id: bigint | null;
   readonly sequence: bigint;
 };
 
@@ -191,7 +193,7 @@ export function entryKindOf(storeId: number): Part {
 /** The columns of a transfer `t`. */
 function entryColumns(storeId: number): Part {
   return part`t.id, t.card_id, t.created_at, ${entryKindOf(storeId)} as kind, t.amount, t.debit_account,
-    t.credit_account, t.actor, t.sequence`;
+    t.credit_account, t.actor, t.location_id, t.sequence`;
 }
 
 /** The columns of a card `g` that its bucket depends on. */
@@ -216,6 +218,7 @@ function toEntry(row: TransferRow, currency: Store['currency']): Omit<ReadTransf
     kind: row.kind,
     account: row.credit_account === 'card' ? row.debit_account : row.credit_account,
     actor: row.actor,
+    locationId: toNumberOrNull(row.location_id),
     effect,
     sequence: toNumber(row.sequence),
   };
@@ -429,14 +432,18 @@ export function* listCardEntries(
 
 type StoreKey = Pick<Store, 'id' | 'currency'>;
 
+/** The column is a part of the key, which has no null. */
+const noLocation = 0;
+
 /** Adds to a sum of a day. */
 export function* insertDay({ id, currency }: StoreKey, sum: DaySum): Script<void> {
   yield* execute(sql`
-    insert into store_days (store_id, currency, day, kind, bucket, account, actor, vat, entries, raised, lowered, raised_tax,
-      lowered_tax, cards)
+    insert into store_days (store_id, currency, day, kind, bucket, account, actor, vat, location_id, entries, raised, lowered,
+      raised_tax, lowered_tax, cards)
     values (${id}, ${currency.code}, ${sum.day}, ${sum.kind}, ${sum.bucket}, ${sum.account}, ${sum.actor},
-      ${sum.vat}, ${sum.entries}, ${sum.raised}, ${sum.lowered}, ${sum.raisedTax}, ${sum.loweredTax}, ${sum.cards})
-    on conflict (store_id, currency, day, kind, bucket, account, actor, vat) do update set
+      ${sum.vat}, ${sum.locationId ?? noLocation}, ${sum.entries}, ${sum.raised}, ${sum.lowered}, ${sum.raisedTax},
+      ${sum.loweredTax}, ${sum.cards})
+    on conflict (store_id, currency, day, kind, bucket, account, actor, vat, location_id) do update set
       entries = store_days.entries + excluded.entries, raised = store_days.raised + excluded.raised,
       lowered = store_days.lowered + excluded.lowered,
       raised_tax = store_days.raised_tax + excluded.raised_tax,
@@ -510,6 +517,7 @@ type SumRow = {
   readonly account: Account | '';
   readonly actor: string;
   readonly vat: string;
+  readonly location_id: bigint;
   readonly entries: bigint | string;
   readonly raised: bigint | string;
   readonly lowered: bigint | string;
@@ -518,9 +526,11 @@ type SumRow = {
   readonly cards: bigint | string;
 };
 
-function toSum({ raised_tax: raisedTax, lowered_tax: loweredTax, ...row }: SumRow): DaySum {
+function toSum({ raised_tax: raisedTax, lowered_tax: loweredTax, location_id, ...row }: SumRow): DaySum {
+  const locationId = toNumber(location_id);
   return {
     ...row,
+    locationId: locationId === noLocation ? null : locationId,
     raisedTax: BigInt(raisedTax),
     loweredTax: BigInt(loweredTax),
     entries: Number(row.entries),
@@ -533,10 +543,11 @@ function toSum({ raised_tax: raisedTax, lowered_tax: loweredTax, ...row }: SumRo
 /** The days of stored sums, both ends included. */
 export type StoredDays = { readonly from: string; readonly to: string };
 
-/** Returns the stored sums of days, together for all days and actors; their day, actor and VAT are empty. */
+/** Returns the stored sums of days, together for all days, actors and locations; their day, actor and VAT are empty. */
 export function* sumPeriod({ id, currency }: StoreKey, { from, to }: StoredDays): Script<readonly DaySum[]> {
   const rows = yield* all(sql<SumRow>`
-    select '' as day, kind, bucket, account, '' as actor, '' as vat, cast(sum(entries) as text) as entries,
+    select '' as day, kind, bucket, account, '' as actor, '' as vat, cast(${noLocation} as bigint) as location_id,
+      cast(sum(entries) as text) as entries,
       cast(sum(raised) as text) as raised, cast(sum(lowered) as text) as lowered,
       cast(sum(coalesce(raised_tax, 0)) as text) as raised_tax,
       cast(sum(coalesce(lowered_tax, 0)) as text) as lowered_tax, cast(sum(cards) as text) as cards
@@ -549,11 +560,11 @@ export function* sumPeriod({ id, currency }: StoreKey, { from, to }: StoredDays)
 /** Returns the stored sums of days in the order of the days. */
 export function* listSums({ id, currency }: StoreKey, { from, to }: StoredDays): Script<readonly DaySum[]> {
   const rows = yield* all(sql<SumRow>`
-    select day, kind, bucket, account, actor, vat, entries, raised, lowered,
+    select day, kind, bucket, account, actor, vat, location_id, entries, raised, lowered,
       coalesce(raised_tax, 0) as raised_tax, coalesce(lowered_tax, 0) as lowered_tax, cards
     from store_days
     where store_id = ${id} and currency = ${currency.code} and day >= ${from} and day <= ${to}
-    order by day, kind, bucket, account, actor, vat`);
+    order by day, kind, bucket, account, actor, vat, location_id`);
   return rows.map(toSum);
 }
 

@@ -32,7 +32,10 @@ export type TransferOfBooks = {
   readonly card_id: ScannedInteger;
   readonly created_at: ScannedInteger;
   readonly amount: ScannedInteger;
-  /** Its kind in the books, the debited and the credited account, 1 if it is the first of its card, and the actor. */
+  /**
+   * Its kind in the books, the debited and the credited account, 1 if it is the first of its card, its location or `-`, and
+   * the actor.
+   */
   readonly movement: string;
 };
 
@@ -57,7 +60,8 @@ export function* scanTransfersOfBooks(
   return yield* all(scan<TransferOfBooks>`
     select t.id, t.card_id, t.created_at, t.amount,
       ${entryKindOf(storeId)} || ' ' || t.debit_account || ' ' || t.credit_account
-        || case when t.sequence = 1 then ' 1 ' else ' 0 ' end || t.actor as movement
+        || case when t.sequence = 1 then ' 1 ' else ' 0 ' end
+        || coalesce(cast(t.location_id as text), '-') || ' ' || t.actor as movement
     from transfers t
     where t.store_id = ${storeId} and t.id > ${after} and t.id < ${idsAt(untilAt + idSkewMaxMs + 1)}
       and t.card_id > ${range.after} and t.card_id <= ${range.upTo}

@@ -1120,7 +1120,9 @@ create table store_days (
   -- The VAT that is due at the sale; null: an earlier version stored the sum, and the next start computes it again.
   raised_tax integer,
   lowered_tax integer,
-  primary key (store_id, currency, day, kind, bucket, account, actor, vat)
+  -- Where the transfers took place; 0: at no location.
+  location_id integer not null default 0,
+  primary key (store_id, currency, day, kind, bucket, account, actor, vat, location_id)
 ) strict, without rowid;
 
 -- The changes of balances in closed days, by the month in which the cards were issued and the month of the change. The

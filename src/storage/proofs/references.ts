@@ -97,6 +97,18 @@ export function* listBrokenReferences(limit: number): Script<readonly BrokenRefe
       select 1 from holds h
       where h.store_id = t.store_id and h.id = t.hold_id and h.card_id = t.card_id and h.captured = t.amount)
     union all
+    select store_id, card_id, 'has an entry at a location that does not exist' from transfers t
+    where location_id is not null
+      and not exists (select 1 from locations l where l.store_id = t.store_id and l.id = t.location_id)
+    union all
+    select store_id, card_id, 'has a hold at a location that does not exist' from holds h
+    where location_id is not null
+      and not exists (select 1 from locations l where l.store_id = h.store_id and l.id = h.location_id)
+    union all
+    select store_id, null, 'batches: a batch is of a location that does not exist' from batches b
+    where location_id is not null
+      and not exists (select 1 from locations l where l.store_id = b.store_id and l.id = b.location_id)
+    union all
     select store_id, null, 'hold_extensions: an extension has no hold' from hold_extensions x
     where not exists (select 1 from holds h where h.store_id = x.store_id and h.id = x.hold_id)
     union all
