@@ -257,7 +257,7 @@ test('a cancelled sale of a single-purpose card takes its VAT back', async () =>
   assert.equal((await sumsOf(['disable']))['liability'] ?? 0, 0);
 });
 
-test('Today and the totals of the till have the same sums after an undo and a cancelled sale', async () => {
+test('Today, the till and the card say the same of an undo and a cancelled sale', async () => {
   await using service = await openShop();
   const ann = await joinAs(service, { role: 'owner', name: 'ann' });
   const { code = assert.fail() } = await sell(ann, '50.00');
@@ -278,6 +278,13 @@ test('Today and the totals of the till have the same sums after an undo and a ca
     await textAt('/today'),
     /Sold 1 card · 50\.00 Redeemed 1 time · 5\.00 Refunded none yet Undone 1 time · 20\.00 Cancelled sales 1 time · 25\.00 Emails/,
   );
+  const feed = /Recent activity.*? Today /.exec(await textAt('/today'))?.[0] ?? '';
+  assert.match(feed, /Sale cancelled.*Sold.*Redeemed at the till.*Undone.*Redeemed at the till.*Sold/);
+  assert.doesNotMatch(feed, /Refunded/);
+  const { path: amountPath } = await findCard(ann, code);
+  const history = await textAt(amountPath.replace('/till/card', '/cards'));
+  assert.match(history, /History.*Redeemed.*Undone.*Redeemed.*Sold/);
+  assert.doesNotMatch(history, /Refunded/);
 });
 
 test('a sale is not cancelled after the card was used, or after 15 minutes', async () => {

@@ -6,6 +6,7 @@ import type { CardChange, FieldChange } from '../../domain/cards/change.ts';
 import { addDays, startOfDay } from '../../domain/day.ts';
 import { isHoldExpired } from '../../domain/money/hold.ts';
 import { isAddition } from '../../domain/money/ledger.ts';
+import { takenBackBy } from '../../domain/staff/till-day.ts';
 import { joinMarkup, markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import type { CardRecord } from '../../service/cards/card-page.ts';
 import type { TimelineItem } from '../../service/cards/timeline.ts';
@@ -139,13 +140,14 @@ function transferLine(
   const text = cardTexts[language];
   const { transfer, left } = item;
   const details = why(language, transfer);
+  const takenBack = item.staffAction && takenBackBy(item.staffAction);
   const refund =
     left && canReverse(shown, item)
       ? markup`<a href="${shown.path}/entries/${ctx.keys.publicIds.of(transfer.id)}/refund">${isAddition(transfer.kind) ? text.reverseCredit : text.refund}</a>${left.minor < transfer.amount.minor ? markup` <span>(${fillPlain(text.ofLeft, { amount: amountText(left, language) })})</span>` : undefined}`
       : undefined;
   return {
     kind: 'money',
-    what: movementName(transfer, language),
+    what: takenBack ? text.reversals[takenBack] : movementName(transfer, language),
     ...(details !== undefined && { details }),
     amount: signedAmount(transfer, language),
     when: whenAndWho(request, shown, { item, actor: transfer.actor }),

@@ -45,7 +45,7 @@ function openLive({ ctx, storage, live, frame, origin }: ConsoleServices, reques
         const [current, recent] = await storage.read(() =>
           parallel(
             token ? findSignedIn(ctx, token) : resolved(undefined),
-            limit > 0 ? findRecentActivity(store) : resolved(null),
+            limit > 0 ? findRecentActivity(ctx, store) : resolved(null),
           ),
         );
         const isAllowed =

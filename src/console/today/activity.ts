@@ -33,13 +33,13 @@ type RowOptions = {
 
 export function activityRows(
   { ctx, store, language, basePath }: RowOptions,
-  { activities, actors }: RecentActivity,
+  { activities, actors, takenBack }: RecentActivity,
 ): readonly ActivityRow[] {
   const text = todayTexts[language];
   const today = dayOf(ctx.clock.now(), store.timeZone);
   return activities.map((activity) => {
     const { transfer, at, lastCharacters, person, cardId } = activity;
-    const what = text.kinds[kindOf(activity)];
+    const what = text.kinds[takenBack.get(activity.id) ?? kindOf(activity)];
     const isOfToday = dayOf(at, store.timeZone) === today;
     const time = timeElement(
       at,

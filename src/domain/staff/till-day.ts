@@ -32,8 +32,20 @@ export type StaffEntry = {
 /** The details of an entry from the audit log. */
 export type EntryAction = {
   readonly tillId: number | null;
-  readonly part: 'undone' | 'cancelled' | null;
+  readonly part: ReturnType<typeof takenBackBy>;
 };
+
+/** What an action of the audit log says that its entry takes back: a redemption or a sale; null: neither. */
+export function takenBackBy({
+  action,
+  details,
+}: {
+  readonly action: string;
+  readonly details: Readonly<Record<string, unknown>>;
+}): 'undone' | 'cancelled' | null {
+  if (action === 'card-disabled' && details['cancels'] !== undefined) return 'cancelled';
+  return details['undoes'] === undefined ? null : 'undone';
+}
 
 export type TillEntry = StaffEntry & {
   readonly tillId: number | null;

@@ -1,6 +1,9 @@
 /** The recent activity of a store: movements of cards, and emails that could not be delivered. */
 
+import { takenBackBy, type EntryAction } from '../../domain/staff/till-day.ts';
 import type { Store } from '../../domain/stores/store.ts';
+import type { Context } from '../../storage/context.ts';
+import { listActionsNear } from '../../storage/cards/staff-action.ts';
 import { listNewestFailures, listNewestMovements, type Activity } from '../../storage/books/today.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import { listActors, type Actors } from '../staff/actors.ts';
@@ -14,14 +17,39 @@ export type RecentActivity = {
   /** The newest first. */
   readonly activities: readonly Activity[];
   readonly actors: Actors;
+  /** Which transfers undo a redemption or cancel a sale, by their ids. */
+  readonly takenBack: ReadonlyMap<number, NonNullable<EntryAction['part']>>;
 };
 
-export function* findRecentActivity(store: Store): Script<RecentActivity> {
+export function* findRecentActivity(ctx: Pick<Context, 'keys'>, store: Store): Script<RecentActivity> {
   const [movements, failures, actors] = yield* parallel(
     listNewestMovements(store, activitiesMax),
     listNewestFailures(store.id, { events: eventsMax }),
     listActors(store),
   );
   const activities = [...movements, ...failures].toSorted((left, right) => right.id - left.id);
-  return { activities: activities.slice(0, activitiesMax), actors };
+  const shown = activities.slice(0, activitiesMax);
+  return { activities: shown, actors, takenBack: yield* findTakenBack(ctx, store, shown) };
+}
+
+/** Asks the audit log about the reversals that staff made: the ledger does not say why an entry was reversed. */
+function* findTakenBack(
+  { keys }: Pick<Context, 'keys'>,
+  { id: storeId }: Store,
+  activities: readonly Activity[],
+): Script<RecentActivity['takenBack']> {
+  const reversals = activities.filter(
+    ({ transfer }) => transfer?.kind === 'reversal' && transfer.actor.startsWith('staff:'),
+  );
+  const found = yield* parallel(
+    ...reversals.map(({ cardId, at }) => listActionsNear({ storeId, cardId }, [at])),
+  );
+  const takenBack = new Map<number, NonNullable<EntryAction['part']>>();
+  for (const action of found.flat()) {
+    const { entry } = action.details;
+    const id = typeof entry === 'number' ? keys.publicIds.read(entry) : undefined;
+    const part = takenBackBy(action);
+    if (id !== undefined && part !== null) takenBack.set(id, part);
+  }
+  return takenBack;
 }

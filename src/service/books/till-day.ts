@@ -10,6 +10,7 @@ import type { Card } from '../../domain/cards/card.ts';
 import { parseAmount } from '../../domain/money/money.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import {
+  takenBackBy,
   tillEntryOf,
   type Count,
   type EntryAction,
@@ -119,12 +120,9 @@ function addAction(
   name: EntryActionName,
   { tillId, details }: ReadAction,
 ): void {
-  const { entry, undoes, cancels } = details;
+  const { entry } = details;
   const id = typeof entry === 'number' ? keys.publicIds.read(entry) : undefined;
-  if (id === undefined) return;
-  const isCancelled = name === 'card-disabled' && cancels !== undefined;
-  const undone = undoes === undefined ? null : 'undone';
-  actions.set(id, { tillId, part: isCancelled ? 'cancelled' : undone });
+  if (id !== undefined) actions.set(id, { tillId, part: takenBackBy({ action: name, details }) });
 }
 
 /** A transfer as a receipt shows it. */

@@ -90,7 +90,7 @@ export function* findTodayState(ctx: Context, store: Store, perHour: number): Sc
     findWebhooks(store.id),
     findVerification(store.id),
     listSetupSteps(store.id),
-    findRecentActivity(store),
+    findRecentActivity(ctx, store),
     findManyWrongCodes(ctx, { store, perHour }),
   );
   const paused = webhooks.flatMap(({ webhook }) => (webhook.paused ? [webhook] : []));
