@@ -34,7 +34,7 @@ export type Background = {
   /** Issues the cards of new batches, and adds the codes of new stocks, without waiting for the next period. */
   startBatches(): void;
   /** Sums the days that are over, without waiting for the next period. */
-  startClosing(): void;
+  startClosing(): Promise<void>;
   /**
    * Waits for the statements of running jobs, then writes a heartbeat, the last token uses, the last uses of codes that no
    * card has, and the last requests.
@@ -152,15 +152,15 @@ export function startBackground(options: {
     ...(options.canSend ? [repeatTrusted(createReminders(tools), limits.reminderPeriodMs)] : []),
   ];
   // Metrics show the state of the database from the start.
-  examination.wake();
+  void examination.wake();
   // The database can be a restored or imported one, with many days to close.
-  closing.wake();
+  void closing.wake();
   // The first heartbeat is written now, because the process can stop before the first period ends.
   const firstHeartbeat = recordHeartbeat().catch((error: unknown) =>
     logger.warn({ err: error }, 'the first heartbeat could not be written'),
   );
   return {
-    startBatches: () => batches.wake(),
+    startBatches: () => void batches.wake(),
     startClosing: () => closing.wake(),
     async stop() {
       isStopping = true;

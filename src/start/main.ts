@@ -174,8 +174,8 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
     /** Does nothing until the jobs are started, which then find new batches themselves. */
     const batches = { start: (): void => {} };
     const startBatches = (): void => batches.start();
-    const closing = { start: (): void => {} };
-    const startClosing = (): void => closing.start();
+    const closing = { start: (): Promise<void> => Promise.resolve() };
+    const startClosing = (): Promise<void> => closing.start();
     // While the clock is not trusted, days are closed that ended before it was trusted for the last time.
     const trustedUntil = async (): Promise<number> =>
       guard.isTrusted() ? Number.POSITIVE_INFINITY : await database.storage.read(lastBeat);

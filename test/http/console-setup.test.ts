@@ -449,6 +449,9 @@ test('a person on this machine looks around the demonstration until there is a s
   assert.equal(await home(browser), '/today');
   const [count] = await service.query('select count(*) as cards from gift_cards');
   assert.equal(Number(count?.['cards']), 200);
+  const today = await browser.get('/today');
+  assert.match(today.text, /<svg class="plot"/, 'its past days are summed');
+  assert.doesNotMatch(today.text, /are being added up/);
   assert.doesNotMatch((await browser.get('/setup')).text, /sample cards/);
   for (const path of ['/staff', '/account', '/audit']) {
     const { status, text } = await browser.get(path);

@@ -364,7 +364,8 @@ export const setupRoutes: readonly ConsoleRoute[] = [
       if (!developmentMode || !isLocal) throw new Fault('not-found');
       const withCards = form.get('cards') === 'yes';
       const opened = await storage.write(() => openDemonstration(ctx, { userAgent, withCards }));
-      if (withCards) startClosing();
+      // The first page has the chart of the past year.
+      if (opened && withCards) await startClosing();
       return opened ? seeOther('/', [sessionCookie({ ctx, origin }, opened)]) : seeOther('/setup');
     },
   },
