@@ -55,8 +55,15 @@ export async function createLog({
   if (!isProduction && isTTY) {
     // Loaded only for a terminal, to save memory.
     const { default: pretty } = await import('pino-pretty');
-    const stream = pretty({ colorize: true, messageKey, translateTime: 'SYS:HH:MM:ss', sync: true });
-    return logWith(pino(options, stream));
+    const stream = pretty({
+      colorize: true,
+      messageKey,
+      translateTime: 'SYS:HH:MM:ss',
+      singleLine: true,
+      sync: true,
+    });
+    const log = logWith(pino(options, stream));
+    return { ...log, request: (request) => log.logger.info(requestText(request)) };
   }
   const writer = lineWriter(1, (lines) => logger.warn({ lines }, 'log lines were dropped before this line'));
   const logger = pino(options, { write: (line) => writer.write(line) });
@@ -68,6 +75,12 @@ export async function createLog({
       : () => undefined,
     flush: () => writer.flush(),
   };
+}
+
+/** A response for a person at a terminal, in one line: `GET /docs 200, 12 ms`. */
+function requestText({ method, route, status, duration_ms, actor }: LoggedRequest): string {
+  const who = actor === undefined ? '' : `, ${actor}`;
+  return `${method} ${route} ${status}, ${Math.round(duration_ms)} ms${who}`;
 }
 
 /** Formats a response as the logger would, at a third of the cost. Most log lines are responses. */

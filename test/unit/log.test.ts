@@ -7,6 +7,7 @@ import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
 import type { LoggedRequest } from '../../src/platform/log.ts';
 
 const request: LoggedRequest = {
@@ -20,11 +21,14 @@ const request: LoggedRequest = {
   actor: 'api_client:1',
 };
 
-/** Returns the arguments of a process that creates a log and runs a script with it. */
-function argumentsOf(script: string, logLevel = 'info'): string[] {
+/**
+ * Returns the arguments of a process that creates a log and runs a script with it.
+ * @param terminal a script that imitates a terminal; the log is then that of development.
+ */
+function argumentsOf(script: string, logLevel = 'info', terminal = ''): string[] {
   const setUp =
-    `import { createLog } from '${join(import.meta.dirname, '../../src/platform/log.ts')}';` +
-    `const log = await createLog({ logLevel: '${logLevel}', isProduction: true });` +
+    `${terminal}import { createLog } from '${join(import.meta.dirname, '../../src/platform/log.ts')}';` +
+    `const log = await createLog({ logLevel: '${logLevel}', isProduction: ${terminal === ''} });` +
     `const request = ${JSON.stringify(request)};`;
   return ['--input-type=module', '--eval', setUp + script];
 }
@@ -33,8 +37,11 @@ function argumentsOf(script: string, logLevel = 'info'): string[] {
 function printed(
   script: string,
   logLevel?: string,
+  terminal?: string,
 ): { readonly lines: readonly string[]; readonly code: number | null } {
-  const { stdout, status } = spawnSync(process.execPath, argumentsOf(script, logLevel), { encoding: 'utf8' });
+  const { stdout, status } = spawnSync(process.execPath, argumentsOf(script, logLevel, terminal), {
+    encoding: 'utf8',
+  });
   const lines = stdout.split('\n');
   assert.equal(lines.pop(), '', 'the last line ends with a line feed');
   return { lines, code: status };
@@ -54,6 +61,22 @@ test('the line of a request equals the line of the logger', () => {
   assert.equal(bare, bareLogged);
   assert.deepEqual(JSON.parse(withStore ?? ''), { level: 'info', time: '', ...request, message: 'request' });
 }); // prettier-ignore
+
+test('on a terminal a response is one line', () => {
+  const { lines } = printed(
+    `log.request(request);
+     const { store, actor, ...other } = request;
+     log.request({ ...other, store, actor: undefined }); log.logger.info({ lines: 3 }, 'other');`,
+    'info',
+    `process.stdout.isTTY = true;`,
+  );
+  const plain = lines.map((line) => stripVTControlCharacters(line).replace(/^\[[\d:]{8}\] /, ''));
+  assert.deepEqual(plain, [
+    'INFO: GET /gift_card/:gift_card_id 200, 1 ms, api_client:1',
+    'INFO: GET /gift_card/:gift_card_id 200, 1 ms',
+    'INFO: other {"lines":3}',
+  ]);
+});
 
 test('a level above info omits the lines of requests', () => {
   const { lines } = printed(`log.request(request); log.logger.warn('warned'); await log.flush();`, 'warn');
