@@ -295,6 +295,13 @@ if (nextForm instanceof HTMLFormElement) {
 const pendingList = byId('pending');
 if (pendingList) showPending(pendingList);
 
+/* What is folded away is used when it is opened: the button at the lower edge must not cover its field. */
+
+for (const folded of document.querySelectorAll('details.folded'))
+  folded.addEventListener('toggle', () => {
+    if (folded instanceof HTMLDetailsElement && folded.open) folded.querySelector('input')?.focus();
+  });
+
 /* The menu behind the name. */
 
 const menu = document.querySelector('details.menu');

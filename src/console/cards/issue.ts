@@ -138,9 +138,10 @@ function deliveryFields(
   const zone = fillPlain(text.time, { zone: request.signedIn.store.timeZone });
   return markup`<section class="panel stack" aria-labelledby="delivery"><h2 id="delivery">${text.delivery}</h2>
 <fieldset class="stack how"><legend>${text.how}</legend><div class="choices">${choice({ name: 'how', value: 'email', text: text.byEmail, chosen, opens: true })}${choice({ name: 'how', value: 'print', text: text.toPrint, chosen })}</div>
-${keptNotice(services, request.language)}<fieldset class="stack shown-if-chosen"><legend>${text.when}</legend><div class="choices">${choice({ name: 'when', value: 'now', text: text.now, chosen: when })}${choice({ name: 'when', value: 'later', text: text.later, chosen: when, opens: true })}</div>
+<fieldset class="stack shown-if-chosen"><legend>${text.when}</legend><div class="choices">${choice({ name: 'when', value: 'now', text: text.now, chosen: when })}${choice({ name: 'when', value: 'later', text: text.later, chosen: when, opens: true })}</div>
 <div class="fields shown-if-chosen">${inputField({ name: 'date', label: text.date, type: 'date', value: values.date, isOptional: true, error: errors.date })}
-${inputField({ name: 'time', label: zone, type: 'time', value: values.time, isOptional: true, error: errors.time })}</div></fieldset></fieldset></section>`;
+${inputField({ name: 'time', label: zone, type: 'time', value: values.time, isOptional: true, error: errors.time })}</div>
+${keptNotice(services, request.language)}</fieldset></fieldset></section>`;
 }
 
 function formPage(services: ConsoleServices, request: StaffRequest, form: Form): ConsoleResponse {

@@ -121,7 +121,7 @@ function filterForm(page: Page, webhook: Webhook, status: DeliveryStatus | null)
     { value: '', text: text.every },
     ...deliveryStatuses.map((each) => ({ value: each, text: text.states[each] })),
   ];
-  return markup`<form class="panel filters" role="search" aria-label="${text.title}" action="${page.url(pathOfWebhook(webhook))}">${select({ name: 'state', label: text.state, options, value: status ?? '' })}<button class="button">${text.show}</button></form>`;
+  return markup`<form class="filters one" role="search" aria-label="${text.title}" action="${page.url(pathOfWebhook(webhook))}">${select({ name: 'state', label: text.state, options, value: status ?? '' })}<button class="button">${text.show}</button></form>`;
 }
 
 function logTable(page: Page, webhook: Webhook, deliveries: readonly Delivery[]): Markup {

@@ -51,8 +51,7 @@ function needsPanel(page: Page): Markup {
   const address = `${page.request.pageOrigin.origin}${page.url('')}`;
   const hint = origin.url ? undefined : markup`<p class="hint">${text.addressHint}</p>`;
   return markup`<section class="panel stack"><h2>${text.needs}</h2>
-<dl class="facts"><dt>${text.address}</dt><dd><code id="address">${address}</code></dd><dt>${text.documents}</dt><dd><a href="${page.url(pagePaths.reference)}">${text.reference}</a> · <a href="${page.url(pagePaths.openapi)}">${text.openApi}</a></dd></dl>${hint}
-<p><button class="button" type="button" data-copy="address" data-copied="${text.copied}" hidden>${text.copy}</button></p></section>`;
+<dl class="facts"><dt>${text.address}</dt><dd class="row"><code id="address">${address}</code><button class="button quiet" type="button" data-copy="address" data-copied="${text.copied}" hidden>${text.copy}</button></dd><dt>${text.documents}</dt><dd><a href="${page.url(pagePaths.reference)}">${text.reference}</a> · <a href="${page.url(pagePaths.openapi)}">${text.openApi}</a></dd></dl>${hint}</section>`;
 }
 
 /** The content of the page of a secret. */

@@ -261,7 +261,7 @@ function kindForm(
     { value: '', text: text.kinds.all },
     ...kindNames.map((name) => ({ value: name, text: text.kinds[name] })),
   ];
-  return markup`<form class="panel filters" role="search" aria-label="${text.title}" action="${frame.basePath}/emails">${search ? hidden(search.name, search.value) : undefined}${state === null ? undefined : hidden('state', state)}${select({ name: 'kind', label: text.kind, options, value: kind ?? '' })}<button class="button">${text.showKind}</button></form>`;
+  return markup`<form class="filters one" role="search" aria-label="${text.title}" action="${frame.basePath}/emails">${search ? hidden(search.name, search.value) : undefined}${state === null ? undefined : hidden('state', state)}${select({ name: 'kind', label: text.kind, options, value: kind ?? '' })}<button class="button">${text.showKind}</button></form>`;
 }
 
 function emptyPanel(
@@ -302,7 +302,7 @@ function emailRow(
   const name =
     of.recipientName === null
       ? undefined
-      : markup`${fill(text.forName, { name: markup`<bdi>${of.recipientName}</bdi>` })} · `;
+      : markup`${fill(text.forName, { name: markup`<bdi>${of.recipientName}</bdi>` })} `;
   // The address of an erased person is empty.
   const to = email.address === '' ? markup`<em>${text.erased}</em>` : email.address;
   const retry =

@@ -117,7 +117,7 @@ function drawing(
   const line = points.map(({ amount }, place) => `${x(place)},${y(amount)}`).join(' ');
   const months = points.map(
     ({ month }, place) =>
-      markup`<text x="${x(place)}" y="222" text-anchor="middle">${monthText(month, language, 'short')}</text>`,
+      markup`<text class="month" x="${x(place)}" y="222" text-anchor="middle">${monthText(month, language, 'short')}</text>`,
   );
   const last = points.at(-1);
   const end = last

@@ -32,7 +32,7 @@ export function previewPanel(
     return markup`<option value="${kind}"${selected}>${text.kinds[kind]}</option>`;
   });
   return markup`<aside class="stack sticky" aria-label="${text.preview}">
-<div class="row apart"><div><label class="sr" for="kind">${text.kind}</label><select class="field" id="kind" name="kind" form="${form}">${kinds}</select></div><button class="button" form="${form}" formaction="${frame.basePath}${path}" formtarget="preview" formnovalidate>${text.updatePreview}</button></div>
+<div class="row apart of-preview"><div><label class="sr" for="kind">${text.kind}</label><select class="field" id="kind" name="kind" form="${form}">${kinds}</select></div><button class="button" form="${form}" formaction="${frame.basePath}${path}" formtarget="preview" formnovalidate>${text.updatePreview}</button></div>
 <div class="phone"><iframe name="preview" title="${text.preview}" src="${frame.basePath}${path}${query}" sandbox></iframe></div>
 <p class="hint">${text.previewHint}</p></aside>`;
 }
