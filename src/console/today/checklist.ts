@@ -47,7 +47,7 @@ export function checklist(
     return isDone
       ? markup`<li class="done"><span>${text.steps[name]}${state}</span></li>
 `
-      : markup`<li><div><strong>${text.steps[name]}</strong>${state}<div class="row small">${action}${details}</div></div></li>
+      : markup`<li><div><strong>${text.steps[name]}${state}</strong><div class="row small">${action}${details}</div></div></li>
 `;
   });
   return markup`<section class="panel" aria-labelledby="ready"><h2 id="ready">${text.ready}</h2><ol class="steps">
