@@ -14,7 +14,8 @@ import * as examples from './examples.ts';
 import { field, integerFromForm } from './field.ts';
 import * as fields from './fields.ts';
 import { limit, limitDefault, pageLink } from './list.ts';
-import { read, stream, write } from './operation.ts';
+import { read, write } from './operation.ts';
+import { stream } from './operation-stream.ts';
 import { StoredJson } from './response.ts';
 
 type Start = number | 'latest';

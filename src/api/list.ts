@@ -9,7 +9,8 @@ import type { ListPage, PageRequest } from '../service/money/movements.ts';
 import type { Script } from '../storage/sql/sql.ts';
 import type { Tag } from './documentation.ts';
 import { field, integerFromForm } from './field.ts';
-import { read, type Operation, type ReadRequest } from './operation.ts';
+import { read, type ReadRequest } from './operation.ts';
+import type { Operation } from './operation-route.ts';
 
 export const limitDefault = 50;
 const limitMax = 250;

@@ -4,21 +4,20 @@
  */
 
 import type { Context } from '../storage/context.ts';
-import { Fault, FieldErrors, type FaultCode } from '../domain/fault.ts';
-import type { Scope, Store } from '../domain/stores/store.ts';
+import { Fault, FieldErrors } from '../domain/fault.ts';
+import type { Store } from '../domain/stores/store.ts';
 import type { Caller } from '../http/auth.ts';
 import { isKnown, matchedVersions, notModifiedResponse } from '../http/etag.ts';
 import { problemBody, problemHeaders, problems } from '../http/problem.ts';
 import type { Body } from '../http/body.ts';
-import type { RequestContext, Streamed } from '../http/request-context.ts';
-import type { Route } from '../http/route.ts';
+import type { RequestContext } from '../http/request-context.ts';
 import { findByExternalId, useUpExternalId, type ExternalId } from '../service/requests/external-ids.ts';
 import type { HttpResponse } from '../service/requests/http-response.ts';
 import type { Script } from '../storage/sql/sql.ts';
 import type { WriteScope } from '../storage/storage.ts';
-import type { BodyDefinition, Documentation, NoFields, Sample, Tag } from './documentation.ts';
+import type { BodyDefinition, Documentation, NoFields } from './documentation.ts';
 import { fieldReader, type FieldContext, type Fields, type Values } from './field.ts';
-import { idNamesIn, idReader, pathIds, type ExternalPath, type Ids } from './path.ts';
+import { idReader, type ExternalPath, type Ids } from './path.ts';
 import {
   canHoldSecret,
   responseOf,
@@ -29,24 +28,14 @@ import {
   type AnyWriteResult,
   type WriteResult,
 } from './response.ts';
-
-export type Common<Id extends string, P extends string> = {
-  readonly id: Id;
-  /** Below the base path, in the router's notation. */
-  readonly path: P;
-  /** Any one of them is enough. */
-  readonly scopes: readonly Scope[];
-  readonly tag: Tag;
-  readonly summary: string;
-  readonly description: string;
-  /** Whether it finds a card by something other than an id in its path, so that "not found" is a failed lookup. */
-  readonly isSearch?: boolean;
-  /** Maximum length of its body; absent: the one of all operations. */
-  readonly bodyBytesMax?: number;
-  /** The errors in addition to those of every operation, body, write and lookup. */
-  readonly errors: readonly FaultCode[];
-  readonly sample?: Sample;
-};
+import {
+  routeOf,
+  commonDocumentation,
+  isThrottled,
+  queryReader,
+  type Common,
+  type Operation,
+} from './operation-route.ts';
 
 type Effect = (hasSucceeded: boolean) => void;
 
@@ -71,12 +60,7 @@ export type WriteRequest<P extends string, F> = Request<P> & {
   readonly ifMatch: (id: number) => readonly string[] | null;
 };
 
-export type Operation<Id extends string = string> = Route & {
-  readonly id: Id;
-  readonly documentation: Documentation;
-};
-
-function failuresIfNotFound(status: number): number {
+export function failuresIfNotFound(status: number): number {
   return status === 404 ? 1 : 0;
 }
 
@@ -400,76 +384,6 @@ function* findExternalIn(
     externalIdIn(requestContext, external),
     caller.scopes.includes('read_gift_cards') ? null : caller.actor,
   );
-}
-
-/** An operation whose response is a stream. */
-export function stream<const Id extends string, const P extends string, Q extends Fields>(
-  definition: Common<Id, P> & {
-    readonly query: Q;
-    readonly takesLastEventId?: boolean;
-    readonly response: { readonly description: string; readonly type: string; readonly example: string };
-    readonly open: (requestContext: RequestContext, query: Values<Q>, ids: Ids<P>) => Promise<Streamed>;
-  },
-): Operation<Id> {
-  const { query, open, response, takesLastEventId = false } = definition;
-  const readIds = idReader(definition.path);
-  const readQuery = queryReader(query, 'invalid-query');
-  return {
-    ...routeOf(definition, 'GET'),
-    query: Object.keys(query),
-    async handle(requestContext) {
-      const { ctx, caller } = requestContext;
-      const { ids, isGuess } = readIds(requestContext);
-      if (isGuess) await requestContext.lookup.reserve(failuresIfNotFound);
-      if (!ids) throw new Fault('not-found');
-      const queried = readQuery(requestContext, { store: caller.store, now: ctx.clock.now() });
-      return open(requestContext, queried, ids);
-    },
-    documentation: {
-      ...commonDocumentation(definition),
-      query,
-      takesLastEventId,
-      response: { status: 200, description: response.description, headers: [], content: response },
-    },
-  };
-}
-
-export function routeOf<Id extends string>(
-  {
-    id,
-    path,
-    scopes,
-    customerMaySearch = false,
-    bodyBytesMax,
-  }: Common<Id, string> & { readonly customerMaySearch?: boolean },
-  method: Route['method'],
-): Pick<Operation<Id>, 'id' | 'method' | 'path' | 'scopes' | 'customerMaySearch' | 'bodyBytesMax'> {
-  return { id, method, path, scopes, customerMaySearch, ...(bodyBytesMax !== undefined && { bodyBytesMax }) };
-}
-
-export function commonDocumentation(definition: Common<string, string>): Omit<Documentation, 'response'> {
-  const { tag, summary, description, errors, sample = {} } = definition;
-  return {
-    tag, summary, description, errors, sample, query: {}, body: null, isWrite: false, isConditional: false,
-    repeated: null, takesLastEventId: false, isThrottled: isThrottled(definition),
-  }; // prettier-ignore
-}
-
-function isThrottled({ path, isSearch = false }: Common<string, string>): boolean {
-  return isSearch || idNamesIn(path).some((name) => pathIds[name].isPublic);
-}
-
-export function queryReader<Q extends Fields>(query: Q, code: 'invalid-query' | 'invalid-parameter') {
-  const readFields = fieldReader(query);
-  return (requestContext: RequestContext, context: Omit<FieldContext, 'isForm'>): Values<Q> => {
-    // A required parameter without a value is missing.
-    const sent = requestContext.query.filter(([name, value]) => value !== '' || !query[name]?.isRequired);
-    const errors = new FieldErrors();
-    const body = { parameters: new Map(sent), isForm: true };
-    const values = readFields(body, { ...context, isForm: true }, errors);
-    if (errors.any) throw new Fault(code, { errors: errors.toErrors() });
-    return values as Values<Q>;
-  };
 }
 
 function isReplayed({ headers }: HttpResponse): boolean {

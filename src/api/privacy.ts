@@ -8,7 +8,8 @@ import { customerExport } from '../service/customers/export.ts';
 import { showErasure, startErasure } from '../service/customers/erasure.ts';
 import * as examples from './examples.ts';
 import * as fields from './fields.ts';
-import { read, stream, write } from './operation.ts';
+import { read, write } from './operation.ts';
+import { stream } from './operation-stream.ts';
 
 const oneErasure = {
   description: 'The erasure, and what it has erased so far.',

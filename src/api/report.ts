@@ -16,7 +16,8 @@ import type { Store } from '../domain/stores/store.ts';
 import type { SumsSource } from '../service/books/report-sums.ts';
 import { reportColumns, reportFile, type ReportName } from '../service/books/reports.ts';
 import { field, required, type Fields, type Values } from './field.ts';
-import { commonDocumentation, queryReader, routeOf, type Common, type Operation } from './operation.ts';
+import type { Common, Operation } from './operation-route.ts';
+import { commonDocumentation, queryReader, routeOf } from './operation-route.ts';
 import { responseOf } from './response.ts';
 
 const formats = ['json', 'csv'] as const;

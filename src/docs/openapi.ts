@@ -4,7 +4,7 @@ import Type, { type TSchema } from 'typebox';
 import type { Documentation } from '../api/documentation.ts';
 import type { Fields } from '../api/field.ts';
 import { operations } from '../api/index.ts';
-import type { Operation } from '../api/operation.ts';
+import type { Operation } from '../api/operation-route.ts';
 import type { Scope } from '../domain/stores/store.ts';
 import { pagePaths } from '../http/page-paths.ts';
 import { problems } from '../http/problem.ts';

@@ -1,7 +1,7 @@
 /** The page of an operation. */
 
 import { echoedSchema, notSettable, type Fields } from '../api/field.ts';
-import type { Operation } from '../api/operation.ts';
+import type { Operation } from '../api/operation-route.ts';
 import type { FaultCode } from '../domain/fault.ts';
 import { problems } from '../http/problem.ts';
 import { prose, type PageBlock, type ReferencePage, type FieldRow, type CodeSample } from './content.ts';

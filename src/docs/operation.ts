@@ -2,7 +2,7 @@
 
 import type { TSchema } from 'typebox';
 import type { Documentation } from '../api/documentation.ts';
-import type { Operation } from '../api/operation.ts';
+import type { Operation } from '../api/operation-route.ts';
 import { externalPathPattern, idNamesIn, pathIds } from '../api/path.ts';
 import * as texts from './texts.ts';
 

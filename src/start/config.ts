@@ -13,9 +13,10 @@ import {
   type SettingSource,
   type UnknownVariable,
 } from './setting-sources.ts';
-import { problemOf, settings, type DatabaseLocation, type Setting, type ValuesOf } from './settings.ts';
+import { problemOf, settings, type Setting, type ValuesOf } from './settings.ts';
+import type { DatabaseLocation } from './setting-values.ts';
 
-export type { DatabaseLocation } from './settings.ts';
+export type { DatabaseLocation } from './setting-values.ts';
 
 /** The settings of commands that only use the database. */
 export type DatabaseConfig = Omit<ValuesOf<typeof settings.database>, 'keysFile'> & {

@@ -1,6 +1,8 @@
 /** The message at a terminal after the start: six lines, instead of log lines. */
 
 import { emailTransportOf, isDevelopment, shownLocation, type Config } from './config.ts';
+import type { EmailServices } from '../http/services.ts';
+import type { Log } from '../platform/log.ts';
 import { version } from '../platform/version.ts';
 
 /** Returns the origin at which a browser reaches the service: `https://cards.flowers.example`, or this machine. */
@@ -57,5 +59,58 @@ function emailsOf(config: Config): string {
       return `emails are kept in ${config.emailFolder}`;
     case 'none':
       return 'no email is sent, because SMTP_URL is not set';
+  }
+}
+
+/** Writes to a terminal; undefined: the stream is not a terminal. */
+export function terminalOf(stream: NodeJS.WriteStream): ((text: string) => void) | undefined {
+  return stream.isTTY ? (text) => void stream.write(text) : undefined;
+}
+
+/** Logs where the service serves, and what it does not do. */
+export function logStart(
+  config: Config,
+  {
+    url,
+    developmentMode,
+    email: { transportKind, kept },
+    hasSetup,
+    logger,
+  }: {
+    readonly url: string;
+    readonly developmentMode: boolean;
+    readonly email: EmailServices;
+    /** Whether the service waits for its first owner. */
+    readonly hasSetup: boolean;
+    readonly logger: Log['logger'];
+  },
+): void {
+  logger.info(
+    {
+      url: `${url}${config.basePath}`,
+      docs: `${url}${config.basePath}/docs`,
+      database: shownLocation(config.database),
+      ...(kept && { emails: `${url}${config.basePath}/dev/mails` }),
+    },
+    'largesse serves',
+  );
+  // The link itself is not logged, because a log is stored for longer, and more people read it.
+  if (hasSetup)
+    logger.info('there is no owner yet: "largesse setup link" prints a link to set up the shop in a browser');
+  if (transportKind === 'folder') {
+    logger.warn(
+      { folder: config.emailFolder },
+      'SMTP_URL is not set: the emails of every store are kept in the folder and are not sent',
+    );
+  }
+  if (transportKind === 'none') {
+    logger.warn(
+      'SMTP_URL is not set: no email is sent, and the response to the creation of a card that would be emailed has the header Email-Status: not-configured',
+    );
+  }
+  if (developmentMode) {
+    logger.warn(
+      'DEVELOPMENT MODE: until the database contains a real store, requests from this machine do not need a credential and use the demonstration store',
+    );
   }
 }

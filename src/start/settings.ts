@@ -6,13 +6,26 @@
  */
 
 import type { RateLimit } from '../platform/limits.ts';
-import { isLoopback } from '../platform/loopback.ts';
-import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseSenderAddress } from '../domain/email-address.ts';
 import { Secret } from '../platform/secret.ts';
 import { parseSmtpUrl } from '../platform/smtp-url.ts';
+import {
+  parsePort,
+  parseHost,
+  parseBasePath,
+  parseRateLimit,
+  parseCount,
+  parseDays,
+  parseHours,
+  parsePermission,
+  parseSwitch,
+  parseOrigin,
+  parseNetworks,
+  parseFileUrl,
+  parseServerUrl,
+  type DatabaseLocation,
+} from './setting-values.ts';
 
 export type Setting<T> = {
   readonly variable: string;
@@ -35,17 +48,6 @@ export type Setting<T> = {
 export type ValuesOf<Group> = {
   readonly [Field in keyof Group]: Group[Field] extends Setting<infer T> ? T : never;
 };
-
-/** The location of the database: a file of the embedded engine, or a PostgreSQL server. */
-export type DatabaseLocation =
-  | { readonly kind: 'file'; /** Absolute. */ readonly file: string }
-  | {
-      readonly kind: 'server';
-      /** One URL per host; any host can be the primary. */
-      readonly urls: readonly Secret[];
-      /** The URL without user and password. */
-      readonly shown: string;
-    };
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -318,104 +320,4 @@ function withoutPassword(text: string): string {
 /** Removes the backquotes from a text of the table. */
 export function withoutMarkup(text: string): string {
   return text.replaceAll('`', '');
-}
-
-function parsePort(text: string): number | undefined {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  return port <= 65_535 ? port : undefined;
-}
-
-function parseHost(text: string): string | undefined {
-  return isIP(text) !== 0 || /^[a-z0-9.-]+$/i.test(text) ? text : undefined;
-}
-
-function parseBasePath(text: string): string | undefined {
-  const path = text.replace(/\/$/, '');
-  if (path === '') return '';
-  const segments = path.split('/').slice(1);
-  const isPath =
-    path.startsWith('/') && segments.every((segment) => /^(?!\.{1,2}$)[A-Za-z0-9._~-]+$/.test(segment));
-  return isPath ? path : undefined;
-}
-
-function parseRateLimit(text: string): RateLimit | null | undefined {
-  if (text === 'off') return null;
-  const [, rate, burst] = /^(\d{1,6}(?:\.\d{1,3})?)(?:[/,:; ]+(\d{1,6}))?$/.exec(text) ?? [];
-  const perSecond = Number(rate);
-  if (!(perSecond > 0)) return undefined;
-  const most = burst === undefined ? Math.max(1, Math.ceil(perSecond * 2)) : Number(burst);
-  return most >= 1 ? { perSecond, burst: most } : undefined;
-}
-
-function parseCount(most: number): (text: string) => number | undefined {
-  return (text) => {
-    const count = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
-    return count >= 1 && count <= most ? count : undefined;
-  };
-}
-
-/** Null: forever. */
-function parseDays(least: number): (text: string) => number | null | undefined {
-  return (text) => {
-    if (text === 'forever') return null;
-    const days = parseCount(36_500)(text);
-    return days !== undefined && days >= least ? days : undefined;
-  };
-}
-
-function parseHours(least: number): (text: string) => number | undefined {
-  return (text) => {
-    const hours = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
-    return hours >= least && hours <= 720 ? hours : undefined;
-  };
-}
-
-function parsePermission(text: string): boolean | undefined {
-  return ['allow', 'reject'].includes(text) ? text === 'allow' : undefined;
-}
-
-function parseSwitch(text: string): boolean | undefined {
-  if (text === 'on') return true;
-  return text === 'off' ? false : undefined;
-}
-
-/** An origin without user and password: `https`, or `http` to a loopback name. */
-function parseOrigin(text: string): URL | undefined {
-  const url = URL.parse(text);
-  if (!url || text.includes('@') || url.pathname !== '/' || url.search !== '' || url.hash !== '')
-    return undefined;
-  if (url.protocol === 'https:') return url;
-  return url.protocol === 'http:' && isLoopback(url.hostname) ? url : undefined;
-}
-
-function parseNetworks(text: string): readonly string[] | undefined {
-  const networks = text.split(',').map((network) => network.trim());
-  return networks.every(isNetwork) ? networks : undefined;
-}
-
-function isNetwork(text: string): boolean {
-  const [address = '', prefix, ...rest] = text.split('/');
-  const version = isIP(address);
-  if (version === 0 || rest.length > 0) return false;
-  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128));
-}
-
-function parseFileUrl(text: string): DatabaseLocation | undefined {
-  if (!text.startsWith('file:') || text.includes('?') || text.includes('#')) return undefined;
-  try {
-    const path = text.startsWith('file://') ? fileURLToPath(text) : text.slice('file:'.length);
-    return path === '' || path.endsWith('/') ? undefined : { kind: 'file', file: resolve(path) };
-  } catch {
-    return undefined;
-  }
-}
-
-/** Accepts several hosts separated by commas, as PostgreSQL's own clients do. */
-function parseServerUrl(text: string): DatabaseLocation | undefined {
-  const [, user = '', hosts, path, query = ''] =
-    /^postgres(?:ql)?:\/\/([^@/?#]*@)?([^@/?#]+)(\/[^/?#]+)(\?[^#]*)?$/.exec(text) ?? [];
-  if (hosts === undefined || path === undefined) return undefined;
-  const urls = hosts.split(',').map((host) => `postgres://${user}${host}${path}${query}`);
-  if (!urls.every((url) => URL.canParse(url) && new URL(url).hostname !== '')) return undefined;
-  return { kind: 'server', urls: urls.map((url) => new Secret(url)), shown: `postgres://${hosts}${path}` };
 }

@@ -11,7 +11,7 @@ import { createStore } from '../../src/service/stores/store.ts';
 import { addWebhook, listWebhookDeliveries } from '../../src/service/events/webhook.ts';
 import { listEventsAfter } from '../../src/storage/events/event.ts';
 import { loadMigrations } from '../../src/storage/schema/migrate.ts';
-import { postgresDialect } from '../../src/storage/postgres/session.ts';
+import { postgresDialect } from '../../src/storage/postgres/dialect.ts';
 import type { Statement } from '../../src/storage/sql/sql.ts';
 import { until } from '../support/delivering.ts';
 import { issueCommand, newStore, testContext } from '../support/fixtures.ts';

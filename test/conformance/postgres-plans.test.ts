@@ -5,7 +5,7 @@ import test from 'node:test';
 import { findCard, findCardState } from '../../src/storage/cards/card.ts';
 import { findIdempotencyRecords } from '../../src/storage/stores/idempotency.ts';
 import { findRefilledAt } from '../../src/storage/stores/lookup-throttle.ts';
-import { postgresDialect } from '../../src/storage/postgres/session.ts';
+import { postgresDialect } from '../../src/storage/postgres/dialect.ts';
 import { all, sql, Statement, type Script } from '../../src/storage/sql/sql.ts';
 import { findActiveToken } from '../../src/storage/stores/token.ts';
 import { listTransfers, listTransfersAfter, listTransfersBefore } from '../../src/storage/money/transfer.ts';

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { operations } from '../../src/api/index.ts';
-import type { Operation } from '../../src/api/operation.ts';
+import type { Operation } from '../../src/api/operation-route.ts';
 import { giftCardOf, problemOf } from '../support/responses.ts';
 import { changeStoreElsewhere } from '../support/second-process.ts';
 import { startService, type TestResponse, type TestService } from '../support/service.ts';

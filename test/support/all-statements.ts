@@ -20,7 +20,7 @@ import { enqueueEmail } from '../../src/storage/emails/email.ts';
 import { findChosenCode } from '../../src/storage/stocks/code.ts';
 import { listEmailsOf } from '../../src/storage/emails/list.ts';
 import { saveEmailText } from '../../src/storage/emails/wording.ts';
-import { findLastId, findPageEnd, listWalkedTexts } from '../../src/storage/customers/erasure.ts';
+import { findLastId, findPageEnd, listWalkedTexts } from '../../src/storage/customers/erasure-walk.ts';
 import { findExternalUse } from '../../src/storage/stores/external-id.ts';
 import { findIdempotencyRecords } from '../../src/storage/stores/idempotency.ts';
 import {

@@ -8,7 +8,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Script, Statement } from '../../src/storage/sql/sql.ts';
 import { openPostgres as openRealPostgres, type PostgresOptions } from '../../src/storage/postgres/engine.ts';
-import { openSqlite as openRealSqlite, type SqliteOptions } from '../../src/storage/sqlite/engine.ts';
+import { openSqlite as openRealSqlite } from '../../src/storage/sqlite/engine.ts';
+import type { SqliteOptions } from '../../src/storage/sqlite/options.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 
 const commitDelayMs = 40;

@@ -7,7 +7,7 @@ import { systemRandom } from '../../src/platform/random.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { loadMigrations } from '../../src/storage/schema/migrate.ts';
 import { openPostgres, type PostgresOptions } from '../../src/storage/postgres/engine.ts';
-import { postgresDialect } from '../../src/storage/postgres/session.ts';
+import { postgresDialect } from '../../src/storage/postgres/dialect.ts';
 import type { Statement } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { EngineSettings, StorageFactory, TestDatabase } from './database.ts';

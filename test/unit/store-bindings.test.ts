@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { tableKinds } from '../../src/storage/postgres/distribution.ts';
-import { citusDialect, postgresDialect } from '../../src/storage/postgres/session.ts';
+import { citusDialect, postgresDialect } from '../../src/storage/postgres/dialect.ts';
 import { allStatements, piecesMissing } from '../support/all-statements.ts';
 import { changesRows, unboundTables } from '../support/store-bindings.ts';
 

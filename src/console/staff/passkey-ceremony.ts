@@ -4,7 +4,8 @@
  */
 
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
-import { passkeySiteOf, type Ceremony } from '../../service/staff/passkey.ts';
+import { passkeySiteOf } from '../../service/staff/passkey.ts';
+import type { Ceremony } from '../../service/staff/passkey-challenge.ts';
 import { cookieNameOf, setCookie } from '../kit/cookie.ts';
 import { hidden } from '../kit/form.ts';
 import type { ConsoleRequest } from '../kit/request.ts';

@@ -20,32 +20,34 @@ import { sealNonceLength } from '../../platform/keys.ts';
 import { findCard, lockCard, type CardKey } from '../../storage/cards/card.ts';
 import { eraseChangeTexts, findChangeEnd, recordChange, type ChangeEnd } from '../../storage/cards/change.ts';
 import {
-  eraseCardTexts,
   eraseCustomerRow,
   eraseEmailsTo,
-  eraseHoldTexts,
   erasePersonOfCard,
   erasureSteps,
-  eraseTransferTexts,
   findErasure,
-  findLastId,
-  findPageEnd,
   forgetErasedCards,
   listUnfinishedErasures,
-  listWalkedChanges,
-  listWalkedEvents,
-  listWalkedTexts,
-  listWebhookIds,
   lockCardsOf,
   lockErasure,
-  redactEvent,
   saveErasure,
   type CustomerKey,
   type Erasure,
   type ErasureStep,
+} from '../../storage/customers/erasure.ts';
+import {
+  eraseCardTexts,
+  eraseHoldTexts,
+  eraseTransferTexts,
+  findLastId,
+  findPageEnd,
+  listWalkedChanges,
+  listWalkedEvents,
+  listWalkedTexts,
+  listWebhookIds,
+  redactEvent,
   type TextTable,
   type WalkedTable,
-} from '../../storage/customers/erasure.ts';
+} from '../../storage/customers/erasure-walk.ts';
 import { recordEvent } from '../../storage/events/event.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import { forgetAddress } from '../staff/failed-sign-in.ts';

@@ -11,7 +11,7 @@ import type { Store } from '../../domain/stores/store.ts';
 import { findCard } from '../../storage/cards/card.ts';
 import { firstCard, listCardsOf, listEventsIn, type CardListPlace } from '../../storage/customers/export.ts';
 import { listEmailsBefore } from '../../storage/emails/email.ts';
-import { findLastId, findPageEnd } from '../../storage/customers/erasure.ts';
+import { findLastId, findPageEnd } from '../../storage/customers/erasure-walk.ts';
 import { listHoldsBefore } from '../../storage/money/hold.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { listTransfersBefore } from '../../storage/money/transfer.ts';

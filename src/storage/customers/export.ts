@@ -3,7 +3,8 @@
 import { columns, integer, text, unchanged, type RowOf } from '../sql/columns.ts';
 import type { WrittenEvent } from '../../domain/events/event.ts';
 import type { EventType } from '../../domain/events/event-type.ts';
-import type { CustomerKey, RowRange } from './erasure.ts';
+import type { CustomerKey } from './erasure.ts';
+import type { RowRange } from './erasure-walk.ts';
 import { all, sql, toNumber, type Script } from '../sql/sql.ts';
 
 /** A position in the list of a customer's cards. */

@@ -15,11 +15,16 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../../platform/clock.ts';
 import type { Random } from '../../platform/random.ts';
 import { Fault } from '../../domain/fault.ts';
-import { createMigrationsTable, insertApplied, pending, selectApplied } from '../schema/migrate.ts';
-import type { AppliedMigration, Migration } from '../schema/migrate.ts';
+import {
+  createMigrationsTable,
+  insertApplied,
+  pending,
+  selectApplied,
+  type AppliedMigration,
+  type Migration,
+} from '../schema/migrate.ts';
 import { MigrationError } from '../schema/migration-error.ts';
 import { driveBatch, type Ending } from './batch.ts';
-import type { StatementResult } from './pipeline.ts';
 import { inPartitions } from './partitions.ts';
 import { openPool, type PoolOptions } from './pool.ts';
 import { openReads, sharedReadsMax, type ReadJob } from './reads.ts';
@@ -37,11 +42,12 @@ import {
   isServerFailure,
   isWaitedOut,
 } from './errors.ts';
-import type { Command, Session } from './session.ts';
-import { RetryTransaction, rerunsMax, sql, type Script, type Statement } from '../sql/sql.ts';
+import type { Session } from './session.ts';
+import { RetryTransaction, rerunsMax, sql, type Script } from '../sql/sql.ts';
 import type { Storage, StorageObserver, WriteScope } from '../storage.ts';
 import { storeClosed } from '../stores/store.ts';
 import { openAllTables } from '../moves/store-closing.ts';
+import { openTransaction, drive, runAndAbandon, undoIfThrown } from './transaction.ts';
 
 export type PostgresOptions = Omit<PoolOptions, 'sharedMax'> & {
   /** Limit of a script's duration, including waits and retries. */
@@ -233,94 +239,6 @@ export function openPostgres(options: PostgresOptions): Storage {
   };
 }
 
-/** A transaction on a connection. `begin` is sent with the first statements. */
-type Transaction = {
-  /** Sends statements, after those held back, and returns their results. */
-  step(statements: readonly Statement[]): Promise<readonly StatementResult[]>;
-  /** Holds statements back until the next step or the end. */
-  hold(statements: readonly Statement[]): void;
-  /** Sends the statements held back. */
-  settle(): Promise<void>;
-  /**
-   * Sends the statements held back and commits. Returns false if there is nothing to commit.
-   * @throws Fault `unavailable` if the outcome is unknown; the database's error if the transaction was rolled
-   * back.
-   */
-  commit(): Promise<boolean>;
-  /** Rolls back without waiting for the server. */
-  abandon(): void;
-};
-
-function openTransaction(session: Session, ...begin: readonly Command[]): Transaction {
-  let isBegun = false;
-  let held: (Statement | Command)[] = [];
-  const flushed = (): (Statement | Command)[] => {
-    const queries = isBegun ? held : [...begin, ...held];
-    isBegun = true;
-    held = [];
-    return queries;
-  };
-  return {
-    async step(statements) {
-      if (statements.length === 0) return [];
-      const results = await session.send([...flushed(), ...statements]);
-      return results.slice(-statements.length);
-    },
-    hold: (statements) => void held.push(...statements),
-    async settle() {
-      if (held.length > 0) await session.send(flushed());
-    },
-    async commit() {
-      if (!isBegun && held.length === 0) return false;
-      session.hasWarned();
-      const results = await session.send([...flushed(), 'commit']).catch((error: unknown) => {
-        const isUnknown = error instanceof ConnectionLost ? !error.isUndone : isPeerLost(error);
-        throw isUnknown ? unknownOutcome(error) : error;
-      });
-      // 01000 at a commit: it is durable here, but the wait for the standby was canceled.
-      if (session.hasWarned()) throw unknownOutcome(new Error('the commit may not be on the standby'));
-      const command = results.at(-1)?.command;
-      if (command !== 'COMMIT') throw new Error(`the commit came to ${command}`);
-      return true;
-    },
-    abandon() {
-      if (isBegun && !session.isBroken) session.post('rollback');
-    },
-  };
-}
-
-async function drive<T>(transaction: Transaction, script: Script<T>): Promise<T> {
-  let step = script.next([]);
-  while (step.done !== true) {
-    const { statements, isAwaited } = step.value;
-    if (isAwaited) step = script.next((await transaction.step(statements)).map(({ rows }) => rows));
-    else {
-      transaction.hold(statements);
-      step = script.next(statements.map(() => []));
-    }
-  }
-  return step.value;
-}
-
-/** Runs a script in a transaction and rolls it back. */
-function runAndAbandon<T>(transaction: Transaction, script: () => Script<T>): Promise<T> {
-  return undoIfThrown(transaction, async () => {
-    const result = await drive(transaction, script());
-    await transaction.settle();
-    transaction.abandon();
-    return result;
-  });
-}
-
-async function undoIfThrown<T>(transaction: Transaction, body: () => Promise<T>): Promise<T> {
-  try {
-    return await body();
-  } catch (error) {
-    transaction.abandon();
-    throw error;
-  }
-}
-
 function mayRunAgain(error: unknown): boolean {
   return (
     error instanceof RetryTransaction ||
@@ -339,11 +257,6 @@ function publicError(error: unknown): unknown {
   if (isDiskFull(error)) return new Fault('not-writable', { retryAfterSeconds: 5, cause: error });
   if (error instanceof ConnectionLost || isServerFailure(error)) return new Fault('unavailable', options);
   return error;
-}
-
-/** The commit was sent, and its outcome is unknown. */
-function unknownOutcome(cause: unknown): Fault {
-  return new Fault('unavailable', { retryAfterSeconds: 1, cause });
 }
 
 async function appliedTo(session: Session): Promise<readonly AppliedMigration[]> {

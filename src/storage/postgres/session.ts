@@ -11,8 +11,7 @@ import {
   type Query,
   type StatementResult,
 } from './pipeline.ts';
-import { hasEndedOf, selectDistribution } from './distribution.ts';
-import { citusEntryOrder, postgresEntryOrder } from './entry-order.ts';
+import { selectDistribution } from './distribution.ts';
 import { ConnectionLost, failureOf, mayNotAsk } from './errors.ts';
 import {
   assertPrimary,
@@ -25,6 +24,7 @@ import {
 } from './primary.ts';
 import { keepsSessions, SessionNotKept, type ServerProcess } from './pooler.ts';
 import { Scan, type Dialect, type Statement } from '../sql/sql.ts';
+import { postgresDialect, citusDialect } from './dialect.ts';
 
 export type SessionOptions = {
   /** URL of one host. */
@@ -73,63 +73,6 @@ export type Session = {
 
 /** A connection to a primary, and its server; null: the role cannot query it. */
 export type Opened = { readonly session: Session; readonly server: PrimaryServer | null };
-
-export const postgresDialect: Dialect = {
-  placeholder: (position) => `$${position}`,
-  fragments: {
-    'for update': 'for update',
-    'for update skip locked': 'for update skip locked',
-    'for key share': 'for key share',
-    'commit order': 'transaction_id, id',
-    'last committed first': 'transaction_id desc, id desc',
-    // An open transaction can still commit an event with a lower number than existing events.
-    'final order': 'transaction_id < pg_snapshot_xmin(pg_current_snapshot())::text::bigint',
-    'newest transaction': 'pg_snapshot_xmax(pg_current_snapshot())::text::bigint',
-    'oldest transaction': 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint',
-    'catalog columns': `(
-      select t.relname::text as table_name, a.attname::text as column_name,
-        coalesce(array_position(k.conkey, a.attnum), 0)::bigint as key_place
-      from pg_class t
-      join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
-      left join pg_constraint k on k.conrelid = t.oid and k.contype = 'p'
-      where t.relkind in ('r', 'p') and not t.relispartition
-        and t.relnamespace = current_schema()::regnamespace) c`,
-    'catalog references': `(
-      select t.relname::text as table_name, r.relname::text as referenced_name
-      from pg_constraint f join pg_class t on t.oid = f.conrelid join pg_class r on r.oid = f.confrelid
-      where f.contype = 'f' and not t.relispartition and not r.relispartition
-        and t.relnamespace = current_schema()::regnamespace) f`,
-    'catalog triggers': `(
-      select g.tgname::text as trigger_name, t.relname::text as table_name
-      from pg_trigger g join pg_class t on t.oid = g.tgrelid
-      where not g.tgisinternal and not t.relispartition and t.relnamespace = current_schema()::regnamespace) g`,
-    position: 'strpos',
-    'one of': '= any (array(',
-    'end of one of': '))',
-    'json array': "('[' ||",
-    'end of json array': "|| ']')",
-    'json comma': "|| ',' ||",
-    'json value': 'coalesce(cast(to_json(',
-    'end of json value': ") as text), 'null')",
-    hex: 'encode(',
-    'end of hex': ", 'hex')",
-    ...postgresEntryOrder,
-  },
-  hasIndexHints: false,
-  hasTriggerFunctions: true,
-  isDistributed: false,
-};
-
-/** For a database whose stores are on different servers. Numbers of transactions are those of a store's server. */
-export const citusDialect: Dialect = {
-  ...postgresDialect,
-  isDistributed: true,
-  fragments: {
-    ...postgresDialect.fragments,
-    'final order': hasEndedOf('transaction_id'),
-    ...citusEntryOrder,
-  },
-};
 
 /** The operating system sends keep-alive probes after this idle time. */
 const keepAliveDelayMs = 10_000;

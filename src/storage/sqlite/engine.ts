@@ -11,20 +11,17 @@
  * process exits and recovers at the next start.
  */
 
-import { existsSync, fsync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
-import { promisify } from 'node:util';
+import { setTimeout as wait } from 'node:timers/promises';
 import { backup } from 'node:sqlite';
-import type { Clock } from '../../platform/clock.ts';
-import type { Random } from '../../platform/random.ts';
 import { makeFolder } from '../../platform/folders.ts';
 import { Fault } from '../../domain/fault.ts';
-import { openCaches, type CacheEntry, type Cache } from './cache.ts';
+import { openCaches } from './cache.ts';
+import { readAgain } from './cached-read.ts';
 import { pending } from '../schema/migrate.ts';
-import type { Script } from '../sql/sql.ts';
-import { attempt, GroupAborted, type GroupedScript } from './group.ts';
+import { attempt, GroupAborted, type GroupedScript, rejectUnknown, unavailable } from './group.ts';
 import {
   isBusy,
   isFatal,
@@ -34,42 +31,18 @@ import {
   type Connection,
 } from './connection.ts';
 import { startCheckpointThread } from './checkpoint-thread.ts';
-import { checkpointsOf, type Checkpointer } from './checkpoints.ts';
-import { durabilityBy, syncOfLog, type Callbacks, type Sync } from './durability.ts';
+import { checkpointsOf } from './checkpoints.ts';
+import { durabilityBy, syncOfLog, type Callbacks } from './durability.ts';
 import { appliedTo, migrateDatabase } from './migrate.ts';
 import { canBeWritten, openFile, writeNothing } from './open-file.ts';
-import { clearGaps, type ClearedPages } from './gaps.ts';
+import { clearDeleted } from './clear-deleted.ts';
+import { foreignChanges } from './foreign-changes.ts';
 import { hasRemains } from './vacuum.ts';
 import { requireSoundSqlite } from './version.ts';
-import type { ReadCache, Storage, StorageObserver } from '../storage.ts';
-
-export type SqliteOptions = {
-  readonly file: string;
-  /** Whether to create the file if it does not exist. */
-  readonly create: boolean;
-  /** Whether opening the file moves the log into it. For long-running processes. */
-  readonly moveLog?: boolean;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly observer: StorageObserver;
-  /** Limit of scripts that wait to be run or to be durable. Further ones are rejected. */
-  readonly queueMax: number;
-  /** Limit of scripts in one transaction. */
-  readonly groupMax: number;
-  /** How long writes wait for another process that writes to the file. */
-  readonly lockWaitMaxMs: number;
-  /** Makes the log durable; default: a sync. Tests use one that waits or fails. */
-  readonly sync?: Sync;
-  /** Moves pages from the log into the file; default: a thread. */
-  readonly startCheckpointer?: () => Checkpointer;
-};
+import type { ReadCache, Storage } from '../storage.ts';
+import type { SqliteOptions } from './options.ts';
 
 const lockRetryMs = 10;
-
-/** Writes wait for a checkpoint and so many calls of `clearGaps`: about 30 ms. */
-const chunksInPause = 16;
-
-const syncFile = promisify(fsync);
 
 /**
  * From this number of writes on, a group runs during a sync. A smaller group is not durable earlier if it runs
@@ -114,10 +87,7 @@ export function openSqlite(options: SqliteOptions): Storage {
     resume: () => schedule(),
     failed: (cause) => fail(cause),
   });
-  /** `data_version` at the last check; undefined: not checked, so the first read waits for a sync. */
-  let foreignVersion: unknown;
-  /** The turn of the event loop in which `isUnchanged` last found no other version. */
-  let unchangedInTurn = -1;
+  const foreign = foreignChanges(writer, caches);
 
   const reads: GroupedScript[] = [];
   const writes: GroupedScript[] = [];
@@ -181,10 +151,10 @@ export function openSqlite(options: SqliteOptions): Storage {
     let isForeign = false;
     const responses = inTransaction(reader, group, () => {
       // Checked after all reads of the group have been queued, because they can use the cache.
-      isForeign = hasForeignChange();
+      isForeign = foreign.found();
       reader.begin();
       const settles = group.map((job) => attempt(job, reader, { withSavepoint: false }));
-      isForeign = hasForeignChange() || isForeign;
+      isForeign = foreign.found() || isForeign;
       return settles;
     });
     if (!responses) return;
@@ -196,36 +166,6 @@ export function openSqlite(options: SqliteOptions): Storage {
     // A commit of another process might not be durable. The next sync covers it.
     if (isForeign) durability.afterNextSync(responses);
     else durability.afterOutstanding(responses);
-  };
-
-  /**
-   * Returns whether another process can have committed since the last call, and if so, clears the cache. It
-   * uses the writing connection, whose `data_version` ignores its own commits.
-   */
-  const hasForeignChange = (): boolean => {
-    const before = foreignVersion;
-    foreignVersion = writer.foreignVersion();
-    if (foreignVersion === before) return false;
-    caches.invalidateAll();
-    return true;
-  };
-
-  /**
-   * Whether no other process had committed since the last group of reads when this turn began. A turn first asks the
-   * kernel which sockets have data, so one check, which takes 1 µs, covers all requests that it then reads.
-   */
-  const isUnchanged = (): boolean => {
-    if (ended) return false;
-    const turn = performance.nodeTiming.uvMetricsInfo.loopCount;
-    if (turn === unchangedInTurn) return true;
-    try {
-      if (writer.foreignVersion() !== foreignVersion) return false;
-      unchangedInTurn = turn;
-      return true;
-    } catch {
-      // The next read fails with the same error, and reports it.
-      return false;
-    }
   };
 
   const runWrites = (): void => {
@@ -358,21 +298,6 @@ export function openSqlite(options: SqliteOptions): Storage {
       cause: cause instanceof NotWritable ? cause : new NotWritable(file, cause),
     });
 
-  /** Clears pages while no one writes; undefined if the log is not empty. @throws an error that `isBusy` recognizes. */
-  const clearPages = (page: number): ClearedPages | undefined => {
-    writer.beginImmediate();
-    try {
-      const status = statSync(`${file}-wal`, { throwIfNoEntry: false });
-      if ((status?.size ?? 0) > 0) return undefined;
-      const cleared = clearGaps(file, page);
-      // A page in the cache still has what was cleared, and would be written with it after its next change.
-      writer.database.exec('pragma shrink_memory');
-      return cleared;
-    } finally {
-      writer.abandon();
-    }
-  };
-
   const synced = (): Promise<void> =>
     new Promise((resolve, reject) => {
       const rejectOne = (cause: unknown): void => reject(unavailable(cause));
@@ -397,7 +322,7 @@ export function openSqlite(options: SqliteOptions): Storage {
       return {
         find(key) {
           const entry = found.find(key);
-          return entry?.isDurable && isUnchanged() ? entry.result : undefined;
+          return entry?.isDurable && !ended && foreign.noneInTurn() ? entry.result : undefined;
         },
         async read(key, script) {
           const entry = await enqueue(
@@ -431,35 +356,18 @@ export function openSqlite(options: SqliteOptions): Storage {
       // All pages in one step: with several steps, a write in between would restart the backup.
       await backup(reader.database, target, { rate: 2 ** 31 - 1 });
     },
-    async clearDeleted() {
-      if (unwritable) return false;
-      await using thread = startCheckpointThread(file);
-      let descriptor: number | undefined;
-      try {
-        for (let page: number | undefined = 0; page !== undefined;) {
-          // Writes of this process wait; those of others can put pages into the log.
+    clearDeleted: async () =>
+      !unwritable &&
+      clearDeleted(file, writer, {
+        hasEnded: () => ended !== undefined,
+        pause() {
           isPaused = true;
-          if (ended || (await thread.truncate()).frames !== 0) return false;
-          for (let chunk = 0; chunk < chunksInPause && page !== undefined; chunk += 1) {
-            const cleared = clearPages(page);
-            if (!cleared) return false;
-            ({ descriptor, next: page } = cleared);
-            await nextTurn();
-          }
+        },
+        resume() {
           isPaused = false;
           schedule();
-          await wait(1);
-        }
-        if (descriptor !== undefined) await syncFile(descriptor);
-        return true;
-      } catch (error) {
-        if (isBusy(error)) return false;
-        throw error;
-      } finally {
-        isPaused = false;
-        schedule();
-      }
-    },
+        },
+      }),
     hasRemains: async () => hasRemains(reader.database),
     distribute: null,
     isDistributed: false,
@@ -474,27 +382,4 @@ export function openSqlite(options: SqliteOptions): Storage {
       await log[Symbol.asyncDispose]();
     },
   };
-}
-
-/** Runs a read and caches its result. */
-function readAgain<T>(
-  { driveWatched }: Connection,
-  {
-    found,
-    key,
-    script,
-  }: { readonly found: Cache<T>; readonly key: string; readonly script: () => Script<T | undefined> },
-): CacheEntry<T> | undefined {
-  const { result, tablesRead } = driveWatched(script());
-  return result === undefined ? undefined : found.add(key, result, tablesRead);
-}
-
-/** Rejects a group whose durability is unknown, with `unavailable` for every disk error. */
-function rejectUnknown(group: readonly GroupedScript[], cause: unknown): void {
-  const fault = unavailable(cause);
-  for (const job of group) job.reject(fault);
-}
-
-function unavailable(cause: unknown): Fault {
-  return new Fault('unavailable', { retryAfterSeconds: 1, cause });
 }

@@ -7,8 +7,8 @@
 
 import { Fault } from '../../domain/fault.ts';
 import { RetryTransaction, rerunsMax } from '../sql/sql.ts';
+import { type Connection, isKeyTaken, isStorageFailure, isOfClosedStore } from './connection.ts';
 import { storeClosed } from '../stores/store.ts';
-import { isKeyTaken, isStorageFailure, isOfClosedStore, type Connection } from './connection.ts';
 
 export type GroupedScript = {
   /** Runs the script. The returned function resolves the caller's promise after the sync. */
@@ -56,4 +56,14 @@ export function attempt(
     return () =>
       job.reject(isRerun ? new Fault('overloaded', { retryAfterSeconds: 1, cause: error }) : faultOf(error));
   }
+}
+
+/** Rejects a group whose durability is unknown, with `unavailable` for every disk error. */
+export function rejectUnknown(group: readonly GroupedScript[], cause: unknown): void {
+  const fault = unavailable(cause);
+  for (const job of group) job.reject(fault);
+}
+
+export function unavailable(cause: unknown): Fault {
+  return new Fault('unavailable', { retryAfterSeconds: 1, cause });
 }

@@ -1,0 +1,62 @@
+/** What the pages for staff and recipients use of the service. */
+
+import { operations } from '../api/index.ts';
+import type { Config } from './config.ts';
+import { emailToolsOf } from '../delivery/email/tools.ts';
+import type { Database } from './database.ts';
+import { visitorLimiter } from '../http/rate-limit.ts';
+import type { RetiredCodeUses, StockTries } from '../http/code-uses.ts';
+import type { addConsole } from '../console/kit/server.ts';
+import { brandOf } from '../delivery/email/colour.ts';
+import { languageOf, languages } from '../delivery/email/language.ts';
+import { previewStored } from '../delivery/email/stored.ts';
+import { passwordsOf } from '../service/staff/password.ts';
+import type { CardKey } from '../storage/cards/card.ts';
+import type { LookupKey } from '../storage/stocks/code.ts';
+import { pagesUrlOf, type EmailSetup } from './email.ts';
+
+type ConsoleParts = {
+  readonly database: Database;
+  readonly email: EmailSetup;
+  readonly developmentMode: boolean;
+  readonly retiredUses: RetiredCodeUses;
+  readonly stockTries: StockTries;
+} & Pick<
+  Parameters<typeof addConsole>[1],
+  'onCommit' | 'condition' | 'turns' | 'reports' | 'webhookUrls' | 'startBatches' | 'startClosing'
+>;
+
+export function consoleServicesOf(
+  config: Config,
+  { database: { ctx, storage }, email, developmentMode, retiredUses, stockTries, ...parts }: ConsoleParts,
+): Parameters<typeof addConsole>[1] {
+  const { publicUrl, basePath, lookupFailuresPerHour, limits } = config;
+  const pagesUrl = pagesUrlOf(config);
+  return {
+    ...parts,
+    streamsMax: limits.eventStreamsMax,
+    ctx,
+    storage,
+    passwords: passwordsOf(ctx.random, limits),
+    origin: { url: publicUrl, basePath },
+    emailLocales: languages,
+    developmentMode,
+    hasKeptEmails: email.kept !== null,
+    canSend: email.transportKind !== 'none',
+    operations: operations.map(({ method, path }) => ({ method, route: path })),
+    customerLanguage: languageOf,
+    emailTools: emailToolsOf(ctx, { transport: email.transport, pagesUrl }),
+    previewOf: (previewed) => previewStored(previewed, { from: email.transport?.from ?? null, pagesUrl }),
+    pagesUrl,
+    brandOf,
+    lookups: {
+      perHour: lookupFailuresPerHour,
+      recordRetired: (use: CardKey) => retiredUses.note(use),
+      recordTried: (tried: LookupKey) => stockTries.note(tried),
+    },
+    limitVisitor: visitorLimiter(
+      { perSecond: limits.visitorRequestsPerSecond, burst: limits.visitorRequestsBurst },
+      { clientsOfNetwork: limits.visitorsOfNetwork, callersMax: limits.rateLimitedCallersMax },
+    ),
+  };
+}

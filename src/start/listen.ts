@@ -1,0 +1,35 @@
+/** The address at which the service listens. */
+
+import type { FastifyInstance } from 'fastify';
+import type { Config } from './config.ts';
+import { StartError } from './error.ts';
+
+/** @throws StartError if the address cannot be listened on. */
+export async function listen(app: FastifyInstance, { host, port }: Config): Promise<void> {
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const advice = listenAdvice.get(code);
+    if (advice === undefined) throw error;
+    throw new StartError(advice({ host, port }), { cause: error, isPermanent: code === 'EACCES' });
+  }
+}
+
+/** Advice for an address that cannot be listened on, by the code of the system's error. */
+const listenAdvice: ReadonlyMap<string, (address: Pick<Config, 'host' | 'port'>) => string> = new Map([
+  ['EADDRINUSE', ({ host, port }) => `port ${port} of ${host} is in use: set PORT to another port`],
+  ['EACCES', ({ port }) => `port ${port} needs more rights than this account has: set PORT to another port`],
+  [
+    'EADDRNOTAVAIL',
+    ({ host }) => `${host} is not an address of this machine: set HOST to an address of this machine`,
+  ],
+  ['ENOTFOUND', ({ host }) => `${host} cannot be resolved to an address: set HOST to another host`],
+]);
+
+export function listeningUrl(app: FastifyInstance, { host }: Config): string {
+  const address = app.server.address();
+  if (address === null || typeof address === 'string')
+    throw new Error('the server does not listen on a port');
+  return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
+}

@@ -1,0 +1,68 @@
+/** Overwrites what deleted rows left in the pages of a file. */
+
+import { fsync, statSync } from 'node:fs';
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { startCheckpointThread } from './checkpoint-thread.ts';
+import { isBusy, type Connection } from './connection.ts';
+import { clearGaps, type ClearedPages } from './gaps.ts';
+
+/** Writes wait for a checkpoint and so many calls of `clearGaps`: about 30 ms. */
+const chunksInPause = 16;
+
+const syncFile = promisify(fsync);
+
+/** How the engine lets the file be cleared. */
+export type Writes = {
+  /** Whether the engine has ended, so that nothing must be changed. */
+  readonly hasEnded: () => boolean;
+  /** Lets the writes of this process wait. */
+  readonly pause: () => void;
+  readonly resume: () => void;
+};
+
+/** Clears the whole file in steps. Returns false if other processes write, so that it must be tried again. */
+export async function clearDeleted(file: string, writer: Connection, writes: Writes): Promise<boolean> {
+  await using thread = startCheckpointThread(file);
+  let descriptor: number | undefined;
+  try {
+    for (let page: number | undefined = 0; page !== undefined;) {
+      // Writes of this process wait; those of others can put pages into the log.
+      writes.pause();
+      if (writes.hasEnded() || (await thread.truncate()).frames !== 0) return false;
+      for (let chunk = 0; chunk < chunksInPause && page !== undefined; chunk += 1) {
+        const cleared = clearPages(file, writer, page);
+        if (!cleared) return false;
+        ({ descriptor, next: page } = cleared);
+        await nextTurn();
+      }
+      writes.resume();
+      await wait(1);
+    }
+    if (descriptor !== undefined) await syncFile(descriptor);
+    return true;
+  } catch (error) {
+    if (isBusy(error)) return false;
+    throw error;
+  } finally {
+    writes.resume();
+  }
+}
+
+/**
+ * Clears pages while no one writes; undefined if the log is not empty.
+ * @throws an error that `isBusy` recognizes.
+ */
+function clearPages(file: string, writer: Connection, page: number): ClearedPages | undefined {
+  writer.beginImmediate();
+  try {
+    const status = statSync(`${file}-wal`, { throwIfNoEntry: false });
+    if ((status?.size ?? 0) > 0) return undefined;
+    const cleared = clearGaps(file, page);
+    // A page in the cache still has what was cleared, and would be written with it after its next change.
+    writer.database.exec('pragma shrink_memory');
+    return cleared;
+  } finally {
+    writer.abandon();
+  }
+}
