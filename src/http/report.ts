@@ -1,4 +1,4 @@
-/** What a response leaves behind: its log line, its metrics and its row for the developers. */
+/** Reports a response: its log line, its metrics and the request that developers see. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { routeTemplateOf } from './methods.ts';

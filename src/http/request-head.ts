@@ -1,4 +1,4 @@
-/** What is checked of a request before its route. */
+/** Checks the head of a request, before its route is known. */
 
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';

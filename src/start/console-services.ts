@@ -1,4 +1,4 @@
-/** What the pages for staff and recipients use of the service. */
+/** The services that the pages for staff and recipients use. */
 
 import { operations } from '../api/index.ts';
 import type { Config } from './config.ts';
