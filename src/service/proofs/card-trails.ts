@@ -11,7 +11,8 @@ import type { ScannedCard, ScannedExtension, ScannedHold } from '../../storage/p
 import type { ScannedInteger } from '../../storage/sql/sql.ts';
 import type { Finding } from './row-check.ts';
 import { digestWith } from './digest.ts';
-import { Repeated, type ParsedRecord } from './event-digests.ts';
+import type { CardPlaces } from '../books/card-places.ts';
+import { Repeated, type ParsedRecord, type RecordDigests } from './event-digests.ts';
 
 /**
  * Maximum number of events that precede the event of the previous version, and of those that follow an event of a later
@@ -43,10 +44,10 @@ export class CardTrails {
   // One array per number, because one object per card uses several times as much memory.
   readonly #ids: number[] = [];
   readonly #versions: number[] = [];
-  /** Digests of the record: of what never changes, of the rest, and of its text. */
-  readonly #issued: number[] = [];
-  readonly #changing: number[] = [];
+  /** Digests of the texts of the records. */
   readonly #texts: number[] = [];
+  /** The digests of the records of the cards that have an event with another record, by the index of the card. */
+  readonly #records = new Map<number, RecordDigests>();
   /** Digests of the balances after the transfers, and of the balances in the events so far. */
   readonly #balances: number[] = [];
   readonly #balancesInEvents: number[] = [];
@@ -75,10 +76,15 @@ export class CardTrails {
   readonly #erased = new Map<number, { readonly version: number; readonly balance: number }>();
 
   readonly #repeated: Repeated;
+  readonly #places: Pick<CardPlaces, 'of'>;
 
-  /** @param ids undefined: encrypted ids in events are not compared. */
-  constructor(currency: Currency, ids?: PublicIds) {
+  /**
+   * @param places the index of each card, in the order in which they are added.
+   * @param ids undefined: encrypted ids in events are not compared.
+   */
+  constructor(currency: Currency, places: Pick<CardPlaces, 'of'>, ids?: PublicIds) {
     this.#currency = currency;
+    this.#places = places;
     this.#repeated = new Repeated(currency, ids);
   }
 
@@ -86,10 +92,7 @@ export class CardTrails {
   add(card: ScannedCard, balances: number): void {
     const place = this.#ids.push(Number(card.id)) - 1;
     this.#versions.push(Number(card.version));
-    const { issued, changing, text } = this.#repeated.ofCard(card);
-    this.#issued.push(issued);
-    this.#changing.push(changing);
-    this.#texts.push(text);
+    this.#texts.push(this.#repeated.ofText(card));
     this.#codesInEvents.push(0);
     this.#holds.push(0);
     this.#expiryDays['gift_card.expired'].ofCards.set(place, card.expired_event_day);
@@ -109,24 +112,35 @@ export class CardTrails {
 
   /** Compares a hold, after all events of its card. @returns the problem of the row; undefined if there is none. */
   compareHold(hold: ScannedHold): Finding | undefined {
-    const cardId = Number(hold.card_id);
-    const place = this.#placeOf(cardId);
-    if (place < 0) return { cardId, problem: 'has holds, but there is no such card' };
+    const place = this.#placeOf(hold.card_id);
+    if (place < 0) return { cardId: Number(hold.card_id), problem: 'has holds, but there is no such card' };
     this.#addToHolds(place, this.#repeated.ofHold(hold));
     return undefined;
   }
 
   /** Compares an extension of a hold, after all events of its card. */
   compareExtension(extension: ScannedExtension): void {
-    const place = this.#placeOf(Number(extension.card_id));
+    const place = this.#placeOf(extension.card_id);
     if (place >= 0) this.#addToHolds(place, this.#repeated.ofExtension(extension));
   }
 
-  /** @returns the problem of the event; undefined if there is none. */
-  compareEvent(event: AuditedEvent): Finding | undefined {
-    const place = this.#placeOf(Number(event.subjectId));
-    const quick = place < 0 || this.#seen[place] === broken ? undefined : this.#readQuickly(event, place);
-    return quick ? this.#compareRead(event, place, quick) : this.#compareParsed(event, place);
+  /** Adds the record of a card. */
+  addRecord(card: ScannedCard): void {
+    this.#records.set(this.#placeOf(card.id), this.#repeated.ofCard(card));
+  }
+
+  /** Whether the record of an event's card was not added: it is needed unless the event is read quickly. */
+  lacksRecord({ subjectId }: AuditedEvent): boolean {
+    const place = this.#placeOf(subjectId);
+    return place >= 0 && !this.#records.has(place);
+  }
+
+  /** @param quick as `readQuickly` returns it. @returns the problem of the event; undefined if there is none. */
+  compareEvent(event: AuditedEvent, quick: ReadEvent | undefined): Finding | undefined {
+    const place = this.#placeOf(event.subjectId);
+    return quick && this.#seen[place] !== broken
+      ? this.#compareRead(event, place, quick)
+      : this.#compareParsed(event, place);
   }
 
   /** Whether `compareUnordered` has to compare all events, after `compareEvent`. */
@@ -134,9 +148,14 @@ export class CardTrails {
     return this.#unordered.size > 0;
   }
 
+  /** Whether `compareUnordered` compares the event. */
+  isUnordered({ subjectId, version }: AuditedEvent): boolean {
+    return this.#unordered.has(`${this.#placeOf(subjectId)} ${version}`);
+  }
+
   /** Compares an event with those of its version that did not follow one. @returns as `compareEvent`. */
   compareUnordered({ subjectId, version, data }: AuditedEvent): Finding | undefined {
-    const place = this.#placeOf(Number(subjectId));
+    const place = this.#placeOf(subjectId);
     if (place < 0 || this.#seen[place] === broken) return undefined;
     const key = `${place} ${version}`;
     const unordered = this.#unordered.get(key);
@@ -171,15 +190,15 @@ export class CardTrails {
   }
 
   /** Reads an event whose record repeats all that the card has now; undefined: it has to be parsed. */
-  #readQuickly({ type, data }: AuditedEvent, place: number): ReadEvent | undefined {
+  readQuickly({ type, subjectId, data }: AuditedEvent): ReadEvent | undefined {
     if (keepingVersion.has(type) || !knownTypes.has(type) || !type.startsWith('gift_card.')) return undefined;
-    const read = this.#repeated.readEvent(data, this.#texts[place]);
+    const text = this.#texts[this.#placeOf(subjectId)];
+    const read = this.#repeated.readEvent(data, text);
     const minor = read && this.#minorOf(read.balance);
-    if (!read || minor === undefined) return undefined;
+    if (!read || text === undefined || minor === undefined) return undefined;
     const details = isTransaction(type, read.details) ? noObject : parseObject(read.details || '{}');
     if (!details || (details !== noObject && !hasDetails(type, details))) return undefined;
-    const digest = digestWith(this.#changing[place] ?? 0, minor);
-    return { balance: minor, digest, data: details, record: noObject };
+    return { balance: minor, digest: digestWith(text, minor), data: details, record: noObject };
   }
 
   #compareRead(
@@ -215,7 +234,7 @@ export class CardTrails {
   /** @returns the problem of the row; undefined if there is none. */
   compareCode({ cardId: ofCard, lookup, digest }: AuditedCode): Finding | undefined {
     const cardId = Number(ofCard);
-    const place = this.#placeOf(cardId);
+    const place = this.#placeOf(ofCard);
     if (place < 0) return { cardId, problem: 'has codes, but the card does not exist' };
     this.#codes[place] = (this.#codes[place] ?? 0) + 1;
     if (this.#namedCodes.get(place) === lookup) this.#namedCodes.delete(place);
@@ -304,10 +323,15 @@ export class CardTrails {
   ): VersionRecord | undefined {
     if (!isObject(record)) return undefined;
     const { issued, changing } = this.#repeated.ofRecord(record);
-    if (issued !== this.#issued[place]) return undefined;
-    if (version === this.#versions[place] && changing !== this.#changing[place]) return undefined;
+    const ofCard = this.#records.get(place);
+    if (issued !== ofCard?.issued) return undefined;
+    const isPresent = changing === ofCard.changing;
+    if (version === this.#versions[place] && !isPresent) return undefined;
     const balance = this.#minorOf(record['balance']);
-    return balance === undefined ? undefined : { balance, digest: digestWith(changing, balance) };
+    const text = this.#texts[place];
+    if (balance === undefined || text === undefined) return undefined;
+    // An event with the present record can be read quickly or parsed.
+    return { balance, digest: digestWith(isPresent ? text : changing, balance) };
   }
 
   #minorOf(amount: unknown): number | undefined {
@@ -360,16 +384,8 @@ export class CardTrails {
   }
 
   /** The index of a card; -1 if it does not exist. */
-  #placeOf(cardId: number): number {
-    let [from, to] = [0, this.#ids.length - 1];
-    while (from <= to) {
-      const middle = (from + to) >>> 1;
-      const id = this.#ids[middle] ?? 0;
-      if (id === cardId) return middle;
-      if (id < cardId) from = middle + 1;
-      else to = middle - 1;
-    }
-    return -1;
+  #placeOf(cardId: ScannedInteger): number {
+    return this.#places.of(cardId) ?? -1;
   }
 }
 
@@ -392,7 +408,7 @@ type VersionRecord = {
 };
 
 /** The parts of an event that are compared. */
-type ReadEvent = VersionRecord & {
+export type ReadEvent = VersionRecord & {
   /** With what is beyond the record of the card. */
   readonly data: ParsedRecord;
   /** The record of the card; empty if only a card that changed needs it. */

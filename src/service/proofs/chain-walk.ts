@@ -19,7 +19,8 @@ const hashLength = 32;
 export class ChainWalk {
   readonly #storeId: number;
   readonly #currency: Currency;
-  readonly #places: CardPlaces;
+  /** The positions of the cards. */
+  readonly places: CardPlaces;
   // One array per value, because one object per card uses several times as much memory.
   readonly #lengths: Int32Array;
   /** Digests of the balances after the entries. */
@@ -40,7 +41,7 @@ export class ChainWalk {
   constructor(storeId: number, currency: Currency, cardIds: readonly ScannedInteger[]) {
     this.#storeId = storeId;
     this.#currency = currency;
-    this.#places = new CardPlaces(cardIds);
+    this.places = new CardPlaces(cardIds);
     this.#lengths = new Int32Array(cardIds.length);
     this.#digests = new Int32Array(cardIds.length);
     this.#heads = Buffer.alloc(cardIds.length * hashLength);
@@ -50,11 +51,6 @@ export class ChainWalk {
       this.#issued.push(0);
       this.#createdAt.push(0);
     }
-  }
-
-  /** The position of a card; undefined if there is no such card. */
-  placeOf(cardId: ScannedInteger): number | undefined {
-    return this.#places.of(cardId);
   }
 
   lengthOf(place: number): number {

@@ -74,14 +74,13 @@ function fieldsOf<Part extends string>(
 /** The digests of a card's record: of the fields that never change, and of those that operations change. */
 export type RecordDigests = { readonly issued: number; readonly changing: number };
 
-/** With the digest of the text of the record without its balance. */
-export type CardDigests = RecordDigests & { readonly text: number };
-
 const eventStart = '{"gift_card":';
 const comma = 0x2c;
 
+const none: readonly string[] = [];
+
 /** The digests of a row that is not one that this program writes. No digest is equal. */
-const unreadable: CardDigests = { issued: Number.NaN, changing: Number.NaN, text: Number.NaN };
+const unreadable: RecordDigests = { issued: Number.NaN, changing: Number.NaN };
 
 /** Computes the digests of rows, and of the records of events. */
 export class Repeated {
@@ -90,6 +89,7 @@ export class Repeated {
   readonly #areIdsCompared: boolean;
   readonly #issued: readonly string[];
   readonly #changing: readonly string[];
+  /** With the later fields. */
   readonly #placed: readonly string[];
   readonly #laterPlaced: readonly string[];
   readonly #extended: readonly string[];
@@ -97,7 +97,7 @@ export class Repeated {
   /** The first event that has a later field, by the field. */
   readonly #since = new Map<string, number>();
   /** The later fields that events of a hold lack, by its public id. */
-  readonly #lacking = new Map<unknown, string[]>();
+  readonly #lacking = new Map<unknown, readonly string[]>();
 
   /** @param ids undefined: encrypted ids and later fields are not compared. */
   constructor(currency: Currency, ids: PublicIds | undefined) {
@@ -106,17 +106,28 @@ export class Repeated {
     this.#areIdsCompared = ids !== undefined;
     this.#issued = fieldsOf(partsOfCard, 'issued', ...(ids ? (['encrypted'] as const) : []));
     this.#changing = fieldsOf(partsOfCard, 'changing');
-    this.#placed = fieldsOf(partsOfHold, 'placed', ...(ids ? (['encrypted'] as const) : []));
     this.#laterPlaced = ids ? fieldsOf(partsOfHold, 'later placed') : [];
+    this.#placed = [
+      ...fieldsOf(partsOfHold, 'placed', ...(ids ? (['encrypted'] as const) : [])),
+      ...this.#laterPlaced,
+    ];
     this.#extended = fieldsOf(partsOfHold, 'extended', ...(ids ? (['encrypted'] as const) : []));
     this.#ended = fieldsOf(partsOfHold, 'ended', ...(ids ? (['encrypted'] as const) : []));
   }
 
-  ofCard(card: ScannedCard): CardDigests {
-    const record = readable(() => recordOf(this.#ids, cardOf(card, this.#currency)));
-    if (!record) return unreadable;
-    const text = textOf(JSON.stringify(record), 0)?.digest ?? Number.NaN;
-    return { ...this.ofRecord(record), text };
+  /** The digest of the text of a card's record without its balance. */
+  ofText(card: ScannedCard): number {
+    const record = this.#recordOf(card);
+    return (record && textOf(JSON.stringify(record), 0)?.digest) ?? Number.NaN;
+  }
+
+  ofCard(card: ScannedCard): RecordDigests {
+    const record = this.#recordOf(card);
+    return record ? this.ofRecord(record) : unreadable;
+  }
+
+  #recordOf(card: ScannedCard): GiftCardRecord | undefined {
+    return readable(() => recordOf(this.#ids, cardOf(card, this.#currency)));
   }
 
   /** The digests of a card's record. */
@@ -151,15 +162,8 @@ export class Repeated {
     );
     if (!record) return 1;
     const isOpen = hold.status === 'open' && hold.captured === 0 && hold.closed_at === null;
-    const lacking = this.#lacking.get(record.id) ?? [];
-    const placed =
-      digestOf(record, this.#placed) +
-      digestOf(record, this.#extended) +
-      sumOf(
-        this.#laterPlaced
-          .filter((field) => !lacking.includes(field))
-          .map((field) => digestOf(record, [field])),
-      );
+    const lacking = this.#lacking.get(record.id) ?? none;
+    const placed = digestOf(record, this.#placedWithout(lacking)) + digestOf(record, this.#extended);
     if (isOpen) return placed | 0;
     // Two events repeat the end of a hold of which a part was captured: the debit and the release of the rest.
     const isPartial = hold.status === 'captured' && hold.captured < hold.amount;
@@ -180,11 +184,14 @@ export class Repeated {
   ofHoldInEvent(record: ParsedRecord, eventId: number, type: string): number {
     if (type === 'gift_card.hold_extended') return digestOf(record, this.#extended);
     if (type !== 'gift_card.held') return digestOf(record, this.#ended);
-    let digest = digestOf(record, this.#placed) + digestOf(record, this.#extended);
-    for (const field of this.#laterPlaced)
-      if (!this.#mayLack(record, field, eventId)) digest += digestOf(record, [field]);
-      else this.#lacking.set(record['id'], [...(this.#lacking.get(record['id']) ?? []), field]);
-    return digest | 0;
+    const lacking = this.#laterPlaced.filter((field) => this.#mayLack(record, field, eventId));
+    if (lacking.length > 0) this.#lacking.set(record['id'], lacking);
+    return (digestOf(record, this.#placedWithout(lacking)) + digestOf(record, this.#extended)) | 0;
+  }
+
+  /** The fields of a hold that its placement has. */
+  #placedWithout(lacking: readonly string[]): readonly string[] {
+    return lacking.length === 0 ? this.#placed : this.#placed.filter((field) => !lacking.includes(field));
   }
 
   /** Whether an event lacks a later field, and is not much newer than the first event that has it. */
@@ -220,10 +227,6 @@ function textOf(
 
 /** How long processes of two versions can share a database, as a number of ids: a week. */
 const updateIdsMax = idsAt(7 * 24 * 3_600_000) - idsAt(0);
-
-function sumOf(digests: readonly number[]): number {
-  return digests.reduce((sum, digest) => sum + digest, 0);
-}
 
 const noId = 0 as PublicId;
 

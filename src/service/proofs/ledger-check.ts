@@ -7,8 +7,10 @@ import type { Account } from '../../domain/money/ledger.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { listCodesOf, listEventsOf, type AuditedEvent } from '../../storage/proofs/references.ts';
 import {
+  cardsByIdMax,
   scanCardIds,
   scanCards,
+  scanCardsById,
   scanExtensions,
   scanHeld,
   scanHolds,
@@ -75,7 +77,7 @@ function* walkCards(
     cards.map(({ id }) => id),
   );
   for (const entry of entries) {
-    const place = walk.placeOf(entry.chain_of);
+    const place = walk.places.of(entry.chain_of);
     if (place === undefined) continue;
     for (const problem of walk.append(place, entry)) found({ cardId: Number(entry.chain_of), problem });
   }
@@ -121,7 +123,7 @@ export function* verifyLedger(store: Store, verifying: StoreVerifying): Script<S
     const pass: Pass = { store, range: { after, upTo: next ?? highest }, verifying, counts };
     const walk = new ChainWalk(store.id, store.currency, ids);
     const suspects = yield* scanChains(pass, walk);
-    const trails = new CardTrails(store.currency, verifying.keys?.publicIds);
+    const trails = new CardTrails(store.currency, walk.places, verifying.keys?.publicIds);
     yield* concludeChains(pass, { walk, suspects, trails });
     yield* compareEvents(pass, trails);
     yield* compareHolds(pass, trails);
@@ -201,7 +203,7 @@ function* scanChains(
     const entries: readonly WrittenTransfer[] = yield* scanWritten(store, range, after);
     for (const entry of entries) {
       counts.moved.add(entry.accounts, entry.amount);
-      const place = walk.placeOf(entry.card_id);
+      const place = walk.places.of(entry.card_id);
       if (place === undefined || suspects.has(entry.card_id)) continue;
       if (!walk.follow(place, entry)) suspects.add(entry.card_id);
     }
@@ -232,7 +234,7 @@ function* concludeChains(
     const held = yield* scanHeld(store.id, { after, upTo: last?.id ?? after });
     for (const card of cards) {
       if (card.id > range.upTo) return;
-      const place = walk.placeOf(card.id) ?? 0;
+      const place = walk.places.of(card.id) ?? 0;
       counts.cards += 1;
       counts.outstanding += BigInt(card.balance);
       verifying.read(1);
@@ -274,20 +276,39 @@ function* compareExtensions({ store, range, verifying }: Pass, trails: CardTrail
 }
 
 function* compareEvents(pass: Pass, trails: CardTrails): Script<void> {
-  yield* compareEach(pass, (event) => trails.compareEvent(event));
-  if (trails.hasUnordered) yield* compareEach(pass, (event) => trails.compareUnordered(event));
+  yield* forEachPage(pass, function* (events) {
+    const reads = events.map((event) => trails.readQuickly(event));
+    yield* addRecords(
+      pass,
+      trails,
+      events.filter((_, place) => !reads[place]),
+    );
+    return events.map((event, place) => trails.compareEvent(event, reads[place]));
+  });
+  if (!trails.hasUnordered) return;
+  yield* forEachPage(pass, function* (events) {
+    const unordered = events.filter((event) => trails.isUnordered(event));
+    yield* addRecords(pass, trails, unordered);
+    return unordered.map((event) => trails.compareUnordered(event));
+  });
 }
 
-function* compareEach(
+/** Adds the records of the cards of events that have to be parsed. */
+function* addRecords({ store }: Pass, trails: CardTrails, events: readonly AuditedEvent[]): Script<void> {
+  const lacking = events.filter((event) => trails.lacksRecord(event));
+  const ids = [...new Set(lacking.map(({ subjectId }) => subjectId))];
+  for (let from = 0; from < ids.length; from += cardsByIdMax)
+    for (const card of yield* scanCardsById(store.id, ids.slice(from, from + cardsByIdMax)))
+      trails.addRecord(card);
+}
+
+function* forEachPage(
   { store, range, verifying }: Pass,
-  compare: (event: AuditedEvent) => Finding | undefined,
+  compare: (events: readonly AuditedEvent[]) => Script<readonly (Finding | undefined)[]>,
 ): Script<void> {
   for (let after: ScannedInteger = lowest; ;) {
     const events: readonly AuditedEvent[] = yield* listEventsOf(store.id, range, after);
-    for (const event of events) {
-      const finding = compare(event);
-      if (finding) verifying.found(finding);
-    }
+    for (const finding of yield* compare(events)) if (finding) verifying.found(finding);
     verifying.read(events.length);
     const last = events.at(-1);
     if (!last || events.length < scanRows) return;

@@ -1,6 +1,16 @@
 /** Queries of the audit that read every transfer: in the order of their ids, or along the chains of some cards. */
 
-import { exactOf, part, scan, all, type Part, type ScannedInteger, type Script } from '../sql/sql.ts';
+import assert from 'node:assert/strict';
+import {
+  exactOf,
+  part,
+  scan,
+  all,
+  ValueList,
+  type Part,
+  type ScannedInteger,
+  type Script,
+} from '../sql/sql.ts';
 
 /** A transfer as it is stored, whatever its values are. */
 export type ScannedTransfer = {
@@ -87,22 +97,37 @@ export function* scanCardIds(storeId: number, after: ScannedInteger): Script<rea
   return rows.map(({ id }) => id);
 }
 
+const cardsOf = (storeId: number): Part => part`
+  select g.id, g.version, g.currency, g.initial_value, g.balance, g.held, cast(g.code_lookup as text) as code_lookup,
+    g.last_characters, g.customer_id, nullif(c.email, '') as customer_email, g.recipient_id, nullif(r.email, '') as recipient_email,
+    g.note, g.message, g.expires_on, g.disabled_at, g.created_at, g.line_item_id, g.order_id, g.user_id,
+    g.api_client_id, g.vat, g.expired_event_day, g.expiring_soon_event_day, g.erased_event_version, g.last_transfer_id, g.chain_length,
+    g.chain_hash
+  from gift_cards g
+  left join customers c on c.store_id = g.store_id and c.id = g.customer_id
+  left join customers r on r.store_id = g.store_id and r.id = g.recipient_id
+  where g.store_id = ${storeId}`;
+
 /** Returns the cards with ids above `after`, in the order of their ids. */
 export function* scanCards(
   storeId: number,
   { after, limit }: { readonly after: ScannedInteger; readonly limit: number },
 ): Script<readonly ScannedCard[]> {
-  return yield* all(scan<ScannedCard>`
-    select g.id, g.version, g.currency, g.initial_value, g.balance, g.held, cast(g.code_lookup as text) as code_lookup,
-      g.last_characters, g.customer_id, nullif(c.email, '') as customer_email, g.recipient_id, nullif(r.email, '') as recipient_email,
-      g.note, g.message, g.expires_on, g.disabled_at, g.created_at, g.line_item_id, g.order_id, g.user_id,
-      g.api_client_id, g.vat, g.expired_event_day, g.expiring_soon_event_day, g.erased_event_version, g.last_transfer_id, g.chain_length,
-      g.chain_hash
-    from gift_cards g
-    left join customers c on c.store_id = g.store_id and c.id = g.customer_id
-    left join customers r on r.store_id = g.store_id and r.id = g.recipient_id
-    where g.store_id = ${storeId} and g.id > ${after}
-    order by g.id limit ${limit}`);
+  return yield* all(scan<ScannedCard>`${cardsOf(storeId)} and g.id > ${after} order by g.id limit ${limit}`);
+}
+
+/** The most cards that `scanCardsById` reads. */
+export const cardsByIdMax = 50;
+
+/** Returns cards by their ids. */
+export function* scanCardsById(
+  storeId: number,
+  ids: readonly ScannedInteger[],
+): Script<readonly ScannedCard[]> {
+  assert(ids.length <= cardsByIdMax);
+  // A statement has the same number of values each time. Id 0 does not exist.
+  const list = new ValueList([...ids, ...Array.from({ length: cardsByIdMax - ids.length }, () => 0)]);
+  return yield* all(scan<ScannedCard>`${cardsOf(storeId)} and g.id in (${list})`);
 }
 
 /** A hold as it is stored, whatever its values are. */
