@@ -42,3 +42,25 @@ export class CardPlaces {
     return (mixed ^ (mixed >>> 15)) & this.#mask;
   }
 }
+
+/** Integers by place. An array of numbers of this size would be an object for each that is above 2^31. */
+export class Integers {
+  readonly #numbers: Float64Array;
+  /** Those above 2^53. */
+  readonly #large = new Map<number, bigint>();
+
+  constructor(length: number) {
+    this.#numbers = new Float64Array(length).fill(Number.NaN);
+  }
+
+  /** Null if it was not set. */
+  get(place: number): ScannedInteger | null {
+    const value = this.#numbers[place] ?? Number.NaN;
+    return Number.isNaN(value) ? (this.#large.get(place) ?? null) : value;
+  }
+
+  set(place: number, value: ScannedInteger): void {
+    this.#numbers[place] = typeof value === 'number' ? value : Number.NaN;
+    if (typeof value === 'bigint') this.#large.set(place, value);
+  }
+}

@@ -3,7 +3,7 @@
  * cards can alternate. Of each card it keeps about 160 bytes.
  */
 
-import { CardPlaces } from '../books/card-places.ts';
+import { CardPlaces, Integers } from '../books/card-places.ts';
 import { plus } from '../books/exact-sums.ts';
 import { findCurrency, type Currency } from '../../domain/money/currency.ts';
 import { chainStart, entryText, hasText, increases, type LedgerTexts } from '../../domain/money/ledger.ts';
@@ -28,11 +28,11 @@ export class ChainWalk {
   /** The hashes of the last entries. */
   readonly #heads: Buffer;
   // Of the last entry.
-  readonly #lastIds: (ScannedInteger | null)[] = [];
-  readonly #balances: ScannedInteger[] = [];
+  readonly #lastIds: Integers;
+  readonly #balances: Integers;
   // Of the first entry.
-  readonly #issued: ScannedInteger[] = [];
-  readonly #createdAt: ScannedInteger[] = [];
+  readonly #issued: Integers;
+  readonly #createdAt: Integers;
   /** The VAT of the cards that were issued with one, by their place. */
   readonly #vats = new Map<number, string>();
   /** What remains of the amounts of reversed transfers, by their ids. */
@@ -45,12 +45,10 @@ export class ChainWalk {
     this.#lengths = new Int32Array(cardIds.length);
     this.#digests = new Int32Array(cardIds.length);
     this.#heads = Buffer.alloc(cardIds.length * hashLength);
-    for (let place = 0; place < cardIds.length; place += 1) {
-      this.#lastIds.push(null);
-      this.#balances.push(0);
-      this.#issued.push(0);
-      this.#createdAt.push(0);
-    }
+    this.#lastIds = new Integers(cardIds.length);
+    this.#balances = new Integers(cardIds.length);
+    this.#issued = new Integers(cardIds.length);
+    this.#createdAt = new Integers(cardIds.length);
   }
 
   lengthOf(place: number): number {
@@ -67,7 +65,7 @@ export class ChainWalk {
     const problems: string[] = [];
     const { id } = entry;
     const index = this.lengthOf(place);
-    const balance = sumOf(this.#balances[place] ?? 0, entry.amount, increases(entry.credit_account));
+    const balance = sumOf(this.#balances.get(place) ?? 0, entry.amount, increases(entry.credit_account));
     if (entry.card_id !== entry.chain_of) problems.push(`transfer ${id} is a transfer of another card`);
     if (entry.sequence !== index + 1)
       problems.push(`transfer ${id} has the sequence number ${entry.sequence}, not ${index + 1}`);
@@ -82,12 +80,12 @@ export class ChainWalk {
     if (entry.reverses !== null && this.#reverse(entry.reverses, entry) < 0)
       problems.push(`transfer ${id} reverses more than the remaining amount`);
     this.#lengths[place] = index + 1;
-    this.#lastIds[place] = id;
-    this.#balances[place] = balance;
+    this.#lastIds.set(place, id);
+    this.#balances.set(place, balance);
     this.#digests[place] = digestWith(this.digestOf(place), Number(entry.balance_after));
     if (index === 0) {
-      this.#issued[place] = entry.amount;
-      this.#createdAt[place] = entry.created_at;
+      this.#issued.set(place, entry.amount);
+      this.#createdAt.set(place, entry.created_at);
       if (entry.issued_vat !== null) this.#vats.set(place, entry.issued_vat);
     }
     return problems;
@@ -100,23 +98,23 @@ export class ChainWalk {
   follow(place: number, entry: WrittenTransfer): boolean {
     const { id, content, amount } = entry;
     const index = this.lengthOf(place);
-    const balance = sumOf(this.#balances[place] ?? 0, amount, entry.accounts.endsWith(raising));
+    const balance = sumOf(this.#balances.get(place) ?? 0, amount, entry.accounts.endsWith(raising));
     const isSound =
       content !== null &&
       entry.sequence === index + 1 &&
-      entry.previous_id === this.#lastIds[place] &&
+      entry.previous_id === this.#lastIds.get(place) &&
       entry.balance_after === balance &&
       this.#hasHash(place, content, entry) &&
       (entry.reverses === null || this.#reverse(entry.reverses, entry) >= 0);
     if (!isSound) return false;
     this.#heads.write(entry.hash, place * hashLength, 'hex');
     this.#lengths[place] = index + 1;
-    this.#lastIds[place] = id;
-    this.#balances[place] = balance;
+    this.#lastIds.set(place, id);
+    this.#balances.set(place, balance);
     this.#digests[place] = digestWith(this.digestOf(place), Number(balance));
     if (index === 0) {
-      this.#issued[place] = amount;
-      this.#createdAt[place] = entry.created_at;
+      this.#issued.set(place, amount);
+      this.#createdAt.set(place, entry.created_at);
       if (entry.issued_vat !== null) this.#vats.set(place, entry.issued_vat);
     }
     return true;
@@ -138,13 +136,14 @@ export class ChainWalk {
   conclude(place: number, card: ScannedCard, held: ScannedInteger): readonly string[] {
     const problems: string[] = [];
     if (card.currency !== this.#currency.code) problems.push('is in another currency');
-    if (card.initial_value !== this.#issued[place]) problems.push('was not issued for its initial value');
+    if (card.initial_value !== (this.#issued.get(place) ?? 0))
+      problems.push('was not issued for its initial value');
     if (card.vat !== (this.#vats.get(place) ?? null)) problems.push('was not issued with its VAT');
-    if (this.lengthOf(place) > 0 && card.created_at !== this.#createdAt[place])
+    if (this.lengthOf(place) > 0 && card.created_at !== this.#createdAt.get(place))
       problems.push('was not created at the time of its first transfer');
     if (!this.#isEnd(place, card)) problems.push('has another last transfer than the end of its chain');
     if (card.held !== held) problems.push('has a held amount that is not the sum of its open holds');
-    if (card.balance !== this.#balances[place])
+    if (card.balance !== (this.#balances.get(place) ?? 0))
       problems.push('has a balance that is not the sum of its transfers');
     return problems;
   }
@@ -161,7 +160,7 @@ export class ChainWalk {
 
   #isEnd(place: number, card: ScannedCard): boolean {
     return (
-      card.last_transfer_id === this.#lastIds[place] &&
+      card.last_transfer_id === this.#lastIds.get(place) &&
       card.chain_length === this.#lengths[place] &&
       sameBytes(card.chain_hash, this.#headOf(place))
     );
@@ -186,7 +185,7 @@ export class ChainWalk {
       head[at] = byte;
       if (computed.charCodeAt(at) !== byte) isSame = false;
     }
-    if (!isSame || entry.previous_id !== this.#lastIds[place]) return false;
+    if (!isSame || entry.previous_id !== this.#lastIds.get(place)) return false;
     return isFirst
       ? entry.salt !== null
       : entry.salt === null && entry.issued_expires_on === null && entry.issued_vat === null;
