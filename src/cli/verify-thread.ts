@@ -1,6 +1,6 @@
 /**
- * Verifies a large SQLite file with two threads: the logs, days and sums of the stores in a thread of their own, and the
- * rest in this one. Each has its own state of the file, which is enough, because each check reads only one.
+ * Verifies a large SQLite file with two threads: the ledgers in this one, and the changes, logs, days, sums and references
+ * in a thread of their own. Each has its own state of the file, which is enough, because each check reads only one.
  */
 
 import { availableParallelism } from 'node:os';

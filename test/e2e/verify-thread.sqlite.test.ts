@@ -91,12 +91,13 @@ test('two threads find nothing in a sound file', async () => {
   assert.deepEqual(one.mismatches, []);
 });
 
-test('the thread verifies the logs and the sums, and nothing else', async () => {
+test('the thread verifies the logs, the sums and the references, and no ledger', async () => {
   // Only the thread opens the file of the configuration: the other one has a database that is open.
   const { mismatches } = await verified(database, wrong, { threads: 2 });
   const problems = mismatches.map(({ problem }) => problem);
   assert.ok(problems.some((problem) => problem.startsWith('the sums of the closed day')));
   assert.ok(problems.some((problem) => problem.startsWith('log: ')));
+  assert.ok(problems.some((problem) => problem.includes('no such store')));
   assert.ok(!problems.some((problem) => problem.includes('hash of transfer')));
 });
 

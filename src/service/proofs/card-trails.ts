@@ -137,10 +137,9 @@ export class CardTrails {
 
   /** @param quick as `readQuickly` returns it. @returns the problem of the event; undefined if there is none. */
   compareEvent(event: AuditedEvent, quick: ReadEvent | undefined): Finding | undefined {
-    const place = this.#placeOf(event.subjectId);
-    return quick && this.#seen[place] !== broken
-      ? this.#compareRead(event, place, quick)
-      : this.#compareParsed(event, place);
+    return quick && this.#seen[quick.place] !== broken
+      ? this.#compareRead(event, quick)
+      : this.#compareParsed(event, this.#placeOf(event.subjectId));
   }
 
   /** Whether `compareUnordered` has to compare all events, after `compareEvent`. */
@@ -186,25 +185,25 @@ export class CardTrails {
     const read = this.#readRecord(record, { place, version });
     if (!read || !isObject(record))
       return this.#wrongEvent(subjectId, `event ${id} has a record that differs from the card's`);
-    return this.#compareRead(event, place, { ...read, data, record });
+    return this.#compareRead(event, { ...read, place, data, record });
   }
 
   /** Reads an event whose record repeats all that the card has now; undefined: it has to be parsed. */
   readQuickly({ type, subjectId, data }: AuditedEvent): ReadEvent | undefined {
     if (keepingVersion.has(type) || !knownTypes.has(type) || !type.startsWith('gift_card.')) return undefined;
-    const text = this.#texts[this.#placeOf(subjectId)];
+    const place = this.#placeOf(subjectId);
+    const text = this.#texts[place];
     const read = this.#repeated.readEvent(data, text);
     const minor = read && this.#minorOf(read.balance);
     if (!read || text === undefined || minor === undefined) return undefined;
     const details = isTransaction(type, read.details) ? noObject : parseObject(read.details || '{}');
     if (!details || (details !== noObject && !hasDetails(type, details))) return undefined;
-    return { balance: minor, digest: digestWith(text, minor), data: details, record: noObject };
+    return { place, balance: minor, digest: digestWith(text, minor), data: details, record: noObject };
   }
 
   #compareRead(
     event: AuditedEvent,
-    place: number,
-    { balance, digest, data, record }: ReadEvent,
+    { place, balance, digest, data, record }: ReadEvent,
   ): Finding | undefined {
     const { id, type } = event;
     const [subjectId, version] = [Number(event.subjectId), Number(event.version)];
@@ -408,7 +407,9 @@ type VersionRecord = {
 };
 
 /** The parts of an event that are compared. */
-export type ReadEvent = VersionRecord & {
+type ReadEvent = VersionRecord & {
+  /** The index of its card. */
+  readonly place: number;
   /** With what is beyond the record of the card. */
   readonly data: ParsedRecord;
   /** The record of the card; empty if only a card that changed needs it. */

@@ -57,7 +57,7 @@ export type VerifyOptions = {
   /** Default: what needs keys, such as the encrypted ids in events, is not compared. */
   readonly keys?: Keys;
   readonly cardsInPass?: number;
-  /** Default: all checks. `stores` needs no keys. */
+  /** Default: all checks. `stores` has also those of all stores at once, and needs no keys. */
   readonly part?: Part;
   /** The id of the only store that is verified, even if it is being copied into the database. Default: all others. */
   readonly onlyStore?: number;
@@ -134,6 +134,6 @@ export function* verifyPart(
       found(placeOfDatabase, { store, ...finding });
     },
   };
-  if (part !== 'stores') for (const check of databaseChecks) yield* check(ofDatabase);
+  if (part !== 'ledgers') for (const check of databaseChecks) yield* check(ofDatabase);
   return { stores, found: mismatches };
 }
