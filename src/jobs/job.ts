@@ -15,8 +15,8 @@ export type JobTools = {
 };
 
 export type Job = {
-  /** Runs the task now, or again after the run in progress. It resolves after that run, also if it failed. */
-  wake(): Promise<void>;
+  /** Runs the task now, or again after the run in progress. */
+  wake(): void;
   /** Stops its timer, and waits until a run in progress has ended. */
   stop(): Promise<void>;
 };
@@ -24,26 +24,27 @@ export type Job = {
 /** Runs a task periodically, one run at a time. A failed run is retried after the next period. */
 export function startJob(task: () => Promise<void>, periodMs: number, failed: (error: unknown) => void): Job {
   let running: Promise<void> | undefined;
-  let next: Promise<void> | undefined;
-  let isStopped = false;
-  const run = (): Promise<void> =>
-    (running ??= task()
+  let isWoken = false;
+  const run = (): void => {
+    running ??= task()
       .catch(failed)
-      .finally(() => (running = undefined)));
-  const timer = setInterval(() => void run(), periodMs);
+      .finally(() => {
+        running = undefined;
+        if (!isWoken) return;
+        isWoken = false;
+        run();
+      });
+  };
+  const timer = setInterval(run, periodMs);
   timer.unref();
   return {
     wake() {
-      if (!running) return run();
-      next ??= running.then(() => {
-        next = undefined;
-        return isStopped ? undefined : run();
-      });
-      return next;
+      isWoken = running !== undefined;
+      run();
     },
     async stop() {
       clearInterval(timer);
-      isStopped = true;
+      isWoken = false;
       await running;
     },
   };

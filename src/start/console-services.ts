@@ -23,7 +23,7 @@ type ConsoleParts = {
   readonly stockTries: StockTries;
 } & Pick<
   Parameters<typeof addConsole>[1],
-  'onCommit' | 'condition' | 'turns' | 'reports' | 'webhookUrls' | 'startBatches' | 'startClosing'
+  'onCommit' | 'condition' | 'turns' | 'reports' | 'webhookUrls' | 'startBatches'
 >;
 
 export function consoleServicesOf(

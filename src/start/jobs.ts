@@ -33,8 +33,6 @@ import { isStoreClosed, listOpenStores } from '../storage/stores/store.ts';
 export type Background = {
   /** Issues the cards of new batches, and adds the codes of new stocks, without waiting for the next period. */
   startBatches(): void;
-  /** Sums the days that are over, without waiting for the next period. */
-  startClosing(): Promise<void>;
   /**
    * Waits for the statements of running jobs, then writes a heartbeat, the last token uses, the last uses of codes that no
    * card has, and the last requests.
@@ -152,16 +150,15 @@ export function startBackground(options: {
     ...(options.canSend ? [repeatTrusted(createReminders(tools), limits.reminderPeriodMs)] : []),
   ];
   // Metrics show the state of the database from the start.
-  void examination.wake();
+  examination.wake();
   // The database can be a restored or imported one, with many days to close.
-  void closing.wake();
+  closing.wake();
   // The first heartbeat is written now, because the process can stop before the first period ends.
   const firstHeartbeat = recordHeartbeat().catch((error: unknown) =>
     logger.warn({ err: error }, 'the first heartbeat could not be written'),
   );
   return {
-    startBatches: () => void batches.wake(),
-    startClosing: () => closing.wake(),
+    startBatches: () => batches.wake(),
     async stop() {
       isStopping = true;
       await Promise.all(jobs.map((job) => job.stop()));

@@ -75,9 +75,8 @@ type State = {
   hasFailed: boolean;
   /** Whether the service can serve. */
   isReady: () => Promise<boolean>;
-  /** Both do nothing until the jobs are started, which then find new batches and open days themselves. */
+  /** Does nothing until the jobs are started, which then find new batches themselves. */
   startBatches: () => void;
-  startClosing: () => Promise<void>;
 };
 
 /** Starts the service. @throws StartError, or the error of opening the database. */
@@ -133,7 +132,6 @@ async function openBase(config: Config, source: TimeSource, log: Log): Promise<B
     hasFailed: false,
     isReady: () => Promise.resolve(false),
     startBatches() {},
-    startClosing: () => Promise.resolve(),
   };
   const freeSpace = config.database.kind === 'file' ? freeSpaceOf(dirname(config.database.file)) : null;
   const metrics = createMetrics({
@@ -290,7 +288,6 @@ function pagesOf(base: Base, parts: Parts, developmentMode: boolean) {
     reports,
     webhookUrls,
     startBatches: () => state.startBatches(),
-    startClosing: () => state.startClosing(),
     condition: {
       emailTransport: email.transportKind,
       isDiskLow: async () =>
@@ -320,7 +317,6 @@ function startWorkers(base: Base, { shared, mayUseLoopback, trustedUntil }: Part
     logger,
   });
   state.startBatches = () => background.startBatches();
-  state.startClosing = () => background.startClosing();
   const emails = startEmails(email.transport, { config, database, metrics, tracing, logger });
   if (emails) commits.add(() => emails.wake());
   const webhooks = startWebhooks({

@@ -360,12 +360,13 @@ export const setupRoutes: readonly ConsoleRoute[] = [
     method: 'POST',
     path: '/demonstration',
     access: 'anyone',
-    async handle({ ctx, storage, developmentMode, origin, startClosing }, { isLocal, userAgent, form }) {
+    async handle({ ctx, storage, developmentMode, origin, condition }, { isLocal, userAgent, form }) {
       if (!developmentMode || !isLocal) throw new Fault('not-found');
       const withCards = form.get('cards') === 'yes';
-      const opened = await storage.write(() => openDemonstration(ctx, { userAgent, withCards }));
-      // The first page has the chart of the past year.
-      if (opened && withCards) await startClosing();
+      const trustedUntil = await condition.trustedUntil();
+      const opened = await storage.write(() =>
+        openDemonstration(ctx, { userAgent, withCards, trustedUntil }),
+      );
       return opened ? seeOther('/', [sessionCookie({ ctx, origin }, opened)]) : seeOther('/setup');
     },
   },

@@ -64,8 +64,6 @@ export type ConsoleServices = {
   readonly operations: readonly Pick<ApiRequest, 'method' | 'route'>[];
   /** Issues the cards of new batches now. */
   readonly startBatches: () => void;
-  /** Sums the days that are over now. It resolves when they are summed, or summing failed. */
-  readonly startClosing: () => Promise<void>;
   /** The streams of changes that open pages show. */
   readonly live: Streams;
 };

@@ -13,7 +13,13 @@ import {
   type CandidatePage,
   type Candidates,
 } from './books.ts';
-import { findNewestTransaction, haveEnded, type ClosingKey } from '../../storage/books/books.ts';
+import {
+  findNewestTransaction,
+  haveEnded,
+  type ClosingDay,
+  type ClosingKey,
+} from '../../storage/books/books.ts';
+import type { Script } from '../../storage/sql/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { listOpenStores } from '../../storage/stores/store.ts';
 
@@ -36,6 +42,33 @@ export async function closeDays(
   const { storage } = tools;
   for (const { store } of await storage.read(listOpenStores))
     while (await closeDay(tools, store, { rowsMax, trustedUntil }));
+}
+
+/**
+ * Closes the days of a store as `closeDays` does, in the transaction that has written their entries: no other one adds
+ * to days of the past.
+ */
+export function* closeOwnDays(
+  ctx: Context,
+  store: Store,
+  { rowsMax, trustedUntil }: { readonly rowsMax: number; readonly trustedUntil: number },
+): Script<void> {
+  for (
+    let begun: ClosingDay | undefined;
+    (begun = yield* beginClosing(ctx, store, { isDryRun: false, trustedUntil }));
+  ) {
+    const books = yield* loadClosing(store, begun.day);
+    if (!books) return;
+    while ((yield* closeStep(ctx, books, { candidates: null, limit: rowsMax })).part === 'late');
+    const found = new Set<number>();
+    for (let page: CandidatePage | undefined = firstCandidates(books.period); page;) {
+      const { cards, next }: Candidates = yield* listCandidates(books, page, rowsMax);
+      for (const id of cards) found.add(id);
+      page = next;
+    }
+    const candidates = inOrder(found);
+    while ((yield* closeStep(ctx, books, { candidates, limit: rowsMax })).part !== 'closed');
+  }
 }
 
 /** Closes one day of a store. @returns whether it was closed; if not, there is none or a transaction is still open. */
@@ -78,5 +111,9 @@ async function listAllCandidates(storage: Storage, books: Books, limit: number):
     for (const id of cards) found.add(id);
     page = next;
   }
-  return [...found].toSorted((left, right) => left - right);
+  return inOrder(found);
+}
+
+function inOrder(ids: ReadonlySet<number>): readonly number[] {
+  return [...ids].toSorted((left, right) => left - right);
 }

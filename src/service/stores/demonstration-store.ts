@@ -6,12 +6,15 @@ import type { StaffMember } from '../../domain/staff/staff.ts';
 import { hasCards } from '../../storage/cards/card.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { findAccountByEmail, insertStaffMember } from '../../storage/staff/staff.ts';
+import { closeOwnDays } from '../books/closing.ts';
 import { findOpenDemonstrationStore } from './caller.ts';
 import { loadDemo } from './sample-data.ts';
 import { createSession, type OpenedSession } from '../staff/session.ts';
 
 /** Fewer than `largesse demo load` issues, because the service waits for them. */
 const sampleCards = 200;
+/** Rows of a step in which the days of the cards are summed. */
+const closingRowsMax = 1_000;
 
 const ownerName = 'Demonstration';
 const ownerEmail = 'owner@demo.localhost';
@@ -24,16 +27,24 @@ export function* findDemonstration(): Script<{ readonly isEmpty: boolean } | und
 
 /**
  * Opens a session of the owner of the demonstration store, who has no password. It is not found after there is a real store.
- * @param withCards issues sample cards if there are none.
+ * @param withCards issues sample cards if there are none, and sums their days, so that the first page has its chart.
+ * @param trustedUntil the instant (ms) up to which the clock is trusted.
  * @returns undefined if there is a real store.
  */
 export function* openDemonstration(
   ctx: Context,
-  { userAgent, withCards }: { readonly userAgent: string; readonly withCards: boolean },
+  {
+    userAgent,
+    withCards,
+    trustedUntil,
+  }: { readonly userAgent: string; readonly withCards: boolean; readonly trustedUntil: number },
 ): Script<OpenedSession | undefined> {
   const store = yield* findOpenDemonstrationStore();
   if (!store) return undefined;
-  if (withCards && !(yield* hasCards(store.id))) yield* loadDemo(ctx, { cards: sampleCards });
+  if (withCards && !(yield* hasCards(store.id))) {
+    yield* loadDemo(ctx, { cards: sampleCards });
+    yield* closeOwnDays(ctx, store, { rowsMax: closingRowsMax, trustedUntil });
+  }
   const email = parseEmail(ownerEmail);
   if (!email.ok) throw new Error('the address of the demonstration is invalid');
   const now = ctx.clock.now();
