@@ -180,9 +180,9 @@ export function summedTransferOf(
   return placed ? { ...transfer, ...placed, tax, isFirst: sequence === 1, count: 1 } : undefined;
 }
 
-export type Entry = { readonly transfer: ReadTransfer; readonly late: Late };
+export type CountedTransfer = { readonly transfer: ReadTransfer; readonly late: Late };
 
-function* addTransfers(books: Books, sums: Sums, entries: readonly Entry[]): Script<void> {
+function* addTransfers(books: Books, sums: Sums, entries: readonly CountedTransfer[]): Script<void> {
   const taxes = yield* loadTaxes(
     books,
     entries.map(({ transfer }) => transfer),

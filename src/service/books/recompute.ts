@@ -41,7 +41,7 @@ import {
   summedCardOf,
   summedTransferOf,
   type Books,
-  type Entry,
+  type CountedTransfer,
 } from './books.ts';
 import { CardPlaces } from './card-places.ts';
 import { plus } from './exact-sums.ts';
@@ -275,7 +275,7 @@ class SingleTransfers {
     yield* this.add(transfers.map((transfer) => ({ transfer, late: null })));
   }
 
-  *add(entries: readonly Entry[]): Script<void> {
+  *add(entries: readonly CountedTransfer[]): Script<void> {
     const transfers = entries.map(({ transfer }) => transfer);
     const taxes = yield* loadTaxes(this.#books, transfers);
     yield* this.#cards.load(transfers);
