@@ -1,6 +1,5 @@
 /** Issue many gift cards with one request. */
 
-import { Readable } from 'node:stream';
 import Type from 'typebox';
 import { limits } from '../platform/limits.ts';
 import {
@@ -33,14 +32,13 @@ import * as service from '../service/batches/batch.ts';
 import { locationOf } from '../service/stores/location.ts';
 import { creationFields } from './cards.ts';
 import * as examples from './examples.ts';
-import { field, integerField, integerFromForm, optional, type Values } from './field.ts';
-import { limit as limitField, limitDefault, list, pageLink, recordsOf } from './list.ts';
+import { field, integerField, optional, type Values } from './field.ts';
+import { list, recordsOf } from './list.ts';
 import { read, write } from './operation.ts';
 import type { Operation } from './operation-route.ts';
 import { commonDocumentation, queryReader, routeOf } from './operation-route.ts';
 import { idReader } from './path.ts';
-import { format, prefersCsv } from './report.ts';
-import { responseOf } from './response.ts';
+import { csvOfPlaces, pageOfPlaces, placesOf, placesQuery, readsOf } from './places.ts';
 
 const cardSchema = Type.Object(
   Object.fromEntries(
@@ -287,23 +285,7 @@ export const retrieveBatch = read({
   },
 });
 
-const cardsQuery = {
-  limit: limitField,
-  from: field<number>(
-    Type.Integer({
-      minimum: 1,
-      maximum: Number.MAX_SAFE_INTEGER,
-      description: 'Only gift cards from this place in the batch on. By default all, from 0.',
-      examples: [50],
-    }),
-    (value) =>
-      typeof value === 'number' && Number.isSafeInteger(value)
-        ? accepted(value)
-        : rejected('must be an integer from 1 to 2^53 - 1'),
-    integerFromForm,
-  ),
-  format,
-};
+const cardsQuery = placesQuery('Only gift cards from this place in the batch on. By default all, from 0.');
 
 const listBatchCardsDefinition = {
   id: 'listBatchCards',
@@ -323,41 +305,25 @@ export const listBatchCards: Operation<'listBatchCards'> = {
   ...routeOf(listBatchCardsDefinition, 'GET'),
   query: Object.keys(cardsQuery),
   async handle(requestContext) {
-    const { ctx, storage, caller, request, turns } = requestContext;
+    const { ctx, storage, caller, turns } = requestContext;
     const { store } = caller;
     const { ids } = readCardsIds(requestContext);
     const query = readCardsQuery(requestContext, { store, now: ctx.clock.now() });
-    const { limit = limitDefault, from = 0 } = query;
+    const { limit, from, isCsv } = placesOf(query, requestContext);
     // No batch has the id 0.
     const key = { storeId: store.id, batchId: ids?.batch_id ?? 0 };
     const withCodes = caller.scopes.includes('write_gift_cards');
-    const isCsv = query.format ? query.format === 'csv' : prefersCsv(request.headers.accept);
     if (isCsv) {
       // An unknown batch is rejected here, while an error response is possible.
       const { id } = await storage.read(() => service.showBatch(key));
-      const reads: Parameters<typeof batchExport>[0]['storage'] = {
-        read: (script) => turns(() => storage.read(script)),
-      };
-      const file = batchExport({ ctx, storage: reads }, key, { from, withCodes });
-      const parts = request.method === 'HEAD' ? [] : file;
-      return {
-        status: 200,
-        headers: {
-          'content-type': 'text/csv; charset=utf-8; header=present',
-          'content-disposition': `attachment; filename="batch-${id}.csv"`,
-          'cache-control': 'no-store',
-          vary: 'Accept',
-        },
-        stream: Readable.from(parts),
-      };
+      const place = { ctx, storage: readsOf(requestContext) };
+      const parts = () => batchExport(place, key, { from, withCodes });
+      return csvOfPlaces(requestContext, { name: `batch-${id}.csv`, parts });
     }
     const page = { from, limit, withCodes };
     const { cards, next } = await turns(() => storage.read(() => service.listCardsOfBatch(ctx, key, page)));
-    const link = next === null ? null : pageLink(requestContext, `limit=${limit}&from=${next}`, 'next');
-    return responseOf(200, {
-      body: { cards: cards.map((each) => batchCardRecordOf(ctx.keys.publicIds, each)) },
-      headers: { vary: 'Accept', ...(link !== null && { link }) },
-    });
+    const body = { cards: cards.map((each) => batchCardRecordOf(ctx.keys.publicIds, each)) };
+    return pageOfPlaces(requestContext, { body, next, limit });
   },
   documentation: {
     ...commonDocumentation(listBatchCardsDefinition),

@@ -1,6 +1,5 @@
 /** Stocks of printed codes, which become gift cards when they are activated. */
 
-import { Readable } from 'node:stream';
 import Type from 'typebox';
 import { parseCode, codePattern } from '../domain/cards/code.ts';
 import { orNull } from '../domain/cards/new-card.ts';
@@ -24,14 +23,13 @@ import type { Secret } from '../platform/secret.ts';
 import * as codesOf from '../service/stocks/codes.ts';
 import * as service from '../service/stocks/stock.ts';
 import * as examples from './examples.ts';
-import { field, integerField, integerFromForm, type Values } from './field.ts';
-import { limit as limitField, limitDefault, list, pageLink, recordsOf } from './list.ts';
+import { field, integerField, type Values } from './field.ts';
+import { list, recordsOf } from './list.ts';
 import { read, write } from './operation.ts';
 import type { Operation } from './operation-route.ts';
 import { commonDocumentation, queryReader, routeOf } from './operation-route.ts';
 import { idReader } from './path.ts';
-import { format, prefersCsv } from './report.ts';
-import { responseOf } from './response.ts';
+import { csvOfPlaces, pageOfPlaces, placesOf, placesQuery, readsOf } from './places.ts';
 
 /** Codes that the caller chose, or the errors of some of them. */
 type ParsedCodes = {
@@ -319,23 +317,7 @@ export const voidStock = write({
   },
 });
 
-const codesQuery = {
-  limit: limitField,
-  from: field<number>(
-    Type.Integer({
-      minimum: 1,
-      maximum: Number.MAX_SAFE_INTEGER,
-      description: 'Only codes from this place in the stock on. By default all, from 0.',
-      examples: [50],
-    }),
-    (value) =>
-      typeof value === 'number' && Number.isSafeInteger(value)
-        ? accepted(value)
-        : rejected('must be an integer from 1 to 2^53 - 1'),
-    integerFromForm,
-  ),
-  format,
-};
+const codesQuery = placesQuery('Only codes from this place in the stock on. By default all, from 0.');
 
 const listStockCodesDefinition = {
   id: 'listStockCodes',
@@ -360,36 +342,21 @@ export const listStockCodes: Operation<'listStockCodes'> = {
     const { ids } = readCodesIds(requestContext);
     if (!ids) throw new Fault('not-found');
     const query = readCodesQuery(requestContext, { store, now: ctx.clock.now() });
-    const { limit = limitDefault, from = 0 } = query;
+    const { limit, from, isCsv } = placesOf(query, requestContext);
     const key = { storeId: store.id, stockId: ids.stock_id };
-    const isHead = request.method === 'HEAD';
-    const { stock } = isHead
-      ? await storage.read(() => codesOf.findReadable(ctx, key))
-      : await storage.write(() => codesOf.recordStockCodesRead(ctx, key, { actor }));
-    const isCsv = query.format ? query.format === 'csv' : prefersCsv(request.headers.accept);
+    const { stock } =
+      request.method === 'HEAD'
+        ? await storage.read(() => codesOf.findReadable(ctx, key))
+        : await storage.write(() => codesOf.recordStockCodesRead(ctx, key, { actor }));
     if (isCsv) {
-      const reads: Parameters<typeof codesOf.stockExport>[0]['storage'] = {
-        read: (script) => turns(() => storage.read(script)),
-      };
-      const parts = isHead ? [] : codesOf.stockExport({ ctx, storage: reads }, stock, { from });
-      return {
-        status: 200,
-        headers: {
-          'content-type': 'text/csv; charset=utf-8; header=present',
-          'content-disposition': `attachment; filename="stock-${stock.id}.csv"`,
-          'cache-control': 'no-store',
-          vary: 'Accept',
-        },
-        stream: Readable.from(parts),
-      };
+      const place = { ctx, storage: readsOf(requestContext) };
+      const parts = () => codesOf.stockExport(place, stock, { from });
+      return csvOfPlaces(requestContext, { name: `stock-${stock.id}.csv`, parts });
     }
     const page = { from, limit };
     const { codes, next } = await turns(() => storage.read(() => codesOf.listLeftCodes(ctx, stock, page)));
-    const link = next === null ? null : pageLink(requestContext, `limit=${limit}&from=${next}`, 'next');
-    return responseOf(200, {
-      body: { codes: codes.map(({ index, code }) => ({ index, code: code.reveal() })) },
-      headers: { vary: 'Accept', ...(link !== null && { link }) },
-    });
+    const body = { codes: codes.map(({ index, code }) => ({ index, code: code.reveal() })) };
+    return pageOfPlaces(requestContext, { body, next, limit });
   },
   documentation: {
     ...commonDocumentation(listStockCodesDefinition),

@@ -31,6 +31,9 @@ export const codePattern = '^[ -]*(?:[0-9A-Za-z][ -]*){8,20}$';
 /** The last characters in a search, in either case. */
 export const lastCharactersPattern = '^[0-9A-Za-z]{4}$';
 
+/** The error of a code that the store has used. It reads after the name of the parameter. */
+export const codeTaken = 'is taken';
+
 const canonicalCode = /^[0-9a-z]{8,20}$/;
 const searchedCharacters = new RegExp(lastCharactersPattern);
 

@@ -4,7 +4,7 @@ import type { Context } from '../../storage/context.ts';
 import { choose, effectiveChanges, isSuspended, validateChanges } from '../../domain/cards/card.ts';
 import type { CardDetails } from '../../domain/cards/fields.ts';
 import type { Card, CardChanges } from '../../domain/cards/card.ts';
-import { lastCharactersOf } from '../../domain/cards/code.ts';
+import { codeTaken, lastCharactersOf } from '../../domain/cards/code.ts';
 import type { EmailAddress } from '../../domain/email-address.ts';
 import { cardCreatedEvent, cardReenabledEvent, cardUpdateEvents } from '../../domain/events/event.ts';
 import { Fault, FieldErrors } from '../../domain/fault.ts';
@@ -187,8 +187,6 @@ function* findActivationOf(ctx: Context, command: IssueCommand): Script<Activati
   const sendAt = emails?.sendAt ?? null;
   return yield* findActivation(ctx, { store, code, value, expiresOn: details.expiresOn, sendAt }, stock);
 }
-
-const codeTaken = 'is taken';
 
 /** The details of a transfer that has only an actor and a location. */
 function detailsOf(

@@ -1,6 +1,7 @@
 /** The activation of a printed code: what its stock demands of the card that it becomes. */
 
 import type { Context } from '../../storage/context.ts';
+import { codeTaken } from '../../domain/cards/code.ts';
 import { dayOf, formatInstant } from '../../domain/day.ts';
 import { stockCodeTriedEvent } from '../../domain/events/stock-event.ts';
 import { Fault } from '../../domain/fault.ts';
@@ -35,8 +36,6 @@ type Activated = {
 
 /** A code in stock that becomes a card, and the last valid day of the card; null: it never expires. */
 export type Activation = StockedCode & { readonly expiresOn: string | null };
-
-const codeTaken = 'is taken';
 
 /**
  * The error of a chosen code; null: it can be used. The message reads after the name of the parameter.

@@ -5,6 +5,7 @@
 
 import assert from 'node:assert/strict';
 import type { Context } from '../../storage/context.ts';
+import { codeTaken } from '../../domain/cards/code.ts';
 import { stockCompletedEvent, stockVoidedEvent } from '../../domain/events/stock-event.ts';
 import { Fault, FieldErrors } from '../../domain/fault.ts';
 import {
@@ -118,8 +119,6 @@ export function codesOfPart(
   const texts = JSON.parse(openStockPart(ctx, { ...key, part }, sealed)) as readonly string[];
   return texts.map((text) => new Secret(text));
 }
-
-const codeTaken = 'is taken';
 
 /** Codes that one read looks up. */
 const checkedTogether = 50;
