@@ -1096,6 +1096,10 @@ CREATE INDEX staff_sessions_by_staff on staff_sessions (store_id, staff_id);
 
 CREATE INDEX staff_sessions_by_till on staff_sessions (store_id, till_id, created_at) where till_id is not null;
 
+CREATE INDEX stock_codes_sold on stock_codes (store_id, stock_id) where sold_at is not null;
+
+CREATE INDEX stock_codes_voided on stock_codes (store_id, stock_id) where voided_at is not null;
+
 CREATE INDEX stocks_running on stocks (created_at) where state = 'running';
 
 CREATE INDEX stocks_with_codes on stocks (codes_until) where codes_until is not null;

@@ -753,6 +753,9 @@ create table stock_codes (
   check (sold_at is null or voided_at is null)
 ); -- by store
 
+-- The codes that are no longer left are counted in these indexes.
+create index stock_codes_sold on stock_codes (store_id, stock_id) where sold_at is not null;
+create index stock_codes_voided on stock_codes (store_id, stock_id) where voided_at is not null;
 create trigger stock_codes_are_not_deleted before delete on stock_codes
 for each row execute function refuse('codes of a stock are never deleted');
 create trigger stock_codes_are_not_truncated before truncate on stock_codes
