@@ -3,7 +3,6 @@
 import { accountRoutes } from './staff/account.ts';
 import { auditRoutes } from './staff/actions.ts';
 import { batchRoutes } from './batches/list.ts';
-import { stockRoutes } from './batches/stock.ts';
 import { cardActionRoutes } from './cards/actions.ts';
 import { cardRoutes } from './cards/card.ts';
 import { cardsRoutes } from './cards/list.ts';
@@ -24,6 +23,7 @@ import { textSettingsRoutes } from './settings/wording.ts';
 import { setupRoutes } from './gate/setup.ts';
 import { signInRoutes } from './gate/sign-in.ts';
 import { staffRoutes } from './staff/people.ts';
+import { stockRoutes } from './stock/routes.ts';
 import { tillDayRoutes } from './till/day.ts';
 import { tillDeviceRoutes } from './till/devices.ts';
 import { tillSaleRoutes } from './till/sales.ts';

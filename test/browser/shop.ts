@@ -143,6 +143,14 @@ async function batchPath(shop: ConsoleShop, visitor: Visitor): Promise<string> {
   return path;
 }
 
+/** Prints two cards. @returns the path of their page, once their codes are added. */
+async function stockPath(shop: ConsoleShop, visitor: Visitor): Promise<string> {
+  const browser = staffOf(shop, visitor);
+  const path = await resultOf(shop, visitor, '/cards/stock/new', { fields: { count: '2', value: '25' } });
+  await until(async () => (await browser.get(path)).text.includes('/codes.csv'));
+  return path;
+}
+
 async function memberPath(shop: ConsoleShop): Promise<string> {
   const { text } = await staffOf(shop, 'owner').get('/staff');
   return /"(\/staff\/\d+)"/.exec(text)?.[1] ?? assert.fail(text);
@@ -273,6 +281,9 @@ const paths: Readonly<Record<string, Path>> = {
   '/cards/issued/:key/print': async (shop, visitor) => `${await issuedPath(shop, visitor)}/print`,
   '/cards/batches/:id': batchPath,
   '/cards/batches/:id/print': async (shop, visitor) => `${await batchPath(shop, visitor)}/print`,
+  '/cards/stock/:id': stockPath,
+  '/cards/stock/:id/print': async (shop, visitor) => `${await stockPath(shop, visitor)}/print`,
+  '/cards/stock/:id/void': async (shop, visitor) => `${await stockPath(shop, visitor)}/void`,
   '/till/sold/:key': (shop, visitor) =>
     resultOf(shop, visitor, '/till/sell?amount=20', { action: '/till/sell', fields: { how: 'new' } }),
   '/till/card/:id': amountPath,

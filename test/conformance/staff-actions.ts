@@ -28,8 +28,10 @@ import type { ByStaff } from '../../src/service/staff-actions/as-staff.ts';
 import { redeem } from '../../src/service/staff-actions/redemption.ts';
 import { findEntry, refundEntry } from '../../src/service/staff-actions/refund.ts';
 import { issueCard, topUpCard } from '../../src/service/staff-actions/sale.ts';
+import { addStock, readStockCodes, voidStockBy } from '../../src/service/staff-actions/stock.ts';
 import { enrollTill, revokeTill, unlockPinOf } from '../../src/service/staff-actions/till.ts';
 import { inviteStaff } from '../../src/service/staff/staff.ts';
+import { continueStock, startStock, stockKeyOf } from '../../src/service/stocks/stock.ts';
 import { listStaffActions, type StaffAction } from '../../src/storage/staff/action.ts';
 import { execute, sql, type Script } from '../../src/storage/sql/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
@@ -51,7 +53,11 @@ type Place = OpenStore & {
   readonly card: Card;
   readonly hold: Hold;
   readonly redemptionId: number;
+  /** Of two printed cards. */
+  readonly stockId: number;
 };
+
+const printed = { fixedValue: money('25'), minimumValue: null, maximumValue: null, validMonths: null };
 
 async function prepare(factory: StorageFactory): Promise<Place> {
   const opened = await openStore(factory, { undoWindowMinutes: 60 });
@@ -66,7 +72,11 @@ async function prepare(factory: StorageFactory): Promise<Place> {
   const { hold, card } = await storage.write(() =>
     placeHold(ctx, { ...command, amount: money('5'), seconds: 3_600 }),
   );
-  return { ...opened, card, hold, redemptionId: transfer.id };
+  const stock = await storage.write(() =>
+    startStock(ctx, { store, name: null, actor: 'test', apiClientId: null, terms: printed, codes: 2 }),
+  );
+  await continueStock(opened, stockKeyOf(stock));
+  return { ...opened, card, hold, redemptionId: transfer.id, stockId: stock.id };
 }
 
 function actionsOf({ storage, store }: Place): Promise<readonly StaffAction[]> {
@@ -193,6 +203,21 @@ const actions: Readonly<Record<string, Action>> = {
     ...atOffice,
     run: ({ ctx }, by) => recordCodesRead(ctx, by),
     entry: ['batch-codes-read', { amount: null }],
+  },
+  'add printed cards': {
+    ...atOffice,
+    run: ({ ctx }, by) => addStock(ctx, by, { name: 'Counter', terms: printed, count: 3 }),
+    entry: ['stock-added', { codes: 3 }],
+  },
+  'read the codes of printed cards': {
+    ...atOffice,
+    run: ({ ctx, stockId }, by) => readStockCodes(ctx, by, stockId),
+    entry: ['stock-codes-read', { codes: 2 }],
+  },
+  'void printed cards': {
+    ...atOffice,
+    run: ({ ctx, stockId }, by) => voidStockBy(ctx, by, stockId),
+    entry: ['stock-voided', { codes: 2 }],
   },
   'enroll a till': {
     ...atOffice,

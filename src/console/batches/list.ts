@@ -2,7 +2,6 @@
 
 import type { Batch } from '../../domain/batches/batch.ts';
 import { Fault } from '../../domain/fault.ts';
-import { localeIn } from '../../domain/stores/region.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { batchSpreadsheet } from '../../service/batches/export.ts';
 import {
@@ -14,26 +13,18 @@ import {
 } from '../../service/batches/batch.ts';
 import type { ListPage } from '../../service/money/movements.ts';
 import { recordCodesRead } from '../../service/staff-actions/batch.ts';
-import { readEmailSettings } from '../../service/emails/settings.ts';
 import { actorName, listActors } from '../kit/actors.ts';
 import { batchTexts, lineErrorText } from './form.ts';
 import { newBatchRoutes } from './new.ts';
-import { stockTexts } from './stock.ts';
-import { cardLabel } from '../cards/label.ts';
-import { cardPageOf } from '../cards/recipient-page.ts';
-import { cardSheet } from '../cards/sheet.ts';
+import { sheetPlaceOf, sheetsPage } from '../cards/sheets.ts';
 import { amountText, csvDialectOf, figure, timeElement } from '../kit/format.ts';
 import { longReads } from '../kit/long-reads.ts';
 import { byOf } from '../kit/page-context.ts';
-import { documentOf, shellPage } from '../kit/page.ts';
-import { contactOf } from '../recipient/place.ts';
+import { shellPage } from '../kit/page.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
-import { fill, fillPlain, type PageLanguage } from '../kit/texts.ts';
+import { catalogue, fill, fillPlain, type PageLanguage } from '../kit/texts.ts';
 
 const batchesOnPage = 25;
-/** How many cards a sheet of paper has, and one page of the browser. */
-const layouts = [1, 8, 10] as const;
-const sheetsOnPage = 50;
 const refreshSeconds = 3;
 
 /** An id of a path or query; undefined: another text. Batches have no public ids of their own. */
@@ -72,7 +63,7 @@ async function listPage(services: ConsoleServices, request: StaffRequest): Promi
     limit: batchesOnPage,
   };
   const page = await longReads(services).read(() => listStoreBatches(signedIn.store.id, place));
-  const actions = markup`<a class="button" href="${basePath}/cards/stock">${stockTexts[language].link}</a><a class="button first" href="${basePath}/cards/batches/new">${text.new}</a>`;
+  const actions = markup`<a class="button" href="${basePath}/cards/stock">${catalogue[language].stock.link}</a><a class="button first" href="${basePath}/cards/batches/new">${text.new}</a>`;
   const empty = markup`<section class="panel empty" role="status"><h2>${text.none}</h2><p><span class="soft">${text.noneText}</span></p></section>`;
   const body =
     page.items.length === 0
@@ -177,76 +168,31 @@ async function csvFile(services: ConsoleServices, request: StaffRequest): Promis
   return { status: 200, file: { name, type: 'text/csv; charset=utf-8; header=present', parts } };
 }
 
-/** The sheets of the cards that are not emailed, in the language of the store's emails. */
+/** The sheets of the cards that are not emailed. */
 async function printPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const batch = await readCodes(services, request);
-  const { ctx, frame, storage, customerLanguage, brandOf } = services;
   const { store } = request.signedIn;
   const { print: text } = batchTexts[request.language];
-  const layout = layouts.find((each) => String(each) === request.query.get('per')) ?? 1;
-  const limit = sheetsOnPage - (sheetsOnPage % layout);
-  const from = Math.floor((idOf(request.query.get('from')) ?? 0) / limit) * limit;
-  const settings = await storage.read(() => readEmailSettings(store.id));
-  const place = { ctx, storage: longReads(services) };
+  const place = sheetPlaceOf(request);
+  const { from, limit } = place;
   const { cards, count } = await listPrintableCards(
-    place,
+    { ctx: services.ctx, storage: longReads(services) },
     { store, key: batchKeyOf(batch) },
     { from, limit },
   );
-  const brand = brandOf(settings.colour);
-  const design = {
-    shop: store.name,
-    brand,
-    page: cardPageOf(services, store, settings),
-    contact: contactOf(settings),
-    language: customerLanguage(localeIn(settings.locale, store)),
-    fold: text.fold,
-  };
-  const sheets = cards.map(({ card, code }) => {
-    const sheet = { card, code, amount: card.initialValue, ...design };
-    return layout === 1 ? cardSheet(sheet) : cardLabel(sheet);
-  });
-  const path = `${frame.basePath}/cards/batches/${batch.id}`;
-  const pathOf = (per: number, start: number): string => `${path}/print?per=${per}&from=${start}`;
-  const link = (start: number, rel: 'prev' | 'next', name: string): Markup | undefined =>
-    start < 0 || start >= count || start === from
-      ? undefined
-      : markup`<a class="button" rel="${rel}" href="${pathOf(layout, start)}">${name}</a>`;
-  const print =
-    sheets.length === 0
-      ? undefined
-      : markup`<button class="button first" type="button" data-print hidden>${text.title}</button>`;
   const format = new Intl.NumberFormat(request.language);
-  const [first, last] = [format.format(from + 1), format.format(from + sheets.length)];
-  const hint =
-    sheets.length === 0
-      ? text.none
-      : fillPlain(text.hint, { from: first, to: last, count: format.format(count) });
-  const choices = layouts.map((per) => {
-    const current = per === layout ? markup` aria-current="true"` : undefined;
-    return markup`<a href="${pathOf(per, 0)}"${current}>${per}</a>`;
+  const [first, last] = [format.format(from + 1), format.format(from + cards.length)];
+  return await sheetsPage(services, request, {
+    path: `/cards/batches/${batch.id}`,
+    place,
+    cards: cards.map(({ card, code }) => ({ card, code, amount: card.initialValue })),
+    hint:
+      cards.length === 0
+        ? text.none
+        : fillPlain(text.hint, { from: first, to: last, count: format.format(count) }),
+    previous: from > 0 ? from - limit : null,
+    next: from + limit < count ? from + limit : null,
   });
-  const body = markup`<main class="branded" id="content"><h1 class="sr">${text.title}</h1>
-<div class="tools noprint">${print}${link(from - limit, 'prev', text.previous)}${link(from + limit, 'next', text.next)}<a class="button" href="${path}">${text.back}</a><nav class="pills" aria-label="${text.per}"><span class="small soft">${text.per}</span>${choices}</nav><p class="small">${hint}</p></div>
-${pagesOf(sheets, layout)}</main>`;
-  const title = `${text.title} · ${store.name}`;
-  return { status: 200, body: documentOf(services, request, { title, body, brand }) };
-}
-
-/** One sheet of paper for each card, or for several labels. */
-function pagesOf(sheets: readonly Markup[], layout: (typeof layouts)[number]): readonly Markup[] {
-  if (layout === 1) return sheets;
-  const kind = layout === 8 ? 'eight' : 'ten';
-  return chunksOf(sheets, layout).map(
-    (labels) => markup`<section class="labels ${kind}">${labels}</section>
-`,
-  );
-}
-
-function chunksOf<T>(items: readonly T[], size: number): readonly (readonly T[])[] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, place) =>
-    items.slice(place * size, (place + 1) * size),
-  );
 }
 
 function pageLinks(

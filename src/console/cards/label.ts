@@ -20,6 +20,6 @@ export function cardLabel({
       ? undefined
       : markup`<p>${texts.expiryLabel}: <span class="nowrap">${dayText(card.expiresOn, locale)}</span></p>`;
   return markup`<div class="label" lang="${locale}" dir="${direction}"><div class="qr-cell">${qrSvg(code, { page: page.url, label: texts.qrAlt })}<p class="codeline code" dir="ltr">${groupedCode(code)}</p></div>
-<div class="facts-cell"><p class="shop"><bdi>${shop}</bdi></p>${name}${figure(amount, locale)}${until}</div></div>
+<div class="facts-cell"><p class="shop"><bdi>${shop}</bdi></p>${name}${amount ? figure(amount, locale) : undefined}${until}</div></div>
 `;
 }

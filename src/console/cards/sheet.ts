@@ -26,10 +26,10 @@ function printedMessage(message: string): Markup {
 }
 
 export type Sheet = {
-  readonly card: Card;
+  readonly card: Pick<Card, 'senderName' | 'recipientName' | 'message' | 'expiresOn'>;
   readonly code: Secret;
-  /** On the front. */
-  readonly amount: Money;
+  /** On the front; null: it is not known before the card is sold. */
+  readonly amount: Money | null;
   readonly shop: string;
   readonly brand: Brand;
   readonly page: CardPageLinks;
@@ -71,7 +71,12 @@ export function cardSheet({
       ? markup`<p class="where">${balance}${until}</p>
 `
       : undefined;
-  const front = giftDrawing({ shop, name: card.recipientName, figure: figure(amount, locale), brand });
+  const front = giftDrawing({
+    shop,
+    name: card.recipientName,
+    figure: amount ? figure(amount, locale) : undefined,
+    brand,
+  });
   return markup`<div class="sheet${isOnlyPrinted ? ' only-print' : ''}" lang="${locale}" dir="${direction}"><div class="fold"><div class="front" data-fold="${fold}"><div class="face"><p class="kind">${texts.cardTitle}</p>${front}</div></div>
 <div class="back"><div class="stack">${card.message === null ? undefined : printedMessage(card.message)}${from}
 <p class="codeline code" dir="ltr"><strong>${groupedCode(code)}</strong></p>

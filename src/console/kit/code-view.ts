@@ -63,7 +63,8 @@ export function giftDrawing({
 }: {
   readonly shop: string;
   readonly name: string | null;
-  readonly figure: Markup;
+  /** Undefined: the amount is not known. */
+  readonly figure: Markup | undefined;
   readonly brand?: Brand;
 }): Markup {
   // The content security policy allows no inline styles, but attributes of SVG.

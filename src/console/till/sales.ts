@@ -2,18 +2,18 @@
 
 import { parseCode } from '../../domain/cards/code.ts';
 import { parseEmail, type EmailAddress } from '../../domain/email-address.ts';
-import { Fault, type FaultCode } from '../../domain/fault.ts';
-import { exceeds, formatMoney, type Money } from '../../domain/money/money.ts';
+import { Fault } from '../../domain/fault.ts';
+import type { Money } from '../../domain/money/money.ts';
 import { Secret } from '../../platform/secret.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import { cancelSale, findSale, sellCard, type CardToSell } from '../../service/staff-actions/sale.ts';
+import { cancelSale, findSale } from '../../service/staff-actions/sale.ts';
 import { qrPageOf } from '../cards/recipient-page.ts';
 import { qrSvg } from '../kit/code-view.ts';
 import { emailTexts, keepsEmails } from '../emails/texts.ts';
 import { alert } from '../kit/form.ts';
-import { cardTail, amountText, amountValue, figure, parseTypedAmount } from '../kit/format.ts';
+import { cardTail, amountValue, figure, parseTypedAmount } from '../kit/format.ts';
 import { checkCodes } from '../kit/lookups.ts';
-import { findResult, hasFields, hasResult, keyInput, runOnce } from '../kit/once.ts';
+import { findResult, hasResult, keyInput, runOnce } from '../kit/once.ts';
 import { byOf } from '../kit/page-context.ts';
 import { formText } from '../kit/request.ts';
 import {
@@ -29,6 +29,7 @@ import { nextCardBar } from './entry.ts';
 import { tillPage } from './page.ts';
 import { requireKey, storedAmount, tick } from './parts.ts';
 import { resumedForm, resumedPath } from './resume.ts';
+import { activationRoutes } from './activation.ts';
 import { tillRefundRoutes } from './refunds.ts';
 import {
   amountPage,
@@ -39,6 +40,7 @@ import {
   type SaleErrors,
   type Way,
 } from './sale-forms.ts';
+import { aboveHighest, amountErrorText, isSold, limitText, rejections, sellOnce } from './selling.ts';
 import { groupsOfFour, slipLines } from './slip.ts';
 
 const texts = saleTexts;
@@ -47,78 +49,6 @@ const texts = saleTexts;
 const emailLengthMax = 400;
 const codeLengthMax = 100;
 const typedLengthMax = 40;
-
-function amountErrorText({ language, signedIn: { store } }: StaffRequest): string {
-  const example = amountValue(
-    { minor: 25n * 10n ** BigInt(store.currency.decimals), currency: store.currency },
-    language,
-  );
-  return fillPlain(texts[language].amountInvalid, { example });
-}
-
-/** The sentence for an amount that a limit or a printed card does not allow, which the fault names. */
-function limitText(fault: Fault, { language, signedIn: { store } }: StaffRequest): string | undefined {
-  const text = texts[language];
-  const { sale_limit: own, store_limit: ofStore } = fault.extensions ?? {};
-  const shown = (limit: string): string => amountText(storedAmount(limit, store), language);
-  if (own !== undefined) return fillPlain(text.aboveSaleLimit, { amount: shown(own) });
-  if (ofStore !== undefined) return fillPlain(text.aboveStoreLimit, { amount: shown(ofStore) });
-  const { fixed_value: fixed, minimum_value: lowest, maximum_value: highest } = fault.extensions ?? {};
-  if (fixed !== undefined) return fillPlain(text.printedValue, { amount: shown(fixed) });
-  return lowest === undefined || highest === undefined
-    ? undefined
-    : fillPlain(text.printedRange, { lowest: shown(lowest), highest: shown(highest) });
-}
-
-/** The sentence for an amount above the limit of the person or the store; undefined: it is within both. */
-function aboveHighest(amount: Money, request: StaffRequest): string | undefined {
-  const { store, member } = request.signedIn;
-  const text = texts[request.language];
-  const { saleLimit } = member;
-  const shown = (limit: Money) => ({ amount: amountText(limit, request.language) });
-  if (saleLimit && exceeds(amount, saleLimit)) return fillPlain(text.aboveSaleLimit, shown(saleLimit));
-  const { issueLimit } = store;
-  return issueLimit && exceeds(amount, issueLimit)
-    ? fillPlain(text.aboveStoreLimit, shown(issueLimit))
-    : undefined;
-}
-
-/** The content of the page of the result. */
-type SoldResult = {
-  readonly card: number;
-  readonly entry: number;
-  readonly amount: string;
-  /** Null: the customer has it on a plastic card. */
-  readonly code: string | null;
-  readonly email: string | null;
-  /** Whether the code of a printed card was tried before. */
-  readonly isTried: boolean;
-};
-
-const isSold = hasFields<SoldResult>('code', 'entry');
-
-/** The faults of a sale that the person can correct. */
-const rejections: ReadonlySet<FaultCode> = new Set([
-  'invalid-parameter',
-  'already-activated',
-  'too-many-misses',
-]);
-
-/** Sells a card once, and stores what the page of the result shows. */
-function sellOnce(services: ConsoleServices, request: StaffRequest, key: string, sold: CardToSell) {
-  return runOnce<SoldResult>(services, request, key, function* run() {
-    const { card, code, transferId, activation } = yield* sellCard(services.ctx, byOf(request), sold);
-    const { publicIds } = services.ctx.keys;
-    return {
-      card: publicIds.of(card.id),
-      entry: publicIds.of(transferId),
-      amount: formatMoney(sold.value),
-      code: sold.code ? null : code.reveal(),
-      email: sold.emails ? (sold.recipient?.address ?? null) : null,
-      isTried: typeof activation?.triedAt === 'number',
-    };
-  });
-}
 
 type SentCard = { readonly amount: Money; readonly way: Way; readonly email: string; readonly key: string };
 
@@ -297,6 +227,7 @@ async function cancelSold(services: ConsoleServices, request: StaffRequest): Pro
 }
 
 export const tillSaleRoutes: readonly StaffRoute[] = [
+  ...activationRoutes,
   {
     method: 'GET',
     path: '/till/sell',

@@ -19,6 +19,7 @@ import {
   type StaffRoute,
 } from '../kit/route.ts';
 import { fillPlain, plural } from '../kit/texts.ts';
+import { activationPage } from './activation.ts';
 import { cameraFrame, cameraScripts } from './camera.ts';
 import { tillTexts } from './frame.ts';
 import { tillPage, taskHeading } from './page.ts';
@@ -89,8 +90,8 @@ async function find(services: ConsoleServices, request: StaffRequest): Promise<C
   if (!codes.ok) return scanPage(services, request, 422, text.notCode);
   const found = await runSearch(services, request, (searcher) => findCardByCode(ctx, searcher, codes.value));
   if (found.kind === 'found') return seeOther(amountPath(services, request, found.result.id));
+  if (found.kind === 'unsold') return await activationPage(services, request, found);
   const tail = codes.value[0]?.reveal().slice(-4) ?? '';
-  if (found.kind === 'unsold') return scanPage(services, request, 422, fillPlain(text.notSold, { tail }));
   const isReplaced = found.kind === 'missed' && found.retired.length > 0;
   return missPage(found, request, {
     missed: fillPlain(isReplaced ? text.replacedCode : text.unknownCode, { tail }),

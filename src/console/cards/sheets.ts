@@ -1,0 +1,103 @@
+/** Cards on paper, in the design of the store: one on each sheet, or several labels, and many on one page of the browser. */
+
+import { localeIn } from '../../domain/stores/region.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
+import { readEmailSettings } from '../../service/emails/settings.ts';
+import { cardLabel } from './label.ts';
+import { cardPageOf } from './recipient-page.ts';
+import { cardSheet, type Sheet } from './sheet.ts';
+import { documentOf } from '../kit/page.ts';
+import { contactOf } from '../recipient/place.ts';
+import type { ConsoleResponse, ConsoleServices, StaffRequest } from '../kit/route.ts';
+import { catalogue } from '../kit/texts.ts';
+
+/** How many cards a sheet of paper has, and one page of the browser. */
+const layouts = [1, 8, 10] as const;
+const sheetsOnPage = 50;
+
+type Layout = (typeof layouts)[number];
+
+/** The part of the cards that a request asks for. */
+type SheetPlace = { readonly layout: Layout; readonly from: number; readonly limit: number };
+
+/** @param isAnyPlace whether a page can begin at any card. */
+export function sheetPlaceOf({ query }: StaffRequest, { isAnyPlace = false } = {}): SheetPlace {
+  const layout = layouts.find((each) => String(each) === query.get('per')) ?? 1;
+  const limit = sheetsOnPage - (sheetsOnPage % layout);
+  const sent = query.get('from') ?? '';
+  const from = /^\d{1,9}$/.test(sent) ? Number(sent) : 0;
+  return { layout, limit, from: isAnyPlace ? from : Math.floor(from / limit) * limit };
+}
+
+type Sheets = {
+  /** Of the cards' own page, without the base path. */
+  readonly path: string;
+  readonly place: SheetPlace;
+  readonly cards: readonly Pick<Sheet, 'card' | 'code' | 'amount'>[];
+  /** What the page shows. */
+  readonly hint: string;
+  /** Where the neighboring pages begin; null: there is none. */
+  readonly previous: number | null;
+  readonly next: number | null;
+};
+
+/** The sheets, in the language of the store's emails. */
+export async function sheetsPage(
+  services: ConsoleServices,
+  request: StaffRequest,
+  { path, place, cards, hint, previous, next }: Sheets,
+): Promise<ConsoleResponse> {
+  const { storage, customerLanguage, brandOf, frame } = services;
+  const { store } = request.signedIn;
+  const { print: text } = catalogue[request.language].batches;
+  const { layout } = place;
+  const settings = await storage.read(() => readEmailSettings(store.id));
+  const brand = brandOf(settings.colour);
+  const design = {
+    shop: store.name,
+    brand,
+    page: cardPageOf(services, store, settings),
+    contact: contactOf(settings),
+    language: customerLanguage(localeIn(settings.locale, store)),
+    fold: text.fold,
+  };
+  const sheets = cards.map((card) => {
+    const sheet = { ...card, ...design };
+    return layout === 1 ? cardSheet(sheet) : cardLabel(sheet);
+  });
+  const own = `${frame.basePath}${path}`;
+  const pathOf = (per: number, start: number): string => `${own}/print?per=${per}&from=${start}`;
+  const link = (start: number | null, rel: 'prev' | 'next', name: string): Markup | undefined =>
+    start === null
+      ? undefined
+      : markup`<a class="button" rel="${rel}" href="${pathOf(layout, start)}">${name}</a>`;
+  const print =
+    sheets.length === 0
+      ? undefined
+      : markup`<button class="button first" type="button" data-print hidden>${text.title}</button>`;
+  const choices = layouts.map((per) => {
+    const current = per === layout ? markup` aria-current="true"` : undefined;
+    return markup`<a href="${pathOf(per, 0)}"${current}>${per}</a>`;
+  });
+  const body = markup`<main class="branded" id="content"><h1 class="sr">${text.title}</h1>
+<div class="tools noprint">${print}${link(previous, 'prev', text.previous)}${link(next, 'next', text.next)}<a class="button" href="${own}">${text.back}</a><nav class="pills" aria-label="${text.per}"><span class="small soft">${text.per}</span>${choices}</nav><p class="small">${hint}</p></div>
+${pagesOf(sheets, layout)}</main>`;
+  const title = `${text.title} · ${store.name}`;
+  return { status: 200, body: documentOf(services, request, { title, body, brand }) };
+}
+
+/** One sheet of paper for each card, or for several labels. */
+function pagesOf(sheets: readonly Markup[], layout: Layout): readonly Markup[] {
+  if (layout === 1) return sheets;
+  const kind = layout === 8 ? 'eight' : 'ten';
+  return chunksOf(sheets, layout).map(
+    (labels) => markup`<section class="labels ${kind}">${labels}</section>
+`,
+  );
+}
+
+function chunksOf<T>(items: readonly T[], size: number): readonly (readonly T[])[] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, place) =>
+    items.slice(place * size, (place + 1) * size),
+  );
+}

@@ -1,0 +1,53 @@
+/** The codes of a stock that are left: as CSV, and as sheets to print. */
+
+import type { CountedStock } from '../../domain/stocks/stock.ts';
+import { listLeftCodes, stockExport } from '../../service/stocks/codes.ts';
+import { readStockCodes } from '../../service/staff-actions/stock.ts';
+import { sheetPlaceOf, sheetsPage } from '../cards/sheets.ts';
+import { csvDialectOf } from '../kit/format.ts';
+import { longReads } from '../kit/long-reads.ts';
+import type { Page } from '../kit/page-context.ts';
+import type { ConsoleResponse } from '../kit/route.ts';
+import { fillPlain } from '../kit/texts.ts';
+import { stockIdOf } from './parts.ts';
+
+/** Records that a person reads the codes. @throws Fault `not-found` if they cannot be read. */
+async function readCodes(page: Page): Promise<CountedStock> {
+  return await page.write(() => readStockCodes(page.ctx, page.by, stockIdOf(page)));
+}
+
+export async function csvFile(page: Page): Promise<ConsoleResponse> {
+  const { stock } = await readCodes(page);
+  const place = { ctx: page.ctx, storage: longReads(page.services) };
+  const parts = stockExport(place, stock, { from: 0, dialect: csvDialectOf(page.language) });
+  const name = `printed-cards-${stock.id}.csv`;
+  return { status: 200, file: { name, type: 'text/csv; charset=utf-8; header=present', parts } };
+}
+
+export async function printPage(page: Page): Promise<ConsoleResponse> {
+  const { stock } = await readCodes(page);
+  const { print: text } = page.text.stock;
+  const place = sheetPlaceOf(page.request, { isAnyPlace: true });
+  const { from, limit } = place;
+  const { codes, next } = await longReads(page.services).read(() =>
+    listLeftCodes(page.ctx, stock, { from, limit }),
+  );
+  const format = new Intl.NumberFormat(page.language);
+  const numberOf = (index: number | undefined): string => format.format((index ?? 0) + 1);
+  const card = { senderName: null, recipientName: null, message: null, expiresOn: null };
+  return await sheetsPage(page.services, page.request, {
+    path: `/cards/stock/${stock.id}`,
+    place,
+    cards: codes.map(({ code }) => ({ card, code, amount: stock.fixedValue })),
+    hint:
+      codes.length === 0
+        ? text.none
+        : fillPlain(text.hint, {
+            from: numberOf(codes.at(0)?.index),
+            to: numberOf(codes.at(-1)?.index),
+            count: format.format(stock.codes),
+          }),
+    previous: from > 0 ? Math.max(0, from - limit) : null,
+    next,
+  });
+}

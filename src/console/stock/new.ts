@@ -1,0 +1,168 @@
+/** Prints new cards: the form for a stock with generated codes. */
+
+import type { Money } from '../../domain/money/money.ts';
+import {
+  stockCodesMax,
+  stockNameLengthMax,
+  stockValuesOf,
+  validMonthsMax,
+  valueErrors,
+  type StockTerms,
+} from '../../domain/stocks/stock.ts';
+import { isAbove } from '../../domain/stores/store.ts';
+import { parseLine } from '../../domain/text.ts';
+import { Fault } from '../../domain/fault.ts';
+import { markup } from '../../platform/markup.ts';
+import { addStock } from '../../service/staff-actions/stock.ts';
+import { countOf } from '../batches/form.ts';
+import { withoutAccess } from '../cards/change-form.ts';
+import { alert, inputField } from '../kit/form.ts';
+import { parseTypedAmount } from '../kit/format.ts';
+import { findResult, type Json } from '../kit/once.ts';
+import type { Page } from '../kit/page-context.ts';
+import { seeOther, type ConsoleResponse } from '../kit/route.ts';
+import { fillPlain } from '../kit/texts.ts';
+
+const fieldNames = ['count', 'value', 'minimum', 'maximum', 'months', 'name'] as const;
+
+type Field = (typeof fieldNames)[number];
+type Errors = Readonly<Partial<Record<Field, string>>>;
+type Values = Readonly<Record<Field, string>>;
+
+function typedValues(page: Page): Values {
+  return Object.fromEntries(fieldNames.map((name) => [name, page.typed(name)])) as Values;
+}
+
+type Form = { readonly values: Values; readonly errors?: Errors; readonly notice?: string };
+
+function formPage(page: Page, { values, errors = {}, notice }: Form): ConsoleResponse {
+  const { form: text, new: title } = page.text.stock;
+  const { form: cards } = page.text.batches;
+  const own = (name: Field, label: string, hint?: string) => ({
+    name,
+    label,
+    value: values[name],
+    error: errors[name],
+    ...(hint !== undefined && { hint }),
+  });
+  const amount = { inputMode: 'decimal', kind: 'amount', isOptional: true } as const;
+  const isRejected = notice !== undefined || Object.keys(errors).length > 0;
+  const fields = markup`${inputField({ ...own('count', cards.count), inputMode: 'numeric' })}
+${inputField({ ...own('value', cards.value, text.valueHint), ...amount })}
+${inputField({ ...own('minimum', text.minimum), ...amount })}
+${inputField({ ...own('maximum', text.maximum), ...amount })}
+${inputField({ ...own('months', text.months, text.monthsHint), inputMode: 'numeric', isOptional: true })}
+${inputField({ ...own('name', cards.name, text.nameHint), isOptional: true })}
+<div class="row"><button class="button first">${text.add}</button>${page.link('/cards/stock', page.text.batches.preview.back, 'quiet')}</div>`;
+  const body = markup`<section class="panel stack change" aria-label="${title}">${notice === undefined ? undefined : alert(notice)}<p>${text.hint}</p>
+${page.form('/cards/stock/new', fields, isRejected ? page.key : undefined)}</section>`;
+  return page.show('/cards', { title, body, status: isRejected ? 422 : 200 });
+}
+
+type Read = {
+  readonly errors: Errors;
+  readonly stock: { readonly name: string | null; readonly count: number; readonly terms: StockTerms };
+};
+
+/** Reads an optional field. @returns the value; null: it is empty or wrong, and then it is in `wrong`. */
+function optional<Value>(
+  text: string,
+  read: (text: string) => Value | null,
+  isWrong: () => void,
+): Value | null {
+  if (text === '') return null;
+  const value = read(text);
+  if (value === null) isWrong();
+  return value;
+}
+
+function readForm(page: Page, values: Values): Read {
+  const { language, store } = page;
+  const { errors: text } = page.text.stock;
+  const { errors: cards } = page.text.batches;
+  const errors: Partial<Record<Field, string>> = {};
+  const format = new Intl.NumberFormat(language);
+  const count = countOf(values.count) ?? 0;
+  if (count < 1 || count > stockCodesMax)
+    errors.count = fillPlain(cards.count, { count: format.format(stockCodesMax) });
+  const amountOf = (name: 'value' | 'minimum' | 'maximum'): Money | null =>
+    optional(
+      values[name],
+      (typed) => {
+        const amount = parseTypedAmount(typed, store, { language });
+        return amount.ok ? amount.value : null;
+      },
+      () => (errors[name] = cards.value),
+    );
+  const sent = {
+    fixedValue: amountOf('value'),
+    minimumValue: amountOf('minimum'),
+    maximumValue: amountOf('maximum'),
+  };
+  const validMonths = optional(
+    values.months,
+    (typed) => {
+      const months = countOf(typed) ?? 0;
+      return months >= 1 && months <= validMonthsMax ? months : null;
+    },
+    () => (errors.months = fillPlain(text.months, { count: format.format(validMonthsMax) })),
+  );
+  const name = parseLine(values.name === '' ? null : values.name, stockNameLengthMax);
+  if (!name.ok) errors.name = cards.name;
+  addValueErrors(page, sent, errors);
+  const terms = { ...stockValuesOf(sent, store), validMonths };
+  return { errors, stock: { name: name.ok ? name.value : null, count, terms } };
+}
+
+const fieldOf = { fixed_value: 'value', minimum_value: 'minimum', maximum_value: 'maximum' } as const;
+
+/** Adds the errors of amounts that concern several fields, or the store's limit. */
+function addValueErrors(
+  page: Page,
+  sent: Parameters<typeof valueErrors>[0],
+  errors: Partial<Record<Field, string>>,
+): void {
+  const { issueLimit } = page.store;
+  const { errors: text } = page.text.stock;
+  const amounts = { value: sent.fixedValue, minimum: sent.minimumValue, maximum: sent.maximumValue };
+  for (const [name] of valueErrors(sent, page.store)) {
+    const field = fieldOf[name];
+    const amount = amounts[field];
+    const isTooMuch = issueLimit !== null && amount && isAbove(issueLimit, amount);
+    if (errors[field] !== undefined) continue;
+    if (isTooMuch === true)
+      errors[field] = fillPlain(page.text.batches.errors.valueLimit, { amount: page.amount(issueLimit) });
+    else errors[field] = sent.fixedValue ? text.either : text.limits;
+  }
+}
+
+function isId(result: Json): result is number {
+  return typeof result === 'number';
+}
+
+async function submit(page: Page): Promise<ConsoleResponse> {
+  const { services, request, ctx, by, key } = page;
+  const { errors: messages } = page.text.batches;
+  const before = key === undefined ? undefined : await findResult(services, request, key, isId);
+  if (before !== undefined) return seeOther(`/cards/stock/${before}`);
+  const values = typedValues(page);
+  const { errors, stock } = readForm(page, values);
+  if (Object.keys(errors).length > 0) return formPage(page, { values, errors });
+  if (key === undefined) return formPage(page, { values, notice: messages.incomplete });
+  try {
+    const { result } = await page.once(key, () => addStock(ctx, by, stock));
+    services.startBatches();
+    return seeOther(`/cards/stock/${result}`);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    const withheld = withoutAccess(services, request, error);
+    if (withheld) return withheld;
+    if (error.code !== 'too-many-requests') throw error;
+    return formPage(page, { values, notice: messages.busy });
+  }
+}
+
+export const newStockPage = {
+  show: (page: Page): ConsoleResponse => formPage(page, { values: typedValues(page) }),
+  submit,
+};

@@ -1,0 +1,22 @@
+/** The pages of printed cards. People who read cards see the counts; those who issue many cards add, read and void codes. */
+
+import { get, post } from '../kit/page-context.ts';
+import type { StaffRoute } from '../kit/route.ts';
+import { csvFile, printPage } from './codes.ts';
+import { stockPage } from './detail.ts';
+import { listPage } from './list.ts';
+import { newStockPage } from './new.ts';
+import { voidPage } from './void.ts';
+
+const path = '/cards/stock';
+
+export const stockRoutes: readonly StaffRoute[] = [
+  get(path, 'readCards', listPage),
+  get(`${path}/new`, 'issueBatches', newStockPage.show),
+  post(`${path}/new`, 'issueBatches', newStockPage.submit),
+  get(`${path}/:id`, 'readCards', stockPage),
+  post(`${path}/:id/codes.csv`, { sensitive: 'issueBatches' }, csvFile),
+  get(`${path}/:id/print`, { sensitive: 'issueBatches' }, printPage),
+  get(`${path}/:id/void`, 'issueBatches', voidPage.show),
+  post(`${path}/:id/void`, 'issueBatches', voidPage.submit),
+];

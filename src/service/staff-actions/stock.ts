@@ -1,0 +1,60 @@
+/** What members of staff do with stocks of printed cards: they add them, read their codes, and void what is left. */
+
+import { leftOf, type CountedStock, type StockTerms } from '../../domain/stocks/stock.ts';
+import type { Context } from '../../storage/context.ts';
+import type { Script } from '../../storage/sql/sql.ts';
+import { recordStockCodesRead } from '../stocks/codes.ts';
+import { startStock, stockKeyOf, voidCodesOf } from '../stocks/stock.ts';
+import { asStaff, type ByStaff } from './as-staff.ts';
+
+type PrintedCards = {
+  readonly name: string | null;
+  readonly terms: StockTerms;
+  /** How many codes are generated. */
+  readonly count: number;
+};
+
+/**
+ * Stores a stock with generated codes, which are added afterwards.
+ * @returns the id of the stock.
+ * @throws Fault those of `asStaff` and `startStock`.
+ */
+export function* addStock(ctx: Context, by: ByStaff, { name, terms, count }: PrintedCards): Script<number> {
+  const { id } = yield* asStaff(ctx, by, {
+    permission: 'issueBatches',
+    change: ({ actor }) =>
+      startStock(ctx, { store: by.store, name, actor, apiClientId: null, terms, codes: count }),
+    entryOf: () => ({ action: 'stock-added', subjectId: null, details: { codes: count } }),
+  });
+  return id;
+}
+
+/** Lists that the codes of a stock are read. @throws Fault those of `asStaff` and `recordStockCodesRead`. */
+export function* readStockCodes(ctx: Context, by: ByStaff, stockId: number): Script<CountedStock> {
+  return yield* asStaff(ctx, by, {
+    permission: 'issueBatches',
+    change: ({ actor }) =>
+      recordStockCodesRead(ctx, stockKeyOf({ storeId: by.store.id, id: stockId }), { actor }),
+    entryOf: (found) => ({
+      action: 'stock-codes-read',
+      subjectId: null,
+      details: { codes: leftOf(found) },
+    }),
+  });
+}
+
+/**
+ * Voids all codes of a stock that are left.
+ * @returns how many there were.
+ * @throws Fault those of `asStaff` and `voidCodesOf`.
+ */
+export function* voidStockBy(ctx: Context, by: ByStaff, stockId: number): Script<number> {
+  const { voidedNow } = yield* asStaff(ctx, by, {
+    permission: 'issueBatches',
+    change: ({ actor }) =>
+      voidCodesOf(ctx, { key: stockKeyOf({ storeId: by.store.id, id: stockId }), codes: null, actor }),
+    entryOf: ({ voidedNow: codes }) =>
+      codes === 0 ? null : { action: 'stock-voided', subjectId: null, details: { codes } },
+  });
+  return voidedNow;
+}
