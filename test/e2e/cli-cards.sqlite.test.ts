@@ -53,8 +53,9 @@ test('card import issues each card of a file once, with the running service, and
   await using home = await makeHome();
   const token = await makeStore(home);
   const service = await home.serve();
-  const rows = Array.from({ length: 60 }, (_, place) => `${place + 1},Note ${place}`);
-  const file = write(home, 'cards.csv', ['initial_value,note', ...rows, ''].join('\r\n'));
+  // Three of the cards wait for a review.
+  const rows = Array.from({ length: 60 }, (_, place) => `${place + 1},Note ${place},${place % 20 === 1}`);
+  const file = write(home, 'cards.csv', ['initial_value,note,suspend', ...rows, ''].join('\r\n'));
   const codes = join(home.folder, 'codes.csv');
   const expected = ['--expect-count', '60', '--expect-total', '1830.00'];
 
@@ -69,11 +70,14 @@ test('card import issues each card of a file once, with the running service, and
   const [header, ...lines] = readFileSync(codes, 'utf8').trimEnd().split('\r\n');
   assert.equal(header, 'id,code,initial_value,currency,expires_on,recipient_email,customer_email,note');
   assert.equal(lines.length, 60);
-  for (const [place, line] of [...lines.entries()].filter(([each]) => each % 20 === 0)) {
+  for (const [place, line] of [...lines.entries()].filter(([each]) => each % 20 < 2)) {
     const [id = '', code, value, , , , , note] = line.split(',');
     assert.deepEqual([value, note], [`${place + 1}.00`, `Note ${place}`]);
     const found = await ask(`${service.url}/gift_card/lookup`, { token, json: { code } });
     assert.equal(String(cardOf(found, 200).id), id);
+    const { state, available } = cardOf(found, 200) as unknown as Readonly<Record<string, string>>;
+    const expectedState = place % 20 === 1 ? ['suspended', '0.00'] : ['active', `${place + 1}.00`];
+    assert.deepEqual([state, available], expectedState);
   }
 
   const again = await home.run(['card', 'import', file]);

@@ -53,7 +53,7 @@ test('a card is suspended with a reason, and started again, once for each form',
   assert.match(text, /is suspended since .* Reason: Payment <b>questioned<\/b> since Monday/);
   assert.match(text, /€0\.00 available, €3\.00 on hold/);
   assert.match(text, /Start again The same code works again at once/);
-  for (const name of ['redeem', 'add', 'adjust', 'resend', 'print', 'suspend'])
+  for (const name of ['redeem', 'add', 'adjust', 'resend', 'suspend'])
     assert.ok(!shown.text.includes(`href="${page}/${name}"`), name);
   const audit = await (await shop.as('owner')).get('/audit');
   assert.match(textOfPage(audit), /Suspended a card/);
@@ -123,7 +123,7 @@ test('the forms and the other changes say why they are not possible', async () =
   assert.equal(second.status, 422);
   assert.match(textOfPage(second), /already suspended/);
   assert.equal((await cardOf(shop, id)).suspend_reason, 'first');
-  for (const name of ['redeem', 'add', 'adjust', 'resend']) {
+  for (const name of ['redeem', 'add', 'adjust']) {
     const shown = await manager.get(`${page}/${name}`);
     assert.match(textOfPage(shown), /This card is suspended\. Start it again first/, name);
   }
@@ -149,6 +149,32 @@ test('the forms and the other changes say why they are not possible', async () =
   assert.doesNotMatch(disabled.text, new RegExp(`href="/cards/${ended}/(?:suspend|resume)"`));
   for (const name of ['suspend', 'resume'])
     assert.match(textOfPage(await manager.get(`/cards/${ended}/${name}`)), /This card is disabled/, name);
+});
+
+test('a suspended card gets a new code to print, and stays suspended', async () => {
+  await using shop = await openStaffedShop();
+  const manager = await shop.as('manager');
+  const { id, code } = await shop.issue({ recipient_email: 'grace@example.com' });
+  const page = `/cards/${id}`;
+  await sendForm(manager, `${page}/suspend`, { reason: 'Code seen by others' });
+  const shown = await manager.get(page);
+  assert.ok(shown.text.includes(`href="${page}/print"`));
+  const form = await manager.get(`${page}/resend?how=print`);
+  assert.match(textOfPage(form), /The card stays suspended: the new code works once it is started again/);
+  assert.doesNotMatch(form.text, /value="email"/);
+  const rejected = await manager.post(`${page}/resend`, {
+    ...formOf(form, `${page}/resend`),
+    how: 'email',
+    address: 'grace@example.com',
+  });
+  assert.equal(rejected.status, 422);
+  const { headers } = await sendForm(manager, `${page}/resend`, { how: 'print' });
+  const result = await manager.get(headers.get('location') ?? '');
+  assert.equal(result.status, 200);
+  const { state, suspend_reason: reason } = await cardOf(shop, id);
+  assert.deepEqual([state, reason], ['suspended', 'Code seen by others']);
+  const old = await shop.ask('POST /gift_card/lookup', { json: { code } });
+  assert.equal(old.status, 404);
 });
 
 test('only roles that change cards suspend and resume them', async () => {

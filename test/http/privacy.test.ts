@@ -179,6 +179,23 @@ for (const address of ['Ada.Lovelace+gift@Example.com', 'Grâce.Ωmega@exämple.
   });
 }
 
+test('the reason of a suspension is erased as a note is, and the card stays suspended', async () => {
+  for (const erase_notes of [false, true]) {
+    const email = `suspended-${erase_notes}@example.com`;
+    const { id, customer_id: customerId } = await shop.issue({ initial_value: '5.00', email });
+    await shop.ask(`POST /gift_card/${id}/suspend`, { json: { reason: 'Ann has called' } });
+    await erased(customerId, { erase_notes });
+    const { json } = await shop.ask(`GET /gift_cards/${id}`);
+    const { gift_card: card } = json as { readonly gift_card: Readonly<Record<string, unknown>> };
+    assert.deepEqual(
+      [card['state'], card['suspend_reason']],
+      ['suspended', erase_notes ? null : 'Ann has called'],
+    );
+    const history = await shop.ask(`GET /gift_card/${id}/history`);
+    assert.equal(history.text.includes('Ann has called'), !erase_notes);
+  }
+});
+
 test('an erased customer is not found, and the address becomes a new customer', async () => {
   const address = 'alan@example.com';
   const { customerId, bought, received, storefront_customer_id } = await plant(address);

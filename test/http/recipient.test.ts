@@ -93,6 +93,20 @@ function assertUnusable({ text }: TestResponse, grouped: string): void {
   assert.ok(!text.includes(grouped));
 }
 
+test('a suspended card says so, without what can be spent, its symbols or the reason, until it is resumed', async () => {
+  await using service = await open();
+  const shop = await shopOf(service, domain);
+  const { id, code } = await shop.issue({ initial_value: '50.00' });
+  await shop.ask(`POST /gift_card/${id}/suspend`, { json: { reason: 'payment questioned' } });
+  const browser = openBrowser(service);
+  const { status, text } = await browser.post('/b', { code });
+  assert.equal(status, 200);
+  assert.match(text, /This card is stopped for now/);
+  assert.doesNotMatch(text, /payment questioned|qr-tap|code-block/);
+  await shop.ask(`POST /gift_card/${id}/resume`, { json: {} });
+  assert.match((await browser.post('/b', { code })).text, /<small>\$<\/small>50\.00/);
+});
+
 test('a card that is used up looks so, and shows its code again after a refund', async () => {
   await using service = await open();
   const shop = await shopOf(service, domain);

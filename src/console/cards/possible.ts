@@ -44,7 +44,7 @@ export function possibleActions(at: CardView): ReadonlySet<CardAction> {
     mayChange && !isStopped && 'adjust',
     mayChange && 'edit',
     mayChange && isUsable && 'resend',
-    mayChange && isUsable && 'print',
+    mayChange && !isExpired(card, today) && 'print',
     mayChange && isUsable && 'suspend',
     mayChange && isStopped && 'resume',
     mayChange && 'disable',

@@ -1,8 +1,11 @@
 /** Gives a card a new code: in an email, or on a page to print. Codes are not stored, so the old one cannot be sent again. */
 
+import { isSuspended } from '../../domain/cards/card.ts';
+import { spendStateOf } from '../../domain/cards/state.ts';
 import { parseEmail } from '../../domain/email-address.ts';
 import { holderOf } from '../../domain/emails/email.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
+import { today } from '../../service/money/money.ts';
 import { emailNewCode, printNewCode } from '../../service/staff-actions/card.ts';
 import { readEmailSettings } from '../../service/emails/settings.ts';
 import type { Script } from '../../storage/sql/sql.ts';
@@ -43,12 +46,13 @@ type Form = {
   readonly notice?: string;
 };
 
+/** The emails of a suspended card wait, so its new code is printed. */
 type OpenedToSend = OpenedCard & { readonly canSend: boolean };
 
 async function openToSend(services: ConsoleServices, request: StaffRequest): Promise<OpenedToSend> {
   const opened = await openCard(services, request);
   const { enabled } = await services.storage.read(() => readEmailSettings(opened.card.storeId));
-  return { ...opened, canSend: services.canSend && enabled };
+  return { ...opened, canSend: services.canSend && enabled && !isSuspended(opened.card) };
 }
 
 /** A new form: with the address of the person who has the card, unless a code to print is requested. */
@@ -76,7 +80,8 @@ function resendPage(
   const title = resend.title;
   const isRejected = error !== undefined || notice !== undefined;
   const status = isRejected ? 422 : 200;
-  const reason = unusableReason(services, request, card);
+  const isStopped = spendStateOf(card, today(ctx, request.signedIn.store)) === 'suspended';
+  const reason = isStopped ? undefined : unusableReason(services, request, card);
   if (reason !== undefined) return unavailablePage(services, request, opened, { title, reason, status });
   const { language } = request;
   const amount = amountText(card.balance, language);
@@ -87,7 +92,7 @@ function resendPage(
   const chosen = canSend ? how : 'print';
   const email = canSend
     ? markup`<div class="shown-if-chosen">${inputField({ name: 'address', label: resend.address, type: 'email', value: address, isOptional: true, hint: resend.addressHint, error })}${keptNotice(services, request.language)}</div>`
-    : markup`<p class="hint">${resend.noEmails}</p>`;
+    : markup`<p class="hint">${isStopped ? resend.suspended : resend.noEmails}</p>`;
   const body = markup`<section class="panel stack change" aria-label="${title}">${notice === undefined ? undefined : alert(notice)}
 <p><strong>${fillPlain(resend.consequence, { amount })}${held}</strong></p>
 <p class="soft">${resend.notStored}</p>
