@@ -14,7 +14,7 @@ export type Metrics = {
   readonly requestCount: () => number;
   readonly committed: (group: { readonly size: number; readonly seconds: number }) => void;
   /** Cards that the background verification has checked. */
-  readonly audited: (cards: number) => void;
+  readonly cardsVerified: (cards: number) => void;
   readonly setMismatches: (count: number) => void;
   readonly setPrimaries: (count: number) => void;
   readonly clientError: () => void;
@@ -117,7 +117,7 @@ export function createMetrics({
       },
     });
   }
-  const audited = new Counter({
+  const cardsVerified = new Counter({
     name: 'largesse_ledger_cards_verified_total',
     help: 'Cards whose balance and chain were verified in the background.',
     registers,
@@ -187,7 +187,7 @@ export function createMetrics({
       commits.observe(seconds);
       groups.observe(size);
     },
-    audited: (cards) => audited.inc(cards),
+    cardsVerified: (cards) => cardsVerified.inc(cards),
     setMismatches: (count) => mismatches.set(count),
     setPrimaries: (count) => primaries.set(count),
     clientError: () => failures.inc(),

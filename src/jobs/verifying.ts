@@ -7,9 +7,9 @@ import type { ScannedInteger } from '../storage/sql/sql.ts';
 import { listOpenStores } from '../storage/stores/store.ts';
 import type { JobTools } from './job.ts';
 
-export type AuditObserver = {
+export type VerifyingObserver = {
   /** Cards were compared. */
-  audited(cards: number): void;
+  cardsVerified(cards: number): void;
   /** @param mismatch with the public id of the card; null: it is not known. */
   mismatchFound(mismatch: {
     readonly store: string;
@@ -21,9 +21,9 @@ export type AuditObserver = {
 };
 
 /** Returns a task that verifies one page of cards per call, store by store, and then starts over. */
-export function createAudit(
+export function createVerifying(
   { ctx, storage }: Pick<JobTools, 'ctx' | 'storage'>,
-  observer: AuditObserver,
+  observer: VerifyingObserver,
 ): () => Promise<void> {
   let stores: Store[] = [];
   let after: ScannedInteger = 0;
@@ -39,7 +39,7 @@ export function createAudit(
       return;
     }
     const page = await storage.read(() => verifyPage(store, after));
-    observer.audited(page.cards);
+    observer.cardsVerified(page.cards);
     for (const { cardId, problem } of page.mismatches) {
       found += 1;
       const card = cardId === null ? null : shownId(ctx.keys.publicIds, cardId);

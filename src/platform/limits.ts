@@ -94,7 +94,7 @@ export const limits = Object.freeze({
   closingPeriodMs: 60_000,
   closingRowsMax: 100,
   /** How often one page of cards is verified in the background. */
-  auditPeriodMs: 5_000,
+  verifyingPeriodMs: 5_000,
   /** How often new entries are appended to the logs, and the pause after a failure. */
   logPeriodMs: 1_000,
   logRetryMs: 30_000,

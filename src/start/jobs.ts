@@ -8,7 +8,7 @@ import type { Metrics } from '../http/metrics.ts';
 import type { RecordedRequests } from '../http/recorded-requests.ts';
 import type { RetiredCodeUses, StockTries } from '../http/code-uses.ts';
 import type { TokenUses } from '../http/token-last-used.ts';
-import { createAudit } from '../jobs/verifying.ts';
+import { createVerifying } from '../jobs/verifying.ts';
 import { addCheckpoints, closeDueHolds, recordExpiries } from '../jobs/due.ts';
 import { createErasures, eraseOld, eraseOldRequests, eraseOutdated } from '../jobs/erasing.ts';
 import { retryLater, startJob, stoppable, type Job } from '../jobs/job.ts';
@@ -113,8 +113,8 @@ export function startBackground(options: {
       delays.push(await storage.read(() => findDelay(ctx, store)));
     metrics.upkeepFound(upkeep, delays);
   };
-  const audit = createAudit(tools, {
-    audited: metrics.audited,
+  const verifyPages = createVerifying(tools, {
+    cardsVerified: metrics.cardsVerified,
     setMismatches: metrics.setMismatches,
     mismatchFound: (mismatch) => logger.error(mismatch, 'a gift card does not match the ledger'),
   });
@@ -138,7 +138,7 @@ export function startBackground(options: {
     examination,
     ...lastWritten.map(({ write, periodMs }) => repeat(write, periodMs)),
     repeat(append, limits.logPeriodMs),
-    repeat(audit, limits.auditPeriodMs),
+    repeat(verifyPages, limits.verifyingPeriodMs),
     repeat(createErasures(tools), limits.erasurePeriodMs),
     repeat(() => eraseOldRequests(tools), limits.upkeepPeriodMs),
     repeatTrusted(() => eraseOutdated(tools), limits.upkeepPeriodMs),

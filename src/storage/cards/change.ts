@@ -60,8 +60,8 @@ function columnsOfChanges(toInteger: (value: bigint) => number) {
 
 const changes = columnsOfChanges(toNumber);
 
-/** An audit also accepts values that this program does not write: an inexact number does not match the hash. */
-const auditedChanges = columnsOfChanges(Number);
+/** The verification also accepts values that this program does not write: an inexact number does not match the hash. */
+const scannedChanges = columnsOfChanges(Number);
 
 export type ChangeRow = RowOf<typeof changes>;
 
@@ -330,10 +330,10 @@ export function* listChanges(
       -- Ends even if rows that were tampered with refer to each other.
       and c.sequence < l.sequence
     )
-    select l.chain_of, ${auditedChanges.of('c')} from chain l
+    select l.chain_of, ${scannedChanges.of('c')} from chain l
     cross join card_changes c where c.store_id = ${storeId} and c.id = l.id
     order by l.chain_of, c.sequence`);
-  return rows.map((row) => ({ chainOf: Number(row.chain_of), ...auditedChanges.read(row) }));
+  return rows.map((row) => ({ chainOf: Number(row.chain_of), ...scannedChanges.read(row) }));
 }
 
 /** Erases the values of some personal fields of a change, with their salts. */

@@ -1,4 +1,4 @@
-/** Queries of the audit of changes: cards with the end of their chains, and changes that no chain contains. */
+/** Queries of the verification of changes: cards with the end of their chains, and changes that no chain contains. */
 
 import { trackedFieldNames, type FieldName, type FieldValue } from '../../domain/cards/change.ts';
 import type { ChangeEnd } from '../cards/change.ts';

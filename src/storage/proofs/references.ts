@@ -1,4 +1,4 @@
-/** Queries of the audit: events and codes in key order, and broken references. */
+/** Queries of the verification: events and codes in key order, and broken references. */
 
 import { sealedLengthMin, sealHead } from '../../platform/keys.ts';
 import { keyDigestLength, responseInClear } from '../stores/idempotency.ts';

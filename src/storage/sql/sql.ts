@@ -251,7 +251,7 @@ export class Statement<Row = unknown> {
 /** A statement that only locks rows. An engine that does not interleave scripts omits it. */
 export class Lock extends Statement<never> {}
 
-/** A select of many rows, for audits. Its integers are numbers, except that those above 2^53 are bigints. */
+/** A select of many rows, for verifications. Its integers are numbers, except that those above 2^53 are bigints. */
 export class Scan<Row> extends Statement<Row> {}
 
 /** An integer in a row of a `Scan`. */
