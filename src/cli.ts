@@ -12,7 +12,7 @@ process.umask(0o077);
 // are loaded, by the dynamic imports below. If the folder is not writable, Node.js starts without a cache.
 // The single executable contains its compiled source.
 if (!isSea()) enableCompileCache(join(import.meta.dirname, '../node_modules/.cache/largesse'));
-// A reader such as `head` can close the pipe before everything is written. That is not an error.
+// A reader such as `head` can close the pipe before everything is written, which is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });

@@ -197,7 +197,7 @@ const moved = {
 } as const;
 
 /**
- * Rejects a code that no card has. What else it is, is recorded after the response, which takes as long as that for an
+ * Rejects a code that no card has. Its other meaning is recorded after the response, which takes as long as that for an
  * unknown code; only a caller who may activate it learns that a code is in stock.
  * @throws Fault `not-found` or `not-activated`, always.
  */

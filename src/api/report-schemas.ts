@@ -38,7 +38,7 @@ const netByState = {
   disabled_net: Type.String({ description: withoutVat }),
 };
 
-export const liabilitySchema = closed('What a store owes to the holders of its cards.', {
+export const liabilitySchema = closed('The liability of a store to the holders of its cards.', {
   as_of: Type.String({ description: 'The moment of the report, as it was requested.' }),
   currency,
   ...movementMembers,
@@ -47,7 +47,7 @@ export const liabilitySchema = closed('What a store owes to the holders of its c
   available: Type.String({
     description: 'The balances of cards that are neither disabled nor expired, minus `on_hold`.',
   }),
-  on_hold: Type.String({ description: 'What open holds reserve on these cards.' }),
+  on_hold: Type.String({ description: 'The amount that open holds reserve on these cards.' }),
   suspended: Type.String({
     description: 'How much of `available` and `on_hold` is on suspended cards.',
   }),

@@ -29,14 +29,12 @@ export const problemSchema = Type.Object(
     reversible: Type.Optional(
       Type.String({ description: 'With `reversal-exceeds-transaction`: the amount that can be reversed.' }),
     ),
-    fixed_value: Type.Optional(
-      Type.String({ description: 'Of a printed card: the value that it is sold for.' }),
-    ),
+    fixed_value: Type.Optional(Type.String({ description: 'The value that a printed card is sold for.' })),
     minimum_value: Type.Optional(
-      Type.String({ description: 'Of a printed card: the lowest value that it is sold for.' }),
+      Type.String({ description: 'The lowest value that a printed card is sold for.' }),
     ),
     maximum_value: Type.Optional(
-      Type.String({ description: 'Of a printed card: the highest value that it is sold for.' }),
+      Type.String({ description: 'The highest value that a printed card is sold for.' }),
     ),
     tried_at: Type.Optional(
       Type.String({

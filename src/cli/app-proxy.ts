@@ -148,7 +148,7 @@ async function forward(proxy: AppProxy, request: IncomingMessage, response: Serv
     serviceRequest.once('response', resolve);
     serviceRequest.once('error', reject);
   });
-  // The service can respond before it has received the whole body. That is not an error of the proxy.
+  // The service can respond before it has received the whole body, which is not an error of the proxy.
   pipeline(request, serviceRequest).catch(() => undefined);
   const reply = await serviceResponse;
   const forwarded = Object.entries(reply.headers).filter(([name]) => !droppedHeaders.has(name));

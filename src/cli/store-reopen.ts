@@ -9,7 +9,7 @@ import { readDomain } from './read.ts';
 
 const help = `
 "largesse copy --store" closes the store that it moves. If the move was interrupted and you do not want to
-continue it, this command opens the store again where it was. What the target has of the store stays closed
+continue it, this command opens the store again where it was. The copy in the target stays closed
 there, and the next move deletes it.`;
 
 export function addStoreReopenCommand(store: Command): void {

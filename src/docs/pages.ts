@@ -88,7 +88,7 @@ const generatedBlocks: Readonly<Record<string, (() => readonly PageBlock[]) | un
   authentication: () => [
     prose(
       '## Scopes',
-      'Scopes do not imply each other. Where an operation lists several, any one of them is enough.',
+      'Scopes do not imply each other. If an operation lists several, any one of them is enough.',
     ),
     {
       kind: 'rows',

@@ -27,7 +27,7 @@ const tagTexts: Readonly<Record<Tag | 'Service', string>> = {
   Holds: 'Amounts that are reserved for a checkout.',
   History: 'The ledger of a gift card.',
   Locations:
-    'The shops of a store. A movement has the location of its access token or till, or the one that it names; captures and reversals have the location where they take place. Reports split movements by location. What a store owes is not split.',
+    'The shops of a store. A movement has the location of its access token or till, or the one that it names; captures and reversals have the location where they take place. Reports split movements by location, but not the liability.',
   Customers: 'The customers of a store, their ids on the storefront, and their personal data.',
   Emails: 'The emails about a gift card, and their delivery.',
   Verification:
@@ -122,7 +122,7 @@ export const headers = {
     schema: { ...text, const: 'true' },
   },
   RateLimit: {
-    description: 'What remains of the rate limit (IETF draft).',
+    description: 'The rest of the rate limit (IETF draft).',
     schema: { ...text, examples: ['"default";r=999;t=1'] },
   },
   'RateLimit-Policy': {

@@ -246,7 +246,7 @@ const trackedValue = Type.Union([Type.String(), Type.Array(Type.String()), Type.
 
 export const historySchema = closedObject(
   {
-    id: publicId({ description: 'Of the change; of the first transaction for `created`.' }),
+    id: publicId({ description: 'The id of the change, or of the first transaction for `created`.' }),
     kind: Type.Enum([...historyKinds], {
       description:
         '`expired`: the last valid day has passed. `recording_began`: the card is older than the record of changes, so changes between its creation and this entry are unknown.',
@@ -307,7 +307,7 @@ export const locationSchema = closedObject(
     id,
     name: Type.String(),
     address: nullable(Type.String()),
-    time_zone: nullable(Type.String(), 'Of its receipts; null: the store’s.'),
+    time_zone: nullable(Type.String(), 'The time zone of its receipts; null: the store’s.'),
     closed: Type.Boolean({ description: 'Whether it accepts no new movements.' }),
     closed_at: nullable(timestamp()),
     created_at: timestamp(),
@@ -747,7 +747,9 @@ export const eventSchema = closedObject(
         checkpoint: Type.Optional(checkpointSchema),
         batch: Type.Optional(batchSchema),
         stock: Type.Optional(stockSchema),
-        actor: Type.Optional(Type.String({ description: 'Who read or voided the codes of a stock.' })),
+        actor: Type.Optional(
+          Type.String({ description: 'The caller that read or voided the codes of a stock.' }),
+        ),
         codes: Type.Optional(
           Type.Integer({ minimum: 1, description: 'How many codes of a stock were voided.' }),
         ),

@@ -101,7 +101,7 @@ export function assertSameOrigin(headers: IncomingHttpHeaders, { url }: ConsoleO
 const cookieHeaderLengthMax = 4_096;
 const cookiesMax = 50;
 
-/** The cookies of a request. Of two with the same name, the first counts. A header that is too long has none. */
+/** The cookies of a request. The first of two with the same name counts. A header that is too long has none. */
 export function cookiesOf({ cookie = '' }: IncomingHttpHeaders): ReadonlyMap<string, string> {
   const cookies = new Map<string, string>();
   if (cookie.length > cookieHeaderLengthMax) return cookies;

@@ -164,7 +164,7 @@ type ServiceCondition = {
   readonly trustedUntil: () => Promise<number>;
 };
 
-/** A page. That of a throttled request is from `throttled`. */
+/** A page; a throttled request has one of `throttled`. */
 export type PageResponse = {
   readonly status: 200 | 401 | 403 | 404 | 409 | 422;
   readonly body: Markup;

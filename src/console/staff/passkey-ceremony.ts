@@ -67,7 +67,7 @@ export function passkeyForm(
     failed,
     content,
   }: {
-    /** The path of the form. That of the options is below it. */
+    /** The path of the form; the options are below it. */
     readonly action: string;
     readonly kind: 'create' | 'get';
     /** Whether the browser also offers passkeys at the field of the email. */

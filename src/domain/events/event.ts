@@ -170,7 +170,7 @@ export type WrittenEvent = {
  */
 export function eventJson({ id, type, sequence, createdAt, data }: WrittenEvent, store: string): string {
   const head = JSON.stringify({ id, type, store, created_at: formatInstant(createdAt), sequence });
-  // The data is an object from JSON.stringify. That of an update already contains `changed`.
+  // The data is an object from JSON.stringify, which for an update already contains `changed`.
   const changed = changedBy[type];
   const eventData = changed ? `{"changed":${JSON.stringify(changed)},${data.slice(1)}` : data;
   return `${head.slice(0, -1)},"data":${eventData}}`;

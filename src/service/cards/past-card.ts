@@ -113,8 +113,8 @@ export type PastPage = PastCards & {
 };
 
 /**
- * A page of the cards that met a filter at an instant (ms), in the order of their creation. What never changes is
- * filtered as in other lists; the other conditions are compared for at most `pastCardsMax` cards. The page can be short, or
+ * A page of the cards that met a filter at an instant (ms), in the order of their creation. Values that never change
+ * are filtered as in other lists; the other conditions are compared for at most `pastCardsMax` cards. The page can be short, or
  * empty, and still have a next page.
  * @throws Fault `invalid-query` for another order, or if the cards have too many later changes.
  */

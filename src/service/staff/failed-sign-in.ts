@@ -1,6 +1,6 @@
 /**
- * Failed attempts to sign in with a password, in the audit log. Of an address without an account, which can be anyone's, a
- * keyed digest is stored for a limited time: it shows whether several attempts used the same address.
+ * Failed attempts to sign in with a password, in the audit log. For an address without an account, which can be
+ * anyone's, a keyed digest is stored for a limited time: it shows whether several attempts used the same address.
  */
 
 import type { Context } from '../../storage/context.ts';

@@ -94,7 +94,7 @@ export type SetupResult =
   | { readonly result: 'store-exists' };
 
 /**
- * Creates the first owner and, unless one exists, the store. Of several at the same time, one creates them.
+ * Creates the first owner and, unless one exists, the store. One of several at the same time creates them.
  * @throws Fault `invalid-parameter` with the errors of `domain` or `email`; `not-found` if the store does not exist.
  */
 export function* setUp(ctx: Context, { token, shop, name, email, password }: Setup): Script<SetupResult> {

@@ -10,8 +10,8 @@ import { compileLiteral } from '../../domain/literal.ts';
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Returns a function that converts values in the order of these columns. Of two columns with the same name, the
- * last one is used.
+ * Returns a function that converts values in the order of these columns. The last one
+ * of two columns with the same name is used.
  */
 export function rowMaker(columns: readonly string[]): (values: readonly unknown[]) => Row {
   const fields = columns.map((name, index) => `${JSON.stringify(name)}: values[${index}]`);
