@@ -177,4 +177,4 @@ for (const [location, name] of shops) {
 
 ({ stock } = await call('GET', `/stocks/${stock.id}`));
 await call('POST', `/stocks/${stock.id}/void`);
-console.log(`\nOf the stock, ${stock.sold} was sold and ${stock.left} were left, which are void now.`);
+console.log(`\n${stock.sold} card of the stock was sold. ${stock.left} were left, which are void now.`);

@@ -56,7 +56,7 @@ export type DaySum = {
   readonly actor: string;
   /** The text of `formatVat`; empty: the VAT is not recorded. */
   readonly vat: string;
-  /** Where the transfers took place; null: at no location. A move takes place at none. */
+  /** The location of the transfers; null: none. A move takes place at none. */
   readonly locationId: number | null;
   entries: number;
   raised: bigint;

@@ -104,7 +104,7 @@ export type JournalLine = {
   readonly day: string;
   readonly kind: DaySum['kind'];
   readonly account: JournalAccount;
-  /** Where the transfers took place; null: at no location, or the lines are not split. */
+  /** The location of the transfers; null: none, or the lines are not split. */
   readonly locationId: number | null;
   /** Greater than 0 on one side, 0 on the other. */
   debit: bigint;

@@ -35,7 +35,7 @@ export type EntryAction = {
   readonly part: ReturnType<typeof takenBackBy>;
 };
 
-/** What an action of the audit log says that its entry takes back: a redemption or a sale; null: neither. */
+/** Returns the line that the entry of an action takes back: a redemption or a sale; null: neither. */
 export function takenBackBy({
   action,
   details,
