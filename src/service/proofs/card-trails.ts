@@ -6,7 +6,7 @@
 import { eventTypes } from '../../domain/events/event-type.ts';
 import type { Currency } from '../../domain/money/currency.ts';
 import type { PublicIds } from '../../platform/public-id.ts';
-import type { AuditedCode, AuditedEvent } from '../../storage/proofs/references.ts';
+import type { ScannedCode, ScannedEvent } from '../../storage/proofs/references.ts';
 import type { ScannedCard, ScannedExtension, ScannedHold } from '../../storage/proofs/ledger-scan.ts';
 import type { ScannedInteger } from '../../storage/sql/sql.ts';
 import type { Finding } from './row-check.ts';
@@ -130,13 +130,13 @@ export class CardTrails {
   }
 
   /** Whether the record of an event's card was not added: it is needed unless the event is read quickly. */
-  lacksRecord({ subjectId }: AuditedEvent): boolean {
+  lacksRecord({ subjectId }: ScannedEvent): boolean {
     const place = this.#placeOf(subjectId);
     return place >= 0 && !this.#records.has(place);
   }
 
   /** @param quick as `readQuickly` returns it. @returns the problem of the event; undefined if there is none. */
-  compareEvent(event: AuditedEvent, quick: ReadEvent | undefined): Finding | undefined {
+  compareEvent(event: ScannedEvent, quick: ReadEvent | undefined): Finding | undefined {
     return quick && this.#seen[quick.place] !== broken
       ? this.#compareRead(event, quick)
       : this.#compareParsed(event, this.#placeOf(event.subjectId));
@@ -148,12 +148,12 @@ export class CardTrails {
   }
 
   /** Whether `compareUnordered` compares the event. */
-  isUnordered({ subjectId, version }: AuditedEvent): boolean {
+  isUnordered({ subjectId, version }: ScannedEvent): boolean {
     return this.#unordered.has(`${this.#placeOf(subjectId)} ${version}`);
   }
 
   /** Compares an event with those of its version that did not follow one. @returns as `compareEvent`. */
-  compareUnordered({ subjectId, version, data }: AuditedEvent): Finding | undefined {
+  compareUnordered({ subjectId, version, data }: ScannedEvent): Finding | undefined {
     const place = this.#placeOf(subjectId);
     if (place < 0 || this.#seen[place] === broken) return undefined;
     const key = `${place} ${version}`;
@@ -171,7 +171,7 @@ export class CardTrails {
   }
 
   /** Parses an event and compares it. */
-  #compareParsed(event: AuditedEvent, place: number): Finding | undefined {
+  #compareParsed(event: ScannedEvent, place: number): Finding | undefined {
     const { id, type } = event;
     const [subjectId, version] = [Number(event.subjectId), Number(event.version)];
     const isAboutCard = type.startsWith('gift_card.');
@@ -189,7 +189,7 @@ export class CardTrails {
   }
 
   /** Reads an event whose record repeats all that the card has now; undefined: it has to be parsed. */
-  readQuickly({ type, subjectId, data }: AuditedEvent): ReadEvent | undefined {
+  readQuickly({ type, subjectId, data }: ScannedEvent): ReadEvent | undefined {
     if (keepingVersion.has(type) || !knownTypes.has(type) || !type.startsWith('gift_card.')) return undefined;
     const place = this.#placeOf(subjectId);
     const text = this.#texts[place];
@@ -202,7 +202,7 @@ export class CardTrails {
   }
 
   #compareRead(
-    event: AuditedEvent,
+    event: ScannedEvent,
     { place, balance, digest, data, record }: ReadEvent,
   ): Finding | undefined {
     const { id, type } = event;
@@ -231,7 +231,7 @@ export class CardTrails {
   }
 
   /** @returns the problem of the row; undefined if there is none. */
-  compareCode({ cardId: ofCard, lookup, digest }: AuditedCode): Finding | undefined {
+  compareCode({ cardId: ofCard, lookup, digest }: ScannedCode): Finding | undefined {
     const cardId = Number(ofCard);
     const place = this.#placeOf(ofCard);
     if (place < 0) return { cardId, problem: 'has codes, but the card does not exist' };
@@ -290,7 +290,7 @@ export class CardTrails {
   }
 
   /** Subtracts the digest of the hold in an event from those of the card's holds. */
-  #compareHoldOf(place: number, { id, type, version }: AuditedEvent, { hold }: ParsedRecord): void {
+  #compareHoldOf(place: number, { id, type, version }: ScannedEvent, { hold }: ParsedRecord): void {
     if (!isObject(hold)) return;
     this.#addToHolds(place, -this.#repeated.ofHoldInEvent(hold, Number(id), type));
     // The debit and the release of a capture in part have one version, whose digests cancel out.
@@ -340,7 +340,7 @@ export class CardTrails {
     return Number(whole + decimals);
   }
 
-  #keepUnordered(place: number, { id, version }: AuditedEvent, record: number): void {
+  #keepUnordered(place: number, { id, version }: ScannedEvent, record: number): void {
     if (this.#unordered.size === unorderedEventsMax) return;
     const key = `${place} ${version}`;
     const ofVersion = this.#unordered.get(key) ?? [];
@@ -348,7 +348,7 @@ export class CardTrails {
     ofVersion.push({ id, record });
   }
 
-  #keepEarly(place: number, event: AuditedEvent, read: VersionRecord): void {
+  #keepEarly(place: number, event: ScannedEvent, read: VersionRecord): void {
     const version = Number(event.version);
     const ofCard = this.#early.get(place) ?? new Map<number, VersionRecord>();
     this.#early.set(place, ofCard);
@@ -425,7 +425,7 @@ class SparseMap<T> extends Map<number, T> {
   }
 }
 
-/** What the data of an event contains in addition to the record of the card. */
+/** The data of an event in addition to the record of the card. */
 const detailsOf: Readonly<Record<string, readonly string[]>> = {
   'gift_card.updated': ['changed'],
   'gift_card.disabled': ['changed'],

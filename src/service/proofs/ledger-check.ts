@@ -5,7 +5,7 @@
 
 import type { Account } from '../../domain/money/ledger.ts';
 import type { Store } from '../../domain/stores/store.ts';
-import { listCodesOf, listEventsOf, type AuditedEvent } from '../../storage/proofs/references.ts';
+import { listCodesOf, listEventsOf, type ScannedEvent } from '../../storage/proofs/references.ts';
 import {
   cardsByIdMax,
   scanCardIds,
@@ -40,7 +40,7 @@ type VerifiedStore = Pick<Store, 'id' | 'currency'>;
 export type VerifiedPage = {
   readonly cards: number;
   readonly mismatches: readonly Finding[];
-  /** Where the next page starts; undefined after the last. */
+  /** The start of the next page; undefined after the last. */
   readonly next: ScannedInteger | undefined;
 };
 
@@ -100,14 +100,14 @@ export type StoreTotals = {
   readonly accounts: Readonly<Partial<Record<Account, bigint>>>;
 };
 
-/** What the passes over a store have counted. */
+/** The counts of the passes over a store. */
 type Counts = {
   cards: number;
   transfers: number;
   /** Transfers that are part of a chain. */
   chained: number;
   outstanding: bigint;
-  /** What moved from an account to another, by the names of both. */
+  /** The sums that moved from an account to another, by the names of both. */
   readonly moved: ExactSums;
 };
 
@@ -294,7 +294,7 @@ function* compareEvents(pass: Pass, trails: CardTrails): Script<void> {
 }
 
 /** Adds the records of the cards of events that have to be parsed. */
-function* addRecords({ store }: Pass, trails: CardTrails, events: readonly AuditedEvent[]): Script<void> {
+function* addRecords({ store }: Pass, trails: CardTrails, events: readonly ScannedEvent[]): Script<void> {
   const lacking = events.filter((event) => trails.lacksRecord(event));
   const ids = [...new Set(lacking.map(({ subjectId }) => subjectId))];
   for (let from = 0; from < ids.length; from += cardsByIdMax)
@@ -304,10 +304,10 @@ function* addRecords({ store }: Pass, trails: CardTrails, events: readonly Audit
 
 function* forEachPage(
   { store, range, verifying }: Pass,
-  compare: (events: readonly AuditedEvent[]) => Script<readonly (Finding | undefined)[]>,
+  compare: (events: readonly ScannedEvent[]) => Script<readonly (Finding | undefined)[]>,
 ): Script<void> {
   for (let after: ScannedInteger = lowest; ;) {
-    const events: readonly AuditedEvent[] = yield* listEventsOf(store.id, range, after);
+    const events: readonly ScannedEvent[] = yield* listEventsOf(store.id, range, after);
     for (const finding of yield* compare(events)) if (finding) verifying.found(finding);
     verifying.read(events.length);
     const last = events.at(-1);

@@ -15,7 +15,7 @@ import {
   type Script,
 } from '../sql/sql.ts';
 
-export type AuditedEvent = {
+export type ScannedEvent = {
   readonly id: ScannedInteger;
   readonly type: string;
   readonly subjectId: ScannedInteger;
@@ -28,8 +28,8 @@ export function* listEventsOf(
   storeId: number,
   range: CardIdRange,
   after: ScannedInteger,
-): Script<readonly AuditedEvent[]> {
-  return yield* all(scan<AuditedEvent>`
+): Script<readonly ScannedEvent[]> {
+  return yield* all(scan<ScannedEvent>`
     select id, type, subject_id as "subjectId", subject_version as version, data from events
     where store_id = ${storeId} and id > ${after} and subject_id > ${range.after} and subject_id <= ${range.upTo}
     order by id limit 500`);
@@ -46,7 +46,7 @@ export function* listCheckpointEvents(
   return rows.map((row) => ({ id: Number(row.id), checkpointId: Number(row.subject_id), data: row.data }));
 }
 
-export type AuditedCode = {
+export type ScannedCode = {
   readonly cardId: ScannedInteger;
   readonly lookup: bigint;
   readonly digest: Uint8Array;
@@ -57,7 +57,7 @@ export function* listCodesOf(
   storeId: number,
   range: CardIdRange,
   from: bigint,
-): Script<readonly AuditedCode[]> {
+): Script<readonly ScannedCode[]> {
   const rows = yield* all(sql<{ lookup: bigint; digest: Uint8Array; card_id: bigint }>`
     select lookup, digest, card_id from gift_card_codes
     where store_id = ${storeId} and lookup >= ${from} and card_id > ${range.after} and card_id <= ${range.upTo}
