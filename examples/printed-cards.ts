@@ -54,7 +54,7 @@ const { values } = parseArgs({
   options: {
     url: { type: 'string', default: 'http://127.0.0.1:3000' },
     token: { type: 'string' },
-    // Of the store: reports are of its days.
+    // The store's time zone: reports are of its days.
     'time-zone': { type: 'string', default: 'UTC' },
   },
 });

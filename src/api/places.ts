@@ -31,7 +31,7 @@ export function placesQuery(description: string): {
 
 type Query = { readonly limit?: number; readonly from?: number; readonly format?: string };
 
-/** What a request asks for. */
+/** The query of a request. */
 export function placesOf(
   { limit = limitDefault, from = 0, format: sent }: Query,
   { request }: Pick<RequestContext, 'request'>,

@@ -53,7 +53,7 @@ export type StartOptions = {
   readonly terminal?: ((text: string) => void) | undefined;
 };
 
-/** What the service opens before it serves. */
+/** The parts that the service opens before it serves. */
 type Base = {
   readonly config: Config;
   readonly log: Log;
@@ -66,7 +66,7 @@ type Base = {
   readonly primaries: ReturnType<typeof watchPrimaries>;
   /** Resolves when the database can no longer be trusted. */
   readonly failed: Promise<unknown>;
-  /** What changes while the service runs. */
+  /** The state that changes while the service runs. */
   readonly state: State;
 };
 
@@ -210,7 +210,7 @@ function removeCopies(file: string, logger: Log['logger']): void {
 
 type Parts = ReturnType<typeof partsOf>;
 
-/** What the server, the pages and the jobs share. */
+/** Returns the common parts of the server, the pages and the jobs. */
 function partsOf({ config, log: { logger }, database: { ctx, storage }, guard }: Base) {
   const { limits } = config;
   const mayUseLoopback = loopbackRule(localUseOf(config), storage);

@@ -53,7 +53,7 @@ type Place = OpenStore & {
   readonly card: Card;
   readonly hold: Hold;
   readonly redemptionId: number;
-  /** Of two printed cards. */
+  /** The stock of two printed cards. */
   readonly stockId: number;
 };
 

@@ -20,7 +20,7 @@ const random = seeded(seed);
 const callers = 16;
 const codesMax = 600;
 
-/** What several callers request at the same time, and again after a kill. */
+/** The requests of several callers at the same time, and again after a kill. */
 type Request = {
   readonly kind: 'activation' | 'card' | 'debit' | 'hold';
   readonly path: string;
@@ -109,7 +109,7 @@ test(`each code and each external id is used once when the service is killed ${r
       codes = await openStock(caller);
       cardId = idOf((await post(caller, '/gift_card', { initial_value: '500.00' })).body, 'card');
     }
-    // What had no response is requested again, by two callers.
+    // Requests without a response are sent again, by two callers.
     const open = requests.filter(({ isOpen }) => isOpen);
     cut += open.length;
     for (const request of open) request.isOpen = false;

@@ -60,6 +60,18 @@ test('no file has a word that plain English does not need', async (t) => {
   }
 });
 
+/** A comment begins with a statement or a noun phrase: “Returns the page”, not “What the page shows”, “Of the page”. */
+const fragments = /\/\*\*(?:\n\s*\*)? (?:What|Who|Of|As|That|Where)\b|\/\/ (?:What|Who|Of)\b/g;
+
+test('no comment begins with a fragment of a sentence', async (t) => {
+  for (const path of files.filter((each) => !each.endsWith('.md') && !each.endsWith('.json'))) {
+    const found = readFileSync(path, 'utf8').match(fragments);
+    if (found) await t.test(path, () => assert.deepEqual(found, []));
+  }
+  assert.deepEqual('/** Of the page. */ /**\n * What it shows. */ // Who may'.match(fragments)?.length, 3);
+  assert.equal('/** Whether it shows what it has. */ // The page of what'.match(fragments), null);
+});
+
 test('words are found in texts and identifiers, and names that are in use are not', () => {
   assert.deepEqual(wordsIn('// Tells whoever asked. toldCode, refuseLoss, an Answer'), [
     'Tells', 'whoever', 'told', 'refuse', 'Answer',

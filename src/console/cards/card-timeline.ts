@@ -50,7 +50,7 @@ ${pages}<p class="small soft">${text.chained} <a href="${path}/verify">${text.ve
 }
 
 type Line = {
-  /** Of the mark on the line. */
+  /** The kind of the mark on the line. */
   readonly kind?: 'money' | 'fail';
   readonly what: string;
   readonly details?: MarkupPart;

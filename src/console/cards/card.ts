@@ -63,7 +63,7 @@ ${actionPanel(request, shown, actions)}</aside></div>`;
   };
 }
 
-/** What was just done: one of a fixed set of names, never a text from the URL. */
+/** Returns the notice about the last change: one of a fixed set of names, never a text from the URL. */
 function doneNotice({ language, query }: StaffRequest): Markup | undefined {
   const { done } = cardTexts[language];
   const name = query.get('done') ?? '';

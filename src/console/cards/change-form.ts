@@ -1,4 +1,4 @@
-/** What the changes of a card share: the card in the path, forms that are submitted once, and what stops a change. */
+/** The common parts of changes of a card: the card in the path, forms that are submitted once, and what stops a change. */
 
 import type { Card } from '../../domain/cards/card.ts';
 import { spendStateOf } from '../../domain/cards/state.ts';
@@ -175,7 +175,7 @@ export function unreadableAmount(
   return fillPlain(zeroAllowed ? errors.badBalance : errors.badAmount, { sample });
 }
 
-/** What a form has done, as the page after it shows it. Amounts have the form of `formatMoney`. */
+/** The result of a form, for the page after it. Amounts have the form of `formatMoney`. */
 export type Done = {
   readonly done:
     | 'redeemed'
@@ -218,7 +218,7 @@ export function isDone(result: Json): result is Done {
   return typeof result['done'] === 'string' && Object.hasOwn(changeTexts.en.done.what, result['done']);
 }
 
-/** Where an earlier submission of the form leads; undefined: there was none. Its fields can have been others. */
+/** Returns the page after an earlier submission of the form; undefined: there was none. Its fields can have been others. */
 export async function earlierResult(
   services: ConsoleServices,
   request: StaffRequest,

@@ -1,4 +1,4 @@
-/** What a change of a card has done. */
+/** The notices about changes of a card. */
 
 import { markup, type Markup } from '../../platform/markup.ts';
 import {

@@ -30,7 +30,7 @@ import { idIn } from '../kit/ids.ts';
 
 type OpenedHold = OpenedCard & {
   readonly hold: Hold;
-  /** Who placed it. */
+  /** The caller that placed it. */
   readonly actor: string;
 };
 

@@ -83,7 +83,7 @@ type Place = {
   readonly canSend: boolean;
 };
 
-/** What was typed as a card, or the messages at the fields. */
+/** Parses a form into a card, or into the messages at its fields. */
 export function parseForm(
   values: IssueValues,
   place: Place,

@@ -69,7 +69,7 @@ function overPage(services: ConsoleServices, request: StaffRequest): ConsoleResp
   return { status: 404, body: shellPage(services, request, { title: over.title, path: '/cards', body }) };
 }
 
-/** What was done, and which emails are sent when. */
+/** Returns the result, and the emails with their times. */
 function summary(services: ConsoleServices, request: StaffRequest, { shown, card }: Found): Markup {
   const { language, signedIn } = request;
   const { done } = issueTexts[language];

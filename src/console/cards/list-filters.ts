@@ -64,7 +64,7 @@ export function dormantForm(
 `;
 }
 
-/** What the list is limited to, apart from the state, each with a link that removes it. */
+/** Returns the filters of the list, apart from the state, each with a link that removes it. */
 export function searchFilters(
   { frame }: ConsoleServices,
   { language, query: given }: StaffRequest,

@@ -1,4 +1,4 @@
-/** What the list of cards and the page of a card both show. */
+/** The common parts of the list of cards and the page of a card. */
 
 import { isCardField } from '../../domain/cards/fields.ts';
 import { unheldOf, type Card } from '../../domain/cards/card.ts';
@@ -48,7 +48,7 @@ export function balanceRibbon(
   label: string,
 ): Markup {
   const total = balance.minor > initialValue.minor ? balance.minor : initialValue.minor;
-  // Of a hundredth of a percent, exactly.
+  // Exact to a hundredth of a percent.
   const share = (minor: bigint): string =>
     total === 0n ? '0' : (Number((minor * 10_000n) / total) / 100).toString();
   return markup`<svg class="ribbon" viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label="${label}"><rect class="track" width="100" height="10"/><rect class="held" width="${share(balance.minor)}" height="10"/><rect class="left" width="${share(balance.minor - held.minor)}" height="10"/></svg>`;

@@ -1,4 +1,4 @@
-/** What a person can do with a card now, by role and state. What is not possible is not shown. */
+/** The actions that a person has for a card now, by role and state. Others are not shown. */
 
 import { unheldOf, isDisabled, isExpired, isSuspended } from '../../domain/cards/card.ts';
 import { isHoldExpired, type Hold } from '../../domain/money/hold.ts';

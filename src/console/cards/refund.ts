@@ -32,7 +32,7 @@ import { idIn } from '../kit/ids.ts';
 
 type OpenedEntry = OpenedCard & {
   readonly entry: Transfer;
-  /** What can still be refunded. */
+  /** The amount that can still be refunded. */
   readonly rest: Money;
 };
 

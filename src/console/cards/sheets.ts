@@ -30,13 +30,13 @@ export function sheetPlaceOf({ query }: StaffRequest, { isAnyPlace = false } = {
 }
 
 type Sheets = {
-  /** Of the cards' own page, without the base path. */
+  /** The path of the cards' own page, without the base path. */
   readonly path: string;
   readonly place: SheetPlace;
   readonly cards: readonly Pick<Sheet, 'card' | 'code' | 'amount'>[];
-  /** What the page shows. */
+  /** The hint on the page. */
   readonly hint: string;
-  /** Where the neighboring pages begin; null: there is none. */
+  /** The start of the neighboring pages; null: there is none. */
   readonly previous: number | null;
   readonly next: number | null;
 };

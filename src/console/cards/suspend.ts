@@ -38,7 +38,7 @@ function obstacle({ ctx, store, language }: Page, name: Name, { card }: OpenedCa
     : undefined;
 }
 
-/** What else follows, for the card as it is. */
+/** Returns the other consequences, for the card as it is. */
 function noteOf(page: Page, name: Name, { card }: OpenedCard): Markup | undefined {
   const { suspend, resume } = changeTexts[page.language];
   if (name === 'resume')

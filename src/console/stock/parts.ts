@@ -1,4 +1,4 @@
-/** What the pages of printed cards share: the stock of a path, its value in words, and its state. */
+/** The common parts of the pages of printed cards: the stock of a path, its value in words, and its state. */
 
 import { Fault } from '../../domain/fault.ts';
 import type { CountedStock, Stock } from '../../domain/stocks/stock.ts';

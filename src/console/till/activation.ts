@@ -56,7 +56,7 @@ function opened({ ctx }: ConsoleServices, request: StaffRequest): Secret | undef
   }
 }
 
-/** What the card is sold for, in words. */
+/** Returns the prices of the card in words. */
 function valueNote({ language }: StaffRequest, { fixedValue, minimumValue, maximumValue }: Stock): string {
   const text = saleTexts[language];
   if (fixedValue) return fillPlain(text.printedValue, { amount: amountText(fixedValue, language) });

@@ -1,4 +1,4 @@
-/** What the sales at the till share: amounts and their limits, and the sale itself, which happens once. */
+/** The common parts of sales at the till: amounts and their limits, and the sale itself, which happens once. */
 
 import type { Fault, FaultCode } from '../../domain/fault.ts';
 import { exceeds, formatMoney, type Money } from '../../domain/money/money.ts';

@@ -69,7 +69,7 @@ export type Period = {
 
 type Months = readonly { readonly month: string; readonly fromAt: number }[];
 
-/** What the sums of a period depend on. */
+/** The data that the sums of a period depend on. */
 export type Books = { readonly store: Store; readonly period: Period; readonly months: Months };
 
 /** The place of an entry in the days of a period and when it counts; place -1: before them; null: after them. */

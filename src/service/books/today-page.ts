@@ -1,4 +1,4 @@
-/** What the page of today shows, apart from the sums of the books. Each part is a script of its own and takes little time. */
+/** The content of the page of today, without the sums of the books. Each part is a script of its own and takes little time. */
 
 import type { Context } from '../../storage/context.ts';
 import { addDays, dayOf, startOfDay } from '../../domain/day.ts';

@@ -39,7 +39,7 @@ export type TodaySums = Readonly<
 
 /** The closed months of a store. */
 export type MonthEnds = {
-  /** What the store owed at the end of each month that is closed as a whole, the earliest first. */
+  /** The liability at the end of each month that is closed as a whole, the earliest first. */
   readonly months: readonly { readonly month: string; readonly outstanding: bigint }[];
   /** The last closed day; null: none. */
   readonly closedUpTo: string | null;
@@ -48,7 +48,7 @@ export type MonthEnds = {
 };
 
 export type TodayFigures = MonthEnds & {
-  /** What the store owes now, in minor units. */
+  /** The liability now, in minor units. */
   readonly outstanding: bigint;
   /** The cards that it has issued. */
   readonly cards: number;
@@ -191,7 +191,7 @@ function* findLastClosed(storeId: number): Script<ClosingDay | null> {
   return (yield* findLastClosings(storeId)).find(({ part }) => part === 'closed') ?? null;
 }
 
-/** What a store owes after closed months, and the cards that it has issued. */
+/** The liability after closed months, and the number of issued cards. */
 type ClosedTotals = { readonly outstanding: bigint; readonly cards: number };
 
 function sumMonths(months: readonly ClosedMonth[]): ClosedTotals {

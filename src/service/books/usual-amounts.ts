@@ -51,7 +51,7 @@ export type Offer = {
   readonly canSend: boolean;
 };
 
-/** What a form for a new card offers. @param canSend whether the service sends emails. */
+/** Reads the choices of a form for a new card. @param canSend whether the service sends emails. */
 export function* readOffer(store: Store, limit: Money | null, canSend: boolean): Script<Offer> {
   const [{ enabled }, usual] = yield* parallel(findEmailSettings(store.id), usualAmounts(store, limit));
   return { usual, canSend: canSend && enabled };

@@ -1,6 +1,6 @@
 /**
  * Recomputes the chains of cards, one entry at a time, and compares their ends with the cards. The entries of several
- * cards can alternate. Of each card it keeps about 160 bytes.
+ * cards can alternate. It keeps about 160 bytes of each card.
  */
 
 import { CardPlaces, Integers } from '../books/card-places.ts';
@@ -27,15 +27,15 @@ export class ChainWalk {
   readonly #digests: Int32Array;
   /** The hashes of the last entries. */
   readonly #heads: Buffer;
-  // Of the last entry.
+  // The values of the last entries.
   readonly #lastIds: Integers;
   readonly #balances: Integers;
-  // Of the first entry.
+  // The values of the first entries.
   readonly #issued: Integers;
   readonly #createdAt: Integers;
   /** The VAT of the cards that were issued with one, by their place. */
   readonly #vats = new Map<number, string>();
-  /** What remains of the amounts of reversed transfers, by their ids. */
+  /** The remaining amounts of reversed transfers, by their ids. */
   readonly #reversible = new Map<ScannedInteger, ScannedInteger>();
 
   constructor(storeId: number, currency: Currency, cardIds: readonly ScannedInteger[]) {

@@ -134,7 +134,7 @@ export async function appendEntries({
   }
 }
 
-/** What an append has done, and whether there can be more to append. */
+/** The result of an append: whether there can be more to append. */
 export type Appended = 'nothing' | 'everything' | 'a part';
 
 /**

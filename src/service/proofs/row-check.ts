@@ -7,7 +7,7 @@ import type { Script } from '../../storage/sql/sql.ts';
 /** A problem of a card or, if `cardId` is null, of other rows. The text follows the name of the card or store. */
 export type Finding = { readonly cardId: number | null; readonly problem: string };
 
-/** What a check knows of the verification that it is part of. */
+/** The verification that a check is part of. */
 export type Verifying = {
   /** The keys of the database; undefined: what needs them is not compared. */
   readonly keys: Keys | undefined;

@@ -116,7 +116,7 @@ function problemsOfField(
   const isCommitted =
     salt === null || (commitmentOf(salt, old) === hashed[0] && commitmentOf(salt, next) === hashed[1]);
   if (!isCommitted) problems.push(`the ${field} of ${name} was changed`);
-  // Of an erased value only its absence is known.
+  // Only the absence of an erased value is known.
   const isOldKnown = !isErased || hashed[0] === null;
   const issued = field === 'expires_on' ? first?.expiresOn : undefined;
   const before = values.has(field) ? values.get(field) : issued;

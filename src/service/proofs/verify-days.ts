@@ -32,7 +32,7 @@ function* listTimeZones(store: Store): Script<readonly string[]> {
 }
 
 /**
- * Each day must begin where the one before it ends. Where the last one ends is compared with the store's time zones; an
+ * Each day must begin where the one before it ends. The end of the last one is compared with the store's time zones; an
  * earlier boundary is not, because the rules of a zone can be corrected after a day was closed.
  */
 function* checkBoundaries(store: Store, zones: readonly string[], { found }: Found): Script<void> {

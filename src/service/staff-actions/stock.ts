@@ -1,4 +1,4 @@
-/** What members of staff do with stocks of printed cards: they add them, read their codes, and void what is left. */
+/** Actions of staff with stocks of printed cards: they add stocks, read their codes, and void the rest. */
 
 import { leftOf, type CountedStock, type StockTerms } from '../../domain/stocks/stock.ts';
 import type { Context } from '../../storage/context.ts';

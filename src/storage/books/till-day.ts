@@ -1,4 +1,4 @@
-/** What members of staff did with cards on a day: entries of the ledger, and what the audit log adds to them. */
+/** Staff actions with cards on a day: entries of the ledger, with details from the audit log. */
 
 import type { Account, TransferKind } from '../../domain/money/ledger.ts';
 import type { StaffEntry } from '../../domain/staff/till-day.ts';

@@ -1,4 +1,4 @@
-/** What the first page of the console sums, counts and lists. Each statement reads a bounded number of rows. */
+/** The figures and lists of the first page of the console. Each statement reads a bounded number of rows. */
 
 import type { EntryKind } from '../../domain/books/books.ts';
 import { effectOf, type Account, type TransferKind } from '../../domain/money/ledger.ts';
@@ -47,7 +47,7 @@ export type OpenSum = {
   readonly amount: bigint;
 };
 
-/** Where the open days and today begin: instants in ms. */
+/** The start of the open days and of today: instants in ms. */
 export type OpenDays = { readonly openFrom: number; readonly todayFrom: number };
 
 type OpenRow = {
@@ -184,7 +184,7 @@ export function* countEmailsSince(
 
 /** A movement of a card, or an email of a card that could not be delivered. */
 export type Activity = {
-  /** Of the transfer or the event. */
+  /** The id of the transfer or the event. */
   readonly id: number;
   readonly cardId: number;
   /** Null: an email could not be delivered. */
