@@ -159,6 +159,7 @@ const rejecting = [
   '/sign-in',
   '/join/:token',
   '/cards/new',
+  '/cards/stock/new',
   '/cards/:id/redeem',
   '/cards/:id/add',
   '/cards/:id/adjust',
