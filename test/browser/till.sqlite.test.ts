@@ -15,11 +15,13 @@ import {
   type WindowOptions,
 } from '../support/chromium.ts';
 import { consoleDomain, join, openStoreWithStaff } from '../support/console.ts';
+import { until } from '../support/delivering.ts';
 import { send } from '../support/http-client.ts';
 import { openLosingGateway, type LosingGateway } from '../support/losing-gateway.ts';
 import { makeScratchFolder } from '../support/scratch.ts';
 import { databaseToServe, openShop, serve } from '../support/served.ts';
 import { cardIssuer, findCard, redeem } from '../support/till.ts';
+import { accessibilityFaults, overflowFaults } from './page-checks.ts';
 
 const chromium = await openChromium();
 after(() => chromium[Symbol.asyncDispose]());
@@ -137,6 +139,26 @@ test('scan, all, redeem: two taps, and a scan on the result finds the next card'
   await scan(page, next.code);
   await goTo(page, '/till/card/');
   assert.match(await textOf(page), /\$11\.00/);
+});
+
+test('a printed card is scanned first, and activated with the keypad', async () => {
+  const token = await service.token(consoleDomain);
+  const codes = ['BROWSER-CARD-0001'];
+  const json = { codes, minimum_value: '10', maximum_value: '100' };
+  await service.request('/stocks', { method: 'POST', token, json });
+  const [code = ''] = codes.map((each) => each.replaceAll('-', ''));
+  await until(async () => (await service.request('/stocks', { token })).text.includes('"complete"'));
+  await using window = await openTill();
+  const { page } = window;
+  await scan(page, code);
+  await showsText(page, 'Activate a card');
+  assert.ok(!(await page.content()).toLowerCase().includes(code.toLowerCase()));
+  assert.deepEqual([...(await accessibilityFaults(page)), ...(await overflowFaults(page))], []);
+  for (const key of '2550') await page.tap(`[data-digit="${key}"]`);
+  assert.match(await textOf(page), /\$25\.50 taken: activate/);
+  await page.tap('#pay');
+  await goTo(page, '/till/sold/');
+  assert.match(await textOf(page), /sold on the card •••• 0001/);
 });
 
 test('a scan is read wherever the focus is', async () => {
