@@ -17,7 +17,7 @@ import { bodyOf, type Outcome } from './outcome.js';
 
 export async function drive(baseUrl: string, token: string): Promise<Outcome> {
   // Without the condition, the client would also send the token as the signature of the app proxy.
-  const client = createClient({ baseUrl, auth: ({ scheme }) => (scheme === 'bearer' ? token : undefined) });
+  const client = createClient({ baseUrl, auth: ({ scheme }) => (scheme === 'bearer' ? token : '') });
   const body = { initial_value: '25.00', email: 'grace@example.com' };
   const { gift_card: card } = bodyOf(await createGiftCard({ client, body }));
   if (!('code' in card)) throw new Error('a new card has no code');

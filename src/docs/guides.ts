@@ -231,7 +231,7 @@ const client = createClient<paths>({ baseUrl, headers: { Authorization: \`Bearer
 const { data, error } = await client.POST('/gift_card', { body: { initial_value: '25.00' } });
 \`\`\`
 
-The client of the second gets the token with \`auth: ({ scheme }) => (scheme === 'bearer' ? token : undefined)\`: with a text, it would also send the token as \`signature\`.
+The client of the second gets the token with \`auth: ({ scheme }) => (scheme === 'bearer' ? token : '')\`: with a text, it would also send the token as \`signature\`.
 
 - Amounts are strings: a number of JavaScript is not exact.
 - The type of an error is \`Problem\`; its \`type\` ends in the [code](errors).
