@@ -270,6 +270,23 @@ test('on a small phone, the button of every task is in the window, and nothing h
     places.add(`${Math.round(bottom)} ${Math.round(height)}`);
   }
   assert.deepEqual([...places], ['656 56'], 'the button is at the same place');
+
+  const { page } = window;
+  await window.open(paths[0] ?? '');
+  const keyTop = (): Promise<number> =>
+    page.$eval('[data-digit="1"]', (key) => key.getBoundingClientRect().top);
+  const top = await keyTop();
+  for (const key of '1250') await page.tap(`[data-digit="${key}"]`);
+  assert.equal(await keyTop(), top, 'the keypad does not move under the thumb');
+  await page.click('.folded summary');
+  await page.waitForFunction(() => document.activeElement?.id === 'reference');
+  const isCovered = await page.evaluate(() => {
+    const [field, bar] = ['#reference', '.paybar'].map((at) =>
+      document.querySelector(at)?.getBoundingClientRect(),
+    );
+    return (field?.bottom ?? 0) > (bar?.top ?? 0);
+  });
+  assert.ok(!isCovered, 'the button does not cover the receipt number');
 });
 
 test('taps at once after the page is shown are not lost', async () => {
