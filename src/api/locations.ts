@@ -1,23 +1,23 @@
 /** The locations of a store. */
 
 import Type from 'typebox';
-import { isTimeZone } from '../domain/day.ts';
 import { locationSchema } from '../domain/schemas.ts';
 import {
   locationAddressLengthMax,
   locationNameLengthMax,
   locationRecordOf,
+  locationZoneLengthMax,
+  parseLocationAddress,
+  parseLocationName,
+  parseLocationZone,
 } from '../domain/stores/location.ts';
-import { parseLine, parseText, sentLineLengthMax } from '../domain/text.ts';
-import { accepted, rejected } from '../platform/parsed.ts';
+import { sentLineLengthMax } from '../domain/text.ts';
 import * as service from '../service/stores/location.ts';
 import * as examples from './examples.ts';
 import { field, optional, required } from './field.ts';
 import { closed } from './fields.ts';
 import { list, recordsOf } from './list.ts';
 import { read, write } from './operation.ts';
-
-const timeZoneLengthMax = 64;
 
 export const locationFields = {
   name: required(
@@ -28,11 +28,7 @@ export const locationFields = {
         description: 'The name, on one line of at most 100 characters.',
         examples: ['Market Street'],
       }),
-      (value) => {
-        const parsed = parseLine(value, locationNameLengthMax);
-        if (!parsed.ok) return parsed;
-        return parsed.value === null ? rejected('must not be empty') : accepted(parsed.value);
-      },
+      parseLocationName,
     ),
   ),
   address: field<string | null>(
@@ -40,20 +36,15 @@ export const locationFields = {
       description: 'The address, as receipts show it; at most 500 characters.',
       examples: ['12 Market Street\nSpringfield'],
     }),
-    (value) => parseText(value, locationAddressLengthMax),
+    parseLocationAddress,
   ),
   time_zone: field<string | null>(
-    Type.Union([Type.String({ maxLength: timeZoneLengthMax }), Type.Null()], {
+    Type.Union([Type.String({ maxLength: locationZoneLengthMax }), Type.Null()], {
       description:
         'The time zone of its receipts, as an IANA name; null: the store’s. The days of reports are the store’s.',
       examples: ['Europe/Paris'],
     }),
-    (value) => {
-      if (value === null || value === '') return accepted(null);
-      return typeof value === 'string' && value.length <= timeZoneLengthMax && isTimeZone(value)
-        ? accepted(value)
-        : rejected('must be an IANA time zone such as Europe/Paris');
-    },
+    parseLocationZone,
   ),
 };
 
@@ -71,7 +62,7 @@ export const createLocation = write({
   tag: 'Locations',
   summary: 'Create a location',
   description:
-    'Creates a shop of the store. An access token or a till can belong to a location; movements of other callers can name one as `location_id`. Reports split movements by it.',
+    'Creates a shop of the store, of which it has at most 1,000. An access token or a till can belong to a location; movements of other callers can name one as `location_id`. Reports split movements by it.',
   body: {
     name: 'CreateLocation',
     wrapper: 'location',

@@ -17,6 +17,7 @@ import { reportRoutes } from './reports/reports.ts';
 import { recipientRoutes } from './recipient/recipient.ts';
 import type { ConsoleRoute } from './kit/route.ts';
 import { emailSettingsRoutes } from './settings/emails.ts';
+import { locationSettingsRoutes } from './settings/locations.ts';
 import { proxySettingsRoutes } from './settings/proxy.ts';
 import { shopSettingsRoutes } from './settings/shop.ts';
 import { textSettingsRoutes } from './settings/wording.ts';
@@ -56,6 +57,7 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...shopSettingsRoutes,
   ...emailSettingsRoutes,
   ...textSettingsRoutes,
+  ...locationSettingsRoutes,
   ...proxySettingsRoutes,
   ...recipientRoutes,
   {

@@ -156,6 +156,13 @@ async function memberPath(shop: ConsoleShop): Promise<string> {
   return /"(\/staff\/\d+)"/.exec(text)?.[1] ?? assert.fail(text);
 }
 
+async function locationPath(shop: ConsoleShop): Promise<string> {
+  const path = '/settings/locations';
+  await resultOf(shop, 'owner', path, { fields: { name: 'Market Street', address: '12 Market Street' } });
+  const { text } = await staffOf(shop, 'owner').get(path);
+  return /"(\/settings\/locations\/\d+)"/.exec(text)?.[1] ?? assert.fail(text);
+}
+
 /** A passkey that no authenticator has. */
 async function passkeyPath({ service }: ConsoleShop, visitor: Visitor): Promise<string> {
   const [member] = await service.query(`select store_id, id from staff where role = '${visitor}'`);
@@ -259,6 +266,7 @@ const paths: Readonly<Record<string, Path>> = {
     resultOf(shop, visitor, '/staff/new', {
       fields: { email: 'later@flowers.example', name: 'Later', role: 'cashier' },
     }),
+  '/settings/locations/:id': locationPath,
   '/staff/:id': memberPath,
   '/emails/:id': emailPath,
   '/cards/:id': ofCard(''),

@@ -12,6 +12,7 @@ import {
   type Serve,
   type TestMailer,
 } from '../support/emailing.ts';
+import { addLocation } from '../../src/service/stores/location.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { until } from '../support/delivering.ts';
 import {
@@ -127,6 +128,24 @@ export function testEmails(factory: StorageFactory): void {
 }
 
 function testEnqueuing(factory: StorageFactory): void {
+  test('a receipt has the day in the time zone of its location, and the name of it', async () => {
+    await using opened = await open(factory);
+    const { ctx, storage, store } = opened;
+    const timeZone = 'Pacific/Kiritimati';
+    const { id: locationId } = await storage.write(() =>
+      addLocation(ctx, store.id, { name: 'Harbour', address: null, timeZone }),
+    );
+    const { card } = await opened.issue({ ...mailed, customer: ada, locationId });
+    const mailer = opened.mailer();
+    await until(() => mailer.emails.length === 2);
+    const soldOn = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone }).format(card.createdAt);
+    const receipt = mailer.emails.find(({ to }) => to === 'ada@example.com');
+    const text = receipt?.content.text.replaceAll(/[\u2066-\u2069]/g, '') ?? '';
+    assert.ok(text.includes(`${soldOn} · Harbour`), text);
+    const gift = mailer.emails.find(({ to }) => to === 'grace@example.com');
+    assert.ok(gift && !gift.content.text.includes('Harbour'));
+  });
+
   test('a card is emailed to its recipient, and its buyer gets a receipt without the code', async () => {
     await using opened = await open(factory);
     const { card, code } = await opened.issue({ ...mailed, customer: ada });

@@ -1,6 +1,6 @@
 /** The page that a person gets instead of an error response. */
 
-import type { FaultCode } from '../../domain/fault.ts';
+import type { Fault } from '../../domain/fault.ts';
 import type { Role } from '../../domain/staff/staff.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import type { PageFrame } from './frame.ts';
@@ -11,9 +11,11 @@ import { fill, textsOf } from './texts.ts';
 const texts = textsOf('errors');
 const frames = textsOf('frame');
 
-type Kind = 'notFound' | 'crossSite' | 'tooMany' | 'busy' | 'unknown' | 'invalid';
+type Kind = 'notFound' | 'crossSite' | 'tooMany' | 'busy' | 'unknown' | 'invalid' | 'closedPlace';
 
-function kindOf(code: FaultCode): Kind {
+function kindOf({ code, errors }: Pick<Fault, 'code' | 'errors'>): Kind {
+  // Only a till at a closed location has this error: a page names no location of a movement.
+  if (errors?.['location_id']) return 'closedPlace';
   switch (code) {
     case 'not-found':
     case 'method-not-allowed':
@@ -42,9 +44,9 @@ type Framed = { readonly frame: PageFrame };
 export function errorPage(
   services: Framed,
   { language, requestId, signedIn }: Pick<ConsoleRequest, 'language' | 'requestId' | 'signedIn'>,
-  code: FaultCode,
+  fault: Pick<Fault, 'code' | 'errors'>,
 ): Markup {
-  const kind = kindOf(code);
+  const kind = kindOf(fault);
   const text = texts[language];
   const body = markup`<section class="panel stack"><p>${text[kind]}</p>
 <p><a class="button first" href="${services.frame.basePath}/">${text.home}</a></p>

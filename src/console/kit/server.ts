@@ -354,7 +354,15 @@ async function sendErrorPage(
     .headers({ ...problemHeaders(fault), ...pageHeaders })
     .code(problems[fault.code].status)
     .type('text/html; charset=utf-8')
-    .send(String(errorPage(services, { language, requestId: request.id, signedIn }, shown)));
+    .send(
+      String(
+        errorPage(
+          services,
+          { language, requestId: request.id, signedIn },
+          { code: shown, errors: fault.errors },
+        ),
+      ),
+    );
 }
 
 /** The errors after which a person continues elsewhere. After the others, the session is not read. */

@@ -38,7 +38,7 @@ import {
   settingsTexts,
   type ShownForm,
 } from './page.ts';
-import { fillPlain, type PageLanguage } from '../kit/texts.ts';
+import { catalogue, fillPlain, type PageLanguage } from '../kit/texts.ts';
 import { setupTexts } from '../gate/welcome.ts';
 
 const accountFields = journalAccounts.map((account) => `account_${account}` as const);
@@ -211,7 +211,7 @@ ${checkField(form, language, ['stock_required', text.stockRequired, text.stockRe
 <section class="panel stack" aria-labelledby="books"><h2 id="books">${text.books}</h2><div class="fields">${select({ ...vatField, ...(vatNow && { hint: fillPlain(text.now, { value: vatNow.text }) }), options: vatOptions })}
 ${inputField({ ...field('vat_rate', text.vatRate, text.vatRateHint), inputMode: 'decimal', isOptional: true })}</div>
 <details${isAccountRejected ? markup` open` : undefined}><summary>${text.accountNames}</summary><div class="stack"><p class="hint">${text.accountNamesHint}</p><div class="fields">${accounts}</div></div></details></section>
-<div class="row"><button class="button first">${text.save}</button></div></form>`;
+<div class="row apart"><button class="button first">${text.save}</button><a class="button quiet" href="${frame.basePath}/settings/locations">${catalogue[language].locations.title}</a></div></form>`;
   return pageOfSettings(services, request, { area: 'shop', form, body });
 }
 

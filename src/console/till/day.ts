@@ -2,6 +2,7 @@
 
 import { addDays, dayOf, parseDay } from '../../domain/day.ts';
 import { isPermitted } from '../../domain/staff/staff.ts';
+import type { Location } from '../../domain/stores/location.ts';
 import {
   figuresBy,
   figuresOf,
@@ -14,11 +15,12 @@ import {
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { readTillDay } from '../../service/books/till-day.ts';
 import { findStaffNames } from '../../service/staff/actors.ts';
+import { listAllLocations } from '../../service/stores/location.ts';
 import { alert } from '../kit/form.ts';
 import { cardTail, amountText, figure, timeElement } from '../kit/format.ts';
 import { longReads } from '../kit/long-reads.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
-import { fill, fillPlain, plural, textsOf } from '../kit/texts.ts';
+import { catalogue, fill, fillPlain, plural, textsOf } from '../kit/texts.ts';
 import { tillPage } from './page.ts';
 import { tillReceiptRoutes } from './receipts.ts';
 
@@ -94,12 +96,17 @@ async function dayPage(services: ConsoleServices, request: StaffRequest): Promis
   const cut = isCut
     ? alert(fillPlain(text.cut, { count: new Intl.NumberFormat(language).format(all.length) }))
     : undefined;
+  const places =
+    view.seesAll && all.some(({ locationId }) => locationId !== null)
+      ? await storage.read(() => listAllLocations(store.id))
+      : [];
   const groups = view.seesAll
-    ? markup`${groupPanel(
-        request,
-        { id: 'staff', heading: text.byStaff, caption: text.byStaffCaption, column: text.who },
-        figuresBy(view.entries, ({ staffId }) => names.member(staffId)),
-      )}
+    ? markup`${locationsPanel(request, view.entries, places)}
+${groupPanel(
+  request,
+  { id: 'staff', heading: text.byStaff, caption: text.byStaffCaption, column: text.who },
+  figuresBy(view.entries, ({ staffId }) => names.member(staffId)),
+)}
 ${groupPanel(
   request,
   { id: 'tills', heading: text.byTill, caption: text.byTillCaption, column: text.till },
@@ -174,6 +181,24 @@ function groupPanel(
   );
   return markup`<section class="panel flush" aria-labelledby="${id}"><h2 id="${id}">${heading}</h2><div class="scroll" tabindex="0" role="group" aria-labelledby="${id}"><table class="table" role="table"><caption class="sr">${caption}</caption><thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">${column}</th><th scope="col" role="columnheader" class="sum">${text.sold}</th><th scope="col" role="columnheader" class="sum">${text.redeemed}</th><th scope="col" role="columnheader" class="sum">${text.refunded}</th></tr></thead><tbody role="rowgroup">
 ${rows}</tbody></table></div></section>`;
+}
+
+/** The figures of each location, if an entry of the day has one. */
+function locationsPanel(
+  request: StaffRequest,
+  entries: readonly TillEntry[],
+  places: readonly Location[],
+): Markup | undefined {
+  if (places.length === 0) return undefined;
+  const { locations: text } = catalogue[request.language];
+  const names = new Map(places.map(({ id, name }) => [id, name]));
+  return groupPanel(
+    request,
+    { id: 'locations', heading: text.byLocation, caption: text.byLocation, column: text.till },
+    figuresBy(entries, ({ locationId }) =>
+      locationId === null ? text.noLocation : (names.get(locationId) ?? String(locationId)),
+    ),
+  );
 }
 
 /** The newest entries, or those before an entry. */

@@ -1,10 +1,13 @@
 /** The devices on which cashiers sign in with a PIN. */
 
 import { Fault } from '../../domain/fault.ts';
+import type { Location } from '../../domain/stores/location.ts';
 import { isPermitted, parseStaffName } from '../../domain/staff/staff.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { listPinPeople, type PinPerson } from '../../service/staff/pin-sign-in.ts';
+import { moveTillAs } from '../../service/staff-actions/location.ts';
 import { enrollTill, revokeTill, unlockPinOf } from '../../service/staff-actions/till.ts';
+import { listAllLocations } from '../../service/stores/location.ts';
 import { findPresentedTill, listDevices, tillsMax, tillTokens } from '../../service/staff/till.ts';
 import type { ListedTill, Till } from '../../storage/staff/till.ts';
 import { cookieNameOf, setCookie } from '../kit/cookie.ts';
@@ -41,6 +44,7 @@ async function listPage(page: Page, form: FormState): Promise<ConsoleResponse> {
   const seesPins = isPermitted(member.role, 'manageStaff');
   const own = await ownTill(page.services, page.request);
   const { tills: devices, members } = await page.read(() => listDevices(store));
+  const locations = await page.read(() => listAllLocations(store.id));
   const people = seesPins ? await page.read(() => listPinPeople(store)) : [];
   const names = new Map(members.map(({ id, name }) => [id, name]));
   const shown =
@@ -51,10 +55,11 @@ async function listPage(page: Page, form: FormState): Promise<ConsoleResponse> {
             text.columnName,
             { class: 'wide', name: text.columnAdded },
             { class: 'wide', name: text.columnUsed },
+            ...(locations.length === 0 ? [] : [page.text.locations.till]),
             text.columnState,
             { class: 'end', name: text.columnAction, isHidden: true },
           ],
-          rows: devices.map((till) => deviceRow(page, till, own, names)),
+          rows: devices.map((till) => deviceRow(page, till, { own, names, locations })),
         });
   const replaced = own
     ? markup`<p class="notice">${fillPlain(text.replaces, { name: own.name })}</p>`
@@ -71,7 +76,39 @@ ${inputField({ name: 'name', label: text.name, value: form.name, hint: text.name
   return page.show('/tills', { title: text.title, body, status: form.error === undefined ? 200 : 422 });
 }
 
-function deviceRow(page: Page, till: ListedTill, own: Till | null, names: ReadonlyMap<number, string>): Row {
+/** The location of a till, which can be set while it is enrolled. A closed one is offered only if the till is there. */
+function locationCell(page: Page, till: ListedTill, locations: readonly Location[]): Markup {
+  const text = page.text.locations;
+  const { id, name, locationId, revokedAt } = till;
+  const present = locations.find((one) => one.id === locationId);
+  if (revokedAt !== null) return markup`${present?.name}`;
+  const offered = locations.filter((one) => one.closedAt === null || one === present);
+  const options = [
+    { value: '', text: text.noLocation },
+    ...offered.map((one) => ({ value: String(one.id), text: one.name })),
+  ];
+  const value = String(locationId ?? '');
+  const choice = options.map(
+    (one) =>
+      markup`<option value="${one.value}"${one.value === value ? markup` selected` : undefined}>${one.text}</option>`,
+  );
+  const label = fillPlain(text.setName, { name });
+  return markup`<form class="row" method="post" action="${page.url(`/tills/${String(id)}/location`)}"><select class="field" name="location" aria-label="${label}">${choice}</select><button class="button" aria-label="${label}">${text.set}</button></form>`;
+}
+
+function deviceRow(
+  page: Page,
+  till: ListedTill,
+  {
+    own,
+    names,
+    locations,
+  }: {
+    readonly own: Till | null;
+    readonly names: ReadonlyMap<number, string>;
+    readonly locations: readonly Location[];
+  },
+): Row {
   const text = page.text.tillDevices;
   const by = fillPlain(text.by, { name: names.get(till.createdBy) ?? '' });
   const isRevoked = till.revokedAt !== null;
@@ -83,6 +120,7 @@ function deviceRow(page: Page, till: ListedTill, own: Till | null, names: Readon
     { heading: markup`${till.name}${mine}` },
     { class: 'wide', html: markup`${page.time(till.createdAt)}<br>${small(by)}` },
     { class: 'wide', html: till.lastUsedAt === null ? text.never : page.time(till.lastUsedAt) },
+    ...(locations.length === 0 ? [] : [locationCell(page, till, locations)]),
     isRevoked ? tag('ended', text.stateRevoked) : tag('good', text.stateActive),
     { class: 'aside end', html: action },
   ];
@@ -145,6 +183,14 @@ export const tillDeviceRoutes: readonly ConsoleRoute[] = [
   post('/tills/:id/revoke', { sensitive: 'enrollTills' }, async (page) => {
     const id = idOf(page);
     await page.write(() => revokeTill(page.ctx, page.by, id));
+    return seeOther('/tills');
+  }),
+  post('/tills/:id/location', { sensitive: 'enrollTills' }, async (page) => {
+    const id = idOf(page);
+    const typed = page.typed('location');
+    const locationId = typed === '' ? null : Number(typed);
+    if (locationId !== null && !Number.isSafeInteger(locationId)) throw new Fault('not-found');
+    await page.write(() => moveTillAs(page.ctx, page.by, id, locationId));
     return seeOther('/tills');
   }),
   post('/tills/pins/:id/unlock', { sensitive: 'manageStaff' }, async (page) => {

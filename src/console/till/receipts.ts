@@ -2,7 +2,8 @@
 
 import { isDisabled } from '../../domain/cards/card.ts';
 import { effectOf, type Transfer } from '../../domain/money/ledger.ts';
-import { markup } from '../../platform/markup.ts';
+import type { Location } from '../../domain/stores/location.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
 import { findReceipt } from '../../service/books/till-day.ts';
 import { actorName } from '../kit/actors.ts';
 import { cardTail, amountText, dayText, figure, timeElement } from '../kit/format.ts';
@@ -31,13 +32,20 @@ function titleOf({ kind, debit }: Transfer, text: Texts['tillDay']): string {
   }
 }
 
+/** The name and the address of the location, one line after another. */
+function addressOf({ name, address }: Location): Markup {
+  const lines = address === null ? [] : address.split('\n').map((line) => markup`<p>${line}</p>`);
+  return markup`<p>${name}</p>${lines}`;
+}
+
 async function receiptPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { ctx, frame } = services;
   const { language, signedIn } = request;
   const { store } = signedIn;
   const text = texts[language];
   const receipt = await readById(services, request, (id) => findReceipt(ctx, store, id));
-  const { transfer, card, tillName, actors } = receipt;
+  const { transfer, card, tillName, actors, location } = receipt;
+  const place = { timeZone: location?.timeZone ?? store.timeZone };
   const { amount, balanceAfter, createdAt, reference } = transfer;
   const { currency } = amount;
   const number = String(ctx.keys.publicIds.of(transfer.id));
@@ -52,7 +60,7 @@ async function receiptPage(services: ConsoleServices, request: StaffRequest): Pr
       ? markup`<a class="button" href="${frame.basePath}/till/refund/entry/${number}">${text.refund}</a>`
       : undefined;
   const body = markup`<main id="content"><p class="tools noprint"><button class="button" type="button" data-print hidden>${text.print}</button>${refund}<a class="button" href="${frame.basePath}/till">${text.back}</a></p>
-<article class="receipt" aria-label="${fillPlain(text.receiptTitle, { number: groupsOfFour(number) })}"><header><h1>${store.name}</h1><p>${store.domain}</p></header>
+<article class="receipt" aria-label="${fillPlain(text.receiptTitle, { number: groupsOfFour(number) })}"><header><h1>${store.name}</h1><p>${store.domain}</p>${location && addressOf(location)}</header>
 <div class="center"><p>${title}</p><p>${figure(amount, language)}</p><p>${fill(text.cardTail, { card: cardTail(card.lastCharacters) })}</p></div>
 ${slipLines([
   [text.balanceBefore, shown(before)],
@@ -64,8 +72,8 @@ ${slipLines([
   [text.number, markup`<span class="nowrap">${groupsOfFour(number)}</span>`],
   reference === null ? undefined : [text.reference, reference],
   [
-    timeElement(createdAt, store, language, { dateStyle: 'medium' }),
-    timeElement(createdAt, store, language, { timeStyle: 'short' }),
+    timeElement(createdAt, place, language, { dateStyle: 'medium' }),
+    timeElement(createdAt, place, language, { timeStyle: 'short' }),
   ],
   [till, actorName(transfer.actor, actors, language)],
 ])}

@@ -149,6 +149,7 @@ function faultText(fault: Fault, { language, signedIn: { store } }: StaffRequest
         ? text.allRefunded
         : fillPlain(text.aboveLeft, { amount: shown(reversible) });
     case 'invalid-parameter':
+      if (fault.errors?.['location_id']) return undefined;
       if (refundLimit !== undefined && refundLeft !== undefined)
         return fillPlain(text.aboveRefundLimit, { limit: shown(refundLimit), left: shown(refundLeft) });
       if (saleLimit !== undefined) return fillPlain(text.aboveSaleLimit, { amount: shown(saleLimit) });

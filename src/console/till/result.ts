@@ -190,8 +190,9 @@ async function undoOnce(
   }
 }
 
-export function undoError(request: StaffRequest, { code }: Fault): string | undefined {
+export function undoError(request: StaffRequest, { code, errors }: Fault): string | undefined {
   const text = tillTexts(request);
+  if (errors?.['location_id']) return undefined;
   switch (code) {
     case 'reversal-exceeds-transaction':
       return text.undoExceeds;

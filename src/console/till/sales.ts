@@ -119,7 +119,8 @@ async function sell(services: ConsoleServices, request: StaffRequest): Promise<C
       taken: 0,
     }));
   } catch (error) {
-    if (!(error instanceof Fault) || !rejections.has(error.code)) throw error;
+    if (!(error instanceof Fault) || !rejections.has(error.code) || error.errors?.['location_id'])
+      throw error;
     // The code can be taken by an earlier or concurrent submission of the same form.
     if (!(await hasResult(services, request, key)))
       return await rejectedPage(services, request, error, { ...card, key });

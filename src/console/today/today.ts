@@ -35,7 +35,7 @@ import {
   type StaffRequest,
   type StaffRoute,
 } from '../kit/route.ts';
-import { fill, fillPlain, plural } from '../kit/texts.ts';
+import { catalogue, fill, fillPlain, plural } from '../kit/texts.ts';
 import { activityRows } from './activity.ts';
 import { checklist, tickedSteps, type Readiness } from './checklist.ts';
 import { notices, type Concerns } from './notices.ts';
@@ -59,7 +59,7 @@ async function tickStep({ ctx, storage }: ConsoleServices, request: StaffRequest
 
 /** The content of the page, with the figures. */
 type Found = Pick<TodayCounts, 'held' | 'emails' | 'hasCards'> &
-  Pick<TodayState, 'recent' | 'steps'> & {
+  Pick<TodayState, 'recent' | 'steps' | 'hasLocations'> & {
     readonly figures: TodayFigures | undefined;
     /** Redemptions and sales that staff took back today. */
     readonly takenBack: TakenBack;
@@ -115,7 +115,7 @@ async function todayPage(services: ConsoleServices, request: StaffRequest): Prom
   const body = markup`<div class="stack">
 ${notices(services, request, found.concerns)}<div class="grid two"><div class="grid">${balancePanel(services, request, found)}
 ${first ?? activityPanel(services, request, found.recent)}</div>
-<div class="grid">${sumsPanel(request, found)}
+<div class="grid">${sumsPanel(services, request, found)}
 ${checklist(services, request, readinessOf(services, found))}</div></div></div>`;
   const hour = hourOf(services.ctx.clock.now(), store);
   const greeting = found.hasCards ? text.greetings[partOfDay(hour)] : text.greetings.welcome;
@@ -218,8 +218,9 @@ function movementOf({ entries, minor }: Count): MovementSum {
 }
 
 function sumsPanel(
+  { ctx, frame: { basePath } }: ConsoleServices,
   { language, signedIn: { store } }: StaffRequest,
-  { figures, takenBack, emails, sendsEmails }: Found,
+  { figures, takenBack, emails, sendsEmails, hasLocations }: Found,
 ): Markup {
   const text = todayTexts[language];
   const amountOf = (minor: bigint): string => amountText({ minor, currency: store.currency }, language);
@@ -229,13 +230,15 @@ function sumsPanel(
   ): string => (entries === 0 ? text.none : `${plural(language, counted, entries)} · ${amountOf(amount)}`);
   const sent = sendsEmails ? sentOf(emails, language) : text.notSetUp;
   const today = figures && withoutUndone(figures.today, takenBack);
+  const day = dayOf(ctx.clock.now(), store.timeZone);
+  const byLocation = markup`<p><a href="${basePath}/books/activity?${new URLSearchParams({ by: 'location', from: day, to: day }).toString()}">${catalogue[language].locations.byLocation}</a></p>`;
   const ifAny = (name: string, sum: MovementSum): Markup | undefined =>
     sum.entries === 0 ? undefined : line(name, shown(sum, text.times));
   const sums =
     today &&
     markup`${line(text.sold, shown(today.sold, text.soldCards))}${line(text.redeemed, shown(today.redeemed, text.times))}${line(text.refunded, shown(today.refunded, text.times))}${ifAny(text.undone, movementOf(takenBack.undone))}${ifAny(text.cancelled, movementOf(takenBack.cancelled))}${ifAny(text.added, today.added)}${ifAny(text.adjusted, today.adjusted)}`;
   return markup`<section class="panel" aria-labelledby="sums"><h2 id="sums">${text.today}</h2>${figures ? undefined : markup`<p class="soft small">${text.summing}</p>`}<dl class="facts">
-${sums}${line(text.emails, sent)}</dl></section>`;
+${sums}${line(text.emails, sent)}</dl>${hasLocations ? byLocation : undefined}</section>`;
 }
 
 function sentOf(emails: EmailCounts, language: PageLanguage): string {

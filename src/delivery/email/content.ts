@@ -11,6 +11,7 @@ import { buyerOf, type EmailDelivery } from '../../domain/emails/email.ts';
 import type { Transfer } from '../../domain/money/ledger.ts';
 import type { Money } from '../../domain/money/money.ts';
 import type { Secret } from '../../platform/secret.ts';
+import type { Location } from '../../domain/stores/location.ts';
 import type { Store } from '../../domain/stores/store.ts';
 
 export type EmailContent =
@@ -49,6 +50,8 @@ export type ReceiptContent = {
   readonly recipient: string | null;
   readonly message: string | null;
   readonly issuedOn: string;
+  /** The name of the location of the purchase; null: none. */
+  readonly place: string | null;
   /** The day on which the recipient's email is sent; null: the day of the purchase. */
   readonly sendOn: string | null;
   readonly expiresOn: string | null;
@@ -65,6 +68,8 @@ export type TopUpContent = {
   readonly balance: Money;
   readonly lastCharacters: string;
   readonly addedOn: string;
+  /** The name of the location where it was added; null: none. */
+  readonly place: string | null;
   readonly orderId: number | null;
   readonly expiresOn: string | null;
   readonly pageUrl: string | null;
@@ -133,15 +138,18 @@ export type ContentOptions = Pick<Store, 'timeZone'> & {
   readonly cardSentAt: number;
   /** The top-up that the email is the receipt of; absent: none. */
   readonly toppedUp?: Transfer | undefined;
+  /** The location of the sale that the email is the receipt of; absent: none. */
+  readonly place?: Pick<Location, 'name' | 'timeZone'> | undefined;
 };
 
 /** The content of an email about a card. @throws Error if the card lacks data that the kind needs. */
 export function contentOf(
   { kind }: Pick<EmailDelivery, 'kind'>,
   card: Card,
-  { timeZone, pageUrl, cardPage, code, cardSentAt, toppedUp }: ContentOptions,
+  { timeZone: zone, pageUrl, cardPage, code, cardSentAt, toppedUp, place }: ContentOptions,
 ): EmailContent {
   const { balance, initialValue, message, expiresOn, lastCharacters, senderName, recipientName } = card;
+  const timeZone = place?.timeZone ?? zone;
   switch (kind) {
     case 'gift_card':
       if (!code) throw new Error('a gift card email needs the code');
@@ -171,6 +179,7 @@ export function contentOf(
         recipient,
         message,
         issuedOn,
+        place: place?.name ?? null,
         sendOn,
         expiresOn,
         orderId,
@@ -186,6 +195,7 @@ export function contentOf(
         balance: balanceAfter,
         lastCharacters,
         addedOn: dayOf(createdAt, timeZone),
+        place: place?.name ?? null,
         orderId,
         expiresOn,
         pageUrl,

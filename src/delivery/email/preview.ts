@@ -93,7 +93,7 @@ function sampleContent(
       };
     }
     case 'receipt': {
-      const order = { issuedOn: '2026-01-15', sendOn: '2026-02-14', orderId: 1017 };
+      const order = { issuedOn: '2026-01-15', sendOn: '2026-02-14', place: null, orderId: 1017 };
       return {
         kind,
         lastCharacters,
@@ -107,7 +107,13 @@ function sampleContent(
       };
     }
     case 'top_up': {
-      const added = { amount: value, balance: units(currency, 65n), addedOn: '2026-01-15', orderId: 1018 };
+      const added = {
+        amount: value,
+        balance: units(currency, 65n),
+        addedOn: '2026-01-15',
+        place: null,
+        orderId: 1018,
+      };
       return { kind, recipientName, lastCharacters, expiresOn, pageUrl, ...added };
     }
     case 'expiry_reminder':

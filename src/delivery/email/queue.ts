@@ -35,6 +35,7 @@ import {
 } from '../../storage/emails/email.ts';
 import { listTextsOfKind } from '../../storage/emails/wording.ts';
 import { findLogo } from '../../storage/emails/logo.ts';
+import { findReceiptPlace } from '../../storage/emails/place.ts';
 import { findTransfer } from '../../storage/money/transfer.ts';
 import { parallel, resolved, type Script } from '../../storage/sql/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
@@ -242,8 +243,10 @@ function* load(
   const code = sealedCode && openEmailedCode(ctx, claimed, sealedCode);
   const cardPage = yield* pageOf(store, pagesUrl);
   const ownPage = cardPage === null || code === null ? cardPage : cardLink(cardPage, code);
+  const place = yield* findReceiptPlace(claimed, toppedUp);
   const content = contentOf(claimed, card, {
     timeZone: store.timeZone,
+    place,
     pageUrl: settings.pageUrl ?? ownPage,
     cardPage,
     code,

@@ -23,7 +23,7 @@ const noAddress = 'gift-cards@largesse.example';
  * @returns undefined if the card lacks what the email is about, such as the buyer.
  */
 export function previewStored(
-  { email, card, store, settings, texts, logo, cardSentAt, toppedUp }: PreviewedEmail,
+  { email, card, store, settings, texts, logo, cardSentAt, toppedUp, place }: PreviewedEmail,
   { from, pagesUrl }: { readonly from: string | null; readonly pagesUrl: string | null },
 ): StoredPreview | undefined {
   const { kind } = email;
@@ -32,6 +32,7 @@ export function previewStored(
   if (kind === 'top_up' && !toppedUp) return undefined;
   const content = contentOf(email, card, {
     timeZone: store.timeZone,
+    place,
     pageUrl: previewLink(settings.pageUrl, { pagesUrl, domain: store.domain }),
     cardPage: null,
     code: kind === 'gift_card' ? dots : null,

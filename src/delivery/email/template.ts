@@ -114,7 +114,8 @@ function giftCard(
 }
 
 function receipt(content: ReceiptContent, translate: Translate, locale: string): readonly Block[] {
-  const { lastCharacters, recipientName, recipient, message, issuedOn, sendOn, expiresOn, orderId } = content;
+  const { lastCharacters, recipientName, recipient, message, issuedOn, place, sendOn, expiresOn, orderId } =
+    content;
   const day = (value: string): Isolated => formatDay(value, locale);
   return [
     {
@@ -128,7 +129,7 @@ function receipt(content: ReceiptContent, translate: Translate, locale: string):
     {
       block: 'facts',
       facts: [
-        { label: translate('issuedLabel'), value: day(issuedOn) },
+        { label: translate('issuedLabel'), value: placed(day(issuedOn), place) },
         ...fact(translate('orderLabel'), orderId, (id) => isolate(String(id), 'ltr')),
         ...fact(translate('recipientLabel'), recipientOf(recipientName, recipient), (value) => value),
         ...fact(translate('sendOnLabel'), sendOn, day),
@@ -140,8 +141,13 @@ function receipt(content: ReceiptContent, translate: Translate, locale: string):
   ];
 }
 
+/** A day, with the location if there is one. */
+function placed(day: Isolated, place: string | null): Isolated {
+  return place === null ? day : `${day} · ${isolate(place)}`;
+}
+
 function toppedUp(content: TopUpContent, translate: Translate, locale: string): readonly Block[] {
-  const { amount, balance, lastCharacters, addedOn, orderId, expiresOn, pageUrl } = content;
+  const { amount, balance, lastCharacters, addedOn, place, orderId, expiresOn, pageUrl } = content;
   return [
     {
       block: 'card',
@@ -155,7 +161,7 @@ function toppedUp(content: TopUpContent, translate: Translate, locale: string): 
       block: 'facts',
       facts: [
         { label: translate('topUpLabel'), value: formatAmount(amount, locale) },
-        { label: translate('issuedLabel'), value: formatDay(addedOn, locale) },
+        { label: translate('issuedLabel'), value: placed(formatDay(addedOn, locale), place) },
         ...fact(translate('orderLabel'), orderId, (id) => isolate(String(id), 'ltr')),
       ],
     },

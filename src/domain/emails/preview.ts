@@ -5,6 +5,7 @@ import type { EmailDelivery, EmailSettings } from './email.ts';
 import type { EmailText } from './wording.ts';
 import type { Logo } from './logo.ts';
 import type { Transfer } from '../money/ledger.ts';
+import type { Location } from '../stores/location.ts';
 import type { Store } from '../stores/store.ts';
 
 /** An email, and what its content is read from. */
@@ -20,6 +21,8 @@ export type PreviewedEmail = {
   readonly cardSentAt: number;
   /** The top-up that it is the receipt of; absent: none. */
   readonly toppedUp?: Transfer | undefined;
+  /** The location of the sale that it is the receipt of; absent: none. */
+  readonly place?: Location | undefined;
 };
 
 /** The HTML of an email, in which the code is replaced by dots. */

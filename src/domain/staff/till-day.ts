@@ -27,6 +27,8 @@ export type StaffEntry = {
   readonly debit: Account;
   readonly credit: Account;
   readonly staffId: number;
+  /** The location where it took place; null: at no location. */
+  readonly locationId: number | null;
 };
 
 /** The details of an entry from the audit log. */

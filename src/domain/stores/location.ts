@@ -1,7 +1,9 @@
 /** Locations: the shops of a store, where movements take place. A location is never deleted. */
 
-import { formatInstant, formatInstantOrNull } from '../day.ts';
+import { formatInstant, formatInstantOrNull, isTimeZone } from '../day.ts';
+import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
 import type { LocationRecord } from '../schemas.ts';
+import { parseLine, parseText } from '../text.ts';
 
 export type Location = {
   readonly storeId: number;
@@ -19,6 +21,27 @@ export type Location = {
 
 export const locationNameLengthMax = 100;
 export const locationAddressLengthMax = 500;
+export const locationZoneLengthMax = 64;
+/** Locations of a store, also closed ones. */
+export const locationsMax = 1_000;
+
+export function parseLocationName(value: unknown): Parsed<string> {
+  const parsed = parseLine(value, locationNameLengthMax);
+  if (!parsed.ok) return parsed;
+  return parsed.value === null ? rejected('must not be empty') : accepted(parsed.value);
+}
+
+export function parseLocationAddress(value: unknown): Parsed<string | null> {
+  return parseText(value, locationAddressLengthMax);
+}
+
+/** Null and an empty text: the time zone of the store. */
+export function parseLocationZone(value: unknown): Parsed<string | null> {
+  if (value === null || value === '') return accepted(null);
+  return typeof value === 'string' && value.length <= locationZoneLengthMax && isTimeZone(value)
+    ? accepted(value)
+    : rejected('must be an IANA time zone such as Europe/Paris');
+}
 
 /** The fields that can be changed. */
 export type LocationFields = Pick<Location, 'name' | 'address' | 'timeZone'>;

@@ -8,6 +8,7 @@ import { isRedemption, type Transfer } from '../../domain/money/ledger.ts';
 import { addDays, startOfDay } from '../../domain/day.ts';
 import type { Card } from '../../domain/cards/card.ts';
 import { parseAmount } from '../../domain/money/money.ts';
+import type { Location } from '../../domain/stores/location.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import {
   takenBackBy,
@@ -19,7 +20,7 @@ import {
 } from '../../domain/staff/till-day.ts';
 import { Fault } from '../../domain/fault.ts';
 import { findTillNames } from '../../storage/staff/till.ts';
-import { parallel, type Script } from '../../storage/sql/sql.ts';
+import { parallel, resolved, type Script } from '../../storage/sql/sql.ts';
 import { idSkewMaxMs } from '../../storage/books/books.ts';
 import type { Storage } from '../../storage/storage.ts';
 import {
@@ -31,6 +32,7 @@ import {
   type ReadAction,
 } from '../../storage/books/till-day.ts';
 import { findTransfer } from '../../storage/money/transfer.ts';
+import { findLocation } from '../../storage/stores/location.ts';
 import { requireCard } from '../money/money.ts';
 import { listActors, type Actors } from '../staff/actors.ts';
 
@@ -134,6 +136,8 @@ export type Receipt = {
   readonly tillName: string | null;
   readonly actors: Actors;
   readonly isRefundable: boolean;
+  /** The location where it took place; undefined: at no location. */
+  readonly location: Location | undefined;
 };
 
 /** @throws Fault `not-found` if the store has no such transfer. */
@@ -152,9 +156,11 @@ export function* findReceipt(ctx: Context, store: Store, id: number): Script<Rec
   for (const [index, read] of found.entries())
     for (const action of read) addAction(ctx, actions, names[index] ?? 'card-changed', action);
   const tillId = actions.get(id)?.tillId ?? null;
-  const [actors, tills] = yield* parallel(
+  const { locationId } = transfer;
+  const [actors, tills, location] = yield* parallel(
     listActors(store),
     findTillNames(storeId, tillId === null ? [] : [tillId]),
+    locationId === null ? resolved(undefined) : findLocation(storeId, locationId),
   );
   return {
     transfer,
@@ -163,6 +169,7 @@ export function* findReceipt(ctx: Context, store: Store, id: number): Script<Rec
     tillName: tillId === null ? null : (tills.get(tillId) ?? null),
     actors,
     isRefundable: isRedemption(kind),
+    location,
   };
 }
 

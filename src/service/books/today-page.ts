@@ -18,6 +18,7 @@ import { findEmailSettings } from '../../storage/emails/email.ts';
 import { findWebhooks } from '../../storage/events/webhook.ts';
 import { findVerification, type VerificationRecord } from '../../storage/proofs/verification.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
+import { countLocations } from '../../storage/stores/location.ts';
 import { listSetupSteps, type SetupStep } from '../../storage/stores/setup-step.ts';
 import { countCards, listCards, type CardCount } from '../cards/list.ts';
 import { findManyWrongCodes } from '../cards/recipient-lookup.ts';
@@ -82,17 +83,19 @@ export type TodayState = {
   readonly steps: readonly SetupStep[];
   readonly recent: RecentActivity;
   readonly hasManyWrongCodes: boolean;
+  readonly hasLocations: boolean;
 };
 
 /** @param perHour failed lookups, if the store has no limit of its own. */
 export function* findTodayState(ctx: Context, store: Store, perHour: number): Script<TodayState> {
-  const [webhooks, verification, steps, recent, hasManyWrongCodes] = yield* parallel(
+  const [webhooks, verification, steps, recent, hasManyWrongCodes, locations] = yield* parallel(
     findWebhooks(store.id),
     findVerification(store.id),
     listSetupSteps(store.id),
     findRecentActivity(ctx, store),
     findManyWrongCodes(ctx, { store, perHour }),
+    countLocations(store.id),
   );
   const paused = webhooks.flatMap(({ webhook }) => (webhook.paused ? [webhook] : []));
-  return { paused, verification, steps, recent, hasManyWrongCodes };
+  return { paused, verification, steps, recent, hasManyWrongCodes, hasLocations: locations > 0 };
 }

@@ -12,6 +12,7 @@ import { emailKey, type EmailAddress } from '../../domain/email-address.ts';
 import { recipientCorrectedEvent } from '../../domain/events/event.ts';
 import { Fault } from '../../domain/fault.ts';
 import type { Card } from '../../domain/cards/card.ts';
+import type { Location } from '../../domain/stores/location.ts';
 import type { Transfer } from '../../domain/money/ledger.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { lowerLetters } from '../../domain/cards/tags.ts';
@@ -31,6 +32,7 @@ import {
   type EmailSubject,
   type SearchedText,
 } from '../../storage/emails/list.ts';
+import { findReceiptPlace } from '../../storage/emails/place.ts';
 import { findFirstSendAt } from '../../storage/emails/queue.ts';
 import { recordEvent } from '../../storage/events/event.ts';
 import { findTransfer } from '../../storage/money/transfer.ts';
@@ -208,6 +210,8 @@ export type PreviewParts = EmailDesign & {
   readonly cardSentAt: number;
   /** The top-up that it is the receipt of; undefined: none. */
   readonly toppedUp: Transfer | undefined;
+  /** The location of the sale that it is the receipt of; undefined: at no location. */
+  readonly place: Location | undefined;
 };
 
 /** Returns the store's texts of an email, as it would be sent now, and the top-up that it is about. */
@@ -219,7 +223,8 @@ export function* findPreviewParts({ email, card }: Pick<ShownEmail, 'email' | 'c
     findFirstSendAt(storeId, card.id),
     transferId === null ? resolved(undefined) : findTransfer(storeId, transferId),
   );
-  return { ...design, cardSentAt: sentAt ?? email.sendAt, toppedUp };
+  const place = yield* findReceiptPlace({ storeId, cardId: card.id, kind: email.kind }, toppedUp);
+  return { ...design, cardSentAt: sentAt ?? email.sendAt, toppedUp, place };
 }
 
 /**

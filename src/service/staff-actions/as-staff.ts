@@ -9,6 +9,7 @@ import type { Script } from '../../storage/sql/sql.ts';
 import type { StaffAction } from '../../storage/staff/action.ts';
 import { findTillLocation } from '../../storage/staff/till.ts';
 import { recordAction, type Acting } from '../staff/staff.ts';
+import { locationOf } from '../stores/location.ts';
 import { assertMay } from './limits.ts';
 
 /** A member of staff, and the till on which the person works. */
@@ -40,7 +41,7 @@ type StaffChange<Result> = {
 
 /**
  * Makes a change that a person may make, and lists it.
- * @throws Fault as `assertMay` and the change do.
+ * @throws Fault `invalid-parameter` on `location_id` if the till is at a closed location; as `assertMay` and the change do.
  */
 export function* asStaff<Result>(
   ctx: Context,
@@ -49,7 +50,9 @@ export function* asStaff<Result>(
 ): Script<Result> {
   const member = yield* assertMay(by.store, by.member, permission);
   const { tillId: id } = by;
-  const locationId = id === null ? null : yield* findTillLocation({ storeId: by.store.id, id });
+  const storeId = by.store.id;
+  const own = id === null ? null : yield* findTillLocation({ storeId, id });
+  const locationId = yield* locationOf(storeId, { own, named: null });
   const result = yield* change({ member, actor: actorOf(member), locationId });
   const entry = entryOf(result);
   if (entry) yield* recordBy(ctx, by, entry);

@@ -2,20 +2,26 @@
 
 import type { Context } from '../../storage/context.ts';
 import { Fault } from '../../domain/fault.ts';
-import type { Location, LocationFields } from '../../domain/stores/location.ts';
+import { locationsMax, type Location, type LocationFields } from '../../domain/stores/location.ts';
 import {
+  countLocations,
   findLocation,
   insertLocation,
   listLocationsAfter,
   listLocationsBefore,
   storeLocation,
 } from '../../storage/stores/location.ts';
-import { moveTill } from '../../storage/staff/till.ts';
+import { moveTill, type Till, type TillKey } from '../../storage/staff/till.ts';
 import { moveToken } from '../../storage/stores/token.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { newerPage, olderPage, type ListPage, type PageRequest } from '../money/movements.ts';
 
+/** @throws Fault `invalid-parameter` on `name` if the store has the maximum of locations. */
 export function* addLocation(ctx: Context, storeId: number, fields: LocationFields): Script<Location> {
+  if ((yield* countLocations(storeId)) >= locationsMax)
+    throw new Fault('invalid-parameter', {
+      errors: { name: [`cannot be added: a store has at most ${locationsMax} locations`] },
+    });
   const location = { storeId, id: ctx.random.id(), ...fields, createdAt: ctx.clock.now(), closedAt: null };
   yield* insertLocation(location);
   return location;
@@ -71,6 +77,15 @@ export function* assignTo(
   if (token !== undefined && !(yield* moveToken(storeId, token, locationId))) throw new Fault('not-found');
   if (till !== undefined && !(yield* moveTill({ storeId, id: till }, locationId)))
     throw new Fault('not-found');
+}
+
+/**
+ * Lets a till belong to a location, or to none. Returns undefined if there is no such till.
+ * @throws Fault `invalid-parameter` if the location is closed or not the store's.
+ */
+export function* moveTillTo(key: TillKey, locationId: number | null): Script<Till | undefined> {
+  yield* locationOf(key.storeId, { own: null, named: locationId });
+  return yield* moveTill(key, locationId);
 }
 
 /** A page of a store's locations, newest first. @param page `before` and `after` are ids. */

@@ -34,8 +34,10 @@ export function* listStaffEntries(storeId: number, page: PeriodPage): Script<rea
     debit_account: Account;
     credit_account: Account;
     actor: string;
+    location_id: bigint | null;
   }>`
-    select t.id, t.card_id, g.last_characters, t.created_at, t.kind, t.amount, t.debit_account, t.credit_account, t.actor
+    select t.id, t.card_id, g.last_characters, t.created_at, t.kind, t.amount, t.debit_account, t.credit_account, t.actor,
+      t.location_id
     from transfers t ${indexedBy('transfers_by_staff')}
     join gift_cards g on g.store_id = ${storeId} and g.id = t.card_id
     where t.store_id = ${storeId} and t.id > ${from} and t.id < ${until}
@@ -52,6 +54,7 @@ export function* listStaffEntries(storeId: number, page: PeriodPage): Script<rea
     debit: row.debit_account,
     credit: row.credit_account,
     staffId: Number(row.actor.slice('staff:'.length)),
+    locationId: toNumberOrNull(row.location_id),
   }));
 }
 

@@ -23,6 +23,11 @@ const staffActionNames = [
   'till-enrolled',
   'till-revoked',
   'till-locked',
+  'till-moved',
+  'location-added',
+  'location-changed',
+  'location-closed',
+  'location-reopened',
   'card-issued',
   'card-changed',
   'card-disabled',
@@ -63,7 +68,7 @@ export type StaffAction = {
   readonly staffId: number | null;
   readonly tillId: number | null;
   readonly action: StaffActionName;
-  /** The card, member of staff, till, token or webhook that it concerns. */
+  /** The card, member of staff, till, location, token or webhook that it concerns. */
   readonly subjectId: number | null;
   /** Names and values without codes, passwords, PINs and other secrets. */
   readonly details: Readonly<Record<string, string | number | boolean | null>>;

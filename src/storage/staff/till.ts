@@ -27,7 +27,7 @@ export type Till = {
   readonly revokedAt: number | null;
 };
 
-type TillKey = Pick<Till, 'storeId' | 'id'>;
+export type TillKey = Pick<Till, 'storeId' | 'id'>;
 
 const tills = columns({
   store_id: integer('storeId'),

@@ -2,7 +2,7 @@
 
 import type { Location } from '../../domain/stores/location.ts';
 import { columns, integer, integerOrNull, text, textOrNull, type RowOf } from '../sql/columns.ts';
-import { all, execute, first, sql, type Script } from '../sql/sql.ts';
+import { all, execute, first, one, sql, toNumber, type Script } from '../sql/sql.ts';
 
 const locations = columns({
   store_id: integer('storeId'),
@@ -18,6 +18,13 @@ type LocationRow = RowOf<typeof locations>;
 
 export function* insertLocation(location: Location): Script<void> {
   yield* execute(sql`insert into locations (${locations.names}) values (${locations.values(location)})`);
+}
+
+/** The number of a store's locations, also closed ones. */
+export function* countLocations(storeId: number): Script<number> {
+  const { count } = yield* one(sql<{ count: bigint }>`
+    select count(*) as count from locations where store_id = ${storeId}`);
+  return toNumber(count);
 }
 
 /** Returns undefined if the store has no location with this id. */

@@ -56,7 +56,7 @@ export function contentWith(kind: EmailKind, details: Details = {}): EmailConten
     case 'gift_card':
       return { kind, code, senderName, recipientName, amount, message, expiresOn, pageUrl, cardPage: null };
     case 'receipt': {
-      const order = { issuedOn: '2026-01-15', sendOn: '2026-02-14', orderId: 1017 };
+      const order = { issuedOn: '2026-01-15', sendOn: '2026-02-14', place: 'Market Street', orderId: 1017 };
       return {
         kind,
         amount,
@@ -70,7 +70,13 @@ export function contentWith(kind: EmailKind, details: Details = {}): EmailConten
       };
     }
     case 'top_up': {
-      const added = { amount, balance: money(6_500n), addedOn: '2026-01-15', orderId: 1018 };
+      const added = {
+        amount,
+        balance: money(6_500n),
+        addedOn: '2026-01-15',
+        place: 'Market Street',
+        orderId: 1018,
+      };
       return { kind, recipientName, lastCharacters, expiresOn, pageUrl, ...added };
     }
     case 'expiry_reminder':
