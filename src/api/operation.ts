@@ -278,7 +278,8 @@ export function write<
     const fault = new Fault('not-found');
     if (!definition.usesUpExternalIds) throw fault;
     const { ctx, caller } = requestContext;
-    yield* useUpExternalId(ctx, { ...externalIdIn(requestContext, external), actor: caller.actor });
+    const id = { ...externalIdIn(requestContext, external), actor: caller.actor };
+    yield* useUpExternalId(ctx, id, seenOf(caller));
     return problemResponse(fault, requestContext);
   }
   /** The fields as an earlier request can have sent them; null: they are not invalid, or have no external id. */
@@ -379,11 +380,12 @@ function* findExternalIn(
   external: ExternalPath,
 ): Script<number | undefined> {
   const { ctx, caller } = requestContext;
-  return yield* findByExternalId(
-    ctx,
-    externalIdIn(requestContext, external),
-    caller.scopes.includes('read_gift_cards') ? null : caller.actor,
-  );
+  return yield* findByExternalId(ctx, externalIdIn(requestContext, external), seenOf(caller));
+}
+
+/** The actor whose objects the caller finds by an external id; null: everyone's. */
+function seenOf({ scopes, actor }: Caller): string | null {
+  return scopes.includes('read_gift_cards') ? null : actor;
 }
 
 function isReplayed({ headers }: HttpResponse): boolean {

@@ -112,9 +112,9 @@ async function again(
 
 async function activate(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { language, signedIn } = request;
-  const key = requireKey(request);
   const code = opened(services, request);
   if (!code) return seeOther('/till');
+  const key = requireKey(request);
   const typed = formText(request, 'amount').slice(0, typedLengthMax);
   const amount = parseTypedAmount(typed, signedIn.store, request);
   const wrong = amount.ok ? aboveHighest(amount.value, request) : amountErrorText(request);

@@ -117,7 +117,10 @@ export function* findByExternalId(
   id: ExternalId,
   onlyActor: string | null,
 ): Script<number | undefined> {
-  const use = yield* findExternalUse(keyOf(ctx, id));
+  return objectOf(yield* findExternalUse(keyOf(ctx, id)), onlyActor);
+}
+
+function objectOf(use: ExternalUse | undefined, onlyActor: string | null): number | undefined {
   return use && (onlyActor === null || use.actor === onlyActor) ? (use.objectId ?? undefined) : undefined;
 }
 
@@ -126,16 +129,18 @@ export function* isExternalIdUsed(ctx: Context, id: ExternalId): Script<boolean>
 }
 
 /**
- * Uses up an unused external id, so that no object ever has it.
- * @throws RetryTransaction if another transaction has used it since it was looked for.
+ * Uses up an external id for which `findByExternalId` has found nothing, so that no object ever has it.
+ * @throws RetryTransaction if another transaction has used it since then.
  */
 export function* useUpExternalId(
   ctx: Context,
   { actor, ...id }: ExternalId & { readonly actor: string },
+  onlyActor: string | null,
 ): Script<void> {
   const key = keyOf(ctx, id);
-  if (yield* findExternalUse(key)) return;
-  const use = { actor, objectId: null, content: null, createdAt: ctx.clock.now() };
-  if (!(yield* insertExternalUse(key, use)))
+  const use = yield* findExternalUse(key);
+  if (use && objectOf(use, onlyActor) === undefined) return;
+  const usedUp = { actor, objectId: null, content: null, createdAt: ctx.clock.now() };
+  if (use || !(yield* insertExternalUse(key, usedUp)))
     throw new RetryTransaction('another request has used the external id');
 }
