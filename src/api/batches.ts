@@ -24,11 +24,12 @@ import {
   type CardToIssue,
 } from '../domain/cards/new-card.ts';
 import { accepted, rejected } from '../platform/parsed.ts';
-import { batchCardSchema, batchFailureSchema, batchSchema } from '../domain/schemas.ts';
+import { batchCardSchema, batchFailureSchema, batchSchema } from '../domain/batch-schemas.ts';
 import { parseLine, sentLineLengthMax } from '../domain/text.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { batchExport, batchExportOf } from '../service/batches/export.ts';
 import * as service from '../service/batches/batch.ts';
+import * as lists from '../service/batches/batch-lists.ts';
 import { locationOf } from '../service/stores/location.ts';
 import { creationFields } from './cards.ts';
 import * as examples from './examples.ts';
@@ -256,7 +257,7 @@ export const listBatches = list({
   errors: [],
   *page({ ctx, store }, page) {
     const now = ctx.clock.earliest();
-    return recordsOf(yield* service.listStoreBatches(store.id, page), (batch) => batchRecordOf(batch, now));
+    return recordsOf(yield* lists.listStoreBatches(store.id, page), (batch) => batchRecordOf(batch, now));
   },
 });
 
@@ -279,8 +280,8 @@ export const retrieveBatch = read({
   errors: ['not-found'],
   *run({ ctx, store, ids: { batch_id: batchId } }) {
     const key = { storeId: store.id, batchId };
-    const batch = yield* service.showBatch(key);
-    const failures = batch.failed > 0 ? yield* service.listFailures(key) : [];
+    const batch = yield* lists.showBatch(key);
+    const failures = batch.failed > 0 ? yield* lists.listFailures(key) : [];
     return { body: { batch: batchRecordOf(batch, ctx.clock.earliest()), failures: [...failures] } };
   },
 });
@@ -315,13 +316,13 @@ export const listBatchCards: Operation<'listBatchCards'> = {
     const withCodes = caller.scopes.includes('write_gift_cards');
     if (isCsv) {
       // An unknown batch is rejected here, while an error response is possible.
-      const { id } = await storage.read(() => service.showBatch(key));
+      const { id } = await storage.read(() => lists.showBatch(key));
       const place = { ctx, storage: readsOf(requestContext) };
       const parts = () => batchExport(place, key, { from, withCodes });
       return csvOfPlaces(requestContext, { name: `batch-${id}.csv`, parts });
     }
     const page = { from, limit, withCodes };
-    const { cards, next } = await turns(() => storage.read(() => service.listCardsOfBatch(ctx, key, page)));
+    const { cards, next } = await turns(() => storage.read(() => lists.listCardsOfBatch(ctx, key, page)));
     const body = { cards: cards.map((each) => batchCardRecordOf(ctx.keys.publicIds, each)) };
     return pageOfPlaces(requestContext, { body, next, limit });
   },

@@ -26,10 +26,10 @@ import {
   issueOnce,
   rejectIssue,
   retrieve,
-  search,
   reenableCard,
   update,
 } from '../service/cards/card.ts';
+import { search } from '../service/cards/lookup.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { findRepeatedObject } from '../service/requests/external-ids.ts';
 import { locationOf } from '../service/stores/location.ts';

@@ -11,7 +11,7 @@ import {
   leafRangeSchema,
   logSchema,
   type ChainEntryRecord,
-} from '../domain/schemas.ts';
+} from '../domain/proof-schemas.ts';
 import * as service from '../service/proofs/checkpoint.ts';
 import type { ChainText } from '../storage/proofs/chain.ts';
 import { noFields } from './documentation.ts';

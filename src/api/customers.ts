@@ -4,7 +4,7 @@ import Type from 'typebox';
 import { customerRecordOf, type CustomerAccount } from '../domain/customers/customer.ts';
 import { FieldErrors } from '../domain/fault.ts';
 import type { PublicIds } from '../platform/public-id.ts';
-import { customerSchema } from '../domain/schemas.ts';
+import { customerSchema } from '../domain/customer-schemas.ts';
 import { linkCustomer, pageOfCustomers, showCustomer } from '../service/customers/customer.ts';
 import { cursorOf, readCursor, type CursorScope } from '../service/requests/cursor.ts';
 import { cursor, nextLink, nextCursorSchema } from './cursor.ts';

@@ -3,7 +3,8 @@
 import type { Context } from '../storage/context.ts';
 import type { EmailDelivery } from '../domain/emails/email.ts';
 import { emailRecordOf } from '../domain/emails/record.ts';
-import { giftCardSchema, issuedGiftCardSchema, emailDeliverySchema } from '../domain/schemas.ts';
+import { giftCardSchema, issuedGiftCardSchema } from '../domain/schemas.ts';
+import { emailDeliverySchema } from '../domain/customer-schemas.ts';
 import type { Store } from '../domain/stores/store.ts';
 import { listCardEmails, sendGiftCard, rotateCode } from '../service/emails/email.ts';
 import { cardResult } from './cards.ts';

@@ -6,28 +6,24 @@ import {
   detailGiftCardSchema,
   giftCardSchema,
   type BalanceRecord,
-  type BatchCardRecord,
-  type BatchRecord,
-  type StockCodeRecord,
-  type StockRecord,
-  type ChainEntryRecord,
-  type CheckpointKeyRecord,
-  type CheckpointRecord,
-  type CustomerRecord,
   type DetailRecord,
-  type DeliveryRecord,
-  type ErasureRecord,
   type GiftCardRecord,
   type HistoryRecord,
   type HoldRecord,
-  type EmailRecord,
-  type GiftCardProofRecord,
   type LocationRecord,
-  type LogRecord,
   type SpendableRecord,
   type TransactionRecord,
-  type WebhookRecord,
 } from '../domain/schemas.ts';
+import type { CustomerRecord, ErasureRecord, EmailRecord } from '../domain/customer-schemas.ts';
+import type { BatchCardRecord, BatchRecord, StockCodeRecord, StockRecord } from '../domain/batch-schemas.ts';
+import type {
+  ChainEntryRecord,
+  CheckpointKeyRecord,
+  CheckpointRecord,
+  GiftCardProofRecord,
+  LogRecord,
+} from '../domain/proof-schemas.ts';
+import type { DeliveryRecord, WebhookRecord } from '../domain/webhook-schemas.ts';
 import { pathIds } from './path.ts';
 
 /** The example of each field of a schema. */

@@ -36,14 +36,8 @@ import {
   voidHold,
 } from './holds.ts';
 import { createLocation, listLocations, retrieveLocation, updateLocation } from './locations.ts';
-import {
-  creditGiftCard,
-  debitGiftCard,
-  lookUpGiftCard,
-  redeemGiftCard,
-  retrieveBalance,
-  reverseTransaction,
-} from './money.ts';
+import { creditGiftCard, debitGiftCard, redeemGiftCard, reverseTransaction } from './money.ts';
+import { lookUpGiftCard, retrieveBalance } from './lookups.ts';
 import { eraseCustomer, exportCustomer, retrieveErasure } from './privacy.ts';
 import { reportActivity, reportAging, reportBreakage, reportJournal, reportLiability } from './reports.ts';
 import { createStock, listStockCodes, listStocks, retrieveStock, voidStock } from './stocks.ts';

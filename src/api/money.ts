@@ -6,16 +6,16 @@ import type { ExternalKind } from '../domain/external-id.ts';
 import { Fault, type FaultCode } from '../domain/fault.ts';
 import type { Transfer } from '../domain/money/ledger.ts';
 import type { Money } from '../domain/money/money.ts';
-import { balanceRecordOf, spendableRecordOf, tillRecordOf, transactionOf } from '../domain/record.ts';
-import { balanceSchema, transactionSchema } from '../domain/schemas.ts';
+import { spendableRecordOf, tillRecordOf, transactionOf } from '../domain/record.ts';
+import { transactionSchema } from '../domain/schemas.ts';
 import type { Store } from '../domain/stores/store.ts';
 import type { Secret } from '../platform/secret.ts';
 import type { Caller } from '../http/auth.ts';
 import { cardEtagOf } from '../http/etag.ts';
 import type { Context } from '../storage/context.ts';
-import { lookUp, type CodeUse } from '../service/cards/card.ts';
+import { lookUp, type CodeUse } from '../service/cards/lookup.ts';
 import { assertNotInStock } from '../service/stocks/activation.ts';
-import { loadCard, today, type MoneyCommand, type NamedDetails } from '../service/money/money.ts';
+import { today, type MoneyCommand, type NamedDetails } from '../service/money/money.ts';
 import { showMovement } from '../service/money/movements.ts';
 import { credit, debit, reverse, type MovementResult } from '../service/money/spend.ts';
 import { topUp } from '../service/money/top-up.ts';
@@ -31,7 +31,7 @@ import { cardInPath } from './cards.ts';
 import * as examples from './examples.ts';
 import type { Values } from './field.ts';
 import * as fields from './fields.ts';
-import { read, write, type ReadRequest, type WriteRequest } from './operation.ts';
+import { write, type ReadRequest, type WriteRequest } from './operation.ts';
 import { spendableCard } from './schemas.ts';
 
 /** The fields of a movement that a caller can name. */
@@ -104,7 +104,7 @@ export function movementScope(
 
 export const spendingErrors: readonly FaultCode[] = [...moneyErrors, 'insufficient-balance'];
 
-function mayRead({ scopes }: Caller): boolean {
+export function mayRead({ scopes }: Caller): boolean {
   return scopes.includes('read_gift_cards');
 }
 
@@ -201,7 +201,7 @@ const moved = {
  * unknown code; only a caller who may activate it learns that a code is in stock.
  * @throws Fault `not-found` or `not-activated`, always.
  */
-function* rejectMissed(
+export function* rejectMissed(
   {
     caller,
     store,
@@ -216,65 +216,6 @@ function* rejectMissed(
   else if (use) after(() => requestContext.recordRetiredCode(use.cardId));
   throw new Fault('not-found');
 }
-
-export const lookUpGiftCard = read({
-  id: 'lookUpGiftCard',
-  path: '/gift_card/lookup',
-  scopes: ['read_gift_cards', 'redeem_gift_cards'],
-  tag: 'Money',
-  summary: 'Look up a gift card by its code',
-  description:
-    'Returns the gift card with the code. The code is in the body, never in a URL. Failed lookups are limited per caller. For a caller without `read_gift_cards`, a disabled, expired or suspended card is not found. A caller with `write_gift_cards` gets `not-activated` for the code of a printed card that is in stock; for others it is not found.',
-  isSearch: true,
-  body: {
-    name: 'LookUp',
-    wrapper: 'gift_card',
-    fields: { code: fields.requiredCode },
-    example: { code: examples.exampleCode },
-  },
-  response: {
-    description: 'The gift card.',
-    members: { gift_card: spendableCard },
-    example: { gift_card: examples.spendable },
-    headers: ['ETag'],
-  },
-  errors: ['not-found', 'not-activated'],
-  *run(request) {
-    const { ctx, caller, store, body } = request;
-    const found = yield* lookUp(ctx, { store, code: body.code, usableOnly: !mayRead(caller) });
-    if (found.kind === 'missed') return yield* rejectMissed(request, found.use);
-    return { body: { gift_card: viewOf(request, found.card) }, headers: cardHeaders(request, found.card) };
-  },
-});
-
-export const retrieveBalance = read({
-  id: 'retrieveBalance',
-  path: '/gift_card/:gift_card_id/balance',
-  scopes: ['read_gift_cards', 'redeem_gift_cards'],
-  tag: 'Money',
-  summary: 'Retrieve a gift card’s balance',
-  description:
-    'Returns the amount that can be spent and the state of the card, for a till that knows the id. `available` is the balance minus open holds, or 0 if the card cannot be spent.',
-  response: {
-    description: 'The balance.',
-    members: { gift_card: balanceSchema },
-    example: { gift_card: examples.exampleBalance },
-    headers: ['ETag'],
-  },
-  isConditional: true,
-  errors: ['not-found'],
-  *run({ ctx, store, ids }) {
-    const key = { storeId: store.id, cardId: ids.gift_card_id };
-    const { card, expiredHeld } = yield* loadCard(ctx, key);
-    const balance = balanceRecordOf(card, today(ctx, store));
-    return {
-      body: { gift_card: balance },
-      headers: cardHeaders({ ctx }, card),
-      // An expiry, of the card or of a hold, changes the response without a new version of the card.
-      isVolatile: balance.state === 'expired' || expiredHeld > 0n,
-    };
-  },
-});
 
 function askedDebit(
   cardId: number,

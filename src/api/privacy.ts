@@ -2,7 +2,7 @@
 
 import { Readable } from 'node:stream';
 import { erasureRecordOf } from '../domain/customers/erasure-record.ts';
-import { erasureSchema } from '../domain/schemas.ts';
+import { erasureSchema } from '../domain/customer-schemas.ts';
 import { showCustomer } from '../service/customers/customer.ts';
 import { customerExport } from '../service/customers/export.ts';
 import { showErasure, startErasure } from '../service/customers/erasure.ts';

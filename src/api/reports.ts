@@ -4,16 +4,15 @@ import Type from 'typebox';
 import { accepted, rejected, type Parsed } from '../platform/parsed.ts';
 import {
   activityGroups,
-  journalSplits,
   readActivity,
   readAging,
   readBreakage,
-  readJournal,
   readLiability,
   withAmounts,
   type ActivityGroup,
   type ReportLocations,
 } from '../service/books/reports.ts';
+import { journalSplits, readJournal } from '../service/books/reports.ts';
 import { field, required } from './field.ts';
 import {
   activitySchema,

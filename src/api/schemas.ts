@@ -1,7 +1,11 @@
 /** The objects of responses, by their names in the documentation. */
 
 import Type, { type TSchema } from 'typebox';
+import * as batches from '../domain/batch-schemas.ts';
+import * as customers from '../domain/customer-schemas.ts';
+import * as proofs from '../domain/proof-schemas.ts';
 import * as records from '../domain/schemas.ts';
+import * as webhooks from '../domain/webhook-schemas.ts';
 import * as reports from './report-schemas.ts';
 
 export const problemSchema = Type.Object(
@@ -64,26 +68,26 @@ export const components: Readonly<Record<string, TSchema>> = {
   Transaction: records.transactionSchema,
   HistoryEntry: records.historySchema,
   Hold: records.holdSchema,
-  Customer: records.customerSchema,
-  Erasure: records.erasureSchema,
-  Batch: records.batchSchema,
-  BatchFailure: records.batchFailureSchema,
-  BatchGiftCard: records.batchCardSchema,
-  Stock: records.stockSchema,
-  StockFailure: records.stockFailureSchema,
-  StockCode: records.stockCodeSchema,
-  EmailDelivery: records.emailDeliverySchema,
-  Checkpoint: records.checkpointSchema,
-  Log: records.logSchema,
-  Consistency: records.consistencySchema,
-  LeafRange: records.leafRangeSchema,
-  GiftCardProof: records.giftCardProofSchema,
+  Customer: customers.customerSchema,
+  Erasure: customers.erasureSchema,
+  Batch: batches.batchSchema,
+  BatchFailure: batches.batchFailureSchema,
+  BatchGiftCard: batches.batchCardSchema,
+  Stock: batches.stockSchema,
+  StockFailure: batches.stockFailureSchema,
+  StockCode: batches.stockCodeSchema,
+  EmailDelivery: customers.emailDeliverySchema,
+  Checkpoint: proofs.checkpointSchema,
+  Log: proofs.logSchema,
+  Consistency: proofs.consistencySchema,
+  LeafRange: proofs.leafRangeSchema,
+  GiftCardProof: proofs.giftCardProofSchema,
   Event: records.eventSchema,
-  Webhook: records.webhookSchema,
+  Webhook: webhooks.webhookSchema,
   Location: records.locationSchema,
-  WebhookWithSecret: records.webhookWithSecretSchema,
-  Delivery: records.deliverySchema,
-  LoggedDelivery: records.loggedDeliverySchema,
+  WebhookWithSecret: webhooks.webhookWithSecretSchema,
+  Delivery: webhooks.deliverySchema,
+  LoggedDelivery: webhooks.loggedDeliverySchema,
   Liability: reports.liabilitySchema,
   Journal: reports.journalSchema,
   Aging: reports.agingSchema,

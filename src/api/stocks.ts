@@ -5,7 +5,7 @@ import { parseCode, codePattern } from '../domain/cards/code.ts';
 import { orNull } from '../domain/cards/new-card.ts';
 import { Fault, type FieldErrors } from '../domain/fault.ts';
 import { decimalPattern, parseAmount, type Money } from '../domain/money/money.ts';
-import { stockCodeSchema, stockFailureSchema, stockSchema } from '../domain/schemas.ts';
+import { stockCodeSchema, stockFailureSchema, stockSchema } from '../domain/batch-schemas.ts';
 import { stockRecordOf } from '../domain/stocks/record.ts';
 import {
   stockCodesMax,

@@ -35,12 +35,14 @@ import {
   startBatch,
   findCreatedBatch,
   batchKeyOf,
+} from '../service/batches/batch.ts';
+import {
   listCardsOfBatch,
   listFailures,
   showBatch,
   type BatchCards,
   type BatchCardsPage,
-} from '../service/batches/batch.ts';
+} from '../service/batches/batch-lists.ts';
 import { writeText } from './card-output.ts';
 import { chooseStore, storeOption } from './choose-store.ts';
 import { closePastDays, findTrustedUntil } from './closing.ts';

@@ -6,7 +6,7 @@ import { openDatabase, type Database } from '../start/database.ts';
 import { checkpointRecordOf } from '../domain/proofs/checkpoint.ts';
 import { formatInstantOrNull } from '../domain/day.ts';
 import { Fault } from '../domain/fault.ts';
-import type { CheckpointRecord } from '../domain/schemas.ts';
+import type { CheckpointRecord } from '../domain/proof-schemas.ts';
 import type { Store } from '../domain/stores/store.ts';
 import { addCheckpoint, listStoreCheckpoints, showLog } from '../service/proofs/checkpoint.ts';
 import { findCheckpoint } from '../storage/proofs/checkpoint.ts';

@@ -7,7 +7,7 @@ import { readDatabaseConfig } from '../start/config.ts';
 import { openDatabase, type Database } from '../start/database.ts';
 import type { EmailAddress } from '../domain/email-address.ts';
 import { erasureRecordOf } from '../domain/customers/erasure-record.ts';
-import type { ErasureRecord } from '../domain/schemas.ts';
+import type { ErasureRecord } from '../domain/customer-schemas.ts';
 import { showCustomerByEmail } from '../service/customers/customer.ts';
 import { customerExport } from '../service/customers/export.ts';
 import {

@@ -4,7 +4,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { readDatabaseConfig } from '../start/config.ts';
 import { openDatabase } from '../start/database.ts';
 import { customerRecordOf, type CustomerAccount } from '../domain/customers/customer.ts';
-import type { CustomerRecord } from '../domain/schemas.ts';
+import type { CustomerRecord } from '../domain/customer-schemas.ts';
 import { parseEmail, type EmailAddress } from '../domain/email-address.ts';
 import { linkCustomer, showCustomerByEmail } from '../service/customers/customer.ts';
 import type { Script } from '../storage/sql/sql.ts';

@@ -9,7 +9,7 @@ import { generateSigningSecret } from '../delivery/webhooks/signature.ts';
 import { eventTypes } from '../domain/events/event-type.ts';
 import { eventPatterns, parsePatterns, type Delivery, type Webhook } from '../domain/events/webhook.ts';
 import { deliveryRecordOf, webhookRecordOf } from '../domain/events/webhook-record.ts';
-import type { DeliveryRecord } from '../domain/schemas.ts';
+import type { DeliveryRecord } from '../domain/webhook-schemas.ts';
 import {
   changeWebhook,
   addWebhook,

@@ -11,13 +11,15 @@ import {
   startBatch,
   findCreatedBatch,
   batchKeyOf,
+} from '../../src/service/batches/batch.ts';
+import {
   listCardsOfBatch,
   listStoreBatches,
   listFailures,
   showBatch,
   type BatchCards,
   type BatchCardsPage,
-} from '../../src/service/batches/batch.ts';
+} from '../../src/service/batches/batch-lists.ts';
 import type { Pace } from '../../src/service/batches/pace.ts';
 import { createStore } from '../../src/service/stores/store.ts';
 import { verify } from '../../src/service/proofs/verify.ts';

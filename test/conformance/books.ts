@@ -13,7 +13,8 @@ import { readSuspendedAt } from '../../src/service/books/suspended.ts';
 import { reportRuns } from '../../src/service/books/report-runs.ts';
 import { closeDays } from '../../src/service/books/closing.ts';
 import type { Context } from '../../src/storage/context.ts';
-import { buckets, Sums, type Bucket, type DaySum } from '../../src/domain/books/books.ts';
+import { Sums, type DaySum } from '../../src/domain/books/books.ts';
+import { buckets, type Bucket } from '../../src/domain/books/books.ts';
 import { addDays, dayOf } from '../../src/domain/day.ts';
 import { Fault } from '../../src/domain/fault.ts';
 import { effectOf, type Transfer } from '../../src/domain/money/ledger.ts';
@@ -45,20 +46,16 @@ import {
 } from '../../src/service/books/books.ts';
 import { recompute } from '../../src/service/books/recompute.ts';
 import { loadCard } from '../../src/service/money/money.ts';
-import {
-  readActivity,
-  readJournal,
-  readLiability,
-  type ActivityReport,
-  type JournalReport,
-} from '../../src/service/books/reports.ts';
+import { readActivity, readLiability, type ActivityReport } from '../../src/service/books/reports.ts';
+import { readJournal, type JournalReport } from '../../src/service/books/reports.ts';
 import { credit, debit, reverse } from '../../src/service/money/spend.ts';
 import { listLeftCodes } from '../../src/service/stocks/codes.ts';
 import { continueStock, startStock, stockKeyOf } from '../../src/service/stocks/stock.ts';
 import { topUp } from '../../src/service/money/top-up.ts';
 import { changeStore } from '../../src/service/stores/store.ts';
 import { verify } from '../../src/service/proofs/verify.ts';
-import { findLastClosings, listClosedDays, listSums } from '../../src/storage/books/books.ts';
+import { findLastClosings, listClosedDays } from '../../src/storage/books/books.ts';
+import { listSums } from '../../src/storage/books/stored-sums.ts';
 import type { CardFilter } from '../../src/storage/cards/list.ts';
 import { all, sql, type Script } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';

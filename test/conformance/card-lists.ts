@@ -22,13 +22,8 @@ import {
 } from '../../src/service/cards/list.ts';
 import { loadCard } from '../../src/service/money/money.ts';
 import { createStore } from '../../src/service/stores/store.ts';
-import {
-  anyCard,
-  type CardFilter,
-  type CardPosition,
-  type CardSort,
-  type DetailedCard,
-} from '../../src/storage/cards/list.ts';
+import { anyCard, type CardFilter, type CardPosition, type CardSort } from '../../src/storage/cards/list.ts';
+import type { DetailedCard } from '../../src/storage/cards/detailed-card.ts';
 import { findCustomerByEmail } from '../../src/storage/customers/customer.ts';
 import { execute, sql } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';

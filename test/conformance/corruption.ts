@@ -11,14 +11,8 @@ import { verifyPage, type VerifiedPage } from '../../src/service/proofs/ledger-c
 import { credit, debit, reverse } from '../../src/service/money/spend.ts';
 import { createStore } from '../../src/service/stores/store.ts';
 import { verify, type Mismatch, type Verification } from '../../src/service/proofs/verify.ts';
-import {
-  all,
-  catalogColumns,
-  sql,
-  Statement,
-  type Script,
-  type SqlValue,
-} from '../../src/storage/sql/sql.ts';
+import { all, sql, Statement, type Script, type SqlValue } from '../../src/storage/sql/sql.ts';
+import { catalogColumns } from '../../src/storage/sql/fragments.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { listStores } from '../../src/storage/stores/store.ts';
 import type { Corruptible } from '../support/corruption.ts';

@@ -8,7 +8,7 @@ import { assertConvertible } from '../../src/service/moves/earlier-schema.ts';
 import { CopyError } from '../../src/service/moves/copy.ts';
 import { checkKeys } from '../../src/service/proofs/key-check.ts';
 import { verify } from '../../src/service/proofs/verify.ts';
-import { areSumsOutdated } from '../../src/storage/books/books.ts';
+import { areSumsOutdated } from '../../src/storage/books/stored-sums.ts';
 import { lastBeat } from '../../src/storage/heartbeat.ts';
 import { all, sql } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';

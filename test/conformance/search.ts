@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { search, update, type SearchCommand } from '../../src/service/cards/card.ts';
+import { update } from '../../src/service/cards/card.ts';
+import { search, type SearchCommand } from '../../src/service/cards/lookup.ts';
 import { failuresLeft, recordFailedLookup, tooManyLookups } from '../../src/service/cards/lookup-throttle.ts';
 import { findRefilledAt } from '../../src/storage/stores/lookup-throttle.ts';
 import { linkCustomer, showCustomer } from '../../src/service/customers/customer.ts';

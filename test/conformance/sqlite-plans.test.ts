@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { search, lookUp, update } from '../../src/service/cards/card.ts';
+import { update } from '../../src/service/cards/card.ts';
+import { search, lookUp } from '../../src/service/cards/lookup.ts';
 import { listCardEmails, sendGiftCard } from '../../src/service/emails/email.ts';
 import { listCardHistory } from '../../src/service/cards/changes.ts';
 import { cardAt, cardsAt } from '../../src/service/cards/past-card.ts';

@@ -5,7 +5,7 @@ import test, { after } from 'node:test';
 import { readConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
 import { parseCode } from '../../src/domain/cards/code.ts';
-import { lookUp } from '../../src/service/cards/card.ts';
+import { lookUp } from '../../src/service/cards/lookup.ts';
 import { requireStore } from '../../src/service/stores/store.ts';
 import type { Script } from '../../src/storage/sql/sql.ts';
 import { withoutRequestId } from '../support/money-responses.ts';

@@ -24,20 +24,19 @@ import { findLastId, findPageEnd, listWalkedTexts } from '../../src/storage/cust
 import { findExternalUse } from '../../src/storage/stores/external-id.ts';
 import { findIdempotencyRecords } from '../../src/storage/stores/idempotency.ts';
 import {
-  beginCursor,
   countEntries,
   entrySources,
   listAppended,
   listBackfilled,
   listNewEntries,
-  lockCursors,
-  moveBackfill,
   readEntryHashes,
 } from '../../src/storage/proofs/log.ts';
+import { beginCursor, lockCursors, moveBackfill } from '../../src/storage/proofs/log.ts';
 import { saveLogo } from '../../src/storage/emails/logo.ts';
 import { heldAt } from '../../src/storage/cards/past-card.ts';
 import { listCardsIssued } from '../../src/storage/emails/reminder.ts';
-import { Statement, type Dialect, type Script } from '../../src/storage/sql/sql.ts';
+import { Statement, type Script } from '../../src/storage/sql/sql.ts';
+import type { Dialect } from '../../src/storage/sql/fragments.ts';
 import { anyValue } from './any-value.ts';
 import { testContext } from './fixtures.ts';
 import { seeded } from './seeded.ts';

@@ -12,7 +12,8 @@ import {
   writeOnly,
   type RowOf,
 } from '../../src/storage/sql/columns.ts';
-import { Fragment, fragment, sql, type Dialect } from '../../src/storage/sql/sql.ts';
+import { sql } from '../../src/storage/sql/sql.ts';
+import { Fragment, fragment, type Dialect } from '../../src/storage/sql/fragments.ts';
 import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
 
 const notes = columns({

@@ -4,13 +4,13 @@ import type { Batch } from '../../domain/batches/batch.ts';
 import { Fault } from '../../domain/fault.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { batchSpreadsheet } from '../../service/batches/export.ts';
+import { batchKeyOf } from '../../service/batches/batch.ts';
 import {
-  batchKeyOf,
   listFailedLines,
   listPrintableCards,
   listStoreBatches,
   showBatch,
-} from '../../service/batches/batch.ts';
+} from '../../service/batches/batch-lists.ts';
 import type { ListPage } from '../../service/money/movements.ts';
 import { recordCodesRead } from '../../service/staff-actions/batch.ts';
 import { actorName, listActors } from '../kit/actors.ts';

@@ -8,7 +8,7 @@ import { joinMarkup, linesOf, markup, type Markup, type MarkupPart } from '../..
 import { readCardPage } from '../../service/cards/card-page.ts';
 import { isCursor } from '../../service/requests/cursor.ts';
 import { today } from '../../service/money/money.ts';
-import type { DetailedCard } from '../../storage/cards/list.ts';
+import type { DetailedCard } from '../../storage/cards/detailed-card.ts';
 import { actorName } from '../kit/actors.ts';
 import { fieldLabel, otherFields, shownOf } from './fields.ts';
 import { balanceRibbon, cardEnding, stateTag } from './parts.ts';

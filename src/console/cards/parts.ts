@@ -5,7 +5,7 @@ import { unheldOf, type Card } from '../../domain/cards/card.ts';
 import { stateOf, type CardState } from '../../domain/cards/state.ts';
 import { addDays } from '../../domain/day.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
-import type { DetailedCard } from '../../storage/cards/list.ts';
+import type { DetailedCard } from '../../storage/cards/detailed-card.ts';
 import { fieldFilterText } from './fields.ts';
 import type { FilterName } from './query.ts';
 import { dayText } from '../kit/format.ts';

@@ -6,7 +6,7 @@ import { isAddition, type Transfer } from '../../domain/money/ledger.ts';
 import type { Money } from '../../domain/money/money.ts';
 import { isPermitted, type Role } from '../../domain/staff/staff.ts';
 import type { Store } from '../../domain/stores/store.ts';
-import type { DetailedCard } from '../../storage/cards/list.ts';
+import type { DetailedCard } from '../../storage/cards/detailed-card.ts';
 import { isSpendable } from './parts.ts';
 
 /** Each is the last part of the path of its page. */

@@ -1,6 +1,6 @@
 /** The notices of today, above the figures. */
 
-import type { DetailedCard } from '../../storage/cards/list.ts';
+import type { DetailedCard } from '../../storage/cards/detailed-card.ts';
 import type { Counted } from '../../storage/books/today.ts';
 import type { VerificationRecord } from '../../storage/proofs/verification.ts';
 import type { Webhook } from '../../domain/events/webhook.ts';

@@ -6,7 +6,7 @@ import { formatInstant, formatInstantOrNull } from '../day.ts';
 import { formatMoney } from '../money/money.ts';
 import type { PublicIds } from '../../platform/public-id.ts';
 import { recordOf } from '../record.ts';
-import type { BatchCardRecord, BatchRecord } from '../schemas.ts';
+import type { BatchCardRecord, BatchRecord } from '../batch-schemas.ts';
 import type { Secret } from '../../platform/secret.ts';
 
 /** @param now from when on the codes cannot be read, even if they are not erased yet (ms). */

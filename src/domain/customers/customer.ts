@@ -3,7 +3,7 @@
 import type { Customer } from '../cards/card.ts';
 import { formatInstant } from '../day.ts';
 import type { PublicIds } from '../../platform/public-id.ts';
-import type { CustomerRecord } from '../schemas.ts';
+import type { CustomerRecord } from '../customer-schemas.ts';
 
 /** A customer with all stored fields. */
 export type CustomerAccount = Customer & {

@@ -2,7 +2,7 @@
 
 import { formatInstant, formatInstantOrNull } from '../day.ts';
 import type { PublicIds } from '../../platform/public-id.ts';
-import type { ErasureRecord } from '../schemas.ts';
+import type { ErasureRecord } from '../customer-schemas.ts';
 
 /** An erasure as the storage returns it. */
 type StoredErasure = {

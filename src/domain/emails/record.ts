@@ -3,7 +3,7 @@
 import { formatInstant, formatInstantOrNull } from '../day.ts';
 import { messageName, stateAt, type EmailDelivery } from './email.ts';
 import type { PublicIds } from '../../platform/public-id.ts';
-import type { EmailRecord } from '../schemas.ts';
+import type { EmailRecord } from '../customer-schemas.ts';
 
 /** The record of a delivery at `now` (ms). @param domain the store's domain. */
 export function emailRecordOf(

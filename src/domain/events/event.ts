@@ -12,7 +12,8 @@ import { formatInstant } from '../day.ts';
 import type { PublicIds } from '../../platform/public-id.ts';
 import { recordOf } from '../record.ts';
 import type { EventType } from './event-type.ts';
-import type { HoldRecord, EmailRecord, TransactionRecord } from '../schemas.ts';
+import type { HoldRecord, TransactionRecord } from '../schemas.ts';
+import type { EmailRecord } from '../customer-schemas.ts';
 import type { Webhook } from './webhook.ts';
 import { webhookRecordOf } from './webhook-record.ts';
 

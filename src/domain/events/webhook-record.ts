@@ -1,7 +1,7 @@
 /** The records of webhooks and their deliveries in the API. */
 
 import { formatInstant, formatInstantOrNull } from '../day.ts';
-import type { AttemptRecord, DeliveryRecord, WebhookRecord } from '../schemas.ts';
+import type { AttemptRecord, DeliveryRecord, WebhookRecord } from '../webhook-schemas.ts';
 import type { Attempt, Delivery, Webhook } from './webhook.ts';
 
 /** The record of a webhook, without its secret. */

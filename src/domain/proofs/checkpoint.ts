@@ -1,7 +1,7 @@
 /** Checkpoints: signed statements of a log's size and root (c2sp.org/tlog-checkpoint in a c2sp.org/signed-note). */
 
 import { formatInstant } from '../day.ts';
-import type { CheckpointRecord } from '../schemas.ts';
+import type { CheckpointRecord } from '../proof-schemas.ts';
 
 export type Checkpoint = {
   readonly id: number;

@@ -2,7 +2,7 @@
 
 import { formatInstant, formatInstantOrNull } from '../day.ts';
 import { formatMoney } from '../money/money.ts';
-import type { StockRecord } from '../schemas.ts';
+import type { StockRecord } from '../batch-schemas.ts';
 import { leftOf, type CountedStock } from './stock.ts';
 
 /** @param now from when on the codes cannot be read, even if they are not erased yet (ms). */

@@ -3,10 +3,10 @@
 import type { Context } from '../../storage/context.ts';
 import { batchCardRecordOf } from '../../domain/batches/record.ts';
 import { csvOf, csvRowsOf, type CsvDialect, type CsvRow } from '../../domain/csv.ts';
-import type { BatchCardRecord } from '../../domain/schemas.ts';
+import type { BatchCardRecord } from '../../domain/batch-schemas.ts';
 import type { BatchKey } from '../../storage/batches/batch.ts';
 import type { Storage } from '../../storage/storage.ts';
-import { listCardsOfBatch, type BatchCard, type BatchCards, type BatchCardsPage } from './batch.ts';
+import { listCardsOfBatch, type BatchCard, type BatchCards, type BatchCardsPage } from './batch-lists.ts';
 
 const columns = [
   'index',

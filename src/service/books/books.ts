@@ -5,9 +5,27 @@
  * it belongs to the first day whose closing had not begun. A trigger records such *late* entries.
  */
 
+import {
+  advanceClosing,
+  claimClosing,
+  findCardTerms,
+  findFirstInstant,
+  findLastClosings,
+  insertClosing,
+  listCardEntries,
+  listClosedDays,
+  listMonths,
+  listTransfersBetween,
+  type CardTerms,
+  type ChainTransfer,
+  type ClosingDay,
+  type ReadTransfer,
+} from '../../storage/books/books.ts';
+import { listLateEntries, assignLateEntries } from '../../storage/books/late-entries.ts';
+import { listTermsChanges, type TermsChange } from '../../storage/cards/terms.ts';
+import { type Script, parallel } from '../../storage/sql/sql.ts';
 import type { Context } from '../../storage/context.ts';
 import {
-  bucketAt,
   dayAfter,
   firstDay,
   isSuspendedAt,
@@ -18,42 +36,12 @@ import {
   type SummedTransfer,
   type BooksDay,
   type Terms,
+  bucketAt,
 } from '../../domain/books/books.ts';
 import { dayOf } from '../../domain/day.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { readVat, taxesOf, taxIn } from '../../domain/money/vat.ts';
-import {
-  addSums,
-  advanceClosing,
-  assignLateEntries,
-  claimClosing,
-  findCardTerms,
-  findFirstInstant,
-  findLastClosings,
-  insertClosing,
-  listCardsDisabled,
-  listCardsWithExpiry,
-  listCardEntries,
-  listClosedDays,
-  listLateEntries,
-  listMonths,
-  listTransfersBetween,
-  mergeAges,
-  idSkewMaxMs,
-  type CardTerms,
-  type ChainTransfer,
-  type ClosingDay,
-  type ReadTransfer,
-} from '../../storage/books/books.ts';
-import {
-  listCardsWithChanges,
-  listFormerDisablings,
-  listFormerExpiries,
-  listTermsChanges,
-  type TermsChange,
-} from '../../storage/cards/terms.ts';
-import { idsAt } from '../../platform/random.ts';
-import { parallel, type Script } from '../../storage/sql/sql.ts';
+import { addSums, mergeAges } from '../../storage/books/stored-sums.ts';
 
 /** How long after its end a day is closed. */
 const closingDelayMs = 10 * 60_000;
@@ -266,103 +254,6 @@ export function* sumMoves(books: Books, sums: Sums, cardIds: readonly number[]):
   }
 }
 
-/** Cards whose statements are sent together. */
-const cardsAtOnce = 50;
-
-/** One page of the cards that can move between buckets in a period. */
-export type CandidatePage =
-  | { readonly source: 'expiring'; readonly at: string; readonly id: number }
-  | { readonly source: 'disabled'; readonly at: number; readonly id: number }
-  | { readonly source: 'formerly_expiring' | 'formerly_disabled'; readonly at: string; readonly id: number }
-  | { readonly source: 'changed'; readonly id: number }
-  | { readonly source: 'late'; readonly place: number; readonly id: number };
-
-/** Cards, of which some can be in another page too, and the next page. */
-export type Candidates = {
-  readonly cards: readonly number[];
-  readonly next: CandidatePage | undefined;
-};
-
-export function firstCandidates({ days, before }: Period): CandidatePage & { readonly source: 'expiring' } {
-  return { source: 'expiring', at: before?.day ?? days[0]?.day ?? '', id: 0 };
-}
-
-/** The days whose late entries are in a period; null: it also contains those that no day contains. */
-export function lateDaysOf({ days, openFrom }: Period): readonly (string | null)[] {
-  const names = days.map(({ day }) => day);
-  return openFrom < days.length ? [...names, null] : names;
-}
-
-/**
- * Returns a page of the cards that can move between buckets in a period: their terms change in it, or an instant of one
- * of their terms is in it. A later change can have replaced that term, so the terms before changes are searched as well.
- */
-export function* listCandidates(
-  { store, period }: Books,
-  page: CandidatePage,
-  limit: number,
-): Script<Candidates> {
-  const { id: storeId } = store;
-  const [first, last] = [period.days.at(0), period.days.at(-1)];
-  if (!first || !last) return { cards: [], next: undefined };
-  switch (page.source) {
-    case 'expiring': {
-      const found = yield* listCardsWithExpiry(storeId, { after: page, until: last.day, limit });
-      const [end] = found.length < limit ? [] : found.slice(-1);
-      const next: CandidatePage = end
-        ? { source: 'expiring', ...end }
-        : { source: 'disabled', at: first.fromAt, id: 0 };
-      return { cards: found.map(({ id }) => id), next };
-    }
-    case 'disabled': {
-      const found = yield* listCardsDisabled(storeId, { after: page, until: last.untilAt, limit });
-      const [end] = found.length < limit ? [] : found.slice(-1);
-      const next: CandidatePage = end
-        ? { source: 'disabled', ...end }
-        : { source: 'formerly_expiring', at: firstCandidates(period).at, id: 0 };
-      return { cards: found.map(({ id }) => id), next };
-    }
-    case 'formerly_expiring': {
-      const found = yield* listFormerExpiries(storeId, { after: page, until: last.day, limit });
-      const [end] = found.length < limit ? [] : found.slice(-1);
-      const next: CandidatePage = end
-        ? { source: 'formerly_expiring', at: end.at, id: end.id }
-        : { source: 'formerly_disabled', at: String(first.fromAt), id: 0 };
-      return { cards: found.map(({ cardId }) => cardId), next };
-    }
-    case 'formerly_disabled': {
-      const found = yield* listFormerDisablings(storeId, {
-        after: page,
-        until: String(last.untilAt),
-        limit,
-      });
-      const [end] = found.length < limit ? [] : found.slice(-1);
-      const next: CandidatePage = end
-        ? { source: 'formerly_disabled', at: end.at, id: end.id }
-        : { source: 'changed', id: Math.max(0, idsAt(first.fromAt - idSkewMaxMs) - 1) };
-      return { cards: found.map(({ cardId }) => cardId), next };
-    }
-    case 'changed': {
-      const before = idsAt(last.untilAt + idSkewMaxMs + 1);
-      const { cards, next } = yield* listCardsWithChanges(storeId, { after: page.id, before, limit });
-      return {
-        cards,
-        next: next === undefined ? { source: 'late', place: 0, id: 0 } : { source: 'changed', id: next },
-      };
-    }
-    case 'late': {
-      // Behind the days are the late entries that no day contains.
-      const day = period.days[page.place]?.day ?? null;
-      const found = yield* listLateEntries(store, { day, after: page.id, limit });
-      const [end] = found.length < limit ? [] : found.slice(-1);
-      const place = end ? page.place : page.place + 1;
-      const next: CandidatePage | undefined =
-        place >= lateDaysOf(period).length ? undefined : { source: 'late', place, id: end?.id ?? 0 };
-      return { cards: found.map(({ cardId }) => cardId), next };
-    }
-  }
-}
-
 /** The last closed day, the day that is being closed, if there is one, and the start of the books. */
 export type BooksState = {
   readonly closed: ClosingDay | null;
@@ -510,3 +401,6 @@ export function* listClosedDaysUpTo(storeId: number, last: string): Script<reado
   const days = yield* listClosedDays(storeId, { from: last.slice(0, 7), limit: 31 });
   return days.filter(({ day }) => day <= last);
 }
+
+/** Cards whose statements are sent together. */
+export const cardsAtOnce = 50;

@@ -3,16 +3,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../../storage/context.ts';
 import type { Store } from '../../domain/stores/store.ts';
-import {
-  beginClosing,
-  closeStep,
-  firstCandidates,
-  listCandidates,
-  loadClosing,
-  type Books,
-  type CandidatePage,
-  type Candidates,
-} from './books.ts';
+import { beginClosing, closeStep, loadClosing, type Books } from './books.ts';
+import { firstCandidates, listCandidates, type CandidatePage, type Candidates } from './candidates.ts';
 import {
   findNewestTransaction,
   haveEnded,

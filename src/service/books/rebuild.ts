@@ -1,7 +1,7 @@
 /** Computes the sums of closed days again from the ledger, and stores them. */
 
 import type { Store } from '../../domain/stores/store.ts';
-import { areSumsOutdated } from '../../storage/books/books.ts';
+import { areSumsOutdated } from '../../storage/books/stored-sums.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { listOpenStores } from '../../storage/stores/store.ts';

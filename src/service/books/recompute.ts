@@ -16,14 +16,13 @@ import type { Store } from '../../domain/stores/store.ts';
 import { idsAt } from '../../platform/random.ts';
 import {
   idSkewMaxMs,
-  listLateEntries,
   listMonths,
   listTransfersById,
   transfersMax,
   type CardTerms,
-  type LateEntry,
   type ReadTransfer,
 } from '../../storage/books/books.ts';
+import { listLateEntries, type LateEntry } from '../../storage/books/late-entries.ts';
 import {
   scanCardsOfBooks,
   scannedRows,

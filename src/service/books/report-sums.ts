@@ -3,38 +3,39 @@
  * because a read of the embedded engine blocks all others.
  */
 
-import { Sums, bucketAt, type AgeSum, type BooksDay, type DaySum } from '../../domain/books/books.ts';
+import { Sums, type AgeSum, type BooksDay, type DaySum } from '../../domain/books/books.ts';
+import { bucketAt } from '../../domain/books/books.ts';
 import { addDays } from '../../domain/day.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import {
   findBooksState,
-  firstCandidates,
-  listCandidates,
-  lateDaysOf,
   listClosedDaysUpTo,
   loadSummedCard,
   sumLateTransfers,
   sumMoves,
   sumTransfers,
   type Books,
-  type CandidatePage,
-  type Candidates,
   type Period,
 } from './books.ts';
 import {
-  findClosedDayOf,
+  firstCandidates,
+  listCandidates,
+  lateDaysOf,
+  type CandidatePage,
+  type Candidates,
+} from './candidates.ts';
+import { findClosedDayOf, listClosedDays, listMonths } from '../../storage/books/books.ts';
+import {
   findFirstAgedDay,
   findHoldRange,
-  listClosedDays,
   listDayAges,
   listHoldsAt,
   listMonthAges,
-  listMonths,
   listSums,
   sumPeriod,
   type HoldRange,
   type HoldThen,
-} from '../../storage/books/books.ts';
+} from '../../storage/books/stored-sums.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
 

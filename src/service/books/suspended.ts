@@ -1,6 +1,7 @@
 /** The balances of the cards that were suspended at an instant. A suspension moves nothing in the books, so they are read. */
 
-import { idSkewMaxMs, listEntriesLaterThan } from '../../storage/books/books.ts';
+import { idSkewMaxMs } from '../../storage/books/books.ts';
+import { listEntriesLaterThan } from '../../storage/books/late-entries.ts';
 import { listResumptions, listSuspendedCards } from '../../storage/cards/terms.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import { idsAt } from '../../platform/random.ts';

@@ -13,7 +13,8 @@ import {
   type EmailCounts,
 } from '../../storage/books/today.ts';
 import { hasCards } from '../../storage/cards/card.ts';
-import { anyCard, type DetailedCard } from '../../storage/cards/list.ts';
+import { anyCard } from '../../storage/cards/list.ts';
+import type { DetailedCard } from '../../storage/cards/detailed-card.ts';
 import { findEmailSettings } from '../../storage/emails/email.ts';
 import { findWebhooks } from '../../storage/events/webhook.ts';
 import { findVerification, type VerificationRecord } from '../../storage/proofs/verification.ts';

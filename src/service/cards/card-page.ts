@@ -8,7 +8,7 @@ import type { Transfer } from '../../domain/money/ledger.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import type { CardKey } from '../../storage/cards/card.ts';
 import { listChangesBefore } from '../../storage/cards/change.ts';
-import type { DetailedCard } from '../../storage/cards/list.ts';
+import type { DetailedCard } from '../../storage/cards/detailed-card.ts';
 import type { Context } from '../../storage/context.ts';
 import { findEmailSettings } from '../../storage/emails/email.ts';
 import { findHold } from '../../storage/money/hold.ts';

@@ -1,44 +1,49 @@
 /** Operations on gift cards. Each is one transaction. */
 
 import type { Context } from '../../storage/context.ts';
-import { choose, effectiveChanges, isSuspended, validateChanges } from '../../domain/cards/card.ts';
-import type { CardDetails } from '../../domain/cards/fields.ts';
-import type { Card, CardChanges } from '../../domain/cards/card.ts';
-import { codeTaken, lastCharactersOf } from '../../domain/cards/code.ts';
+import {
+  type Card,
+  effectiveChanges,
+  isSuspended,
+  validateChanges,
+  type CardChanges,
+} from '../../domain/cards/card.ts';
 import type { EmailAddress } from '../../domain/email-address.ts';
+import type { EmailStatus } from '../../domain/cards/state.ts';
+import type { Secret } from '../../platform/secret.ts';
+import { type Store, aboveLimit, isAbove } from '../../domain/stores/store.ts';
+import { insertCard, replaceCard, type CurrentCard } from '../../storage/cards/card.ts';
+import { findByCode, insertChosenCode, insertCode } from '../../storage/cards/code.ts';
+import { type Script, resolved, parallel } from '../../storage/sql/sql.ts';
+import {
+  today,
+  record,
+  releaseHold,
+  requireCard,
+  requireVersion,
+  transferOf,
+  type Closing,
+} from '../money/money.ts';
+import type { CardDetails } from '../../domain/cards/fields.ts';
+import { codeTaken, lastCharactersOf } from '../../domain/cards/code.ts';
 import { cardCreatedEvent, cardReenabledEvent, cardUpdateEvents } from '../../domain/events/event.ts';
 import { Fault, FieldErrors } from '../../domain/fault.ts';
 import { isHoldExpired, type Hold } from '../../domain/money/hold.ts';
 import { adjustmentOf, issueOf } from '../../domain/money/ledger.ts';
 import type { Money } from '../../domain/money/money.ts';
-import { spendStateOf, type EmailStatus } from '../../domain/cards/state.ts';
 import { matchesRecord, type ReadOnlyField } from '../../domain/record.ts';
-import type { Secret } from '../../platform/secret.ts';
-import { aboveLimit, isAbove, type Store } from '../../domain/stores/store.ts';
 import { formatVat, type Vat } from '../../domain/money/vat.ts';
-import { findCardsOf, insertCard, replaceCard, type CurrentCard } from '../../storage/cards/card.ts';
 import { findChangeEnd, recordChange } from '../../storage/cards/change.ts';
-import { findDetailedCards } from '../../storage/cards/list.ts';
-import { findByCode, insertChosenCode, insertCode } from '../../storage/cards/code.ts';
+import { findDetailedCards } from '../../storage/cards/detailed-card.ts';
 import { findOrInsertCustomer, type ResolvedCustomer } from '../../storage/customers/customer.ts';
 import { recordEvent } from '../../storage/events/event.ts';
 import { listOpenHolds } from '../../storage/money/hold.ts';
-import { resolved, parallel, type Script } from '../../storage/sql/sql.ts';
 import { endAt, insertTransfer, openChain } from '../../storage/money/transfer.ts';
 import { findChosenCode, sellCode } from '../../storage/stocks/code.ts';
 import { withExternalId, type ExternalRequest } from '../requests/external-ids.ts';
 import { linkNewCustomer, findLinkError, recordIfNewCustomer } from '../customers/customer.ts';
 import { enqueueCardEmails, assertSendTime, type CardEmails } from '../emails/email.ts';
 import { codeError, findActivation, type Activation, type StockUse } from '../stocks/activation.ts';
-import {
-  record,
-  releaseHold,
-  requireCard,
-  requireVersion,
-  today,
-  transferOf,
-  type Closing,
-} from '../money/money.ts';
 import { recordSuspendedIssue } from './suspension.ts';
 
 export type IssueCommand = {
@@ -259,21 +264,6 @@ export function* retrieve(storeId: number, cardId: number): Script<Card> {
   return yield* requireCard(storeId, cardId);
 }
 
-export type SearchCommand = {
-  readonly store: Store;
-  readonly address: EmailAddress;
-  readonly lastCharacters: string;
-  /** The only customer of the storefront whose cards are found; null: any customer. */
-  readonly onlyStorefrontCustomerId: number | null;
-};
-
-/** The best match of a search, or undefined. */
-export function* search(ctx: Context, command: SearchCommand): Script<Card | undefined> {
-  const { store, address, lastCharacters, onlyStorefrontCustomerId } = command;
-  const cards = yield* findCardsOf({ storeId: store.id, address, onlyStorefrontCustomerId }, lastCharacters);
-  return choose(cards, today(ctx, store));
-}
-
 export type UpdateCommand = {
   readonly store: Store;
   readonly cardId: number;
@@ -404,61 +394,6 @@ export function* reenableCard(
   return enabled;
 }
 
-export type LookupCommand = {
-  readonly store: Store;
-  readonly code: Secret;
-  /** Treats unusable cards as unknown, because callers who cannot read cards must not learn that they exist. */
-  readonly usableOnly: boolean;
-};
-
-export type Found =
-  | {
-      readonly kind: 'found';
-      readonly card: Card;
-      /** The lookup value of the code. A movement can require that the card still has this code. */
-      readonly codeLookup: bigint;
-      /** Whether the service generated the code, so that it cannot be guessed. */
-      readonly isGenerated: boolean;
-    }
-  /** No card has this code. `use` says what else it is; null: nothing. */
-  | { readonly kind: 'missed'; readonly use: CodeUse | null };
-
-/** The use of a code that no card has: of one that a card had before its current one, or of one that is in a stock. */
-export type CodeUse =
-  | { readonly kind: 'replaced'; readonly cardId: number }
-  | { readonly kind: 'stocked'; readonly lookup: bigint };
-
-export type UsesByKind = {
-  /** The cards that had the codes before they were given others. */
-  readonly retired: readonly number[];
-  /** The lookup values of codes in stock. */
-  readonly stocked: readonly bigint[];
-};
-
-export function usesByKind(uses: readonly CodeUse[]): UsesByKind {
-  return {
-    retired: uses.flatMap((use) => (use.kind === 'replaced' ? [use.cardId] : [])),
-    stocked: uses.flatMap((use) => (use.kind === 'stocked' ? [use.lookup] : [])),
-  };
-}
-
-/** Finds the card with a code, with the same query for known and unknown codes. */
-export function* lookUp(ctx: Context, { store, code, usableOnly }: LookupCommand): Script<Found> {
-  const found = yield* findByCode(ctx, { storeId: store.id, code, now: ctx.clock.earliest() });
-  if (!found) return { kind: 'missed', use: null };
-  if (!found.state) return { kind: 'missed', use: { kind: 'stocked', lookup: found.lookup } };
-  const { card } = found.state;
-  if (!found.isCurrent) return { kind: 'missed', use: { kind: 'replaced', cardId: card.id } };
-  if (usableOnly && spendStateOf(card, today(ctx, store)) !== 'active') return { kind: 'missed', use: null };
-  return { kind: 'found', card, codeLookup: found.lookup, isGenerated: found.isGenerated };
-}
-
-/** The id of the card with a code; undefined if there is none. */
-function* findHolderOf(ctx: Context, store: Store, code: Secret): Script<number | undefined> {
-  const used = yield* findByCode(ctx, { storeId: store.id, code, now: ctx.clock.earliest() });
-  return used?.isCurrent ? used.state.card.id : undefined;
-}
-
 /**
  * @param echoedId the id of the card with the code in the request.
  * @throws Fault `invalid-parameter` with all errors.
@@ -489,3 +424,9 @@ function assertUpdatable(
 }
 
 const cannotBeChanged = 'cannot be changed';
+
+/** The id of the card with a code; undefined if there is none. */
+export function* findHolderOf(ctx: Context, store: Store, code: Secret): Script<number | undefined> {
+  const used = yield* findByCode(ctx, { storeId: store.id, code, now: ctx.clock.earliest() });
+  return used?.isCurrent ? used.state.card.id : undefined;
+}

@@ -6,7 +6,8 @@ import { csvOf, csvRowsOf, type CsvDialect, type CsvRow } from '../../domain/csv
 import { detailRecordOf } from '../../domain/record.ts';
 import type { DetailRecord } from '../../domain/schemas.ts';
 import type { Store } from '../../domain/stores/store.ts';
-import type { CardFilter, CardPosition, DetailedCard } from '../../storage/cards/list.ts';
+import type { CardFilter, CardPosition } from '../../storage/cards/list.ts';
+import type { DetailedCard } from '../../storage/cards/detailed-card.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { sorts } from './filter.ts';
 import { listCards, type CardListPage } from './list.ts';

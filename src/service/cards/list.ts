@@ -8,23 +8,18 @@ import type { CardKey } from '../../storage/cards/card.ts';
 import {
   countFound,
   countSource,
-  countWalk,
-  findDetailedCards,
   findNewestSince,
   listByBalance,
   listFound,
   sourcesOf,
-  walkExpiries,
-  walkIds,
   type CardFilter,
   type CardPosition,
   type CardSort,
   type CardSource,
-  type DetailedCard,
   type Listed,
-  type Walk,
-  type Walked,
 } from '../../storage/cards/list.ts';
+import { findDetailedCards, type DetailedCard } from '../../storage/cards/detailed-card.ts';
+import { countWalk, walkExpiries, walkIds, type Walk, type Walked } from '../../storage/cards/walk.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { today } from '../money/money.ts';
 

@@ -28,7 +28,7 @@ import {
   findStoreByDomain,
   hasRealStores,
 } from '../../storage/stores/store.ts';
-import { lookUp, usesByKind } from './card.ts';
+import { lookUp, usesByKind } from './lookup.ts';
 import { failuresLeft, releaseLookups, reserveLookups, type Budget } from './lookup-throttle.ts';
 
 /** Failed lookups per hour of one address, if the store or the service has no lower limit. */

@@ -3,7 +3,7 @@
  * into a new database: columns that it lacks get their defaults, and sums of days are computed again.
  */
 
-import { rebuiltTables } from '../../storage/books/books.ts';
+import { rebuiltTables } from '../../storage/books/stored-sums.ts';
 import type { AppliedMigration } from '../../storage/schema/migrate.ts';
 import { schemaDifferences, type Table, type TableRow } from '../../storage/sql/table.ts';
 import { CopyError } from './copy.ts';

@@ -9,8 +9,8 @@ import {
   type Sums,
 } from '../../domain/books/books.ts';
 import type { Store } from '../../domain/stores/store.ts';
+import { findLastClosings } from '../../storage/books/books.ts';
 import {
-  findLastClosings,
   insertAge,
   insertDay,
   deleteAges,
@@ -20,7 +20,7 @@ import {
   listMonthAges,
   listSums,
   lockClosing,
-} from '../../storage/books/books.ts';
+} from '../../storage/books/stored-sums.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { recompute } from '../books/recompute.ts';
 import type { StoreVerifying } from './row-check.ts';

@@ -9,35 +9,38 @@ import type { Context } from '../../storage/context.ts';
 import { logNameOf } from '../../domain/proofs/checkpoint.ts';
 import { subtreesOf, type LeafRange, type Subtree } from '../../domain/proofs/log-tree.ts';
 import {
-  beginCursor,
   entrySources,
-  findBackfill,
   insertLog,
   insertSubtree,
   listBackfilled,
   listLogged,
   listNewEntries,
-  listOwnersToAppend,
-  lockCursors,
   lockLog,
-  moveBackfill,
-  moveCursor,
   pageEntries,
   readEntryHashes,
   readLogPage,
   readSubtrees,
-  lockAppending,
   updateSize,
   writePage,
-  type Backfill,
-  type Cursor,
   type EntryId,
   type EntryLog,
   type LogEntry,
   type NewEntry,
 } from '../../storage/proofs/log.ts';
+import {
+  beginCursor,
+  findBackfill,
+  listOwnersToAppend,
+  lockCursors,
+  moveBackfill,
+  moveCursor,
+  lockAppending,
+  type Backfill,
+  type Cursor,
+} from '../../storage/proofs/log.ts';
 import { writeByStore } from '../../storage/sql/by-store.ts';
-import { parallel, type EntryTable, type Script } from '../../storage/sql/sql.ts';
+import { parallel, type Script } from '../../storage/sql/sql.ts';
+import type { EntryTable } from '../../storage/sql/fragments.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { findStore } from '../../storage/stores/store.ts';
 import { listArrivingStores } from '../../storage/moves/store-copy.ts';

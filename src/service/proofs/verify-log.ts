@@ -14,7 +14,8 @@ import {
   type EntryId,
   type EntryLog,
 } from '../../storage/proofs/log.ts';
-import type { EntryTable, Script } from '../../storage/sql/sql.ts';
+import type { Script } from '../../storage/sql/sql.ts';
+import type { EntryTable } from '../../storage/sql/fragments.ts';
 import type { StoreVerifying } from './row-check.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { isSignedNote } from './checkpoint.ts';

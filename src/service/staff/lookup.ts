@@ -18,7 +18,7 @@ import type { Script } from '../../storage/sql/sql.ts';
 import { findTransfer } from '../../storage/money/transfer.ts';
 import { findChosenCode, type StockedCode } from '../../storage/stocks/code.ts';
 import { listUsableCards } from '../../storage/cards/usable-cards.ts';
-import { lookUp, usesByKind, type CodeUse, type UsesByKind } from '../cards/card.ts';
+import { lookUp, usesByKind, type CodeUse, type UsesByKind } from '../cards/lookup.ts';
 import {
   failuresLeft,
   releaseLookups,

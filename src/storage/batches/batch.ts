@@ -14,7 +14,8 @@ import {
   writeOnly,
   type RowOf,
 } from '../sql/columns.ts';
-import { all, execute, first, forUpdateSkipLocked, sql, toNumber, type Script } from '../sql/sql.ts';
+import { all, execute, first, sql, toNumber, type Script } from '../sql/sql.ts';
+import { forUpdateSkipLocked } from '../sql/fragments.ts';
 import { ofOpenStore } from '../stores/store.ts';
 
 const batches = columns({

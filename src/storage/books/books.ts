@@ -1,23 +1,16 @@
 /** The books: closed days and their sums, and what has to be read to sum a day. */
 
 import assert from 'node:assert/strict';
-import type { AgeSum, BooksDay, Bucket, DaySum, EntryKind, MoveKind } from '../../domain/books/books.ts';
-import type { Account } from '../../domain/money/ledger.ts';
-import { effectOf } from '../../domain/money/ledger.ts';
+import type { BooksDay, EntryKind } from '../../domain/books/books.ts';
+import { type Account, effectOf } from '../../domain/money/ledger.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { idsAt } from '../../platform/random.ts';
-import { holdSecondsMax } from '../../domain/money/hold.ts';
 import type { CardKey } from '../cards/card.ts';
-import { expiryKnownAt } from '../money/hold.ts';
 import { columns, integer, text, unchanged, type RowOf } from '../sql/columns.ts';
 import {
   all,
   execute,
   first,
-  forUpdate,
-  indexedBy,
-  newestTransaction,
-  oldestTransaction,
   one,
   part,
   sql,
@@ -27,6 +20,8 @@ import {
   type Part,
   type Script,
 } from '../sql/sql.ts';
+import { forUpdate, newestTransaction, oldestTransaction } from '../sql/fragments.ts';
+import type { StoreKey } from './stored-sums.ts';
 
 /** The times of an entry that is not late and of its id differ by at most this. A trigger records the others. */
 export const idSkewMaxMs = 5 * 60_000;
@@ -170,7 +165,7 @@ export type CardTerms = {
   readonly isChanged: boolean;
 };
 
-type TransferRow = {
+export type TransferRow = {
   readonly id: bigint;
   readonly card_id: bigint;
   readonly created_at: bigint;
@@ -191,16 +186,16 @@ export function entryKindOf(storeId: number): Part {
 }
 
 /** The columns of a transfer `t`. */
-function entryColumns(storeId: number): Part {
+export function entryColumns(storeId: number): Part {
   return part`t.id, t.card_id, t.created_at, ${entryKindOf(storeId)} as kind, t.amount, t.debit_account,
     t.credit_account, t.actor, t.location_id, t.sequence`;
 }
 
 /** The columns of a card `g` that its bucket depends on. */
-const termsColumns = part`g.expires_on, g.disabled_at, g.suspended_at, g.vat, g.created_at as issued_at,
+export const termsColumns = part`g.expires_on, g.disabled_at, g.suspended_at, g.vat, g.created_at as issued_at,
   cast(case when g.last_change_id is null then 0 else 1 end as bigint) as is_changed`;
 
-type TermsRow = {
+export type TermsRow = {
   readonly expires_on: string | null;
   readonly disabled_at: bigint | null;
   readonly suspended_at: bigint | null;
@@ -209,7 +204,7 @@ type TermsRow = {
   readonly is_changed: bigint;
 };
 
-function toEntry(row: TransferRow, currency: Store['currency']): Omit<ReadTransfer, 'card'> {
+export function toEntry(row: TransferRow, currency: Store['currency']): Omit<ReadTransfer, 'card'> {
   const effect = effectOf({ amount: { minor: row.amount, currency }, credit: row.credit_account });
   return {
     id: toNumber(row.id),
@@ -224,7 +219,7 @@ function toEntry(row: TransferRow, currency: Store['currency']): Omit<ReadTransf
   };
 }
 
-function toTerms(row: TermsRow): CardTerms {
+export function toTerms(row: TermsRow): CardTerms {
   return {
     expiresOn: row.expires_on,
     disabledAt: toNumberOrNull(row.disabled_at),
@@ -275,90 +270,6 @@ export function* listTransfersById(
 }
 
 export const transfersMax = 250;
-
-/** A late entry. */
-export type LateEntry = {
-  readonly id: number;
-  readonly cardId: number;
-  readonly createdAt: number;
-  /** The day in whose sums it is; null: not yet in any. */
-  readonly day: string | null;
-  /** Null for a change of a card. */
-  readonly transfer: ReadTransfer | null;
-};
-
-const lates = columns({
-  id: integer('id'),
-  card_id: integer('cardId'),
-  created_at: integer('createdAt'),
-  day: unchanged<string | null>()('day'),
-});
-
-type LateRow = RowOf<typeof lates>;
-
-function* toLateEntries(
-  { id: storeId, currency }: StoreKey,
-  rows: readonly LateRow[],
-): Script<readonly LateEntry[]> {
-  const entries: LateEntry[] = [];
-  for (const row of rows) {
-    const late = lates.read(row);
-    const found = yield* first(sql<TransferRow & TermsRow>`
-      select ${entryColumns(storeId)}, ${termsColumns}
-      from transfers t join gift_cards g on g.store_id = t.store_id and g.id = t.card_id
-      where t.store_id = ${storeId} and t.id = ${late.id}`);
-    entries.push({ ...late, transfer: found ? { ...toEntry(found, currency), card: toTerms(found) } : null });
-  }
-  return entries;
-}
-
-/** Adds late entries of before an instant to a day. @returns whether there can be more. */
-export function* assignLateEntries(
-  storeId: number,
-  { day, untilAt, limit }: { readonly day: string; readonly untilAt: number; readonly limit: number },
-): Script<boolean> {
-  const rows = yield* all(sql<{ id: bigint }>`
-    update late_entries set day = ${day} where store_id = ${storeId} and id in (
-      select id from late_entries
-      where store_id = ${storeId} and day is null and created_at < ${untilAt} order by id limit ${limit}
-    ) and day is null returning id`);
-  return rows.length === limit;
-}
-
-/** Returns late entries of a day or, if the day is null, those that no day contains, in the order of their ids. */
-export function* listLateEntries(
-  store: StoreKey,
-  { day, after, limit }: { readonly day: string | null; readonly after: number; readonly limit: number },
-): Script<readonly LateEntry[]> {
-  const rows = yield* day === null
-    ? all(sql<LateRow>`
-        select ${lates.names} from late_entries
-        where store_id = ${store.id} and day is null and id > ${after} order by id limit ${limit}`)
-    : all(sql<LateRow>`
-        select ${lates.names} from late_entries
-        where store_id = ${store.id} and day = ${day} and id > ${after} order by id limit ${limit}`);
-  return yield* toLateEntries(store, rows);
-}
-
-/**
- * Returns late entries of before the instant `until` (ms) that count after a day, or are not yet in the sums of one, in the
- * order of their ids, with their cards.
- */
-export function* listEntriesLaterThan(
-  storeId: number,
-  {
-    day,
-    until,
-    after,
-    limit,
-  }: { readonly day: string; readonly until: number; readonly after: number; readonly limit: number },
-): Script<readonly Pick<LateEntry, 'id' | 'cardId'>[]> {
-  const rows = yield* all(sql<{ id: bigint; card_id: bigint }>`
-    select id, card_id from late_entries
-    where store_id = ${storeId} and id > ${after} and created_at <= ${until} and (day is null or day > ${day})
-    order by id limit ${limit}`);
-  return rows.map(({ id, card_id: cardId }) => ({ id: toNumber(id), cardId: toNumber(cardId) }));
-}
 
 /** A place in a list of cards by a day or an instant, and their ids. */
 export type CardAt<T> = { readonly at: T; readonly id: number };
@@ -428,248 +339,4 @@ export function* listCardEntries(
     ...toEntry(row, currency),
     late: row.is_late === 1n ? { day: row.late_day } : null,
   }));
-}
-
-type StoreKey = Pick<Store, 'id' | 'currency'>;
-
-/** The column is a part of the key, which has no null. */
-const noLocation = 0;
-
-/** Adds to a sum of a day. */
-export function* insertDay({ id, currency }: StoreKey, sum: DaySum): Script<void> {
-  yield* execute(sql`
-    insert into store_days (store_id, currency, day, kind, bucket, account, actor, vat, location_id, entries, raised, lowered,
-      raised_tax, lowered_tax, cards)
-    values (${id}, ${currency.code}, ${sum.day}, ${sum.kind}, ${sum.bucket}, ${sum.account}, ${sum.actor},
-      ${sum.vat}, ${sum.locationId ?? noLocation}, ${sum.entries}, ${sum.raised}, ${sum.lowered}, ${sum.raisedTax},
-      ${sum.loweredTax}, ${sum.cards})
-    on conflict (store_id, currency, day, kind, bucket, account, actor, vat, location_id) do update set
-      entries = store_days.entries + excluded.entries, raised = store_days.raised + excluded.raised,
-      lowered = store_days.lowered + excluded.lowered,
-      raised_tax = store_days.raised_tax + excluded.raised_tax,
-      lowered_tax = store_days.lowered_tax + excluded.lowered_tax, cards = store_days.cards + excluded.cards`);
-}
-
-/** Adds the row that conflicts with a sum by the month of issue. */
-const addAges = part`on conflict (store_id, currency, issued, month, bucket) do update set
-  raised = store_ages.raised + excluded.raised, lowered = store_ages.lowered + excluded.lowered,
-  tax = store_ages.tax + excluded.tax, sold = store_ages.sold + excluded.sold,
-  sold_tax = store_ages.sold_tax + excluded.sold_tax, redeemed = store_ages.redeemed + excluded.redeemed,
-  redeemed_tax = store_ages.redeemed_tax + excluded.redeemed_tax, cards = store_ages.cards + excluded.cards`;
-
-const ageAmounts = part`raised, lowered, tax, sold, sold_tax, redeemed, redeemed_tax, cards`;
-
-/** Adds to a sum by the month of issue. */
-export function* insertAge({ id, currency }: StoreKey, sum: AgeSum): Script<void> {
-  yield* execute(sql`
-    insert into store_ages (store_id, currency, issued, month, bucket, ${ageAmounts})
-    values (${id}, ${currency.code}, ${sum.issued}, ${sum.period}, ${sum.bucket}, ${sum.raised}, ${sum.lowered},
-      ${sum.tax}, ${sum.sold}, ${sum.soldTax}, ${sum.redeemed}, ${sum.redeemedTax}, ${sum.cards})
-    ${addAges}`);
-}
-
-/** Adds to the sums of a day that is being closed. */
-export function* addSums(
-  store: StoreKey,
-  { days, ages }: { readonly days: readonly DaySum[]; readonly ages: readonly AgeSum[] },
-): Script<void> {
-  for (const sum of days) yield* insertDay(store, sum);
-  for (const sum of ages) yield* insertAge(store, sum);
-}
-
-/** Adds the ages of a day that is closed now to those of its month, which is in the same column. */
-export function* mergeAges(
-  { id, currency }: StoreKey,
-  { day, month }: { readonly day: string; readonly month: string },
-): Script<void> {
-  yield* execute(
-    sql`
-      insert into store_ages (store_id, currency, issued, month, bucket, ${ageAmounts})
-      select store_id, currency, issued, ${month}, bucket, ${ageAmounts} from store_ages
-      where store_id = ${id} and currency = ${currency.code} and month = ${day}
-      ${addAges}`,
-  );
-}
-
-/** Removes the sums of a closed day, and locks it until the transaction ends. */
-export function* deleteDay({ id, currency }: StoreKey, day: string): Script<void> {
-  yield* lockClosing(id, day);
-  yield* execute(sql`
-    delete from store_days where store_id = ${id} and currency = ${currency.code} and day = ${day}`);
-}
-
-/** Locks a day, so that only one process replaces its sums, and those by the month of issue up to it. */
-export function* lockClosing(storeId: number, day: string): Script<void> {
-  yield* execute(sql`
-    select 1 as one from store_closings where store_id = ${storeId} and day = ${day} ${forUpdate}`);
-}
-
-/** Removes the sums by the month of issue up to a day and its month. Those of the day that is being closed are later. */
-export function* deleteAges({ id, currency }: StoreKey, upTo: string): Script<void> {
-  yield* execute(sql`
-    delete from store_ages where store_id = ${id} and currency = ${currency.code} and month <= ${upTo}`);
-}
-
-type SumRow = {
-  readonly day: string;
-  readonly kind: EntryKind | MoveKind;
-  readonly bucket: Bucket;
-  readonly account: Account | '';
-  readonly actor: string;
-  readonly vat: string;
-  readonly location_id: bigint;
-  readonly entries: bigint | string;
-  readonly raised: bigint | string;
-  readonly lowered: bigint | string;
-  readonly raised_tax: bigint | string;
-  readonly lowered_tax: bigint | string;
-  readonly cards: bigint | string;
-};
-
-function toSum({ raised_tax: raisedTax, lowered_tax: loweredTax, location_id, ...row }: SumRow): DaySum {
-  const locationId = toNumber(location_id);
-  return {
-    ...row,
-    locationId: locationId === noLocation ? null : locationId,
-    raisedTax: BigInt(raisedTax),
-    loweredTax: BigInt(loweredTax),
-    entries: Number(row.entries),
-    raised: BigInt(row.raised),
-    lowered: BigInt(row.lowered),
-    cards: Number(row.cards),
-  };
-}
-
-/** The days of stored sums, both ends included. */
-export type StoredDays = { readonly from: string; readonly to: string };
-
-/** Returns the stored sums of days, together for all days, actors and locations; their day, actor and VAT are empty. */
-export function* sumPeriod({ id, currency }: StoreKey, { from, to }: StoredDays): Script<readonly DaySum[]> {
-  const rows = yield* all(sql<SumRow>`
-    select '' as day, kind, bucket, account, '' as actor, '' as vat, cast(${noLocation} as bigint) as location_id,
-      cast(sum(entries) as text) as entries,
-      cast(sum(raised) as text) as raised, cast(sum(lowered) as text) as lowered,
-      cast(sum(coalesce(raised_tax, 0)) as text) as raised_tax,
-      cast(sum(coalesce(lowered_tax, 0)) as text) as lowered_tax, cast(sum(cards) as text) as cards
-    from store_days
-    where store_id = ${id} and currency = ${currency.code} and day >= ${from} and day <= ${to}
-    group by kind, bucket, account`);
-  return rows.map(toSum);
-}
-
-/** Returns the stored sums of days in the order of the days. */
-export function* listSums({ id, currency }: StoreKey, { from, to }: StoredDays): Script<readonly DaySum[]> {
-  const rows = yield* all(sql<SumRow>`
-    select day, kind, bucket, account, actor, vat, location_id, entries, raised, lowered,
-      coalesce(raised_tax, 0) as raised_tax, coalesce(lowered_tax, 0) as lowered_tax, cards
-    from store_days
-    where store_id = ${id} and currency = ${currency.code} and day >= ${from} and day <= ${to}
-    order by day, kind, bucket, account, actor, vat, location_id`);
-  return rows.map(toSum);
-}
-
-/** The tables with sums that can be computed again from the ledger. */
-export const rebuiltTables: ReadonlySet<string> = new Set(['store_days', 'store_ages']);
-
-/**
- * Whether an earlier version stored the sums of a store. One row shows it, because all sums by the month of issue are
- * replaced in one transaction, after those of the days.
- */
-export function* areSumsOutdated({ id, currency }: StoreKey): Script<boolean> {
-  const row = yield* first(sql<{ tax: bigint | null }>`
-    select tax from store_ages where store_id = ${id} and currency = ${currency.code}
-    order by issued, month, bucket limit 1`);
-  return row?.tax === null;
-}
-
-type AgeRow = Pick<
-  AgeSum,
-  'issued' | 'period' | 'bucket' | 'raised' | 'lowered' | 'tax' | 'sold' | 'redeemed'
-> & {
-  readonly sold_tax: bigint;
-  readonly redeemed_tax: bigint;
-  readonly cards: bigint;
-};
-
-/** Sums of earlier versions have no VAT until they are computed again. */
-const readAges = part`issued, month as period, bucket, raised, lowered, coalesce(tax, 0) as tax,
-  coalesce(sold, 0) as sold, coalesce(sold_tax, 0) as sold_tax, coalesce(redeemed, 0) as redeemed,
-  coalesce(redeemed_tax, 0) as redeemed_tax, cards`;
-
-function toAge({ sold_tax: soldTax, redeemed_tax: redeemedTax, cards, ...row }: AgeRow): AgeSum {
-  return { ...row, soldTax, redeemedTax, cards: toNumber(cards) };
-}
-
-/** Returns the stored sums by the month of issue, of the months before one, `YYYY-MM`. */
-export function* listMonthAges({ id, currency }: StoreKey, before: string): Script<readonly AgeSum[]> {
-  const rows = yield* all(sql<AgeRow>`
-    select ${readAges}
-    from store_ages ${indexedBy('store_ages_of_months')}
-    where store_id = ${id} and currency = ${currency.code} and month < ${before} and length(month) = 7
-    order by month, issued, bucket`);
-  return rows.map(toAge);
-}
-
-/** Returns the stored sums by the month of issue, of days. */
-export function* listDayAges(
-  { id, currency }: StoreKey,
-  { from, to }: StoredDays,
-): Script<readonly AgeSum[]> {
-  const rows = yield* all(sql<AgeRow>`
-    select ${readAges}
-    from store_ages ${indexedBy('store_ages_of_days')}
-    where store_id = ${id} and currency = ${currency.code} and month >= ${from} and month <= ${to} and length(month) = 10
-    order by month, issued, bucket`);
-  return rows.map(toAge);
-}
-
-/** Returns the first day with stored sums by the month of issue. Earlier versions stored only those of months. */
-export function* findFirstAgedDay({ id, currency }: StoreKey): Script<string | undefined> {
-  const row = yield* first(sql<{ day: string }>`
-    select month as day from store_ages ${indexedBy('store_ages_of_days')}
-    where store_id = ${id} and currency = ${currency.code} and length(month) = 10 order by month limit 1`);
-  return row?.day;
-}
-
-const dayMs = 86_400_000;
-
-/** A hold that can be open at an instant. */
-export type HoldThen = { readonly cardId: number; readonly amount: bigint };
-
-/** Holds that one statement reads. */
-const holdsInRead = 2_000;
-
-/** The ids of holds that one statement reads: above `after`, up to `upTo`. */
-export type HoldRange = { readonly after: number; readonly upTo: number };
-
-/**
- * Returns the next range of holds that can have been open at an instant; undefined after the last one. A clock that was
- * wrong by less than a day when a hold was placed does not hide it.
- */
-export function* findHoldRange(
-  storeId: number,
-  at: number,
-  last: HoldRange | null,
-): Script<HoldRange | undefined> {
-  const after = last?.upTo ?? idsAt(at - holdSecondsMax * 1_000 - dayMs) - 1;
-  const end = idsAt(at + dayMs);
-  if (after >= end) return undefined;
-  const row = yield* first(sql<{ id: bigint }>`
-    select id from holds where store_id = ${storeId} and id > ${after} and id < ${end}
-    order by id limit 1 offset ${holdsInRead - 1}`);
-  return { after, upTo: row ? toNumber(row.id) : end };
-}
-
-/** Returns the holds of a range that were open at an instant and had not expired. */
-export function* listHoldsAt(
-  storeId: number,
-  { after, upTo }: HoldRange,
-  at: number,
-): Script<readonly HoldThen[]> {
-  const rows = yield* all(sql<{ card_id: bigint; amount: bigint }>`
-    select card_id, amount from holds
-    where store_id = ${storeId} and id > ${after} and id <= ${upTo} and created_at <= ${at} and expires_at > ${at}
-      and (closed_at is null or closed_at > ${at}) and ${expiryKnownAt(storeId, at)} > ${at}
-    order by id`);
-  return rows.map((row) => ({ cardId: toNumber(row.card_id), amount: row.amount }));
 }

@@ -4,7 +4,8 @@ import type { Account, TransferKind } from '../../domain/money/ledger.ts';
 import type { StaffEntry } from '../../domain/staff/till-day.ts';
 import { idsAt } from '../../platform/random.ts';
 import { idSkewMaxMs } from './books.ts';
-import { all, indexedBy, sql, toNumber, toNumberOrNull, type Script } from '../sql/sql.ts';
+import { all, sql, toNumber, toNumberOrNull, type Script } from '../sql/sql.ts';
+import { indexedBy } from '../sql/fragments.ts';
 
 /** A part of a period, after an id. The ids of rows follow their times with a small difference. */
 export type PeriodPage = {

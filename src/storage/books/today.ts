@@ -5,17 +5,8 @@ import { effectOf, type Account, type TransferKind } from '../../domain/money/le
 import type { Store } from '../../domain/stores/store.ts';
 import { idsAt } from '../../platform/random.ts';
 import { entryKindOf } from './books.ts';
-import {
-  all,
-  indexedBy,
-  one,
-  part,
-  sql,
-  toNumber,
-  toNumberOrNull,
-  type Part,
-  type Script,
-} from '../sql/sql.ts';
+import { all, one, part, sql, toNumber, toNumberOrNull, type Part, type Script } from '../sql/sql.ts';
+import { indexedBy } from '../sql/fragments.ts';
 
 type StoreKey = Pick<Store, 'id' | 'currency'>;
 

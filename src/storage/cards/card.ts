@@ -22,19 +22,8 @@ import {
   type Column,
   type RowOf,
 } from '../sql/columns.ts';
-import {
-  all,
-  first,
-  forUpdate,
-  fragment,
-  lock,
-  RetryTransaction,
-  execute,
-  type Fragment,
-  sql,
-  toNumber,
-  type Script,
-} from '../sql/sql.ts';
+import { all, first, lock, RetryTransaction, execute, sql, toNumber, type Script } from '../sql/sql.ts';
+import { forUpdate, fragment, type Fragment } from '../sql/fragments.ts';
 
 /** The columns of details. */
 function detailColumns<N extends CardFieldName>(names: readonly N[]) {

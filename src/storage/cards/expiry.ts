@@ -5,7 +5,8 @@
 
 import type { Card } from '../../domain/cards/card.ts';
 import { cardColumns, toCard, withCustomers, type CardRow } from './card.ts';
-import { all, first, indexedBy, sql, type Script } from '../sql/sql.ts';
+import { all, first, sql, type Script } from '../sql/sql.ts';
+import { indexedBy } from '../sql/fragments.ts';
 
 /** Returns cards that expired before `today` and have no expiry event for that day. */
 export function* listExpired(

@@ -14,25 +14,20 @@ import {
 } from '../../domain/cards/field-filters.ts';
 import { cardFields, propertyOf, type FieldFilter } from '../../domain/cards/fields.ts';
 import type { CardState, EmailStatus } from '../../domain/cards/state.ts';
-import { ownColumnsOf, toCardState, type CardKey, type CardStateRow, type CurrentCard } from './card.ts';
+import type { CardKey } from './card.ts';
 import {
   all,
-  endOfOneOf,
   first,
-  Fragment,
-  indexedBy,
   joined,
   one,
-  oneOf,
-  parallel,
   part,
-  position,
   sql,
   toNumber,
   ValueList,
   type Part,
   type Script,
 } from '../sql/sql.ts';
+import { endOfOneOf, Fragment, indexedBy, oneOf, position } from '../sql/fragments.ts';
 
 /** Both ends are included. */
 
@@ -97,17 +92,21 @@ export type CardPosition = {
   readonly expiresOn: string | null;
 };
 
-type PositionRow = { readonly id: bigint; readonly balance: bigint; readonly expires_on: string | null };
+export type PositionRow = {
+  readonly id: bigint;
+  readonly balance: bigint;
+  readonly expires_on: string | null;
+};
 
-function toPosition({ id, balance, expires_on: expiresOn }: PositionRow): CardPosition {
+export function toPosition({ id, balance, expires_on: expiresOn }: PositionRow): CardPosition {
   return { id: toNumber(id), balance, expiresOn };
 }
 
-const byKey = indexedBy('sqlite_autoindex_gift_cards_1');
-const byExpiry = indexedBy('gift_cards_by_expiry');
+export const byKey = indexedBy('sqlite_autoindex_gift_cards_1');
+export const byExpiry = indexedBy('gift_cards_by_expiry');
 
 const noRange = { min: 0, max: idMax };
-const noDays = { min: '', max: '~' };
+export const noDays = { min: '', max: '~' };
 const amountMax = 2n ** 63n - 1n;
 
 /**
@@ -121,7 +120,7 @@ export function* findNewestSince(storeId: number, count: number): Script<number 
 }
 
 /** The status of the newest email with the code of the card `g`; null: there is none. */
-function emailStatusAt(storeId: number, now: number): Part {
+export function emailStatusAt(storeId: number, now: number): Part {
   return part`(
     select case when e.state = 'scheduled' and e.next_at <= ${now} then 'queued' else e.state end
     from email_deliveries e
@@ -186,7 +185,7 @@ function fieldCondition(name: FilteredField, filter: CardFilter): Part {
 }
 
 /** Whether the card `g` meets the filter. The states are those of `stateOf`. */
-function isMet({ storeId, filter, today, now }: Listed): Part {
+export function isMet({ storeId, filter, today, now }: Listed): Part {
   const { state, emailStatus, customerId, orderId, lastCharacters, tag, text } = filter;
   const { createdAt, disabledAt, lastActivityAt, expiresOn, balance } = filter;
   const created = createdAt ?? noRange;
@@ -378,167 +377,4 @@ export function* listByBalance(
           order by +g.balance, g.id limit ${limit}`,
   );
   return rows.map(toPosition);
-}
-
-/** A stretch of a walk: up to `rowsMax` cards after a position. */
-export type Walk = {
-  readonly isDescending: boolean;
-  readonly after: CardPosition | null;
-  readonly rowsMax: number;
-  readonly limit: number;
-};
-
-export type Walked = {
-  /** The cards of the stretch that meet the filter, at most `limit`. */
-  readonly found: readonly CardPosition[];
-  /** The last card of the stretch; null if it is the end of the list. */
-  readonly end: CardPosition | null;
-};
-
-/**
- * Walks through the primary key.
- * @param neverExpiring whether only cards that never expire are found.
- */
-export function* walkIds(
-  listed: Listed,
-  { isDescending, after, rowsMax, limit }: Walk,
-  neverExpiring: boolean,
-): Script<Walked> {
-  const { storeId, filter } = listed;
-  const ids = idsOf(filter.createdAt);
-  const min = after && !isDescending ? Math.max(ids.min, after.id + 1) : ids.min;
-  const max = after && isDescending ? Math.min(ids.max, after.id - 1) : ids.max;
-  const end = yield* first(
-    isDescending
-      ? sql<PositionRow>`
-          select g.id, g.balance, g.expires_on from gift_cards g ${byKey}
-          where g.store_id = ${storeId} and g.id = (
-            select id from gift_cards ${byKey}
-            where store_id = ${storeId} and id between ${min} and ${max} order by id desc limit 1 offset ${rowsMax - 1})`
-      : sql<PositionRow>`
-          select g.id, g.balance, g.expires_on from gift_cards g ${byKey}
-          where g.store_id = ${storeId} and g.id = (
-            select id from gift_cards ${byKey}
-            where store_id = ${storeId} and id between ${min} and ${max} order by id limit 1 offset ${rowsMax - 1})`,
-  );
-  const [from, to] = [
-    isDescending && end ? toNumber(end.id) : min,
-    !isDescending && end ? toNumber(end.id) : max,
-  ];
-  const found = part`
-    select g.id, g.balance, g.expires_on from gift_cards g ${byKey}
-    where g.store_id = ${storeId} and g.id between ${from} and ${to}
-      and ${isMet(listed)} and case when ${Number(!neverExpiring)} = 1 or g.expires_on is null then 1 else 0 end = 1`;
-  const rows = yield* all(
-    isDescending
-      ? sql<PositionRow>`${found} order by g.id desc limit ${limit}`
-      : sql<PositionRow>`${found} order by g.id limit ${limit}`,
-  );
-  return { found: rows.map(toPosition), end: end ? toPosition(end) : null };
-}
-
-/** Walks through the index of expiries: cards that expire. */
-export function* walkExpiries(listed: Listed, { isDescending, after, rowsMax, limit }: Walk): Script<Walked> {
-  const { storeId, filter } = listed;
-  const days = filter.expiresOn ?? noDays;
-  const [low, high] = [
-    { day: days.min, id: 0 },
-    { day: days.max, id: idMax },
-  ];
-  const start = after && { day: after.expiresOn ?? '', id: after.id };
-  // Both ends are excluded, except the end of the stretch.
-  const min = !isDescending && start ? start : low;
-  const max = isDescending && start ? start : high;
-  const end = yield* first(
-    isDescending
-      ? sql<PositionRow>`
-          select id, balance, expires_on from gift_cards ${byExpiry}
-          where store_id = ${storeId} and expires_on is not null
-            and (expires_on, id) > (${min.day}, ${min.id}) and (expires_on, id) < (${max.day}, ${max.id})
-          order by expires_on desc, id desc limit 1 offset ${rowsMax - 1}`
-      : sql<PositionRow>`
-          select id, balance, expires_on from gift_cards ${byExpiry}
-          where store_id = ${storeId} and expires_on is not null
-            and (expires_on, id) > (${min.day}, ${min.id}) and (expires_on, id) < (${max.day}, ${max.id})
-          order by expires_on, id limit 1 offset ${rowsMax - 1}`,
-  );
-  const last = end && { day: end.expires_on ?? '', id: toNumber(end.id) };
-  const from = isDescending && last ? { day: last.day, id: last.id - 1 } : min;
-  const to = !isDescending && last ? { day: last.day, id: last.id + 1 } : max;
-  const found = part`
-    select g.id, g.balance, g.expires_on from gift_cards g ${byExpiry}
-    where g.store_id = ${storeId} and g.expires_on is not null
-      and (g.expires_on, g.id) > (${from.day}, ${from.id}) and (g.expires_on, g.id) < (${to.day}, ${to.id})
-      and ${isMet(listed)}`;
-  const rows = yield* all(
-    isDescending
-      ? sql<PositionRow>`${found} order by g.expires_on desc, g.id desc limit ${limit}`
-      : sql<PositionRow>`${found} order by g.expires_on, g.id limit ${limit}`,
-  );
-  return { found: rows.map(toPosition), end: end ? toPosition(end) : null };
-}
-
-/** The number of cards that meet the filter among the newest `rowsMax`, and whether there are more cards. */
-export function* countWalk(
-  listed: Listed,
-  rowsMax: number,
-): Script<{ readonly cards: number; readonly isComplete: boolean }> {
-  const { storeId, filter } = listed;
-  const ids = idsOf(filter.createdAt);
-  const beyond = yield* first(sql<{ id: bigint }>`
-    select id from gift_cards ${byKey}
-    where store_id = ${storeId} and id between ${ids.min} and ${ids.max} order by id desc limit 1 offset ${rowsMax}`);
-  const min = beyond ? toNumber(beyond.id) + 1 : ids.min;
-  const { cards } = yield* one(sql<{ cards: bigint }>`
-    select count(*) as cards from gift_cards g ${byKey}
-    where g.store_id = ${storeId} and g.id between ${min} and ${ids.max} and ${isMet(listed)}`);
-  return { cards: toNumber(cards), isComplete: !beyond };
-}
-
-/** A card with the status of its email. */
-export type DetailedCard = CurrentCard & { readonly emailStatus: EmailStatus };
-
-type DetailedRow = CardStateRow & { readonly email_status: Exclude<EmailStatus, 'none'> | null };
-
-const withAddresses = (storeId: number): Part => part`${ownColumnsOf('g')},
-  (select nullif(email, '') from customers c where c.store_id = ${storeId} and c.id = g.customer_id) as customer_email,
-  (select nullif(email, '') from customers c where c.store_id = ${storeId} and c.id = g.recipient_id) as recipient_email`;
-
-/** Cards that one statement reads. */
-const readTogether = 50;
-
-/** Returns the store's cards with the ids, at `now` (ms), in the order of the ids. */
-export function* findDetailedCards(
-  storeId: number,
-  ids: readonly number[],
-  now: number,
-): Script<readonly DetailedCard[]> {
-  const selected = part`
-    select ${withAddresses(storeId)}, ${emailStatusAt(storeId, now)} as email_status,
-      case when g.held = 0 then 0 else (
-        select cast(coalesce(sum(h.amount), 0) as bigint) from holds h
-        where h.store_id = ${storeId} and h.card_id = g.id and h.status = 'open' and h.expires_at <= ${now}
-      ) end as expired_held
-    from gift_cards g ${byKey}`;
-  const [id = 0, ...others] = ids;
-  if (others.length === 0) {
-    const row = yield* first(sql<DetailedRow>`${selected} where g.store_id = ${storeId} and g.id = ${id}`);
-    return row ? [toDetailedCard(row)] : [];
-  }
-  const chunks = Array.from({ length: Math.ceil(ids.length / readTogether) }, (_, place) =>
-    ids.slice(place * readTogether, (place + 1) * readTogether),
-  );
-  const found = yield* parallel(
-    ...chunks.map((chunk) => {
-      // Each statement has the same number of values; no card has the id 0.
-      const padded = new ValueList(Array.from({ length: readTogether }, (_, place) => chunk[place] ?? 0));
-      return all(sql<DetailedRow>`${selected} where g.store_id = ${storeId} and g.id in (${padded})`);
-    }),
-  );
-  const cards = new Map(found.flat().map((row) => [toNumber(row.id), toDetailedCard(row)]));
-  return ids.flatMap((each) => cards.get(each) ?? []);
-}
-
-function toDetailedCard(row: DetailedRow): DetailedCard {
-  return { ...toCardState(row), emailStatus: row.email_status ?? 'none' };
 }

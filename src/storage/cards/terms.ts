@@ -1,7 +1,8 @@
 /** The recorded changes of the terms that reports depend on: a card's expiry, and whether it is disabled or suspended. */
 
 import assert from 'node:assert/strict';
-import { all, fragment, indexedBy, position, sql, toNumber, ValueList, type Script } from '../sql/sql.ts';
+import { all, sql, toNumber, ValueList, type Script } from '../sql/sql.ts';
+import { fragment, indexedBy, position } from '../sql/fragments.ts';
 
 /** A change of a card's terms: the values before it. An absent value was not changed. */
 export type TermsChange = {

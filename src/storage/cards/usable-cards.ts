@@ -2,7 +2,8 @@
 
 import type { EmailAddress } from '../../domain/email-address.ts';
 import { cardColumns, toCardState, withCustomers, type CardStateRow, type CurrentCard } from './card.ts';
-import { all, endOfOneOf, indexedBy, oneOf, sql, type Script } from '../sql/sql.ts';
+import { all, sql, type Script } from '../sql/sql.ts';
+import { endOfOneOf, indexedBy, oneOf } from '../sql/fragments.ts';
 
 /** How many cards of an address are examined, as customer and as recipient. */
 const examinedMax = 500;

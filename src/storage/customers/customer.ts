@@ -4,16 +4,8 @@ import type { Context } from '../context.ts';
 import type { CustomerAccount } from '../../domain/customers/customer.ts';
 import type { EmailAddress } from '../../domain/email-address.ts';
 import { columns, integer, integerOrNull, text, type RowOf } from '../sql/columns.ts';
-import {
-  all,
-  first,
-  forKeyShare,
-  sql,
-  parallel,
-  RetryTransaction,
-  toNumber,
-  type Script,
-} from '../sql/sql.ts';
+import { all, first, sql, parallel, RetryTransaction, toNumber, type Script } from '../sql/sql.ts';
+import { forKeyShare } from '../sql/fragments.ts';
 
 const customers = columns({
   id: integer('id'),

@@ -1,7 +1,8 @@
 /** The rows that an erasure walks through, in pages. */
 
 import { erasableFields } from '../../domain/cards/fields.ts';
-import { all, execute, first, Fragment, joined, part, sql, toNumber, type Script } from '../sql/sql.ts';
+import { all, execute, first, joined, part, sql, toNumber, type Script } from '../sql/sql.ts';
+import { Fragment } from '../sql/fragments.ts';
 import { type CustomerKey, type TextRow, emptied } from './erasure.ts';
 
 /** A page of rows in the order of their ids. */

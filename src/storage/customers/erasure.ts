@@ -8,16 +8,15 @@ import {
   all,
   execute,
   first,
-  Fragment,
   joined,
   part,
   sql,
   toNumber,
   type Part,
   type Script,
-  forUpdate,
   toNumberOrNull,
 } from '../sql/sql.ts';
+import { Fragment, forUpdate } from '../sql/fragments.ts';
 import {
   columns,
   flag,

@@ -11,17 +11,16 @@ import { emailColumns, toEmailDelivery, type DeliveryRow } from './email.ts';
 import {
   all,
   first,
-  indexedBy,
   one,
   parallel,
   part,
-  position,
   sql,
   type Part,
   toNumber,
   ValueList,
   type Script,
 } from '../sql/sql.ts';
+import { indexedBy, position } from '../sql/fragments.ts';
 
 /** Emails of these states and kinds. */
 export type EmailFilter = { readonly states: readonly EmailState[]; readonly kinds: readonly EmailKind[] };

@@ -10,7 +10,6 @@ import { emailColumns, toEmailDelivery, type DeliveryRow, type EmailKey } from '
 import {
   all,
   first,
-  forUpdateSkipLocked,
   execute,
   one,
   parallel,
@@ -19,6 +18,7 @@ import {
   toNumberOrNull,
   type Script,
 } from '../sql/sql.ts';
+import { forUpdateSkipLocked } from '../sql/fragments.ts';
 import { ofOpenStore } from '../stores/store.ts';
 
 /** An email that this process has claimed. */

@@ -5,7 +5,8 @@ import type { Card } from '../../domain/cards/card.ts';
 import { addDays, dayOf, startOfDay } from '../../domain/day.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { cardColumns, toCard, withCustomers, type CardRow } from '../cards/card.ts';
-import { all, indexedBy, sql, type Script } from '../sql/sql.ts';
+import { all, sql, type Script } from '../sql/sql.ts';
+import { indexedBy } from '../sql/fragments.ts';
 
 /** Position of a card in the order of days and ids. */
 export type CardPlace = { readonly day: string; readonly id: number };

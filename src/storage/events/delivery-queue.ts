@@ -16,16 +16,8 @@ import {
   type WebhookPlace,
   type WebhookRow,
 } from './webhook.ts';
-import {
-  all,
-  first,
-  forUpdateSkipLocked,
-  execute,
-  sql,
-  toNumber,
-  toNumberOrNull,
-  type Script,
-} from '../sql/sql.ts';
+import { all, first, execute, sql, toNumber, toNumberOrNull, type Script } from '../sql/sql.ts';
+import { forUpdateSkipLocked } from '../sql/fragments.ts';
 
 /** An active webhook with due deliveries, and its store's domain. */
 export type DueWebhook = WebhookKept & { readonly store: string };

@@ -4,17 +4,8 @@ import type { Context } from '../context.ts';
 import type { Event, WrittenEvent } from '../../domain/events/event.ts';
 import type { EventType } from '../../domain/events/event-type.ts';
 import { columns, integer, unchanged, text, type RowOf } from '../sql/columns.ts';
-import {
-  all,
-  commitOrder,
-  hasFinalOrder,
-  first,
-  lastCommittedFirst,
-  execute,
-  sql,
-  toNumber,
-  type Script,
-} from '../sql/sql.ts';
+import { all, first, execute, sql, toNumber, type Script } from '../sql/sql.ts';
+import { commitOrder, hasFinalOrder, lastCommittedFirst } from '../sql/fragments.ts';
 
 const events = columns({
   id: integer('id'),

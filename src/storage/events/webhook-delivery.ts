@@ -2,7 +2,8 @@
 
 import type { Attempt, AttemptResult, Delivery, DeliveryStatus } from '../../domain/events/webhook.ts';
 import { columns, integer, integerOrNull, unchanged, writeOnly, type RowOf } from '../sql/columns.ts';
-import { all, first, fragment, execute, parallel, sql, toNumber, type Script } from '../sql/sql.ts';
+import { all, first, execute, parallel, sql, toNumber, type Script } from '../sql/sql.ts';
+import { fragment } from '../sql/fragments.ts';
 
 type ResultRow = {
   readonly response_body: string | null;

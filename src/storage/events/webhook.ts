@@ -5,7 +5,8 @@ import { Secret } from '../../platform/secret.ts';
 import type { PauseReason, Webhook } from '../../domain/events/webhook.ts';
 import { sealNonceLength } from '../../platform/keys.ts';
 import { columns, integer, integerOrNull, text, writeOnly, type RowOf } from '../sql/columns.ts';
-import { all, first, fragment, execute, one, sql, toNumber, type Script } from '../sql/sql.ts';
+import { all, first, execute, one, sql, toNumber, type Script } from '../sql/sql.ts';
+import { fragment } from '../sql/fragments.ts';
 import { ofOpenStore } from '../stores/store.ts';
 
 /** A webhook with its sealed secrets. */

@@ -13,18 +13,8 @@ import {
   type RowOf,
 } from '../sql/columns.ts';
 import { inChunks, padded } from '../sql/chunks.ts';
-import {
-  all,
-  first,
-  forUpdateSkipLocked,
-  execute,
-  parallel,
-  part,
-  sql,
-  toNumber,
-  type Part,
-  type Script,
-} from '../sql/sql.ts';
+import { all, first, execute, parallel, part, sql, toNumber, type Part, type Script } from '../sql/sql.ts';
+import { forUpdateSkipLocked } from '../sql/fragments.ts';
 import { ofOpenStore } from '../stores/store.ts';
 
 const holds = columns({

@@ -7,17 +7,8 @@
 import type { Hold, HoldStatus } from '../../domain/money/hold.ts';
 import type { Transfer, TransferKind } from '../../domain/money/ledger.ts';
 import { idMax, idsOf, type Range } from '../sql/id-range.ts';
-import {
-  all,
-  first,
-  Fragment,
-  indexedBy,
-  part,
-  Statement,
-  toNumber,
-  type Part,
-  type Script,
-} from '../sql/sql.ts';
+import { all, first, part, Statement, toNumber, type Part, type Script } from '../sql/sql.ts';
+import { Fragment, indexedBy } from '../sql/fragments.ts';
 import { holdColumns, type HoldRow } from './hold.ts';
 import { transferColumns, type TransferRow } from './transfer.ts';
 

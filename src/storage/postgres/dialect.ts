@@ -2,7 +2,7 @@
 
 import { hasEndedOf } from './distribution.ts';
 import { citusEntryOrder, postgresEntryOrder } from './entry-order.ts';
-import type { Dialect } from '../sql/sql.ts';
+import type { Dialect } from '../sql/fragments.ts';
 
 export const postgresDialect: Dialect = {
   placeholder: (position) => `$${position}`,

@@ -5,7 +5,7 @@
  */
 
 import { endedPlace, hasEndedOf } from './distribution.ts';
-import type { Dialect, EntryTable } from '../sql/sql.ts';
+import type { Dialect, EntryTable } from '../sql/fragments.ts';
 
 type Fragments = Dialect['fragments'];
 

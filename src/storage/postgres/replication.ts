@@ -1,6 +1,7 @@
 /** Replication settings of a PostgreSQL server, which decide whether acknowledged changes survive its loss. */
 
-import { all, fragment, one, sql, type Script } from '../sql/sql.ts';
+import { all, one, sql, type Script } from '../sql/sql.ts';
+import { fragment } from '../sql/fragments.ts';
 
 export type Replication = {
   /** Whether acknowledged changes survive a crash of the server's machine (`fsync`). */

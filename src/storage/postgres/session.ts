@@ -23,7 +23,8 @@ import {
   type StandbyRow,
 } from './primary.ts';
 import { keepsSessions, SessionNotKept, type ServerProcess } from './pooler.ts';
-import { Scan, type Dialect, type Statement } from '../sql/sql.ts';
+import { Scan, type Statement } from '../sql/sql.ts';
+import type { Dialect } from '../sql/fragments.ts';
 import { postgresDialect, citusDialect } from './dialect.ts';
 
 export type SessionOptions = {

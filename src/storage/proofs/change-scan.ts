@@ -2,7 +2,8 @@
 
 import { trackedFieldNames, type FieldName, type FieldValue } from '../../domain/cards/change.ts';
 import type { ChangeEnd } from '../cards/change.ts';
-import { all, Fragment, one, sql, toNumber, type Script } from '../sql/sql.ts';
+import { all, one, sql, toNumber, type Script } from '../sql/sql.ts';
+import { Fragment } from '../sql/fragments.ts';
 
 /** A card with changes, with the values that its row has. */
 export type ChangedCard = {

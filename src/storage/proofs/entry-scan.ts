@@ -6,22 +6,16 @@
 
 import type { Currency } from '../../domain/money/currency.ts';
 import type { CardIdRange } from './ledger-scan.ts';
+import { all, joined, part, scan, type Part, type ScannedInteger, type Script } from '../sql/sql.ts';
 import {
-  all,
   endOfHex,
   endOfJsonArray,
   endOfJsonValue,
   hex,
-  joined,
   jsonArray,
   jsonComma,
   jsonValue,
-  part,
-  scan,
-  type Part,
-  type ScannedInteger,
-  type Script,
-} from '../sql/sql.ts';
+} from '../sql/fragments.ts';
 
 /** In the text of an entry: in place of the digest of its texts, and of its salt. */
 export const [digestMark, saltMark] = ['<digest>', '<salt>'];

@@ -7,28 +7,30 @@ import assert from 'node:assert/strict';
 import { columns, bytes, integer, text, unchanged, type RowOf } from '../sql/columns.ts';
 import {
   all,
-  andEnded,
-  cursorOfStore,
-  cursorOwners,
-  entryOrderOf,
-  entryPlace,
   execute,
   first,
-  forUpdate,
-  Fragment,
   lock,
   one,
-  ownedBy,
-  ownerOfStore,
   parallel,
   sql,
   Statement,
   toNumber,
   ValueList,
-  type EntryOrder,
-  type EntryTable,
   type Script,
 } from '../sql/sql.ts';
+import {
+  andEnded,
+  cursorOfStore,
+  cursorOwners,
+  entryOrderOf,
+  entryPlace,
+  forUpdate,
+  Fragment,
+  ownedBy,
+  ownerOfStore,
+  type EntryOrder,
+  type EntryTable,
+} from '../sql/fragments.ts';
 
 export const pageEntries = 256;
 

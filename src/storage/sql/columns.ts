@@ -12,7 +12,8 @@
 import { currencyOf } from '../../domain/money/currency.ts';
 import { compileLiteral } from '../../domain/literal.ts';
 import type { Money } from '../../domain/money/money.ts';
-import { Fragment, toNumber, toNumberOrNull, ValueList, type SqlValue } from './sql.ts';
+import { toNumber, toNumberOrNull, ValueList, type SqlValue } from './sql.ts';
+import { Fragment } from './fragments.ts';
 
 /**
  * A column that is read into a field of a record. `Row` has the other columns that reading needs, `Record` the

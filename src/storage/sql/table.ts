@@ -7,12 +7,9 @@ import assert from 'node:assert/strict';
 import { createHash, type Hash } from 'node:crypto';
 import {
   all,
-  catalogColumns,
-  catalogReferences,
   first,
   one,
   execute,
-  Fragment,
   sql,
   Statement,
   parallel,
@@ -20,6 +17,7 @@ import {
   type Script,
   type SqlValue,
 } from './sql.ts';
+import { catalogColumns, catalogReferences, Fragment } from './fragments.ts';
 
 export type Table = {
   readonly name: string;

@@ -2,7 +2,8 @@
 
 import { constants, DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Tables } from './cache.ts';
-import { exactOf, Lock, Scan, type Dialect, type Script, type SqlValue, type Statement } from '../sql/sql.ts';
+import { exactOf, Lock, Scan, type Script, type SqlValue, type Statement } from '../sql/sql.ts';
+import type { Dialect } from '../sql/fragments.ts';
 import { sqliteEntryOrder } from './entry-order.ts';
 import { storeClosedMessage } from '../moves/store-closing.ts';
 import { namesItsColumns, rowMaker } from '../sql/rows.ts';

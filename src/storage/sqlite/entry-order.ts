@@ -4,7 +4,7 @@
  * the rows, the cursor no longer matches its row, and begins again.
  */
 
-import type { Dialect, EntryTable } from '../sql/sql.ts';
+import type { Dialect, EntryTable } from '../sql/fragments.ts';
 
 type Fragments = Dialect['fragments'];
 

@@ -1,7 +1,8 @@
 /** Passkeys of members of staff. */
 
 import { bytes, columns, integer, integerOrNull, text, type RowOf } from '../sql/columns.ts';
-import { all, execute, first, forUpdate, lock, sql, toNumber, type Script } from '../sql/sql.ts';
+import { all, execute, first, lock, sql, toNumber, type Script } from '../sql/sql.ts';
+import { forUpdate } from '../sql/fragments.ts';
 
 export type Passkey = {
   readonly storeId: number;

@@ -5,17 +5,8 @@ import type { EmailAddress } from '../../domain/email-address.ts';
 import type { Money } from '../../domain/money/money.ts';
 import { isRole, type StaffMember } from '../../domain/staff/staff.ts';
 import { columns, integer, integerOrNull, text, type RowOf } from '../sql/columns.ts';
-import {
-  all,
-  execute,
-  first,
-  forUpdate,
-  lock,
-  sql,
-  toNumber,
-  toNumberOrNull,
-  type Script,
-} from '../sql/sql.ts';
+import { all, execute, first, lock, sql, toNumber, toNumberOrNull, type Script } from '../sql/sql.ts';
+import { forUpdate } from '../sql/fragments.ts';
 
 /** A member of staff as it is stored. Limits are in minor units of the store's currency. */
 type StoredMember = Omit<StaffMember, 'saleLimit' | 'refundLimit'> & {

@@ -1,17 +1,8 @@
 /** Tills: the devices on which members of staff sign in with a PIN. Only the hashes of their tokens are stored. */
 
 import { columns, integer, integerOrNull, text, type RowOf } from '../sql/columns.ts';
-import {
-  all,
-  execute,
-  first,
-  forUpdate,
-  lock,
-  sql,
-  toNumber,
-  toNumberOrNull,
-  type Script,
-} from '../sql/sql.ts';
+import { all, execute, first, lock, sql, toNumber, toNumberOrNull, type Script } from '../sql/sql.ts';
+import { forUpdate } from '../sql/fragments.ts';
 
 export type Till = {
   readonly storeId: number;

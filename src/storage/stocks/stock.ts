@@ -22,17 +22,8 @@ import {
   type Column,
   type RowOf,
 } from '../sql/columns.ts';
-import {
-  all,
-  execute,
-  first,
-  forUpdate,
-  forUpdateSkipLocked,
-  parallel,
-  sql,
-  toNumber,
-  type Script,
-} from '../sql/sql.ts';
+import { all, execute, first, parallel, sql, toNumber, type Script } from '../sql/sql.ts';
+import { forUpdate, forUpdateSkipLocked } from '../sql/fragments.ts';
 import { ofOpenStore } from '../stores/store.ts';
 
 /** An amount in minor units, or null. The row also has its currency. */

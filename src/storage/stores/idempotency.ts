@@ -2,17 +2,8 @@
 
 import { bytes, columns, integer, type RowOf } from '../sql/columns.ts';
 import { inChunks, padded } from '../sql/chunks.ts';
-import {
-  all,
-  forUpdate,
-  forUpdateSkipLocked,
-  lock,
-  execute,
-  sql,
-  parallel,
-  toNumber,
-  type Script,
-} from '../sql/sql.ts';
+import { all, lock, execute, sql, parallel, toNumber, type Script } from '../sql/sql.ts';
+import { forUpdate, forUpdateSkipLocked } from '../sql/fragments.ts';
 import { ofOpenStore } from './store.ts';
 
 /** The stored form of an idempotency key and its caller. */

@@ -6,16 +6,8 @@
  */
 
 import { inChunks, padded } from '../sql/chunks.ts';
-import {
-  all,
-  execute,
-  first,
-  forUpdateSkipLocked,
-  parallel,
-  sql,
-  toNumber,
-  type Script,
-} from '../sql/sql.ts';
+import { all, execute, first, parallel, sql, toNumber, type Script } from '../sql/sql.ts';
+import { forUpdateSkipLocked } from '../sql/fragments.ts';
 import { ofOpenStore } from './store.ts';
 
 /** A caller with a budget of failed lookups. */

@@ -8,7 +8,8 @@ import type { AccountNames, Store, StoreStatus } from '../../domain/stores/store
 import { formatVat, readVat } from '../../domain/money/vat.ts';
 import { sealNonceLength } from '../../platform/keys.ts';
 import { columns, flag, integer, integerOrNull, text, type RowOf } from '../sql/columns.ts';
-import { all, first, forUpdate, fragment, execute, sql, toNumber, type Script } from '../sql/sql.ts';
+import { all, first, execute, sql, toNumber, type Script } from '../sql/sql.ts';
+import { forUpdate, fragment } from '../sql/fragments.ts';
 
 /** A store, and the sealed secret of its app proxy, if it has one. */
 export type StoreRecord = {

@@ -4,19 +4,8 @@
  */
 
 import assert from 'node:assert/strict';
-import {
-  all,
-  commitOrder,
-  execute,
-  first,
-  lastCommittedFirst,
-  Lock,
-  one,
-  sql,
-  Statement,
-  toNumber,
-  type Script,
-} from '../sql/sql.ts';
+import { all, execute, first, Lock, one, sql, Statement, toNumber, type Script } from '../sql/sql.ts';
+import { commitOrder, lastCommittedFirst } from '../sql/fragments.ts';
 import {
   between,
   pageRows,
