@@ -36,8 +36,7 @@ import * as examples from './examples.ts';
 import { field, integerField, optional, type Values } from './field.ts';
 import { list, recordsOf } from './list.ts';
 import { read, write } from './operation.ts';
-import type { Operation } from './operation-route.ts';
-import { commonDocumentation, queryReader, routeOf } from './operation-route.ts';
+import { type Operation, commonDocumentation, queryReader, routeOf } from './operation-route.ts';
 import { idReader } from './path.ts';
 import { csvOfPlaces, pageOfPlaces, placesOf, placesQuery, readsOf } from './places.ts';
 

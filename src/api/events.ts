@@ -5,7 +5,7 @@ import Type from 'typebox';
 import { eventJson } from '../domain/events/event.ts';
 import { Fault } from '../domain/fault.ts';
 import { accepted, rejected } from '../platform/parsed.ts';
-import { eventSchema } from '../domain/schemas.ts';
+import { eventSchema } from '../domain/event-schemas.ts';
 import { deliverySchema } from '../domain/webhook-schemas.ts';
 import { deliveryRecordOf } from '../domain/events/webhook-record.ts';
 import type { RequestContext } from '../http/request-context.ts';

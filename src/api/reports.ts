@@ -11,8 +11,9 @@ import {
   withAmounts,
   type ActivityGroup,
   type ReportLocations,
+  journalSplits,
+  readJournal,
 } from '../service/books/reports.ts';
-import { journalSplits, readJournal } from '../service/books/reports.ts';
 import { field, required } from './field.ts';
 import {
   activitySchema,

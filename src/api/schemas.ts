@@ -3,6 +3,7 @@
 import Type, { type TSchema } from 'typebox';
 import * as batches from '../domain/batch-schemas.ts';
 import * as customers from '../domain/customer-schemas.ts';
+import { eventSchema } from '../domain/event-schemas.ts';
 import * as proofs from '../domain/proof-schemas.ts';
 import * as records from '../domain/schemas.ts';
 import * as webhooks from '../domain/webhook-schemas.ts';
@@ -82,7 +83,7 @@ export const components: Readonly<Record<string, TSchema>> = {
   Consistency: proofs.consistencySchema,
   LeafRange: proofs.leafRangeSchema,
   GiftCardProof: proofs.giftCardProofSchema,
-  Event: records.eventSchema,
+  Event: eventSchema,
   Webhook: webhooks.webhookSchema,
   Location: records.locationSchema,
   WebhookWithSecret: webhooks.webhookWithSecretSchema,

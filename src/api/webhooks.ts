@@ -6,7 +6,7 @@ import {
   loggedDeliverySchema,
   webhookSchema,
   webhookWithSecretSchema,
-} from '../domain/schemas.ts';
+} from '../domain/webhook-schemas.ts';
 import type { Webhook } from '../domain/events/webhook.ts';
 import { attemptRecordOf, deliveryRecordOf, webhookRecordOf } from '../domain/events/webhook-record.ts';
 import { webhookEtagOf } from '../http/etag.ts';

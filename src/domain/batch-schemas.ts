@@ -3,7 +3,7 @@
 import Type, { type Static } from 'typebox';
 import { batchNameLengthMax, batchStates } from './batches/batch.ts';
 import { stockNameLengthMax, stockStates, validMonthsMax } from './stocks/stock.ts';
-import { closedObject, nullable, id, decimal, timestamp, record, value } from './schemas.ts';
+import { closedObject, nullable, id, decimal, timestamp, giftCardRecord, value } from './schemas.ts';
 
 export const batchSchema = closedObject(
   {
@@ -51,7 +51,7 @@ export const batchFailureSchema = closedObject(
 export const batchCardSchema = closedObject(
   {
     index: Type.Integer({ minimum: 0, description: 'The place of the gift card in the batch, from 0.' }),
-    ...record,
+    ...giftCardRecord,
     code: nullable(
       Type.String({ pattern: '^[0-9a-z]{8,20}$' }),
       'The full code. null: the gift card was emailed, `codes_until` has passed, or the caller lacks `write_gift_cards`.',

@@ -2,11 +2,11 @@
 
 import Type, { type Static } from 'typebox';
 import { deliveryStates, emailKinds } from './emails/email.ts';
-import { closedObject, nullable, id, publicId, timestamp } from './schemas.ts';
+import { closedObject, nullable, id, publicIdSchema, timestamp } from './schemas.ts';
 
 export const customerSchema = closedObject(
   {
-    id: publicId(),
+    id: publicIdSchema(),
     email: Type.String({ description: 'The email address, as first received.' }),
     storefront_customer_id: nullable(id, 'The customer’s id on the storefront.', 7103421190),
     created_at: timestamp(),
@@ -18,7 +18,7 @@ export type CustomerRecord = Readonly<Static<typeof customerSchema>>;
 
 export const erasureSchema = closedObject(
   {
-    customer_id: publicId(),
+    customer_id: publicIdSchema(),
     status: Type.Enum(['running', 'complete'], {
       description: '`running`: the personal data is being erased, in small steps.',
     }),
@@ -38,7 +38,7 @@ export const erasureSchema = closedObject(
       minimum: 0,
       description: 'Gift cards whose email with the code was cancelled: their codes were not sent.',
     }),
-    unsent_gift_card_ids: Type.Array(publicId(), { description: 'The first 100 of them.' }),
+    unsent_gift_card_ids: Type.Array(publicIdSchema(), { description: 'The first 100 of them.' }),
   },
   'The erasure of a customer.',
 );
@@ -63,7 +63,7 @@ const emailAttempt = closedObject(
 export const emailDeliverySchema = closedObject(
   {
     id,
-    gift_card_id: publicId(),
+    gift_card_id: publicIdSchema(),
     kind: Type.Enum([...emailKinds], {
       description:
         '`gift_card`: the card itself. `receipt`: for a customer who bought the card for another recipient. `top_up`: for the holder of a card to which money was added. `expiry_reminder`, `balance_reminder`: reminders. `delivery_failed`: a notice to the customer that the email to the recipient did not arrive.',

@@ -16,24 +16,27 @@ import {
 import { trackedFieldNames } from './cards/change.ts';
 import { historyKinds } from './cards/history.ts';
 import { cardStates, emailStatuses } from './cards/state.ts';
-import { eventTypes } from './events/event-type.ts';
 import { holdStatuses } from './money/hold.ts';
 import { transferKinds } from './money/ledger.ts';
 import { decimalPattern } from './money/money.ts';
 import type { PublicId } from '../platform/public-id.ts';
-import { webhookSchema } from './webhook-schemas.ts';
-import { checkpointSchema } from './proof-schemas.ts';
-import { batchSchema, stockSchema } from './batch-schemas.ts';
-import { emailDeliverySchema } from './customer-schemas.ts';
 
-import Type, { type Static, type TSchema, type TUnsafe } from 'typebox';
+import Type, {
+  type Static,
+  type TNull,
+  type TObject,
+  type TSchema,
+  type TString,
+  type TUnion,
+  type TUnsafe,
+} from 'typebox';
 
 const idRange = { minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
 
 export function closedObject<T extends Readonly<Record<string, TSchema>>>(
   properties: T,
   description: string,
-) {
+): TObject<T> {
   return Type.Object(properties, { additionalProperties: false, description });
 }
 
@@ -42,7 +45,7 @@ export function nullable<T extends TSchema>(
   schema: T,
   description?: string,
   ...examples: readonly unknown[]
-) {
+): TUnion<[T, TNull]> {
   return Type.Union([schema, Type.Null()], {
     ...(description !== undefined && { description }),
     ...(examples.length > 0 && { examples: [...examples] }),
@@ -53,15 +56,21 @@ export function nullable<T extends TSchema>(
 export const id = Type.Integer(idRange);
 
 /** A public id: of gift cards, customers, holds and transactions. The type excludes internal ids. */
-export function publicId(options: { readonly description?: string; readonly examples?: number[] } = {}) {
+export function publicIdSchema(
+  options: { readonly description?: string; readonly examples?: number[] } = {},
+): TUnsafe<PublicId> {
   return Type.Unsafe<PublicId>(Type.Integer({ ...idRange, ...options }));
 }
 
-export function decimal(options: { readonly description?: string; readonly examples?: string[] } = {}) {
+export function decimal(
+  options: { readonly description?: string; readonly examples?: string[] } = {},
+): TString {
   return Type.String({ pattern: decimalPattern, ...options });
 }
 
-export function timestamp(options: { readonly description?: string; readonly examples?: string[] } = {}) {
+export function timestamp(
+  options: { readonly description?: string; readonly examples?: string[] } = {},
+): TString {
   return Type.String({
     format: 'date-time',
     pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$',
@@ -82,7 +91,7 @@ const detailKinds: Readonly<Record<FieldKind, (about: string, example: unknown) 
 };
 
 /** The schema of a field in records. */
-export function detail<N extends CardFieldName>(name: N) {
+function detail<N extends CardFieldName>(name: N) {
   const { kind, about, example }: CardField = cardFields[name];
   return Type.Unsafe<RecordValue<N>>(detailKinds[kind](about, example));
 }
@@ -93,8 +102,8 @@ const addedDetails = byField(fieldsWith({ record: 'added' }), detail) as {
 };
 
 /** Every field is always present, in this order. The examples together form one card. */
-export const record = {
-  id: publicId({
+export const giftCardRecord = {
+  id: publicIdSchema({
     description: 'Identifier of the gift card, below 2^53.',
     examples: [5966927867000173],
   }),
@@ -116,9 +125,13 @@ export const record = {
   line_item_id: nullable(id, 'The order line that the card was sold with.', null),
   api_client_id: nullable(id, 'The API client that created the card.', 7103421182),
   user_id: nullable(id, 'The staff user who created the card.', null),
-  customer_id: nullable(publicId(), 'The customer assigned through `email`.', 7764160887464011),
+  customer_id: nullable(publicIdSchema(), 'The customer assigned through `email`.', 7764160887464011),
   customer_email: nullable(Type.String(), 'The email address of that customer.', 'ada@example.com'),
-  recipient_id: nullable(publicId(), 'The customer assigned through `recipient_email`.', 8576577282002687),
+  recipient_id: nullable(
+    publicIdSchema(),
+    'The customer assigned through `recipient_email`.',
+    8576577282002687,
+  ),
   recipient_email: nullable(Type.String(), 'The email address of that customer.', 'grace@example.com'),
   note: detail('note'),
   expires_on: detail('expires_on'),
@@ -131,12 +144,12 @@ export const record = {
   order_id: nullable(id, 'The order that the card was sold with.', null),
 } satisfies Readonly<Record<FieldsWith<{ readonly record: 'specified' }>, TSchema> & Record<string, TSchema>>;
 
-export const giftCardSchema = closedObject(record, 'A gift card.');
+export const giftCardSchema = closedObject(giftCardRecord, 'A gift card.');
 export type GiftCardRecord = Readonly<Static<typeof giftCardSchema>>;
 
 export const issuedGiftCardSchema = closedObject(
   {
-    ...record,
+    ...giftCardRecord,
     code: Type.String({
       pattern: '^[0-9a-z]{8,20}$',
       description: 'The full code. It is returned only once.',
@@ -149,7 +162,7 @@ export const issuedGiftCardSchema = closedObject(
 const stateText =
   'The first that applies of `disabled`, `expired` (`expires_on` has passed), `suspended`, `empty` (the balance is 0), `scheduled` (the card is emailed at a later time), and `active`.';
 
-export function state(description: string) {
+function state(description: string) {
   return Type.Enum([...cardStates], { description: `${stateText} ${description}`, examples: ['active'] });
 }
 
@@ -163,7 +176,7 @@ const available = decimal({
 
 export const spendableGiftCardSchema = closedObject(
   {
-    ...record,
+    ...giftCardRecord,
     held: decimal({ description: 'The part of the balance that open holds reserve.', examples: ['0.00'] }),
     available,
     state: spendState,
@@ -200,11 +213,11 @@ export const listedGiftCardSchema = Type.Partial(detailGiftCardSchema, {
 });
 
 const balance = {
-  balance: record.balance,
+  balance: giftCardRecord.balance,
   held: decimal({ description: 'The part of the balance that open holds reserve.' }),
   available,
-  currency: record.currency,
-  expires_on: record.expires_on,
+  currency: giftCardRecord.currency,
+  expires_on: giftCardRecord.expires_on,
   state: spendState,
 };
 
@@ -212,18 +225,18 @@ export const balanceSchema = closedObject(balance, 'The amount of a gift card th
 export type BalanceRecord = Readonly<Static<typeof balanceSchema>>;
 
 export const tillGiftCardSchema = closedObject(
-  { id: record.id, ...balance, last_characters: record.last_characters },
+  { id: giftCardRecord.id, ...balance, last_characters: giftCardRecord.last_characters },
   'A gift card for a caller without `read_gift_cards`.',
 );
 /** A card for a caller who can redeem but not read it: no email addresses, note or message. */
 export type TillRecord = Readonly<Static<typeof tillGiftCardSchema>>;
 
-export const text = nullable(Type.String());
+const text = nullable(Type.String());
 
 export const transactionSchema = closedObject(
   {
-    id: publicId(),
-    gift_card_id: publicId(),
+    id: publicIdSchema(),
+    gift_card_id: publicIdSchema(),
     kind: Type.Enum([...transferKinds], {
       description:
         '`adjustment`: an update of the balance. `capture`: a debit of an amount that a hold reserved. `top_up`: a credit that is a sale.',
@@ -232,7 +245,7 @@ export const transactionSchema = closedObject(
       pattern: `^-?${decimalPattern.slice(1)}`,
       description: 'The change of the balance: negative if it decreased.',
     }),
-    currency: record.currency,
+    currency: giftCardRecord.currency,
     balance_after: decimal(),
     actor: Type.String({ description: 'The caller: `api_client:<id>`, or `development`.' }),
     reference: text,
@@ -241,8 +254,8 @@ export const transactionSchema = closedObject(
     order_reference: nullable(Type.String(), 'The order, as text.'),
     external_id: nullable(Type.String(), 'The caller’s own id of it.'),
     location_id: nullable(id, 'The location where it took place.'),
-    hold_id: nullable(publicId()),
-    reverses: nullable(publicId(), 'The transaction that this one reverses, in whole or in part.'),
+    hold_id: nullable(publicIdSchema()),
+    reverses: nullable(publicIdSchema(), 'The transaction that this one reverses, in whole or in part.'),
     created_at: timestamp(),
   },
   'One entry of the ledger.',
@@ -254,7 +267,7 @@ const trackedValue = Type.Union([Type.String(), Type.Array(Type.String()), Type.
 
 export const historySchema = closedObject(
   {
-    id: publicId({ description: 'The id of the change, or of the first transaction for `created`.' }),
+    id: publicIdSchema({ description: 'The id of the change, or of the first transaction for `created`.' }),
     kind: Type.Enum([...historyKinds], {
       description:
         '`expired`: the last valid day has passed. `recording_began`: the card is older than the record of changes, so changes between its creation and this entry are unknown.',
@@ -289,12 +302,12 @@ export type HistoryRecord = Readonly<Static<typeof historySchema>>;
 
 export const holdSchema = closedObject(
   {
-    id: publicId(),
-    gift_card_id: publicId(),
+    id: publicIdSchema(),
+    gift_card_id: publicIdSchema(),
     status: Type.Enum([...holdStatuses]),
     amount: decimal(),
     captured_amount: decimal(),
-    currency: record.currency,
+    currency: giftCardRecord.currency,
     actor: Type.String({ description: 'The caller that created it: `api_client:<id>`, or `development`.' }),
     reference: text,
     note: text,
@@ -324,51 +337,4 @@ export const locationSchema = closedObject(
 );
 export type LocationRecord = Readonly<Static<typeof locationSchema>>;
 
-export const value = (description: string) => nullable(decimal({}), description);
-
-export const eventSchema = closedObject(
-  {
-    id,
-    type: Type.Enum([...eventTypes]),
-    store: Type.String({ description: 'The store’s domain.' }),
-    created_at: timestamp(),
-    sequence: Type.Integer({
-      minimum: 0,
-      maximum: Number.MAX_SAFE_INTEGER,
-      description: 'The version of the card after the event; 0 for an event that is not about a card.',
-    }),
-    data: closedObject(
-      {
-        gift_card: Type.Optional(giftCardSchema),
-        changed: Type.Optional(
-          Type.Array(Type.String(), { description: 'The fields of the record that changed.' }),
-        ),
-        transaction: Type.Optional(transactionSchema),
-        hold: Type.Optional(holdSchema),
-        customer: Type.Optional(
-          closedObject(
-            {
-              id: publicId(),
-              email: nullable(Type.String()),
-              storefront_customer_id: nullable(id),
-            },
-            'A customer, with the email address as first received; null if the customer was erased.',
-          ),
-        ),
-        webhook: Type.Optional(webhookSchema),
-        delivery: Type.Optional(emailDeliverySchema),
-        checkpoint: Type.Optional(checkpointSchema),
-        batch: Type.Optional(batchSchema),
-        stock: Type.Optional(stockSchema),
-        actor: Type.Optional(
-          Type.String({ description: 'The caller that read or voided the codes of a stock.' }),
-        ),
-        codes: Type.Optional(
-          Type.Integer({ minimum: 1, description: 'How many codes of a stock were voided.' }),
-        ),
-      },
-      'The records concerned, as they were at that time.',
-    ),
-  },
-  'A change in the store.',
-);
+export const value = (description: string): TUnion<[TString, TNull]> => nullable(decimal({}), description);

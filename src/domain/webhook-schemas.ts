@@ -4,7 +4,7 @@ import Type, { type Static } from 'typebox';
 import { deliveryStatuses, pauseReasons } from './events/webhook.ts';
 import { closedObject, nullable, id, timestamp } from './schemas.ts';
 
-export const webhook = {
+const webhook = {
   id,
   url: Type.String({ description: 'The URL that events are posted to, normalized.' }),
   events: Type.Array(Type.String(), { description: 'The events that are sent.' }),
@@ -42,7 +42,7 @@ export const webhookWithSecretSchema = closedObject(
   'A webhook with its secret.',
 );
 
-export const attempt = closedObject(
+const attempt = closedObject(
   {
     attempted_at: timestamp(),
     duration_ms: Type.Integer({ minimum: 0 }),
@@ -66,7 +66,7 @@ export const attempt = closedObject(
 
 export type AttemptRecord = Readonly<Static<typeof attempt>>;
 
-export const delivery = {
+const delivery = {
   event_id: id,
   event_type: Type.String(),
   webhook_id: id,

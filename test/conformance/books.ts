@@ -13,8 +13,7 @@ import { readSuspendedAt } from '../../src/service/books/suspended.ts';
 import { reportRuns } from '../../src/service/books/report-runs.ts';
 import { closeDays } from '../../src/service/books/closing.ts';
 import type { Context } from '../../src/storage/context.ts';
-import { Sums, type DaySum } from '../../src/domain/books/books.ts';
-import { buckets, type Bucket } from '../../src/domain/books/books.ts';
+import { Sums, type DaySum, buckets, type Bucket } from '../../src/domain/books/books.ts';
 import { addDays, dayOf } from '../../src/domain/day.ts';
 import { Fault } from '../../src/domain/fault.ts';
 import { effectOf, type Transfer } from '../../src/domain/money/ledger.ts';
@@ -46,8 +45,13 @@ import {
 } from '../../src/service/books/books.ts';
 import { recompute } from '../../src/service/books/recompute.ts';
 import { loadCard } from '../../src/service/money/money.ts';
-import { readActivity, readLiability, type ActivityReport } from '../../src/service/books/reports.ts';
-import { readJournal, type JournalReport } from '../../src/service/books/reports.ts';
+import {
+  readActivity,
+  readLiability,
+  type ActivityReport,
+  readJournal,
+  type JournalReport,
+} from '../../src/service/books/reports.ts';
 import { credit, debit, reverse } from '../../src/service/money/spend.ts';
 import { listLeftCodes } from '../../src/service/stocks/codes.ts';
 import { continueStock, startStock, stockKeyOf } from '../../src/service/stocks/stock.ts';
@@ -56,7 +60,7 @@ import { changeStore } from '../../src/service/stores/store.ts';
 import { verify } from '../../src/service/proofs/verify.ts';
 import { findLastClosings, listClosedDays } from '../../src/storage/books/books.ts';
 import { listSums } from '../../src/storage/books/stored-sums.ts';
-import type { CardFilter } from '../../src/storage/cards/list.ts';
+import { type CardFilter, anyCard } from '../../src/storage/cards/list.ts';
 import { all, sql, type Script } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { listTransfers } from '../../src/storage/money/transfer.ts';
@@ -64,7 +68,6 @@ import { createTurns } from '../../src/service/turns.ts';
 import { closeAllDays } from '../support/closed-days.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { contextWithSlowClock, issueCommand, money, updateCommand } from '../support/fixtures.ts';
-import { anyCard } from '../../src/storage/cards/list.ts';
 import { addShop, openStore, type OpenStore } from '../support/open-store.ts';
 import { seeded } from '../support/seeded.ts';
 

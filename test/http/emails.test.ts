@@ -12,7 +12,7 @@ import { requireStore } from '../../src/service/stores/store.ts';
 import { problemOf } from '../support/responses.ts';
 import { createStoreElsewhere } from '../support/second-process.ts';
 import { until } from '../support/delivering.ts';
-import { eventSchema } from '../../src/domain/schemas.ts';
+import { eventSchema } from '../../src/domain/event-schemas.ts';
 import { startService, type TestRequest, type TestService } from '../support/service.ts';
 import { smtpServer, reply, scriptedServer, type SmtpServer } from '../delivery/email/smtp-server.ts';
 import { receivedEmails } from '../delivery/email/received.ts';

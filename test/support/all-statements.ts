@@ -30,8 +30,10 @@ import {
   listBackfilled,
   listNewEntries,
   readEntryHashes,
+  beginCursor,
+  lockCursors,
+  moveBackfill,
 } from '../../src/storage/proofs/log.ts';
-import { beginCursor, lockCursors, moveBackfill } from '../../src/storage/proofs/log.ts';
 import { saveLogo } from '../../src/storage/emails/logo.ts';
 import { heldAt } from '../../src/storage/cards/past-card.ts';
 import { listCardsIssued } from '../../src/storage/emails/reminder.ts';

@@ -1,7 +1,6 @@
 /** Reports: what the sums of the books mean. Amounts are in minor units. */
 
-import { addAgeAmounts, type AgeSum, type DaySum } from './books.ts';
-import { inBuckets, type Bucket, type Buckets } from './books.ts';
+import { addAgeAmounts, type AgeSum, type DaySum, inBuckets, type Bucket, type Buckets } from './books.ts';
 import { isSaleAccount } from '../money/ledger.ts';
 import { journalAccounts, type JournalAccount } from '../stores/store.ts';
 import { readVat, type VatKind } from '../money/vat.ts';

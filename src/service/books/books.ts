@@ -403,4 +403,4 @@ export function* listClosedDaysUpTo(storeId: number, last: string): Script<reado
 }
 
 /** Cards whose statements are sent together. */
-export const cardsAtOnce = 50;
+const cardsAtOnce = 50;

@@ -3,8 +3,7 @@
  * because a read of the embedded engine blocks all others.
  */
 
-import { Sums, type AgeSum, type BooksDay, type DaySum } from '../../domain/books/books.ts';
-import { bucketAt } from '../../domain/books/books.ts';
+import { Sums, type AgeSum, type BooksDay, type DaySum, bucketAt } from '../../domain/books/books.ts';
 import { addDays } from '../../domain/day.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import {

@@ -426,7 +426,7 @@ function assertUpdatable(
 const cannotBeChanged = 'cannot be changed';
 
 /** The id of the card with a code; undefined if there is none. */
-export function* findHolderOf(ctx: Context, store: Store, code: Secret): Script<number | undefined> {
+function* findHolderOf(ctx: Context, store: Store, code: Secret): Script<number | undefined> {
   const used = yield* findByCode(ctx, { storeId: store.id, code, now: ctx.clock.earliest() });
   return used?.isCurrent ? used.state.card.id : undefined;
 }

@@ -26,8 +26,6 @@ import {
   type EntryLog,
   type LogEntry,
   type NewEntry,
-} from '../../storage/proofs/log.ts';
-import {
   beginCursor,
   findBackfill,
   listOwnersToAppend,

@@ -165,7 +165,7 @@ export type CardTerms = {
   readonly isChanged: boolean;
 };
 
-export type TransferRow = {
+export type BooksTransferRow = {
   readonly id: bigint;
   readonly card_id: bigint;
   readonly created_at: bigint;
@@ -204,7 +204,7 @@ export type TermsRow = {
   readonly is_changed: bigint;
 };
 
-export function toEntry(row: TransferRow, currency: Store['currency']): Omit<ReadTransfer, 'card'> {
+export function toEntry(row: BooksTransferRow, currency: Store['currency']): Omit<ReadTransfer, 'card'> {
   const effect = effectOf({ amount: { minor: row.amount, currency }, credit: row.credit_account });
   return {
     id: toNumber(row.id),
@@ -244,7 +244,7 @@ export function* listTransfersBetween(
   }: { readonly after: number; readonly fromAt: number; readonly untilAt: number; readonly limit: number },
 ): Script<readonly ReadTransfer[]> {
   const from = Math.max(after, idsAt(fromAt - idSkewMaxMs) - 1);
-  const rows = yield* all(sql<TransferRow & TermsRow>`
+  const rows = yield* all(sql<BooksTransferRow & TermsRow>`
     select ${entryColumns(storeId)}, ${termsColumns}
     from transfers t join gift_cards g on g.store_id = t.store_id and g.id = t.card_id
     where t.store_id = ${storeId} and t.id > ${from} and t.id < ${idsAt(untilAt + idSkewMaxMs + 1)}
@@ -262,7 +262,7 @@ export function* listTransfersById(
   assert(ids.length <= transfersMax);
   // A statement has the same number of values each time. Id 0 does not exist.
   const list = new ValueList([...ids, ...Array.from({ length: transfersMax - ids.length }, () => 0)]);
-  const rows = yield* all(sql<TransferRow & TermsRow>`
+  const rows = yield* all(sql<BooksTransferRow & TermsRow>`
     select ${entryColumns(storeId)}, ${termsColumns}
     from transfers t join gift_cards g on g.store_id = t.store_id and g.id = t.card_id
     where t.store_id = ${storeId} and t.id in (${list})`);
@@ -319,7 +319,9 @@ export function* listCardEntries(
   { id: storeId, currency }: StoreKey,
   cardId: number,
 ): Script<readonly ChainTransfer[]> {
-  const rows = yield* all(sql<TransferRow & { readonly is_late: bigint; readonly late_day: string | null }>`
+  const rows = yield* all(sql<
+    BooksTransferRow & { readonly is_late: bigint; readonly late_day: string | null }
+  >`
     with recursive chain (id, previous_id, sequence) as (
       select t.id, t.previous_id, t.sequence from gift_cards g
       join transfers t on t.store_id = ${storeId} and t.id = g.last_transfer_id

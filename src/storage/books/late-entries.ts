@@ -5,7 +5,7 @@ import { all, first, sql, toNumber, type Script } from '../sql/sql.ts';
 import type { StoreKey } from './stored-sums.ts';
 import {
   type ReadTransfer,
-  type TransferRow,
+  type BooksTransferRow,
   entryColumns,
   termsColumns,
   type TermsRow,
@@ -40,7 +40,7 @@ function* toLateEntries(
   const entries: LateEntry[] = [];
   for (const row of rows) {
     const late = lates.read(row);
-    const found = yield* first(sql<TransferRow & TermsRow>`
+    const found = yield* first(sql<BooksTransferRow & TermsRow>`
       select ${entryColumns(storeId)}, ${termsColumns}
       from transfers t join gift_cards g on g.store_id = t.store_id and g.id = t.card_id
       where t.store_id = ${storeId} and t.id = ${late.id}`);

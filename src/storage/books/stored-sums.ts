@@ -1,7 +1,6 @@
 /** The stored sums of days, and the holds of a past instant. */
 
-import type { AgeSum, DaySum, EntryKind, MoveKind } from '../../domain/books/books.ts';
-import type { Bucket } from '../../domain/books/books.ts';
+import type { AgeSum, DaySum, EntryKind, MoveKind, Bucket } from '../../domain/books/books.ts';
 import type { Account } from '../../domain/money/ledger.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { idsAt } from '../../platform/random.ts';

@@ -245,7 +245,7 @@ type Started<T> =
   | { readonly error: unknown };
 
 /** Adds the statements of a script up to its first awaited step. */
-export function start<T>(begin: () => Script<T>, statements: Statement[]): Started<T> {
+function start<T>(begin: () => Script<T>, statements: Statement[]): Started<T> {
   try {
     const script = begin();
     let step = script.next([]);
