@@ -8,11 +8,16 @@ import test from 'node:test';
 import { issue, retrieve, update } from '../../src/service/cards/card.ts';
 import { withIdempotencyKey } from '../../src/service/requests/idempotency.ts';
 import type { HttpResponse } from '../../src/service/requests/http-response.ts';
+import {
+  findByExternalId,
+  useUpExternalId,
+  withExternalId,
+} from '../../src/service/requests/external-ids.ts';
 import { recordFailedLookup } from '../../src/service/cards/lookup-throttle.ts';
 import { createToken, rotateToken } from '../../src/service/stores/token.ts';
 import { verify } from '../../src/service/proofs/verify.ts';
 import { findOrInsertCustomer } from '../../src/storage/customers/customer.ts';
-import type { Script } from '../../src/storage/sql/sql.ts';
+import { resolved, type Script } from '../../src/storage/sql/sql.ts';
 import { listTokens } from '../../src/storage/stores/token.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, email, issueCommand, money, updateCommand } from '../support/fixtures.ts';
@@ -50,6 +55,27 @@ export function testInterleaving(factory: StorageFactory): void {
       );
       assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
     }
+  });
+
+  test('a void of an unknown hold runs again if the hold is made meanwhile', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const id = { storeId: store.id, kind: 'hold', text: 'checkout-1', actor: 'test' } as const;
+    function* voidUnknown(): Script<void> {
+      assert.equal(yield* findByExternalId(ctx, id, null), undefined);
+      yield* useUpExternalId(ctx, id, null);
+    }
+    const by = () =>
+      withExternalId<number>(
+        ctx,
+        { ...id, asked: [] },
+        { run: () => resolved(7), idOf: (made) => made, find: resolved },
+      );
+    // Every run is interrupted, so it ends as a transaction that has run too often.
+    await assert.rejects(
+      storage.write(() => interrupted(voidUnknown(), { after: 1, by })),
+      { code: 'overloaded' },
+    );
   });
 
   test('one of two issues with the same chosen code is rejected, at every interruption', async () => {
