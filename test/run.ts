@@ -34,11 +34,11 @@ const once =
 /** A run of only these files starts no PostgreSQL server. */
 const withoutServer = /^test\/(unit|interleaving|delivery)\//;
 /**
- * These run on SQLite in `npm test` and on PostgreSQL in the soak, because hardly any of their tests depends on the engine.
- * The conformance suites, and nearly all of the race and money suites, run on both.
+ * These run on SQLite in `npm test` and on PostgreSQL in the soak. The conformance suites of the storage and of the services
+ * run on both.
  */
 const onServerLater =
-  /^test\/(?:http\/|money\/crash\.|race\/start\.|e2e\/cli-running\.)(?!.*\.(?:sqlite|postgres)\.test\.ts$)/;
+  /^test\/(?:http\/|money\/|race\/|e2e\/cli-running\.)(?!.*\.(?:sqlite|postgres)\.test\.ts$)/;
 /** These files start, load and kill whole servers: two of them run at a time. */
 const heavy = /^test\/(crash|failover|faults|soak)\//;
 const heavyAtOnce = 2;
@@ -47,7 +47,7 @@ const heavyAtOnce = 2;
  * takes long, and other tests use most of the same code.
  */
 const onlySoak =
-  /^test\/(?:(?:soak|crash|failover|faults)\/|browser\/(?:bulk-day|pages|settings|shop-day)\.|e2e\/(?:app-proxy|copy)\.|unit\/(?:removed-entries|worst-strings)\.)/;
+  /^test\/(?:(?:soak|crash|failover|faults)\/|browser\/(?:bulk-day|pages|settings|shop-day)\.|conformance\/postgres-(?:corruption|proofs)\.|e2e\/(?:app-proxy|backup|checkpoint|copy)\.|unit\/(?:removed-entries|worst-strings)\.)/;
 /** `npm run test:fast` runs these, on SQLite. */
 const fast = /^test\/(unit|http|delivery)\//;
 /**
@@ -64,7 +64,7 @@ const longer: readonly { readonly files: RegExp; readonly rounds: Readonly<Recor
   { files: /^test\/interleaving\/interleaving\./, rounds: { SCHEDULES: '30000' } },
   { files: /^test\/interleaving\/interleaving-cases\./, rounds: { ORDERS: '600' } },
   { files: /^test\/browser\/pages\./, rounds: { PAGES: 'all' } },
-  { files: /^test\/conformance\/(sqlite|postgres-services)\./, rounds: { SERIES_RUNS: '100' } },
+  { files: /^test\/conformance\/(sqlite|postgres-(services|proofs))\./, rounds: { SERIES_RUNS: '100' } },
   { files: /^test\/failover\/(connection|sharing)\./, rounds: { FAILOVER_CUTS: '120' } },
   { files: /^test\/failover\/primary\./, rounds: { FAILOVER_ROUNDS: '10' } },
   { files: /^test\/browser\/pdf\./, rounds: { PRINTED_CARDS: '500' } },

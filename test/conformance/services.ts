@@ -23,7 +23,6 @@ import { testIdempotency } from './idempotency.ts';
 import { testInterleaving } from './interleaving.ts';
 import { testCodes } from './codes.ts';
 import { testKeys } from './keys.ts';
-import { testLog } from './log.ts';
 import { testLookupThrottle } from './lookup-throttle.ts';
 import { testEmailLists } from './email-lists.ts';
 import { testEmails } from './emails.ts';
@@ -37,13 +36,7 @@ import { testStocks } from './stocks.ts';
 import { testTills } from './tills.ts';
 import { testTraces } from './traces.ts';
 import { testUpdates } from './updates.ts';
-import { testEntryTexts } from './entry-texts.ts';
-import { testLongChains } from './long-chains.ts';
 import { testUnrecordedPast } from './unrecorded-past.ts';
-import { testVerification } from './verification.ts';
-import { testVerifiedChanges } from './verified-changes.ts';
-import { testVerifiedDays } from './verified-days.ts';
-import { testVerifiedRows } from './verified-rows.ts';
 import { testWebhooks } from './webhooks.ts';
 
 export function serviceConformance(name: string, factory: StorageFactory): void {
@@ -70,15 +63,8 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: redemptions at the counter`, () => testRedemptions(factory));
   suite(`${name}: tills`, () => testTills(factory));
   suite(`${name}: round trips`, () => testRoundTrips(factory));
-  suite(`${name}: long chains`, () => testLongChains(factory));
   suite(`${name}: codes`, () => testCodes(factory));
   suite(`${name}: keys`, () => testKeys(factory));
-  suite(`${name}: verify`, () => testVerification(factory));
-  suite(`${name}: verify, texts of entries`, () => testEntryTexts(factory));
-  suite(`${name}: verify, other tables`, () => testVerifiedRows(factory));
-  suite(`${name}: verify, changes`, () => testVerifiedChanges(factory));
-  suite(`${name}: verify, days`, () => testVerifiedDays(factory));
-  suite(`${name}: logs and checkpoints`, () => testLog(factory));
   suite(`${name}: events`, () => testEvents(factory));
   suite(`${name}: books`, () => testBooks(factory));
   suite(`${name}: VAT in the books`, () => testNetBooks(factory));

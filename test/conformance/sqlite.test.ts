@@ -12,11 +12,13 @@ import type { Storage } from '../../src/storage/storage.ts';
 import { startProgram } from '../support/programs.ts';
 import { createSqliteDatabase, openEngine, sqliteFactory, type SqliteSettings } from '../support/sqlite.ts';
 import { addTo, counterOf, hasRow, insertion, insertRow, listRows } from '../support/row-counts.ts';
+import { proofConformance } from './proofs.ts';
 import { serviceConformance } from './services.ts';
 import { storageConformance } from './storage.ts';
 
 storageConformance('SQLite', sqliteFactory);
 serviceConformance('SQLite', sqliteFactory);
+proofConformance('SQLite', sqliteFactory);
 
 /** A migrated database with an engine that reports the sizes of its commits. */
 async function openCounted(settings: SqliteSettings = {}) {
