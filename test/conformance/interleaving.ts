@@ -57,7 +57,7 @@ export function testInterleaving(factory: StorageFactory): void {
     }
   });
 
-  test('a void of an unknown hold runs again if the hold is made meanwhile', async () => {
+  test('a void of an unknown hold runs again if the hold is made before it ends', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     const id = { storeId: store.id, kind: 'hold', text: 'checkout-1', actor: 'test' } as const;
