@@ -174,7 +174,8 @@ const rejecting = [
 
 /** Submits the first form with a field, with nothing in it, and waits for its errors. @returns the status. */
 async function submitEmpty({ page }: Window): Promise<number> {
-  const selector = 'main form[method="post"]:has(.field, .typed)';
+  // A form of only a selection has no empty state.
+  const selector = 'main form[method="post"]:has(input:is(.field, .typed), textarea.field)';
   const action = await page.$eval(selector, (form) => form.action);
   const navigation = page.waitForNavigation();
   // A form that the script sends leaves the page or not.
