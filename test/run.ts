@@ -61,7 +61,7 @@ const longer: readonly { readonly files: RegExp; readonly rounds: Readonly<Recor
   { files: /^test\/e2e\/copy\./, rounds: { COPY_KILLS: '8' } },
   { files: /^test\/race\/creation\./, rounds: { RACE_CALLERS: '400' } },
   { files: /^test\/race\/start\./, rounds: { STARTS: '10' } },
-  { files: /^test\/interleaving\/interleaving\./, rounds: { SCHEDULES: '30000' } },
+  { files: /^test\/interleaving\/interleaving\./, rounds: { SCHEDULES: '12000' } },
   { files: /^test\/interleaving\/interleaving-cases\./, rounds: { ORDERS: '600' } },
   { files: /^test\/browser\/pages\./, rounds: { PAGES: 'all' } },
   { files: /^test\/conformance\/(sqlite|postgres-(services|proofs))\./, rounds: { SERIES_RUNS: '100' } },
