@@ -37,8 +37,7 @@ const withoutServer = /^test\/(unit|interleaving|delivery)\//;
  * These run on SQLite in `npm test` and on PostgreSQL in the soak. The conformance suites of the storage and of the services
  * run on both.
  */
-const onServerLater =
-  /^test\/(?:http\/|money\/|race\/|e2e\/cli-running\.)(?!.*\.(?:sqlite|postgres)\.test\.ts$)/;
+const onServerLater = /^test\/(?:http|money|race)\/(?!.*\.(?:sqlite|postgres)\.test\.ts$)/;
 /** These files start, load and kill whole servers: two of them run at a time. */
 const heavy = /^test\/(crash|failover|faults|soak)\//;
 const heavyAtOnce = 2;
@@ -47,7 +46,7 @@ const heavyAtOnce = 2;
  * takes long, and other tests use most of the same code.
  */
 const onlySoak =
-  /^test\/(?:(?:soak|crash|failover|faults)\/|browser\/(?:bulk-day|pages|settings|shop-day)\.|conformance\/postgres-(?:corruption|proofs)\.|e2e\/(?:app-proxy|backup|checkpoint|copy)\.|unit\/(?:removed-entries|worst-strings)\.)/;
+  /^test\/(?:(?:soak|crash|failover|faults)\/|browser\/(?:bulk-day|pages|settings|shop-day)\.|conformance\/(?:postgres-(?:corruption|proofs)|sqlite-corruption)\.|e2e\/(?:app-proxy|backup|checkpoint|cli-running|copy)\.|interleaving\/interleaving-cases\.|unit\/(?:removed-entries|worst-strings)\.)/;
 /** `npm run test:fast` runs these, on SQLite. */
 const fast = /^test\/(unit|http|delivery)\//;
 /**
