@@ -5,6 +5,7 @@ import { equal, formatMoney, type Money } from '../money/money.ts';
 import { newCardErrors, newCardFieldNames, newCardFields, newCardOf } from '../cards/new-card.ts';
 import type { CardToIssue, NewCardField, NewCardValues } from '../cards/new-card.ts';
 import type { Store } from '../stores/store.ts';
+import { int64Max } from '../int64.ts';
 
 /** Maximum number of cards of a batch. */
 export const batchCardsMax = 10_000;
@@ -16,9 +17,6 @@ export const batchErrorsMax = 100;
 export const batchCodesMs = 24 * 60 * 60 * 1_000;
 
 export const batchNameLengthMax = 100;
-
-/** The sum of a batch is stored in 64 bits. */
-const totalMax = 2n ** 63n - 1n;
 
 export const totalTooLarge = 'is too large: the sum of the batch must be below 2^63 in minor units';
 
@@ -51,7 +49,7 @@ export type Batch = {
   readonly codesUntil: number | null;
 };
 
-/** Why a card cannot be issued. */
+/** The reason why a card cannot be issued. */
 export type BatchError = {
   /** The place of the card in the batch, from 0. */
   readonly index: number;
@@ -117,7 +115,7 @@ export function parseBatch(sent: Iterable<unknown>, place: Place): ParsedBatch {
     if (first !== undefined) add(index, 'code', 'is the code of another card of the batch', first);
     else if (card.code) places.set(card.code.reveal(), index);
     minor += card.value.minor;
-    if (minor > totalMax && minor - card.value.minor <= totalMax) add(index, 'initial_value', totalTooLarge);
+    if (minor > int64Max && minor - card.value.minor <= int64Max) add(index, 'initial_value', totalTooLarge);
     cards.push(card);
   }
   if (errorCount > 0) return { ok: false, errors, errorCount, rejected: [...withErrors] };
@@ -194,7 +192,7 @@ export function equalCards(
 ): { readonly cards: readonly CardToIssue[]; readonly total: Money } | undefined {
   const { minor, currency } = card.value;
   const total: Money = { minor: minor * BigInt(count), currency };
-  return total.minor > totalMax ? undefined : { cards: Array.from({ length: count }, () => card), total };
+  return total.minor > int64Max ? undefined : { cards: Array.from({ length: count }, () => card), total };
 }
 
 /** The errors by the names that a request has for them: `cards[12].initial_value`. */

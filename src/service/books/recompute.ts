@@ -44,12 +44,10 @@ import {
 } from './books.ts';
 import { CardPlaces } from './card-places.ts';
 import { plus } from './exact-sums.ts';
+import { int64Max } from '../../domain/int64.ts';
 
 /** Cards whose transfers are read in one pass. Of each it keeps about 30 bytes. */
 const cardsInPass = 500_000;
-
-/** Above every id. */
-const highest = 2n ** 63n - 1n;
 
 /**
  * Sums all closed days. Transfers of cards whose terms never changed are summed by what they have in common; the others,
@@ -66,7 +64,7 @@ export function* recompute(store: Store): Script<Sums> {
   const single = new SingleTransfers(books, sums);
   for (let after: ScannedInteger | undefined = 0; after !== undefined && days.length > 0;) {
     const cards: AlikeCards = yield* readCards(books, after);
-    const range = { after, upTo: cards.next ?? highest };
+    const range = { after, upTo: cards.next ?? int64Max };
     yield* addTransfers(books, { sums, cards, range, single });
     after = cards.next;
   }
@@ -194,7 +192,7 @@ class AlikeTransfers {
   readonly #kinds: readonly PlacedCard[];
   readonly #sums: Sums;
   #place = 0;
-  /** Those of the day at `#place`, by their movement and the kind of their cards. */
+  /** Groups of the day at `#place`, by their movement and the kind of their cards. */
   readonly #groups = new Map<string, Map<number, Group>>();
 
   constructor(days: readonly BooksDay[], kinds: readonly PlacedCard[], sums: Sums) {

@@ -24,6 +24,7 @@ import { listSetupSteps, type SetupStep } from '../../storage/stores/setup-step.
 import { countCards, listCards, type CardCount } from '../cards/list.ts';
 import { findManyWrongCodes } from '../cards/recipient-lookup.ts';
 import { findRecentActivity, type RecentActivity } from './activity.ts';
+import { int64Max } from '../../domain/int64.ts';
 
 const expiringDays = 30;
 /** Rows that one statement counts. */
@@ -60,7 +61,7 @@ export function* countToday(ctx: Context, store: Store): Script<TodayCounts> {
 
 /** Cards with a balance. */
 export function* countWithBalance(ctx: Context, store: Store): Script<CardCount> {
-  const filter = { ...anyCard, balance: { min: 1n, max: 2n ** 63n - 1n } };
+  const filter = { ...anyCard, balance: { min: 1n, max: int64Max } };
   return yield* countCards(ctx, { store, filter });
 }
 

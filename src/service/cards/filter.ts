@@ -12,6 +12,7 @@ import { findCustomerByEmail } from '../../storage/customers/customer.ts';
 import type { Range } from '../../storage/sql/id-range.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { cursorOf, readCursor, type CursorScope } from '../requests/cursor.ts';
+import { int64Max } from '../../domain/int64.ts';
 
 export const sorts = {
   '-created_at': { by: 'created_at', isDescending: true },
@@ -65,7 +66,7 @@ export function rangeOf<T extends string | number | bigint>(
 
 export const allInstants = { min: -8_640_000_000_000_000, max: 8_640_000_000_000_000 };
 const allDays = { min: '0000-01-01', max: '9999-12-31' };
-const allAmounts = { min: 0n, max: 2n ** 63n - 1n };
+const allAmounts = { min: 0n, max: int64Max };
 
 /** @throws Fault `invalid-query` if an end of a range is after the other one. */
 export function filterOf(sent: SentFilters, customerId: number | null): CardFilter {

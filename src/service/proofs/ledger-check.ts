@@ -28,12 +28,13 @@ import { CardTrails } from './card-trails.ts';
 import { ChainWalk } from './chain-walk.ts';
 import type { Finding, StoreVerifying } from './row-check.ts';
 import { ExactSums } from '../books/exact-sums.ts';
+import { int64Max } from '../../domain/int64.ts';
 
 /** Cards in a page of the running service's verification. */
 const pageSize = 500;
 
 /** Below and above every id and lookup. */
-const [lowest, highest] = [-(2n ** 63n), 2n ** 63n - 1n];
+const [lowest, highest] = [-int64Max - 1n, int64Max];
 
 type VerifiedStore = Pick<Store, 'id' | 'currency'>;
 

@@ -28,6 +28,7 @@ import {
   type Script,
 } from '../sql/sql.ts';
 import { endOfOneOf, Fragment, indexedBy, oneOf, position } from '../sql/fragments.ts';
+import { int64Max } from '../../domain/int64.ts';
 
 /** Both ends are included. */
 
@@ -107,7 +108,6 @@ export const byExpiry = indexedBy('gift_cards_by_expiry');
 
 const noRange = { min: 0, max: idMax };
 export const noDays = { min: '', max: '~' };
-const amountMax = 2n ** 63n - 1n;
 
 /**
  * Returns the instant (ms) after which at most `count` cards were issued, also if ids and clocks differ by an hour; undefined:
@@ -196,7 +196,7 @@ export function isMet({ storeId, filter, today, now }: Listed): Part {
     (${any(customerId)} = 1 or g.customer_id = ${customerId ?? 0} or g.recipient_id = ${customerId ?? 0})
     and (${any(orderId)} = 1 or g.order_id = ${orderId ?? 0})
     and (${any(lastCharacters)} = 1 or g.last_characters = ${lastCharacters ?? ''})
-    and g.balance between ${balance?.min ?? 0n} and ${balance?.max ?? amountMax}
+    and g.balance between ${balance?.min ?? 0n} and ${balance?.max ?? int64Max}
     and (${any(createdAt)} = 1 or g.created_at between ${created.min} and ${created.max})
     and (${any(disabledAt)} = 1 or g.disabled_at between ${disabled.min} and ${disabled.max})
     and (${any(lastActivityAt)} = 1 or ${isLastActivityIn(storeId, lastActivityAt ?? noRange)})
@@ -371,7 +371,7 @@ export function* listByBalance(
     where g.store_id = ${listed.storeId} and g.id between ${ids.min} and ${ids.max} and ${isMet(listed)}`;
   const rows = yield* all(
     sort.isDescending !== isBackwards
-      ? sql<PositionRow>`${found} and (g.balance, g.id) < (${after?.balance ?? amountMax}, ${after?.id ?? idMax})
+      ? sql<PositionRow>`${found} and (g.balance, g.id) < (${after?.balance ?? int64Max}, ${after?.id ?? idMax})
           order by +g.balance desc, g.id desc limit ${limit}`
       : sql<PositionRow>`${found} and (g.balance, g.id) > (${after?.balance ?? -1n}, ${after?.id ?? 0})
           order by +g.balance, g.id limit ${limit}`,
