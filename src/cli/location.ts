@@ -12,7 +12,13 @@ import {
 } from '../domain/stores/location.ts';
 import type { Store } from '../domain/stores/store.ts';
 import { parseText } from '../domain/text.ts';
-import { assignTo, changeLocation, addLocation, listAllLocations } from '../service/stores/location.ts';
+import {
+  addLocation,
+  changeLocation,
+  listAllLocations,
+  moveTillTo,
+  moveTokenTo,
+} from '../service/stores/location.ts';
 import type { Script } from '../storage/sql/sql.ts';
 import { chooseStore, storeOption } from './choose-store.ts';
 import { print, printFields, printJson, printTable, type OutputRow } from './output.ts';
@@ -158,7 +164,8 @@ export function addLocationCommands(root: Command): void {
       const target = token ?? till;
       if (target === undefined) throw new InvalidArgumentError('--token or --till is required.');
       const locationId = id === 0 ? null : id;
-      await writing(options, (_, store) => assignTo(store.id, locationId, { [named]: target }));
+      const move = named === 'till' ? moveTillTo : moveTokenTo;
+      await writing<unknown>(options, (_, { id: storeId }) => move({ storeId, id: target }, locationId));
       print(
         `The ${named} ${target} belongs to ${locationId === null ? 'no location' : `the location ${locationId}`}.`,
       );

@@ -5,7 +5,7 @@ import { formatMoney } from '../../domain/money/money.ts';
 import { actorOf, type Permission, type StaffMember } from '../../domain/staff/staff.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import type { Context } from '../../storage/context.ts';
-import type { Script } from '../../storage/sql/sql.ts';
+import { parallel, resolved, type Script } from '../../storage/sql/sql.ts';
 import type { StaffAction } from '../../storage/staff/action.ts';
 import { findTillLocation } from '../../storage/staff/till.ts';
 import { recordAction, type Acting } from '../staff/staff.ts';
@@ -16,7 +16,7 @@ import { assertMay } from './limits.ts';
 export type ByStaff = {
   readonly store: Store;
   readonly member: Pick<StaffMember, 'storeId' | 'id'>;
-  /** Null: a browser that is not enrolled. */
+  /** Null: the person has not signed in with a PIN at a till. */
   readonly tillId: number | null;
 };
 
@@ -48,10 +48,11 @@ export function* asStaff<Result>(
   by: ByStaff,
   { permission, change, entryOf }: StaffChange<Result>,
 ): Script<Result> {
-  const member = yield* assertMay(by.store, by.member, permission);
-  const { tillId: id } = by;
   const storeId = by.store.id;
-  const own = id === null ? null : yield* findTillLocation({ storeId, id });
+  const [member, own] = yield* parallel(
+    assertMay(by.store, by.member, permission),
+    by.tillId === null ? resolved(null) : findTillLocation({ storeId, id: by.tillId }),
+  );
   const locationId = yield* locationOf(storeId, { own, named: null });
   const result = yield* change({ member, actor: actorOf(member), locationId });
   const entry = entryOf(result);

@@ -1,6 +1,5 @@
 /** Locations as owners change them on the pages, and the locations of tills. */
 
-import { Fault } from '../../domain/fault.ts';
 import type { Location, LocationFields } from '../../domain/stores/location.ts';
 import type { Context } from '../../storage/context.ts';
 import type { Script } from '../../storage/sql/sql.ts';
@@ -64,11 +63,7 @@ export function* closeLocationAs(ctx: Context, by: ByStaff, id: number, isClosed
 export function* moveTillAs(ctx: Context, by: ByStaff, id: number, locationId: number | null): Script<Till> {
   return yield* asStaff(ctx, by, {
     permission: 'enrollTills',
-    *change() {
-      const till = yield* moveTillTo({ storeId: by.store.id, id }, locationId);
-      if (!till) throw new Fault('not-found');
-      return till;
-    },
+    change: () => moveTillTo({ storeId: by.store.id, id }, locationId),
     entryOf: ({ name }) => ({ action: 'till-moved', subjectId: id, details: { name } }),
   });
 }

@@ -12,7 +12,7 @@ import {
   storeLocation,
 } from '../../storage/stores/location.ts';
 import { moveTill, type Till, type TillKey } from '../../storage/staff/till.ts';
-import { moveToken } from '../../storage/stores/token.ts';
+import { moveToken, type Token } from '../../storage/stores/token.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { newerPage, olderPage, type ListPage, type PageRequest } from '../money/movements.ts';
 
@@ -64,28 +64,26 @@ export function* listAllLocations(storeId: number): Script<readonly Location[]> 
 const pageMax = 250;
 
 /**
- * Lets a token or a till belong to a location, or to none.
- * @throws Fault `not-found` if there is no such active token or till; `invalid-parameter` if the location is closed or not
- * the store's.
+ * Lets a token belong to a location, or to none.
+ * @throws Fault `not-found` if there is no such active token; `invalid-parameter` if the location is closed or not the
+ * store's.
  */
-export function* assignTo(
-  storeId: number,
+export function* moveTokenTo(
+  { storeId, id }: Pick<Token, 'id'> & { readonly storeId: number },
   locationId: number | null,
-  { token, till }: { readonly token?: number; readonly till?: number },
-): Script<void> {
+): Script<Token> {
   yield* locationOf(storeId, { own: null, named: locationId });
-  if (token !== undefined && !(yield* moveToken(storeId, token, locationId))) throw new Fault('not-found');
-  if (till !== undefined && !(yield* moveTill({ storeId, id: till }, locationId)))
-    throw new Fault('not-found');
+  const moved = yield* moveToken(storeId, id, locationId);
+  if (!moved) throw new Fault('not-found');
+  return moved;
 }
 
-/**
- * Lets a till belong to a location, or to none. Returns undefined if there is no such till.
- * @throws Fault `invalid-parameter` if the location is closed or not the store's.
- */
-export function* moveTillTo(key: TillKey, locationId: number | null): Script<Till | undefined> {
+/** Lets a till belong to a location, or to none. @throws Fault as `moveTokenTo` does. */
+export function* moveTillTo(key: TillKey, locationId: number | null): Script<Till> {
   yield* locationOf(key.storeId, { own: null, named: locationId });
-  return yield* moveTill(key, locationId);
+  const moved = yield* moveTill(key, locationId);
+  if (!moved) throw new Fault('not-found');
+  return moved;
 }
 
 /** A page of a store's locations, newest first. @param page `before` and `after` are ids. */
