@@ -13,7 +13,7 @@ import {
   updateGiftCard,
 } from './build/hey-api/sdk.gen.js';
 import type { WebhookEvent } from './build/hey-api/types.gen.js';
-import { bodyOf, type Outcome } from './outcome.js';
+import { bodyOf, outcomeOfCard, type Outcome } from './outcome.js';
 
 export async function drive(baseUrl: string, token: string): Promise<Outcome> {
   // Without the condition, the client would also send the token as the signature of the app proxy.
@@ -43,14 +43,16 @@ export async function drive(baseUrl: string, token: string): Promise<Outcome> {
   const { error } = await redeemGiftCard({ client, body: { code, amount: '1.00' } });
   if (!error) throw new Error('a disabled card was redeemed');
   return {
-    issued: { balance: card.balance, codeLength: code.length },
-    retrieved: read.balance,
-    found: found.id === id,
-    changed: changed.note,
-    redeemed: { amount: redeemed.transaction.amount, balance: redeemed.gift_card.balance },
-    reversed: { kind: reversed.transaction.kind, balance: reversed.gift_card.balance },
-    isDisabled: disabled.disabled_at !== null,
-    rejected: { status: error.status, type: error.type, errors: error.errors },
+    ...outcomeOfCard({
+      issued: card,
+      retrieved: read,
+      isFound: found.id === id,
+      changed,
+      redeemed,
+      reversed,
+      disabled,
+      error,
+    }),
     ...(await activate(client)),
   };
 }
@@ -78,7 +80,7 @@ async function activate(client: Client): Promise<Pick<Outcome, 'activated' | 'st
   };
 }
 
-/** What a receiver of webhooks reads from a body. */
+/** Reads the body of a webhook, as a receiver does. */
 export function readEvent(body: string): string {
   const event = JSON.parse(body) as WebhookEvent;
   switch (event.type) {

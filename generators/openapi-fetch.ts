@@ -2,7 +2,7 @@
 
 import createClient from 'openapi-fetch';
 import type { components, paths } from './build/openapi-typescript.js';
-import { bodyOf, type Outcome } from './outcome.js';
+import { bodyOf, outcomeOfCard, type Outcome } from './outcome.js';
 
 export async function drive(baseUrl: string, token: string): Promise<Outcome> {
   const client = createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${token}` } });
@@ -35,14 +35,16 @@ export async function drive(baseUrl: string, token: string): Promise<Outcome> {
   const { error } = await client.POST('/gift_card/redeem', { body: { code, amount: '1.00' } });
   if (!error) throw new Error('a disabled card was redeemed');
   return {
-    issued: { balance: card.balance, codeLength: code.length },
-    retrieved: read.balance,
-    found: found.id === id,
-    changed: changed.note,
-    redeemed: { amount: redeemed.transaction.amount, balance: redeemed.gift_card.balance },
-    reversed: { kind: reversed.transaction.kind, balance: reversed.gift_card.balance },
-    isDisabled: disabled.disabled_at !== null,
-    rejected: { status: error.status, type: error.type, errors: error.errors },
+    ...outcomeOfCard({
+      issued: card,
+      retrieved: read,
+      isFound: found.id === id,
+      changed,
+      redeemed,
+      reversed,
+      disabled,
+      error,
+    }),
     ...(await activate(client)),
   };
 }
@@ -72,7 +74,7 @@ async function activate(
   };
 }
 
-/** What a receiver of webhooks reads from a body. */
+/** Reads the body of a webhook, as a receiver does. */
 export function readEvent(body: string): string {
   const event = JSON.parse(body) as components['schemas']['WebhookEvent'];
   switch (event.type) {
