@@ -3,7 +3,7 @@
 import { dirname } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { operations } from '../api/index.ts';
-import { startBackground } from './jobs.ts';
+import { startBackground, type Background } from './jobs.ts';
 import { assertInRange, systemClock, type TimeSource } from '../platform/clock.ts';
 import { guardClock, type ClockGuard } from './clock-guard.ts';
 import { distributedPeriods } from '../platform/limits.ts';
@@ -298,7 +298,10 @@ function pagesOf(base: Base, parts: Parts, developmentMode: boolean) {
   });
 }
 
-type Workers = { stop(): Promise<unknown>; readonly background: ReturnType<typeof startBackground> };
+type Workers = {
+  readonly background: Background;
+  readonly stopDeliveries: () => Promise<unknown>;
+};
 
 /** Starts the jobs, and the workers that send emails and webhooks. */
 function startWorkers(base: Base, { shared, mayUseLoopback, trustedUntil }: Parts): Workers {
@@ -337,25 +340,25 @@ function startWorkers(base: Base, { shared, mayUseLoopback, trustedUntil }: Part
     logger,
   });
   commits.add(() => webhooks.wake());
-  return { background, stop: () => Promise.all([webhooks.stop(), emails?.stop()]) };
+  return { background, stopDeliveries: () => Promise.all([webhooks.stop(), emails?.stop()]) };
 }
 
 /** Waits for the requests in flight, and stops everything. */
 async function stop(
   { config, log, database, state }: Base,
   app: FastifyInstance,
-  { background, ...deliveries }: Workers,
+  workers: Workers,
 ): Promise<void> {
   state.isClosing = true;
   log.logger.info('stopping: waiting for requests in flight');
   // A connection that was busy when the server closed is idle after its response.
   const idle = setInterval(() => app.server.closeIdleConnections(), 50);
-  const delivered = deliveries.stop();
+  const delivered = workers.stopDeliveries();
   const late = setTimeout(() => app.server.closeAllConnections(), config.limits.stopTimeoutMs);
   await app.close();
   clearTimeout(late);
   clearInterval(idle);
-  await Promise.all([background.stop(), delivered]);
+  await Promise.all([workers.background.stop(), delivered]);
   await database[Symbol.asyncDispose]();
   log.logger.info('stopped');
   await log.flush();

@@ -1,6 +1,6 @@
 /** Reports: what the sums of the books mean. Amounts are in minor units. */
 
-import { addAgeAmounts, type AgeSum, type DaySum, inBuckets, type Bucket, type Buckets } from './books.ts';
+import { addAgeAmounts, inBuckets, type AgeSum, type Bucket, type Buckets, type DaySum } from './books.ts';
 import { isSaleAccount } from '../money/ledger.ts';
 import { journalAccounts, type JournalAccount } from '../stores/store.ts';
 import { readVat, type VatKind } from '../money/vat.ts';
@@ -175,8 +175,9 @@ class Lines {
 }
 
 /**
- * The lines of sums in order, each with its counterpart at the same location: their debits and credits are equal. The liability does not contain
- * tax that is due at the sale: a sale credits it to `vat_payable`, and only its reversal takes it back.
+ * The lines of sums in order, each with its counterpart at the same location: their debits and credits are equal. The
+ * liability does not contain tax that is due at the sale: a sale credits it to `vat_payable`, and only its reversal takes
+ * it back.
  */
 export function journalOf(sums: readonly DaySum[]): readonly JournalLine[] {
   const lines = new Lines();

@@ -26,15 +26,12 @@ import {
 import { findClosedDayOf, listClosedDays, listMonths } from '../../storage/books/books.ts';
 import {
   findFirstAgedDay,
-  findHoldRange,
   listDayAges,
-  listHoldsAt,
   listMonthAges,
   listSums,
   sumPeriod,
-  type HoldRange,
-  type HoldThen,
 } from '../../storage/books/stored-sums.ts';
+import { findHoldRange, listHoldsAt, type HoldRange, type HoldThen } from '../../storage/books/past-holds.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
 

@@ -1,11 +1,8 @@
-/** The stored sums of days, and the holds of a past instant. */
+/** The stored sums of days. */
 
 import type { AgeSum, DaySum, EntryKind, MoveKind, Bucket } from '../../domain/books/books.ts';
 import type { Account } from '../../domain/money/ledger.ts';
 import type { Store } from '../../domain/stores/store.ts';
-import { idsAt } from '../../platform/random.ts';
-import { holdSecondsMax } from '../../domain/money/hold.ts';
-import { expiryKnownAt } from '../money/hold.ts';
 import { all, execute, first, part, sql, toNumber, type Script } from '../sql/sql.ts';
 import { forUpdate, indexedBy } from '../sql/fragments.ts';
 
@@ -208,47 +205,4 @@ export function* findFirstAgedDay({ id, currency }: StoreKey): Script<string | u
     select month as day from store_ages ${indexedBy('store_ages_of_days')}
     where store_id = ${id} and currency = ${currency.code} and length(month) = 10 order by month limit 1`);
   return row?.day;
-}
-
-const dayMs = 86_400_000;
-
-/** A hold that can be open at an instant. */
-export type HoldThen = { readonly cardId: number; readonly amount: bigint };
-
-/** Holds that one statement reads. */
-const holdsInRead = 2_000;
-
-/** The ids of holds that one statement reads: above `after`, up to `upTo`. */
-export type HoldRange = { readonly after: number; readonly upTo: number };
-
-/**
- * Returns the next range of holds that can have been open at an instant; undefined after the last one. A clock that was
- * wrong by less than a day when a hold was placed does not hide it.
- */
-export function* findHoldRange(
-  storeId: number,
-  at: number,
-  last: HoldRange | null,
-): Script<HoldRange | undefined> {
-  const after = last?.upTo ?? idsAt(at - holdSecondsMax * 1_000 - dayMs) - 1;
-  const end = idsAt(at + dayMs);
-  if (after >= end) return undefined;
-  const row = yield* first(sql<{ id: bigint }>`
-    select id from holds where store_id = ${storeId} and id > ${after} and id < ${end}
-    order by id limit 1 offset ${holdsInRead - 1}`);
-  return { after, upTo: row ? toNumber(row.id) : end };
-}
-
-/** Returns the holds of a range that were open at an instant and had not expired. */
-export function* listHoldsAt(
-  storeId: number,
-  { after, upTo }: HoldRange,
-  at: number,
-): Script<readonly HoldThen[]> {
-  const rows = yield* all(sql<{ card_id: bigint; amount: bigint }>`
-    select card_id, amount from holds
-    where store_id = ${storeId} and id > ${after} and id <= ${upTo} and created_at <= ${at} and expires_at > ${at}
-      and (closed_at is null or closed_at > ${at}) and ${expiryKnownAt(storeId, at)} > ${at}
-    order by id`);
-  return rows.map((row) => ({ cardId: toNumber(row.card_id), amount: row.amount }));
 }
