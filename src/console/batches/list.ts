@@ -11,14 +11,15 @@ import {
   listStoreBatches,
   showBatch,
 } from '../../service/batches/batch-lists.ts';
-import type { ListPage } from '../../service/money/movements.ts';
 import { recordCodesRead } from '../../service/staff-actions/batch.ts';
 import { actorName, listActors } from '../kit/actors.ts';
 import { batchTexts, lineErrorText } from './form.ts';
 import { newBatchRoutes } from './new.ts';
 import { sheetPlaceOf, sheetsPage } from '../cards/sheets.ts';
 import { amountText, csvDialectOf, figure, timeElement } from '../kit/format.ts';
+import { placeIn, storedIdIn } from '../kit/ids.ts';
 import { longReads } from '../kit/long-reads.ts';
+import { newerOlder, runTag } from '../kit/parts.ts';
 import { byOf } from '../kit/page-context.ts';
 import { shellPage } from '../kit/page.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
@@ -27,25 +28,10 @@ import { catalogue, fill, fillPlain, type PageLanguage } from '../kit/texts.ts';
 const batchesOnPage = 25;
 const refreshSeconds = 3;
 
-/** An id of a path or query; undefined: another text. Batches have no public ids of their own. */
-function idOf(text: string | undefined): number | undefined {
-  const id = /^[1-9]\d{0,15}$/.test(text ?? '') ? Number(text) : 0;
-  return id > 0 && Number.isSafeInteger(id) ? id : undefined;
-}
-
 /** @throws Fault `not-found`. */
 async function openBatch({ storage }: ConsoleServices, request: StaffRequest): Promise<Batch> {
-  const batchId = idOf(request.params['id']);
-  if (batchId === undefined) throw new Fault('not-found');
+  const batchId = storedIdIn(request);
   return await storage.read(() => showBatch({ storeId: request.signedIn.store.id, batchId }));
-}
-
-function stateTag({ state, failed }: Batch, language: PageLanguage): Markup {
-  const { states } = batchTexts[language];
-  if (state === 'running') return markup`<span class="tag wait">${states.running}</span>`;
-  return failed > 0
-    ? markup`<span class="tag bad">${states.failed}</span>`
-    : markup`<span class="tag good">${states.complete}</span>`;
 }
 
 function progressOf({ issued, cards }: Batch, language: PageLanguage) {
@@ -55,20 +41,18 @@ function progressOf({ issued, cards }: Batch, language: PageLanguage) {
 
 async function listPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { basePath } = services.frame;
-  const { language, query, signedIn } = request;
+  const { language, signedIn } = request;
   const text = batchTexts[language];
-  const place = {
-    after: idOf(query.get('after')) ?? null,
-    before: idOf(query.get('before')) ?? null,
-    limit: batchesOnPage,
-  };
+  const place = placeIn(request, batchesOnPage);
   const page = await longReads(services).read(() => listStoreBatches(signedIn.store.id, place));
   const actions = markup`<a class="button" href="${basePath}/cards/stock">${catalogue[language].stock.link}</a><a class="button first" href="${basePath}/cards/batches/new">${text.new}</a>`;
   const empty = markup`<section class="panel empty" role="status"><h2>${text.none}</h2><p><span class="soft">${text.noneText}</span></p></section>`;
+  const ids = page.items.map(({ id }) => id);
+  const links = newerOlder(`${basePath}/cards/batches`, ids, page, text);
   const body =
     page.items.length === 0
       ? empty
-      : markup`<div class="stack">${batchTable(services, request, page.items)}${pageLinks(services, language, page)}</div>`;
+      : markup`<div class="stack">${batchTable(services, request, page.items)}${links}</div>`;
   return {
     status: 200,
     body: shellPage(services, request, { title: text.title, path: '/cards', actions, body }),
@@ -80,7 +64,7 @@ function batchTable(services: ConsoleServices, request: StaffRequest, batches: r
   const { caption, columns, title, unnamed, progress } = batchTexts[language];
   const rows = batches.map(
     (batch) =>
-      markup`<tr role="row"><td role="cell"><a href="${services.frame.basePath}/cards/batches/${String(batch.id)}">${batch.name ?? unnamed}</a></td><td role="cell" class="soft whole-line">${timeElement(batch.createdAt, signedIn.store, language)}</td><td role="cell" class="aside">${stateTag(batch, language)}</td><td role="cell" class="whole-line">${fillPlain(progress, progressOf(batch, language))}</td><td role="cell" class="sum whole-line">${amountText(batch.total, language)}</td></tr>
+      markup`<tr role="row"><td role="cell"><a href="${services.frame.basePath}/cards/batches/${String(batch.id)}">${batch.name ?? unnamed}</a></td><td role="cell" class="soft whole-line">${timeElement(batch.createdAt, signedIn.store, language)}</td><td role="cell" class="aside">${runTag(batch, batchTexts[language].states)}</td><td role="cell" class="whole-line">${fillPlain(progress, progressOf(batch, language))}</td><td role="cell" class="sum whole-line">${amountText(batch.total, language)}</td></tr>
 `,
   );
   return markup`<section class="panel flush" aria-label="${title}"><table class="table lines" role="table"><caption class="sr">${caption}</caption><thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">${columns.name}</th><th scope="col" role="columnheader">${columns.started}</th><th scope="col" role="columnheader">${columns.state}</th><th scope="col" role="columnheader">${columns.cards}</th><th scope="col" role="columnheader" class="sum">${columns.total}</th></tr></thead><tbody role="rowgroup">
@@ -100,7 +84,7 @@ async function batchPage(services: ConsoleServices, request: StaffRequest): Prom
   const counts = progressOf(batch, language);
   const issued = fillPlain(text.batch.issued, { ...counts, total: amountText(batch.total, language) });
   const isRunning = batch.state === 'running';
-  const body = markup`<div class="grid two"><div class="stack"><section class="panel stack" aria-label="${text.columns.state}"><p>${stateTag(batch, language)}</p>
+  const body = markup`<div class="grid two"><div class="stack"><section class="panel stack" aria-label="${text.columns.state}"><p>${runTag(batch, batchTexts[language].states)}</p>
 <div role="status"><p>${figure(batch.issuedTotal, language)}</p><p class="soft">${issued}</p></div>
 <progress value="${batch.issued + batch.failed}" max="${batch.cards}" aria-label="${text.batch.bar}">${fillPlain(text.progress, counts)}</progress>
 <p class="small soft">${by}</p>${isRunning ? markup`<p class="soft">${text.batch.leave}</p>` : undefined}</section>
@@ -193,24 +177,6 @@ async function printPage(services: ConsoleServices, request: StaffRequest): Prom
     previous: from > 0 ? from - limit : null,
     next: from + limit < count ? from + limit : null,
   });
-}
-
-function pageLinks(
-  { frame }: ConsoleServices,
-  language: PageLanguage,
-  { items, hasNewer, hasOlder }: ListPage<Batch>,
-): Markup | undefined {
-  const [newest, oldest] = [items.at(0), items.at(-1)];
-  if (!newest || !oldest || !(hasNewer || hasOlder)) return undefined;
-  const text = batchTexts[language];
-  const path = `${frame.basePath}/cards/batches`;
-  const newerLink = hasNewer
-    ? markup`<a class="button" rel="prev" href="${path}?after=${newest.id}">${text.newer}</a>`
-    : undefined;
-  const olderLink = hasOlder
-    ? markup`<a class="button" rel="next" href="${path}?before=${oldest.id}">${text.older}</a>`
-    : undefined;
-  return markup`<nav class="row" aria-label="${text.pages}">${newerLink}${olderLink}</nav>`;
 }
 
 export const batchRoutes: readonly StaffRoute[] = [

@@ -19,11 +19,12 @@ import { parallel } from '../../service/scripts.ts';
 import { redeliverTo, sendTestTo } from '../../service/staff-actions/webhook.ts';
 import { select } from '../kit/form.ts';
 import { keyInput } from '../kit/once.ts';
+import { readStoredId } from '../kit/ids.ts';
 import { get, post, type Page } from '../kit/page-context.ts';
 import { small, table, tag, type Row } from '../kit/parts.ts';
 import { seeOther, type ConsoleResponse, type StaffRoute } from '../kit/route.ts';
 import { fill, fillPlain, plural } from '../kit/texts.ts';
-import { beforeOf, developerAccess, developersPath, pathId, runOrFault } from './parts.ts';
+import { developerAccess, developersPath, runOrFault } from './parts.ts';
 import { eventText, pathOfWebhook, requireWebhook, webhooksPath } from './webhook-parts.ts';
 import { webhookPanel } from './webhooks.ts';
 
@@ -83,7 +84,7 @@ async function webhookPage(page: Page): Promise<ConsoleResponse> {
   const { log: text, older, newest, back } = page.text.developers;
   const webhook = await requireWebhook(page);
   const status = deliveryStatuses.find((each) => each === page.request.query.get('state')) ?? null;
-  const asked = beforeOf(page.request);
+  const asked = readStoredId(page.request.query.get('before'));
   const key = { storeId: webhook.storeId, webhookId: webhook.id };
   const { deliveries, scannedTo } = await page.read(() =>
     searchDeliveries(key, { before: asked ?? Number.MAX_SAFE_INTEGER, limit: pageSize + 1, status }),
@@ -155,7 +156,7 @@ async function deliveryPage(page: Page): Promise<ConsoleResponse> {
   const { log: text, back } = page.text.developers;
   const { id: storeId, domain } = page.store;
   const webhook = await requireWebhook(page);
-  const eventId = pathId(page.request, 'event');
+  const eventId = page.storedId('event');
   const [{ delivery, attempts }, event] = await page.read(() =>
     parallel(showDelivery(storeId, { webhookId: webhook.id, eventId }), showEvent(storeId, eventId)),
   );
@@ -242,7 +243,7 @@ async function submitTest(page: Page): Promise<ConsoleResponse> {
 
 async function submitRedeliver(page: Page): Promise<ConsoleResponse> {
   const webhook = await requireWebhook(page);
-  const eventId = pathId(page.request, 'event');
+  const eventId = page.storedId('event');
   const delivery = { storeId: webhook.storeId, webhookId: webhook.id, eventId };
   if (!(await page.read(() => findDelivery(delivery)))) throw new Fault('not-found');
   const path = pathOfDelivery(webhook, eventId);

@@ -7,27 +7,11 @@ import type { Script } from '../../storage/sql/sql.ts';
 import { findResult, type Json, type Outcome } from '../kit/once.ts';
 import type { Page } from '../kit/page-context.ts';
 import { panel } from '../kit/parts.ts';
-import type { StaffRequest } from '../kit/route.ts';
 
 export const developersPath = '/developers';
 
 /** The permission to open the pages. */
 export const developerAccess = 'manageTokens';
-
-/** The id of a token, webhook or event in the path. @throws Fault `not-found` if it is not an id. */
-export function pathId({ params }: Pick<StaffRequest, 'params'>, name = 'id'): number {
-  const text = params[name] ?? '';
-  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(id)) throw new Fault('not-found');
-  return id;
-}
-
-/** The id before which a list continues; undefined: from the newest. */
-export function beforeOf({ query }: Pick<StaffRequest, 'query'>): number | undefined {
-  const text = query.get('before') ?? '';
-  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
-  return Number.isSafeInteger(id) ? id : undefined;
-}
 
 /** Returns the permissions of a token in words. */
 export function scopesText({ text }: Page, scopes: readonly Scope[]): string {

@@ -153,7 +153,7 @@ function emptyText({ text }: Page, { next }: RequestPage, filter: RequestFilter)
   return Object.values(filter).every((value) => value === null) ? none : noneSuch;
 }
 
-/** Why requests can be missing. */
+/** The reason why requests can be missing. */
 function gapNotices(page: Page, { dropped, completeFrom }: RequestPage): MarkupPart {
   const { requests: text } = page.text.developers;
   return [

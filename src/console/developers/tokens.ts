@@ -8,16 +8,15 @@ import { listNewestTokens, showToken } from '../../service/stores/token.ts';
 import type { Token } from '../../storage/stores/token.ts';
 import { alert, inputField, select } from '../kit/form.ts';
 import { keyInput } from '../kit/once.ts';
+import { readStoredId } from '../kit/ids.ts';
 import { get, post, type Page } from '../kit/page-context.ts';
 import { facts, panel, small, table, tag, type Row } from '../kit/parts.ts';
 import { seeOther, type ConsoleResponse, type StaffRoute } from '../kit/route.ts';
 import { fill, fillPlain, plural } from '../kit/texts.ts';
 import {
-  beforeOf,
   confirmPanel,
   developerAccess,
   developersPath,
-  pathId,
   pathOfSecret,
   runOrFault,
   scopesText,
@@ -97,7 +96,7 @@ function tokenRow(page: Page, token: Token): Row {
 /** All tokens, also those that are revoked. */
 async function listPage(page: Page): Promise<ConsoleResponse> {
   const { tokens: text, back, newest, older } = page.text.developers;
-  const asked = beforeOf(page.request);
+  const asked = readStoredId(page.request.query.get('before'));
   const before = asked ?? Number.MAX_SAFE_INTEGER;
   const found = await page.read(() =>
     listNewestTokens(page.store.id, { before, limit: pageSize + 1, areRevokedIncluded: true }),
@@ -191,7 +190,7 @@ async function submitNew(page: Page): Promise<ConsoleResponse> {
 }
 
 async function requireToken(page: Page): Promise<Token> {
-  return await page.read(() => showToken(page.store.id, pathId(page.request)));
+  return await page.read(() => showToken(page.store.id, page.storedId()));
 }
 
 async function revokePage(page: Page): Promise<ConsoleResponse> {

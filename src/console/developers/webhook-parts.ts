@@ -7,7 +7,7 @@ import { showWebhook } from '../../service/events/webhook.ts';
 import type { Page } from '../kit/page-context.ts';
 import { table, tag } from '../kit/parts.ts';
 import { fill } from '../kit/texts.ts';
-import { developersPath, pathId } from './parts.ts';
+import { developersPath } from './parts.ts';
 
 export const webhooksPath = `${developersPath}/webhooks`;
 
@@ -17,7 +17,7 @@ export function pathOfWebhook({ id }: Pick<Webhook, 'id'>): string {
 
 /** The webhook in the path. @throws Fault `not-found`. */
 export async function requireWebhook(page: Page): Promise<Webhook> {
-  const id = pathId(page.request);
+  const id = page.storedId();
   return await page.read(() => showWebhook(page.store.id, id));
 }
 

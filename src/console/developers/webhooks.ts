@@ -11,7 +11,6 @@ import {
   confirmPanel,
   developerAccess,
   developersPath,
-  pathId,
   pathOfSecret,
   runOrFault,
   type ShownSecret,
@@ -48,7 +47,7 @@ ${about}
 }
 
 async function pauseOrResume(page: Page, paused: boolean): Promise<ConsoleResponse> {
-  const id = pathId(page.request);
+  const id = page.storedId();
   await page.write(() => pauseWebhook(page.ctx, page.by, id, paused));
   return seeOther(pathOfWebhook({ id }));
 }
@@ -109,7 +108,7 @@ async function deletePage(page: Page): Promise<ConsoleResponse> {
 }
 
 async function submitDelete(page: Page): Promise<ConsoleResponse> {
-  const id = pathId(page.request);
+  const id = page.storedId();
   const { key } = page;
   if (key === undefined) return seeOther(`${pathOfWebhook({ id })}/delete`);
   // Another person can have deleted it.

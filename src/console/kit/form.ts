@@ -87,14 +87,18 @@ export function select({
   ...text
 }: FieldText & { readonly options: readonly Option[]; readonly value?: string }): Markup {
   const { name } = text;
-  const shown = options.map((option) => {
+  return labeled(
+    text,
+    markup`<select class="field" id="${name}" name="${name}"${described(text)}>${optionsOf(options, value)}</select>`,
+  );
+}
+
+/** The options of a selection. @param value of the chosen one. */
+export function optionsOf(options: readonly Option[], value: string): readonly Markup[] {
+  return options.map((option) => {
     const selected = option.value === value ? markup` selected` : undefined;
     return markup`<option value="${option.value}"${selected}>${option.text}</option>`;
   });
-  return labeled(
-    text,
-    markup`<select class="field" id="${name}" name="${name}"${described(text)}>${shown}</select>`,
-  );
 }
 
 export function hidden(name: string, value: string): Markup {

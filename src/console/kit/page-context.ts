@@ -8,6 +8,7 @@ import type { ByStaff } from '../../service/staff-actions/as-staff.ts';
 import type { Context } from '../../storage/context.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { amountText, dayText, timeElement } from './format.ts';
+import { storedIdIn } from './ids.ts';
 import { readById } from './lookups.ts';
 import { keyInput, keyOf, runOnce, type Json, type Outcome } from './once.ts';
 import { shellPage } from './page.ts';
@@ -59,6 +60,11 @@ export class Page {
   /** A parameter of the path; empty: the path has none with the name. */
   param(name: string): string {
     return this.request.params[name] ?? '';
+  }
+
+  /** A parameter of the path that is an id without a public form. @throws Fault `not-found` if it is not an id. */
+  storedId(name?: string): number {
+    return storedIdIn(this.request, name);
   }
 
   url(path: string): string {

@@ -1,6 +1,27 @@
 /** Parts of pages: tables, facts, panels, tags and small print. */
 
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
+import type { ListPage } from '../../service/money/movements.ts';
+
+/**
+ * The links to the neighboring pages of a list, as `placeIn` reads them; undefined: there are none.
+ * @param url of the list, without a query.
+ * @param ids of the entries on this page, newest first.
+ */
+export function newerOlder(
+  url: string,
+  ids: readonly number[],
+  { hasNewer, hasOlder }: Pick<ListPage<unknown>, 'hasNewer' | 'hasOlder'>,
+  text: { readonly newer: string; readonly older: string; readonly pages: string },
+): Markup | undefined {
+  const [newest, oldest] = [ids.at(0), ids.at(-1)];
+  if (newest === undefined || oldest === undefined || !(hasNewer || hasOlder)) return undefined;
+  const link = (query: string, rel: 'prev' | 'next', name: string) =>
+    markup`<a class="button" rel="${rel}" href="${url}?${query}">${name}</a>`;
+  const newer = hasNewer ? link(`after=${newest}`, 'prev', text.newer) : undefined;
+  const older = hasOlder ? link(`before=${oldest}`, 'next', text.older) : undefined;
+  return markup`<nav class="row" aria-label="${text.pages}">${newer}${older}</nav>`;
+}
 
 /** A cell with classes of the style sheet, or the heading of its row. */
 type MarkedCell = { readonly class: string; readonly html: MarkupPart } | { readonly heading: MarkupPart };
@@ -46,6 +67,15 @@ ${lines}</tbody></table>`;
 
 export function tag(kind: 'good' | 'bad' | 'wait' | 'ended', text: MarkupPart): Markup {
   return markup`<span class="tag ${kind}">${text}</span>`;
+}
+
+/** The state of something that is made in parts: a batch, or a stock of printed cards. */
+export function runTag(
+  { state, failed }: { readonly state: 'running' | 'complete'; readonly failed: number },
+  states: { readonly running: string; readonly failed: string; readonly complete: string },
+): Markup {
+  if (state === 'running') return tag('wait', states.running);
+  return failed > 0 ? tag('bad', states.failed) : tag('good', states.complete);
 }
 
 export function small(text: MarkupPart): Markup {

@@ -128,14 +128,8 @@ ${page.form(own, markup`${fieldsOf(page, form)}<div class="row"><button class="b
   return page.show('/settings', { title: text.title, body, status: statusOf(form) });
 }
 
-function idOf(page: Page): number {
-  const id = Number(page.param('id'));
-  if (!Number.isSafeInteger(id) || id <= 0) throw new Fault('not-found');
-  return id;
-}
-
 async function locationIn(page: Page): Promise<Location> {
-  const id = idOf(page);
+  const id = page.storedId();
   return await page.read(() => requireLocation(page.store.id, id));
 }
 
@@ -167,7 +161,7 @@ async function change(page: Page): Promise<ConsoleResponse> {
 }
 
 async function setClosed(page: Page, isClosed: boolean): Promise<ConsoleResponse> {
-  const id = idOf(page);
+  const id = page.storedId();
   await page.write(() => closeLocationAs(page.ctx, page.by, id, isClosed));
   return seeOther(path);
 }

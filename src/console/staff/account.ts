@@ -22,6 +22,7 @@ import {
 import { sessionList } from './session-list.ts';
 import { actingAs } from './people.ts';
 import { fillPlain, textsOf } from '../kit/texts.ts';
+import { storedIdIn } from '../kit/ids.ts';
 
 const texts = textsOf('account');
 const gate = textsOf('gate');
@@ -149,10 +150,9 @@ export const accountRoutes: readonly StaffRoute[] = [
     path: '/account/sessions/:session/end',
     access: 'staff',
     async handle({ ctx, storage }, request) {
-      const session = Number(request.params['session']);
+      const session = storedIdIn(request, 'session');
       const by = actingAs(request);
-      if (Number.isSafeInteger(session))
-        await storage.write(() => endOneSession(ctx, request.signedIn.member, { session, by }));
+      await storage.write(() => endOneSession(ctx, request.signedIn.member, { session, by }));
       return seeOther('/account');
     },
   },

@@ -14,6 +14,7 @@ import { get, type Page } from '../kit/page-context.ts';
 import { staffPills } from './pills.ts';
 import { parseAmount } from '../../domain/money/money.ts';
 import { fillPlain, type PageLanguage, plural, textsOf } from '../kit/texts.ts';
+import { readStoredId } from '../kit/ids.ts';
 
 const texts = textsOf('audit');
 const frames = textsOf('frame');
@@ -87,15 +88,9 @@ function actionsOf(kind: (typeof kinds)[number]): readonly StaffActionName[] {
   return kind === 'failures' ? failures : actionNames.filter((name) => actions[name][0] === kind);
 }
 
-/** A positive integer of the query; undefined for anything else. */
-function integerOf(text: string | undefined): number | undefined {
-  const value = Number(text ?? '');
-  return Number.isSafeInteger(value) && value > 0 ? value : undefined;
-}
-
 function filterOf({ query }: StaffRequest): Filter {
   const kind = kinds.find((each) => each === query.get('kind')) ?? null;
-  return { staffId: integerOf(query.get('staff')) ?? null, kind };
+  return { staffId: readStoredId(query.get('staff')) ?? null, kind };
 }
 
 type Names = Pick<ShownActions, 'tills' | 'cards' | 'addresses'> & {
@@ -107,7 +102,7 @@ async function auditPage(page: Page): Promise<ConsoleResponse> {
   const { services, request, language, store } = page;
   const { audit: text } = page.text;
   const filter = filterOf(request);
-  const asked = integerOf(request.query.get('before'));
+  const asked = readStoredId(request.query.get('before'));
   const shown = await page.read(() =>
     showStaffActions(store, {
       before: asked ?? Number.MAX_SAFE_INTEGER,

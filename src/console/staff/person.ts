@@ -1,6 +1,5 @@
 /** The page of a person: the role and the limits, access, and sessions. */
 
-import { Fault } from '../../domain/fault.ts';
 import { wrongPinsMax, type StaffMember } from '../../domain/staff/staff.ts';
 import { joinMarkup, markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { changePerson, linkPerson, signOutPerson, unlockPerson } from '../../service/staff-actions/member.ts';
@@ -28,8 +27,7 @@ import { sessionList } from './session-list.ts';
 
 /** The person in the path. @throws Fault `not-found`. */
 async function requireMember(page: Page): Promise<StaffMember> {
-  const id = Number(page.param('id'));
-  if (!Number.isSafeInteger(id)) throw new Fault('not-found');
+  const id = page.storedId();
   return await page.read(() => showMember(page.store, id));
 }
 
@@ -137,9 +135,8 @@ async function endSessions(page: Page): Promise<ConsoleResponse> {
 
 async function endSession(page: Page): Promise<ConsoleResponse> {
   const member = await requireMember(page);
-  const session = Number(page.param('session'));
-  if (Number.isSafeInteger(session))
-    await page.write(() => signOutPerson(page.ctx, page.by, member.id, session));
+  const session = page.storedId('session');
+  await page.write(() => signOutPerson(page.ctx, page.by, member.id, session));
   return seeOther(pathOf(member));
 }
 

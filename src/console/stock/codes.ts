@@ -9,11 +9,10 @@ import { longReads } from '../kit/long-reads.ts';
 import type { Page } from '../kit/page-context.ts';
 import type { ConsoleResponse } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
-import { stockIdOf } from './parts.ts';
 
 /** Records that a person reads the codes. @throws Fault `not-found` if they cannot be read. */
 async function readCodes(page: Page): Promise<CountedStock> {
-  return await page.write(() => readStockCodes(page.ctx, page.by, stockIdOf(page)));
+  return await page.write(() => readStockCodes(page.ctx, page.by, page.storedId()));
 }
 
 export async function csvFile(page: Page): Promise<ConsoleResponse> {

@@ -5,10 +5,10 @@ import { leftOf, type CountedStock } from '../../domain/stocks/stock.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { actorName, listActors } from '../kit/actors.ts';
 import type { Page } from '../kit/page-context.ts';
-import { facts } from '../kit/parts.ts';
+import { facts, runTag } from '../kit/parts.ts';
 import type { ConsoleResponse } from '../kit/route.ts';
 import { fill, fillPlain, plural } from '../kit/texts.ts';
-import { codesUntil, openStock, stockTag, valueText } from './parts.ts';
+import { codesUntil, openStock, valueText } from './parts.ts';
 
 const refreshSeconds = 3;
 
@@ -29,7 +29,7 @@ export async function stockPage(page: Page): Promise<ConsoleResponse> {
   });
   const isRunning = stock.state === 'running';
   const mayPrint = isPermitted(page.member.role, 'issueBatches');
-  const body = markup`<div class="grid two"><section class="panel stack" aria-label="${batches.columns.state}"><p>${stockTag(page, stock)}</p>
+  const body = markup`<div class="grid two"><section class="panel stack" aria-label="${batches.columns.state}"><p>${runTag(stock, page.text.stock.states)}</p>
 <div role="status"><p>${progress}</p></div>
 <progress value="${stock.printed + stock.failed}" max="${stock.codes}" aria-label="${text.stock.bar}">${progress}</progress>
 ${countsOf(page, counted)}

@@ -2,12 +2,12 @@
 
 import { isPermitted } from '../../domain/staff/staff.ts';
 import { leftOf, type CountedStock } from '../../domain/stocks/stock.ts';
-import { markup, type Markup } from '../../platform/markup.ts';
-import type { ListPage } from '../../service/money/movements.ts';
+import { markup } from '../../platform/markup.ts';
 import { listStoreStocks } from '../../service/stocks/stock.ts';
+import { placeIn } from '../kit/ids.ts';
 import { longReads } from '../kit/long-reads.ts';
 import type { Page } from '../kit/page-context.ts';
-import { table, type Row } from '../kit/parts.ts';
+import { newerOlder, table, type Row } from '../kit/parts.ts';
 import type { ConsoleResponse } from '../kit/route.ts';
 import { valueText } from './parts.ts';
 
@@ -29,18 +29,10 @@ function rowOf(page: Page, counted: CountedStock): Row {
   ];
 }
 
-/** An id in the query; null: there is none. */
-function placeOf(text: string | undefined): number | null {
-  const id = /^[1-9]\d{0,15}$/.test(text ?? '') ? Number(text) : 0;
-  return id > 0 && Number.isSafeInteger(id) ? id : null;
-}
-
 export async function listPage(page: Page): Promise<ConsoleResponse> {
-  const { query } = page.request;
   const { stock: text } = page.text;
-  const [before, after] = [placeOf(query.get('before')), placeOf(query.get('after'))];
   const found = await longReads(page.services).read(() =>
-    listStoreStocks(page.store.id, { limit: stocksOnPage, before: after === null ? before : null, after }),
+    listStoreStocks(page.store.id, placeIn(page.request, stocksOnPage)),
   );
   const { added, name, value, ...counts } = text.columns;
   const columns = [
@@ -50,26 +42,14 @@ export async function listPage(page: Page): Promise<ConsoleResponse> {
     ...Object.values(counts).map((each) => ({ class: 'sum', name: each })),
   ];
   const rows = found.items.map((each) => rowOf(page, each));
+  const ids = found.items.map(({ stock }) => stock.id);
+  const links = newerOlder(page.url('/cards/stock'), ids, found, page.text.batches);
   const body =
     rows.length === 0
       ? markup`<section class="panel empty" role="status"><h2>${text.none}</h2><p><span class="soft">${text.noneText}</span></p></section>`
-      : markup`<div class="stack"><section class="panel flush" aria-label="${text.title}">${table({ caption: text.caption, columns, rows })}</section>${pageLinks(page, found)}</div>`;
+      : markup`<div class="stack"><section class="panel flush" aria-label="${text.title}">${table({ caption: text.caption, columns, rows })}</section>${links}</div>`;
   const actions = isPermitted(page.member.role, 'issueBatches')
     ? { actions: page.link('/cards/stock/new', text.new, 'first') }
     : {};
   return page.show('/cards', { title: text.title, body, ...actions });
-}
-
-function pageLinks(page: Page, { items, hasNewer, hasOlder }: ListPage<CountedStock>): Markup | undefined {
-  const [newest, oldest] = [items.at(0)?.stock.id, items.at(-1)?.stock.id];
-  if (newest === undefined || oldest === undefined || !(hasNewer || hasOlder)) return undefined;
-  const { newer, older, pages } = page.text.batches;
-  const path = page.url('/cards/stock');
-  const newerLink = hasNewer
-    ? markup`<a class="button" rel="prev" href="${path}?after=${newest}">${newer}</a>`
-    : undefined;
-  const olderLink = hasOlder
-    ? markup`<a class="button" rel="next" href="${path}?before=${oldest}">${older}</a>`
-    : undefined;
-  return markup`<nav class="row" aria-label="${pages}">${newerLink}${olderLink}</nav>`;
 }

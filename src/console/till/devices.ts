@@ -11,7 +11,8 @@ import { listAllLocations } from '../../service/stores/location.ts';
 import { findPresentedTill, listDevices, tillsMax, tillTokens } from '../../service/staff/till.ts';
 import type { ListedTill, Till } from '../../storage/staff/till.ts';
 import { cookieNameOf, setCookie } from '../kit/cookie.ts';
-import { inputField } from '../kit/form.ts';
+import { inputField, optionsOf } from '../kit/form.ts';
+import { readStoredId } from '../kit/ids.ts';
 import { get, post, type Page } from '../kit/page-context.ts';
 import { small, table, tag, type Row } from '../kit/parts.ts';
 import {
@@ -87,11 +88,7 @@ function locationCell(page: Page, till: ListedTill, locations: readonly Location
     { value: '', text: text.noLocation },
     ...offered.map((one) => ({ value: String(one.id), text: one.name })),
   ];
-  const value = String(locationId ?? '');
-  const choice = options.map(
-    (one) =>
-      markup`<option value="${one.value}"${one.value === value ? markup` selected` : undefined}>${one.text}</option>`,
-  );
+  const choice = optionsOf(options, String(locationId ?? ''));
   const label = fillPlain(text.setName, { name });
   return markup`<form class="row" method="post" action="${page.url(`/tills/${String(id)}/location`)}"><select class="field" name="location" aria-label="${label}">${choice}</select><button class="button" aria-label="${label}">${text.set}</button></form>`;
 }
@@ -171,30 +168,24 @@ async function enroll(page: Page): Promise<ConsoleResponse> {
   }
 }
 
-function idOf(page: Page): number {
-  const id = Number(page.param('id'));
-  if (!Number.isSafeInteger(id)) throw new Fault('not-found');
-  return id;
-}
-
 export const tillDeviceRoutes: readonly ConsoleRoute[] = [
   get('/tills', 'enrollTills', (page) => listPage(page, { name: '' })),
   post('/tills', { sensitive: 'enrollTills' }, enroll),
   post('/tills/:id/revoke', { sensitive: 'enrollTills' }, async (page) => {
-    const id = idOf(page);
+    const id = page.storedId();
     await page.write(() => revokeTill(page.ctx, page.by, id));
     return seeOther('/tills');
   }),
   post('/tills/:id/location', { sensitive: 'enrollTills' }, async (page) => {
-    const id = idOf(page);
+    const id = page.storedId();
     const typed = page.typed('location');
-    const locationId = typed === '' ? null : Number(typed);
-    if (locationId !== null && !Number.isSafeInteger(locationId)) throw new Fault('not-found');
+    const locationId = typed === '' ? null : readStoredId(typed);
+    if (locationId === undefined) throw new Fault('not-found');
     await page.write(() => moveTillAs(page.ctx, page.by, id, locationId));
     return seeOther('/tills');
   }),
   post('/tills/pins/:id/unlock', { sensitive: 'manageStaff' }, async (page) => {
-    const id = idOf(page);
+    const id = page.storedId();
     await page.write(() => unlockPinOf(page.ctx, page.by, id));
     return seeOther('/tills');
   }),
