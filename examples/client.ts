@@ -195,7 +195,7 @@ function retryAfterMs(header: string | null): number | undefined {
   return Number.isNaN(waitMs) ? undefined : Math.min(Math.max(waitMs, 0), 5 * 60_000);
 }
 
-/** Why a request received no response. @throws the error itself if it is not about the connection. */
+/** The reason why a request received no response. @throws the error itself if it is not about the connection. */
 function describeConnectionError(error: unknown): string {
   if (error instanceof DOMException && error.name === 'TimeoutError')
     return `no response in ${timeoutMs / 1000} s`;

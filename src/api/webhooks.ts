@@ -47,7 +47,7 @@ function commandOf({
   return { storeId: store.id, id, versions: ifMatch(id) };
 }
 
-/** Which URLs are allowed depends on the database: development mode ends with the first real store. */
+/** The allowed URLs depend on the database: development mode ends with the first real store. */
 async function prepare({ webhookUrls }: RequestContext): Promise<Partial<FieldContext>> {
   return { parseWebhookUrl: await webhookUrls.urlParser() };
 }

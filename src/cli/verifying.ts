@@ -17,7 +17,7 @@ type ShownMismatch = Mismatch & { readonly gift_card_id: number | null };
 export type VerifiedDatabase = {
   readonly stores: Verification['stores'];
   readonly mismatches: readonly ShownMismatch[];
-  /** Why the result was not recorded for the console; absent: it was recorded, or was not to be. */
+  /** The reason why the result was not recorded for the console; absent: it was recorded, or was not to be. */
   readonly unrecorded?: unknown;
 };
 

@@ -3,7 +3,7 @@
  * or Windows-1252; the separator is a comma, a semicolon or a tab. Time and memory are linear in the size of the file.
  */
 
-/** Why the rest of a table cannot be read, and the line, from 1. */
+/** The reason why the rest of a table cannot be read, and the line, from 1. */
 export class MalformedTable extends Error {
   override readonly name = 'MalformedTable';
   readonly line: number;

@@ -6,7 +6,7 @@ import type { Limits } from '../platform/limits.ts';
 import { addressKey } from './client-address.ts';
 import { isReceived, drain } from './drain.ts';
 
-/** Why a connection without an error is closed. */
+/** The reason why a connection without an error is closed. */
 export type CloseReason = 'peer limit' | 'room';
 
 export type OpenConnections = {

@@ -54,7 +54,7 @@ export class ClockError extends Error {
   override readonly name = 'ClockError';
 }
 
-/** Why ids cannot be generated at an instant; undefined: they can. */
+/** The reason why ids cannot be generated at an instant; undefined: they can. */
 export function rangeProblem(instant: number): string | undefined {
   if (isInRange(instant)) return undefined;
   const shown = new Date(instant).toISOString();

@@ -1,4 +1,4 @@
-/** Which responses can contain a code or a secret, so that they are sealed when they are stored. */
+/** The responses that can contain a code or a secret, and are sealed when they are stored. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

@@ -1,4 +1,4 @@
-/** Which writes share a transaction. */
+/** The writes that share a transaction. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

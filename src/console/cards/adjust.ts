@@ -38,7 +38,7 @@ type Form = {
   readonly errors: Readonly<Partial<Record<'balance' | 'reason', string>>>;
 };
 
-/** Why the balance cannot be adjusted; undefined: it can. */
+/** The reason why the balance cannot be adjusted; undefined: it can. */
 function obstacle({ language }: StaffRequest, card: Card): string | undefined {
   if (isDisabled(card)) return reasonOf({ code: 'card-disabled', retryAfterSeconds: 0 }, card, language);
   return isSuspended(card)

@@ -100,7 +100,7 @@ export function unavailablePage(
 
 type Reasons = Texts['cardActions']['reasons'];
 
-/** Why the state of a card or hold does not allow a change. */
+/** The reason why the state of a card or hold does not allow a change. */
 const reasonNames: Readonly<Partial<Record<FaultCode, keyof Reasons>>> = {
   'card-disabled': 'disabled',
   'card-expired': 'expired',
@@ -127,7 +127,7 @@ export function reasonOf(
   return fillPlain(changeTexts[language].reasons[name], { date, minutes });
 }
 
-/** Why a card cannot be spent now; undefined: it can. */
+/** The reason why a card cannot be spent now; undefined: it can. */
 export function unusableReason(
   { ctx }: Pick<ConsoleServices, 'ctx'>,
   { language, signedIn: { store } }: StaffRequest,

@@ -51,7 +51,7 @@ type Form = {
   readonly errors: Readonly<Partial<Record<'amount' | 'note', string>>>;
 };
 
-/** Why the entry cannot be refunded; undefined: it can. */
+/** The reason why the entry cannot be refunded; undefined: it can. */
 function obstacle({ language }: StaffRequest, { card, entry, rest }: OpenedEntry): string | undefined {
   if (!isReversible(entry.kind)) return reasonOf(new Fault('not-reversible'), card, language);
   if (card.disabledAt !== null) return reasonOf(new Fault('card-disabled'), card, language);

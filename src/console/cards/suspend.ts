@@ -27,7 +27,7 @@ import { fillPlain } from '../kit/texts.ts';
 
 type Name = 'suspend' | 'resume';
 
-/** Why the card cannot be suspended, or resumed; undefined: it can. */
+/** The reason why the card cannot be suspended, or resumed; undefined: it can. */
 function obstacle({ ctx, store, language }: Page, name: Name, { card }: OpenedCard): string | undefined {
   if (card.disabledAt !== null)
     return reasonOf({ code: 'card-disabled', retryAfterSeconds: 0 }, card, language);

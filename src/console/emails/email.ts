@@ -144,7 +144,7 @@ function actions(
 <div class="row"><a class="button" href="${path}">${text.resend}</a><a class="button quiet" href="${path}?how=print">${text.print}</a></div>`;
 }
 
-/** Why the card gets no new code; undefined: it can. */
+/** The reason why the card gets no new code; undefined: it can. */
 function whyNot(
   { ctx }: ConsoleServices,
   { language, signedIn: { store } }: StaffRequest,

@@ -1,4 +1,4 @@
-/** Which emails of the development page a request can read: they contain valid codes. */
+/** The emails of the development page that a request can read: they contain valid codes. */
 
 import type { FastifyRequest } from 'fastify';
 import { isPermitted } from '../../domain/staff/staff.ts';

@@ -68,7 +68,7 @@ const statusReasons: readonly (readonly [RegExp, Reason])[] = [
 /** Mail servers without enhanced status codes have these for an unknown mailbox (RFC 5321, 4.2.3). */
 const unknownMailbox = new Set(['550', '551', '553']);
 
-/** Why an email was not sent, at least not yet; undefined: it was sent or not attempted, or the reason was erased. */
+/** The reason why an email was not sent, at least not yet; undefined: it was sent or not attempted, or the reason was erased. */
 export function reasonOfEmail(
   { state, response }: Pick<EmailDelivery, 'state' | 'response'>,
   language: PageLanguage,

@@ -30,7 +30,7 @@ export type ReportContext = {
   readonly source: SumsSource;
   readonly language: PageLanguage;
   readonly store: Store;
-  /** Those of the store, also closed ones; most stores have none. */
+  /** The locations of the store, also closed ones; most stores have none. */
   readonly locations: readonly Location[];
   /** In the time zone of the store. */
   readonly today: string;

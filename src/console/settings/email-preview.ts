@@ -95,7 +95,7 @@ export function headedEmail(html: string, head: Markup, language: PageLanguage):
   return `${html.slice(0, start)}${String(shown)}${html.slice(start)}`;
 }
 
-/** Why there is no preview: the errors of the fields. */
+/** The reason why there is no preview: the errors of the fields. */
 export function rejectedPreview(language: PageLanguage, errors: readonly string[]): ConsoleResponse {
   const text = settingsTexts[language];
   const lines = errors.map((error) => markup`<li>${error}</li>`);

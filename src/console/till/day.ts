@@ -44,7 +44,7 @@ function dayIn(
 /** The entries and figures that the person sees: managers all, others their own and those of their device. */
 type View = {
   readonly seesAll: boolean;
-  /** Those of the list. */
+  /** The entries of the list. */
   readonly entries: readonly TillEntry[];
   readonly main: TillFigures;
   /** The figures of the device on which the person works; undefined: it is not enrolled. */

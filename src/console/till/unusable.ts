@@ -1,4 +1,4 @@
-/** Why a card cannot be redeemed: what is the case, what to say to the customer, and what to do. */
+/** The reason why a card cannot be redeemed: what is the case, what to say to the customer, and what to do. */
 
 import type { Card } from '../../domain/cards/card.ts';
 import { dayOf } from '../../domain/day.ts';

@@ -107,7 +107,7 @@ export type DeliveryFailedContent = {
   readonly recipient: string;
 };
 
-/** Why an email is cancelled instead of sent; null if it is sent. */
+/** The reason why an email is cancelled instead of sent; null if it is sent. */
 export function cancelReasonOf(
   { kind }: Pick<EmailDelivery, 'kind'>,
   card: Card,

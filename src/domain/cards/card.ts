@@ -28,7 +28,7 @@ export type Card = CardDetails & {
   readonly disabledAt: number | null;
   /** Instant in ms; null while the card is not suspended. */
   readonly suspendedAt: number | null;
-  /** Why the card is suspended, for the store only; null: no reason was given, or the card is not suspended. */
+  /** The reason why the card is suspended, for the store only; null: no reason was given, or the card is not suspended. */
   readonly suspendReason: string | null;
   /** Instant in ms. */
   readonly createdAt: number;

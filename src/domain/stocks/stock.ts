@@ -65,7 +65,7 @@ export type StockCounts = { readonly sold: number; readonly voided: number };
 
 export type CountedStock = { readonly stock: Stock; readonly counts: StockCounts };
 
-/** Why a code was not added to its stock. */
+/** The reason why a code was not added to its stock. */
 export type StockFailure = {
   /** The place of the code in the stock, from 0. */
   readonly index: number;
@@ -129,7 +129,7 @@ export function writtenValues({
   };
 }
 
-/** Why a code cannot be activated with a value; null: it can. The message reads after the name of the parameter. */
+/** The reason why a code cannot be activated with a value; null: it can. The message reads after the name of the parameter. */
 export function valueError(
   { fixedValue, minimumValue, maximumValue }: StockTerms,
   value: Money,

@@ -17,7 +17,7 @@ export type RecentActivity = {
   /** The newest first. */
   readonly activities: readonly Activity[];
   readonly actors: Actors;
-  /** Which transfers undo a redemption or cancel a sale, by their ids. */
+  /** The transfers that undo a redemption or cancel a sale, by their ids. */
   readonly takenBack: ReadonlyMap<number, NonNullable<EntryAction['part']>>;
 };
 

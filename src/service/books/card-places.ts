@@ -46,7 +46,7 @@ export class CardPlaces {
 /** Integers by place. An array of numbers of this size would be an object for each that is above 2^31. */
 export class Integers {
   readonly #numbers: Float64Array;
-  /** Those above 2^53. */
+  /** The places of ids above 2^53. */
   readonly #large = new Map<number, bigint>();
 
   constructor(length: number) {

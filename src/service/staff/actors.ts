@@ -1,4 +1,4 @@
-/** Those who can have made a change, and the devices on which they did. */
+/** The people who can have made a change, and the devices on which they did. */
 
 import type { StaffMember } from '../../domain/staff/staff.ts';
 import type { Store } from '../../domain/stores/store.ts';

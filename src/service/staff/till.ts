@@ -20,7 +20,7 @@ const listedMax = 2 * tillsMax;
 /** The content of the page of the devices. */
 export type Devices = {
   readonly tills: readonly ListedTill[];
-  /** Those who have enrolled them, and others. */
+  /** The people who have enrolled them, and others. */
   readonly members: readonly StaffMember[];
 };
 

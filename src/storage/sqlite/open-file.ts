@@ -25,7 +25,7 @@ export type OpenFile = {
   readonly writer: Connection;
   /** A read-only connection. */
   readonly reader: Connection;
-  /** Why the file cannot be written; undefined if it can. */
+  /** The reason why the file cannot be written; undefined if it can. */
   readonly unwritable: NotWritable | undefined;
   /** Whether another process has changed a file that was opened as immutable. */
   readonly hasChanged: () => boolean;

@@ -113,7 +113,7 @@ export function* listStaffActions(
   return rows.map(toAction);
 }
 
-/** Which actions to list. */
+/** The actions to list. */
 export type ActionFilter = {
   /** Only actions of this member, and failed attempts to sign in as this member. */
   readonly staffId?: number;
