@@ -1,27 +1,26 @@
-/** The lock file fixes the content of every package on every platform. */
+/** The lock files fix the content of every package on every platform. */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
 
-type Entry = { readonly resolved?: string; readonly integrity?: string; readonly link?: boolean };
-
-const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
-  readonly packages: Readonly<Record<string, Entry>>;
+type Entry = {
+  readonly version?: string;
+  readonly resolved?: string;
+  readonly integrity?: string;
+  readonly engines?: { readonly node?: string };
 };
-const { workspaces } = JSON.parse(readFileSync('package.json', 'utf8')) as {
-  readonly workspaces: readonly string[];
-};
-/** The packages that are installed: not this one, its workspaces and the links to them. */
-const installed = Object.entries(packages).filter(
-  ([path, { link, resolved = '' }]) => ![path, link ? resolved : path].some(isOwn),
-);
 
-function isOwn(path: string): boolean {
-  return path === '' || workspaces.includes(path);
+function packagesIn(file: string): readonly (readonly [string, Entry])[] {
+  const { packages } = JSON.parse(readFileSync(file, 'utf8')) as {
+    readonly packages: Readonly<Record<string, Entry>>;
+  };
+  return Object.entries(packages).filter(([path]) => path !== '');
 }
 
-test('every package in the lock file has an integrity', () => {
+const installed = ['package-lock.json', 'generators/package-lock.json'].flatMap(packagesIn);
+
+test('every package in a lock file has an integrity', () => {
   assert.ok(installed.length > 100, `only ${installed.length} packages`);
   const without = installed.filter(
     ([, { integrity }]) => !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? ''),
@@ -32,9 +31,24 @@ test('every package in the lock file has an integrity', () => {
   );
 });
 
-test('no package in the lock file names a registry', () => {
+test('no package in a lock file names a registry', () => {
   assert.deepEqual(
     installed.filter(([, { resolved }]) => resolved !== undefined).map(([path]) => path),
+    [],
+  );
+});
+
+test('npm ci on Node.js 20, which the README asks for, warns of no package', () => {
+  const lowestOf = (range: string): number => Number(/\d+/.exec(range)?.[0] ?? 0);
+  const newer = packagesIn('package-lock.json').filter(
+    ([, { engines }]) =>
+      !(engines?.node ?? '*')
+        .split('||')
+        .map(lowestOf)
+        .some((major) => major <= 20),
+  );
+  assert.deepEqual(
+    newer.map(([path]) => path),
     [],
   );
 });
