@@ -242,6 +242,17 @@ test('a file of a German spreadsheet is issued without its bad lines, under its 
   }
 });
 
+test('a batch whose cards were all emailed says so instead of offering codes', async () => {
+  await using shop = await openStaffedShop();
+  const manager = await shop.as('manager');
+  const rows = 'initial_value,recipient_email\r\n25.00,grace@example.com\r\n';
+  const form = await checked(manager, { kind: 'file', rows });
+  const sent = { ...form, expected_count: '1', expected_total: '€25.00' };
+  const at = locationOf(await manager.post(`${path}/issue`, sent));
+  await until(async () => textOfPage(await manager.get(at)).includes('were sent by email'));
+  assert.doesNotMatch((await manager.get(at)).text, /codes\.csv|can no longer be read/);
+});
+
 test('a sheet has the cards that can be printed, and no others', async () => {
   await using shop = await openStaffedShop();
   const manager = await shop.as('manager');

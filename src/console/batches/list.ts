@@ -117,6 +117,15 @@ async function failuresOf(
 ${rows}</tbody></table></section>`;
 }
 
+/** The reason why there are no codes to read. A batch without a time for them never had any: its cards were emailed. */
+function codesMissing(
+  { state, codesUntil: until, issued }: Batch,
+  text: Pick<(typeof batchTexts)['en']['batch'], 'codesLater' | 'codesEmailed' | 'codesOver'>,
+): string {
+  if (state === 'running') return text.codesLater;
+  return until === null && issued > 0 ? text.codesEmailed : text.codesOver;
+}
+
 /** Until when the codes of a complete batch can be read (ms); null: they cannot. */
 function codesUntil({ ctx }: ConsoleServices, { state, codesUntil: until }: Batch): number | null {
   return state === 'complete' && until !== null && ctx.clock.earliest() < until ? until : null;
@@ -129,7 +138,7 @@ function codesPanel(services: ConsoleServices, request: StaffRequest, batch: Bat
   const path = `${services.frame.basePath}/cards/batches/${batch.id}`;
   const heading = markup`<h2>${text.codes}</h2>`;
   if (until === null)
-    return markup`<section class="panel stack">${heading}<p class="soft">${batch.state === 'running' ? text.codesLater : text.codesOver}</p></section>`;
+    return markup`<section class="panel stack">${heading}<p class="soft">${codesMissing(batch, text)}</p></section>`;
   return markup`<section class="panel stack">${heading}<p class="soft">${fill(text.codesHint, { time: timeElement(until, signedIn.store, language) })}</p>
 <form method="post" action="${path}/codes.csv" data-repeatable><button class="button">${text.csv}</button></form>
 <p><a class="button" href="${path}/print">${text.print}</a></p></section>`;
