@@ -2,9 +2,8 @@
  * The fields of a card that its issuer sets, each once. Its type, parser, column, records, tracked changes, ETag, exports,
  * options, filters, inputs and erasure follow from its row.
  *
- * Each layer has one table of the *kinds* of fields: `card-field-values.ts`, `schemas.ts`,
- * `api/card-fields.ts`, `cli/card.ts`, `console/cards/fields.ts`. The compiler names each table that lacks a new kind or a
- * new filter.
+ * Each layer has one table of the *kinds* of fields: `field-values.ts`, `domain/schemas.ts`, `api/card-fields.ts`,
+ * `cli/card.ts`, `console/cards/fields.ts`. The compiler names each table that lacks a new kind or a new filter.
  */
 
 import { externalIdLengthMax } from '../external-id.ts';
