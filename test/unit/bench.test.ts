@@ -347,11 +347,11 @@ test('the goal of the import is compared with the largest one, at its rate', () 
   });
   const goalOf = (imports: readonly Import[]) => goalsOf(results([], { imports })).at(-1);
   assert.deepEqual([goalOf([imported({})])?.figure, goalOf([imported({})])?.isMet], [2, true]);
-  assert.match(goalOf([imported({})])?.bound ?? '', /at the rate of 100,000 cards/);
+  assert.match(goalOf([imported({})])?.what ?? '', /, at the rate of 100,000$/);
   const million = imported({ cards: 1_000_000, seconds: 240 });
   const both = results([], { imports: [imported({}), million] });
   assert.deepEqual([goalsOf(both).at(-1)?.figure, unmetGoals(both).length], [4, 1]);
-  assert.doesNotMatch(goalsOf(both).at(-1)?.bound ?? '', /rate/);
+  assert.doesNotMatch(goalsOf(both).at(-1)?.what ?? '', /rate/);
   for (const other of [imported({ cards: 10_000 }), imported({ engine: 'postgres' })])
     assert.equal(goalOf([other])?.figure, null);
   const table = tablesOf(both).find(({ title }) => title === 'Imports');
@@ -396,6 +396,18 @@ test('tables have a row for each operation, and a column for the database server
   const table = { title: 'Title', headings: ['', 'one', 'two'], rows: [['row', '1,5', 'text']] };
   const lines = ['## Title', '', '|  | one | two |', '| --- | --: | --- |', '| row | 1,5 | text |'];
   assert.equal(markdown(table), lines.join('\n'));
+});
+
+test('the page begins with what one process does on each engine', () => {
+  const page = pageOf(complete);
+  const [start = ''] = page.split('## Goals');
+  assert.match(start, /^\| with 1,000,000 cards \| SQLite \| PostgreSQL \|$/m);
+  assert.match(start, /^\| cards issued per second \| 16,393 \| 20,000 \|$/m);
+  assert.match(start, /^\| cards redeemed per second \| 14,286 \| – \|$/m);
+  assert.match(start, /^\| seconds to verify a million cards \| 10 \| 10 \|$/m);
+  assert.match(start, /10,000 cards are issued and redeemed costs 1 s of processor time on SQLite/);
+  assert.ok(!page.includes('## SQLite, 10,000 cards'));
+  assert.doesNotMatch(pageOf(results([fixture()])), /NaN|costs/);
 });
 
 test('a run with figures that cannot be compared has a warning', () => {
