@@ -25,6 +25,7 @@ import { setupRoutes } from './gate/setup.ts';
 import { signInRoutes } from './gate/sign-in.ts';
 import { staffRoutes } from './staff/people.ts';
 import { stockRoutes } from './stock/routes.ts';
+import { tillAppRoutes } from './till/app.ts';
 import { tillDayRoutes } from './till/day.ts';
 import { tillDeviceRoutes } from './till/devices.ts';
 import { tillSaleRoutes } from './till/sales.ts';
@@ -50,6 +51,7 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...tillSaleRoutes,
   ...tillDeviceRoutes,
   ...tillDayRoutes,
+  ...tillAppRoutes,
   ...staffRoutes,
   ...accountRoutes,
   ...auditRoutes,

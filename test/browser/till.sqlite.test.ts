@@ -31,8 +31,12 @@ const issue = await cardIssuer(service);
 const cashier = await join(service, 'cashier');
 
 const phone = { width: 390, height: 844, isMobile: true, hasTouch: true };
-/** The errors that the browser reports for a request that the gateway loses, and the pictures of its own error page. */
-const lost = [/net::ERR_/, /^request to another origin: data:image\/png/];
+/** Reports of requests that the gateway loses, the pictures of the error page of the browser, and that of the worker. */
+const lost = [
+  /net::ERR_/,
+  /^request to another origin: data:image\/png/,
+  /^status 503: (?:GET|POST) \S+\/till/,
+];
 
 /** A video of one picture: the QR code of a card, in the middle. @param page null: it contains the plain code. */
 function framesOf(code: string, page: string | null): Buffer {
@@ -461,6 +465,11 @@ for (const page of [null, 'https://cards.flowers.example/b/flowers.example'])
     await goTo(window.page, '/till/card/');
     assert.match(await textOf(window.page), /\$47\.00/);
     assert.equal(packaged(), 3);
+    await window.page
+      .browserContext()
+      .setPermission(new URL(window.page.url()).origin, { permission: { name: 'camera' }, state: 'granted' });
+    await window.open('/till');
+    await goTo(window.page, '/till/card/');
     rmSync(folder, { recursive: true });
   });
 

@@ -610,7 +610,7 @@ test('only the page that scans may compile WebAssembly, and every script comes f
   assert.doesNotMatch(await policy('/till/email'), /unsafe/);
   const { text } = await cashier.get('/till');
   const urls = [...text.matchAll(/(?:src|data-detector|data-reader)="([^"]+)"/g)].map(([, url = '']) => url);
-  assert.equal(urls.length, 5);
+  assert.equal(urls.length, 6);
   for (const url of urls) {
     assert.match(url, /^\/assets\//);
     assert.equal((await cashier.get(url)).status, 200, url);
@@ -640,4 +640,34 @@ test('the pages are in the language of the browser', async () => {
     assert.match(page.text, verb, language);
     assert.match(page.text, /47,00/, language);
   }
+});
+
+test('a browser can install the till: its manifest, its worker and the page without a connection', async () => {
+  const stranger = openBrowser(service);
+  const page = await cashier.get('/till');
+  assert.match(
+    page.text,
+    /<link rel="manifest" href="\/till\/app\.webmanifest" crossorigin="use-credentials">/,
+  );
+  assert.match(String(page.headers.get('content-security-policy')), /manifest-src 'self'/);
+  const named = JSON.parse((await cashier.get('/till/app.webmanifest')).text) as { readonly name: string };
+  const manifest = JSON.parse((await stranger.get('/till/app.webmanifest')).text) as typeof named & {
+    readonly icons: readonly { readonly src: string }[];
+  };
+  assert.equal(manifest.name, 'Gift card till', 'a stranger does not learn the name of a store');
+  assert.match(named.name, /^Gift card till · ./);
+  const worker = await stranger.get('/till/worker.js');
+  assert.equal(worker.headers.get('service-worker-allowed'), '/till');
+  assert.match(String(worker.headers.get('content-type')), /^text\/javascript/);
+  const [, json = '{}'] = /^globalThis\.till = (.*);$/m.exec(worker.text) ?? [];
+  const till = JSON.parse(json) as { readonly page: string; readonly files: readonly string[] };
+  const offline = await stranger.get(till.page);
+  assert.equal(offline.status, 200);
+  assert.match(plainText(offline), /No connection/);
+  const used = [...offline.text.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path]) => path);
+  assert.ok(used.length >= 4);
+  for (const path of used)
+    assert.ok(till.files.includes(String(path)), `${path} is not in the worker's cache`);
+  for (const path of [...till.files, ...manifest.icons.map(({ src }) => src)])
+    assert.equal((await stranger.get(path)).status, 200, path);
 });

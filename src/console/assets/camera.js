@@ -1,4 +1,7 @@
-/** Reads a code from the camera. It starts when the button is pressed, and ends with the first code. */
+/**
+ * Reads a code from the camera. It starts when the button is pressed, or by itself on a device whose last code came from the
+ * camera, and ends with the first code.
+ */
 
 /** @typedef {{ detect(source: HTMLVideoElement): Promise<readonly { readonly rawValue: string }[]> }} Detector */
 /** @typedef {{ new (options: { formats: string[] }): Detector, getSupportedFormats(): Promise<string[]> }} Detectors */
@@ -24,6 +27,28 @@ function textOf(error, { denied = '', missing = '', failed = '' }) {
   const name = error instanceof DOMException ? error.name : '';
   if (name === 'NotAllowedError' || name === 'SecurityError') return denied;
   return name === 'NotFoundError' || name === 'OverconstrainedError' ? missing : failed;
+}
+
+const usedName = 'largesse-till-camera';
+
+/** @param {boolean} isUsed whether the next page starts the camera by itself. */
+function setUsed(isUsed) {
+  try {
+    if (isUsed) localStorage.setItem(usedName, 'yes');
+    else localStorage.removeItem(usedName);
+  } catch {
+    // Without storage, it starts by the button.
+  }
+}
+
+/** Whether the last code came from the camera, and the browser starts it without a question. */
+async function wasUsed() {
+  try {
+    if (localStorage.getItem(usedName) === null) return false;
+    return (await navigator.permissions.query({ name: 'camera' })).state === 'granted';
+  } catch {
+    return false;
+  }
 }
 
 const scan = document.getElementById('scan');
@@ -69,19 +94,23 @@ if (
 ) {
   // Browsers have no camera on pages that are not encrypted.
   scan.hidden = !('mediaDevices' in navigator);
-  button.addEventListener('click', () => {
+  const start = () => {
     button.hidden = true;
     status.textContent = status.dataset['frame'] ?? '';
     readCode(scan, video).then(
       (text) => {
+        setUsed(true);
         code.value = text;
         form.requestSubmit();
       },
       (/** @type {unknown} */ error) => {
+        setUsed(false);
         status.textContent = textOf(error, scan.dataset);
         button.hidden = false;
         code.focus();
       },
     );
-  });
+  };
+  button.addEventListener('click', start);
+  void wasUsed().then((isUsed) => isUsed && start());
 }

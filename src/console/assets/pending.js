@@ -97,7 +97,7 @@ function wait(ms) {
 export function showPending(section) {
   const list = section.querySelector('ul');
   const {
-    member = '',
+    member,
     checking = '',
     redeemed = '',
     undone = '',
@@ -105,7 +105,7 @@ export function showPending(section) {
     old = '',
     show = '',
   } = section.dataset;
-  const own = readPending().filter((pending) => pending.member === member);
+  const own = readPending().filter((pending) => member === undefined || pending.member === member);
   if (!list || own.length === 0) return;
   section.hidden = false;
   const texts = { redeemed, undone, none: not, old, other: checking, unknown: checking };

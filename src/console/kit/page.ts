@@ -45,6 +45,8 @@ export type Document = {
   readonly waitsForScripts?: boolean;
   /** Reloads the page after this many seconds: for a state that changes by itself. */
   readonly refreshSeconds?: number;
+  /** More of its head. */
+  readonly head?: Markup;
   /** The color of the parts of the class `branded`, and of drawings of cards. Default: that of all pages. */
   readonly brand?: Brand;
 };
@@ -67,6 +69,7 @@ export function htmlDocument(
     scripts = [],
     waitsForScripts = false,
     refreshSeconds,
+    head,
     brand,
     language,
     direction,
@@ -102,7 +105,7 @@ export function htmlDocument(
 ${refresh}<title>${title}</title>
 <link rel="icon" href="${assetUrl('mark.svg')}">
 <link rel="stylesheet" href="${assetUrl('largesse.css')}">
-${brandSheet}${modules}</head>
+${head}${brandSheet}${modules}</head>
 <body>
 <a class="skip" href="#content">${skip}</a>
 ${body}

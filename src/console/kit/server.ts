@@ -32,11 +32,12 @@ import {
   type StaffRoute,
 } from './route.ts';
 import { pageLanguageOf } from './texts.ts';
+import { workerOf } from '../till/app.ts';
 import { onlyTillPage } from '../till/pin.ts';
 import { visitorOf } from './visitor.ts';
 
 function policyOf(scripts: string, frames = "'none'"): string {
-  return `default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; script-src ${scripts}; connect-src 'self'; frame-src ${frames}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
+  return `default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; script-src ${scripts}; connect-src 'self'; frame-src ${frames}; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
 }
 
 const policy = policyOf("'self'");
@@ -95,6 +96,12 @@ export function addConsole(
     if (!asset) throw new Fault('not-found');
     reply.header('x-content-type-options', 'nosniff');
     return sendDocument(request, reply, asset, 'public, max-age=31536000, immutable');
+  });
+  const worker = workerOf(frame, assets);
+  app.get(`${basePath}/till/worker.js`, { config: { isFile: true } }, async (request, reply) => {
+    // Its own folder does not contain `/till`.
+    reply.headers({ 'x-content-type-options': 'nosniff', 'service-worker-allowed': `${basePath}/till` });
+    return sendDocument(request, reply, worker);
   });
   for (const route of consoleRoutes) {
     app.route({

@@ -24,6 +24,7 @@ import {
 } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
 import { tillPinRoutes } from './pin.ts';
+import { qrPicture } from './slip.ts';
 
 const cookieSeconds = 365 * 24 * 60 * 60;
 
@@ -73,8 +74,17 @@ ${seesPins ? pinsPanel(page, people) : undefined}</div>
 ${replaced}<form class="stack" method="post" action="${page.url('/tills')}">
 ${inputField({ name: 'name', label: text.name, value: form.name, hint: text.nameHint, error: form.error })}
 <p class="small soft">${text.consequence}</p>
-<button class="button first">${text.enroll}</button></form></section></div></div>`;
+<button class="button first">${text.enroll}</button></form>
+${phonePart(page)}</section></div></div>`;
   return page.show('/tills', { title: text.title, body, status: form.error === undefined ? 200 : 422 });
+}
+
+/** How a phone or tablet becomes a till. Without HTTPS it has no camera, and no app can be installed. */
+function phonePart({ services: { pagesUrl }, text: { tillDevices: text } }: Page): Markup | undefined {
+  if (pagesUrl?.startsWith('https://') !== true) return undefined;
+  const link = `${pagesUrl}/tills`;
+  return markup`<h3>${text.phone}</h3><div class="qr shown">${qrPicture(link, link)}</div>
+<ol class="todo"><li><span>${text.phoneScan}</span></li><li><span>${text.phoneEnroll}</span></li><li><span>${text.phoneInstall}</span></li></ol>`;
 }
 
 /** The location of a till, which can be set while it is enrolled. A closed one is offered only if the till is there. */

@@ -5,6 +5,7 @@ import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { hasTillCookie } from '../kit/cookie.ts';
 import { demonstrationNotice, documentOf, frameTexts, icons, mark, type Document } from '../kit/page.ts';
 import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
+import { appLinks } from './app.ts';
 
 type TillServices = Pick<ConsoleServices, 'frame' | 'origin'>;
 
@@ -23,8 +24,9 @@ export function tillPage(
   const { basePath } = services.frame;
   return documentOf(services, request, {
     waitsForScripts: true,
-    scripts: ['till.js'],
     ...page,
+    scripts: ['till-app.js', ...(page.scripts ?? ['till.js'])],
+    head: appLinks(services.frame),
     title: `${page.title} · ${store.name}`,
     body: markup`<main class="till${isWide ? ' wide' : ''}" id="content">
 <h1 class="sr">${page.title}</h1>
@@ -52,7 +54,8 @@ function menu({ frame, origin }: TillServices, request: StaffRequest): Markup {
 <div><p><strong>${member.name}</strong><br><span class="small soft">${roles[member.role]} · ${store.name}</span></p>
 <ul>${link('/till/day', icons.reports, text.tillDay)}${outside('/account', icons.staff, text.accountAndPin)}${
     isPermitted(member.role, 'readCards') ? outside('/today', icons.today, text.office) : undefined
-  }<li class="line-above">${lock}${button('/sign-out', icons.signOut, text.signOut)}</li></ul></div></details>`;
+  }<li id="install" hidden><button type="button">${icons.till}${text.install}</button></li>
+<li class="line-above">${lock}${button('/sign-out', icons.signOut, text.signOut)}</li></ul></div></details>`;
 }
 
 /** The heading of a task of the till, with the way back. */

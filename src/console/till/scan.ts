@@ -23,6 +23,7 @@ import { activationPage } from './activation.ts';
 import { cameraFrame, cameraScripts } from './camera.ts';
 import { tillTexts } from './frame.ts';
 import { tillPage, taskHeading } from './page.ts';
+import { pendingSection } from './pending.ts';
 import { newKey, type KeyOwner } from './key.ts';
 
 /** Cards of one address that the page lists. */
@@ -42,7 +43,7 @@ function scanPage(
   const text = tillTexts(request);
   const described =
     error === undefined ? undefined : markup` aria-invalid="true" aria-describedby="code-error"`;
-  const body = markup`<section id="pending" class="panel stack" aria-labelledby="pending-title" aria-live="polite" data-member="${String(member.id)}" data-checking="${text.pendingChecking}" data-redeemed="${text.pendingRedeemed}" data-not="${text.pendingNot}" data-undone="${text.pendingUndone}" data-old="${text.pendingOld}" data-show="${text.show}" hidden><h2 id="pending-title">${text.pendingTitle}</h2><ul></ul></section>
+  const body = markup`${pendingSection(request, member.id)}
 <div class="columns"><div>${cameraFrame(services, request)}</div>
 <div><form data-code method="post" action="${basePath}/till/find"><label class="sr" for="code">${text.code}</label>
 <div class="search-line"><input class="field code" id="code" name="code" maxlength="${typedCodeLengthMax}" autocapitalize="off" autocomplete="off" autocorrect="off" spellcheck="false" enterkeyhint="search" placeholder="${text.placeholder}" required autofocus${described}><button class="button first">${text.find}</button></div>

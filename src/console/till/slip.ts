@@ -6,9 +6,9 @@ import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 /** White modules around a QR code (ISO/IEC 18004). */
 const quietModules = 4;
 
-/** A QR code as an image. Its text is in upper case, which QR codes store compactly. */
+/** A QR code as an image. QR codes store texts in upper case compactly. */
 export function qrPicture(text: string, label: string): Markup {
-  const modules = encode(text.toUpperCase(), { ecc: 'M', boostEcc: true, border: quietModules }).data;
+  const modules = encode(text, { ecc: 'M', boostEcc: true, border: quietModules }).data;
   const rows = modules.map((row, y) => {
     const runs: string[] = [];
     for (let x = 0; x < row.length; x += 1) {
