@@ -12,6 +12,7 @@ import { instantOrDayPattern } from '../domain/emails/send-on.ts';
 import { parseTag, tagLengthMax } from '../domain/cards/tags.ts';
 import { sentLineLengthMax } from '../domain/text.ts';
 import { parseTimeBound } from '../domain/time-bound.ts';
+import type { ReportLocations } from '../service/books/reports.ts';
 import { sorts, type SortName } from '../service/cards/filter.ts';
 import { detailFilters } from './card-fields.ts';
 import { cursor } from './cursor.ts';
@@ -92,6 +93,25 @@ export function idFilter(description: string): Field<number, false> {
       typeof value === 'number' && Number.isSafeInteger(value)
         ? accepted(value)
         : rejected('must be an integer from 1 to 2^53 - 1'),
+    integerFromForm,
+  );
+}
+
+const noLocation = 'none';
+
+/** A location, or `none`: those at no location. */
+export function locationFilter(description: string): Field<ReportLocations, false> {
+  return field<ReportLocations>(
+    Type.Union([Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), Type.Literal(noLocation)], {
+      description: `${description}; \`none\`: only those at no location.`,
+      examples: [244_212_380_101],
+    }),
+    (value) => {
+      if (value === noLocation) return accepted([null]);
+      return typeof value === 'number' && Number.isSafeInteger(value)
+        ? accepted([value])
+        : rejected(`must be the id of a location, or ${noLocation}`);
+    },
     integerFromForm,
   );
 }

@@ -7,7 +7,7 @@ import { accepted, rejected } from '../platform/parsed.ts';
 import { cursor } from './cursor.ts';
 import { field } from './field.ts';
 import { limit } from './list.ts';
-import { idFilter, timeField } from './list-fields.ts';
+import { idFilter, locationFilter, timeField } from './list-fields.ts';
 
 function textFilter(description: string, example: string) {
   return field<string>(
@@ -39,7 +39,7 @@ export const movementFilters = {
     },
   ),
   order_id: idFilter('Only those of this order.'),
-  location_id: idFilter('Only those at this location.'),
+  location_id: locationFilter('Only those at this location'),
   actor: textFilter('Only those of this caller.', 'api_client:7103421182'),
   created_at_min: timeField('Only those that were created', false),
   created_at_max: timeField('Only those that were created', true),

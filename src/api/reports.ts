@@ -10,11 +10,11 @@ import {
   readLiability,
   withAmounts,
   type ActivityGroup,
-  type ReportLocations,
   journalSplits,
   readJournal,
 } from '../service/books/reports.ts';
 import { field, required } from './field.ts';
+import { locationFilter } from './list-fields.ts';
 import {
   activitySchema,
   agingSchema,
@@ -187,22 +187,7 @@ const by = required(
   ),
 );
 
-const noLocation = 'none';
-const locationForm = /^[1-9][0-9]{0,15}$/;
-
-const locations = field<ReportLocations>(
-  Type.String({
-    pattern: '^(?:none|[1-9][0-9]{0,15})$',
-    description: 'Only transactions at this location; `none`: only those at no location. Absent: all.',
-    examples: ['244212380101'],
-  }),
-  (value) => {
-    if (value === noLocation) return accepted([null]);
-    return typeof value === 'string' && locationForm.test(value)
-      ? accepted([Number(value)])
-      : rejected(`must be the id of a location, or ${noLocation}`);
-  },
-);
+const locations = locationFilter('Only transactions at this location');
 
 const activityExample = {
   group: '2026-06-01',

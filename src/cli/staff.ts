@@ -1,4 +1,4 @@
-/** `largesse staff invite|list|disable|enable` */
+/** `largesse staff invite|list|limit|disable|enable` */
 
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { readConfig, readDatabaseConfig } from '../start/config.ts';
@@ -7,11 +7,18 @@ import { formatInstantOrNull } from '../domain/day.ts';
 import { Fault } from '../domain/fault.ts';
 import { parseEmail, type EmailAddress } from '../domain/email-address.ts';
 import { isRole, parseStaffName, roles, type Role, type StaffMember } from '../domain/staff/staff.ts';
-import { changeStaff, createLink, inviteStaff, recordAction } from '../service/staff/staff.ts';
+import {
+  changeStaff,
+  createLink,
+  inviteStaff,
+  recordAction,
+  type StaffChanges,
+} from '../service/staff/staff.ts';
 import { listStaff } from '../storage/staff/staff.ts';
 import { chooseStore, storeOption } from './choose-store.ts';
 import { CommandError } from './failure.ts';
 import { print, printJson, printTable, type OutputRow } from './output.ts';
+import { idParser } from './read.ts';
 
 type Options = {
   readonly store?: string;
@@ -19,6 +26,14 @@ type Options = {
   readonly name?: string;
   readonly json?: boolean;
 };
+
+type LimitOptions = {
+  readonly store?: string;
+  readonly location?: readonly number[];
+  readonly everywhere?: boolean;
+};
+
+const readLocation = idParser('location list');
 
 function readEmail(text: string): EmailAddress {
   const address = parseEmail(text);
@@ -81,7 +96,8 @@ export function addStaffCommands(root: Command): void {
             `no person of ${store.domain} has the email ${email.address}: to invite a new person, name the role, such as --role cashier`,
           );
         replaced = existing && existing.role !== role ? existing.role : undefined;
-        const limits = { saleLimit: existing?.saleLimit ?? null, refundLimit: existing?.refundLimit ?? null };
+        const { saleLimit = null, refundLimit = null, locationIds = null } = existing ?? {};
+        const limits = { saleLimit, refundLimit, locationIds };
         return yield* inviteStaff(ctx, { store, by: null, name, email, role, ...limits });
       });
       const origin = publicUrl?.origin ?? `http://localhost:${port}`;
@@ -107,22 +123,30 @@ export function addStaffCommands(root: Command): void {
       .argument('<email>', 'such as ada@flowers.example', readEmail)
       .addOption(storeOption('the store of the person'))
       .action(async (email: EmailAddress, options: Pick<Options, 'store'>) => {
-        await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
-        const { ctx, storage } = database;
-        await storage.write(function* change() {
-          const { store } = yield* chooseStore(options.store);
-          const member = (yield* listStaff(store)).find(isAt(email));
-          if (!member) throw new CommandError(`the store has no person with the email ${email.address}`);
-          try {
-            yield* changeStaff(ctx, { store, id: member.id, changes: { disabled }, by: null });
-          } catch (error) {
-            if (error instanceof Fault && error.code === 'invalid-parameter')
-              throw new CommandError(`${member.email} is the only owner who can sign in`);
-            throw error;
-          }
-        });
+        await changePerson(email, options.store, { disabled });
         print(`${email.address} is ${name}d.`);
       });
+
+  staff
+    .command('limit')
+    .description(
+      'limit a person to locations, or let the person work at all of them; the person is signed out',
+    )
+    .argument('<email>', 'such as ada@flowers.example', readEmail)
+    .addOption(
+      new Option('--location <id...>', 'the locations at which the person works').argParser(
+        (text: string, before: readonly number[] | undefined) => [...(before ?? []), readLocation(text)],
+      ),
+    )
+    .addOption(new Option('--everywhere', 'the person works at all locations').conflicts('location'))
+    .addOption(storeOption('the store of the person'))
+    .action(async (email: EmailAddress, { store: domain, location, everywhere }: LimitOptions) => {
+      if (!location && everywhere !== true)
+        throw new CommandError('name the locations with --location, or use --everywhere');
+      const changed = await changePerson(email, domain, { locationIds: location ?? null });
+      const places = location ? `only at ${location.join(', ')}` : 'at all locations';
+      print(`${changed.email} works ${places}.`);
+    });
 
   staff
     .command('list')
@@ -141,6 +165,32 @@ export function addStaffCommands(root: Command): void {
     });
 }
 
+/** @throws CommandError if there is no such person, or the change is not possible. */
+async function changePerson(
+  email: EmailAddress,
+  domain: string | undefined,
+  changes: StaffChanges,
+): Promise<StaffMember> {
+  await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+  const { ctx, storage } = database;
+  return await storage.write(function* change() {
+    const { store } = yield* chooseStore(domain);
+    const member = (yield* listStaff(store)).find(isAt(email));
+    if (!member) throw new CommandError(`the store has no person with the email ${email.address}`);
+    try {
+      return yield* changeStaff(ctx, { store, id: member.id, changes, by: null });
+    } catch (error) {
+      if (!(error instanceof Fault) || error.code !== 'invalid-parameter') throw error;
+      const [message] = error.errors?.['locations'] ?? [];
+      throw new CommandError(
+        message === undefined
+          ? `${member.email} is the only owner who can sign in`
+          : `The locations ${message}`,
+      );
+    }
+  });
+}
+
 /** Whether a member has the address. */
 function isAt({ key }: EmailAddress): (member: StaffMember) => boolean {
   return (member) => {
@@ -153,11 +203,12 @@ function isActiveOwner({ role, joinedAt, disabledAt }: StaffMember): boolean {
   return role === 'owner' && joinedAt !== null && disabledAt === null;
 }
 
-function rowOf({ name, email, role, joinedAt, disabledAt }: StaffMember): OutputRow {
+function rowOf({ name, email, role, locationIds, joinedAt, disabledAt }: StaffMember): OutputRow {
   return {
     name,
     email,
     role,
+    location_ids: locationIds?.join(' ') ?? null,
     joined_at: formatInstantOrNull(joinedAt),
     disabled_at: formatInstantOrNull(disabledAt),
   };

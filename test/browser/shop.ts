@@ -351,7 +351,8 @@ export function consolePages(): readonly Page[] {
     const path = paths[route] ?? (() => route);
     assert.ok(paths[route] ?? !route.includes(':'), `test/browser/shop.ts has no path for ${route}`);
     const members = roles.filter(
-      (role) => access === 'staff' || (access !== 'anyone' && isPermitted(role, access)),
+      (role) =>
+        access === 'staff' || (access !== 'anyone' && isPermitted({ role, locationIds: null }, access)),
     );
     const isForPin = served.access !== 'anyone' && isOpenWithPin(served) && members.includes('cashier');
     const [first, ...others] = members;

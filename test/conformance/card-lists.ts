@@ -27,7 +27,7 @@ import type { DetailedCard } from '../../src/storage/cards/detailed-card.ts';
 import { findCustomerByEmail } from '../../src/storage/customers/customer.ts';
 import { execute, sql } from '../../src/storage/sql/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
-import { findTransfer } from '../../src/storage/money/transfer.ts';
+import { findTransfer, listTransfersAfter } from '../../src/storage/money/transfer.ts';
 import type { StorageFactory } from '../support/database.ts';
 import {
   email,
@@ -37,7 +37,7 @@ import {
   updateCommand,
   type TestContext,
 } from '../support/fixtures.ts';
-import { openStore } from '../support/open-store.ts';
+import { addShop, openStore } from '../support/open-store.ts';
 import { seeded } from '../support/seeded.ts';
 
 const seed = Number(process.env['LIST_SEED'] ?? Date.now() % 2 ** 31);
@@ -48,7 +48,7 @@ const notes = [null, 'Sold at the COUNTER', 'counter 2', '100 % off_', 'Größe'
 const tagLists = [null, '\nVIP\n', '\nspring\nvip 2\n', '\nÄ\nVip\n'] as const;
 
 /** A card, and the time of its last entry. */
-type ListedCard = DetailedCard & { readonly lastActivityAt: number };
+type ListedCard = DetailedCard & { readonly lastActivityAt: number; readonly locationId: number | null };
 
 type Books = { readonly storage: Storage; readonly ctx: TestContext; readonly store: Store };
 
@@ -62,13 +62,16 @@ async function readAll(
     const found = await storage.read(() => showCardDetails(ctx, { storeId: store.id, cardId }));
     const { chainEnd } = await storage.read(() => loadCard(ctx, { storeId: store.id, cardId }));
     const last = await storage.read(() => findTransfer(store.id, chainEnd.transferId));
-    cards.push({ ...found, lastActivityAt: last?.createdAt ?? 0 });
+    const [issued] = await storage.read(() =>
+      listTransfersAfter({ storeId: store.id, cardId }, { after: 0, limit: 1 }),
+    );
+    cards.push({ ...found, lastActivityAt: last?.createdAt ?? 0, locationId: issued?.locationId ?? null });
   }
   return cards;
 }
 
 /** Returns whether a card meets the filter, without SQL. */
-function meets({ card, emailStatus, lastActivityAt }: ListedCard, filter: CardFilter): boolean {
+function meets({ card, emailStatus, lastActivityAt, locationId }: ListedCard, filter: CardFilter): boolean {
   const within = <T extends string | number | bigint>(
     value: T | null,
     range: { readonly min: T; readonly max: T } | null,
@@ -87,6 +90,7 @@ function meets({ card, emailStatus, lastActivityAt }: ListedCard, filter: CardFi
     (filter.orderId === null || card.orderId === filter.orderId) &&
     (filter.lastCharacters === null || card.lastCharacters === filter.lastCharacters) &&
     meetsFieldFilters(card, filter) &&
+    (filter.issuedAt === null || (locationId !== null && filter.issuedAt.includes(locationId))) &&
     (filter.tag === null || lowerLetters(card.tags ?? '').includes(filter.tag)) &&
     (filter.text === null ||
       [card.senderName, card.recipientName, card.note].some((text) =>
@@ -171,7 +175,12 @@ async function listBack(
 }
 
 /** Cards of all kinds, two thirds of them with emails. */
-async function fill(books: Books, count: number, random: () => number): Promise<number[]> {
+async function fill(
+  books: Books,
+  count: number,
+  random: () => number,
+  locations: readonly number[] = [],
+): Promise<number[]> {
   const { storage, ctx, store } = books;
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
   const ids: number[] = [];
@@ -187,6 +196,7 @@ async function fill(books: Books, count: number, random: () => number): Promise<
           recipient: recipient && email(recipient),
           note: pick(notes),
           tags: pick(tagLists),
+          locationId: pick([null, ...locations]),
           expiresOn: pick([null, today, addDays(today, 1), addDays(today, 400)]),
           senderName: pick([null, 'Ada']),
           recipientName: pick([null, 'Linus', 'Ada Lin']),
@@ -236,7 +246,8 @@ export function testCardLists(factory: StorageFactory): void {
     );
     const startedAt = ctx.clock.now();
     await fill({ storage, ctx, store: other }, 20, random);
-    const ids = await fill(opened, 80, random);
+    const locations = [await addShop(opened), await addShop(opened)];
+    const ids = await fill(opened, 80, random, locations);
     const lastCharacters = (await readAll(opened, ids))[7]?.card.lastCharacters ?? '';
     const customers = await Promise.all(
       people.map(async (person) => {
@@ -265,6 +276,7 @@ export function testCardLists(factory: StorageFactory): void {
       lastCharacters: rarely(fc.constantFrom(lastCharacters)),
       note: rarely(fc.constantFrom('counter', '%', '_', 'Größe', 'größe')),
       externalId: rarely(fc.constantFrom('order-1', 'order-2', 'order-3')),
+      issuedAt: rarely(fc.subarray([...locations, 7])),
       tag: rarely(fc.constantFrom('vip', 'VIP 2', 'ä', 'Ä').map(searchedTag)),
       text: rarely(fc.constantFrom('ada', 'lin', 'counter', 'größe', '%')),
     });
@@ -297,7 +309,7 @@ export function testCardLists(factory: StorageFactory): void {
           const listed = await listAll(opened, { filter, sort, limit }, rowsMax, async () => {
             if (!areIssued || issuedNow === 3) return;
             issuedNow += 1;
-            const issued = await fill(opened, 1, random);
+            const issued = await fill(opened, 1, random, locations);
             known.push(...(await readAll(opened, issued)));
             await fill({ storage, ctx, store: other }, 1, random);
           });

@@ -18,7 +18,7 @@ import type { StorageFactory } from '../support/database.ts';
 import { code, email, money, updateCommand } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
 
-const unlimited = { saleLimit: null, refundLimit: null };
+const unlimited = { saleLimit: null, refundLimit: null, locationIds: null };
 
 /** A member of staff at a till. */
 async function addCashier({ storage, ctx, store }: OpenStore) {

@@ -28,6 +28,7 @@ const invited = {
   role: 'cashier',
   saleLimit: null,
   refundLimit: null,
+  locationIds: null,
 } as const;
 const noChange = { changes: {}, emailChanges: {}, textChanges: [] };
 

@@ -23,7 +23,15 @@ async function memberOf(
   limits: Partial<Pick<StaffMember, 'refundLimit'>> = {},
 ): Promise<StaffMember> {
   const address = email(`${role}-${ctx.random.id()}@example.com`);
-  const fields = { name: role, email: address, role, saleLimit: null, refundLimit: null, ...limits };
+  const fields = {
+    name: role,
+    email: address,
+    role,
+    saleLimit: null,
+    refundLimit: null,
+    locationIds: null,
+    ...limits,
+  };
   return (await storage.write(() => inviteStaff(ctx, { store, by: null, ...fields }))).member;
 }
 

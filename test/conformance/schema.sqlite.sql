@@ -587,6 +587,8 @@ CREATE TABLE staff (
   -- When the person set a password or a passkey for the first time.
   joined_at integer,
   disabled_at integer,
+  -- The locations to which the person is limited: their ids, space-separated; null: to none.
+  location_ids text check (location_ids is null or role <> 'owner'),
   primary key (store_id, id),
   unique (store_id, email_key)
 ) strict, without rowid;
@@ -638,6 +640,8 @@ CREATE TABLE staff_sessions (
   ended_at integer,
   -- When a request last used it.
   last_used_at integer not null default 0,
+  -- Where a person who is limited to locations works in the office; null: at the first of them.
+  location_id integer,
   primary key (store_id, id),
   unique (store_id, hash),
   foreign key (store_id, staff_id) references staff (store_id, id),
@@ -1111,6 +1115,9 @@ CREATE INDEX store_ages_of_months on store_ages (store_id, currency, month) wher
 CREATE INDEX stores_not_open on stores (id) where status <> 'open';
 
 CREATE INDEX transfers_by_external_id on transfers (store_id, external_id, id) where external_id is not null;
+
+CREATE INDEX transfers_by_issue_location on transfers (store_id, location_id, card_id)
+where kind = 'issue' and location_id is not null;
 
 CREATE INDEX transfers_by_order_id on transfers (store_id, order_id, id) where order_id is not null;
 

@@ -23,6 +23,7 @@ import { testIdempotency } from './idempotency.ts';
 import { testInterleaving } from './interleaving.ts';
 import { testCodes } from './codes.ts';
 import { testKeys } from './keys.ts';
+import { testLimitedStaff } from './limited-staff.ts';
 import { testLookupThrottle } from './lookup-throttle.ts';
 import { testEmailLists } from './email-lists.ts';
 import { testEmails } from './emails.ts';
@@ -61,6 +62,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: what owners of a store change`, () => testOwnerActions(factory));
   suite(`${name}: actions of staff`, () => testStaffActions(factory));
   suite(`${name}: redemptions at the counter`, () => testRedemptions(factory));
+  suite(`${name}: staff limited to locations`, () => testLimitedStaff(factory));
   suite(`${name}: tills`, () => testTills(factory));
   suite(`${name}: round trips`, () => testRoundTrips(factory));
   suite(`${name}: codes`, () => testCodes(factory));

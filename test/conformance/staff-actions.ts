@@ -44,7 +44,7 @@ async function memberOf(
   saleLimit: StaffMember['saleLimit'] = null,
 ): Promise<StaffMember> {
   const address = email(`${role}-${ctx.random.id()}@example.com`);
-  const fields = { name: role, email: address, role, saleLimit, refundLimit: money('8') };
+  const fields = { name: role, email: address, role, saleLimit, refundLimit: money('8'), locationIds: null };
   return (await storage.write(() => inviteStaff(ctx, { store, by: null, ...fields }))).member;
 }
 

@@ -44,7 +44,7 @@ import { openStore, type OpenStore } from '../support/open-store.ts';
 const hashed =
   '$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
 const hourMs = 60 * 60 * 1_000;
-const unlimited = { saleLimit: null, refundLimit: null };
+const unlimited = { saleLimit: null, refundLimit: null, locationIds: null };
 
 function presented(kind: typeof linkTokens, token: Secret): PresentedToken {
   const parsed = kind.parse(token.reveal());

@@ -387,7 +387,7 @@ test('a session, a link, a webhook with a due delivery and an expired hold conti
   const held = { store, cardId: card.id, actor: 'test', reference: null, note: null, orderId: null, versions: null };
   await storage.write(() => placeHold(ctx, { ...held, amount: money('1'), seconds: 60 }));
   const { member, token: link } = await storage.write(() =>
-    inviteStaff(ctx, { store, by: null, name: 'Ann', email: email('ann@flowers.example'), role: 'owner', saleLimit: null, refundLimit: null }),
+    inviteStaff(ctx, { store, by: null, name: 'Ann', email: email('ann@flowers.example'), role: 'owner', saleLimit: null, refundLimit: null, locationIds: null }),
   );
   const { token } = await storage.write(() => createSession(ctx, member, { method: 'password', tillId: null, userAgent: 'x' }));
   ctx.clock.advance(120_000);

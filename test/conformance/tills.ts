@@ -29,7 +29,7 @@ const hashed =
 
 async function join(opened: OpenStore, name: string, role: StaffMember['role']): Promise<StaffMember> {
   const { storage, ctx, store } = opened;
-  const limits = { saleLimit: null, refundLimit: null };
+  const limits = { saleLimit: null, refundLimit: null, locationIds: null };
   const fields = { name, role, email: email(`${name}@example.com`), ...limits };
   const { token } = await storage.write(() => inviteStaff(ctx, { store, by: null, ...fields }));
   const presented = linkTokens.parse(token.reveal());
@@ -236,7 +236,7 @@ export function testTills(factory: StorageFactory): void {
       ctx.clock.advance(random(1_000));
     }
     const day = dayOf(ctx.clock.now(), store.timeZone);
-    const { entries, isCut } = await readTillDay({ ctx, storage }, { store, day });
+    const { entries, isCut } = await readTillDay({ ctx, storage }, { store, day, places: null });
     assert.equal(isCut, false);
     const figures = figuresOf(entries);
     const byPerson = figuresBy(entries, ({ staffId }) => staffId);
@@ -259,11 +259,11 @@ export function testTills(factory: StorageFactory): void {
       stored.map(({ id }) => Number(id)),
     );
     for (const entry of entries.slice(0, 20)) {
-      const receipt = await storage.read(() => findReceipt(ctx, store, entry.id));
+      const receipt = await storage.read(() => findReceipt(ctx, { store, member: ada }, entry.id));
       assert.equal(receipt?.tillId, entry.tillId);
     }
     for (const other of [addDays(day, 1), addDays(day, -1)]) {
-      const empty = await readTillDay({ ctx, storage }, { store, day: other });
+      const empty = await readTillDay({ ctx, storage }, { store, day: other, places: null });
       assert.deepEqual(empty.entries, []);
     }
   });

@@ -35,7 +35,7 @@ const dayMs = 24 * 60 * minuteMs;
 /** The figures, after the transfers that a request does not wait for are summed. */
 async function readFigures(reader: FiguresReader, store: Store): Promise<TodayFigures> {
   let found: TodayFigures | undefined;
-  await until(async () => (found = await reader.read(store)) !== undefined);
+  await until(async () => (found = await reader.read(store, null)) !== undefined);
   assert.ok(found);
   return found;
 }
@@ -185,7 +185,7 @@ export function testToday(factory: StorageFactory): void {
     const since = startOfDay(today, store.timeZone);
     const emails = await storage.read(() => countEmailsSince(store.id, { since, limit: 10 }));
     assert.deepEqual(emails, { due: 1, sent: 0, kept: 0, isExact: true });
-    const movements = await storage.read(() => listNewestMovements(store, 1));
+    const movements = await storage.read(() => listNewestMovements(store, { places: null, limit: 1 }));
     assert.deepEqual(
       movements.map(({ cardId, lastCharacters, transfer }) => [cardId, lastCharacters, transfer?.effect]),
       [[used.id, used.lastCharacters, 1_500n]],

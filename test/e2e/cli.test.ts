@@ -121,6 +121,7 @@ test('every command has help, and commands that print data accept --json', async
       'customer export',
       'staff disable',
       'staff enable',
+      'staff limit',
       'store reopen',
     ]),
   );

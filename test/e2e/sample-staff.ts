@@ -28,6 +28,7 @@ export async function addStaff(environment: Readonly<Record<string, string>>, do
       ...person,
       saleLimit: null,
       refundLimit: null,
+      locationIds: null,
     });
     const by = { store, member, tillId: null };
     yield* changeLogo(ctx, by, logo);

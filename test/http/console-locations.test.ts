@@ -20,7 +20,8 @@ async function stored(): Promise<readonly LocationRow[]> {
 test('a store without locations has one link to them, and no column or field', async () => {
   assert.match((await owner.get('/settings')).text, /href="\/settings\/locations"/);
   assert.match(textOfPage(await owner.get(path)), /Your store has no locations/);
-  for (const page of ['/tills', '/till/day', '/books/activity', '/books/journal', '/today'])
+  const pages = ['/tills', '/till/day', '/books/activity', '/books/journal', '/today', '/cards'];
+  for (const page of [...pages, '/staff', '/staff/new', '/account'])
     assert.doesNotMatch((await owner.get(page)).text, /[Ll]ocation/, page);
 });
 
@@ -111,8 +112,11 @@ test('a till at a location sells there, with its receipt and its day, until the 
   await owner.post(`${path}/${id}/close`, {});
   const rejected = await sell();
   assert.equal(rejected.status, 422);
-  assert.match(textOfPage(rejected), /This till is at a closed location/);
+  assert.match(textOfPage(rejected), /Not possible at this location/);
   assert.equal((await shop.service.query('select id from transfers')).length, 1);
   assert.equal((await owner.post(tills, { location: '' })).status, 303);
+  assert.equal((await device.get('/till')).status, 303, 'the device is signed out');
+  await enterPin(device, 'cashier', '2580');
   assert.equal((await sell()).status, 303);
+  assert.equal((await shop.service.query('select id from transfers')).length, 2);
 });

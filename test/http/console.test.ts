@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import test from 'node:test';
 import { consoleRoutes } from '../../src/console/routes.ts';
-import { isPermitted, roles, type Role } from '../../src/domain/staff/staff.ts';
+import { isPermitted, roles, type Role, type StaffMember } from '../../src/domain/staff/staff.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import {
   consoleDomain,
@@ -15,8 +15,22 @@ import {
   staffPassword as password,
 } from '../support/console.ts';
 import { enrollDevice, enterPin } from '../support/counter.ts';
-import type { TestResponse } from '../support/service.ts';
+import { command } from '../support/served.ts';
+import type { TestResponse, TestService } from '../support/service.ts';
 import { shopOf } from '../support/shop.ts';
+
+/** Joins a person who is limited to a new location of the store. */
+async function joinLimited(service: TestService, role: Role): Promise<Browser> {
+  const added = await command(service.environment, 'location', 'add', '--name', role, '--json');
+  const { id } = JSON.parse(added.output) as { readonly id: number };
+  const address = `limited-${role}@${consoleDomain}`;
+  const path = await invite(service, address, role);
+  const limit = await command(service.environment, 'staff', 'limit', address, '--location', String(id));
+  assert.equal(limit.code, 0, limit.errors);
+  const browser = openBrowser(service);
+  assert.equal((await browser.post(path, { password })).status, 303);
+  return browser;
+}
 
 /** Requests a page, or submits an empty form. */
 async function visit(browser: Browser, method: 'GET' | 'POST', path: string): Promise<TestResponse> {
@@ -25,21 +39,27 @@ async function visit(browser: Browser, method: 'GET' | 'POST', path: string): Pr
 
 test('each role gets exactly the pages that its permissions include', async () => {
   await using service = await openStoreWithStaff();
-  const visitors = new Map<string, Browser>([['nobody', openBrowser(service)]]);
-  for (const role of roles) visitors.set(role, await join(service, role));
+  const stranger = openBrowser(service);
+  const people: { readonly person: Pick<StaffMember, 'role' | 'locationIds'>; readonly browser: Browser }[] =
+    [];
+  for (const role of roles)
+    people.push({ person: { role, locationIds: null }, browser: await join(service, role) });
+  for (const role of ['manager', 'accountant', 'cashier'] as const)
+    people.push({ person: { role, locationIds: [7] }, browser: await joinLimited(service, role) });
   for (const route of consoleRoutes) {
     // These end or confirm the session. The stream does not end: the next test requests it.
     if (route.access === 'anyone' || /^\/(?:sign-out$|till\/lock$|confirm|live$)/.test(route.path)) continue;
     const path = route.path.replace(/:\w+/g, '1');
     // Requests without a session are limited.
     service.clock.advance(1_000);
-    for (const [name, browser] of visitors) {
-      const { status, headers }: TestResponse = await visit(browser, route.method, path);
+    const { status: redirected, headers } = await visit(stranger, route.method, path);
+    assert.equal(redirected, 303, route.path);
+    assert.match(headers.get('location') ?? '', /^\/sign-in\?next=/, route.path);
+    for (const { person, browser } of people) {
+      const { status }: TestResponse = await visit(browser, route.method, path);
+      const name = `${person.role}${person.locationIds ? ' of a location' : ''}`;
       const what: string = `${route.method} ${route.path} as ${name}: ${status}`;
-      if (name === 'nobody') {
-        assert.equal(status, 303, what);
-        assert.match(headers.get('location') ?? '', /^\/sign-in\?next=/, what);
-      } else if (route.access === 'staff' || isPermitted(name as Role, route.access)) {
+      if (route.access === 'staff' || isPermitted(person, route.access)) {
         assert.ok([200, 303, 404, 422].includes(status), what);
       } else assert.equal(status, 403, what);
     }
@@ -64,7 +84,10 @@ test('the stream of changes is open to people who read cards, and closed to othe
   assert.equal(await statusOf(openBrowser(service)), 303);
   for (const role of roles) {
     const browser = await join(service, role);
-    const isOpen = live.access === 'staff' || live.access === 'anyone' || isPermitted(role, live.access);
+    const isOpen =
+      live.access === 'staff' ||
+      live.access === 'anyone' ||
+      isPermitted({ role, locationIds: null }, live.access);
     assert.equal(await statusOf(browser), isOpen ? 200 : 403, role);
     if (role !== 'owner') continue;
     await browser.post('/account/pin', { pin: '2580' });

@@ -105,6 +105,35 @@ test('each movement has the location that it names, and a capture or reversal th
     transactions.map(({ id }) => id),
     [captured.transaction.id, debit.id],
   );
+  const nowhere = await shop.ask('GET /transactions?location_id=none');
+  const found = nowhere.json as {
+    readonly transactions: readonly { readonly id: number; readonly location_id: null }[];
+  };
+  assert.ok(found.transactions.some(({ id }) => id === reversed.transaction.id));
+  assert.ok(found.transactions.every(({ location_id: place }) => place === null));
+  const unplaced = await shop.holds(card.id, '1');
+  for (const [place, id, isListed] of [
+    ['none', unplaced.id, true],
+    ['none', hold.id, false],
+    [market.id, hold.id, true],
+    [market.id, unplaced.id, false],
+  ] as const) {
+    const { json } = await shop.ask(`GET /holds?location_id=${place}`);
+    const { holds } = json as { readonly holds: readonly { readonly id: number }[] };
+    assert.equal(
+      holds.some((each) => each.id === id),
+      isListed,
+      `${place} ${id}`,
+    );
+  }
+  await shop.rejects(
+    'GET /transactions?location_id=Market',
+    {},
+    {
+      code: 'invalid-query',
+      errors: { location_id: ['must be the id of a location, or none'] },
+    },
+  );
   const verified = await command(service.environment, 'verify');
   assert.equal(verified.code, 0, verified.output);
 });

@@ -13,7 +13,7 @@ export type Person = ByStaff & { readonly member: StaffMember };
 /** A new member of staff who has joined. */
 export async function personOf({ storage, ctx, store }: OpenStore, role: Role): Promise<Person> {
   const address = email(`${role}-${ctx.random.id()}@example.com`);
-  const fields = { name: role, email: address, role, saleLimit: null, refundLimit: null };
+  const fields = { name: role, email: address, role, saleLimit: null, refundLimit: null, locationIds: null };
   const { member } = await storage.write(() => inviteStaff(ctx, { store, by: null, ...fields }));
   await storage.write(() => execute(sql`update staff set joined_at = 1 where store_id = ${store.id} and id = ${member.id}`)); // prettier-ignore
   return { store, member: { ...member, joinedAt: 1 }, tillId: null };

@@ -9,7 +9,7 @@ const none: MovementFilter = {
   orderReference: null,
   externalId: null,
   orderId: null,
-  locationId: null,
+  places: null,
   actor: null,
   createdAt: null,
 };
@@ -25,7 +25,7 @@ export const movementLists: readonly {
   { name: 'by order as text', filter: { ...none, orderReference: 'x', reference: 'y' }, index: 'order_reference' },
   { name: 'by external id', filter: { ...none, externalId: 'x', orderId: 7 }, index: 'external_id' },
   { name: 'by order', filter: { ...none, orderId: 7 }, index: 'order_id' },
-  { name: 'by location and caller', filter: { ...none, locationId: 7, actor: 'x' }, index: null },
+  { name: 'by location and caller', filter: { ...none, places: [7], actor: 'x' }, index: null },
   { name: 'by creation', filter: { ...none, createdAt: { min: 0, max: 9 } }, index: null },
 ]; // prettier-ignore
 

@@ -8,7 +8,9 @@ import {
   parsePin,
   parseStaffName,
   permissions,
+  visiblePlaces,
   type Role,
+  worksAt,
 } from '../../src/domain/staff/staff.ts';
 import { limits } from '../../src/platform/limits.ts';
 import type { HashClient } from '../../src/service/staff/hash-queue.ts';
@@ -17,13 +19,36 @@ import { systemClock } from '../../src/platform/clock.ts';
 import { systemRandom } from '../../src/platform/random.ts';
 
 test('an owner may do everything, a cashier only what the till needs, an accountant only read', () => {
-  const of = (role: Role) => permissions.filter((permission) => isPermitted(role, permission));
+  const of = (role: Role) =>
+    permissions.filter((permission) => isPermitted({ role, locationIds: null }, permission));
   assert.deepEqual(of('owner'), permissions);
   assert.deepEqual(of('cashier'), ['useTill']);
-  assert.deepEqual(of('accountant'), ['readCards', 'exportCards']);
+  assert.deepEqual(of('accountant'), ['readCards', 'readStore', 'exportCards']);
   assert.deepEqual(
-    permissions.filter((permission) => !isPermitted('manager', permission)),
+    permissions.filter((permission) => !isPermitted({ role: 'manager', locationIds: null }, permission)),
     ['changeSettings', 'manageStaff', 'manageTokens', 'readAuditLog'],
+  );
+});
+
+test('a person who is limited to locations may do only what happens there', () => {
+  const of = (role: Role) =>
+    permissions.filter((permission) => isPermitted({ role, locationIds: [7] }, permission));
+  assert.deepEqual(of('manager'), ['useTill', 'readCards', 'exportCards', 'changeCards']);
+  assert.deepEqual(of('accountant'), ['readCards', 'exportCards']);
+  assert.deepEqual(of('cashier'), ['useTill']);
+  const limited = { locationIds: [7, 8] };
+  assert.deepEqual(
+    [7, 8, 9, null].map((id) => worksAt(limited, id)),
+    [true, true, false, false],
+  );
+  assert.equal(worksAt({ locationIds: null }, null), true);
+  assert.deepEqual(
+    [7, 9, null, undefined].map((id) => visiblePlaces(limited, id)),
+    [[7], [7, 8], [7, 8], [7, 8]],
+  );
+  assert.deepEqual(
+    [7, null, undefined].map((id) => visiblePlaces({ locationIds: null }, id)),
+    [[7], [null], null],
   );
 });
 

@@ -69,7 +69,7 @@ function follow(list, shown, spoken) {
 
   const open = () => {
     close();
-    const opened = new EventSource(`${url}?after=${encodeURIComponent(newest)}`);
+    const opened = new EventSource(`${url}${encodeURIComponent(newest)}`);
     source = opened;
     opened.addEventListener('open', () => show(true));
     opened.addEventListener('activity', ({ data }) => add(String(data)));

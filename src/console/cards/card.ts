@@ -32,7 +32,7 @@ async function cardPage(services: ConsoleServices, request: StaffRequest): Promi
   const shown: ShownCard = {
     ...page,
     store,
-    role: member.role,
+    member,
     today: today(ctx, store),
     now: ctx.clock.earliest(),
     path: `${frame.basePath}/cards/${ctx.keys.publicIds.of(cardId)}`,

@@ -4,7 +4,7 @@ import { Fault } from '../../domain/fault.ts';
 import { dayOf } from '../../domain/day.ts';
 import { markup } from '../../platform/markup.ts';
 import { cardExport } from '../../service/cards/export.ts';
-import { customerIdOf, filterOf } from '../../service/cards/filter.ts';
+import { customerIdOf, filterOf, limitedFilter } from '../../service/cards/filter.ts';
 import { recordCardExport } from '../../service/staff-actions/card.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { cardsTexts, filterText } from './parts.ts';
@@ -14,6 +14,7 @@ import { csvDialectOf } from '../kit/format.ts';
 import { longReads } from '../kit/long-reads.ts';
 import { byOf } from '../kit/page-context.ts';
 import { shellPage } from '../kit/page.ts';
+import { listPlaces } from '../kit/places.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
 
 /** Exports that run at the same time, from the request to the last part. Each reads until its end. */
@@ -33,12 +34,15 @@ function startExport(storage: Storage): () => void {
   };
 }
 
-function exportPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
+async function exportPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
   const { language, signedIn } = request;
   const text = cardsTexts[language];
   const query = readCardsQuery(request.query, signedIn.store);
+  const locations = await services.storage.read(() => listPlaces(signedIn));
   const filters = [...query.sent].map(([name, value]) =>
-    name === 'state' ? text.states[value as keyof typeof text.states] : filterText(name, value, language),
+    name === 'state'
+      ? text.states[value as keyof typeof text.states]
+      : filterText(name, value, language, locations),
   );
   const which =
     filters.length === 0
@@ -49,7 +53,7 @@ function exportPage(services: ConsoleServices, request: StaffRequest): Promise<C
 <p class="soft">${text.exportText}</p>
 <form method="post" action="${services.frame.basePath}/cards/export" data-repeatable>${sent}<button class="button first">${text.download}</button></form></section>`;
   const page = shellPage(services, request, { title: text.exportTitle, path: '/cards', body });
-  return Promise.resolve({ status: 200, body: page });
+  return { status: 200, body: page };
 }
 
 async function exportCards(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
@@ -69,11 +73,9 @@ async function exportOf(
   { query, end }: { readonly query: CardsQuery; readonly end: () => void },
 ): Promise<ConsoleResponse> {
   const { ctx, storage } = services;
-  const { store } = request.signedIn;
-  const filter = filterOf(
-    query.filters,
-    query.email ? await storage.read(() => customerIdOf(store.id, query.email)) : null,
-  );
+  const { store, member } = request.signedIn;
+  const customerId = query.email ? await storage.read(() => customerIdOf(store.id, query.email)) : null;
+  const filter = limitedFilter(member, filterOf(query.filters, customerId));
   const filters = filterNames.filter((each) => each !== 'state' && query.sent.has(each));
   const exported = { state: query.filters.state, filters };
   await storage.write(() => recordCardExport(ctx, byOf(request), exported));

@@ -159,7 +159,7 @@ function formPage(services: ConsoleServices, request: StaffRequest, form: Form):
     saleLimit === null
       ? undefined
       : markup`<p class="hint">${fillPlain(text.limit, { amount: amountText(saleLimit, language) })}</p>`;
-  const back = isPermitted(signedIn.member.role, 'readCards') ? '/cards' : '/till';
+  const back = isPermitted(signedIn.member, 'readCards') ? '/cards' : '/till';
   const body = markup`${notice === undefined ? undefined : alert(notice)}<form class="grid two issue" method="post" action="${frame.basePath}/cards/new"${previews}>${keyInput(ctx, isRejected ? keyOf(request) : undefined)}
 <div class="stack"><section class="panel stack" aria-label="${text.amount}">${amountFields(request, form)}${limit}
 ${expiryFields(request, form)}</section>
@@ -174,7 +174,7 @@ ${offer.canSend ? issuePreviewPanel(services, request) : undefined}</aside></for
       title: text.title,
       path: '/cards',
       ...(offer.canSend && { scripts: ['preview.js'] }),
-      ...(isPermitted(signedIn.member.role, 'issueBatches') && {
+      ...(isPermitted(signedIn.member, 'issueBatches') && {
         actions: markup`<a class="button" href="${frame.basePath}/cards/batches/new">${text.many}</a>`,
       }),
       body,

@@ -56,7 +56,7 @@ async function findShown(services: ConsoleServices, request: StaffRequest): Prom
 }
 
 function mayRead({ signedIn: { member } }: StaffRequest): boolean {
-  return isPermitted(member.role, 'readCards');
+  return isPermitted(member, 'readCards');
 }
 
 /** The page instead of a code that is no longer shown. */

@@ -1,11 +1,13 @@
 /** Above the list of cards: the search, the filters and the order. */
 
 import { meaningOf, type SearchFilter } from '../../domain/cards/search.ts';
+import type { Location } from '../../domain/stores/location.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { sorts, type SortName } from '../../service/cards/filter.ts';
 import { cardsTexts, filterText } from './parts.ts';
 import { queryWith, type CardsQuery } from './query.ts';
-import { inputField } from '../kit/form.ts';
+import { hidden, inputField } from '../kit/form.ts';
+import { placeField } from '../kit/places.ts';
 import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
 
@@ -48,6 +50,25 @@ export function stateFilters(
   return markup`<nav class="pills" aria-label="${text.show}">${links}</nav>`;
 }
 
+/** The other filters and the order, for a form that sets one filter. */
+function keptFields(query: CardsQuery, changes: Readonly<Record<string, undefined>> = {}): readonly Markup[] {
+  return [...new URLSearchParams(queryWith(query, changes))].map(([name, value]) => hidden(name, value));
+}
+
+/** A filter by the location at which the cards were issued, for a person who sees some. */
+export function placeForm(
+  { frame }: ConsoleServices,
+  request: StaffRequest,
+  query: CardsQuery,
+  locations: readonly Location[],
+): Markup | undefined {
+  const chosen = query.filters.location_id;
+  const field = placeField(request, { locations, chosen, name: 'location_id', hasNone: false });
+  if (!field) return undefined;
+  return markup`<form class="filters" action="${frame.basePath}/cards">${keptFields(query, { location_id: undefined })}${field}<button class="button">${cardsTexts[request.language].dormant.show}</button></form>
+`;
+}
+
 /** A filter by the day after which a card was not used, as laws on unclaimed property need it. */
 export function dormantForm(
   { frame }: ConsoleServices,
@@ -56,9 +77,7 @@ export function dormantForm(
 ): Markup | undefined {
   if (query.sent.has('last_activity_at_max')) return undefined;
   const { dormant } = cardsTexts[language];
-  const kept = [...new URLSearchParams(queryWith(query))].map(
-    ([name, value]) => markup`<input type="hidden" name="${name}" value="${value}">`,
-  );
+  const kept = keptFields(query);
   const field = inputField({ name: 'last_activity_at_max', label: dormant.until, type: 'date' });
   return markup`<details class="small"><summary>${dormant.title}</summary><form class="filters" action="${frame.basePath}/cards">${kept}${field}<button class="button">${dormant.show}</button></form></details>
 `;
@@ -73,7 +92,10 @@ export function searchFilters(
   const text = cardsTexts[language];
   const path = `${frame.basePath}/cards`;
   const shown = [...query.sent].filter(
-    ([name]) => name !== 'state' && !(name === 'email_status' && query.filters.email_status === 'bounced'),
+    ([name]) =>
+      name !== 'state' &&
+      name !== 'location_id' &&
+      !(name === 'email_status' && query.filters.email_status === 'bounced'),
   );
   if (shown.length === 0) return undefined;
   const items = shown.map(([name, value]) => {

@@ -3,11 +3,13 @@
 import { likelyLastCharacters, meaningOf, type SearchFilter } from '../../domain/cards/search.ts';
 import { Fault } from '../../domain/fault.ts';
 import { isPermitted, type Permission } from '../../domain/staff/staff.ts';
+import type { Location } from '../../domain/stores/location.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import {
   cardCursorOf,
   customerIdOf,
   filterOf,
+  limitedFilter,
   readCardCursor,
   sorts,
   type SortName,
@@ -28,10 +30,18 @@ import { cardEnding, cardsTexts, emptyPanelOf, stateTag } from './parts.ts';
 import { findCards, pathOfSearch } from './find.ts';
 import { exportRoutes } from './export.ts';
 import { queryWith, readCardsQuery, type CardsQuery, type FilterName } from './query.ts';
-import { dormantForm, searchFilters, searchForm, sortLinks, stateFilters } from './list-filters.ts';
+import {
+  dormantForm,
+  placeForm,
+  searchFilters,
+  searchForm,
+  sortLinks,
+  stateFilters,
+} from './list-filters.ts';
 import { amountText, dayText, timeElement } from '../kit/format.ts';
 import { longReads } from '../kit/long-reads.ts';
 import { shellPage } from '../kit/page.ts';
+import { listPlaces } from '../kit/places.ts';
 import {
   seeOther,
   type ConsoleResponse,
@@ -58,16 +68,16 @@ type Listed = CardListPage & {
 };
 
 function may({ signedIn: { member } }: StaffRequest, permission: Permission): boolean {
-  return isPermitted(member.role, permission);
+  return isPermitted(member, permission);
 }
 
 async function readFilter(
   { storage }: ConsoleServices,
-  { signedIn: { store } }: StaffRequest,
+  { signedIn: { store, member } }: StaffRequest,
   { filters, email }: CardsQuery,
 ): Promise<CardFilter> {
   const customerId = email ? await storage.read(() => customerIdOf(store.id, email)) : null;
-  return filterOf(filters, customerId);
+  return limitedFilter(member, filterOf(filters, customerId));
 }
 
 function scopeOf(
@@ -170,7 +180,8 @@ async function listPage(services: ConsoleServices, request: StaffRequest): Promi
       : { count: listed.cards.length, isExact: true };
   const shown = listed.unsorted ? { ...query, sort: '-created_at' as const } : query;
   const { title } = cardsTexts[request.language];
-  const body = listBody(services, request, { query: shown, filter, listed, count });
+  const locations = await services.storage.read(() => listPlaces(request.signedIn));
+  const body = listBody(services, request, { query: shown, filter, listed, count, locations });
   return {
     status: 200,
     body: shellPage(services, request, {
@@ -197,10 +208,12 @@ type Shown = {
   readonly filter: CardFilter;
   readonly listed: Listed;
   readonly count: CardCount;
+  /** The locations that the person sees. */
+  readonly locations: readonly Location[];
 };
 
 function listBody(services: ConsoleServices, request: StaffRequest, shown: Shown): Markup {
-  const { query, listed, count } = shown;
+  const { query, listed, count, locations } = shown;
   const text = cardsTexts[request.language];
   const unsorted = listed.unsorted ? unsortedNotice(services, request, query, listed.unsorted) : undefined;
   const counted = plural(request.language, count.isExact ? text.count : text.countAtLeast, count.count);
@@ -215,7 +228,7 @@ function listBody(services: ConsoleServices, request: StaffRequest, shown: Shown
 <div class="row apart"><span class="small soft" role="status">${counted}</span><span class="row">${exported}${pageLinks(services, request, shown)}</span></div>`;
   return markup`<div class="stack">${searchForm(services, request)}
 ${stateFilters(services, request, query)}
-${searchFilters(services, request, query)}${dormantForm(services, request, query)}${unsorted}${listed.cards.length > 0 ? sortLinks(services, request, query) : undefined}
+${placeForm(services, request, query, locations)}${searchFilters(services, request, query)}${dormantForm(services, request, query)}${unsorted}${listed.cards.length > 0 ? sortLinks(services, request, query) : undefined}
 ${cards}</div>`;
 }
 

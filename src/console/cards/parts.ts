@@ -4,12 +4,14 @@ import { isCardField } from '../../domain/cards/fields.ts';
 import { unheldOf, type Card } from '../../domain/cards/card.ts';
 import { stateOf, type CardState } from '../../domain/cards/state.ts';
 import { addDays } from '../../domain/day.ts';
+import type { Location } from '../../domain/stores/location.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import type { DetailedCard } from '../../storage/cards/detailed-card.ts';
 import { fieldFilterText } from './fields.ts';
 import type { FilterName } from './query.ts';
 import { dayText } from '../kit/format.ts';
 import { fillPlain, type PageLanguage, textsOf } from '../kit/texts.ts';
+import { reportTexts } from '../reports/texts.ts';
 
 export const cardsTexts = textsOf('cards');
 
@@ -65,8 +67,18 @@ export function isSpendable({ card, emailStatus }: DetailedCard, today: string):
   return (state === 'active' || state === 'scheduled') && unheldOf(card).minor > 0n;
 }
 
-/** The text of a filter of a list. */
-export function filterText(name: FilterName, value: string, language: PageLanguage): string {
+/** The text of a filter of a list. That of a location has its name. */
+export function filterText(
+  name: FilterName,
+  value: string,
+  language: PageLanguage,
+  locations: readonly Location[] = [],
+): string {
+  if (name === 'location_id') {
+    const { groups, noLocation } = reportTexts[language];
+    const found = locations.find(({ id }) => String(id) === value);
+    return `${groups.location}: ${found?.name ?? noLocation}`;
+  }
   if (isCardField(name)) return fieldFilterText(name, value, language);
   const { filterNames, states } = cardsTexts[language];
   return name === 'state' ? states[value as keyof typeof states] : fillPlain(filterNames[name], { value });

@@ -4,7 +4,7 @@ import { unheldOf, isDisabled, isExpired, isSuspended } from '../../domain/cards
 import { isHoldExpired, type Hold } from '../../domain/money/hold.ts';
 import { isAddition, type Transfer } from '../../domain/money/ledger.ts';
 import type { Money } from '../../domain/money/money.ts';
-import { isPermitted, type Role } from '../../domain/staff/staff.ts';
+import { isPermitted, type StaffMember } from '../../domain/staff/staff.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import type { DetailedCard } from '../../storage/cards/detailed-card.ts';
 import { isSpendable } from './parts.ts';
@@ -16,7 +16,7 @@ export type CardAction =
 export type CardView = {
   readonly found: DetailedCard;
   readonly store: Pick<Store, 'undoWindowMinutes'>;
-  readonly role: Role;
+  readonly member: StaffMember;
   /** A day in the store's time zone. */
   readonly today: string;
   /** Instant in ms. */
@@ -31,9 +31,9 @@ export function reenableUntil({ found: { card }, store }: Pick<CardView, 'found'
 }
 
 export function possibleActions(at: CardView): ReadonlySet<CardAction> {
-  const { found, role, today, now } = at;
+  const { found, member, today, now } = at;
   const { card } = found;
-  const mayChange = isPermitted(role, 'changeCards');
+  const mayChange = isPermitted(member, 'changeCards');
   const until = reenableUntil(at);
   if (isDisabled(card)) return new Set(mayChange && until !== null && now < until ? ['enable'] : []);
   const isStopped = isSuspended(card);
@@ -54,14 +54,14 @@ export function possibleActions(at: CardView): ReadonlySet<CardAction> {
 
 /** Whether a person can reverse a transfer, of which `left` has not been reversed yet. */
 export function canReverse(
-  { found: { card }, role }: Pick<CardView, 'found' | 'role'>,
+  { found: { card }, member }: Pick<CardView, 'found' | 'member'>,
   { transfer, left }: { readonly transfer: Transfer; readonly left: Money | null },
 ): boolean {
-  if (left === null || left.minor === 0n || isDisabled(card) || !isPermitted(role, 'changeCards'))
+  if (left === null || left.minor === 0n || isDisabled(card) || !isPermitted(member, 'changeCards'))
     return false;
   return !isAddition(transfer.kind) || unheldOf(card).minor > 0n;
 }
 
-export function canRelease({ role, now }: Pick<CardView, 'role' | 'now'>, hold: Hold): boolean {
-  return isPermitted(role, 'changeCards') && hold.status === 'open' && !isHoldExpired(hold, now);
+export function canRelease({ member, now }: Pick<CardView, 'member' | 'now'>, hold: Hold): boolean {
+  return isPermitted(member, 'changeCards') && hold.status === 'open' && !isHoldExpired(hold, now);
 }

@@ -35,7 +35,7 @@ function searchedText(value: string): Parsed<string> {
   return parsed.value === null ? rejected('must not be empty') : accepted(parsed.value);
 }
 
-function order(value: string): Parsed<number> {
+function integer(value: string): Parsed<number> {
   const number = /^[1-9]\d{0,15}$/.test(value) ? Number(value) : Number.NaN;
   return Number.isSafeInteger(number) ? accepted(number) : rejected('must be an integer');
 }
@@ -50,10 +50,11 @@ const parsers: { readonly [Name in keyof Required<Query>]: Parser<NonNullable<Qu
   email_status: choice(['bounced', 'dead']),
   last_characters: parseLastCharacters,
   email: parseEmail,
-  order_id: order,
+  order_id: integer,
   text: searchedText,
   ...byField(filteredFields, (name) => (value: string) => readFilter(name, value)),
   tag: parseTag,
+  location_id: integer,
   created_at_min: timeBound(false),
   created_at_max: timeBound(true),
   disabled_at_min: timeBound(false),

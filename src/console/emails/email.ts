@@ -132,7 +132,7 @@ function actions(
   form: Form,
 ): Markup | undefined {
   const { email, isReplaced } = opened;
-  if (!isPermitted(request.signedIn.member.role, 'changeCards') || email.address === '') return undefined;
+  if (!isPermitted(request.signedIn.member, 'changeEmails') || email.address === '') return undefined;
   if (email.state === 'scheduled') return cancelForm(services, request, opened);
   if (email.kind !== 'gift_card' || isReplaced) return undefined;
   const reason = whyNot(services, request, opened);
@@ -334,11 +334,11 @@ export const emailPageRoutes: readonly StaffRoute[] = [
   {
     method: 'GET',
     path: '/emails/:id',
-    access: 'readCards',
+    access: 'readStore',
     hasFrame: true,
     handle: async (services, request) => emailPage(services, request, await openEmail(services, request)),
   },
-  { method: 'GET', path: '/emails/:id/preview', access: 'readCards', handle: preview },
-  { method: 'POST', path: '/emails/:id/correct', access: 'changeCards', hasFrame: true, handle: correct },
-  { method: 'POST', path: '/emails/:id/cancel', access: 'changeCards', hasFrame: true, handle: cancel },
+  { method: 'GET', path: '/emails/:id/preview', access: 'readStore', handle: preview },
+  { method: 'POST', path: '/emails/:id/correct', access: 'changeEmails', hasFrame: true, handle: correct },
+  { method: 'POST', path: '/emails/:id/cancel', access: 'changeEmails', hasFrame: true, handle: cancel },
 ];

@@ -24,7 +24,7 @@ export async function readableEmailsOf(
     return { kind: 'none', signIn: `${pages.origin.basePath}/sign-in` };
   const { member, session, store } = signedIn;
   // A PIN opens the till only.
-  if (session.tillId !== null || !isPermitted(member.role, 'changeSettings'))
+  if (session.tillId !== null || !isPermitted(member, 'changeSettings'))
     return { kind: 'none', signIn: null };
   return { kind: 'store', domain: store.domain };
 }

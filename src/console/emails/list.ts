@@ -194,7 +194,7 @@ function keptEmails(
   { language, isLocal, signedIn: { member } }: StaffRequest,
 ): Markup | undefined {
   const notice = keptNotice(services, language);
-  const mayRead = services.hasKeptEmails && isLocal && isPermitted(member.role, 'changeSettings');
+  const mayRead = services.hasKeptEmails && isLocal && isPermitted(member, 'changeSettings');
   if (!notice || !mayRead) return notice;
   const text = emailTexts[language];
   return markup`<p class="notice"><span>${text.keptNotice} <a href="${services.frame.basePath}/dev/mails">${text.keptLink}</a></span></p>`;
@@ -211,7 +211,7 @@ function undeliveredNotice(
   const text = emailTexts[language];
   const said = plural(language, isExact ? text.undelivered : text.undeliveredAtLeast, count);
   const failed: Query = { state: 'failed', kind: 'gift_card', search: null };
-  const isShown = query.state === 'failed' || !isPermitted(member.role, 'changeCards');
+  const isShown = query.state === 'failed' || !isPermitted(member, 'changeEmails');
   const link = isShown
     ? undefined
     : markup` <a href="${pathOf(services, failed)}">${text.undeliveredAction}</a>`;
@@ -335,7 +335,7 @@ function pageLinks(
 }
 
 export const emailRoutes: readonly StaffRoute[] = [
-  { method: 'GET', path: '/emails', access: 'readCards', handle: listPage },
+  { method: 'GET', path: '/emails', access: 'readStore', handle: listPage },
   ...emailSearchRoutes,
   ...emailPageRoutes,
 ];

@@ -81,5 +81,5 @@ function notFoundPage(
 }
 
 export const emailSearchRoutes: readonly StaffRoute[] = [
-  { method: 'POST', path: '/emails/find', access: 'readCards', handle: find },
+  { method: 'POST', path: '/emails/find', access: 'readStore', handle: find },
 ];

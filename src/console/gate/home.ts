@@ -14,7 +14,6 @@ export async function homePathOf(
   const { origin, storage } = services;
   if (!isOwnHost(request.headers, origin)) return undefined;
   const { signedIn } = await visitorOf(services, request);
-  if (signedIn)
-    return `${origin.basePath}${isPermitted(signedIn.member.role, 'readCards') ? '/today' : '/till'}`;
+  if (signedIn) return `${origin.basePath}${isPermitted(signedIn.member, 'readCards') ? '/today' : '/till'}`;
   return `${origin.basePath}${(await storage.read(hasOwner)) ? '/sign-in' : '/setup'}`;
 }

@@ -1,12 +1,14 @@
 /** The changes that open pages show as they happen: server-sent events with rows of the recent activity. */
 
 import { Readable } from 'node:stream';
-import { isPermitted } from '../../domain/staff/staff.ts';
+import { isPermitted, visiblePlaces } from '../../domain/staff/staff.ts';
 import { findSignedIn, sessionTokens } from '../../service/staff/session.ts';
 import { findRecentActivity } from '../../service/books/activity.ts';
 import { parallel, resolved } from '../../service/scripts.ts';
 import { activityRows, keyOfActivity, type ActivityRow } from '../today/activity.ts';
 import { cookieNameOf } from './cookie.ts';
+import { readStoredId } from './ids.ts';
+import { noLocation } from './places.ts';
 import type { ConsoleServices, StaffRequest, StaffRoute } from './route.ts';
 
 /** The parameter of a page without a row. */
@@ -34,6 +36,9 @@ function openLive({ ctx, storage, live, frame, origin }: ConsoleServices, reques
   const { signedIn, language, query, lastEventId, cookies } = request;
   const { store, member, session } = signedIn;
   const token = sessionTokens.parse(cookies.get(cookieNameOf('session', origin)) ?? '');
+  const asked = query.get('location');
+  // An unknown location, or another person's, shows the person's own.
+  const chosen = asked === noLocation ? null : readStoredId(asked);
   // A reconnecting client has received further rows after those of the page.
   const after = lastEventId === '' ? query.get('after') : lastEventId;
   let known: ReadonlySet<string> | undefined;
@@ -45,13 +50,13 @@ function openLive({ ctx, storage, live, frame, origin }: ConsoleServices, reques
         const [current, recent] = await storage.read(() =>
           parallel(
             token ? findSignedIn(ctx, token) : resolved(undefined),
-            limit > 0 ? findRecentActivity(ctx, store) : resolved(null),
+            limit > 0 ? findRecentActivity(ctx, store, visiblePlaces(member, chosen)) : resolved(null),
           ),
         );
         const isAllowed =
           current?.session.id === session.id &&
           current.member.role === member.role &&
-          isPermitted(member.role, 'readCards');
+          isPermitted(current.member, 'readCards');
         if (!isAllowed || !recent) return { isAllowed, messages: [], hasMore: false };
         const keys = recent.activities.map((activity) => keyOfActivity(ctx, activity));
         const before = known ?? knownTo(keys, after);

@@ -18,7 +18,7 @@ import { catalogue, type PageLanguage, type Texts } from './texts.ts';
 
 /** The person who sent a request, for what the person changes. */
 export function byOf({ signedIn: { store, member, session } }: Pick<StaffRequest, 'signedIn'>): ByStaff {
-  return { store, member, tillId: session.tillId };
+  return { store, member, tillId: session.tillId, locationId: session.locationId };
 }
 
 type Shown = Omit<Parameters<typeof shellPage>[2], 'path'> & { readonly status?: PageResponse['status'] };

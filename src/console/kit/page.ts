@@ -145,8 +145,9 @@ const entries: readonly Entry[] = [
   { path: '/today', name: 'today', permission: 'readCards' },
   { path: '/cards', name: 'cards', permission: 'readCards', accessKey: 'g' },
   { path: '/till', name: 'till', permission: 'useTill', accessKey: 't' },
-  { path: '/emails', name: 'emails', permission: 'readCards' },
-  { path: '/books/liability', name: 'reports', permission: 'readCards' },
+  { path: '/emails', name: 'emails', permission: 'readStore' },
+  { path: '/books/liability', name: 'reports', permission: 'readStore' },
+  { path: '/books/activity', name: 'reports', permission: 'readCards' },
   { path: '/tills', name: 'tills', permission: 'enrollTills' },
   { path: '/staff', name: 'staff', permission: 'manageStaff' },
   { path: '/audit', name: 'audit', permission: 'readAuditLog' },
@@ -158,7 +159,8 @@ const entries: readonly Entry[] = [
 const dailyPages: ReadonlySet<Entry['name']> = new Set(['today', 'cards', 'till', 'emails', 'reports']);
 
 function entriesOf({ signedIn: { member } }: Pick<StaffRequest, 'signedIn'>): readonly Entry[] {
-  return entries.filter(({ permission }) => permission === null || isPermitted(member.role, permission));
+  const open = entries.filter(({ permission }) => permission === null || isPermitted(member, permission));
+  return open.filter(({ name }, place) => open.findIndex((entry) => entry.name === name) === place);
 }
 
 /** On every page of the demonstration. */
@@ -192,8 +194,9 @@ export function shellPage(
 ): Markup {
   const { basePath } = services.frame;
   const { language, signedIn } = request;
-  const { store, member } = signedIn;
+  const { store, member, workplace } = signedIn;
   const { pages, roles, ...text } = texts[language];
+  const at = workplace && markup` · <a href="${basePath}/account">${workplace.name}</a>`;
   const link = (entry: Entry, isShort: boolean): Markup => {
     const current = entry.path === path ? markup` aria-current="page"` : undefined;
     const key = entry.accessKey && markup` accesskey="${entry.accessKey}"`;
@@ -218,7 +221,7 @@ export function shellPage(
 <header class="side">
 <a class="mark" href="${basePath}/">${mark}Largesse</a>
 <nav aria-label="${text.main}">${daily.map((entry) => link(entry, false))}${setupLinks}</nav>
-<div class="who"><a href="${basePath}/account"><strong>${member.name}</strong></a> · ${roles[member.role]}<br><span class="soft">${store.name}</span>
+<div class="who"><a href="${basePath}/account"><strong>${member.name}</strong></a> · ${roles[member.role]}<br><span class="soft">${store.name}${at ?? undefined}</span>
 <form method="post" action="${basePath}/sign-out"><button class="button quiet">${text.signOut}</button></form></div>
 </header>
 <main class="main" id="content">

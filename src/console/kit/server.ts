@@ -196,7 +196,7 @@ async function handle(
   // A PIN is short, so it opens the till only, whatever the role of the person is.
   if (signedIn.session.tillId !== null && !isOpenWithPin(route))
     return { status: 403, body: onlyTillPage(services, { ...request, signedIn }) };
-  if (route.access !== 'staff' && !isPermitted(signedIn.member.role, route.access))
+  if (route.access !== 'staff' && !isPermitted(signedIn.member, route.access))
     return {
       status: 403,
       body: forbiddenPage(services, request, { role: signedIn.member.role, place: signedIn.store.name }),

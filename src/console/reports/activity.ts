@@ -1,5 +1,6 @@
 /** The transactions of a period by day, month, or who made them. */
 
+import { visiblePlaces } from '../../domain/staff/staff.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import {
   activityGroups,
@@ -10,6 +11,7 @@ import {
 } from '../../service/books/reports.ts';
 import { actorName, listActors } from '../kit/actors.ts';
 import { select } from '../kit/form.ts';
+import { chosenPlace, placeField, placeText } from '../kit/places.ts';
 import { dayText, monthText } from '../kit/format.ts';
 import {
   amountsOf,
@@ -39,14 +41,9 @@ function groupIn(context: ReportContext): ActivityGroup {
   return groupsOf(context).find((group) => group === asked) ?? 'day';
 }
 
-/** The value of the field, in links and in the query of the file. */
-const noLocation = 'none';
-
-/** The location that the report is of; undefined: all of them. */
+/** The location that the report is of; undefined: all those that the person sees. */
 function locationIn({ request, locations }: ReportContext): number | null | undefined {
-  const asked = request.query.get('location');
-  if (asked === noLocation && locations.length > 0) return null;
-  return locations.find(({ id }) => String(id) === asked)?.id;
+  return chosenPlace(request.query.get('location'), request.signedIn, locations);
 }
 
 /** The parameters except the days. */
@@ -56,24 +53,8 @@ function splitOf(
 ): Readonly<Record<'by', string>> & { readonly location?: string } {
   return {
     by,
-    ...(location !== undefined && { location: location === null ? noLocation : String(location) }),
+    ...(location !== undefined && { location: placeText(location) }),
   };
-}
-
-/** The choice of a location, in a store that has some. */
-function locationField(
-  { locations, language }: ReportContext,
-  chosen: number | null | undefined,
-): Markup | undefined {
-  if (locations.length === 0) return undefined;
-  const text = reportTexts[language];
-  const options = [
-    { value: '', text: text.allLocations },
-    ...locations.map(({ id, name }) => ({ value: String(id), text: name })),
-    { value: noLocation, text: text.noLocation },
-  ];
-  const value = chosen === null ? noLocation : String(chosen ?? '');
-  return select({ name: 'location', label: text.fields.location, options, value });
 }
 
 export const activityRoutes = routesOfReport<ActivityQuery, ActivityReport>({
@@ -89,12 +70,16 @@ export const activityRoutes = routesOfReport<ActivityQuery, ActivityReport>({
       query: asked.query && {
         ...asked.query,
         by,
-        locations: location === undefined ? undefined : [location],
+        locations: visiblePlaces(request.signedIn.member, location) ?? undefined,
       },
-      fields: markup`${asked.fields}${select({ name: 'by', label: text.fields.by, options, value: by })}${locationField(context, location)}`,
+      fields: markup`${asked.fields}${select({ name: 'by', label: text.fields.by, options, value: by })}${placeField(request, { locations: context.locations, chosen: location })}`,
     };
   },
-  search: ({ by, from, to, locations }) => ({ ...splitOf(by, locations?.[0]), from, to }),
+  search: ({ by, from, to, locations }) => ({
+    ...splitOf(by, locations?.length === 1 ? locations[0] : undefined),
+    from,
+    to,
+  }),
   read: ({ source }, query) => readActivity(source, query),
   file: ({ rows }, { from, to }) => ({ rows, about: `${from}-${to}` }),
   links: (context, current) =>

@@ -31,7 +31,7 @@ function splitIn({ request, locations }: ReportContext): { readonly by?: 'locati
 export const journalRoutes = routesOfReport<JournalQuery, JournalReport>({
   name: 'journal',
   ask(context) {
-    const { request, today, language, locations } = context;
+    const { request, today, language } = context;
     const text = reportTexts[language];
     const asked = askedDays(request.query, { today, language, usual: usualPeriods.lastMonth(today) });
     const split = splitIn(context);
@@ -40,10 +40,14 @@ export const journalRoutes = routesOfReport<JournalQuery, JournalReport>({
       { value: 'location', text: text.groups.location },
     ];
     const field =
-      locations.length === 0
+      context.locations.length === 0
         ? undefined
         : select({ name: 'by', label: text.fields.by, options, value: split.by ?? '' });
-    return { query: asked.query && { ...asked.query, ...split }, fields: markup`${asked.fields}${field}` };
+    const locations = request.signedIn.member.locationIds ?? undefined;
+    return {
+      query: asked.query && { ...asked.query, ...split, locations },
+      fields: markup`${asked.fields}${field}`,
+    };
   },
   search: ({ from, to, by }) => ({ from, to, ...(by !== undefined && { by }) }),
   read: ({ source }, days) => readJournal(source, days),
@@ -53,7 +57,10 @@ export const journalRoutes = routesOfReport<JournalQuery, JournalReport>({
       ...context,
       current,
     }),
-  show: (context, journal, query) => markup`${liabilityPanel(context, journal)}
+  show: (context, journal, query) =>
+    query.locations
+      ? linesPanel(context, journal, query)
+      : markup`${liabilityPanel(context, journal)}
 ${accountsPanel(context, journal)}
 ${linesPanel(context, journal, query)}`,
 });

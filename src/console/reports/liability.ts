@@ -62,7 +62,7 @@ function vatNote(
 
 function firstCard({ language, basePath, request }: ReportContext): Markup {
   const text = reportTexts[language];
-  const action = isPermitted(request.signedIn.member.role, 'useTill')
+  const action = isPermitted(request.signedIn.member, 'useTill')
     ? markup`<p><a class="button" href="${basePath}/cards/new">${text.issueCard}</a></p>`
     : undefined;
   return markup`<p class="soft">${text.noCards}</p>${action}`;

@@ -3,14 +3,15 @@
 import { dayOf } from '../../domain/day.ts';
 import type { ReportDays } from '../../domain/books/report-days.ts';
 import type { Store } from '../../domain/stores/store.ts';
+import { isPermitted, type Permission } from '../../domain/staff/staff.ts';
 import type { Location } from '../../domain/stores/location.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { reportFile, type ReportName } from '../../service/books/reports.ts';
 import type { SumsSource } from '../../service/books/report-sums.ts';
-import { listAllLocations } from '../../service/stores/location.ts';
 import { csvDialectOf, dayText, decimalText, timeText } from '../kit/format.ts';
 import { longReads } from '../kit/long-reads.ts';
 import { shellPage } from '../kit/page.ts';
+import { listPlaces } from '../kit/places.ts';
 import type { Asked } from './period.ts';
 import { reportTexts } from './texts.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
@@ -25,12 +26,21 @@ const reportPaths = {
   breakage: '/books/breakage',
 } as const satisfies Readonly<Record<ReportName, string>>;
 
+/** The liability is not divided by location. */
+const reportAccess = {
+  liability: 'readStore',
+  journal: 'readCards',
+  aging: 'readStore',
+  activity: 'readCards',
+  breakage: 'readStore',
+} as const satisfies Readonly<Record<ReportName, Permission>>;
+
 /** The data of a report, and the page that shows it. */
 export type ReportContext = {
   readonly source: SumsSource;
   readonly language: PageLanguage;
   readonly store: Store;
-  /** The locations of the store, also closed ones; most stores have none. */
+  /** The locations that the person sees, also closed ones; most stores have none. */
   readonly locations: readonly Location[];
   /** In the time zone of the store. */
   readonly today: string;
@@ -60,7 +70,7 @@ async function contextOf(services: ConsoleServices, request: StaffRequest): Prom
   const storage = longReads(services);
   return {
     source: { storage, store, now },
-    locations: await storage.read(() => listAllLocations(store.id)),
+    locations: await storage.read(() => listPlaces(request.signedIn)),
     language: request.language,
     store,
     today: dayOf(now, store.timeZone),
@@ -70,11 +80,14 @@ async function contextOf(services: ConsoleServices, request: StaffRequest): Prom
   };
 }
 
-function pills({ language, basePath }: ReportContext, current: ReportName): Markup {
+function pills({ language, basePath, request }: ReportContext, current: ReportName): Markup {
   const text = reportTexts[language];
-  const links = Object.entries(reportPaths).map(([name, path]) => {
+  const { member } = request.signedIn;
+  const names = Object.keys(reportPaths) as readonly ReportName[];
+  const open = names.filter((name) => isPermitted(member, reportAccess[name]));
+  const links = open.map((name) => {
     const isCurrent = name === current ? markup` aria-current="true"` : undefined;
-    return markup`<a href="${basePath}${path}"${isCurrent}>${text.names[name as ReportName]}</a>`;
+    return markup`<a href="${basePath}${reportPaths[name]}"${isCurrent}>${text.names[name]}</a>`;
   });
   return markup`<nav class="pills" aria-label="${text.title}">${links}</nav>`;
 }
@@ -83,13 +96,16 @@ function pills({ language, basePath }: ReportContext, current: ReportName): Mark
 export function routesOfReport<Query, Made>(report: ReportDefinition<Query, Made>): readonly StaffRoute[] {
   const { name, ask, search, read, file, links, show } = report;
   const path = reportPaths[name];
+  const access = reportAccess[name];
 
   const make = (services: ConsoleServices, context: ReportContext, query: Query): Promise<Made> => {
     const { store, today, request } = context;
     const parameters = search(query);
     const { as_of: day, to = day } = parameters;
     const isPast = to !== undefined && to < today;
-    const requested = { store, name, made: ['page', parameters], isPast, signal: request.signal } as const;
+    // Equal parameters are another report for a person who is limited to locations.
+    const made = ['page', { ...parameters, limit: request.signedIn.member.locationIds }] as const;
+    const requested = { store, name, made, isPast, signal: request.signal } as const;
     return services.reports(requested, (source) => read({ ...context, source: { ...source, store } }, query));
   };
 
@@ -113,7 +129,7 @@ ${links?.(context, query)}
 ${content}</div>`;
     const page = shellPage(services, request, {
       title: text.titles[name],
-      path: reportPaths.liability,
+      path: isPermitted(request.signedIn.member, 'readStore') ? reportPaths.liability : reportPaths.activity,
       actions: csv,
       body,
     });
@@ -124,7 +140,7 @@ ${content}</div>`;
     {
       method: 'GET',
       path,
-      access: 'readCards',
+      access,
       handle: async (services, request) => {
         const context = await contextOf(services, request);
         const asked = ask(context);
@@ -137,7 +153,7 @@ ${content}</div>`;
     {
       method: 'GET',
       path: `${path}.csv`,
-      access: 'readCards',
+      access,
       handle: async (services, request) => {
         const context = await contextOf(services, request);
         const asked = ask(context);

@@ -1,14 +1,17 @@
 /** A person's own account: passkeys, password, PIN and sessions. */
 
+import { Fault } from '../../domain/fault.ts';
+import type { Location } from '../../domain/stores/location.ts';
 import { isPermitted, parsePin, passwordProblem } from '../../domain/staff/staff.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { setPassword, setPin } from '../../service/staff/staff.ts';
-import { endAllSessions, endOneSession } from '../../service/staff/session.ts';
+import { chooseWorkplace, endAllSessions, endOneSession } from '../../service/staff/session.ts';
 import { pinText } from '../../service/staff/pin.ts';
 import { showAccount } from '../../service/staff/people.ts';
+import { listWorkplaces } from '../../service/stores/location.ts';
 import type { Passkey } from '../../storage/staff/passkey.ts';
 import { hashClient } from '../kit/attempt.ts';
-import { inputField } from '../kit/form.ts';
+import { inputField, select } from '../kit/form.ts';
 import { timeElement } from '../kit/format.ts';
 import { shellPage } from '../kit/page.ts';
 import { notHere, passkeyIcon } from './passkey-ceremony.ts';
@@ -22,7 +25,7 @@ import {
 import { sessionList } from './session-list.ts';
 import { actingAs } from './people.ts';
 import { fillPlain, textsOf } from '../kit/texts.ts';
-import { storedIdIn } from '../kit/ids.ts';
+import { readStoredId, storedIdIn } from '../kit/ids.ts';
 
 const texts = textsOf('account');
 const gate = textsOf('gate');
@@ -39,7 +42,8 @@ async function accountPage(
   const { member } = signedIn;
   const text = texts[language];
   const { passkeys, ...places } = await storage.read(() => showAccount(ctx, member));
-  const pin = isPermitted(member.role, 'useTill')
+  const workplaces = await storage.read(() => listWorkplaces(member));
+  const pin = isPermitted(member, 'useTill')
     ? markup`<section class="panel stack"><h2>${text.pin}</h2>
 <form class="stack" method="post" action="${frame.basePath}/account/pin">
 ${inputField({ name: 'pin', label: text.newPin, type: 'password', inputMode: 'numeric', autocomplete: 'off', hint: text.pinHint, error: errors.pin })}
@@ -53,9 +57,26 @@ ${inputField({ name: 'pin', label: text.newPin, type: 'password', inputMode: 'nu
 ${inputField({ name: 'password', label: text.newPassword, type: 'password', autocomplete: 'new-password', hint: text.passwordHint, error: errors.password })}
 <button class="button">${text.setPassword}</button></form></section>
 ${pin}</div>
-${sessionList(services, request, listed)}</div>`;
+${workplacePanel(services, request, workplaces)}${sessionList(services, request, listed)}</div>`;
   const status = errors.password === undefined && errors.pin === undefined ? 200 : 422;
   return { status, body: shellPage(services, request, { title: text.title, path: '/account', body }) };
+}
+
+/** The choice of where a person works in the office who is limited to several locations. */
+function workplacePanel(
+  { frame }: ConsoleServices,
+  { language, signedIn: { workplace } }: StaffRequest,
+  workplaces: readonly Location[],
+): Markup | undefined {
+  if (workplaces.length < 2) return undefined;
+  const text = texts[language];
+  const options = workplaces.map(({ id, name }) => ({ value: String(id), text: name }));
+  const value = String(workplace?.id ?? '');
+  const field = select({ name: 'location', label: text.workplace, options, value, hint: text.workplaceHint });
+  return markup`<section class="panel stack"><form class="stack" method="post" action="${frame.basePath}/account/location">
+${field}
+<button class="button">${text.setWorkplace}</button></form></section>
+`;
 }
 
 function passkeyPanel(
@@ -131,6 +152,17 @@ export const accountRoutes: readonly StaffRoute[] = [
       const client = hashClient(request, `staff ${member.id}`);
       const hashed = await passwords.hash(client, pinText(ctx, member, pin.value));
       await storage.write(() => setPin(ctx, member, hashed, actingAs(request)));
+      return seeOther('/account');
+    },
+  },
+  {
+    method: 'POST',
+    path: '/account/location',
+    access: 'staff',
+    async handle({ storage }, request) {
+      const locationId = readStoredId(request.form.get('location'));
+      if (locationId === undefined) throw new Fault('not-found');
+      await storage.write(() => chooseWorkplace(request.signedIn, locationId));
       return seeOther('/account');
     },
   },

@@ -257,6 +257,7 @@ const flags = [
   'copied',
   'confirm',
   'all',
+  'everywhere',
   'paused',
   'resumed',
   'rotated',
@@ -297,6 +298,7 @@ function detailOf(name: string, shown: string, store: Store, language: PageLangu
         .map((each) => fieldName(each, language))
         .join(', ');
     case 'email':
+    case 'locations':
     case 'name':
     case 'reason':
       return fillPlain(parts[name], { value: shown });

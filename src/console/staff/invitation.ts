@@ -5,6 +5,7 @@ import { parseEmail } from '../../domain/email-address.ts';
 import { isRole, type StaffMember } from '../../domain/staff/staff.ts';
 import { markup } from '../../platform/markup.ts';
 import { invitationVersionOf, invitePerson } from '../../service/staff-actions/member.ts';
+import { listAllLocations } from '../../service/stores/location.ts';
 import { findInvitation, type Invited } from '../../service/staff/staff.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { alert, hidden, inputField } from '../kit/form.ts';
@@ -13,6 +14,7 @@ import { get, post, type Page } from '../kit/page-context.ts';
 import { seeOther, type ConsoleResponse, type StaffRoute } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
 import {
+  locationsError,
   orErrors,
   personFields,
   readPerson,
@@ -23,7 +25,14 @@ import {
 } from './person-form.ts';
 
 /** A form without a role has none, so that it cannot change the one that a person has. */
-const newPerson: PersonValues = { name: '', email: '', role: '', sale_limit: '', refund_limit: '' };
+const newPerson: PersonValues = {
+  name: '',
+  email: '',
+  role: '',
+  sale_limit: '',
+  refund_limit: '',
+  locations: '',
+};
 
 type Form = {
   readonly values: PersonValues;
@@ -33,10 +42,11 @@ type Form = {
   readonly pending?: StaffMember | undefined;
 };
 
-function invitePage(
+async function invitePage(
   page: Page,
   { values, errors, status = statusOf(errors), pending }: Form,
-): ConsoleResponse {
+): Promise<ConsoleResponse> {
+  const locations = await page.read(() => listAllLocations(page.store.id));
   const {
     staff: text,
     frame: { roles },
@@ -55,7 +65,7 @@ function invitePage(
 `;
   const fields = markup`${pending && hidden('replaces', invitationVersionOf(pending))}
 ${inputField({ name: 'email', label: text.email, type: 'email', value: values.email, error: errors.email })}
-${personFields(page, values, errors)}
+${personFields(page, { values, errors }, locations)}
 <button class="button first">${pending ? text.changeInvitation : text.createLink}</button>`;
   const body = markup`<div class="stack narrow">${notice}<section class="panel stack" aria-label="${text.invite}"><p class="soft">${text.inviteHelp}</p>
 ${page.form('/staff/new', fields, page.key)}</section></div>`;
@@ -102,7 +112,7 @@ async function invite(page: Page): Promise<ConsoleResponse> {
   const [read, email] = [readPerson(page, values), parseEmail(values.email)];
   if ('errors' in read || !email.ok || key === undefined) {
     const errors = { ...('errors' in read && read.errors), ...(!email.ok && { email: text.emailInvalid }) };
-    return invitePage(page, { values, errors, status: 422 });
+    return await invitePage(page, { values, errors, status: 422 });
   }
   const invited = { email: email.value, ...read.fields, replaces: page.typed('replaces') };
   return await orErrors(
@@ -110,9 +120,11 @@ async function invite(page: Page): Promise<ConsoleResponse> {
     async (faults) => {
       // A second submission at the same time finds the person of the first one.
       if (await hasResult(services, request, key)) return seeOther(`/staff/links/${key}`);
-      if (!faults['pending']) return invitePage(page, { values, errors: { email: text.emailTaken } });
+      if (faults['locations'])
+        return await invitePage(page, { values, errors: locationsError(page, values) });
+      if (!faults['pending']) return await invitePage(page, { values, errors: { email: text.emailTaken } });
       const pending = await page.read(() => findInvitation(store, email.value));
-      return invitePage(page, { values, errors: {}, status: 422, pending });
+      return await invitePage(page, { values, errors: {}, status: 422, pending });
     },
   );
 }

@@ -1,8 +1,10 @@
 /** The people of a store, with how each signs in. */
 
 import { roles, wrongPinsMax } from '../../domain/staff/staff.ts';
+import type { Location } from '../../domain/stores/location.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { listPeople, type ListedPerson } from '../../service/staff/people.ts';
+import { listAllLocations } from '../../service/stores/location.ts';
 import { actingOf } from '../../service/staff-actions/as-staff.ts';
 import type { Acting } from '../../service/staff/staff.ts';
 import { byOf, get, type Page } from '../kit/page-context.ts';
@@ -33,15 +35,20 @@ function waysOf(page: Page, { member, access, passkeys }: ListedPerson): Markup 
   return markup`${ways.join(', ')}${locked}`;
 }
 
-function personRow(page: Page, person: ListedPerson): Row {
+function personRow(page: Page, person: ListedPerson, locations: readonly Location[]): Row {
   const { staff: text, frame } = page.text;
-  const { id, name, email, role, saleLimit } = person.member;
+  const { id, name, email, role, saleLimit, locationIds } = person.member;
+  const own = locations.filter((location) => locationIds?.includes(location.id) === true);
+  const at =
+    own.length === 0
+      ? undefined
+      : markup`<br>${fillPlain(text.worksAt, { locations: own.map((location) => location.name).join(', ') })}${own.every(({ closedAt }) => closedAt !== null) ? markup` ${tag('bad', page.text.locations.closedTag)}` : undefined}`;
   const limit = saleLimit && markup`<br>${fillPlain(text.sellsUpTo, { amount: page.amount(saleLimit) })}`;
   const lastUsedAt = person.access?.lastUsedAt ?? null;
   const seen = lastUsedAt === null ? undefined : page.time(lastUsedAt);
   const label = fillPlain(text.changeOf, { name });
   return [
-    markup`<strong>${name}</strong><br>${small(markup`${email}${limit ?? undefined}`)}`,
+    markup`<strong>${name}</strong><br>${small(markup`${email}${limit ?? undefined}${at}`)}`,
     { class: 'aside', html: frame.roles[role] },
     { class: 'soft small', html: waysOf(page, person) },
     { class: 'soft small wide', html: id === page.member.id ? text.now : seen },
@@ -52,6 +59,7 @@ function personRow(page: Page, person: ListedPerson): Row {
 async function listPage(page: Page): Promise<ConsoleResponse> {
   const { staff: text, frame } = page.text;
   const people = await page.read(() => listPeople(page.store));
+  const locations = await page.read(() => listAllLocations(page.store.id));
   const list = table({
     caption: text.title,
     columns: [
@@ -61,7 +69,7 @@ async function listPage(page: Page): Promise<ConsoleResponse> {
       text.lastSeen,
       { class: 'end', name: text.changeColumn, isHidden: true },
     ],
-    rows: people.map((person) => personRow(page, person)),
+    rows: people.map((person) => personRow(page, person, locations)),
   });
   const about = roles.map((role) => markup`<dt>${frame.roles[role]}</dt><dd>${text.roleTexts[role]}</dd>`);
   const alone = people.length > 1 ? undefined : markup`<p class="soft">${text.alone}</p>`;

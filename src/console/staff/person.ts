@@ -4,6 +4,7 @@ import { wrongPinsMax, type StaffMember } from '../../domain/staff/staff.ts';
 import { joinMarkup, markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { changePerson, linkPerson, signOutPerson, unlockPerson } from '../../service/staff-actions/member.ts';
 import { showAccess, showMember } from '../../service/staff/people.ts';
+import { listAllLocations } from '../../service/stores/location.ts';
 import type { StaffChanges } from '../../service/staff/staff.ts';
 import type { StaffAccess } from '../../storage/staff/staff.ts';
 import { alert } from '../kit/form.ts';
@@ -13,6 +14,7 @@ import { seeOther, type ConsoleResponse, type StaffRoute } from '../kit/route.ts
 import { fillPlain } from '../kit/texts.ts';
 import { createLinkOnce } from './invitation.ts';
 import {
+  locationsError,
   orErrors,
   personFields,
   readPerson,
@@ -42,6 +44,7 @@ async function memberPage(
   const { staff: text, account } = page.text;
   const { id, name } = member;
   const { access, ...places } = await page.read(() => showAccess(page.ctx, member));
+  const locations = await page.read(() => listAllLocations(page.store.id));
   const listed = {
     ...places,
     heading: fillPlain(account.sessionsOf, { name }),
@@ -50,7 +53,7 @@ async function memberPage(
   };
   const body = markup`<div class="stack"><div class="grid two"><section class="panel stack" aria-label="${name}"><p class="row apart"><span>${member.email}</span>${memberTag(page, member)}</p>
 <form class="stack" method="post" action="${page.url(pathOf(member))}">
-${personFields(page, values, errors)}
+${personFields(page, { values, errors }, locations)}
 <button class="button first">${text.save}</button></form></section>
 ${accessPanel(page, member, access, errors.disabled)}</div>
 ${sessionList(services, request, listed)}
@@ -98,7 +101,9 @@ async function change(page: Page, changes: StaffChanges, values?: PersonValues):
       return seeOther(values ? '/staff' : pathOf(member));
     },
     (found) => {
-      const errors = { [found['disabled'] ? 'disabled' : 'role']: page.text.staff.ownerNeeded };
+      const errors = found['locations']
+        ? locationsError(page, changes.role ? { role: changes.role } : member)
+        : { [found['disabled'] ? 'disabled' : 'role']: page.text.staff.ownerNeeded };
       return memberPage(page, member, { ...(values && { values }), errors });
     },
   );

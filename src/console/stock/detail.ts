@@ -28,7 +28,7 @@ export async function stockPage(page: Page): Promise<ConsoleResponse> {
     count: format.format(stock.codes),
   });
   const isRunning = stock.state === 'running';
-  const mayPrint = isPermitted(page.member.role, 'issueBatches');
+  const mayPrint = isPermitted(page.member, 'issueBatches');
   const body = markup`<div class="grid two"><section class="panel stack" aria-label="${batches.columns.state}"><p>${runTag(stock, page.text.stock.states)}</p>
 <div role="status"><p>${progress}</p></div>
 <progress value="${stock.printed + stock.failed}" max="${stock.codes}" aria-label="${text.stock.bar}">${progress}</progress>

@@ -48,7 +48,7 @@ export async function listPage(page: Page): Promise<ConsoleResponse> {
     rows.length === 0
       ? markup`<section class="panel empty" role="status"><h2>${text.none}</h2><p><span class="soft">${text.noneText}</span></p></section>`
       : markup`<div class="stack"><section class="panel flush" aria-label="${text.title}">${table({ caption: text.caption, columns, rows })}</section>${links}</div>`;
-  const actions = isPermitted(page.member.role, 'issueBatches')
+  const actions = isPermitted(page.member, 'issueBatches')
     ? { actions: page.link('/cards/stock/new', text.new, 'first') }
     : {};
   return page.show('/cards', { title: text.title, body, ...actions });

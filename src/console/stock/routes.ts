@@ -11,10 +11,10 @@ import { voidPage } from './void.ts';
 const path = '/cards/stock';
 
 export const stockRoutes: readonly StaffRoute[] = [
-  get(path, 'readCards', listPage),
+  get(path, 'readStore', listPage),
   get(`${path}/new`, 'issueBatches', newStockPage.show),
   post(`${path}/new`, 'issueBatches', newStockPage.submit),
-  get(`${path}/:id`, 'readCards', stockPage),
+  get(`${path}/:id`, 'readStore', stockPage),
   post(`${path}/:id/codes.csv`, { sensitive: 'issueBatches' }, csvFile),
   get(`${path}/:id/print`, { sensitive: 'issueBatches' }, printPage),
   get(`${path}/:id/void`, 'issueBatches', voidPage.show),

@@ -168,7 +168,7 @@ async function requireCard(services: ConsoleServices, request: StaffRequest): Pr
 /** Leads to a new key of a person who reads cards; others find the card again, by its code or an address. */
 function withoutKey(services: ConsoleServices, request: StaffRequest, { id }: Card): ConsoleResponse {
   const { member, session } = request.signedIn;
-  const mayOpen = session.tillId === null && isPermitted(member.role, 'readCards');
+  const mayOpen = session.tillId === null && isPermitted(member, 'readCards');
   return seeOther(mayOpen ? amountPath(services, request, id) : '/till');
 }
 

@@ -63,7 +63,7 @@ function factsOf(
 
 /** Whether the person can add money to a card: not in a session with a PIN. */
 export function mayTopUp({ signedIn: { member, session } }: StaffRequest): boolean {
-  return session.tillId === null && isPermitted(member.role, 'changeCards');
+  return session.tillId === null && isPermitted(member, 'changeCards');
 }
 
 type Task = 'redeem' | 'add' | 'refund';

@@ -53,7 +53,7 @@ type View = {
 
 function viewOf({ signedIn }: StaffRequest, entries: readonly TillEntry[]): View {
   const { member, session } = signedIn;
-  const seesAll = session.tillId === null && isPermitted(member.role, 'readCards');
+  const seesAll = session.tillId === null && isPermitted(member, 'readCards');
   if (seesAll) return { seesAll, entries, main: figuresOf(entries), device: undefined };
   const own = entries.filter(({ staffId }) => staffId === member.id);
   const { tillId } = session;
@@ -75,7 +75,10 @@ async function dayPage(services: ConsoleServices, request: StaffRequest): Promis
   const now = ctx.clock.now();
   const today = dayOf(now, store.timeZone);
   const { day, isInvalid } = dayIn(request, today);
-  const { entries: all, isCut } = await readTillDay({ ctx, storage: longReads(services) }, { store, day });
+  const { entries: all, isCut } = await readTillDay(
+    { ctx, storage: longReads(services) },
+    { store, day, places: signedIn.member.locationIds },
+  );
   const view = viewOf(request, all);
   const tillIds = new Set(all.map(({ tillId }) => tillId).filter((id) => id !== null));
   if (signedIn.session.tillId !== null) tillIds.add(signedIn.session.tillId);

@@ -43,7 +43,7 @@ type FormState = { readonly name: string; readonly error?: string };
 async function listPage(page: Page, form: FormState): Promise<ConsoleResponse> {
   const { store, member } = page;
   const text = page.text.tillDevices;
-  const seesPins = isPermitted(member.role, 'manageStaff');
+  const seesPins = isPermitted(member, 'manageStaff');
   const own = await ownTill(page.services, page.request);
   const { tills: devices, members } = await page.read(() => listDevices(store));
   const locations = await page.read(() => listAllLocations(store.id));

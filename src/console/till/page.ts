@@ -53,7 +53,7 @@ function menu({ frame, origin }: TillServices, request: StaffRequest): Markup {
   return markup`<details class="menu"><summary><span class="sr">${text.menu} </span><span>${member.name}</span></summary>
 <div><p><strong>${member.name}</strong><br><span class="small soft">${roles[member.role]} · ${store.name}</span></p>
 <ul>${link('/till/day', icons.reports, text.tillDay)}${outside('/account', icons.staff, text.accountAndPin)}${
-    isPermitted(member.role, 'readCards') ? outside('/today', icons.today, text.office) : undefined
+    isPermitted(member, 'readCards') ? outside('/today', icons.today, text.office) : undefined
   }<li id="install" hidden><button type="button">${icons.till}${text.install}</button></li>
 <li class="line-above">${lock}${button('/sign-out', icons.signOut, text.signOut)}</li></ul></div></details>`;
 }

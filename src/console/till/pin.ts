@@ -87,7 +87,7 @@ async function pinPage(
   const { language } = request;
   const text = texts[language];
   const { store, till } = device;
-  const people = await storage.read(() => listPinPeople(store));
+  const people = await storage.read(() => listPinPeople(store, till));
   const [only] = people.length === 1 ? people : [];
   const form =
     people.length === 0

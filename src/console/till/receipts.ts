@@ -43,7 +43,7 @@ async function receiptPage(services: ConsoleServices, request: StaffRequest): Pr
   const { language, signedIn } = request;
   const { store } = signedIn;
   const text = texts[language];
-  const receipt = await readById(services, request, (id) => findReceipt(ctx, store, id));
+  const receipt = await readById(services, request, (id) => findReceipt(ctx, signedIn, id));
   const { transfer, card, tillName, actors, location } = receipt;
   const place = { timeZone: location?.timeZone ?? store.timeZone };
   const { amount, balanceAfter, createdAt, reference } = transfer;

@@ -99,7 +99,7 @@ async function redeemedPage(
     result.total === null
       ? undefined
       : markup`<p class="rest"><strong>${fillPlain(text.restToPay, { amount: amountText(moneyOf(String(BigInt(result.total) - amount.minor)), language) })}</strong></p>`;
-  const mayUndo = reversed === 0n && (isUndoable(ctx, result.at) || isPermitted(member.role, 'changeCards'));
+  const mayUndo = reversed === 0n && (isUndoable(ctx, result.at) || isPermitted(member, 'changeCards'));
   const undoForm = mayUndo
     ? markup`<form method="post" action="${frame.basePath}/till/redeemed/${key}/undo"><button class="button bad">${text.undo}</button></form>`
     : undefined;
@@ -141,7 +141,7 @@ function notRedeemedPage(services: ConsoleServices, request: StaffRequest, key: 
   const card = query.get('card') ?? '';
   if (!isKey(key) || readId(services, card) === undefined) throw new Fault('not-found');
   if (!isCurrent(ctx, key)) {
-    const page = isPermitted(member.role, 'readCards')
+    const page = isPermitted(member, 'readCards')
       ? markup`<p><a class="button" href="${frame.basePath}/cards/${card}">${text.cardPage}</a></p>`
       : undefined;
     const body = markup`<p class="notice" role="status" data-key="${key}" data-result="old">${text.tooOld}</p>

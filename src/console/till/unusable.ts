@@ -178,7 +178,7 @@ function isAtOffice(
   { signedIn: { member, session } }: StaffRequest,
   permission: 'readCards' | 'changeCards',
 ): boolean {
-  return session.tillId === null && isPermitted(member.role, permission);
+  return session.tillId === null && isPermitted(member, permission);
 }
 
 function longDay(instant: number | null, { timeZone }: Store, language: string): string {

@@ -26,7 +26,7 @@ export function checklist(
 ): Markup | undefined {
   const text = todayTexts[language];
   const names = Object.keys(text.steps) as readonly StepName[];
-  if (!isPermitted(member.role, 'changeSettings') || names.every((name) => readiness[name])) return undefined;
+  if (!isPermitted(member, 'changeSettings') || names.every((name) => readiness[name])) return undefined;
   const how = (explanation: MarkupPart, command?: string): Markup =>
     markup`<details class="small"><summary>${text.show}</summary><p class="soft">${explanation}</p>${command && markup`<p><code class="copy">${command}</code></p>`}</details>`;
   const tick = (path: string, name: StepName): Markup =>

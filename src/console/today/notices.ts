@@ -27,6 +27,13 @@ export type Concerns = {
   readonly hasManyWrongCodes: boolean;
 };
 
+/** A person who is limited to locations does not see these parts, which are about the whole store. */
+const unseen = {
+  paused: [],
+  expiring: { count: 0, isExact: true },
+  verification: undefined,
+} as const satisfies Partial<Concerns>;
+
 const failedShown = 3;
 const pausedShown = 5;
 
@@ -44,8 +51,9 @@ export function notices(
   concerns: Concerns,
 ): Markup | undefined {
   const text = todayTexts[language];
-  const { failed, paused, expiring, verification } = concerns;
-  const mayChange = isPermitted(member.role, 'changeCards');
+  const isOfStore = isPermitted(member, 'readStore');
+  const { failed, paused, expiring, verification } = isOfStore ? concerns : { ...concerns, ...unseen };
+  const mayChange = isPermitted(member, 'changeEmails');
   const items: { readonly content: MarkupPart; readonly isBad?: boolean }[] = [];
   if (verification && verification.mismatches > 0) {
     const time = timeText(verification.verifiedAt, store, language);
@@ -54,9 +62,9 @@ export function notices(
       isBad: true,
     });
   }
-  if (concerns.isDiskLow) items.push({ content: text.diskLow, isBad: true });
-  if (concerns.hasClockJumped) items.push({ content: text.clockJumped, isBad: true });
-  if (concerns.hasManyWrongCodes) items.push({ content: text.wrongCodes, isBad: true });
+  if (isOfStore && concerns.isDiskLow) items.push({ content: text.diskLow, isBad: true });
+  if (isOfStore && concerns.hasClockJumped) items.push({ content: text.clockJumped, isBad: true });
+  if (isOfStore && concerns.hasManyWrongCodes) items.push({ content: text.wrongCodes, isBad: true });
   for (const { card } of failed.slice(0, failedShown)) {
     const path = `${basePath}/cards/${String(ctx.keys.publicIds.of(card.id))}`;
     const link = markup`<a href="${path}"><span class="code">•••• ${card.lastCharacters}</span></a>`;
@@ -68,7 +76,7 @@ export function notices(
     const action = markup`<a href="${basePath}${failedPath}">${text.failedAction}</a>`;
     items.push({ content: mayChange ? markup`${said} ${action}` : said });
   }
-  if (failed.length > failedShown)
+  if (isOfStore && failed.length > failedShown)
     items.push({
       content: markup`<a href="${basePath}${failedPath}">${text.moreFailed}</a>`,
     });
@@ -78,7 +86,7 @@ export function notices(
       content: markup`${fill(said[pause?.reason ?? 'requested'], { url: markup`<span class="url">${url}</span>` })} ${text.pausedAction}`,
     });
   }
-  if (concerns.cannotSend) items.push({ content: text.noEmail });
+  if (isOfStore && concerns.cannotSend) items.push({ content: text.noEmail });
   if (expiring.count > 0) {
     const form = expiring.isExact ? text.expiringNotice : text.expiringNoticeAtLeast;
     items.push({

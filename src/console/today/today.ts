@@ -2,12 +2,12 @@
 
 import { dayOf } from '../../domain/day.ts';
 import { Fault } from '../../domain/fault.ts';
-import { isPermitted } from '../../domain/staff/staff.ts';
+import { isPermitted, visiblePlaces } from '../../domain/staff/staff.ts';
 import type { Count } from '../../domain/staff/till-day.ts';
+import type { Location } from '../../domain/stores/location.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import type { RecentActivity } from '../../service/books/activity.ts';
-import { sumTakenBack, type TakenBack } from '../../service/books/till-day.ts';
+import { sumTakenBack, sumTakenBackAt, type TakenBack } from '../../service/books/till-day.ts';
 import {
   countToday,
   countWithBalance,
@@ -27,6 +27,7 @@ import { amountText, figure, timeElement } from '../kit/format.ts';
 import { noRow } from '../kit/live.ts';
 import { longReads } from '../kit/long-reads.ts';
 import { byOf } from '../kit/page-context.ts';
+import { chosenPlace, listPlaces, placeField, placeText } from '../kit/places.ts';
 import { shellPage } from '../kit/page.ts';
 import {
   seeOther,
@@ -36,6 +37,7 @@ import {
   type StaffRoute,
 } from '../kit/route.ts';
 import { catalogue, fill, fillPlain, plural } from '../kit/texts.ts';
+import { reportTexts } from '../reports/texts.ts';
 import { activityRows } from './activity.ts';
 import { checklist, tickedSteps, type Readiness } from './checklist.ts';
 import { notices, type Concerns } from './notices.ts';
@@ -57,9 +59,16 @@ async function tickStep({ ctx, storage }: ConsoleServices, request: StaffRequest
   return seeOther('/today');
 }
 
+/** The locations that the person sees, and the chosen one; undefined: all of them. */
+type Choice = {
+  readonly locations: readonly Location[];
+  readonly chosen: number | null | undefined;
+};
+
 /** The content of the page, with the figures. */
 type Found = Pick<TodayCounts, 'held' | 'emails' | 'hasCards'> &
-  Pick<TodayState, 'recent' | 'steps' | 'hasLocations'> & {
+  Pick<TodayState, 'recent' | 'steps'> &
+  Choice & {
     readonly figures: TodayFigures | undefined;
     /** Redemptions and sales that staff took back today. */
     readonly takenBack: TakenBack;
@@ -70,21 +79,30 @@ type Found = Pick<TodayCounts, 'held' | 'emails' | 'hasCards'> &
     readonly concerns: Concerns;
   };
 
-async function find(services: ConsoleServices, { signedIn: { store } }: StaffRequest): Promise<Found> {
+async function find(services: ConsoleServices, { query, signedIn }: StaffRequest): Promise<Found> {
   const { ctx, storage, condition, lookups } = services;
+  const { store, member } = signedIn;
   const reads = longReads(services);
-  const figures = await services.figures.read(store);
+  const locations = await storage.read(() => listPlaces(signedIn));
+  const chosen = chosenPlace(query.get('location'), signedIn, locations);
+  const places = visiblePlaces(member, chosen);
+  const figures = await services.figures.read(store, places);
   const day = dayOf(ctx.clock.now(), store.timeZone);
-  const takenBack = await sumTakenBack({ storage: reads }, { store, day });
+  const takenBack =
+    places === null
+      ? await sumTakenBack({ storage: reads }, { store, day })
+      : await sumTakenBackAt({ ctx, storage: reads }, { store, day, places });
   const counts = await reads.read(() => countToday(ctx, store));
   const isCounted = figures !== undefined && figures.cards <= cardsCountedMax;
   const withBalance = isCounted ? await reads.read(() => countWithBalance(ctx, store)) : null;
-  const failed = await reads.read(() => listCardsUndelivered(ctx, store));
-  const state = await storage.read(() => findTodayState(ctx, store, lookups.perHour));
+  const failed = await reads.read(() => listCardsUndelivered(ctx, store, member.locationIds));
+  const state = await storage.read(() => findTodayState(ctx, store, { perHour: lookups.perHour, places }));
   const hasTransport = condition.emailTransport !== 'none';
   return {
     ...counts,
     ...state,
+    locations,
+    chosen,
     figures,
     takenBack,
     trustedUntil: await condition.trustedUntil(),
@@ -107,14 +125,14 @@ async function todayPage(services: ConsoleServices, request: StaffRequest): Prom
   const { store, member } = signedIn;
   const { basePath } = services.frame;
   const text = todayTexts[language];
-  const maySell = isPermitted(member.role, 'useTill');
+  const maySell = isPermitted(member, 'useTill');
   const actions = maySell
     ? markup`<a class="button" href="${basePath}/till">${text.openTill}</a><a class="button first" href="${basePath}/cards/new">${text.issueCard}</a>`
     : undefined;
   const first = found.hasCards ? undefined : firstCard(services, request);
   const body = markup`<div class="stack">
-${notices(services, request, found.concerns)}<div class="grid two"><div class="grid">${balancePanel(services, request, found)}
-${first ?? activityPanel(services, request, found.recent)}</div>
+${notices(services, request, found.concerns)}<div class="grid two"><div class="grid">${isPermitted(member, 'readStore') ? balancePanel(services, request, found) : undefined}
+${first ?? activityPanel(services, request, found)}</div>
 <div class="grid">${sumsPanel(services, request, found)}
 ${checklist(services, request, readinessOf(services, found))}</div></div></div>`;
   const hour = hourOf(services.ctx.clock.now(), store);
@@ -219,9 +237,11 @@ function movementOf({ entries, minor }: Count): MovementSum {
 
 function sumsPanel(
   { ctx, frame: { basePath } }: ConsoleServices,
-  { language, signedIn: { store } }: StaffRequest,
-  { figures, takenBack, emails, sendsEmails, hasLocations }: Found,
+  request: StaffRequest,
+  { figures, takenBack, emails, sendsEmails, locations, chosen }: Found,
 ): Markup {
+  const { language, signedIn } = request;
+  const { store, member } = signedIn;
   const text = todayTexts[language];
   const amountOf = (minor: bigint): string => amountText({ minor, currency: store.currency }, language);
   const shown = (
@@ -232,13 +252,17 @@ function sumsPanel(
   const today = figures && withoutUndone(figures.today, takenBack);
   const day = dayOf(ctx.clock.now(), store.timeZone);
   const byLocation = markup`<p><a href="${basePath}/books/activity?${new URLSearchParams({ by: 'location', from: day, to: day }).toString()}">${catalogue[language].locations.byLocation}</a></p>`;
+  const field = placeField(request, { locations, chosen });
+  const choice =
+    field &&
+    markup`<form class="filters" action="${basePath}/today">${field}<button class="button">${reportTexts[language].show}</button></form>`;
   const ifAny = (name: string, sum: MovementSum): Markup | undefined =>
     sum.entries === 0 ? undefined : line(name, shown(sum, text.times));
   const sums =
     today &&
     markup`${line(text.sold, shown(today.sold, text.soldCards))}${line(text.redeemed, shown(today.redeemed, text.times))}${line(text.refunded, shown(today.refunded, text.times))}${ifAny(text.undone, movementOf(takenBack.undone))}${ifAny(text.cancelled, movementOf(takenBack.cancelled))}${ifAny(text.added, today.added)}${ifAny(text.adjusted, today.adjusted)}`;
-  return markup`<section class="panel" aria-labelledby="sums"><h2 id="sums">${text.today}</h2>${figures ? undefined : markup`<p class="soft small">${text.summing}</p>`}<dl class="facts">
-${sums}${line(text.emails, sent)}</dl>${hasLocations ? byLocation : undefined}</section>`;
+  return markup`<section class="panel" aria-labelledby="sums"><h2 id="sums">${text.today}</h2>${choice}${figures ? undefined : markup`<p class="soft small">${text.summing}</p>`}<dl class="facts">
+${sums}${isPermitted(member, 'readStore') ? line(text.emails, sent) : undefined}</dl>${locations.length > 0 ? byLocation : undefined}</section>`;
 }
 
 function sentOf(emails: EmailCounts, language: PageLanguage): string {
@@ -261,7 +285,7 @@ function atLeast({ due, isExact }: EmailCounts, language: PageLanguage): string 
 function activityPanel(
   { ctx, frame: { basePath } }: ConsoleServices,
   { language, signedIn: { store } }: StaffRequest,
-  recent: RecentActivity,
+  { recent, chosen }: Pick<Found, 'recent' | 'chosen'>,
 ): Markup {
   const text = todayTexts[language];
   const rows = activityRows({ ctx, store, language, basePath }, recent);
@@ -270,8 +294,9 @@ function activityPanel(
     (name) => markup`<th scope="col">${name}</th>`,
   );
   const after = rows.at(0)?.key ?? noRow;
+  const at = chosen === undefined ? '' : `location=${placeText(chosen)}&`;
   return markup`<section class="panel flush" aria-labelledby="recent"><div class="head row apart"><h2 id="recent">${text.recent}</h2><span class="tag" hidden data-live-state data-live="${text.live}" data-lost="${text.notLive}"></span></div>
-<table class="table feed" aria-labelledby="recent"><thead class="sr"><tr>${headings}</tr></thead><tbody data-live-rows data-url="${basePath}/live" data-after="${after}" data-rows="10" data-one="${text.newEntries.one}" data-other="${text.newEntries.other}">
+<table class="table feed" aria-labelledby="recent"><thead class="sr"><tr>${headings}</tr></thead><tbody data-live-rows data-url="${basePath}/live?${at}after=" data-after="${after}" data-rows="10" data-one="${text.newEntries.one}" data-other="${text.newEntries.other}">
 ${rows.map(({ row }) => row)}</tbody></table>
 <p class="sr" role="status" data-live-summary></p></section>`;
 }
@@ -285,7 +310,7 @@ function firstCard(
     { minor: 10n * 10n ** BigInt(store.currency.decimals), currency: store.currency },
     language,
   );
-  const action = isPermitted(member.role, 'useTill')
+  const action = isPermitted(member, 'useTill')
     ? markup`<p><a class="button first" href="${basePath}/cards/new">${text.firstAction}</a></p>`
     : undefined;
   return markup`<section class="panel empty" aria-labelledby="first"><svg viewBox="0 0 88 60" aria-hidden="true"><rect x="3" y="3" width="82" height="54" rx="8"/><path d="M60 3v54M3 28h82"/><path class="knot" d="M60 28c-9-13-17-8-12-3 3 3 8 3 12 3s9 0 12-3c5-5-3-10-12 3zM60 28c-2 5-5 8-8 11M60 28c2 5 5 8 8 11"/></svg>

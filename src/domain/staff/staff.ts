@@ -2,6 +2,7 @@
 
 import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
 import type { Money } from '../money/money.ts';
+import type { EntryPlaces } from '../stores/location.ts';
 
 export const roles = ['owner', 'manager', 'accountant', 'cashier'] as const;
 
@@ -20,11 +21,14 @@ const owners: readonly Role[] = ['owner'];
 const permitted = {
   /** Find the card of a customer, redeem it, sell one, and refund to it: within the person's limits. */
   useTill: atCounter,
-  /** Lists of cards and customers, the card's page, reports, emails. */
+  /** Lists of cards, the card's page, today, and the reports of what happened. */
   readCards: readers,
+  /** The parts of the store as a whole: the liability, its emails, and its stock. */
+  readStore: readers,
   exportCards: readers,
   /** On the page of a card, without its code: redeem, refund, adjust, edit, disable and resend it, and release its holds. */
   changeCards: managers,
+  changeEmails: managers,
   issueBatches: managers,
   enrollTills: managers,
   changeSettings: owners,
@@ -37,9 +41,34 @@ export type Permission = keyof typeof permitted;
 
 export const permissions = Object.keys(permitted) as readonly Permission[];
 
-export function isPermitted(role: Role, permission: Permission): boolean {
-  return permitted[permission].includes(role);
+/** The permissions of a person who is limited to locations. The others are about the store as a whole. */
+const atLocations: ReadonlySet<Permission> = new Set(['useTill', 'readCards', 'exportCards', 'changeCards']);
+
+export function isPermitted(
+  { role, locationIds }: Pick<StaffMember, 'role' | 'locationIds'>,
+  permission: Permission,
+): boolean {
+  return permitted[permission].includes(role) && (locationIds === null || atLocations.has(permission));
 }
+
+/** Whether a person may see and make entries of a location; null: at none. */
+export function worksAt(
+  { locationIds }: Pick<StaffMember, 'locationIds'>,
+  locationId: number | null,
+): boolean {
+  return locationIds === null || (locationId !== null && locationIds.includes(locationId));
+}
+
+/** The locations whose entries a person sees. @param chosen one of them; null: none; undefined: all. */
+export function visiblePlaces(
+  member: Pick<StaffMember, 'locationIds'>,
+  chosen: number | null | undefined,
+): EntryPlaces {
+  return chosen !== undefined && worksAt(member, chosen) ? [chosen] : member.locationIds;
+}
+
+/** The locations to which one person can be limited. */
+export const ownLocationsMax = 20;
 
 export type StaffMember = {
   readonly storeId: number;
@@ -52,6 +81,8 @@ export type StaffMember = {
   readonly saleLimit: Money | null;
   /** The highest sum of the person's refunds of one redemption, and of one day; null: no limit. */
   readonly refundLimit: Money | null;
+  /** The locations to which the person is limited, 1 to 20; null: the person works everywhere, as owners do. */
+  readonly locationIds: readonly number[] | null;
   /** Instants in ms. */
   readonly createdAt: number;
   /** Null: the person has not accepted the invitation. */

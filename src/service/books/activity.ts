@@ -1,6 +1,7 @@
 /** The recent activity of a store: movements of cards, and emails that could not be delivered. */
 
 import { takenBackBy, type EntryAction } from '../../domain/staff/till-day.ts';
+import type { EntryPlaces } from '../../domain/stores/location.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import type { Context } from '../../storage/context.ts';
 import { listActionsNear } from '../../storage/cards/staff-action.ts';
@@ -21,10 +22,14 @@ export type RecentActivity = {
   readonly takenBack: ReadonlyMap<number, NonNullable<EntryAction['part']>>;
 };
 
-export function* findRecentActivity(ctx: Pick<Context, 'keys'>, store: Store): Script<RecentActivity> {
+export function* findRecentActivity(
+  ctx: Pick<Context, 'keys'>,
+  store: Store,
+  places: EntryPlaces,
+): Script<RecentActivity> {
   const [movements, failures, actors] = yield* parallel(
-    listNewestMovements(store, activitiesMax),
-    listNewestFailures(store.id, { events: eventsMax }),
+    listNewestMovements(store, { places, limit: activitiesMax }),
+    listNewestFailures(store.id, { events: eventsMax, places }),
     listActors(store),
   );
   const activities = [...movements, ...failures].toSorted((left, right) => right.id - left.id);

@@ -32,6 +32,7 @@ import {
   readSumsUntil,
   type SumsSource,
 } from './report-sums.ts';
+import type { EntryPlaces } from '../../domain/stores/location.ts';
 import { listAllLocations } from '../stores/location.ts';
 import { readSuspendedAt } from './suspended.ts';
 
@@ -267,6 +268,8 @@ export const journalSplits = ['location'] as const;
 export type JournalQuery = ReportDays & {
   /** Absent: the lines of all locations are together. */
   readonly by?: (typeof journalSplits)[number] | undefined;
+  /** Absent: all transactions. Otherwise the balances begin at 0 with the period. */
+  readonly locations?: ReportLocations | undefined;
 };
 
 type JournalRow = {
@@ -291,10 +294,12 @@ export type JournalReport = Table<
 
 export async function readJournal(
   source: SumsSource,
-  { from, to, by }: JournalQuery,
+  { from, to, by, locations }: JournalQuery,
 ): Promise<JournalReport> {
   const { store } = source;
-  const { before, days } = await readSumsOfDays(source, { from, to });
+  const all = await readSumsOfDays(source, { from, to });
+  const before = locations ? [] : all.before;
+  const days = all.days.filter(({ locationId }) => locations?.includes(locationId) !== false);
   const opening = totalOf(Object.values(balancesOf(before)));
   const change = totalOf(Object.values(balancesOf(days)));
   const names = by && (await readNames(source));
@@ -408,7 +413,7 @@ function groupOf({ day, actor, locationId }: DaySum, group: ActivityGroup): stri
 }
 
 /** The locations whose transactions a report is of; null is that of transactions that took place at none. */
-export type ReportLocations = readonly (number | null)[];
+export type ReportLocations = NonNullable<EntryPlaces>;
 
 export type ActivityQuery = ReportDays & {
   readonly by: ActivityGroup;

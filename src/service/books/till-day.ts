@@ -8,9 +8,10 @@ import { isRedemption, type Transfer } from '../../domain/money/ledger.ts';
 import { addDays, startOfDay } from '../../domain/day.ts';
 import type { Card } from '../../domain/cards/card.ts';
 import { parseAmount } from '../../domain/money/money.ts';
-import type { Location } from '../../domain/stores/location.ts';
+import type { EntryPlaces, Location } from '../../domain/stores/location.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import {
+  figuresOf,
   takenBackBy,
   tillEntryOf,
   type Count,
@@ -18,6 +19,7 @@ import {
   type StaffEntry,
   type TillEntry,
 } from '../../domain/staff/till-day.ts';
+import { worksAt, type StaffMember } from '../../domain/staff/staff.ts';
 import { Fault } from '../../domain/fault.ts';
 import { findTillNames } from '../../storage/staff/till.ts';
 import { parallel, resolved, type Script } from '../../storage/sql/sql.ts';
@@ -49,10 +51,13 @@ export type TillDay = {
 
 type Read = { readonly ctx: Context; readonly storage: Pick<Storage, 'read'> };
 
-/** Reads the entries of a day in the store's time zone, oldest first, in bounded statements. */
+/**
+ * Reads the entries of a day in the store's time zone, oldest first, in bounded statements.
+ * @param options.places the locations of the entries; null: all entries.
+ */
 export async function readTillDay(
   { ctx, storage }: Read,
-  { store, day }: { readonly store: Store; readonly day: string },
+  { store, day, places }: { readonly store: Store; readonly day: string; readonly places: EntryPlaces },
 ): Promise<TillDay> {
   const period = periodOf(store, day);
   const entries = await readAll<StaffEntry>((after) =>
@@ -68,7 +73,10 @@ export async function readTillDay(
       for (const action of read) addAction(ctx, actions, name, action);
     }
   return {
-    entries: entries.slice(0, entriesMax).map((entry) => tillEntryOf(entry, actions.get(entry.id))),
+    entries: entries
+      .slice(0, entriesMax)
+      .filter(({ locationId }) => places?.includes(locationId) !== false)
+      .map((entry) => tillEntryOf(entry, actions.get(entry.id))),
     isCut: entries.length > entriesMax,
   };
 }
@@ -95,6 +103,15 @@ export async function sumTakenBack(
     };
   };
   return { undone: await sum('card-refunded', 'undoes'), cancelled: await sum('card-disabled', 'cancels') };
+}
+
+/** The sums of some locations, from the entries of the day. */
+export async function sumTakenBackAt(
+  read: Read,
+  day: { readonly store: Store; readonly day: string; readonly places: EntryPlaces },
+): Promise<TakenBack> {
+  const { undone, cancelled } = figuresOf((await readTillDay(read, day)).entries);
+  return { undone, cancelled };
 }
 
 function periodOf({ timeZone }: Store, day: string): Pick<PeriodPage, 'fromAt' | 'untilAt'> {
@@ -140,11 +157,15 @@ export type Receipt = {
   readonly location: Location | undefined;
 };
 
-/** @throws Fault `not-found` if the store has no such transfer. */
-export function* findReceipt(ctx: Context, store: Store, id: number): Script<Receipt> {
+/** @throws Fault `not-found` if the store has no such transfer at the locations of the person. */
+export function* findReceipt(
+  ctx: Context,
+  { store, member }: { readonly store: Store; readonly member: StaffMember },
+  id: number,
+): Script<Receipt> {
   const storeId = store.id;
   const transfer = yield* findTransfer(storeId, id);
-  if (!transfer) throw new Fault('not-found');
+  if (!transfer || !worksAt(member, transfer.locationId)) throw new Fault('not-found');
   const { cardId, createdAt, kind } = transfer;
   const near = { fromAt: createdAt, untilAt: createdAt + idSkewMaxMs, after: id, limit: pageSize };
   const actions = new Map<number, EntryAction>();

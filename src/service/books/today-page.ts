@@ -4,6 +4,7 @@ import type { Context } from '../../storage/context.ts';
 import { addDays, dayOf, startOfDay } from '../../domain/day.ts';
 import type { EmailSettings } from '../../domain/emails/email.ts';
 import type { Webhook } from '../../domain/events/webhook.ts';
+import type { EntryPlaces } from '../../domain/stores/location.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import {
   countEmailsSince,
@@ -13,13 +14,12 @@ import {
   type EmailCounts,
 } from '../../storage/books/today.ts';
 import { hasCards } from '../../storage/cards/card.ts';
-import { anyCard } from '../../storage/cards/list.ts';
+import { anyCard, type CardFilter } from '../../storage/cards/list.ts';
 import type { DetailedCard } from '../../storage/cards/detailed-card.ts';
 import { findEmailSettings } from '../../storage/emails/email.ts';
 import { findWebhooks } from '../../storage/events/webhook.ts';
 import { findVerification, type VerificationRecord } from '../../storage/proofs/verification.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
-import { countLocations } from '../../storage/stores/location.ts';
 import { listSetupSteps, type SetupStep } from '../../storage/stores/setup-step.ts';
 import { countCards, listCards, type CardCount } from '../cards/list.ts';
 import { findManyWrongCodes } from '../cards/recipient-lookup.ts';
@@ -65,15 +65,19 @@ export function* countWithBalance(ctx: Context, store: Store): Script<CardCount>
   return yield* countCards(ctx, { store, filter });
 }
 
-/** Usable cards whose email could not be delivered, the newest first. */
-export function* listCardsUndelivered(ctx: Context, store: Store): Script<readonly DetailedCard[]> {
+/** Usable cards whose email could not be delivered, the newest first. @param issuedAt the locations of their issue; null: any. */
+export function* listCardsUndelivered(
+  ctx: Context,
+  store: Store,
+  issuedAt: CardFilter['issuedAt'],
+): Script<readonly DetailedCard[]> {
   const listed = {
     store,
     sort: { by: 'created_at', isDescending: true },
     after: null,
     limit: failedListed,
   } as const;
-  const filter = { ...anyCard, state: 'active' } as const;
+  const filter = { ...anyCard, issuedAt, state: 'active' } as const;
   const bounced = yield* listCards(ctx, { ...listed, filter: { ...filter, emailStatus: 'bounced' } });
   const dead = yield* listCards(ctx, { ...listed, filter: { ...filter, emailStatus: 'dead' } });
   return [...bounced.cards, ...dead.cards].toSorted((left, right) => right.card.id - left.card.id);
@@ -85,19 +89,21 @@ export type TodayState = {
   readonly steps: readonly SetupStep[];
   readonly recent: RecentActivity;
   readonly hasManyWrongCodes: boolean;
-  readonly hasLocations: boolean;
 };
 
-/** @param perHour failed lookups, if the store has no limit of its own. */
-export function* findTodayState(ctx: Context, store: Store, perHour: number): Script<TodayState> {
-  const [webhooks, verification, steps, recent, hasManyWrongCodes, locations] = yield* parallel(
+/** @param perHour failed lookups, if the store has no limit of its own. @param places those whose activity is shown. */
+export function* findTodayState(
+  ctx: Context,
+  store: Store,
+  { perHour, places }: { readonly perHour: number; readonly places: EntryPlaces },
+): Script<TodayState> {
+  const [webhooks, verification, steps, recent, hasManyWrongCodes] = yield* parallel(
     findWebhooks(store.id),
     findVerification(store.id),
     listSetupSteps(store.id),
-    findRecentActivity(ctx, store),
+    findRecentActivity(ctx, store, places),
     findManyWrongCodes(ctx, { store, perHour }),
-    countLocations(store.id),
   );
   const paused = webhooks.flatMap(({ webhook }) => (webhook.paused ? [webhook] : []));
-  return { paused, verification, steps, recent, hasManyWrongCodes, hasLocations: locations > 0 };
+  return { paused, verification, steps, recent, hasManyWrongCodes };
 }

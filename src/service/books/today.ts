@@ -9,6 +9,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../../storage/context.ts';
 import { dayOf, startOfDay } from '../../domain/day.ts';
+import type { EntryPlaces } from '../../domain/stores/location.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import type { Count } from '../../domain/staff/till-day.ts';
 import { idsAt } from '../../platform/random.ts';
@@ -56,8 +57,11 @@ export type TodayFigures = MonthEnds & {
 };
 
 export type FiguresReader = {
-  /** Undefined: too many transfers are not summed yet, and are being summed. */
-  read(store: Store): Promise<TodayFigures | undefined>;
+  /**
+   * Undefined: too many transfers are not summed yet, and are being summed.
+   * @param places the locations whose movements of today are summed. What a store owes is not divided.
+   */
+  read(store: Store, places: EntryPlaces): Promise<TodayFigures | undefined>;
 };
 
 /** One statement of the embedded engine blocks all others for about 2 ms. */
@@ -136,20 +140,22 @@ export function figuresReader({
   };
 
   return {
-    async read(store) {
+    async read(store, places) {
       const isSettled = await Promise.race([
         settleOnce(store).then(() => true),
         wait(patienceMs, false, { ref: false }),
       ]);
       if (!isSettled) return undefined;
-      return await storage.read(() => readFigures(ctx, store, (closed) => currentOf(store, closed)));
+      return await storage.read(() =>
+        readFigures(ctx, { store, places }, (closed) => currentOf(store, closed)),
+      );
     },
   };
 }
 
 function* readFigures(
   ctx: Context,
-  store: Store,
+  { store, places }: { readonly store: Store; readonly places: EntryPlaces },
   settledOf: (closed: ClosingDay | null) => Settled,
 ): Script<TodayFigures | undefined> {
   const closed = yield* findLastClosed(store.id);
@@ -174,7 +180,10 @@ function* readFigures(
     sums.push(...added.sums);
     after = added.last;
   }
-  return { ...figuresOf(sums, sumMonths(months)), ...monthEndsOf(store, { closed, months, firstAt }) };
+  return {
+    ...figuresOf(sums, sumMonths(months), places),
+    ...monthEndsOf(store, { closed, months, firstAt }),
+  };
 }
 
 export function* findMonthEnds(store: Store): Script<MonthEnds> {
@@ -201,13 +210,18 @@ function sumMonths(months: readonly ClosedMonth[]): ClosedTotals {
   };
 }
 
-function figuresOf(sums: readonly OpenSum[], before: ClosedTotals): Omit<TodayFigures, keyof MonthEnds> {
+function figuresOf(
+  sums: readonly OpenSum[],
+  before: ClosedTotals,
+  places: EntryPlaces,
+): Omit<TodayFigures, keyof MonthEnds> {
   let { outstanding, cards } = before;
   for (const { isRaise, amount, kind, entries } of sums) {
     outstanding += isRaise ? amount : -amount;
     if (kind === 'issue') cards += entries;
   }
-  return { outstanding, cards, today: todayOf(sums) };
+  const shown = sums.filter(({ locationId }) => places?.includes(locationId) !== false);
+  return { outstanding, cards, today: todayOf(shown) };
 }
 
 function monthEndsOf(
@@ -258,7 +272,9 @@ function withoutGaps(
 }
 
 function addUp(sums: readonly OpenSum[]): readonly OpenSum[] {
-  const groups = Map.groupBy(sums, ({ kind, isRaise, isToday }) => `${kind} ${isRaise} ${isToday}`);
+  const groups = Map.groupBy(sums, ({ kind, isRaise, isToday, locationId }) =>
+    [kind, isRaise, isToday, locationId].join(' '),
+  );
   return [...groups.values()].flatMap((group) => {
     const [first] = group;
     return first ? [{ ...first, ...totalOf(group) }] : [];

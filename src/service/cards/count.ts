@@ -11,13 +11,10 @@ import { readSumsUntil, type SumsSource } from '../books/report-sums.ts';
 const openMsMax = 3 * 86_400_000;
 
 /**
- * Returns the number of cards in a state according to the books; undefined if they do not have it: the filter has other
- * conditions, the state is not a bucket, or the last days are not closed.
+ * Returns the number of cards in a state according to the books; undefined if they do not have it: the last days are not
+ * closed.
  */
-async function countInBooks(source: SumsSource, filter: CardFilter): Promise<number | undefined> {
-  const { state } = filter;
-  const isOnly = Object.values(filter).filter((value) => value !== null).length === 1;
-  if (!isOnly || (state !== 'expired' && state !== 'disabled')) return undefined;
+async function countInBooks(source: SumsSource, state: 'expired' | 'disabled'): Promise<number | undefined> {
   const closings = await source.storage.read(() => findLastClosings(source.store.id));
   const closed = closings.find(({ part }) => part === 'closed');
   if (!closed || source.now - closed.untilAt > openMsMax) return undefined;
@@ -30,8 +27,10 @@ export async function exactCount(
   { store, signal }: Pick<RequestedReport, 'signal'> & Pick<SumsSource, 'store'>,
   { filter, counted }: { readonly filter: CardFilter; readonly counted: CardCount },
 ): Promise<CardCount> {
-  if (counted.isExact) return counted;
-  const requested = { store, name: 'count', made: ['list', filter.state], isPast: false, signal } as const;
-  const count = await reports(requested, (source) => countInBooks({ ...source, store }, filter));
+  const { state } = filter;
+  const isOnly = Object.values(filter).filter((value) => value !== null).length === 1;
+  if (counted.isExact || !isOnly || (state !== 'expired' && state !== 'disabled')) return counted;
+  const requested = { store, name: 'count', made: ['list', state], isPast: false, signal } as const;
+  const count = await reports(requested, (source) => countInBooks({ ...source, store }, state));
   return count === undefined ? counted : { count, isExact: true };
 }

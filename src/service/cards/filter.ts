@@ -6,6 +6,7 @@ import type { CardState } from '../../domain/cards/state.ts';
 import type { EmailAddress } from '../../domain/email-address.ts';
 import { Fault, FieldErrors } from '../../domain/fault.ts';
 import type { Money } from '../../domain/money/money.ts';
+import type { StaffMember } from '../../domain/staff/staff.ts';
 import { lowerLetters, searchedTag } from '../../domain/cards/tags.ts';
 import type { CardFilter, CardPosition, CardSort } from '../../storage/cards/list.ts';
 import { findCustomerByEmail } from '../../storage/customers/customer.ts';
@@ -42,6 +43,8 @@ export type SentFilters = SentFieldFilters & {
   readonly order_id?: number;
   readonly last_characters?: string;
   readonly tag?: string;
+  /** The location at which the card was issued. */
+  readonly location_id?: number;
   /** Part of the note or of a name; only the console sends it. */
   readonly text?: string;
 };
@@ -88,9 +91,19 @@ export function filterOf(sent: SentFilters, customerId: number | null): CardFilt
     orderId: sent.order_id ?? null,
     lastCharacters: sent.last_characters ?? null,
     ...fieldFiltersOf(sent),
+    issuedAt: sent.location_id === undefined ? null : [sent.location_id],
     tag: sent.tag === undefined ? null : searchedTag(sent.tag),
     text: sent.text === undefined ? null : lowerLetters(sent.text),
   };
+}
+
+/** The filter of a person's list: a person who is limited to locations lists the cards that were issued there. */
+export function limitedFilter(
+  { locationIds }: Pick<StaffMember, 'locationIds'>,
+  filter: CardFilter,
+): CardFilter {
+  if (locationIds === null) return filter;
+  return { ...filter, issuedAt: filter.issuedAt?.filter((id) => locationIds.includes(id)) ?? locationIds };
 }
 
 /** The id of the customer with an address: 0, which no customer has, if there is none; null without an address. */

@@ -157,8 +157,8 @@ export function* findSortableSince(
 /** The position before the cards that never expire. */
 const beforeNeverExpiring: CardPosition = Object.freeze({ id: 0, balance: 0n, expiresOn: null });
 
-function walkMaxOf({ emailStatus, state }: CardFilter, rowsMax: RowsMax): number {
-  return emailStatus !== null || state === 'scheduled' ? rowsMax.slowWalk : rowsMax.walk;
+function walkMaxOf({ emailStatus, state, issuedAt }: CardFilter, rowsMax: RowsMax): number {
+  return emailStatus !== null || state === 'scheduled' || issuedAt !== null ? rowsMax.slowWalk : rowsMax.walk;
 }
 
 /** A source of the filter with few cards; null if there is none. */
@@ -198,5 +198,6 @@ function onlySourceOf(filter: CardFilter): CardSource | null {
   const [source, ...others] = sourcesOf(filter);
   const given = Object.values(filter).filter((value) => value !== null).length;
   if (source === undefined || others.length > 0 || given > 1) return null;
-  return source === 'order_id' || source === 'disabled_at' || source === 'expires_on' ? source : null;
+  const isExact = ['order_id', 'disabled_at', 'expires_on', 'issued_at'].includes(source);
+  return isExact ? source : null;
 }

@@ -14,6 +14,7 @@ import {
   type Stretch,
 } from '../../storage/money/list.ts';
 import type { Script } from '../../storage/sql/sql.ts';
+import type { ReportLocations } from '../books/reports.ts';
 import { allInstants, rangeOf } from '../cards/filter.ts';
 import { cursorOf, readCursor, type CursorScope } from '../requests/cursor.ts';
 
@@ -23,7 +24,7 @@ type SentMovementFilters = {
   readonly order_reference?: string;
   readonly external_id?: string;
   readonly order_id?: number;
-  readonly location_id?: number;
+  readonly location_id?: ReportLocations;
   readonly actor?: string;
   readonly created_at_min?: number;
   readonly created_at_max?: number;
@@ -54,7 +55,7 @@ function filterOf(sent: SentMovementFilters): MovementFilter {
     orderReference: sent.order_reference ?? null,
     externalId: sent.external_id ?? null,
     orderId: sent.order_id ?? null,
-    locationId: sent.location_id ?? null,
+    places: sent.location_id ?? null,
     actor: sent.actor ?? null,
     createdAt: rangeOf('created_at', { min, max }, allInstants),
   };

@@ -9,7 +9,7 @@ import { parallel, resolved, type Script } from '../../storage/sql/sql.ts';
 import type { StaffAction } from '../../storage/staff/action.ts';
 import { findTillLocation } from '../../storage/staff/till.ts';
 import { recordAction, type Acting } from '../staff/staff.ts';
-import { locationOf } from '../stores/location.ts';
+import { limitedLocationOf, locationOf } from '../stores/location.ts';
 import { assertMay } from './limits.ts';
 
 /** A member of staff, and the till on which the person works. */
@@ -18,6 +18,8 @@ export type ByStaff = {
   readonly member: Pick<StaffMember, 'storeId' | 'id'>;
   /** Null: the person has not signed in with a PIN at a till. */
   readonly tillId: number | null;
+  /** The location at which a person who is limited to some has chosen to work in the office. */
+  readonly locationId?: number | null;
 };
 
 type Entry = Pick<StaffAction, 'action' | 'subjectId' | 'details'>;
@@ -27,34 +29,57 @@ export function actingOf({ member, tillId }: Pick<ByStaff, 'member' | 'tillId'>)
   return { staffId: member.id, tillId };
 }
 
-type StaffChange<Result> = {
+/** The person as stored, and the actor of ledger entries. */
+type Actor = { readonly member: StaffMember; readonly actor: string };
+
+type StaffChange<Result, By = Actor> = {
   readonly permission: Permission;
-  /** @param by the person as stored, and the actor and the location of ledger entries. */
-  readonly change: (by: {
-    readonly member: StaffMember;
-    readonly actor: string;
-    readonly locationId: number | null;
-  }) => Script<Result>;
+  readonly change: (by: By) => Script<Result>;
   /** Returns the entry of the change in the audit log; null: nothing has changed. */
   readonly entryOf: (result: Result) => Entry | null;
 };
 
-/**
- * Makes a change that a person may make, and lists it.
- * @throws Fault `invalid-parameter` on `location_id` if the till is at a closed location; as `assertMay` and the change do.
- */
+/** Makes a change that a person may make, and lists it. @throws Fault as `assertMay` and the change do. */
 export function* asStaff<Result>(
   ctx: Context,
   by: ByStaff,
   { permission, change, entryOf }: StaffChange<Result>,
+): Script<Result> {
+  const member = yield* assertMay(by.store, by.member, permission);
+  return yield* listed(ctx, by, yield* change({ member, actor: actorOf(member) }), entryOf);
+}
+
+/**
+ * Moves money, as `asStaff`. The entries are at the location of the till; those of a person who is limited to locations are
+ * at one of these, also in the office.
+ * @throws Fault `invalid-parameter` on `location_id` if the location is closed, or the till is at none of the person's.
+ */
+export function* moveAsStaff<Result>(
+  ctx: Context,
+  by: ByStaff,
+  { permission, change, entryOf }: StaffChange<Result, Actor & { readonly locationId: number | null }>,
 ): Script<Result> {
   const storeId = by.store.id;
   const [member, own] = yield* parallel(
     assertMay(by.store, by.member, permission),
     by.tillId === null ? resolved(null) : findTillLocation({ storeId, id: by.tillId }),
   );
-  const locationId = yield* locationOf(storeId, { own, named: null });
-  const result = yield* change({ member, actor: actorOf(member), locationId });
+  const locationId =
+    member.locationIds === null
+      ? yield* locationOf(storeId, { own, named: null })
+      : yield* limitedLocationOf(member, {
+          tillLocation: by.tillId === null ? undefined : own,
+          chosen: by.locationId ?? null,
+        });
+  return yield* listed(ctx, by, yield* change({ member, actor: actorOf(member), locationId }), entryOf);
+}
+
+function* listed<Result>(
+  ctx: Context,
+  by: ByStaff,
+  result: Result,
+  entryOf: StaffChange<Result>['entryOf'],
+): Script<Result> {
   const entry = entryOf(result);
   if (entry) yield* recordBy(ctx, by, entry);
   return result;

@@ -5,10 +5,10 @@ import { exceeds, formatMoney, type Money } from '../../domain/money/money.ts';
 import type { Context } from '../../storage/context.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { startBatch } from '../batches/batch.ts';
-import { asStaff, listAsStaff, type ByStaff } from './as-staff.ts';
+import { listAsStaff, moveAsStaff, type ByStaff } from './as-staff.ts';
 import { assertSaleLimit } from './limits.ts';
 
-/** Lists a check of cards with codes. @throws Fault those of `asStaff`. */
+/** Lists a check of cards with codes. @throws Fault those of `moveAsStaff`. */
 export function* recordBatchCheck(ctx: Context, by: ByStaff, codes: number): Script<void> {
   yield* listAsStaff(ctx, by, 'issueBatches', {
     action: 'batch-checked',
@@ -28,14 +28,14 @@ type CardsToIssue = {
 /**
  * Stores the cards, which are issued afterwards. The person's limit applies to each card.
  * @returns the id of the batch.
- * @throws Fault those of `asStaff`, `assertSaleLimit` and `startBatch`.
+ * @throws Fault those of `moveAsStaff`, `assertSaleLimit` and `startBatch`.
  */
 export function* issueBatch(
   ctx: Context,
   by: ByStaff,
   { name, cards, total, lines }: CardsToIssue,
 ): Script<number> {
-  const { id } = yield* asStaff(ctx, by, {
+  const { id } = yield* moveAsStaff(ctx, by, {
     permission: 'issueBatches',
     *change({ member, actor, locationId }) {
       const none = { minor: 0n, currency: total.currency };
@@ -59,7 +59,7 @@ export function* issueBatch(
   return id;
 }
 
-/** Lists that the codes of a batch were read. @throws Fault those of `asStaff`. */
+/** Lists that the codes of a batch were read. @throws Fault those of `moveAsStaff`. */
 export function* recordCodesRead(ctx: Context, by: ByStaff): Script<void> {
   const details = { amount: null };
   yield* listAsStaff(ctx, by, 'issueBatches', { action: 'batch-codes-read', subjectId: null, details });

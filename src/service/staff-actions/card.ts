@@ -13,7 +13,7 @@ import { reenableCard, update, type UpdateCommand } from '../cards/card.ts';
 import { rotateCode, sendGiftCard } from '../emails/email.ts';
 import { voidOpenHold } from '../money/hold.ts';
 import { assertVersion, loadCard } from '../money/money.ts';
-import { asStaff, listAsStaff, type ByStaff } from './as-staff.ts';
+import { asStaff, listAsStaff, moveAsStaff, type ByStaff } from './as-staff.ts';
 import { assertSaleLimit } from './limits.ts';
 
 /** A change that a form has made, which has no read-only fields. */
@@ -34,14 +34,14 @@ type Adjustment = {
   readonly version: string;
 };
 
-/** @throws Fault `precondition-failed`; those of `asStaff`, `assertSaleLimit` and `update`. */
+/** @throws Fault `precondition-failed`; those of `moveAsStaff`, `assertSaleLimit` and `update`. */
 export function* adjustBalance(
   ctx: Context,
   by: ByStaff,
   { cardId, balance, reason, version }: Adjustment,
 ): Script<void> {
   const { store } = by;
-  yield* asStaff(ctx, by, {
+  yield* moveAsStaff(ctx, by, {
     permission: 'changeCards',
     *change({ member, actor, locationId }) {
       const state = yield* loadCard(ctx, { storeId: store.id, cardId });

@@ -19,7 +19,7 @@ export function* correctAddress(
   correction: Correction,
 ): Script<EmailDelivery> {
   const { store, member } = by;
-  yield* assertMay(store, member, 'changeCards');
+  yield* assertMay(store, member, 'changeEmails');
   const { delivery, isRecipientCorrected } = yield* sendToCorrected(ctx, {
     store,
     actor: actorOf(member),
@@ -41,7 +41,7 @@ export function* cancelByStaff(
   { email, card }: ShownEmail,
 ): Script<EmailDelivery> {
   return yield* asStaff(ctx, by, {
-    permission: 'changeCards',
+    permission: 'changeEmails',
     change: () => cancelEmail(ctx, by.store.id, email.id),
     entryOf: () => ({ action: 'email-cancelled', subjectId: card.id, details: {} }),
   });

@@ -16,7 +16,7 @@ import { sumReversalsBy } from '../../storage/money/transfer.ts';
 
 /**
  * @returns the member as stored.
- * @throws Fault `unauthenticated` if the member is disabled, `insufficient-scope` if the role does not include the permission.
+ * @throws Fault `unauthenticated` if the member is disabled, `insufficient-scope` without the permission.
  */
 export function* assertMay(
   store: StaffPlace,
@@ -25,7 +25,7 @@ export function* assertMay(
 ): Script<StaffMember> {
   const account = yield* findAccount(store, id);
   if (!account) throw new Fault('unauthenticated');
-  if (!isPermitted(account.member.role, permission)) throw new Fault('insufficient-scope');
+  if (!isPermitted(account.member, permission)) throw new Fault('insufficient-scope');
   return account.member;
 }
 

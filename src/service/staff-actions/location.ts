@@ -3,6 +3,7 @@
 import type { Location, LocationFields } from '../../domain/stores/location.ts';
 import type { Context } from '../../storage/context.ts';
 import type { Script } from '../../storage/sql/sql.ts';
+import { endSessionsOnTill } from '../../storage/staff/session.ts';
 import type { Till } from '../../storage/staff/till.ts';
 import { addLocation, changeLocation, moveTillTo, requireLocation } from '../stores/location.ts';
 import { asStaff, type ByStaff } from './as-staff.ts';
@@ -57,13 +58,17 @@ export function* closeLocationAs(ctx: Context, by: ByStaff, id: number, isClosed
 }
 
 /**
- * Sets where a till is; null: at no location.
+ * Sets where a till is; null: at no location. The person on it is signed out, who may not work at the new location.
  * @throws Fault `not-found`; `invalid-parameter` if the location is closed or not the store's; those of `asStaff`.
  */
 export function* moveTillAs(ctx: Context, by: ByStaff, id: number, locationId: number | null): Script<Till> {
   return yield* asStaff(ctx, by, {
     permission: 'enrollTills',
-    change: () => moveTillTo({ storeId: by.store.id, id }, locationId),
+    *change() {
+      const till = yield* moveTillTo({ storeId: by.store.id, id }, locationId);
+      yield* endSessionsOnTill(by.store.id, id, ctx.clock.now());
+      return till;
+    },
     entryOf: ({ name }) => ({ action: 'till-moved', subjectId: id, details: { name } }),
   });
 }

@@ -22,9 +22,10 @@ import { actingOf, type ByStaff } from './as-staff.ts';
 import { assertMay } from './limits.ts';
 
 /** The version of an invitation that a person saw before changing it. */
-export function invitationVersionOf({ id, name, role, saleLimit, refundLimit }: StaffMember): string {
+export function invitationVersionOf(member: StaffMember): string {
+  const { id, name, role, saleLimit, refundLimit, locationIds } = member;
   const limits = [saleLimit, refundLimit].map((limit) => limit && formatMoney(limit));
-  return JSON.stringify([id, name, role, ...limits]);
+  return JSON.stringify([id, name, role, ...limits, locationIds]);
 }
 
 /**
@@ -42,9 +43,9 @@ export function* invitePerson(
   yield* assertMay(store, member, 'manageStaff');
   const pending = yield* findInvitation(store, invited.email);
   if (pending) {
-    const { name, role, saleLimit, refundLimit } = invited;
+    const { email: _, ...fields } = invited;
     const version = invitationVersionOf(pending);
-    const isChanged = invitationVersionOf({ ...pending, name, role, saleLimit, refundLimit }) !== version;
+    const isChanged = invitationVersionOf({ ...pending, ...fields }) !== version;
     if (isChanged && replaces !== version)
       throw new Fault('invalid-parameter', { errors: { pending: ['is invited already'] } });
   }

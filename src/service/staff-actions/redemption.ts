@@ -9,7 +9,7 @@ import { isPermitted } from '../../domain/staff/staff.ts';
 import { scopes } from '../../domain/stores/store.ts';
 import { findTransfer, sumReversals } from '../../storage/money/transfer.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
-import { asStaff, movementOf, type ByStaff } from './as-staff.ts';
+import { moveAsStaff, movementOf, type ByStaff } from './as-staff.ts';
 import { assertMay, assertRefundLimit, isUndoable } from './limits.ts';
 import { loadCard } from '../money/money.ts';
 import { debit, reverse } from '../money/spend.ts';
@@ -23,14 +23,14 @@ type Redemption = {
 
 /**
  * Debits an amount of a usable card.
- * @throws Fault as `debit` and `asStaff` do.
+ * @throws Fault as `debit` and `moveAsStaff` do.
  */
 export function* redeem(
   ctx: Context,
   by: ByStaff,
   redemption: Redemption,
 ): Script<{ readonly transfer: Transfer; readonly card: Card }> {
-  return yield* asStaff(ctx, by, {
+  return yield* moveAsStaff(ctx, by, {
     permission: 'useTill',
     change: ({ actor, locationId }) =>
       debit(ctx, {
@@ -89,13 +89,13 @@ export function* undoRedemption(
   transferId: number,
 ): Script<{ readonly transfer: Transfer; readonly card: Card }> {
   const { store } = by;
-  return yield* asStaff(ctx, by, {
+  return yield* moveAsStaff(ctx, by, {
     permission: 'useTill',
     *change({ member, actor, locationId }) {
       const redeemed = yield* findTransfer(store.id, transferId);
       if (redeemed?.kind !== 'debit') throw new Fault('not-found');
       const isOwn = redeemed.actor === actor;
-      if (!isOwn && !isPermitted(member.role, 'changeCards')) throw new Fault('insufficient-scope');
+      if (!isOwn && !isPermitted(member, 'changeCards')) throw new Fault('insufficient-scope');
       const { amount } = redeemed;
       if (!isOwn || !isUndoable(ctx, redeemed.createdAt))
         yield* assertRefundLimit(ctx, store, member, { transferId, amount });

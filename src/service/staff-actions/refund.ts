@@ -11,7 +11,7 @@ import { parallel, type Script } from '../../storage/sql/sql.ts';
 import { findTransfer, listTransfersBefore, sumReversals } from '../../storage/money/transfer.ts';
 import { requireCard } from '../money/money.ts';
 import { reverse } from '../money/spend.ts';
-import { asStaff, movementOf, type ByStaff } from './as-staff.ts';
+import { moveAsStaff, movementOf, type ByStaff } from './as-staff.ts';
 import { assertRefundLimit } from './limits.ts';
 
 /** An entry, and what of it can still be refunded. */
@@ -72,7 +72,7 @@ type Refunded = { readonly transfer: Transfer; readonly card: Card };
 
 /**
  * Refunds a redemption to its card at the counter, in whole or in part, within the person's limit.
- * @throws Fault `not-found` if it is not a redemption; those of `asStaff`, `assertRefundLimit` and `reverse`.
+ * @throws Fault `not-found` if it is not a redemption; those of `moveAsStaff`, `assertRefundLimit` and `reverse`.
  */
 export function* refundToCard(ctx: Context, by: ByStaff, refund: Refund): Script<Refunded> {
   return yield* refundAs(ctx, by, { ...refund, permission: 'useTill', scopes: ['redeem_gift_cards'] });
@@ -80,7 +80,7 @@ export function* refundToCard(ctx: Context, by: ByStaff, refund: Refund): Script
 
 /**
  * Refunds any entry that can be reversed, in whole or in part, within the person's limit.
- * @throws Fault those of `asStaff`, `assertRefundLimit` and `reverse`.
+ * @throws Fault those of `moveAsStaff`, `assertRefundLimit` and `reverse`.
  */
 export function* refundEntry(ctx: Context, by: ByStaff, refund: Refund): Script<Refunded> {
   const scopes = ['redeem_gift_cards', 'write_gift_cards'] as const;
@@ -95,7 +95,7 @@ function* refundAs(
   { transferId, amount, note, permission, scopes }: Refund & Way,
 ): Script<Refunded> {
   const { store } = by;
-  return yield* asStaff(ctx, by, {
+  return yield* moveAsStaff(ctx, by, {
     permission,
     *change({ member, actor, locationId }) {
       yield* assertRefundLimit(ctx, store, member, { transferId, amount });

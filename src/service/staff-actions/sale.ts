@@ -17,7 +17,7 @@ import type { CardEmails } from '../emails/email.ts';
 import { loadCard, requireCard } from '../money/money.ts';
 import { reverse } from '../money/spend.ts';
 import { topUp } from '../money/top-up.ts';
-import { asStaff, movementOf, type ByStaff } from './as-staff.ts';
+import { moveAsStaff, movementOf, type ByStaff } from './as-staff.ts';
 import { changeCard } from './card.ts';
 import { assertSaleLimit } from './limits.ts';
 
@@ -36,12 +36,12 @@ export type CardToSell = {
  * Sells a card at the counter: issues it within the limits of the person and the store.
  * @throws Fault `invalid-parameter` on `amount` (with the extension `sale_limit` or `store_limit`, or the values of the
  * printed card), or on `code` if it was used before, or if the tills sell only printed cards; `already-activated`; those of
- * `asStaff`.
+ * `moveAsStaff`.
  */
 export function* sellCard(ctx: Context, by: ByStaff, sold: CardToSell): Script<Sale> {
   const { store } = by;
   const { value } = sold;
-  return yield* asStaff(ctx, by, {
+  return yield* moveAsStaff(ctx, by, {
     permission: 'useTill',
     *change({ member, actor, locationId }) {
       assertSaleLimit(member, value);
@@ -105,14 +105,14 @@ export type NewCard = {
 
 /**
  * Issues a card with its details, within the limits of the person.
- * @throws Fault those of `asStaff`, `assertSaleLimit` and `issue`.
+ * @throws Fault those of `moveAsStaff`, `assertSaleLimit` and `issue`.
  */
 export function* issueCard(
   ctx: Context,
   by: ByStaff,
   { isEmailed, sendAt, ...fields }: NewCard,
 ): Script<{ readonly card: Card; readonly code: Secret }> {
-  return yield* asStaff(ctx, by, {
+  return yield* moveAsStaff(ctx, by, {
     permission: 'useTill',
     *change({ member, actor, locationId }) {
       assertSaleLimit(member, fields.value);
@@ -160,7 +160,7 @@ function* canCancel(ctx: Context, key: CardKey, transferId: number): Script<bool
  */
 export function* cancelSale(ctx: Context, by: ByStaff, transferId: number): Script<Transfer> {
   const { store } = by;
-  return yield* asStaff(ctx, by, {
+  return yield* moveAsStaff(ctx, by, {
     permission: 'useTill',
     *change({ actor, locationId }) {
       const sale = yield* findTransfer(store.id, transferId);
@@ -193,7 +193,7 @@ export function* cancelSale(ctx: Context, by: ByStaff, transferId: number): Scri
 
 /**
  * Sells more value on a card, with a receipt to its holder, which only people who can change cards may do.
- * @throws Fault those of `asStaff`, `assertSaleLimit` and `topUp`.
+ * @throws Fault those of `moveAsStaff`, `assertSaleLimit` and `topUp`.
  */
 export function* topUpCard(
   ctx: Context,
@@ -212,7 +212,7 @@ export function* topUpCard(
   },
 ): Script<{ readonly transfer: Transfer; readonly card: Card }> {
   const { store } = by;
-  return yield* asStaff(ctx, by, {
+  return yield* moveAsStaff(ctx, by, {
     permission: 'changeCards',
     *change({ member, actor, locationId }) {
       assertSaleLimit(member, amount);

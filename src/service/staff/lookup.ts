@@ -31,7 +31,7 @@ import { today } from '../money/money.ts';
 /** The member who searches, and the failed searches per hour that the service allows if the store has no limit. */
 export type Searcher = {
   readonly store: Store;
-  readonly member: Pick<StaffMember, 'id' | 'role'>;
+  readonly member: Pick<StaffMember, 'id' | 'role' | 'locationIds'>;
   readonly perHour: number;
 };
 
@@ -108,8 +108,7 @@ function* searchCards(
   codes: readonly Secret[],
 ): Script<Found<Card>> {
   const found = yield* searchCodes(ctx, store, codes);
-  if (found.kind !== 'missed' || found.stocked.length === 0 || !isPermitted(member.role, 'useTill'))
-    return found;
+  if (found.kind !== 'missed' || found.stocked.length === 0 || !isPermitted(member, 'useTill')) return found;
   for (const code of codes) {
     const stocked = (yield* findChosenCode(ctx, store.id, code))?.stocked;
     if (stocked?.soldAt === null && stocked.voidedAt === null) return { kind: 'unsold', code, stocked };
@@ -129,7 +128,7 @@ export function* findCardByCode(
 ): Script<SearchOutcome<Card>> {
   const { store, member } = searcher;
   const isCounted = (card: Card): boolean =>
-    !isPermitted(member.role, 'readCards') && spendStateOf(card, today(ctx, store)) !== 'active';
+    !isPermitted(member, 'readCards') && spendStateOf(card, today(ctx, store)) !== 'active';
   return yield* searchWithinBudget(ctx, searcher, () => searchCards(ctx, searcher, codes), isCounted);
 }
 

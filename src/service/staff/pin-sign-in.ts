@@ -5,7 +5,7 @@
 
 import type { Context } from '../../storage/context.ts';
 import { Fault } from '../../domain/fault.ts';
-import { isPermitted, wrongPinsMax, type StaffMember } from '../../domain/staff/staff.ts';
+import { isPermitted, worksAt, wrongPinsMax, type StaffMember } from '../../domain/staff/staff.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { findRefilledAt, insertFailedLookup, returnShare } from '../../storage/stores/lookup-throttle.ts';
 import type { StaffSession } from '../../storage/staff/session.ts';
@@ -32,11 +32,16 @@ const holdersMax = 100;
 
 export type PinPerson = Pick<StaffMember, 'id' | 'name'> & { readonly isLocked: boolean };
 
-/** The people who can sign in with a PIN, by name. */
-export function* listPinPeople(store: Store): Script<readonly PinPerson[]> {
+/** Whether a person may work at a till. */
+function maySignInAt(member: StaffMember, { locationId }: Pick<Till, 'locationId'>): boolean {
+  return isPermitted(member, 'useTill') && worksAt(member, locationId);
+}
+
+/** The people who can sign in with a PIN, by name. @param till absent: at any till. */
+export function* listPinPeople(store: Store, till?: Till): Script<readonly PinPerson[]> {
   const holders = yield* listPinHolders(store, holdersMax);
   return holders
-    .filter(({ member }) => isPermitted(member.role, 'useTill'))
+    .filter(({ member }) => (till ? maySignInAt(member, till) : isPermitted(member, 'useTill')))
     .map(({ member: { id, name }, failures }) => ({ id, name, isLocked: failures >= wrongPinsMax }));
 }
 
@@ -63,9 +68,9 @@ function budgetOf({ store, till }: Pick<PinKey, 'store' | 'till'>) {
 
 /** Counts an attempt before the PIN is compared. Attempts at a locked PIN do not use the budget of the device. */
 export function* reservePin(ctx: Context, key: PinKey): Script<PinAttempt> {
-  const { store, staffId } = key;
+  const { store, till, staffId } = key;
   const account = yield* findAccount(store, staffId);
-  if (!account?.pin || !isPermitted(account.member.role, 'useTill')) return { kind: 'unknown' };
+  if (!account?.pin || !maySignInAt(account.member, till)) return { kind: 'unknown' };
   if (account.pinFailures >= wrongPinsMax) return { kind: 'locked' };
   const now = ctx.clock.now();
   const [caller, periods] = [
@@ -112,7 +117,7 @@ export function* recordWrongPin(
  * Opens a session on a till after a right PIN, and ends the one that the browser had.
  * @param token the token of the till.
  * @param hashed the hash that the PIN was compared with.
- * @throws Fault `unauthenticated` if the till was revoked, or the person was disabled or has another PIN since.
+ * @throws Fault `unauthenticated` if the till was revoked or is elsewhere, or the person was disabled or has another PIN since.
  */
 export function* signInWithPin(
   ctx: Context,
@@ -134,7 +139,7 @@ export function* signInWithPin(
   if (before) yield* lockTill(before.till);
   const found = yield* findPresentedTill(token);
   const account = found && (yield* findAccount(found.store, staffId));
-  if (!account || account.pin !== hashed || !isPermitted(account.member.role, 'useTill'))
+  if (!account || account.pin !== hashed || !maySignInAt(account.member, found.till))
     throw new Fault('unauthenticated');
   if (ended) yield* signOut(ctx, ended);
   yield* returnShare(budgetOf(found), shareMs);

@@ -5,6 +5,8 @@
  */
 
 import type { Context } from '../../storage/context.ts';
+import { Fault } from '../../domain/fault.ts';
+import type { Location } from '../../domain/stores/location.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { StaffMember } from '../../domain/staff/staff.ts';
 import type { Store } from '../../domain/stores/store.ts';
@@ -14,12 +16,14 @@ import {
   extendSession,
   findOpenSession,
   insertSession,
+  moveSession,
   recordAuthentication,
   type StaffSession,
 } from '../../storage/staff/session.ts';
 import { findAccount, resetPinFailures } from '../../storage/staff/staff.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { assertStoreOpen, findStore, hasRealStores } from '../../storage/stores/store.ts';
+import { workplaceOf } from '../stores/location.ts';
 import { tokenHash, tokenKind, type PresentedToken } from '../stores/secret-token.ts';
 import { recordAction, type Acting } from './staff.ts';
 
@@ -67,6 +71,7 @@ export function* createSession(
     authenticatedAt: method === 'pin' ? null : now,
     expiresAt: lastUsedAt + periodOf({ tillId }),
     endedAt: null,
+    locationId: null,
   };
   yield* insertSession(session, tokenHash({ secret: token }));
   yield* resetPinFailures(member);
@@ -88,6 +93,11 @@ export type SignedIn = {
   readonly session: StaffSession;
   readonly member: StaffMember;
   readonly store: Store;
+  /**
+   * The location of the person's movements in the office; null: the person is not limited to locations, is at a till, or all
+   * are closed.
+   */
+  readonly workplace: Location | null;
 };
 
 /**
@@ -102,8 +112,24 @@ export function* findSignedIn(ctx: Context, token: PresentedToken): Script<Signe
   if (store.demonstration && (yield* hasRealStores())) return undefined;
   const session = yield* findOpenSession(store.id, { hash: tokenHash(token), now: ctx.clock.latest() });
   const account = session && (yield* findAccount(store, session.staffId));
-  if (account) assertStoreOpen(record);
-  return account && { session, member: account.member, store };
+  if (!account) return undefined;
+  assertStoreOpen(record);
+  const { member } = account;
+  const isLimited = member.locationIds !== null && session.tillId === null;
+  const workplace = isLimited ? yield* workplaceOf(member, session.locationId) : undefined;
+  return { session, member, store, workplace: workplace ?? null };
+}
+
+/**
+ * Chooses where a person who is limited to locations works in the office.
+ * @throws Fault `not-found` if the person is not limited to this location.
+ */
+export function* chooseWorkplace(
+  { session, member }: Pick<SignedIn, 'session' | 'member'>,
+  locationId: number,
+): Script<void> {
+  if (member.locationIds?.includes(locationId) !== true) throw new Fault('not-found');
+  yield* moveSession(session, locationId);
 }
 
 /** How long a session lasts without a request (ms). */

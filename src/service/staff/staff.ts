@@ -5,7 +5,7 @@ import type { EmailAddress } from '../../domain/email-address.ts';
 import { Fault } from '../../domain/fault.ts';
 import type { Money } from '../../domain/money/money.ts';
 import type { Secret } from '../../platform/secret.ts';
-import type { Role, StaffMember } from '../../domain/staff/staff.ts';
+import { ownLocationsMax, type Role, type StaffMember } from '../../domain/staff/staff.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { hasCards } from '../../storage/cards/card.ts';
 import { insertStaffAction, type StaffAction } from '../../storage/staff/action.ts';
@@ -28,6 +28,7 @@ import {
   updateStaffMember,
 } from '../../storage/staff/staff.ts';
 import type { Script } from '../../storage/sql/sql.ts';
+import { findLocations } from '../../storage/stores/location.ts';
 import { assertStoreOpen, findStore } from '../../storage/stores/store.ts';
 import { tokenHash, tokenKind, type PresentedToken } from '../stores/secret-token.ts';
 
@@ -62,6 +63,8 @@ export type NewMember = {
   readonly role: Role;
   readonly saleLimit: Money | null;
   readonly refundLimit: Money | null;
+  /** The locations to which the person is limited; null: none. */
+  readonly locationIds: readonly number[] | null;
 };
 
 /** A member, and the token of a link with which the person sets a password or a passkey. */
@@ -75,7 +78,7 @@ export function* findInvitation(store: Store, email: EmailAddress): Script<Staff
 
 /**
  * Adds a member of staff and creates a link to join. A person who has not joined yet gets a new link and the new role.
- * @throws Fault `invalid-parameter` if a member who has joined has the address.
+ * @throws Fault `invalid-parameter` if a member who has joined has the address, and as `locationNames` does.
  */
 export function* inviteStaff(
   ctx: Context,
@@ -93,10 +96,11 @@ export function* inviteStaff(
     joinedAt: null,
     disabledAt: null,
   };
+  const places = yield* locationNames(member);
   if (existing) yield* updateStaffMember(member);
   // A disabled member keeps the address, and another request can have inserted it.
   else if (!(yield* insertStaffMember(member, email))) throw taken();
-  const details = { email: member.email, role: member.role };
+  const details = { email: member.email, role: member.role, ...(places && { locations: places }) };
   yield* recordAction(ctx, by, { storeId: store.id, action: 'staff-invited', subjectId: member.id, details });
   return { member, token: yield* createLink(ctx, member, by) };
 }
@@ -204,13 +208,38 @@ export function* unlockPin(ctx: Context, { storeId, id }: StaffMember, by: Actin
   yield* recordAction(ctx, by, { storeId, action: 'pin-unlocked', subjectId: id, details: {} });
 }
 
-export type StaffChanges = Partial<Pick<StaffMember, 'name' | 'role' | 'saleLimit' | 'refundLimit'>> & {
+export type StaffChanges = Partial<
+  Pick<StaffMember, 'name' | 'role' | 'saleLimit' | 'refundLimit' | 'locationIds'>
+> & {
   readonly disabled?: boolean;
 };
 
 /**
- * Changes a member of staff. A member who is disabled is signed out everywhere.
- * @throws Fault `not-found`, or `invalid-parameter` if the store would have no owner who can sign in.
+ * The names of the locations to which a person is limited; null: to none.
+ * @throws Fault `invalid-parameter` on `locations` for an owner, and for locations that the store does not have.
+ */
+function* locationNames({ storeId, role, locationIds }: StaffMember): Script<string | null> {
+  if (locationIds === null) return null;
+  if (role === 'owner') throw wrongLocations('cannot be those of an owner, who works at all locations');
+  const count = new Set(locationIds).size;
+  if (count === 0 || count > ownLocationsMax || count < locationIds.length)
+    throw wrongLocations(`must be 1 to ${ownLocationsMax} different locations`);
+  const found = yield* findLocations(storeId, locationIds);
+  if (found.length < count) throw wrongLocations('must be locations of the store');
+  return found.map(({ name }) => name).join(', ');
+}
+
+function wrongLocations(message: string): Fault {
+  return new Fault('invalid-parameter', { errors: { locations: [message] } });
+}
+
+function isSameList(left: readonly number[] | null, right: readonly number[] | null): boolean {
+  return left?.toSorted().join(' ') === right?.toSorted().join(' ');
+}
+
+/**
+ * Changes a member of staff. A member who is disabled, or works at other locations, is signed out everywhere.
+ * @throws Fault `not-found`, or `invalid-parameter` if the store would have no owner who can sign in, and as `locationNames` does.
  */
 export function* changeStaff(
   ctx: Context,
@@ -232,10 +261,15 @@ export function* changeStaff(
     throw new Fault('invalid-parameter', {
       errors: { [disabled ? 'disabled' : 'role']: ['cannot be changed: the store needs an owner'] },
     });
+  const places = yield* locationNames(changed);
+  const isMoved = !isSameList(member.locationIds, changed.locationIds);
   yield* updateStaffMember(changed);
-  if (changed.disabledAt !== null && member.disabledAt === null)
+  if (isMoved || (changed.disabledAt !== null && member.disabledAt === null))
     yield* endSessionsOf(store.id, { staffId: id, except: null, now });
-  const details = { ...(changed.role !== member.role && { role: changed.role }) };
+  const details = {
+    ...(changed.role !== member.role && { role: changed.role }),
+    ...(isMoved && (places === null ? { everywhere: true } : { locations: places })),
+  };
   yield* recordAction(ctx, by, {
     storeId: store.id,
     action: actionOf(member, changed),

@@ -56,6 +56,7 @@ export function* openDemonstration(
     role: 'owner',
     saleLimit: null,
     refundLimit: null,
+    locationIds: null,
     createdAt: now,
     joinedAt: now,
     disabledAt: null,

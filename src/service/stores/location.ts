@@ -2,10 +2,12 @@
 
 import type { Context } from '../../storage/context.ts';
 import { Fault } from '../../domain/fault.ts';
+import { worksAt, type StaffMember } from '../../domain/staff/staff.ts';
 import { locationsMax, type Location, type LocationFields } from '../../domain/stores/location.ts';
 import {
   countLocations,
   findLocation,
+  findLocations,
   insertLocation,
   listLocationsAfter,
   listLocationsBefore,
@@ -121,6 +123,50 @@ export function* locationOf(
       ? 'must be an open location of the store'
       : 'is that of the access token or till, and is closed',
   );
+}
+
+/** The open locations to which a person is limited, oldest first; none: the person works everywhere. */
+export function* listWorkplaces({
+  storeId,
+  locationIds,
+}: Pick<StaffMember, 'storeId' | 'locationIds'>): Script<readonly Location[]> {
+  if (locationIds === null) return [];
+  return (yield* findLocations(storeId, locationIds)).filter(({ closedAt }) => closedAt === null);
+}
+
+/**
+ * The location at which a person who is limited to some works in the office: the chosen one, otherwise the first that is
+ * open; undefined: all are closed.
+ */
+export function* workplaceOf(
+  member: Pick<StaffMember, 'storeId' | 'locationIds'>,
+  chosen: number | null,
+): Script<Location | undefined> {
+  const open = yield* listWorkplaces(member);
+  return open.find(({ id }) => id === chosen) ?? open[0];
+}
+
+/**
+ * The location of a movement by a person who is limited to some.
+ * @param options.tillLocation that of the till; undefined: the person works in the office.
+ * @throws Fault `invalid-parameter` if the till is elsewhere, or if the locations are closed.
+ */
+export function* limitedLocationOf(
+  member: Pick<StaffMember, 'storeId' | 'locationIds'>,
+  {
+    tillLocation,
+    chosen,
+  }: { readonly tillLocation: number | null | undefined; readonly chosen: number | null },
+): Script<number> {
+  if (tillLocation === undefined) {
+    const place = yield* workplaceOf(member, chosen);
+    if (!place) throw wrongLocation('is that of the person, and is closed');
+    return place.id;
+  }
+  if (tillLocation === null || !worksAt(member, tillLocation))
+    throw wrongLocation('must be one of those that the person is limited to');
+  yield* locationOf(member.storeId, { own: tillLocation, named: null });
+  return tillLocation;
 }
 
 function wrongLocation(message: string): Fault {

@@ -103,7 +103,7 @@ export function* setUp(ctx: Context, { token, shop, name, email, password }: Set
   if (!(yield* isOpenSetupLink(ctx, token))) return { result: 'link-ended' };
   if ('settings' in shop && (yield* hasRealStores())) return { result: 'store-exists' };
   const store = yield* storeOf(ctx, shop);
-  const limits = { saleLimit: null, refundLimit: null };
+  const limits = { saleLimit: null, refundLimit: null, locationIds: null };
   const invited = yield* inviteStaff(ctx, { store, by: null, name, email, role: 'owner', ...limits });
   if (password === null) return { result: 'invited', link: invited.token };
   const link = linkTokens.parse(invited.token.reveal());

@@ -2,8 +2,11 @@
 
 import type { EntryKind } from '../../domain/books/books.ts';
 import { effectOf, type Account, type TransferKind } from '../../domain/money/ledger.ts';
+import type { EntryPlaces } from '../../domain/stores/location.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { idsAt } from '../../platform/random.ts';
+import { issuesAt } from '../cards/list.ts';
+import { padded } from '../sql/chunks.ts';
 import { entryKindOf } from './books.ts';
 import { all, one, part, sql, toNumber, toNumberOrNull, type Part, type Script } from '../sql/sql.ts';
 import { indexedBy } from '../sql/fragments.ts';
@@ -33,6 +36,8 @@ export type OpenSum = {
   readonly isRaise: boolean;
   /** Whether they are of today, and not only after the closed days. */
   readonly isToday: boolean;
+  /** Their location; null: at no location. */
+  readonly locationId: number | null;
   readonly entries: number;
   /** Minor units. */
   readonly amount: bigint;
@@ -46,6 +51,7 @@ type OpenRow = {
   readonly is_raise: bigint;
   readonly is_today: bigint;
   readonly is_open: bigint;
+  readonly location_id: bigint | null;
   readonly entries: bigint;
   readonly amount: string;
   readonly last_id: bigint;
@@ -54,15 +60,16 @@ type OpenRow = {
 /** @param transfers the store's rows of `transfers`, with `is_late`. */
 function openSums(storeId: number, transfers: Part, { openFrom, todayFrom }: OpenDays): Part {
   return part`
-    select kind, is_raise, is_today, is_open, count(*) as entries, cast(sum(amount) as text) as amount,
+    select kind, is_raise, is_today, is_open, location_id, count(*) as entries, cast(sum(amount) as text) as amount,
       max(id) as last_id
     from (
-      select t.id, ${entryKindOf(storeId)} as kind, t.amount, cast(case when t.credit_account = 'card' then 1 else 0 end as bigint) as is_raise,
+      select t.id, t.location_id, ${entryKindOf(storeId)} as kind, t.amount,
+        cast(case when t.credit_account = 'card' then 1 else 0 end as bigint) as is_raise,
         cast(case when t.created_at >= ${todayFrom} then 1 else 0 end as bigint) as is_today,
         cast(case when t.is_late = 1 or t.created_at >= ${openFrom} then 1 else 0 end as bigint) as is_open
       from (${transfers}) t
     ) summed
-    group by kind, is_raise, is_today, is_open`;
+    group by kind, is_raise, is_today, is_open, location_id`;
 }
 
 /** Sums of a page of transfers, and the last of them; undefined: there are no more. */
@@ -76,6 +83,7 @@ function toPage(rows: readonly OpenRow[], limit: number): OpenPage {
       kind: row.kind,
       isRaise: row.is_raise === 1n,
       isToday: row.is_today === 1n,
+      locationId: toNumberOrNull(row.location_id),
       entries: toNumber(row.entries),
       amount: BigInt(row.amount),
     }));
@@ -89,7 +97,7 @@ export function* sumOpenTransfers(
   { after, before, limit }: { readonly after: number; readonly before: number; readonly limit: number },
 ): Script<OpenPage> {
   const transfers = part`
-    select id, kind, amount, credit_account, reverses, created_at, 0 as is_late from transfers
+    select id, kind, amount, credit_account, reverses, created_at, location_id, 0 as is_late from transfers
     where store_id = ${storeId} and id > ${after} and id < ${before}
       and not exists (select 1 from late_entries l where l.store_id = ${storeId} and l.id = transfers.id)
     order by id limit ${limit}`;
@@ -103,7 +111,7 @@ export function* sumLateOpenTransfers(
   { closedDay, limit }: { readonly closedDay: string; readonly limit: number },
 ): Script<OpenPage> {
   const transfers = part`
-    select id, kind, amount, credit_account, reverses, created_at, 1 as is_late from (
+    select id, kind, amount, credit_account, reverses, created_at, location_id, 1 as is_late from (
       select t.* from late_entries l join transfers t on t.store_id = ${storeId} and t.id = l.id
       where l.store_id = ${storeId} and l.day is null
       union all
@@ -200,10 +208,13 @@ const personOf = (storeId: number): Part => part`coalesce(g.recipient_name,
       (select nullif(c.email, '') from customers c where c.store_id = ${storeId} and c.id = g.recipient_id),
       (select nullif(c.email, '') from customers c where c.store_id = ${storeId} and c.id = g.customer_id)) as person`;
 
-/** Returns the newest movements of a store, the newest first. */
+/** Entries among which those of some locations are looked for. */
+const examinedMax = 1_000;
+
+/** Returns the newest movements of a store, the newest first; of some locations, those among its newest 1,000. */
 export function* listNewestMovements(
   { id: storeId, currency }: StoreKey,
-  limit: number,
+  { places, limit }: { readonly places: EntryPlaces; readonly limit: number },
 ): Script<readonly Activity[]> {
   type Row = CardRow & {
     id: bigint;
@@ -218,7 +229,14 @@ export function* listNewestMovements(
   const rows = yield* all(sql<Row>`
     select t.id, t.card_id, t.created_at, t.kind, t.amount, t.credit_account, t.actor, t.order_id, t.reference,
       g.last_characters, ${personOf(storeId)}
-    from (select * from transfers where store_id = ${storeId} order by id desc limit ${limit}) t
+    from (
+      select newest.id from (
+        select id, location_id from transfers where store_id = ${storeId} order by id desc
+        limit ${places === null ? limit : examinedMax}) newest
+      where ${Number(places === null)} = 1 or newest.location_id in (${padded(idsOf(places), 0)})
+        or (${Number(places?.includes(null) === true)} = 1 and newest.location_id is null)
+      order by newest.id desc limit ${limit}
+    ) n join transfers t on t.store_id = ${storeId} and t.id = n.id
     join gift_cards g on g.store_id = ${storeId} and g.id = t.card_id
     order by t.id desc`);
   return rows.map((row) => ({
@@ -233,10 +251,17 @@ export function* listNewestMovements(
   }));
 }
 
-/** Returns the emails that could not be delivered according to the newest events of a store, the newest first. */
+function idsOf(places: EntryPlaces): readonly number[] {
+  return places?.filter((place) => place !== null) ?? [];
+}
+
+/**
+ * Returns the emails that could not be delivered according to the newest events of a store, the newest first; of some
+ * locations, those of cards that were issued there.
+ */
 export function* listNewestFailures(
   storeId: number,
-  { events }: { readonly events: number },
+  { events, places }: { readonly events: number; readonly places: EntryPlaces },
 ): Script<readonly Activity[]> {
   const rows = yield* all(sql<CardRow & { id: bigint; created_at: bigint }>`
     select e.id, e.subject_id as card_id, e.created_at, g.last_characters, ${personOf(storeId)}
@@ -244,6 +269,7 @@ export function* listNewestFailures(
       select id, type, subject_id, created_at from events where store_id = ${storeId} order by id desc limit ${events}
     ) e join gift_cards g on g.store_id = ${storeId} and g.id = e.subject_id
     where e.type = 'gift_card.delivery_failed'
+      and (${Number(places === null)} = 1 or exists (${issuesAt(storeId, idsOf(places))} and i.card_id = g.id))
     order by e.id desc`);
   return rows.map((row) => ({ ...activityOf(row), transfer: null }));
 }

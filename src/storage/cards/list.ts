@@ -27,6 +27,7 @@ import {
   type Part,
   type Script,
 } from '../sql/sql.ts';
+import { padded } from '../sql/chunks.ts';
 import { endOfOneOf, Fragment, indexedBy, oneOf, position } from '../sql/fragments.ts';
 import { int64Max } from '../../domain/int64.ts';
 
@@ -50,6 +51,8 @@ export type CardFilter = FieldFilters & {
   readonly lastCharacters: string | null;
   /** A tag as `searchedTag` returns it. */
   readonly tag: string | null;
+  /** The locations at one of which the card was issued, at most 20. */
+  readonly issuedAt: readonly number[] | null;
   /** Part of the note, or of the name of the sender or recipient, with A to Z in lower case. */
   readonly text: string | null;
 };
@@ -68,6 +71,7 @@ export const anyCard: CardFilter = Object.freeze({
   orderId: null,
   lastCharacters: null,
   tag: null,
+  issuedAt: null,
   text: null,
 });
 
@@ -173,6 +177,14 @@ function isLastActivityIn(storeId: number, { min, max }: Range<number>): Part {
   end`;
 }
 
+/** `card_id` of the entries that issued a card at one of some locations, at most 20. */
+export function issuesAt(storeId: number, locationIds: readonly number[]): Part {
+  return part`
+    select i.card_id from transfers i ${indexedBy('transfers_by_issue_location')}
+    where i.store_id = ${storeId} and i.kind = 'issue' and i.location_id is not null
+      and i.location_id in (${padded(locationIds, 0)})`;
+}
+
 const conditions: Readonly<Record<FieldFilter, (column: Fragment, value: string) => Part>> = {
   equals: (column, value) => part`g.${column} = ${value}`,
   contains: (column, value) => part`${position}(lower(g.${column}), ${value}) > 0`,
@@ -186,7 +198,7 @@ function fieldCondition(name: FilteredField, filter: CardFilter): Part {
 
 /** Whether the card `g` meets the filter. The states are those of `stateOf`. */
 export function isMet({ storeId, filter, today, now }: Listed): Part {
-  const { state, emailStatus, customerId, orderId, lastCharacters, tag, text } = filter;
+  const { state, emailStatus, customerId, orderId, lastCharacters, tag, issuedAt, text } = filter;
   const { createdAt, disabledAt, lastActivityAt, expiresOn, balance } = filter;
   const created = createdAt ?? noRange;
   const disabled = disabledAt ?? noRange;
@@ -201,6 +213,7 @@ export function isMet({ storeId, filter, today, now }: Listed): Part {
     and (${any(disabledAt)} = 1 or g.disabled_at between ${disabled.min} and ${disabled.max})
     and (${any(lastActivityAt)} = 1 or ${isLastActivityIn(storeId, lastActivityAt ?? noRange)})
     and (${any(expiresOn)} = 1 or g.expires_on between ${expires.min} and ${expires.max})
+    and (${any(issuedAt)} = 1 or exists (${issuesAt(storeId, issuedAt ?? [])} and i.card_id = g.id))
     and (${any(tag)} = 1 or ${position}(lower(g.tags), ${tag ?? ''}) > 0)
     and ${joined(
       filteredFields.map((name) => fieldCondition(name, filter)),
@@ -232,11 +245,13 @@ export type CardSource =
   | 'suspended'
   | 'disabled_at'
   | 'expires_on'
-  | 'created_at';
+  | 'created_at'
+  | 'issued_at';
 
 /** The sources of a filter, the first of which usually has the fewest cards. */
 export function sourcesOf(filter: CardFilter): readonly CardSource[] {
-  const { customerId, orderId, emailStatus, state, disabledAt, expiresOn, createdAt, externalId } = filter;
+  const { customerId, orderId, emailStatus, state, disabledAt, expiresOn, createdAt, issuedAt, externalId } =
+    filter;
   return [
     ...(externalId === null ? [] : (['external_id'] as const)),
     ...(customerId === null ? [] : (['customer'] as const)),
@@ -247,6 +262,7 @@ export function sourcesOf(filter: CardFilter): readonly CardSource[] {
     ...(disabledAt === null ? [] : (['disabled_at'] as const)),
     ...(expiresOn === null ? [] : (['expires_on'] as const)),
     ...(createdAt === null ? [] : (['created_at'] as const)),
+    ...(issuedAt === null ? [] : (['issued_at'] as const)),
   ];
 }
 
@@ -288,7 +304,9 @@ function idsIn({ storeId, filter }: Listed, source: CardSource): Part {
       and expires_on between ${expires.min} and ${expires.max}
     union all
     select id from gift_cards ${byKey}
-    where ${is('created_at')} = 1 and store_id = ${storeId} and id between ${ids.min} and ${ids.max}`;
+    where ${is('created_at')} = 1 and store_id = ${storeId} and id between ${ids.min} and ${ids.max}
+    union all
+    ${issuesAt(storeId, filter.issuedAt ?? [])} and ${is('issued_at')} = 1`;
 }
 
 /** The number of cards that a source has, at most `max`. */

@@ -411,6 +411,9 @@ create index transfers_by_reversed on transfers (store_id, reverses) where rever
 create index transfers_by_place on transfers (store_id, card_id, sequence) where sequence % 32 = 0;
 -- Only the movements of staff, so that those of API clients do not pay for this index.
 create index transfers_by_staff on transfers (store_id, id) where actor >= 'staff:' and actor < 'staff;';
+-- Only cards that were issued at a location.
+create index transfers_by_issue_location on transfers (store_id, location_id, card_id)
+where kind = 'issue' and location_id is not null;
 -- Only texts can be erased, with the salt that connects them with what the hash covers.
 create trigger transfers_are_not_updated before update on transfers
 when old.text_salt is null or new.text_salt is not null or new.reference is not null or new.note is not null
@@ -951,6 +954,8 @@ create table staff (
   -- When the person set a password or a passkey for the first time.
   joined_at integer,
   disabled_at integer,
+  -- The locations to which the person is limited: their ids, space-separated; null: to none.
+  location_ids text check (location_ids is null or role <> 'owner'),
   primary key (store_id, id),
   unique (store_id, email_key)
 ) strict, without rowid;
@@ -1024,6 +1029,8 @@ create table staff_sessions (
   ended_at integer,
   -- When a request last used it.
   last_used_at integer not null default 0,
+  -- Where a person who is limited to locations works in the office; null: at the first of them.
+  location_id integer,
   primary key (store_id, id),
   unique (store_id, hash),
   foreign key (store_id, staff_id) references staff (store_id, id),

@@ -6,6 +6,7 @@
 
 import type { Hold, HoldStatus } from '../../domain/money/hold.ts';
 import type { Transfer, TransferKind } from '../../domain/money/ledger.ts';
+import type { EntryPlaces } from '../../domain/stores/location.ts';
 import { idMax, idsOf, type Range } from '../sql/id-range.ts';
 import { all, first, part, Statement, toNumber, type Part, type Script } from '../sql/sql.ts';
 import { Fragment, indexedBy } from '../sql/fragments.ts';
@@ -18,7 +19,8 @@ export type MovementFilter = {
   readonly orderReference: string | null;
   readonly externalId: string | null;
   readonly orderId: number | null;
-  readonly locationId: number | null;
+  /** The location, or null for the rows at no location. */
+  readonly places: EntryPlaces;
   readonly actor: string | null;
   /** Instants in ms. */
   readonly createdAt: Range<number> | null;
@@ -97,13 +99,14 @@ function any(value: unknown): number {
 
 /** Whether the row `m` meets the filters, and another condition. */
 function isMet(filter: MovementFilter, also: Part): Part {
-  const { reference, orderReference, externalId, orderId, locationId, actor, createdAt } = filter;
+  const { reference, orderReference, externalId, orderId, places, actor, createdAt } = filter;
+  const [place = null] = places ?? [];
   return part`case when
     (${any(reference)} = 1 or m.reference = ${reference ?? ''})
     and (${any(orderReference)} = 1 or m.order_reference = ${orderReference ?? ''})
     and (${any(externalId)} = 1 or m.external_id = ${externalId ?? ''})
     and (${any(orderId)} = 1 or m.order_id = ${orderId ?? 0})
-    and (${any(locationId)} = 1 or m.location_id = ${locationId ?? 0})
+    and (${any(places)} = 1 or m.location_id = ${place ?? 0} or (${any(place)} = 1 and m.location_id is null))
     and (${any(actor)} = 1 or m.actor = ${actor ?? ''})
     and (${any(createdAt)} = 1 or m.created_at between ${createdAt?.min ?? 0} and ${createdAt?.max ?? 0})
     and ${also}

@@ -19,6 +19,8 @@ export type StaffSession = {
   readonly lastUsedAt: number;
   readonly expiresAt: number;
   readonly endedAt: number | null;
+  /** The location at which a person who is limited to some has chosen to work in the office; null: no choice yet. */
+  readonly locationId: number | null;
 };
 
 const sessions = columns({
@@ -32,6 +34,7 @@ const sessions = columns({
   last_used_at: integer('lastUsedAt'),
   expires_at: integer('expiresAt'),
   ended_at: integerOrNull('endedAt'),
+  location_id: integerOrNull('locationId'),
 });
 
 type SessionRow = RowOf<typeof sessions>;
@@ -78,6 +81,12 @@ export function* extendSession({ storeId, id, lastUsedAt, expiresAt }: StaffSess
 export function* recordAuthentication({ storeId, id }: StaffSession, now: number): Script<void> {
   yield* execute(sql`
     update staff_sessions set authenticated_at = ${now} where store_id = ${storeId} and id = ${id}`);
+}
+
+/** Records where the person works in the office from now on. */
+export function* moveSession({ storeId, id }: StaffSession, locationId: number): Script<void> {
+  yield* execute(sql`
+    update staff_sessions set location_id = ${locationId} where store_id = ${storeId} and id = ${id}`);
 }
 
 /** Ends one session of a member of staff. @returns whether it was open. */

@@ -32,6 +32,11 @@ const staff = columns({
   created_at: integer('createdAt'),
   joined_at: integerOrNull('joinedAt'),
   disabled_at: integerOrNull('disabledAt'),
+  location_ids: {
+    field: 'locationIds',
+    read: (stored: string | null) => stored?.split(' ').map(Number) ?? null,
+    write: ({ locationIds }: Pick<StoredMember, 'locationIds'>) => locationIds?.join(' ') ?? null,
+  },
 });
 
 type StaffRow = RowOf<typeof staff>;
@@ -63,12 +68,12 @@ export function* insertStaffMember(member: StaffMember, address: EmailAddress): 
   return row !== undefined;
 }
 
-/** Replaces the name, role and limits, and whether the member is disabled. */
+/** Replaces the name, role, limits and locations, and whether the member is disabled. */
 export function* updateStaffMember(member: StaffMember): Script<void> {
-  const { storeId, id, name, role, saleLimit, refundLimit, disabledAt } = storedOf(member);
+  const { storeId, id, name, role, saleLimit, refundLimit, disabledAt, locationIds } = storedOf(member);
   yield* execute(sql`
     update staff set name = ${name}, role = ${role}, sale_limit = ${saleLimit}, refund_limit = ${refundLimit},
-      disabled_at = ${disabledAt}
+      disabled_at = ${disabledAt}, location_ids = ${locationIds?.join(' ') ?? null}
     where store_id = ${storeId} and id = ${id}`);
 }
 

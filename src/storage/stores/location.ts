@@ -2,6 +2,7 @@
 
 import type { Location } from '../../domain/stores/location.ts';
 import { columns, integer, integerOrNull, text, textOrNull, type RowOf } from '../sql/columns.ts';
+import { padded } from '../sql/chunks.ts';
 import { all, execute, first, one, sql, toNumber, type Script } from '../sql/sql.ts';
 
 const locations = columns({
@@ -32,6 +33,14 @@ export function* findLocation(storeId: number, id: number): Script<Location | un
   const row = yield* first(sql<LocationRow>`
     select ${locations.names} from locations where store_id = ${storeId} and id = ${id}`);
   return row && locations.read(row);
+}
+
+/** Returns the locations with some ids, at most 20, oldest first. */
+export function* findLocations(storeId: number, ids: readonly number[]): Script<readonly Location[]> {
+  const rows = yield* all(sql<LocationRow>`
+    select ${locations.names} from locations
+    where store_id = ${storeId} and id in (${padded(ids, 0)}) order by id`);
+  return rows.map(locations.read);
 }
 
 /** Stores the fields of a location that can change. */
