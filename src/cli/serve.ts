@@ -2,7 +2,7 @@
 
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
-import { readConfig } from '../start/config.ts';
+import { readConfig, withDomain } from '../start/config.ts';
 import { settingsHelp } from './settings.ts';
 
 /**
@@ -15,12 +15,16 @@ export function addServeCommand(root: Command): void {
   root
     .command('serve')
     .description('run the service until SIGTERM or SIGINT')
+    .option(
+      '--domain <name>',
+      'serve https://<name> with a certificate of its own: PUBLIC_URL=https://<name> and HTTPS=auto',
+    )
     .addHelpText('after', settingsHelp)
-    .action(async () => {
+    .action(async ({ domain }: { readonly domain?: string }) => {
       setFlagsFromString(`--heap-growing-percent=${heapGrowthPercent}`);
       // Other commands do not load the HTTP server, whose libraries are most of the program.
       const { start } = await import('../start/main.ts');
-      const service = await start(readConfig());
+      const service = await start(readConfig(withDomain(domain)));
       const stopped = new Promise<'stop'>((resolve) => {
         process.on('SIGTERM', () => resolve('stop'));
         process.on('SIGINT', () => resolve('stop'));

@@ -6,6 +6,7 @@ import { print } from './output.ts';
 
 const groups: readonly { readonly title: string; readonly rows: readonly Setting<unknown>[] }[] = [
   { title: 'Service', rows: Object.values(settings.service) },
+  { title: 'HTTPS', rows: Object.values(settings.https) },
   { title: 'Database', rows: Object.values(settings.database) },
   { title: 'Email', rows: Object.values(settings.email) },
   { title: 'Retention', rows: Object.values(settings.retention) },

@@ -77,14 +77,3 @@ export function nextAttempt(
   const waitMs = Math.ceil(stepMs * (0.5 + random / 2));
   return now + Math.max(waitMs, Math.min(retryAfterMs ?? 0, retryAfterMaxMs));
 }
-
-const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
-
-/** The wait of a `Retry-After` header (RFC 9110, 10.2.3) in ms, not negative; null if it has no valid value. */
-export function parseRetryAfter(header: string | undefined, now: number): number | null {
-  const text = header?.trim() ?? '';
-  if (/^\d{1,10}$/.test(text)) return Number(text) * second;
-  if (!httpDate.test(text)) return null;
-  const at = Date.parse(text);
-  return Number.isNaN(at) ? null : Math.max(0, at - now);
-}

@@ -47,12 +47,15 @@ export function createMetrics({
   queueDepth,
   clockJumpMs,
   freeSpace,
+  certificate,
   isReady,
 }: {
   readonly queueDepth: () => number;
   readonly clockJumpMs: () => number;
   /** Null if the database is not on a disk of this machine. */
   readonly freeSpace: FreeSpace | null;
+  /** The period of the certificate in use, ms since 1970 UTC; null: the service itself does not serve HTTPS. */
+  readonly certificate: { readonly period: { readonly from: number; readonly until: number } | null } | null;
   /** Whether `/readyz` responds with 200. */
   readonly isReady: () => Promise<boolean>;
 }): Metrics {
@@ -107,6 +110,15 @@ export function createMetrics({
       this.set(clockJumpMs() / 1_000);
     },
   });
+  for (const [name, end] of [['start', 'from'], ['end', 'until']] as const)
+    new Gauge({
+      name: `largesse_certificate_${name}_timestamp_seconds`,
+      help: `The ${name} of the certificate of HTTPS, in seconds since 1970 UTC. 0: there is none yet. NaN: HTTPS is off.`,
+      registers,
+      collect() {
+        this.set(certificate ? (certificate.period?.[end] ?? 0) / 1_000 : Number.NaN);
+      },
+    }); // prettier-ignore
   if (freeSpace) {
     new Gauge({
       name: 'largesse_database_free_bytes',

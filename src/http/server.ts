@@ -29,7 +29,7 @@ import { originForm, validRequestId, validateHeaders } from './request-head.ts';
 import Fastify, { LogController } from 'fastify';
 
 export function createServer(services: Services): FastifyInstance {
-  const { config, ctx, metrics } = services;
+  const { config, ctx, metrics, transportSecurity } = services;
   const { logger } = services.log;
   const { limits, basePath } = config;
   const clients = clientAddresses(config.trustedProxies);
@@ -83,8 +83,8 @@ export function createServer(services: Services): FastifyInstance {
     onClosed: metrics.connectionClosed,
   });
   app.addHook('preClose', (done) => {
-    const late = setTimeout(() => connections.destroyUnfinished(), limits.stopReceiveTimeoutMs);
-    app.server.once('close', () => clearTimeout(late));
+    // Connections of the port for HTTPS do not keep the server open, so its end does not end the timer.
+    setTimeout(() => connections.destroyUnfinished(), limits.stopReceiveTimeoutMs).unref();
     done();
   });
   // Node.js silently drops header fields above a maximum. Without one, they are all read and counted.
@@ -117,6 +117,8 @@ export function createServer(services: Services): FastifyInstance {
   app.addHook('onRequest', (request, reply, done) => {
     request.clientAddress = clients.of(request.raw);
     reply.headers(commonHeaders).header('x-request-id', request.id);
+    if (transportSecurity && 'encrypted' in request.raw.socket)
+      reply.header('strict-transport-security', transportSecurity());
     if (!hasWarned && isForwardedByStranger(request)) {
       hasWarned = true;
       logger.warn(

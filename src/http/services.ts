@@ -69,6 +69,8 @@ export type Services = {
   /** Whether the service is stopping. */
   readonly isClosing: () => boolean;
   readonly isReady: () => Promise<boolean>;
+  /** The header Strict-Transport-Security of responses over HTTPS; null: the service itself does not serve HTTPS. */
+  readonly transportSecurity: (() => string) | null;
   readonly email: EmailServices;
   /** The turns of reads that take some milliseconds: lists, counts and sums. */
   readonly turns: Turns;

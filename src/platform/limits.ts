@@ -23,6 +23,12 @@ export const limits = Object.freeze({
   connectionsPerPeerMax: 1_024,
   /** When fewer connections than this are free, each new connection closes the one that has been idle for longest. */
   connectionsSpare: 64,
+  /** How long a TLS handshake can take, and how many are in progress, of all peers and of one. */
+  handshakeTimeoutMs: 10_000,
+  handshakesMax: 1_024,
+  handshakesPerPeerMax: 256,
+  /** How often the files of a certificate are read, in case they were replaced. */
+  certificateFilesPeriodMs: 60_000,
   /** How long the rest of a request can take to arrive after the service begins to stop. */
   stopReceiveTimeoutMs: 2_000,
   /** How long requests in flight can take after the service begins to stop. */

@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { EmailConfig } from '../delivery/email/transport.ts';
 import type { EmailTransportKind } from '../http/services.ts';
+import { certificateFolderOf } from '../platform/certificates/folder.ts';
+import type { CertificateFiles } from '../platform/certificates/files.ts';
 import { limits, type Limits } from '../platform/limits.ts';
 import { isLoopback } from '../platform/loopback.ts';
 import type { Retention } from '../storage/retention.ts';
@@ -25,8 +27,35 @@ export type DatabaseConfig = Omit<ValuesOf<typeof settings.database>, 'keysFile'
   readonly limits: Limits;
 };
 
+/** How the service itself serves HTTPS. */
+export type HttpsConfig =
+  | { readonly kind: 'off' }
+  | (HttpsPorts & {
+      readonly kind: 'auto';
+      /** The name in `PUBLIC_URL`. */
+      readonly domain: string;
+      /** The URL of the authority's directory. */
+      readonly directory: string;
+      /** Absolute path of the certificates that the authority's own server can have; null: the public ones. */
+      readonly authorityFile: string | null;
+      /** Absolute path of the folder of the certificate and its key. */
+      readonly folder: string;
+    })
+  | (HttpsPorts & CertificateFiles & { readonly kind: 'files' });
+
+type HttpsPorts = {
+  /** The origin of `PUBLIC_URL`. */
+  readonly origin: string;
+  /** The name or address in `PUBLIC_URL`, as in a URL. */
+  readonly host: string;
+  readonly httpsPort: number;
+  /** Null: off. */
+  readonly httpPort: number | null;
+};
+
 export type Config = DatabaseConfig &
   ValuesOf<typeof settings.service> & {
+    readonly https: HttpsConfig;
     /** How long each kind of row is stored. */
     readonly retention: Retention;
     /** Null: no mail server is configured. */
@@ -170,14 +199,76 @@ export function readConfig(environment: Environment = process.env): Config {
   const reader = new Reader(environment);
   const service = reader.readGroup(settings.service);
   const database = readDatabase(reader);
+  const https = reader.readGroup(settings.https);
   return reader.finish({
     ...database,
     ...service,
     retention: retentionOf(reader.readGroup(settings.retention)),
-    isLoopback: isLoopback(service.host),
+    https: httpsOf(https, { ...database, ...service, problems: reader.problems }),
+    isLoopback: isLoopback(service.host) && https.mode === 'off',
     email: readEmailSettings(reader),
     emailFolder: join(dirname(database.keysFile), 'mails'),
   });
+}
+
+/** Top-level domains of names that no public authority issues certificates for. */
+const privateDomain = /\.(?:local|localhost|internal|lan|home|arpa)$/;
+
+/** @param problems receives what is wrong. */
+function httpsOf(
+  { mode, certFile, keyFile, ...values }: ValuesOf<typeof settings.https>,
+  {
+    publicUrl,
+    keysFile,
+    problems,
+  }: { readonly publicUrl: URL | null; readonly keysFile: string; readonly problems: string[] },
+): HttpsConfig {
+  if (mode === 'off') return { kind: 'off' };
+  const because = `because HTTPS is ${mode}`;
+  if (publicUrl?.protocol !== 'https:') {
+    problems.push(
+      `PUBLIC_URL must be set to an https origin, such as https://cards.flowers.example, ${because}`,
+    );
+    return { kind: 'off' };
+  }
+  const { origin, hostname: host } = publicUrl;
+  const { httpsPort, httpPort, directory, authorityFile } = values;
+  const common = { origin, host, httpsPort, httpPort };
+  if (mode === 'files') {
+    if (certFile === null || keyFile === null) {
+      problems.push(`TLS_CERT_FILE and TLS_KEY_FILE must be set, ${because}`);
+      return { kind: 'off' };
+    }
+    return { ...common, kind: mode, certFile, keyFile };
+  }
+  if (!/\.[a-z]/.test(host) || host.startsWith('[') || privateDomain.test(host))
+    problems.push(`PUBLIC_URL must have a public domain name, not ${host}, ${because}`);
+  if (httpPort === null) problems.push(`HTTP_PORT cannot be off, ${because}`);
+  const folder = certificateFolderOf(keysFile);
+  return { ...common, kind: mode, domain: host, directory, authorityFile, folder };
+}
+
+/** The environment with which `serve --domain` runs. */
+export function withDomain(domain: string | undefined, environment: Environment = process.env): Environment {
+  if (domain === undefined) return environment;
+  return { ...environment, PUBLIC_URL: `https://${domain}`, HTTPS: 'auto' };
+}
+
+/** The sockets that systemd has opened (sd_listen_fds): port 80, then port 443. Null: none. */
+export type InheritedSockets = { readonly http: number; readonly https: number } | null;
+
+/** @throws ConfigError if there are others. */
+export function readInheritedSockets(
+  environment: Environment = process.env,
+  pid = process.pid,
+): InheritedSockets {
+  const { LISTEN_PID, LISTEN_FDS } = environment;
+  if (LISTEN_FDS === undefined || LISTEN_PID !== String(pid)) return null;
+  if (LISTEN_FDS !== '2')
+    throw new ConfigError([
+      `systemd passes ${LISTEN_FDS} sockets, and the service needs two: port 80, then port 443, as in largesse.socket`,
+    ]);
+  return { http: 3, https: 4 };
 }
 
 const hourMs = 60 * 60 * 1_000;
@@ -199,7 +290,8 @@ export function readLocalUse(environment: Environment = process.env): LocalUse {
   const reader = new Reader(environment);
   const { host, isProduction, publicUrl } = settings.service;
   return localUseOf({
-    isLoopback: isLoopback(reader.read(host)),
+    // HTTPS is served on every address.
+    isLoopback: isLoopback(reader.read(host)) && reader.read(settings.https.mode) === 'off',
     isProduction: reader.read(isProduction),
     publicUrl: reader.read(publicUrl),
   });

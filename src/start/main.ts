@@ -26,7 +26,7 @@ import { readiness, watchPrimaries } from './readiness.ts';
 import { reportRuns } from '../service/books/report-runs.ts';
 import { removeAbandonedCopies } from '../storage/sqlite/restore.ts';
 import { assertDurable, checkClock, clockLog } from './checks.ts';
-import { startMessage, logStart, terminalOf } from './message.ts';
+import { certificateText, startMessage, logStart, terminalOf } from './message.ts';
 import type { CardKey } from '../storage/cards/card.ts';
 import type { LookupKey } from '../storage/stocks/code.ts';
 import { lastBeat } from '../storage/heartbeat.ts';
@@ -35,6 +35,13 @@ import { openTracing, type Tracing } from '../platform/tracing.ts';
 import { createTurns } from '../service/turns.ts';
 import { consoleServicesOf } from './console-services.ts';
 import { setUpEmail, startEmails } from './email.ts';
+import {
+  needsAttention,
+  openHttps,
+  transportSecurityOf,
+  type CertificateStatus,
+  type Https,
+} from './https.ts';
 import { listen, listeningUrl } from './listen.ts';
 import { chooseMode, findSetupLink } from './mode.ts';
 
@@ -64,6 +71,8 @@ type Base = {
   readonly database: Database;
   readonly commits: CommitListeners;
   readonly primaries: ReturnType<typeof watchPrimaries>;
+  /** Null: HTTPS is off. */
+  readonly certificate: CertificateStatus | null;
   /** Resolves when the database can no longer be trusted. */
   readonly failed: Promise<unknown>;
   /** The state that changes while the service runs. */
@@ -97,16 +106,26 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
     const developmentMode = await prepare(base);
     const { app, parts, hasPages } = serverOf(base, developmentMode);
     await listen(app, config);
+    const https = await openSecurely(base, app);
     const url = listeningUrl(app, config);
     const workers = startWorkers(base, parts);
     const link = hasPages ? await findSetupLink(database) : null;
     const setupToken = link ? link.token.reveal() : null;
     const port = Number(new URL(url).port);
     logger.level = level;
-    if (terminal) terminal(startMessage(config, { port, developmentMode, setupToken }));
-    else
+    const greet = (): void => terminal?.(startMessage(config, { port, developmentMode, setupToken }));
+    if (https?.keeper && terminal) {
+      const { keeper } = https;
+      // The link works when there is a certificate.
+      void keeper.settled.then(() => {
+        terminal(certificateText(keeper.state));
+        greet();
+      });
+    } else greet();
+    if (!terminal)
       logStart(config, {
         url,
+        ports: https?.ports,
         developmentMode,
         email: parts.shared.email,
         hasSetup: setupToken !== null,
@@ -114,9 +133,23 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       });
     if (isExposed(config.keysFile))
       logger.warn({ file: config.keysFile }, 'users other than its owner can read the key file');
-    return { url, failed, [Symbol.asyncDispose]: () => stop(base, app, workers) };
+    return { url, failed, [Symbol.asyncDispose]: () => stop(base, { app, https, workers }) };
   } catch (error) {
     await database[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** `openHttps`; if it fails, the server no longer listens. @throws StartError. */
+async function openSecurely(
+  { config, certificate, database: { ctx }, metrics, log: { logger } }: Base,
+  app: FastifyInstance,
+): Promise<Https | null> {
+  try {
+    const status = certificate ?? { period: null, isRenewed: false };
+    return await openHttps(config, { app, status, clock: ctx.clock, random: ctx.random, metrics, logger });
+  } catch (error) {
+    await app.close();
     throw error;
   }
 }
@@ -134,10 +167,13 @@ async function openBase(config: Config, source: TimeSource, log: Log): Promise<B
     startBatches() {},
   };
   const freeSpace = config.database.kind === 'file' ? freeSpaceOf(dirname(config.database.file)) : null;
+  const certificate: CertificateStatus | null =
+    config.https.kind === 'off' ? null : { period: null, isRenewed: false };
   const metrics = createMetrics({
     queueDepth: () => database.storage.queueDepth,
     clockJumpMs: () => guard.jumpMs(),
     freeSpace,
+    certificate,
     isReady: () => state.isReady(),
   });
   const primaries = watchPrimaries(metrics, logger);
@@ -175,6 +211,7 @@ async function openBase(config: Config, source: TimeSource, log: Log): Promise<B
     database,
     commits,
     primaries,
+    certificate,
     failed,
     state,
   };
@@ -246,7 +283,7 @@ function partsOf({ config, log: { logger }, database: { ctx, storage }, guard }:
 
 /** The server with its pages, which does not listen yet. */
 function serverOf(base: Base, developmentMode: boolean) {
-  const { config, log, database, metrics, tracing, commits, state } = base;
+  const { config, log, database, metrics, tracing, commits, state, certificate } = base;
   const parts = partsOf(base);
   const pages = config.hasConsole ? pagesOf(base, parts, developmentMode) : null;
   const app = createServer({
@@ -266,6 +303,7 @@ function serverOf(base: Base, developmentMode: boolean) {
     onCommit: commits.add,
     isClosing: () => state.isClosing,
     isReady: () => state.isReady(),
+    transportSecurity: certificate && (() => transportSecurityOf(certificate)),
     startBatches: () => state.startBatches(),
     addConsole: pages && ((server) => addConsole(server, pages)),
     homePath: pages && ((request) => homePathOf(pages, request)),
@@ -275,7 +313,7 @@ function serverOf(base: Base, developmentMode: boolean) {
 }
 
 function pagesOf(base: Base, parts: Parts, developmentMode: boolean) {
-  const { config, database, commits, freeSpace, guard, state } = base;
+  const { config, database, commits, freeSpace, guard, state, certificate } = base;
   const { email, retiredCodeUses, stockTries, turns, reports, webhookUrls } = parts.shared;
   return consoleServicesOf(config, {
     database,
@@ -293,6 +331,8 @@ function pagesOf(base: Base, parts: Parts, developmentMode: boolean) {
       isDiskLow: async () =>
         ((await freeSpace?.()) ?? Number.POSITIVE_INFINITY) < config.limits.diskFreeBytesMin * 8,
       clockJumpMs: () => guard.jumpMs(),
+      isCertificateEnding: () =>
+        certificate !== null && needsAttention(certificate, database.ctx.clock.now()),
       trustedUntil: parts.trustedUntil,
     },
   });
@@ -346,8 +386,11 @@ function startWorkers(base: Base, { shared, mayUseLoopback, trustedUntil }: Part
 /** Waits for the requests in flight, and stops everything. */
 async function stop(
   { config, log, database, state }: Base,
-  app: FastifyInstance,
-  workers: Workers,
+  {
+    app,
+    https,
+    workers,
+  }: { readonly app: FastifyInstance; readonly https: Https | null; readonly workers: Workers },
 ): Promise<void> {
   state.isClosing = true;
   log.logger.info('stopping: waiting for requests in flight');
@@ -355,7 +398,7 @@ async function stop(
   const idle = setInterval(() => app.server.closeIdleConnections(), 50);
   const delivered = workers.stopDeliveries();
   const late = setTimeout(() => app.server.closeAllConnections(), config.limits.stopTimeoutMs);
-  await app.close();
+  await Promise.all([app.close(), https?.close()]);
   clearTimeout(late);
   clearInterval(idle);
   await Promise.all([workers.background.stop(), delivered]);

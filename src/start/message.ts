@@ -1,8 +1,10 @@
 /** The message at a terminal after the start: six lines, instead of log lines. */
 
+import type { Https } from './https.ts';
 import { emailTransportOf, isDevelopment, shownLocation, type Config } from './config.ts';
 import type { EmailServices } from '../http/services.ts';
 import type { Log } from '../platform/log.ts';
+import type { StoredState } from '../platform/certificates/folder.ts';
 import { version } from '../platform/version.ts';
 
 /** Returns the origin at which a browser reaches the service: `https://cards.flowers.example`, or this machine. */
@@ -62,6 +64,31 @@ function emailsOf(config: Config): string {
   }
 }
 
+/** A line about the certificate of an authority, before the message. */
+export function certificateText(state: Pick<StoredState, 'failure' | 'tookMs' | 'step'> | null): string {
+  if (state?.failure) return `${progressText(state)}\n${state.failure.why}\n`;
+  return state?.tookMs === null || state === null ? '' : `${progressText(state)}\n`;
+}
+
+/** The steps to a certificate: `DNS ✓ · port 80 ✓ · certificate ✓ 0.6 s`. */
+export function progressText({
+  failure,
+  tookMs,
+  step,
+}: Pick<StoredState, 'failure' | 'tookMs' | 'step'>): string {
+  const steps = [
+    { name: 'dns', title: 'DNS' },
+    { name: 'port', title: 'port 80' },
+    { name: 'order', title: 'certificate' },
+  ] as const;
+  const place = steps.findIndex(({ name }) => name === step);
+  const marks = steps.slice(0, place + 1).map(({ title }, index) => {
+    if (tookMs !== null || index < place) return `${title} ✓`;
+    return `${title} ${failure ? '✗' : '…'}`;
+  });
+  return `${marks.join(' · ')}${tookMs === null ? '' : ` ${(tookMs / 1_000).toFixed(1)} s`}`;
+}
+
 /** Writes to a terminal; undefined: the stream is not a terminal. */
 export function terminalOf(stream: NodeJS.WriteStream): ((text: string) => void) | undefined {
   return stream.isTTY ? (text) => void stream.write(text) : undefined;
@@ -72,12 +99,15 @@ export function logStart(
   config: Config,
   {
     url,
+    ports,
     developmentMode,
     email: { transportKind, kept },
     hasSetup,
     logger,
   }: {
     readonly url: string;
+    /** The ports of HTTPS; undefined: it is off. */
+    readonly ports: Https['ports'] | undefined;
     readonly developmentMode: boolean;
     readonly email: EmailServices;
     /** Whether the service waits for its first owner. */
@@ -90,6 +120,7 @@ export function logStart(
       url: `${url}${config.basePath}`,
       docs: `${url}${config.basePath}/docs`,
       database: shownLocation(config.database),
+      ...(ports && { https_port: ports.https, http_port: ports.http }),
       ...(kept && { emails: `${url}${config.basePath}/dev/mails` }),
     },
     'largesse serves',

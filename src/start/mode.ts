@@ -19,7 +19,7 @@ export async function chooseMode(config: Config, { ctx, storage }: Database): Pr
   const hasStores = await storage.read(hasRealStores);
   const hasPages = config.hasConsole && config.publicUrl !== null;
   if (!isDevelopment(config) && !hasPages && !(hasStores && (await hasTokens(storage)))) {
-    const why = config.isProduction ? 'NODE_ENV=production' : `HOST=${config.host}`;
+    const why = whyNotDevelopment(config);
     throw new StartError(
       `With ${why} the service needs a store and an access token. Create them first:\n` +
         `  ${programCommand} store create flowers.example --currency USD\n` +
@@ -33,6 +33,11 @@ export async function chooseMode(config: Config, { ctx, storage }: Database): Pr
   // If the store exists, nothing is written, because the disk can be full or read-only.
   if (!(await storage.read(findDemonstrationStore))) await storage.write(() => ensureDemonstrationStore(ctx));
   return true;
+}
+
+function whyNotDevelopment({ isProduction, https, host }: Config): string {
+  if (isProduction) return 'NODE_ENV=production';
+  return https.kind === 'off' ? `HOST=${host}` : `HTTPS=${https.kind}`;
 }
 
 /** Returns the link for the first owner, if there is none yet. Without a server of a cluster, that is unknown. */

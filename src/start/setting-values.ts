@@ -12,6 +12,17 @@ export function parsePort(text: string): number | undefined {
   return port <= 65_535 ? port : undefined;
 }
 
+/** Null: off. */
+export function parsePortOrOff(text: string): number | null | undefined {
+  return text === 'off' ? null : parsePort(text);
+}
+
+/** An `https` URL without user and password. */
+export function parseSecureUrl(text: string): string | undefined {
+  const url = URL.parse(text);
+  return url?.protocol === 'https:' && !text.includes('@') && url.hash === '' ? url.href : undefined;
+}
+
 export function parseHost(text: string): string | undefined {
   return isIP(text) !== 0 || /^[a-z0-9.-]+$/i.test(text) ? text : undefined;
 }

@@ -20,6 +20,8 @@ import {
   parseHours,
   parsePermission,
   parseSwitch,
+  parsePortOrOff,
+  parseSecureUrl,
   parseOrigin,
   parseNetworks,
   parseFileUrl,
@@ -49,6 +51,7 @@ export type ValuesOf<Group> = {
   readonly [Field in keyof Group]: Group[Field] extends Setting<infer T> ? T : never;
 };
 
+const httpsModes = ['off', 'auto', 'files'] as const;
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 function setting<T>(row: Setting<T>): Setting<T> {
@@ -148,6 +151,70 @@ const serviceSettings = {
     shownDefault: 'none (`/metrics` accepts only requests from this machine to a loopback name)',
     parse: (text) => (text.length < 16 ? undefined : new Secret(text)),
     contains: 'secret',
+  }),
+};
+
+const httpsSettings = {
+  mode: setting<(typeof httpsModes)[number]>({
+    variable: 'HTTPS',
+    description:
+      'Whether the service itself serves HTTPS at `PUBLIC_URL`, on every address of this machine: with a certificate that it obtains and renews (`auto`, which accepts the terms of the certificate authority), or with that of `TLS_CERT_FILE` (`files`). `HOST` and `PORT` remain for programs on this machine.',
+    accepts: '`off`, `auto` or `files`',
+    default: 'off',
+    shownDefault: '`off` (a reverse proxy serves HTTPS)',
+    parse: (text) => httpsModes.find((mode) => mode === text),
+  }),
+  httpsPort: setting({
+    variable: 'HTTPS_PORT',
+    description: 'The port for HTTPS, to which port 443 of `PUBLIC_URL` must lead.',
+    accepts: 'a port from 0 (any free one) to 65535',
+    default: 443,
+    shownDefault: '`443`',
+    parse: parsePort,
+  }),
+  httpPort: setting<number | null>({
+    variable: 'HTTP_PORT',
+    description:
+      'The port that redirects browsers to HTTPS, and on which the certificate authority checks the domain: port 80 of the domain must lead to it. `HTTPS=auto` requires it.',
+    accepts: 'a port from 0 (any free one) to 65535, or `off`',
+    default: 80,
+    shownDefault: '`80`',
+    parse: parsePortOrOff,
+  }),
+  certFile: setting<string | null>({
+    variable: 'TLS_CERT_FILE',
+    description:
+      'With `HTTPS=files`, the certificate and those of its authorities. The service uses a new one within a minute.',
+    accepts: 'the path of a PEM file',
+    default: null,
+    shownDefault: 'none',
+    parse: (text) => resolve(text),
+  }),
+  keyFile: setting<string | null>({
+    variable: 'TLS_KEY_FILE',
+    description: 'With `HTTPS=files`, the private key of the certificate.',
+    accepts: 'the path of a PEM file without a password',
+    default: null,
+    shownDefault: 'none',
+    parse: (text) => resolve(text),
+  }),
+  directory: setting({
+    variable: 'ACME_URL',
+    description: 'With `HTTPS=auto`, the directory of the certificate authority (ACME).',
+    accepts: 'an `https` URL without a user',
+    default: 'https://acme-v02.api.letsencrypt.org/directory',
+    shownDefault: '`https://acme-v02.api.letsencrypt.org/directory` (Let’s Encrypt)',
+    parse: parseSecureUrl,
+    explain: (text) => (text.includes('@') ? 'must not contain a user name or password' : undefined),
+  }),
+  authorityFile: setting<string | null>({
+    variable: 'ACME_CA_FILE',
+    description:
+      'The certificates that the server of `ACME_URL` itself can have, for an authority inside of a network.',
+    accepts: 'the path of a PEM file',
+    default: null,
+    shownDefault: 'none (the public authorities)',
+    parse: (text) => resolve(text),
   }),
 };
 
@@ -294,6 +361,7 @@ const retentionSettings = {
 
 export const settings = {
   service: serviceSettings,
+  https: httpsSettings,
   retention: retentionSettings,
   database: databaseSettings,
   email: emailSettings,

@@ -8,8 +8,12 @@ import {
   readConfig,
   readCopyConfig,
   readDatabaseConfig,
+  readInheritedSockets,
+  readLocalUse,
+  withDomain,
   readEmailConfig,
   shownLocation,
+  type HttpsConfig,
 } from '../../src/start/config.ts';
 import { isLoopback } from '../../src/platform/loopback.ts';
 import { limits } from '../../src/platform/limits.ts';
@@ -49,6 +53,15 @@ type Case = {
 const revealed = (secret: Secret | null | undefined): string | null => secret?.reveal() ?? null;
 const sender = 'cards@flowers.example';
 const day = 24 * 60 * 60_000;
+
+/** The settings that HTTPS requires. */
+const ofHttps = { PUBLIC_URL: 'https://cards.flowers.example', TLS_CERT_FILE: '/cert.pem', TLS_KEY_FILE: '/key.pem' }; // prettier-ignore
+
+function readHttps(environment: Environment): Exclude<HttpsConfig, { readonly kind: 'off' }> {
+  const { https } = readConfig({ ...ofHttps, ...environment });
+  assert.ok(https.kind !== 'off');
+  return https;
+}
 
 /** The compiler requires an entry here for each setting. */
 const cases: {
@@ -134,6 +147,62 @@ const cases: {
       default: null,
       accepted: [['0123456789abcdef', '0123456789abcdef'], ['a much longer hush', 'a much longer hush']],
       rejected: ['hush', 'hush-hush-hush-'],
+    },
+  },
+  https: {
+    mode: {
+      read: (environment) => readConfig({ ...ofHttps, ...environment }).https.kind,
+      default: 'off',
+      accepted: [['off', 'off'], ['auto', 'auto'], ['files', 'files']],
+      rejected: ['on', 'Auto', 'true', 'letsencrypt', ' auto'],
+    },
+    httpsPort: {
+      read: (environment) => readHttps({ ...environment, HTTPS: 'auto' }).httpsPort,
+      default: 443,
+      accepted: [['0', 0], ['8443', 8_443], ['65535', 65_535]],
+      rejected: ['65536', '-1', 'off', '443 '],
+    },
+    httpPort: {
+      read: (environment) => readHttps({ ...environment, HTTPS: 'files' }).httpPort,
+      default: 80,
+      accepted: [['0', 0], ['8080', 8_080], ['off', null]],
+      rejected: ['65536', '-1', 'OFF', 'none'],
+    },
+    certFile: {
+      read(environment) {
+        const https = readHttps({ TLS_CERT_FILE: '', ...environment, HTTPS: 'files' });
+        return https.kind === 'files' && https.certFile;
+      },
+      default: new ConfigError(['TLS_CERT_FILE and TLS_KEY_FILE must be set, because HTTPS is files']),
+      accepted: [['/etc/cert.pem', '/etc/cert.pem'], ['cert.pem', resolve('cert.pem')]],
+      rejected: [],
+    },
+    keyFile: {
+      read(environment) {
+        const https = readHttps({ TLS_KEY_FILE: '', ...environment, HTTPS: 'files' });
+        return https.kind === 'files' && https.keyFile;
+      },
+      default: new ConfigError(['TLS_CERT_FILE and TLS_KEY_FILE must be set, because HTTPS is files']),
+      accepted: [['/etc/key.pem', '/etc/key.pem'], ['key.pem', resolve('key.pem')]],
+      rejected: [],
+    },
+    directory: {
+      read(environment) {
+        const https = readHttps({ ...environment, HTTPS: 'auto' });
+        return https.kind === 'auto' && https.directory;
+      },
+      default: 'https://acme-v02.api.letsencrypt.org/directory',
+      accepted: [['https://127.0.0.1:14000/dir', 'https://127.0.0.1:14000/dir'], ['https://ca.example/a?b=c', 'https://ca.example/a?b=c']],
+      rejected: ['http://ca.example/dir', 'ca.example', 'https://ada:hush@ca.example/dir', 'https://ca.example/dir#a', 'https://'],
+    },
+    authorityFile: {
+      read(environment) {
+        const https = readHttps({ ...environment, HTTPS: 'auto' });
+        return https.kind === 'auto' && https.authorityFile;
+      },
+      default: null,
+      accepted: [['/etc/ca.pem', '/etc/ca.pem'], ['ca.pem', resolve('ca.pem')]],
+      rejected: [],
     },
   },
   retention: {
@@ -304,6 +373,7 @@ test('without configuration, the service listens on this machine only, on port 3
     },
     email: null,
     emailFolder: resolve('data/mails'),
+    https: { kind: 'off' },
     isLoopback: true,
     limits,
   });
@@ -441,4 +511,54 @@ test('a mail server needs a sender', () => {
   const { email } = readConfig({ SMTP_URL: 'smtps://ada:hush-hush@mail.example', MAIL_FROM: sender });
   assert.deepEqual([email?.url.reveal(), email?.from], ['smtps://ada:hush-hush@mail.example', sender]);
   assert.ok(!JSON.stringify(email).includes('hush'));
+});
+
+test('HTTPS needs a PUBLIC_URL that a certificate can be for', () => {
+  const problem = (environment: Environment): string => problemsOf(environment).join(' / ');
+  const secure = 'PUBLIC_URL must be set to an https origin, such as https://cards.flowers.example, because HTTPS is';
+  assert.equal(problem({ HTTPS: 'auto' }), `${secure} auto`);
+  assert.equal(problem({ HTTPS: 'files' }), `${secure} files`);
+  assert.equal(problem({ HTTPS: 'auto', PUBLIC_URL: 'http://localhost' }), `${secure} auto`);
+  for (const host of ['192.0.2.1', '[2001:db8::1]', 'localhost', 'shop', 'shop.local', 'a.home.arpa', 'pc.lan'])
+    assert.equal(
+      problem({ HTTPS: 'auto', PUBLIC_URL: `https://${host}` }),
+      `PUBLIC_URL must have a public domain name, not ${host}, because HTTPS is auto`,
+    );
+  assert.equal(problem({ ...ofHttps, HTTPS: 'auto', HTTP_PORT: 'off' }), 'HTTP_PORT cannot be off, because HTTPS is auto');
+  assert.equal(readHttps({ HTTPS: 'files', PUBLIC_URL: 'https://192.0.2.1:8443' }).host, '192.0.2.1');
+}); // prettier-ignore
+
+test('a service with HTTPS is not in development, because every machine can connect', () => {
+  const environment = { ...ofHttps, HTTPS: 'auto' };
+  assert.equal(readConfig(environment).isLoopback, false);
+  assert.equal(readLocalUse(environment).isDevelopment, false);
+});
+
+test('the domain of a command replaces the settings of the environment', () => {
+  const environment = { HTTPS: 'files', PUBLIC_URL: 'https://other.example', PORT: '4000' };
+  assert.equal(withDomain(undefined, environment), environment);
+  const { https, port } = readConfig(withDomain('cards.flowers.example', environment));
+  assert.deepEqual(https, {
+    kind: 'auto',
+    origin: 'https://cards.flowers.example',
+    host: 'cards.flowers.example',
+    domain: 'cards.flowers.example',
+    httpsPort: 443,
+    httpPort: 80,
+    directory: 'https://acme-v02.api.letsencrypt.org/directory',
+    authorityFile: null,
+    folder: resolve('data/largesse.tls'),
+  });
+  assert.equal(port, 4_000);
+  assert.throws(() => readConfig(withDomain('https://cards.flowers.example', {})), ConfigError);
+});
+
+test('the sockets of systemd are those for this process', () => {
+  assert.equal(readInheritedSockets({}), null);
+  assert.equal(readInheritedSockets({ LISTEN_PID: '2', LISTEN_FDS: '2' }, 1), null);
+  assert.deepEqual(readInheritedSockets({ LISTEN_PID: '1', LISTEN_FDS: '2' }, 1), { http: 3, https: 4 });
+  assert.throws(
+    () => readInheritedSockets({ LISTEN_PID: '1', LISTEN_FDS: '1' }, 1),
+    /systemd passes 1 sockets, and the service needs two/,
+  );
 });

@@ -4,6 +4,7 @@ import { ConfigError, inspectEnvironment, readConfig, type Config } from '../../
 import { readKeyFile } from '../../platform/key-file.ts';
 import type { SettingSource } from '../../start/setting-sources.ts';
 import { parseSmtpUrl } from '../../platform/smtp-url.ts';
+import { checkCertificate } from './certificate.ts';
 import { checkDatabase } from './database.ts';
 import { checkConfiguration, checkNode } from './environment.ts';
 import { checkDisk, checkFiles } from './files.ts';
@@ -32,7 +33,8 @@ export async function examine(): Promise<Examination> {
   const secretFiles = inspected.sources.flatMap(({ source, text }) =>
     source === 'file' && text !== null ? [text] : [],
   );
-  const files = { account: uid === undefined ? null : { uid }, secretFiles };
+  const keyFile = config.https.kind === 'files' ? [config.https.keyFile] : [];
+  const files = { account: uid === undefined ? null : { uid }, secretFiles: [...secretFiles, ...keyFile] };
   const service = checked('service', () => checkService(config));
   const found = await Promise.all([
     checked('files', () => checkFiles(config, files)),
@@ -40,6 +42,7 @@ export async function examine(): Promise<Examination> {
     checked('database', () => checkDatabase(config)),
     checked('emails', () => checkEmails(config)),
     service,
+    checked('certificate', () => checkCertificate(config.https)),
     checked('public_url', async () => {
       const isRunning = (await service).some(({ status }) => status === 'ok');
       return checkPublicUrl(config, { isRunning });

@@ -22,7 +22,7 @@ async function stateOf(path: string): Promise<FileState | undefined> {
 
 /**
  * Checks the key file, the database file, and the files that settings name.
- * @param secretFiles the paths in variables such as `SMTP_URL_FILE`.
+ * @param secretFiles the paths in variables such as `SMTP_URL_FILE` and `TLS_KEY_FILE`.
  */
 export async function checkFiles(
   { keysFile, database }: Pick<Config, 'keysFile' | 'database'>,

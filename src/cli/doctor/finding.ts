@@ -19,6 +19,7 @@ export const checkNames = [
   'verification',
   'emails',
   'service',
+  'certificate',
   'public_url',
 ] as const;
 

@@ -1,4 +1,4 @@
-/** The checks of connections: the mail server, its own port, and the proxy that browsers use. */
+/** The checks of connections: the mail server, its own port, and the URL that browsers use. */
 
 import { emailTransportOf, type Config } from '../../start/config.ts';
 import { trySignIn, type MailerOptions } from '../../delivery/email/smtp.ts';
@@ -77,7 +77,7 @@ export async function checkService(config: Config): Promise<readonly DoctorFindi
 
 /** @param ca a certificate authority (PEM) to trust instead of the public ones. */
 export async function checkPublicUrl(
-  { publicUrl, basePath, hasConsole, trustedProxies, isProduction }: Config,
+  { publicUrl, basePath, hasConsole, trustedProxies, isProduction, https }: Config,
   { isRunning, ca }: { readonly isRunning: boolean; readonly ca?: string },
 ): Promise<readonly DoctorFinding[]> {
   if (!publicUrl) {
@@ -91,7 +91,8 @@ export async function checkPublicUrl(
     ];
   }
   const findings: DoctorFinding[] = [];
-  if (publicUrl.protocol === 'https:' && trustedProxies.length === 0)
+  const hasProxy = https.kind === 'off';
+  if (hasProxy && publicUrl.protocol === 'https:' && trustedProxies.length === 0)
     findings.push(
       warning(
         'public_url',
@@ -102,13 +103,17 @@ export async function checkPublicUrl(
   if (!isRunning)
     return [...findings, ok('public_url', 'not requested, because the service does not respond')];
   const base = `${publicUrl.origin}${basePath}`;
-  const reached = await checkProxy(base, { hasConsole, ca });
+  const reached = await checkOrigin(base, { hasConsole, hasProxy, ca });
   return [...findings, ...reached];
 }
 
-async function checkProxy(
+async function checkOrigin(
   base: string,
-  { hasConsole, ca }: { readonly hasConsole: boolean; readonly ca: string | undefined },
+  {
+    hasConsole,
+    hasProxy,
+    ca,
+  }: { readonly hasConsole: boolean; readonly hasProxy: boolean; readonly ca: string | undefined },
 ): Promise<readonly DoctorFinding[]> {
   const limits = { timeoutMs: requestMaxMs, ...(ca !== undefined && { ca }) };
   let health;
@@ -119,7 +124,7 @@ async function checkProxy(
       warning(
         'public_url',
         `this machine does not reach ${base}/healthz: ${messageOf(error)}`,
-        'open it in a browser on another machine; if that fails, check the name, the certificate and the proxy',
+        `open it in a browser on another machine; if that fails, check the name, the certificate and the ${hasProxy ? 'proxy' : 'firewall'}`,
       ),
     ];
   }
@@ -128,7 +133,9 @@ async function checkProxy(
       failure(
         'public_url',
         `${base}/healthz has status ${health.status} and is not a response of Largesse`,
-        'let the proxy forward all paths to the service unchanged; below a path, set BASE_PATH to it',
+        hasProxy
+          ? 'let the proxy forward all paths to the service unchanged; below a path, set BASE_PATH to it'
+          : 'correct the DNS record: the name leads to another server',
       ),
     ];
   // The document names the PUBLIC_URL of the running service.
@@ -160,7 +167,8 @@ async function checkProxy(
         'restart the service after an update, on every machine',
       ),
     ];
-  return [ok('public_url', `${base} reaches the service, and its proxy sends the Host of the client`)];
+  const proxy = hasProxy ? ', and its proxy sends the Host of the client' : '';
+  return [ok('public_url', `${base} reaches the service${proxy}`)];
 }
 
 /** Returns the URL and the version that the OpenAPI document names. */

@@ -160,6 +160,8 @@ type ServiceCondition = {
   readonly isDiskLow: () => Promise<boolean>;
   /** Ms that the clock is ahead of the expected time during a jump; 0 if there is none. */
   readonly clockJumpMs: () => number;
+  /** Whether the certificate of HTTPS, which the service itself serves, ends soon or is missing. */
+  readonly isCertificateEnding: () => boolean;
   /** The instant (ms) up to which the clock is trusted: days that ended later are not summed yet. */
   readonly trustedUntil: () => Promise<number>;
 };

@@ -22,6 +22,7 @@ export type Concerns = {
   readonly verification: VerificationRecord | undefined;
   readonly isDiskLow: boolean;
   readonly hasClockJumped: boolean;
+  readonly isCertificateEnding: boolean;
   readonly cannotSend: boolean;
   /** Whether many wrong codes were entered on the page of recipients in the last hour. */
   readonly hasManyWrongCodes: boolean;
@@ -64,6 +65,7 @@ export function notices(
   }
   if (isOfStore && concerns.isDiskLow) items.push({ content: text.diskLow, isBad: true });
   if (isOfStore && concerns.hasClockJumped) items.push({ content: text.clockJumped, isBad: true });
+  if (isOfStore && concerns.isCertificateEnding) items.push({ content: text.certificateEnding, isBad: true });
   if (isOfStore && concerns.hasManyWrongCodes) items.push({ content: text.wrongCodes, isBad: true });
   for (const { card } of failed.slice(0, failedShown)) {
     const path = `${basePath}/cards/${String(ctx.keys.publicIds.of(card.id))}`;

@@ -114,6 +114,7 @@ async function find(services: ConsoleServices, { query, signedIn }: StaffRequest
       failed,
       isDiskLow: await condition.isDiskLow(),
       hasClockJumped: condition.clockJumpMs() !== 0,
+      isCertificateEnding: condition.isCertificateEnding(),
       cannotSend: !hasTransport && counts.hasCards,
     },
   };

@@ -2,6 +2,7 @@
 
 import type { Context } from '../../storage/context.ts';
 import { eventJson, webhookEvent } from '../../domain/events/event.ts';
+import { parseRetryAfter } from '../../platform/retry-after.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { AttemptResult, Webhook } from '../../domain/events/webhook.ts';
 import {
@@ -22,7 +23,7 @@ import { recordEvent } from '../../storage/events/event.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { openWebhookSecret, type WebhookPlace } from '../../storage/events/webhook.ts';
-import { nextAttempt, parseRetryAfter, webhookBackoff } from '../backoff.ts';
+import { nextAttempt, webhookBackoff } from '../backoff.ts';
 import { isAccepted, type Outbound, type PostResult } from './post.ts';
 import type { Tracing } from '../../platform/tracing.ts';
 import type { Claimed, Queue } from '../worker.ts';

@@ -4,11 +4,11 @@ import fc from 'fast-check';
 import {
   emailBackoff,
   nextAttempt,
-  parseRetryAfter,
   retryAfterMaxMs,
   webhookBackoff,
   type Backoff,
 } from '../../../src/delivery/backoff.ts';
+import { parseRetryAfter } from '../../../src/platform/retry-after.ts';
 
 const hour = 3_600_000;
 const start = Date.UTC(2026, 2, 1);

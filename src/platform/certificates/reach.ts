@@ -1,0 +1,107 @@
+/** Whether the domain leads to this machine: finds the usual mistakes before an attempt at the authority is spent. */
+
+import dns from 'node:dns';
+import { Agent, get } from 'node:http';
+import { isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { AcmeProblem, shownText } from '../acme/problem.ts';
+import { isLoopback } from '../loopback.ts';
+
+const addressesMax = 8;
+const bodyBytesMax = 1_024;
+const requestMaxMs = 4_000;
+
+/** The addresses of a domain, from its DNS servers and not from files of this machine. @throws AcmeProblem. */
+export async function findAddresses(domain: string): Promise<readonly string[]> {
+  const resolver = new dns.promises.Resolver({ timeout: 2_500, tries: 2 });
+  // `setServers` of the process replaces the methods of the module.
+  resolver.setServers(dns.getServers());
+  const results = await Promise.allSettled([resolver.resolve4(domain), resolver.resolve6(domain)]);
+  const addresses = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
+  if (addresses.length > 0) return addresses.slice(0, addressesMax);
+  const hasReply = results.every(
+    (result) => result.status === 'rejected' && ['ENOTFOUND', 'ENODATA'].includes(codeOf(result.reason)),
+  );
+  throw hasReply
+    ? new AcmeProblem('noAddress', `${domain} has no address`)
+    : new AcmeProblem('dnsUnavailable', `the DNS servers of ${domain} do not respond`);
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}
+
+export type Probe = {
+  /** 80, except in tests. */
+  readonly port: number;
+  readonly domain: string;
+  /** The path of a proof that this service publishes now. */
+  readonly path: string;
+  readonly proof: string;
+  readonly signal: AbortSignal;
+};
+
+/**
+ * Requests a proof at each address.
+ *
+ * Many routers do not lead a machine behind them back to itself, or show their own page instead. So silence proves
+ * nothing, and another response only counts if no such router can be the cause.
+ *
+ * @returns whether an address leads to this machine.
+ * @throws AcmeProblem if an address leads to another server.
+ */
+export async function probeAddresses(addresses: readonly string[], probe: Probe): Promise<boolean> {
+  const found = await Promise.all(addresses.map((address) => requestProof(address, probe)));
+  const isBehindRouter = !hasPublicAddress();
+  for (const [place, response] of found.entries()) {
+    const address = addresses[place] ?? '';
+    const isCertain = !isBehindRouter || isIP(address) === 6 || isLoopback(address);
+    if (response === 'another' && isCertain)
+      throw new AcmeProblem(
+        'anotherServer',
+        shownText(`${probe.domain} leads to ${address}, where another program responds, not this service.`),
+      );
+  }
+  return found.includes('this');
+}
+
+type ProofResponse = 'this' | 'another' | 'none';
+
+async function requestProof(
+  address: string,
+  { port, domain, path, proof, signal }: Probe,
+): Promise<ProofResponse> {
+  const { promise, resolve } = Promise.withResolvers<ProofResponse>();
+  const sent = get({
+    host: address,
+    port,
+    path,
+    headers: { host: domain },
+    agent: new Agent({ keepAlive: false }),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(requestMaxMs)]),
+  });
+  sent.on('error', () => resolve('none'));
+  sent.on('response', (response) => {
+    let text = '';
+    response.on('data', (part: Buffer) => {
+      text += part.toString('latin1');
+      if (text.length <= bodyBytesMax) return;
+      resolve('another');
+      response.destroy();
+    });
+    response.on('error', () => resolve('none'));
+    response.on('end', () => resolve(text === proof ? 'this' : 'another'));
+  });
+  return await promise;
+}
+
+/** Whether an interface of this machine has an IPv4 address of the internet. */
+function hasPublicAddress(): boolean {
+  return Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .some(({ family, address }) => family === 'IPv4' && !privateAddress.test(address));
+}
+
+/** Private networks (RFC 1918), carrier-grade NAT (RFC 6598), link-local and loopback addresses. */
+const privateAddress =
+  /^(?:10|127)\.|^192\.168\.|^172\.(?:1[6-9]|2\d|3[01])\.|^100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.|^169\.254\./;
