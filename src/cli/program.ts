@@ -3,6 +3,7 @@
 import { Command } from 'commander';
 import { addAppProxyCommand } from './app-proxy.ts';
 import { addCardCommands } from './card.ts';
+import { addCertificateCommand } from './certificate.ts';
 import { addCheckpointCommands } from './checkpoint.ts';
 import { addCopyCommand } from './copy.ts';
 import { addCustomerCommands } from './customer.ts';
@@ -41,6 +42,7 @@ export function program(): Command {
   addStatusCommand(root);
   addHealthCommand(root);
   addDoctorCommand(root);
+  addCertificateCommand(root);
   addSettingsPageCommand(root);
   addDatabaseCommands(root);
   addRestoreCommand(root);

@@ -22,6 +22,7 @@ const printing = [
   'migrate',
   'status',
   'doctor',
+  'certificate',
   'verify',
   'backup',
   'restore',

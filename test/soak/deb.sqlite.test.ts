@@ -1,8 +1,17 @@
 /** The Debian package, with a small program in the place of the executable: files, modes, settings and the unit. */
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdtempDisposableSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempDisposableSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
@@ -16,7 +25,7 @@ const exposureMax = 25;
 const output = (command: string, ...args: readonly string[]): string =>
   execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
 
-test('packaging/deb/build makes a package with an account, private settings and a hardened unit', async (t) => {
+test('packaging/deb/build makes a package with an account, private settings and hardened units', async (t) => {
   using folder = mkdtempDisposableSync(join(tmpdir(), 'largesse-deb-'));
   const executable = join(folder.path, 'largesse');
   writeFileSync(executable, `#!/bin/sh\necho ${manifest.version}\n`);
@@ -69,11 +78,79 @@ test('packaging/deb/build makes a package with an account, private settings and 
     output('sh', '-euc', '. "$0"', path);
   });
 
-  await t.test(`systemd accepts the unit, and rates its exposure at most ${exposureMax / 10}`, () => {
+  await t.test('"largesse start" sets the domain, opens the ports and prints the link', () => {
+    const started = join(folder.path, 'started');
+    mkdirSync(started);
+    const settingsFile = join(started, 'largesse.env');
+    copyFileSync(join(tree, 'etc/largesse/largesse.env'), settingsFile);
+    chmodSync(settingsFile, 0o640);
+    // The commands that it runs, in their order.
+    const calls = join(started, 'calls');
+    for (const [name, body] of [
+      ['systemctl', `echo "systemctl $*" >> ${calls}`],
+      ['setpriv', 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"'],
+      ['id', 'echo 0'],
+      [
+        'program',
+        `echo "program $* $PUBLIC_URL $HTTPS" >> ${calls}; echo "https://cards.flowers.example/setup/x"`,
+      ],
+    ] as const) {
+      writeFileSync(join(started, name), `#!/bin/sh\n${body}\n`);
+      chmodSync(join(started, name), 0o755);
+    }
+    const wrapper = join(started, 'largesse');
+    const text = readFileSync(join(tree, 'usr/bin/largesse'), 'utf8')
+      .replace('/etc/largesse/largesse.env', settingsFile)
+      .replace('/usr/lib/largesse/largesse', join(started, 'program'));
+    writeFileSync(wrapper, text);
+    const run = (...args: readonly string[]) =>
+      spawnSync('sh', [wrapper, ...args], {
+        encoding: 'utf8',
+        env: { PATH: `${started}:${process.env['PATH'] ?? ''}` },
+      });
+    for (const wrong of [
+      'https://cards.flowers.example',
+      'cards',
+      'Cards.flowers.example',
+      'a..b',
+      '-a.b',
+      'a b.c',
+    ]) {
+      const { status, stderr } = run('start', wrong);
+      assert.equal(status, 2, wrong);
+      assert.match(stderr, /^largesse: the domain must be a name such as cards\.flowers\.example, not /);
+    }
+    assert.equal(run('start').status, 2);
+    for (const domain of ['shop.example', 'cards.flowers.example']) {
+      rmSync(calls, { force: true });
+      const { status, stdout, stderr } = run('start', domain);
+      assert.deepEqual([status, stderr], [0, '']);
+      assert.match(stdout, /https:\/\/cards\.flowers\.example\/setup\/x\n$/);
+      assert.deepEqual(readFileSync(calls, 'utf8').trimEnd().split('\n'), [
+        `program certificate --retry https://${domain} auto`,
+        'systemctl stop largesse.service',
+        'systemctl restart largesse.socket',
+        'systemctl enable --quiet largesse.socket largesse.service',
+        'systemctl restart largesse.service',
+        `program certificate --wait https://${domain} auto`,
+        `program setup link https://${domain} auto`,
+      ]);
+    }
+    const lines = readFileSync(settingsFile, 'utf8').split('\n');
+    assert.deepEqual(
+      lines.filter((line) => /^(?:PUBLIC_URL|HTTPS)=/.test(line)),
+      ['PUBLIC_URL=https://cards.flowers.example', 'HTTPS=auto'],
+    );
+    assert.ok(lines.includes('NODE_ENV=production'));
+    assert.equal(statSync(settingsFile).mode & 0o777, 0o640);
+  });
+
+  await t.test(`systemd accepts the units, and rates its exposure at most ${exposureMax / 10}`, () => {
     const unit = join(tree, 'lib/systemd/system/largesse.service');
     // In place of the path of an installed package.
     writeFileSync(unit, readFileSync(unit, 'utf8').replace(/^ExecStart=\S+/m, `ExecStart=${executable}`));
-    assert.equal(output('systemd-analyze', 'verify', '--man=no', unit), '');
+    const socket = join(tree, 'lib/systemd/system/largesse.socket');
+    assert.equal(output('systemd-analyze', 'verify', '--man=no', unit, socket), '');
     const rating = output(
       'systemd-analyze',
       'security',
