@@ -98,6 +98,7 @@ const programs: readonly { readonly files: RegExp; readonly program: string; rea
   { files: /^test\/soak\/restore-drill/, program: 'jq', package: 'jq' },
   { files: /^test\/soak\/prometheus/, program: 'promtool', package: 'prometheus' },
   { files: /^test\/(?:e2e\/https|soak\/certificates)\./, program: 'pebble', package: 'pebble' },
+  { files: /^test\/soak\/certificates\./, program: 'systemd-socket-activate', package: 'systemd' },
   { files: /^test\/soak\/deb\./, program: 'dpkg-deb', package: 'dpkg' },
   { files: /^test\/soak\/deb\./, program: 'systemd-analyze', package: 'systemd' },
 ];
