@@ -3,7 +3,7 @@
  *
  *   --cards 377000      cards of the demonstration, each with 2.65 entries on average: about 1,000,000 entries
  *   --runs 3            verifications; the fastest counts, because other programs can only add to one
- *   --threads 1         2: as `largesse verify` does with large files on a machine with two cores
+ *   --threads 1         how many threads share it, as `largesse verify` does with large files on a machine with more cores
  *   --rebuild           build the database again; without it, the one of an earlier run in the temporary folder is used
  *
  * Prints entries per second of processor time of the main thread and of the process, which includes collecting garbage
@@ -86,7 +86,7 @@ for (let run = 0; run < Number(values.runs); run += 1) {
   const { stores, mismatches } = await verifyRows(database, config, {
     mismatchesMax: 10,
     reached() {},
-    threadsFrom: values.threads === '2' ? 0 : Number.POSITIVE_INFINITY,
+    threads: Number(values.threads),
   });
   if (mismatches.length > 0) throw new Error(JSON.stringify(mismatches));
   const entries = stores.reduce((sum, { transfers }) => sum + transfers, 0);

@@ -1,76 +1,105 @@
 /**
- * Verifies a large SQLite file with two threads: the ledgers in this one, and the changes, logs, days, sums and references
- * in a thread of their own. Each has its own state of the file, which is enough, because each check reads only one.
+ * Verifies a large SQLite file with several threads, which share the tasks of the verification. Each has its own state of
+ * the file, which is enough, because each task compares rows of only one.
  */
 
 import { availableParallelism } from 'node:os';
 import { statSync } from 'node:fs';
+import type { Worker } from 'node:worker_threads';
 import type { DatabaseConfig } from '../start/config.ts';
 import type { Database } from '../start/database.ts';
 import { startThread } from '../platform/program-files.ts';
 import {
-  joinParts,
+  cardsInPassOf,
+  concludeVerification,
+  planVerification,
+  runTasks,
   verify,
-  verifyPart,
   type Verification,
-  type VerifiedPart,
+  type Verified,
 } from '../service/proofs/verify.ts';
+import { nextTask, type SharedProgress, type ThreadData } from './verify-tasks.ts';
 
 /** A thread takes 0.3 s to start, in which 10,000 entries are verified. */
-const threadedFrom = availableParallelism() > 1 ? 64 * 2 ** 20 : Number.POSITIVE_INFINITY;
+const threadedBytesMin = 64 * 2 ** 20;
 
-export type ThreadData = {
-  readonly file: string;
-  readonly mismatchesMax: number;
-  /** One number: the rows that the thread has read. Shared, because this thread reads no messages while it verifies. */
-  readonly rowsRead: BigInt64Array;
-};
+/** Each thread reads all rows of the tables without an index by card, and uses 100 MB. */
+const threadsMax = 8;
 
 export type ThreadedOptions = {
   readonly mismatchesMax: number;
   /** Receives the number of rows that were read so far. */
   readonly reached: (rows: number) => void;
-  /** The size in bytes from which a file is verified with two threads. */
-  readonly threadsFrom?: number;
+  /** The number of threads for a file. Default: those of the machine for a large file, otherwise one. */
+  readonly threads?: number;
+  /** Default: the cards are divided among the threads. */
+  readonly cardsInPass?: number;
 };
 
 /** Verifies all rows of a database, which is open with this configuration. */
 export async function verifyRows(
   { storage, ctx: { keys } }: Database,
   { database }: Pick<DatabaseConfig, 'database'>,
-  { mismatchesMax, reached, threadsFrom = threadedFrom }: ThreadedOptions,
+  { mismatchesMax, reached, threads = threadsFor(database), cardsInPass }: ThreadedOptions,
 ): Promise<Verification> {
-  if (database.kind !== 'file' || statSync(database.file).size < threadsFrom)
+  if (database.kind !== 'file' || threads === 1)
     return await storage.read(() => verify(mismatchesMax, { keys, reached }));
-  const rowsRead = new BigInt64Array(new SharedArrayBuffer(8));
-  const data: ThreadData = { file: database.file, mismatchesMax, rowsRead };
-  const thread = startThread('cli/verify-worker', { name: 'verify', workerData: data });
+  const { file } = database;
+  const { publicIdKey } = keys;
+  const plan = await storage.read(function* () {
+    return yield* planVerification({ cardsInPass: cardsInPass ?? (yield* cardsInPassOf(threads)) });
+  });
+  const progress: SharedProgress = {
+    next: new Int32Array(new SharedArrayBuffer(4)),
+    rowsRead: new BigInt64Array(new SharedArrayBuffer(8 * threads)),
+  };
+  const others = Array.from({ length: threads - 1 }, (_, other) =>
+    startVerifying({ file, plan, publicIdKey, mismatchesMax, thread: other + 1, progress }),
+  );
   try {
-    const ofThread = new Promise<VerifiedPart | undefined>((resolve) => {
-      thread.on('message', resolve);
-      // A file that a second connection cannot open or read is verified in this thread, which throws the error.
-      thread.on('error', () => resolve(undefined));
-      thread.on('exit', () => resolve(undefined));
-    });
-    let own = 0;
     const reach = (rows: number): void => {
-      own = rows;
-      reached(own + Number(Atomics.load(rowsRead, 0)));
+      progress.rowsRead[0] = BigInt(rows);
+      reached(Number(progress.rowsRead.reduce((sum, ofThread) => sum + ofThread, 0n)));
     };
-    const ledgers = await storage.read(() =>
-      verifyPart(mismatchesMax, { keys, part: 'ledgers', reached: reach }),
-    );
-    let stores = await ofThread;
-    if (!stores) {
-      Atomics.store(rowsRead, 0, 0n);
-      const before = own;
-      const reachedAfter = (rows: number): void => reached(before + rows);
-      stores = await storage.read(() =>
-        verifyPart(mismatchesMax, { keys, part: 'stores', reached: reachedAfter }),
-      );
-    } else reach(own);
-    return joinParts(mismatchesMax, [ledgers, stores]);
+    const own = { mismatchesMax, keys, reached: reach };
+    const verified = [
+      ...(await storage.read(() => runTasks(plan, { ...own, next: nextTask(plan, progress) }))),
+    ];
+    const readBefore = Number(progress.rowsRead[0]);
+    for (const [other, { result }] of others.entries()) {
+      const ofThread = await result;
+      if (ofThread) verified.push(...ofThread);
+      else progress.rowsRead[other + 1] = 0n;
+    }
+    // The tasks of a thread that could not open or read the file are run in this thread, which throws the error.
+    const done = new Set(verified.map(({ place }) => place));
+    const missing = plan.tasks.keys().filter((place) => !done.has(place));
+    const after = { ...own, reached: (rows: number) => reach(readBefore + rows) };
+    reach(readBefore);
+    return await storage.read(function* () {
+      verified.push(...(yield* runTasks(plan, { ...after, next: () => missing.next().value })));
+      return yield* concludeVerification(plan, verified, mismatchesMax);
+    });
   } finally {
-    await thread.terminate();
+    await Promise.all(others.map(({ worker }) => worker.terminate()));
   }
+}
+
+function threadsFor(database: DatabaseConfig['database']): number {
+  if (database.kind !== 'file' || statSync(database.file).size < threadedBytesMin) return 1;
+  return Math.min(availableParallelism(), threadsMax);
+}
+
+/** Starts a thread, which runs tasks until none is left. Its result is undefined if it has failed. */
+export function startVerifying(data: ThreadData): {
+  readonly worker: Worker;
+  readonly result: Promise<readonly Verified[] | undefined>;
+} {
+  const worker = startThread('cli/verify-worker', { name: 'verify', workerData: data });
+  const result = new Promise<readonly Verified[] | undefined>((resolve) => {
+    worker.on('message', resolve);
+    worker.on('error', () => resolve(undefined));
+    worker.on('exit', () => resolve(undefined));
+  });
+  return { worker, result };
 }

@@ -1,19 +1,25 @@
-/** The main module of the thread in `verify-thread.ts`. */
+/** The main module of a thread in `verify-thread.ts`. */
 
 import assert from 'node:assert/strict';
 import { parentPort, workerData } from 'node:worker_threads';
-import { verifyPart } from '../service/proofs/verify.ts';
+import { publicIdsOf } from '../platform/public-id.ts';
+import { runTasks } from '../service/proofs/verify.ts';
 import { connect } from '../storage/sqlite/connection.ts';
-import type { ThreadData } from './verify-thread.ts';
+import { nextTask, type ThreadData } from './verify-tasks.ts';
 
 assert(parentPort, 'this module runs in a worker thread only');
-const { file, mismatchesMax, rowsRead } = workerData as ThreadData;
+const { file, plan, publicIdKey, mismatchesMax, thread, progress } = workerData as ThreadData;
 const { database, begin, drive } = connect(file, { readOnly: true });
 try {
   begin();
-  const reached = (rows: number): void => void Atomics.store(rowsRead, 0, BigInt(rows));
+  const options = {
+    mismatchesMax,
+    keys: { publicIds: publicIdsOf(publicIdKey) },
+    reached: (rows: number) => void Atomics.store(progress.rowsRead, thread, BigInt(rows)),
+    next: nextTask(plan, progress),
+  };
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, and not a window
-  parentPort.postMessage(drive(verifyPart(mismatchesMax, { part: 'stores', reached })));
+  parentPort.postMessage(drive(runTasks(plan, options)));
 } finally {
   database.close();
 }

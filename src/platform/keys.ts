@@ -17,6 +17,7 @@ import {
   type KeyObject,
 } from 'node:crypto';
 import assert from 'node:assert/strict';
+import type { Words } from './chaskey.ts';
 import { publicIdsOf, type PublicIds } from './public-id.ts';
 
 export type MasterKey = {
@@ -65,6 +66,8 @@ export type Signer = {
 
 export type Keys = {
   readonly publicIds: PublicIds;
+  /** The key of `publicIds`, for a thread that has no other keys. */
+  readonly publicIdKey: Words;
   /** The ids of all keys, the one in use first. */
   readonly ids: readonly string[];
   /** HMAC-SHA-256 of the text under the key in use: 32 bytes. */
@@ -96,9 +99,11 @@ export function keysOf(masterKeys: readonly MasterKey[], publicIdKey?: string): 
   const currentHead = sealHead(current.id);
   const ofPublicIds = publicIdKey === undefined ? rings.at(-1) : rings.find(({ id }) => id === publicIdKey);
   assert(ofPublicIds, 'the key of the public ids must be in the key file');
+  const publicIdWords = wordsOf(ofPublicIds.deriveKey('public-id'));
   return {
     ids: rings.map(({ id }) => id),
-    publicIds: publicIdsOf(wordsOf(ofPublicIds.deriveKey('public-id'))),
+    publicIds: publicIdsOf(publicIdWords),
+    publicIdKey: publicIdWords,
     signers: rings.map(({ id, deriveKey }) => signerOf(id, () => deriveKey('checkpoint'))),
     digest: (purpose, text) => current.digest(purpose, text),
     digests: (purpose, text) => rings.map((ring) => ring.digest(purpose, text)),

@@ -1,17 +1,26 @@
-/** A large file is verified by two threads, which report the same as one. */
+/** A large file is verified by several threads, which report the same as one. */
 
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test, { after } from 'node:test';
-import { verifyRows } from '../../src/cli/verify-thread.ts';
+import { nextTask, type ThreadData } from '../../src/cli/verify-tasks.ts';
+import { startVerifying, verifyRows } from '../../src/cli/verify-thread.ts';
 import { readDatabaseConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
 import { issue } from '../../src/service/cards/card.ts';
 import { closeDays } from '../../src/service/books/closing.ts';
 import { loadDemo } from '../../src/service/stores/sample-data.ts';
 import { appendEntries } from '../../src/service/proofs/log.ts';
+import {
+  concludeVerification,
+  planVerification,
+  runTasks,
+  verify,
+  type Plan,
+  type Verified,
+} from '../../src/service/proofs/verify.ts';
 import { createStore } from '../../src/service/stores/store.ts';
 import { issueCommand, newStore } from '../support/fixtures.ts';
 import { makeScratchFolder } from '../support/scratch.ts';
@@ -56,23 +65,39 @@ const verified = async (
   { threads = 2, mismatchesMax = 1_000 },
 ) => {
   const counts: number[] = [];
-  const result = await verifyRows(opened, config, {
-    mismatchesMax,
-    reached: (rows) => counts.push(rows),
-    threadsFrom: threads === 2 ? 0 : Number.POSITIVE_INFINITY,
-  });
+  const reached = (rows: number): void => void counts.push(rows);
+  const result = await verifyRows(opened, config, { mismatchesMax, reached, threads, cardsInPass: 100 });
   return { ...result, rowsRead: counts.at(-1) };
 };
 
-test('two threads report the mismatches of one thread in the same order, up to the same limit', async () => {
+/** The data of a thread that is to run all tasks of a plan. */
+const dataFor = (config: typeof sound, plan: Plan): ThreadData => {
+  assert.ok(config.database.kind === 'file');
+  const progress = {
+    next: new Int32Array(new SharedArrayBuffer(4)),
+    rowsRead: new BigInt64Array(new SharedArrayBuffer(8)),
+  };
+  const { publicIdKey } = ctx.keys;
+  return { file: config.database.file, plan, publicIdKey, mismatchesMax: 1_000, thread: 0, progress };
+};
+
+test('tasks that are divided give the mismatches of one run in the same order, up to the same limit', async () => {
   await using opened = await openDatabase(wrong, { prepare: false });
+  const plan = await opened.storage.read(() => planVerification({ cardsInPass: 100 }));
+  assert.ok(plan.tasks.filter(({ check }) => check === 'ledger').length > 4);
   for (const mismatchesMax of [1_000, 500, 310, 302, 3, 1]) {
-    const one = await verified(opened, wrong, { threads: 1, mismatchesMax });
-    const two = await verified(opened, wrong, { threads: 2, mismatchesMax });
-    assert.deepEqual(two.mismatches, one.mismatches, `up to ${mismatchesMax}`);
-    assert.deepEqual(two.stores, one.stores);
+    const { keys } = ctx;
+    const one = await opened.storage.read(() => verify(mismatchesMax, { keys }));
+    const verifiedTasks: Verified[] = [];
+    for (const share of [1, 0, 2]) {
+      const places = plan.tasks.keys().filter((place) => place % 3 === share);
+      const options = { mismatchesMax, keys, next: () => places.next().value };
+      verifiedTasks.push(...(await opened.storage.read(() => runTasks(plan, options))));
+    }
+    const joined = await opened.storage.read(() => concludeVerification(plan, verifiedTasks, mismatchesMax));
+    assert.deepEqual(joined.mismatches, one.mismatches, `up to ${mismatchesMax}`);
+    assert.deepEqual(joined.stores, one.stores);
     if (mismatchesMax < 1_000) continue;
-    assert.equal(two.rowsRead, one.rowsRead);
     const problems = one.mismatches.map(({ problem }) => problem).join('\n');
     for (const expected of [
       /hash of transfer/,
@@ -85,23 +110,32 @@ test('two threads report the mismatches of one thread in the same order, up to t
   }
 });
 
-test('two threads find nothing in a sound file', async () => {
-  const one = await verified(database, sound, { threads: 1 });
-  assert.deepEqual(await verified(database, sound, { threads: 2 }), one);
-  assert.deepEqual(one.mismatches, []);
+test('a thread runs all tasks that no other has begun', async () => {
+  for (const config of [sound, wrong]) {
+    await using opened = await openDatabase(config, { prepare: false });
+    const plan = await opened.storage.read(() => planVerification({ cardsInPass: 100 }));
+    const [data, own] = [dataFor(config, plan), dataFor(config, plan)];
+    const { result, worker } = startVerifying(data);
+    const inThread = await result;
+    await worker.terminate();
+    let rowsRead = 0;
+    const reached = (rows: number): void => void (rowsRead = rows);
+    const options = { mismatchesMax: 1_000, keys: ctx.keys, reached, next: nextTask(plan, own.progress) };
+    assert.deepEqual(inThread, await opened.storage.read(() => runTasks(plan, options)));
+    assert.equal(Number(data.progress.rowsRead[0]), rowsRead);
+  }
 });
 
-test('the thread verifies the logs, the sums and the references, and no ledger', async () => {
-  // Only the thread opens the file of the configuration: the other one has a database that is open.
-  const { mismatches } = await verified(database, wrong, { threads: 2 });
-  const problems = mismatches.map(({ problem }) => problem);
-  assert.ok(problems.some((problem) => problem.startsWith('the sums of the closed day')));
-  assert.ok(problems.some((problem) => problem.startsWith('log: ')));
-  assert.ok(problems.some((problem) => problem.includes('no such store')));
-  assert.ok(!problems.some((problem) => problem.includes('hash of transfer')));
+test('two and three threads report what one thread reports', async () => {
+  for (const config of [sound, wrong]) {
+    await using opened = await openDatabase(config, { prepare: false });
+    const one = await verified(opened, config, { threads: 1 });
+    assert.equal(one.mismatches.length === 0, config === sound);
+    for (const threads of [2, 3]) assert.deepEqual(await verified(opened, config, { threads }), one);
+  }
 });
 
-test('one thread verifies everything if the other cannot read the file', async () => {
+test('one thread verifies everything if the others cannot read the file', async () => {
   const one = await verified(database, sound, { threads: 1 });
   assert.deepEqual(await verified(database, unreadable, { threads: 2 }), one);
 });

@@ -23,17 +23,17 @@ import { saveEmailText } from '../../src/storage/emails/wording.ts';
 import { findLastId, findPageEnd, listWalkedTexts } from '../../src/storage/customers/erasure-walk.ts';
 import { findExternalUse } from '../../src/storage/stores/external-id.ts';
 import { findIdempotencyRecords } from '../../src/storage/stores/idempotency.ts';
+import { readEntryHashes } from '../../src/storage/proofs/log.ts';
 import {
   countEntries,
-  entrySources,
   listAppended,
   listBackfilled,
   listNewEntries,
-  readEntryHashes,
   beginCursor,
   lockCursors,
   moveBackfill,
-} from '../../src/storage/proofs/log.ts';
+} from '../../src/storage/proofs/log-cursor.ts';
+import { entrySources } from '../../src/storage/proofs/log-entry.ts';
 import { saveLogo } from '../../src/storage/emails/logo.ts';
 import { heldAt } from '../../src/storage/cards/past-card.ts';
 import { listCardsIssued } from '../../src/storage/emails/reminder.ts';
@@ -132,6 +132,13 @@ function given(any: () => never): readonly (() => unknown)[] {
         () => countEntries(storeId, source),
         () => listAppended(storeId, { source, after: 0, limit: 1 }),
         () => readEntryHashes(storeId, [{ source, id: 1 }]),
+        function* readByIds(): Script<void> {
+          const script = readEntryHashes(storeId, [{ source, id: 1 }]);
+          for (let step = script.next([]); step.done !== true;) {
+            yield step.value;
+            step = script.next([[{ ids: '1', hashes: 'a damaged hash' }]]);
+          }
+        },
       ];
     }),
   ];

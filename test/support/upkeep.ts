@@ -15,7 +15,7 @@ import {
   listDueEmails,
   type ClaimedEmail,
 } from '../../src/storage/emails/queue.ts';
-import { listOwnersToAppend } from '../../src/storage/proofs/log.ts';
+import { listOwnersToAppend } from '../../src/storage/proofs/log-cursor.ts';
 import type { Script } from '../../src/storage/sql/sql.ts';
 
 /** Closes up to `limit` expired holds of all stores. @returns whether there can be more. */

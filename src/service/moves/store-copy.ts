@@ -7,7 +7,7 @@
 import type { Context } from '../../storage/context.ts';
 import { sameBytes } from '../../platform/keys.ts';
 import type { KeyCheck } from '../../storage/proofs/key-check.ts';
-import { isLogComplete, passCopiedEntries } from '../../storage/proofs/log.ts';
+import { isLogComplete, passCopiedEntries } from '../../storage/proofs/log-cursor.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import {
   changeStatus,

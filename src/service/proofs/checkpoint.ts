@@ -21,13 +21,9 @@ import {
   type CheckpointKey,
 } from '../../storage/proofs/checkpoint.ts';
 import { recordEvent } from '../../storage/events/event.ts';
-import {
-  findLog,
-  findPlace,
-  type EntryId,
-  type EntryLog,
-  findCursorOwner,
-} from '../../storage/proofs/log.ts';
+import { findLog, findPlace, type EntryLog } from '../../storage/proofs/log.ts';
+import { findCursorOwner } from '../../storage/proofs/log-cursor.ts';
+import type { EntryId } from '../../storage/proofs/log-entry.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import { listChain, type Chain, type ChainText } from '../../storage/proofs/chain.ts';
 import { newerPage, olderPage, type ListPage, type PageRequest } from '../money/movements.ts';

@@ -8,6 +8,7 @@ import type { Store } from '../../domain/stores/store.ts';
 import { listCodesOf, listEventsOf, type ScannedEvent } from '../../storage/proofs/references.ts';
 import {
   cardsByIdMax,
+  findCardIdAfter,
   scanCardIds,
   scanCards,
   scanCardsById,
@@ -101,66 +102,92 @@ export type StoreTotals = {
   readonly accounts: Readonly<Partial<Record<Account, bigint>>>;
 };
 
-/** The counts of the passes over a store. */
-type Counts = {
-  cards: number;
-  transfers: number;
+/** The counts of a pass over the cards of a store, or of all passes. */
+export type LedgerCounts = {
+  readonly cards: number;
+  readonly transfers: number;
   /** Transfers that are part of a chain. */
-  chained: number;
-  outstanding: bigint;
+  readonly chained: number;
+  readonly outstanding: bigint;
   /** The sums that moved from an account to another, by the names of both. */
+  readonly moved: Readonly<Record<string, bigint>>;
+};
+
+/** The counts of a pass that is not complete. */
+type Counting = { -readonly [K in Exclude<keyof LedgerCounts, 'moved'>]: LedgerCounts[K] } & {
   readonly moved: ExactSums;
 };
 
-/** Verifies the ledger of a store, and returns its totals. */
-export function* verifyLedger(store: Store, verifying: StoreVerifying): Script<StoreTotals> {
-  const { found } = verifying;
-  const counts: Counts = { cards: 0, transfers: 0, chained: 0, outstanding: 0n, moved: new ExactSums() };
-  let after: ScannedInteger | undefined = lowest;
-  while (after !== undefined) {
-    const ids: readonly ScannedInteger[] = yield* listCardIds(store.id, after, verifying.cardsInPass);
-    const next = ids.length < verifying.cardsInPass ? undefined : ids.at(-1);
-    // Rows of cards that do not exist are compared in the pass whose range contains the id.
-    const pass: Pass = { store, range: { after, upTo: next ?? highest }, verifying, counts };
-    const walk = new ChainWalk(store.id, store.currency, ids);
-    const suspects = yield* scanChains(pass, walk);
-    const trails = new CardTrails(store.currency, walk.places, verifying.keys?.publicIds);
-    yield* concludeChains(pass, { walk, suspects, trails });
-    yield* compareEvents(pass, trails);
-    yield* compareHolds(pass, trails);
-    yield* compareExtensions(pass, trails);
-    yield* compareCodes(pass, trails);
-    for (const finding of trails.conclude()) found(finding);
-    after = next;
+/** Divides the cards of a store into ranges, each for one pass. Together they contain all ids. */
+export function* listPasses(storeId: number, cardsInPass: number): Script<readonly CardIdRange[]> {
+  const ranges: CardIdRange[] = [];
+  for (let after: ScannedInteger = lowest; ;) {
+    const upTo: ScannedInteger | undefined = yield* findCardIdAfter(storeId, after, cardsInPass);
+    ranges.push({ after, upTo: upTo ?? highest });
+    if (upTo === undefined) return ranges;
+    after = upTo;
   }
-  if (counts.transfers !== counts.chained) {
-    for (const { cardId, id, hasCard } of yield* listLooseTransfers(store.id, verifying.left())) {
+}
+
+/**
+ * Verifies the cards in a range, and what refers to them. Rows of cards that do not exist are compared in the pass whose
+ * range contains the id.
+ */
+export function* verifyPass(
+  store: Store,
+  range: CardIdRange,
+  verifying: StoreVerifying,
+): Script<LedgerCounts> {
+  const counts = { cards: 0, transfers: 0, chained: 0, outstanding: 0n, moved: new ExactSums() };
+  const pass: Pass = { store, range, verifying, counts };
+  const walk = new ChainWalk(store.id, store.currency, yield* listCardIds(store.id, range));
+  const suspects = yield* scanChains(pass, walk);
+  const trails = new CardTrails(store.currency, walk.places, verifying.publicIds);
+  yield* concludeChains(pass, { walk, suspects, trails });
+  yield* compareEvents(pass, trails);
+  yield* compareHolds(pass, trails);
+  yield* compareExtensions(pass, trails);
+  yield* compareCodes(pass, trails);
+  for (const finding of trails.conclude()) verifying.found(finding);
+  return { ...counts, moved: counts.moved.totals() };
+}
+
+/** Compares what the passes over all cards of a store have counted, and returns its totals. */
+export function* concludeLedger(
+  store: Store,
+  passes: readonly LedgerCounts[],
+  { found, left }: Pick<StoreVerifying, 'found' | 'left'>,
+): Script<StoreTotals> {
+  const sumOf = (name: 'cards' | 'transfers' | 'chained'): number =>
+    passes.reduce((sum, counts) => sum + counts[name], 0);
+  const outstanding = passes.reduce((sum, counts) => sum + counts.outstanding, 0n);
+  if (sumOf('transfers') !== sumOf('chained')) {
+    for (const { cardId, id, hasCard } of yield* listLooseTransfers(store.id, left())) {
       const problem = hasCard
         ? `transfer ${id} is not part of its chain`
         : 'has transfers, but the card does not exist';
       found({ cardId, problem });
     }
   }
-  const { card: inCards = 0n, ...accounts } = totalsOf(counts.moved);
-  if (inCards !== counts.outstanding)
+  const { card: inCards = 0n, ...accounts } = totalsOf(passes);
+  if (inCards !== outstanding)
     found({ cardId: null, problem: 'the totals of the ledger are not the sum of the balances' });
-  const { cards, transfers, outstanding } = counts;
   const { domain, currency } = store;
   return {
     store: domain,
     currency: currency.code,
     decimals: currency.decimals,
-    cards,
-    transfers,
+    cards: sumOf('cards'),
+    transfers: sumOf('transfers'),
     outstanding,
     accounts,
   };
 }
 
-/** The totals of accounts. @param moved by the debited and the credited account. */
-function totalsOf(moved: ExactSums): Readonly<Record<string, bigint>> {
+/** The totals of accounts. */
+function totalsOf(passes: readonly LedgerCounts[]): Readonly<Record<string, bigint>> {
   const totals: Record<string, bigint> = {};
-  for (const [accounts, amount] of Object.entries(moved.totals())) {
+  for (const [accounts, amount] of passes.flatMap(({ moved }) => Object.entries(moved))) {
     const [debit = '', credit = ''] = accounts.split(' ');
     totals[debit] = (totals[debit] ?? 0n) - amount;
     totals[credit] = (totals[credit] ?? 0n) + amount;
@@ -173,20 +200,19 @@ type Pass = {
   readonly store: Store;
   readonly range: CardIdRange;
   readonly verifying: StoreVerifying;
-  readonly counts: Counts;
+  readonly counts: Counting;
 };
 
 function* listCardIds(
   storeId: number,
-  from: ScannedInteger,
-  limit: number,
+  { after: first, upTo }: CardIdRange,
 ): Script<readonly ScannedInteger[]> {
   const ids: ScannedInteger[] = [];
-  for (let after = from; ;) {
-    const page = yield* scanCardIds(storeId, after);
-    ids.push(...page.slice(0, limit - ids.length));
+  for (let after = first; ;) {
+    const page = yield* scanCardIds(storeId, { after, upTo });
+    ids.push(...page);
     const last = page.at(-1);
-    if (last === undefined || page.length < scanRows || ids.length >= limit) return ids;
+    if (last === undefined || page.length < scanRows) return ids;
     after = last;
   }
 }

@@ -9,12 +9,9 @@ import type { Context } from '../../storage/context.ts';
 import { logNameOf } from '../../domain/proofs/checkpoint.ts';
 import { subtreesOf, type LeafRange, type Subtree } from '../../domain/proofs/log-tree.ts';
 import {
-  entrySources,
   insertLog,
   insertSubtree,
-  listBackfilled,
   listLogged,
-  listNewEntries,
   lockLog,
   pageEntries,
   readEntryHashes,
@@ -22,9 +19,11 @@ import {
   readSubtrees,
   updateSize,
   writePage,
-  type EntryId,
   type EntryLog,
-  type LogEntry,
+} from '../../storage/proofs/log.ts';
+import {
+  listBackfilled,
+  listNewEntries,
   type NewEntry,
   beginCursor,
   findBackfill,
@@ -35,7 +34,8 @@ import {
   lockAppending,
   type Backfill,
   type Cursor,
-} from '../../storage/proofs/log.ts';
+} from '../../storage/proofs/log-cursor.ts';
+import { entrySources, type EntryId, type LogEntry } from '../../storage/proofs/log-entry.ts';
 import { writeByStore } from '../../storage/sql/by-store.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import type { EntryTable } from '../../storage/sql/fragments.ts';

@@ -1,7 +1,7 @@
 /** The interface of the checks that `verify.ts` lists. Each is a script that reads rows and reports what is wrong. */
 
 import type { Store } from '../../domain/stores/store.ts';
-import type { Keys } from '../../platform/keys.ts';
+import type { PublicIds } from '../../platform/public-id.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 
 /** A problem of a card or, if `cardId` is null, of other rows. The text follows the name of the card or store. */
@@ -9,10 +9,8 @@ export type Finding = { readonly cardId: number | null; readonly problem: string
 
 /** The verification that a check is part of. */
 export type Verifying = {
-  /** The keys of the database; undefined: what needs them is not compared. */
-  readonly keys: Keys | undefined;
-  /** Cards that are compared in one pass over the other tables. */
-  readonly cardsInPass: number;
+  /** Undefined: encrypted ids are not compared. */
+  readonly publicIds: PublicIds | undefined;
   /** How many more findings are recorded. A check can stop at 0. */
   readonly left: () => number;
   /** Counts rows that were read, for the progress. */

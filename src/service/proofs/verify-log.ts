@@ -3,17 +3,15 @@
 import { sameBytes } from '../../platform/keys.ts';
 import { listPublicKeys, listCheckpointsAfter } from '../../storage/proofs/checkpoint.ts';
 import {
-  countEntries,
-  entrySources,
   findLog,
-  listAppended,
   pageEntries,
   readEntryHashes,
   readLogPage,
   readSubtrees,
-  type EntryId,
   type EntryLog,
 } from '../../storage/proofs/log.ts';
+import { countEntries, listAppended } from '../../storage/proofs/log-cursor.ts';
+import { entrySources, type EntryId } from '../../storage/proofs/log-entry.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import type { EntryTable } from '../../storage/sql/fragments.ts';
 import type { StoreVerifying } from './row-check.ts';

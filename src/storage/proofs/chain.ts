@@ -4,7 +4,7 @@ import { changeContent } from '../../domain/cards/change.ts';
 import { entryContent } from '../../domain/money/ledger.ts';
 import { listChangesBefore, listStoredChangesAfter } from '../cards/change.ts';
 import type { CardKey } from '../cards/card.ts';
-import type { EntryId } from './log.ts';
+import type { EntryId } from './log-entry.ts';
 import { parallel, type Script } from '../sql/sql.ts';
 import type { EntryTable } from '../sql/fragments.ts';
 import { listChainAfter, listTransfersBefore } from '../money/transfer.ts';

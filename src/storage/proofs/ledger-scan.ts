@@ -90,11 +90,25 @@ export type ScannedCard = {
   readonly chain_hash: Uint8Array;
 };
 
-/** Returns the ids of cards above `after`, in order. */
-export function* scanCardIds(storeId: number, after: ScannedInteger): Script<readonly ScannedInteger[]> {
+/** Returns the first ids of the cards in a range, in order. */
+export function* scanCardIds(
+  storeId: number,
+  { after, upTo }: CardIdRange,
+): Script<readonly ScannedInteger[]> {
   const rows = yield* all(scan<{ readonly id: ScannedInteger }>`
-    select id from gift_cards where store_id = ${storeId} and id > ${after} order by id limit 500`);
+    select id from gift_cards where store_id = ${storeId} and id > ${after} and id <= ${upTo} order by id limit 500`);
   return rows.map(({ id }) => id);
+}
+
+/** Returns the id that is `count` cards above `after`; undefined if fewer cards, or as many, are above. */
+export function* findCardIdAfter(
+  storeId: number,
+  after: ScannedInteger,
+  count: number,
+): Script<ScannedInteger | undefined> {
+  const rows = yield* all(scan<{ readonly id: ScannedInteger }>`
+    select id from gift_cards where store_id = ${storeId} and id > ${after} order by id limit 2 offset ${count - 1}`);
+  return rows.length < 2 ? undefined : rows[0]?.id;
 }
 
 const cardsOf = (storeId: number): Part => part`
