@@ -8,7 +8,7 @@ export type RandomContest = Contest & {
   readonly actions: readonly Action[];
 };
 
-type Kind = Exclude<Action['kind'], 'issue'>;
+type Kind = Exclude<Action['kind'], 'issue' | 'print' | 'activate' | 'void_stock'>;
 
 /** The kinds of actions. Those with more races are listed more often. */
 const menu: readonly [Kind, ...Kind[]] = [

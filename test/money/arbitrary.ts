@@ -21,7 +21,12 @@ type Advance = {
   readonly to: 'hold' | 'undo window' | null;
 };
 
-export type Step =
+export type Step = Place & Change;
+
+/** A location of the run, or none. */
+type Place = { readonly location?: number | null };
+
+type Change =
   | {
       readonly kind: 'issue';
       readonly amount: bigint;
@@ -46,6 +51,9 @@ export type Step =
       readonly maySell: boolean;
     }
   | ({ readonly kind: 'undo' | 'suspend' | 'resume' } & OnCard)
+  | { readonly kind: 'print'; readonly codes: number; readonly fixed: bigint | null }
+  | { readonly kind: 'activate'; readonly code: Selector; readonly amount: bigint }
+  | { readonly kind: 'void_stock'; readonly code: Selector; readonly all: boolean }
   | { readonly kind: 'expire' }
   | Advance;
 
@@ -91,7 +99,7 @@ const changes = fc.record(
   { requiredKeys: [] },
 );
 
-const step: fc.Arbitrary<Step> = fc.oneof(
+const change: fc.Arbitrary<Change> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: kind('issue'), amount, expires, isSuspended: fc.boolean() }) },
   {
     weight: 4,
@@ -123,6 +131,19 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: kind('undo'), ...onCard }) },
   { weight: 2, arbitrary: fc.record({ kind: kind('suspend'), ...onCard }) },
   { weight: 3, arbitrary: fc.record({ kind: kind('resume'), ...onCard }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: kind('print'),
+      codes: fc.integer({ min: 1, max: 3 }),
+      fixed: fc.constantFrom(null, 1_000n),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: kind('activate'), code: selector, amount: fc.constantFrom(1_000n, 2_000n) }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: kind('void_stock'), code: selector, all: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ kind: kind('expire') }) },
   {
     weight: 3,
@@ -141,6 +162,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
 );
+
+/** Locations of a run. */
+export const locationCount = 2;
+
+const step: fc.Arbitrary<Step> = fc
+  .tuple(change, fc.option(fc.nat({ max: locationCount - 1 })))
+  .map(([made, location]) => ({ ...made, location }));
 
 /** A run starts with a card: otherwise most targets would not exist. */
 export const steps: fc.Arbitrary<readonly Step[]> = fc

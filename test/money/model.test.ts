@@ -11,6 +11,8 @@ import fc from 'fast-check';
 import { unheldOf } from '../../src/domain/cards/card.ts';
 import { effectOf } from '../../src/domain/money/ledger.ts';
 import { holdRecordOf } from '../../src/domain/record.ts';
+import { readActivity } from '../../src/service/books/reports.ts';
+import { continueStock, showStock, stockKeyOf } from '../../src/service/stocks/stock.ts';
 import { listCardTransfers } from '../../src/service/money/movements.ts';
 import { showHold } from '../../src/service/money/hold.ts';
 import { presentCard, requireCard } from '../../src/service/money/money.ts';
@@ -18,7 +20,8 @@ import type { Script } from '../../src/storage/sql/sql.ts';
 import { assertCovering } from '../support/covering.ts';
 import { engine } from '../support/engine.ts';
 import { apply, heldOf, statusOf, todayOf, type Action, type Model } from '../support/reference-model.ts';
-import { advance, resolve, steps, type Naming, type Step } from './arbitrary.ts';
+import { addShop } from '../support/open-store.ts';
+import { advance, locationCount, resolve, steps, type Naming, type Step } from './arbitrary.ts';
 import { assertVerified, hoursAheadOfUtc, newStore, openBooks, type Books } from './open-books.ts';
 import { perform, errorOf, type Done } from './service-under-test.ts';
 
@@ -27,14 +30,23 @@ const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 2 ** 31);
 
 /** The kinds of steps that every test run must execute at least once. */
 const kinds = [
-  'issue', 'update', 'debit', 'credit', 'top_up', 'hold', 'capture', 'void', 'reverse', 'undo', 'suspend', 'resume', 'advance',
+  'issue', 'update', 'debit', 'credit', 'top_up', 'hold', 'capture', 'void', 'reverse', 'undo', 'suspend', 'resume', 'print', 'activate', 'void_stock', 'advance',
 ]; // prettier-ignore
 
-type Ids = { readonly cards: number[]; readonly holds: number[]; readonly transfers: number[] };
+type Ids = {
+  readonly cards: number[];
+  readonly holds: number[];
+  readonly transfers: number[];
+  readonly locations: readonly number[];
+  readonly stocks: number[];
+  readonly stockOfCode: number[];
+};
 
 type Pair = { readonly model: Model; readonly books: Books; readonly ids: Ids };
 
-function newPair(books: Books): Pair {
+async function newPair(books: Books): Promise<Pair> {
+  const locations: number[] = [];
+  for (let count = 0; count < locationCount; count += 1) locations.push(await addShop(books));
   const model: Model = {
     now: books.clock.now(),
     undoWindowMs: newStore.undoWindowMinutes * 60_000,
@@ -43,8 +55,10 @@ function newPair(books: Books): Pair {
     cards: [],
     holds: [],
     transfers: [],
+    codes: [],
   };
-  return { model, books, ids: { cards: [], holds: [], transfers: [] } };
+  const none = { cards: [], holds: [], transfers: [], stocks: [], stockOfCode: [] };
+  return { model, books, ids: { ...none, locations } };
 }
 
 /** The card's stored version; 0 if there is no such card. */
@@ -95,8 +109,12 @@ async function take({ model, books, ids }: Pair, step: Step): Promise<string> {
     return `${action.kind} ${outcome.error.code}`;
   }
   assert.equal(expected, undefined, `${description} should have been rejected`);
-  const { card, hold, transfer } = outcome.done;
-  if (action.kind === 'issue' && card) {
+  const { card, hold, transfer, stock } = outcome.done;
+  if (action.kind === 'print' && stock) {
+    await continueStock(books, stockKeyOf(stock));
+    for (let count = 0; count < action.codes; count += 1) ids.stockOfCode.push(ids.stocks.length);
+    ids.stocks.push(stock.id);
+  } else if ((action.kind === 'issue' || action.kind === 'activate') && card) {
     ids.cards.push(card.id);
     const page = { limit: 2, before: null, after: null };
     const { items } = await storage.read(() => listCardTransfers({ storeId: store.id, cardId: card.id }, page));
@@ -115,7 +133,11 @@ async function take({ model, books, ids }: Pair, step: Step): Promise<string> {
 function toAction(model: Model, ids: Ids, step: Exclude<Step, { kind: 'advance' }>, isCurrent: boolean | null): Action {
   switch (step.kind) {
     case 'expire':
+    case 'print':
       return step;
+    case 'activate':
+    case 'void_stock':
+      return { ...step, code: resolve(step.code, ids.stockOfCode.length) };
     case 'issue':
       return { ...step, expiresOn: step.expires === null ? null : todayOf(model, step.expires) };
     case 'capture':
@@ -148,9 +170,11 @@ async function compare({ model, books, ids }: Pair): Promise<void> {
   const seen = await storage.read(function* () {
     const cards = [];
     const holds = [];
+    const stocks = [];
+    for (const stockId of ids.stocks) stocks.push(yield* showStock({ storeId: store.id, stockId }));
     for (const id of ids.cards) cards.push(yield* presentCard(ctx, yield* requireCard(store.id, id)));
     for (const id of ids.holds) holds.push((yield* showHold(ctx, store.id, id)).hold);
-    return { cards, holds };
+    return { cards, holds, stocks };
   });
   assert.deepEqual(
     seen.cards.map((card) => ({
@@ -165,6 +189,14 @@ async function compare({ model, books, ids }: Pair): Promise<void> {
     model.cards.map(({ balance, expiresOn, disabledAt, suspendedAt, note }, place) => {
       const held = heldOf(model, place);
       return { balance, held, available: balance - held, expiresOn, disabledAt, suspendedAt, note };
+    }),
+  );
+  assert.deepEqual(
+    seen.stocks.map(({ stock, counts }) => [stock.printed, stock.failed, counts.sold, counts.voided]),
+    ids.stocks.map((_, place) => {
+      const codes = model.codes.filter(({ stock }) => stock === place);
+      const count = (state: string): number => codes.filter((code) => code.state === state).length;
+      return [codes.length, 0, count('sold'), count('voided')];
     }),
   );
   assert.deepEqual(
@@ -194,16 +226,41 @@ async function compareHistory({ model, books, ids }: Pair): Promise<void> {
         kind: transfer.kind,
         effect: effectOf(transfer),
         reverses: transfer.reverses,
+        location: transfer.locationId,
       })),
       model.transfers
         .filter(({ card }) => card === place)
-        .map(({ kind, effect, reverses }) => ({
+        .map(({ kind, effect, reverses, location }) => ({
           kind,
           effect,
+          location: location === null ? null : ids.locations[location],
           reverses: reverses === null ? null : ids.transfers[reverses],
         })),
     );
   }
+}
+
+/** Asserts that the report of each location is that of the model, and that they add up to the report of the store. */
+async function compareReports({ model, books, ids }: Pair, begun: string): Promise<void> {
+  const { storage, store, clock } = books;
+  const source = { storage, store, now: clock.now() };
+  const period = { from: begun, to: todayOf(model) };
+  const { rows } = await readActivity(source, { by: 'location', ...period });
+  const places: readonly (number | null)[] = [...ids.locations.keys(), null];
+  const expected = places.flatMap((place) => {
+    const own = model.transfers.filter(({ location }) => location === place);
+    const id = place === null ? null : String(ids.locations[place]);
+    const change = own.reduce((sum, { effect }) => sum + effect, 0n);
+    return own.length === 0 ? [] : [[id, own.length, change] as const];
+  });
+  assert.deepEqual(
+    rows.map(({ group, transactions, change }) => [group, transactions, change]),
+    expected,
+  );
+  const { rows: months } = await readActivity(source, { by: 'month', ...period });
+  const total = (of: readonly { readonly change: bigint }[]): bigint =>
+    of.reduce((sum, { change }) => sum + change, 0n);
+  assert.equal(total(rows), total(months));
 }
 
 test(`every operation matches the reference model in ${runs} runs of up to 60 operations`, async (t) => {
@@ -211,13 +268,15 @@ test(`every operation matches the reference model in ${runs} runs of up to 60 op
   const taken = new Map<string, number>();
   const property = fc.asyncProperty(steps, async (sequence) => {
     await using books = await openBooks();
-    const pair = newPair(books);
+    const pair = await newPair(books);
+    const begun = todayOf(pair.model);
     for (const step of sequence) {
       const outcome = await take(pair, step);
       await compare(pair);
       taken.set(outcome, (taken.get(outcome) ?? 0) + 1);
     }
     await compareHistory(pair);
+    await compareReports(pair, begun);
     const outstanding = pair.model.cards.reduce((sum, { balance }) => sum + balance, 0n);
     assert.equal(await assertVerified(books.storage), outstanding);
   });

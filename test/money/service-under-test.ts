@@ -7,12 +7,15 @@ import type { Card, CardChanges } from '../../src/domain/cards/card.ts';
 import { Fault, FieldErrors, type FaultCode } from '../../src/domain/fault.ts';
 import type { Hold } from '../../src/domain/money/hold.ts';
 import type { Transfer } from '../../src/domain/money/ledger.ts';
+import { stockValuesOf, type Stock } from '../../src/domain/stocks/stock.ts';
+import { Secret } from '../../src/platform/secret.ts';
 import type { Money } from '../../src/domain/money/money.ts';
 import type { Store } from '../../src/domain/stores/store.ts';
 import { issue, reenableCard, update } from '../../src/service/cards/card.ts';
 import { resumeCard, suspendCard } from '../../src/service/cards/suspension.ts';
 import { capture, placeHold, voidOpenHold } from '../../src/service/money/hold.ts';
 import type { MoneyCommand } from '../../src/service/money/money.ts';
+import { startStock, voidCodesOf } from '../../src/service/stocks/stock.ts';
 import { credit, debit, reverse } from '../../src/service/money/spend.ts';
 import { topUp } from '../../src/service/money/top-up.ts';
 import type { Script } from '../../src/storage/sql/sql.ts';
@@ -25,12 +28,22 @@ type Places = {
   readonly cards: readonly number[];
   readonly holds: readonly number[];
   readonly transfers: readonly number[];
+  /** Absent: the actions name none. */
+  readonly locations?: readonly number[];
+  readonly stocks?: readonly number[];
+  /** The stock of each printed code, as a position. */
+  readonly stockOfCode?: readonly number[];
 };
 
 export type Desk = { readonly ctx: Context; readonly store: Store; readonly places: Places };
 
-/** The result of an action: the card, and the created hold or transfer. */
-export type Done = { readonly card?: Card; readonly hold?: Hold; readonly transfer?: Transfer };
+/** The result of an action: the card, and the created hold, transfer or stock. */
+export type Done = {
+  readonly card?: Card;
+  readonly hold?: Hold;
+  readonly transfer?: Transfer;
+  readonly stock?: Stock;
+};
 
 /** An id that does not exist. */
 const missingId = 1;
@@ -42,10 +55,12 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
   const { ctx, store, places } = desk;
   const actor = 'test';
   const accepted = versions && numberedVersions(versions);
+  const locationId = places.locations?.[action.location ?? -1] ?? null;
   const on = (card: number): MoneyCommand => ({
     store,
     cardId: places.cards[card] ?? missingId,
     actor,
+    locationId,
     reference: null,
     note: null,
     orderId: null,
@@ -58,7 +73,7 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
     case 'issue': {
       const none = { customer: null, recipient: null, code: null };
       const { expiresOn, isSuspended = false } = action;
-      return yield* issue(ctx, { store, apiClientId: null, actor, value: money(action.amount), details: { ...noDetails, expiresOn }, isSuspended, ...none });
+      return yield* issue(ctx, { store, apiClientId: null, actor, locationId, value: money(action.amount), details: { ...noDetails, expiresOn }, isSuspended, ...none });
     } // prettier-ignore
     case 'update': {
       const { balance, ...others } = action.changes;
@@ -80,7 +95,7 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
       return yield* placeHold(ctx, { ...on(action.card), amount: money(action.amount), seconds: action.seconds });
     case 'capture': {
       const holdId = places.holds[action.hold] ?? missingId;
-      return yield* capture(ctx, { store, holdId, amount: moneyOrNull(action.amount), actor, note: null, versionsOf });
+      return yield* capture(ctx, { store, holdId, amount: moneyOrNull(action.amount), actor, locationId, note: null, versionsOf });
     }
     case 'void':
       return yield* voidOpenHold(ctx, { store, holdId: places.holds[action.hold] ?? missingId, versionsOf });
@@ -88,7 +103,7 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
       const transferId = places.transfers[action.transfer] ?? missingId;
       const amount = moneyOrNull(action.amount);
       const scopes = action.maySell ? (['write_gift_cards', 'redeem_gift_cards'] as const) : (['redeem_gift_cards'] as const);
-      return yield* reverse(ctx, { store, transferId, amount, actor, note: null, scopes, versionsOf });
+      return yield* reverse(ctx, { store, transferId, amount, actor, locationId, note: null, scopes, versionsOf });
     }
     case 'undo':
       return { card: yield* reenableCard(ctx, on(action.card)) };
@@ -96,11 +111,54 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
       return yield* suspendCard(ctx, { ...on(action.card), reason: 'a reason' });
     case 'resume':
       return yield* resumeCard(ctx, on(action.card));
+    case 'print':
+    case 'activate':
+    case 'void_stock':
+      return yield* performOnStock(desk, action, locationId);
     case 'expire':
       yield* expireHolds(ctx, holdsClosedAtOnce);
       return {};
   }
 } // prettier-ignore
+
+/** The printed code at a position; an unknown one was never printed. */
+function printedCode(place: number): Secret {
+  return new Secret(`printed${String(place + 10_000)}`);
+}
+
+function* performOnStock(
+  { ctx, store, places }: Desk,
+  action: Extract<Action, { readonly kind: 'print' | 'activate' | 'void_stock' }>,
+  locationId: number | null,
+): Script<Done> {
+  const money = (minor: bigint): Money => ({ minor, currency: store.currency });
+  const caller = { store, actor: 'test', apiClientId: null };
+  const { stocks = [], stockOfCode = [] } = places;
+  switch (action.kind) {
+    case 'print': {
+      const values = stockValuesOf({ fixedValue: action.fixed === null ? null : money(action.fixed) }, store);
+      const codes = Array.from({ length: action.codes }, (_, place) =>
+        printedCode(stockOfCode.length + place),
+      );
+      const terms = { ...values, validMonths: null };
+      return { stock: yield* startStock(ctx, { ...caller, name: null, terms, codes }) };
+    }
+    case 'activate': {
+      const card = { details: noDetails, customer: null, recipient: null, stock: 'required' } as const;
+      const code = printedCode(action.code);
+      return yield* issue(ctx, { ...caller, ...card, locationId, value: money(action.amount), code });
+    }
+    case 'void_stock': {
+      const key = { storeId: store.id, stockId: stocks[stockOfCode[action.code] ?? -1] ?? missingId };
+      const codes = action.all ? null : [printedCode(action.code)];
+      yield* voidCodesOf(ctx, { key, codes, actor: 'test' });
+      return {};
+    }
+  }
+}
+
+/** The data of errors that the model has. */
+const amounts: ReadonlySet<string> = new Set(['available', 'held', 'reversible']);
 
 /** Returns the code and data of a fault, for comparisons. @throws the error itself, if it is not a fault. */
 export function errorOf(error: unknown): {
@@ -110,9 +168,11 @@ export function errorOf(error: unknown): {
   readonly reversible?: bigint;
 } {
   if (!(error instanceof Fault)) throw error;
-  const data = Object.entries(error.extensions ?? {}).map(([name, text]) => {
-    assert.match(text, /^\d+\.\d\d$/, `${name} of ${error.code}`);
-    return [name, BigInt(text.replace('.', ''))] as const;
-  });
+  const data = Object.entries(error.extensions ?? {})
+    .filter(([name]) => amounts.has(name))
+    .map(([name, text]) => {
+      assert.match(text, /^\d+\.\d\d$/, `${name} of ${error.code}`);
+      return [name, BigInt(text.replace('.', ''))] as const;
+    });
   return { code: error.code, ...Object.fromEntries(data) };
 }

@@ -9,6 +9,7 @@ import type { HttpResponse } from '../../src/service/requests/http-response.ts';
 import { addLocation } from '../../src/service/stores/location.ts';
 import { createStore, type NewStore } from '../../src/service/stores/store.ts';
 import { all, sql, type Script } from '../../src/storage/sql/sql.ts';
+import type { Context } from '../../src/storage/context.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { openMigrated, type StorageFactory, type TestDatabase } from './database.ts';
 import { issueCommand, newStore, testContext, type IssueOptions, type TestContext } from './fixtures.ts';
@@ -42,7 +43,7 @@ export async function addShop({
   ctx,
   storage,
   store,
-}: Pick<OpenStore, 'ctx' | 'storage' | 'store'>): Promise<number> {
+}: Pick<OpenStore, 'storage' | 'store'> & { readonly ctx: Context }): Promise<number> {
   const fields = { name: 'Harbour', address: null, timeZone: null };
   return (await storage.write(() => addLocation(ctx, store.id, fields))).id;
 }

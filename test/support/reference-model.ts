@@ -1,5 +1,5 @@
 /**
- * A gift card service in a hundred lines, without a database: the specification of every operation on money.
+ * A gift card service in a few hundred lines, without a database: the specification of every operation on money.
  *
  * Terms: the model identifies cards, holds and transfers by their creation order. Amounts are minor units,
  * and the effect of a transfer on the balance is signed. The model does not close expired holds: the clock
@@ -14,7 +14,12 @@ import type { TransferKind } from '../../src/domain/money/ledger.ts';
  * An action on a model or the service. Targets are positions in the creation order; an unknown position names
  * nothing.
  */
-export type Action =
+export type Action = At & Change;
+
+/** The location of the entry that an action makes; absent or null: none. */
+type At = { readonly location?: number | null };
+
+type Change =
   | {
       readonly kind: 'issue';
       readonly amount: bigint;
@@ -39,6 +44,11 @@ export type Action =
   | ({ readonly kind: 'undo' } & OnCard)
   | ({ readonly kind: 'suspend' } & OnCard)
   | ({ readonly kind: 'resume' } & OnCard)
+  /** Prints codes with a fixed value, or an open one. */
+  | { readonly kind: 'print'; readonly codes: number; readonly fixed: bigint | null }
+  | { readonly kind: 'activate'; readonly code: number; readonly amount: bigint }
+  /** Voids a code, or all that are left of its stock. */
+  | { readonly kind: 'void_stock'; readonly code: number; readonly all: boolean }
   | { readonly kind: 'expire' };
 
 type OnCard = {
@@ -68,7 +78,16 @@ type Hold = {
   status: HoldStatus;
   captured: bigint;
 };
-type Transfer = { readonly card: number; readonly kind: TransferKind; readonly effect: bigint; readonly reverses: number | null }; // prettier-ignore
+type Transfer = {
+  readonly card: number;
+  readonly kind: TransferKind;
+  readonly effect: bigint;
+  readonly reverses: number | null;
+  readonly location: number | null;
+};
+
+/** A printed code, which is neither a card nor an amount until it is activated. */
+type Code = { readonly stock: number; readonly fixed: bigint | null; state: 'left' | 'sold' | 'voided' };
 
 export type Model = {
   now: number;
@@ -80,6 +99,8 @@ export type Model = {
   readonly cards: Card[];
   readonly holds: Hold[];
   readonly transfers: Transfer[];
+  /** Codes of all stocks, in the order in which they were printed. */
+  readonly codes: Code[];
 };
 
 /** The code and the data of an error. */
@@ -108,16 +129,22 @@ export function heldOf(model: Model, card: number): bigint {
 
 /** Executes the action, or changes nothing and returns the error. */
 export function apply(model: Model, action: Action): Rejected | undefined {
+  const made = model.transfers.length;
+  const rejected = applyUnplaced(model, action);
+  // An action makes one transfer at most.
+  const [transfer] = model.transfers.splice(made);
+  if (transfer) model.transfers.push({ ...transfer, location: action.location ?? null });
+  return rejected;
+}
+
+function applyUnplaced(model: Model, action: Action): Rejected | undefined {
   switch (action.kind) {
     case 'issue':
-      model.cards.push({
-        balance: 0n,
-        expiresOn: action.expiresOn,
-        disabledAt: null,
-        suspendedAt: action.isSuspended === true ? model.now : null,
-        note: null,
-      });
-      return move(model, model.cards.length - 1, 'issue', action.amount);
+      return issue(model, action);
+    case 'print':
+    case 'activate':
+    case 'void_stock':
+      return applyToStock(model, action);
     case 'update':
     case 'undo':
     case 'suspend':
@@ -146,10 +173,48 @@ export function apply(model: Model, action: Action): Rejected | undefined {
   }
 }
 
+function issue(
+  model: Model,
+  {
+    amount,
+    expiresOn,
+    isSuspended = false,
+  }: Pick<Extract<Action, { kind: 'issue' }>, 'amount' | 'expiresOn' | 'isSuspended'>,
+): undefined {
+  const suspendedAt = isSuspended ? model.now : null;
+  model.cards.push({ balance: 0n, expiresOn, disabledAt: null, suspendedAt, note: null });
+  return move(model, model.cards.length - 1, 'issue', amount);
+}
+
+function applyToStock(
+  model: Model,
+  action: Extract<Action, { kind: 'print' | 'activate' | 'void_stock' }>,
+): Rejected | undefined {
+  if (action.kind === 'print') {
+    const { fixed } = action;
+    const stock = new Set(model.codes.map((code) => code.stock)).size;
+    for (let count = 0; count < action.codes; count += 1) model.codes.push({ stock, fixed, state: 'left' });
+    return undefined;
+  }
+  const code = model.codes[action.code];
+  if (action.kind === 'activate') {
+    if (code?.state === 'sold') return { code: 'already-activated' };
+    if (code?.state !== 'left' || (code.fixed !== null && code.fixed !== action.amount))
+      return { code: 'invalid-parameter' };
+    code.state = 'sold';
+    return issue(model, { amount: action.amount, expiresOn: null });
+  }
+  if (!code) return { code: 'not-found' };
+  if (!action.all && code.state === 'sold') return { code: 'invalid-parameter' };
+  const chosen = action.all ? model.codes.filter(({ stock }) => stock === code.stock) : [code];
+  for (const each of chosen) if (each.state === 'left') each.state = 'voided';
+  return undefined;
+}
+
 function move(model: Model, card: number, kind: TransferKind, effect: bigint, reverses: number | null = null): undefined {
   const found = model.cards[card];
   if (found) found.balance += effect;
-  model.transfers.push({ card, kind, effect, reverses });
+  model.transfers.push({ card, kind, effect, reverses, location: null });
 } // prettier-ignore
 
 function applyToCard(model: Model, action: Extract<Action, OnCard>): Rejected | undefined {
