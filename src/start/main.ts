@@ -117,8 +117,9 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
     if (https?.keeper && terminal) {
       const { keeper } = https;
       // The link works when there is a certificate.
+      const startedAt = database.ctx.clock.now();
       void keeper.settled.then(() => {
-        terminal(certificateText(keeper.state));
+        terminal(certificateText(keeper.state, startedAt));
         greet();
       });
     } else greet();

@@ -64,10 +64,13 @@ function emailsOf(config: Config): string {
   }
 }
 
-/** A line about the certificate of an authority, before the message. */
-export function certificateText(state: Pick<StoredState, 'failure' | 'tookMs' | 'step'> | null): string {
-  if (state?.failure) return `${progressText(state)}\n${state.failure.why}\n`;
-  return state?.tookMs === null || state === null ? '' : `${progressText(state)}\n`;
+/**
+ * The lines about the first attempt to obtain a certificate, before the message; empty: none was made.
+ * @param startedAt when the service started, ms since 1970 UTC.
+ */
+export function certificateText(state: StoredState | null, startedAt: number): string {
+  if (state === null || state.at < startedAt) return '';
+  return `${progressText(state)}\n${state.failure ? `${state.failure.why}\n` : ''}`;
 }
 
 /** The steps to a certificate: `DNS ✓ · port 80 ✓ · certificate ✓ 0.6 s`. */

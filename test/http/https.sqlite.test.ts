@@ -332,6 +332,8 @@ test('a stop waits for a request over HTTPS, and closes the ports', async () => 
   socket.write(
     `POST /gift_card HTTP/1.1\r\nHost: localhost\r\nX-Access-Token: ${shop}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`,
   );
+  const idle = new Agent({ keepAlive: true });
+  await getSecurely(`https://localhost:${secure}/healthz`, { ca: present.chain, agent: idle });
   await wait(100);
   const stopped = stopping[Symbol.asyncDispose]();
   await wait(50);

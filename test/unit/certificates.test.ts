@@ -19,7 +19,7 @@ import { CertificateKeeper, type KeeperOptions } from '../../src/platform/certif
 import { isEnding, nextWindowMs, renewalAt, retryMs } from '../../src/platform/certificates/renewal.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { checkCertificate } from '../../src/cli/doctor/certificate.ts';
-import { progressText } from '../../src/start/message.ts';
+import { certificateText, progressText } from '../../src/start/message.ts';
 import { tryLockFile } from '../../src/storage/sqlite/file-lock.ts';
 import { certificate } from '../support/certificate.ts';
 import { issueCertificateFor } from '../support/issued-certificate.ts';
@@ -154,6 +154,15 @@ test('the progress names the steps that are done, and the one that failed', () =
   );
   assert.equal(progressText({ ...none, step: 'port', failure }), 'DNS ✓ · port 80 ✗');
 });
+
+test('at a terminal, the first attempt is shown before the message', () => {
+  const state = { kind: 'valid', step: 'order', isReached: true, at: 5, tookMs: 640, failures: 0, failure: null, nextAt: null } as const;
+  assert.equal(certificateText(null, 5), '');
+  assert.equal(certificateText(state, 6), '', 'it was made before');
+  assert.equal(certificateText(state, 5), 'DNS ✓ · port 80 ✓ · certificate ✓ 0.6 s\n');
+  const failure = { type: 'dns', why: 'Add a record.', isCounted: false };
+  assert.equal(certificateText({ ...state, kind: 'failing', step: 'dns', tookMs: null, failure }, 5), 'DNS ✗\nAdd a record.\n');
+}); // prettier-ignore
 
 let folders = 0;
 
@@ -392,6 +401,23 @@ test('a certificate of another authority, or for another name, is replaced', asy
     assert.equal(kept.keeper.state.failure?.type, 'rateLimited');
   }
 }); // prettier-ignore
+
+test('after the failure of another process, this one waits as long', async () => {
+  await using authority = await startStubAuthority();
+  authority.replies.set('/order', limited);
+  const { folder } = newFolder();
+  const lock = tryLockFile(folder.lockFile);
+  const kept = keep(authority, folder);
+  await wait(100);
+  const other = keep(authority, folder, { tryLock: () => ({ [Symbol.dispose]: () => undefined }) });
+  assert.equal((await outcome(other)).failure?.type, 'rateLimited');
+  const sent = authority.requests.length;
+  lock?.[Symbol.dispose]();
+  while (kept.keeper.state?.kind !== 'failing') await wait(20);
+  await kept.keeper[Symbol.asyncDispose]();
+  assert.equal(authority.requests.length, sent);
+  assert.equal(kept.keeper.state.failures, 1);
+});
 
 test('while another process obtains the certificate, this one waits and then uses it', async () => {
   await using authority = await startStubAuthority();

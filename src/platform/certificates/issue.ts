@@ -15,7 +15,7 @@ export type IssueOptions = Omit<AcmeOptions, 'signal'> & {
   readonly domain: string;
   readonly folder: CertificateFolder;
   /** The addresses of a domain. @throws AcmeProblem. */
-  readonly findAddresses: (domain: string) => Promise<readonly string[]>;
+  readonly findAddresses: (domain: string, signal: AbortSignal) => Promise<readonly string[]>;
   /** The port at which the domain is requested before an attempt; null: it is unknown how port 80 leads here. */
   readonly probePort: number | null;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
@@ -40,7 +40,7 @@ export async function issueCertificate(
 ): Promise<StoredCertificate> {
   const { domain, directory, folder, clock } = options;
   await attempt.begin({ step: 'dns', isReached: false });
-  const addresses = await options.findAddresses(domain);
+  const addresses = await options.findAddresses(domain, attempt.signal);
   await attempt.begin({ step: 'port', isReached: false });
   const isReached = await probe(options, addresses, attempt.signal);
   await attempt.begin({ step: 'order', isReached });

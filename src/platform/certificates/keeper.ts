@@ -32,6 +32,8 @@ export class CertificateKeeper implements AsyncDisposable {
   readonly #stopping = new AbortController();
   readonly #settle: () => void;
   readonly #running: Promise<void>;
+  /** Ms since 1970 UTC. */
+  readonly #startedAt: number;
   #state: StoredState | null = null;
   #current: { readonly certificate: Certificate; readonly stored: StoredCertificate } | null = null;
   #window: WindowReading | null = null;
@@ -42,6 +44,7 @@ export class CertificateKeeper implements AsyncDisposable {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.settled = promise;
     this.#settle = resolve;
+    this.#startedAt = options.clock.now();
     this.#running = this.#run();
   }
 
@@ -80,25 +83,39 @@ export class CertificateKeeper implements AsyncDisposable {
 
   /** Does what is due. Returns how long nothing is due, in ms. */
   async #turn(): Promise<number> {
+    const { clock, folder } = this.#options;
     await this.#load();
+    if (this.#current && periodProblem(this.#current.certificate, clock.now()) === undefined) this.#settle();
     const due = await this.#dueAt();
-    const now = this.#options.clock.now();
-    const retryAt = this.#state?.nextAt ?? null;
-    const nextAt = isPlausibleRetry(retryAt, now) ? Math.max(due, retryAt ?? 0) : due;
+    const now = clock.now();
+    const nextAt = Math.max(due, this.#retryAt(now));
     if (now < nextAt) return nextAt - now;
     using lock = this.#options.tryLock();
     if (!lock) return otherProcessMs;
-    // Another process can have obtained it before this one had the lock.
+    // Another process can have obtained it, or have failed, before this one had the lock.
     const before = this.#current;
     await this.#load();
     if (this.#current !== before) return 0;
+    const stored = await folder.read('state').catch(() => null);
+    if (stored?.kind === 'failing' && stored.at > (this.#state?.at ?? this.#startedAt)) {
+      this.#state = stored;
+      this.#settle();
+      return Math.max(this.#retryAt(now) - now, 0);
+    }
     try {
       await this.#obtain();
+      this.#settle();
     } catch (error) {
       if (this.#stopping.signal.aborted) throw error;
       await this.#fail(error);
     }
     return 0;
+  }
+
+  /** When a failed attempt is repeated, ms since 1970 UTC; 0: none has failed. */
+  #retryAt(now: number): number {
+    const retryAt = this.#state?.nextAt ?? null;
+    return isPlausibleRetry(retryAt, now) ? (retryAt ?? 0) : 0;
   }
 
   /** Uses the stored certificate if it is not the present one. */
@@ -118,7 +135,6 @@ export class CertificateKeeper implements AsyncDisposable {
     this.#current = { certificate, stored };
     this.#window = null;
     this.#options.adopted(certificate, stored);
-    if (periodProblem(certificate, this.#options.clock.now()) === undefined) this.#settle();
   }
 
   /** When a certificate has to be obtained: now, if there is none of this authority. */

@@ -12,10 +12,11 @@ const bodyBytesMax = 1_024;
 const requestMaxMs = 4_000;
 
 /** The addresses of a domain, from its DNS servers and not from files of this machine. @throws AcmeProblem. */
-export async function findAddresses(domain: string): Promise<readonly string[]> {
+export async function findAddresses(domain: string, signal: AbortSignal): Promise<readonly string[]> {
   const resolver = new dns.promises.Resolver({ timeout: 2_500, tries: 2 });
   // `setServers` of the process replaces the methods of the module.
   resolver.setServers(dns.getServers());
+  signal.addEventListener('abort', () => resolver.cancel(), { once: true });
   const results = await Promise.allSettled([resolver.resolve4(domain), resolver.resolve6(domain)]);
   const addresses = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
   if (addresses.length > 0) return addresses.slice(0, addressesMax);
