@@ -73,20 +73,26 @@ export function certificateText(state: StoredState | null, startedAt: number): s
   return `${progressText(state)}\n${state.failure ? `${state.failure.why}\n` : ''}`;
 }
 
-/** The steps to a certificate: `DNS ✓ · port 80 ✓ · certificate ✓ 0.6 s`. */
+const steps = [
+  { name: 'dns', title: 'DNS' },
+  { name: 'port', title: 'port 80' },
+  { name: 'order', title: 'certificate' },
+] as const;
+
+/**
+ * The steps to a certificate: `DNS ✓ · port 80 ✓ · certificate ✓ 0.6 s`. With `?`, a router can be the reason why no request
+ * of this machine has reached it.
+ */
 export function progressText({
   failure,
   tookMs,
   step,
-}: Pick<StoredState, 'failure' | 'tookMs' | 'step'>): string {
-  const steps = [
-    { name: 'dns', title: 'DNS' },
-    { name: 'port', title: 'port 80' },
-    { name: 'order', title: 'certificate' },
-  ] as const;
+  isReached,
+}: Pick<StoredState, 'failure' | 'tookMs' | 'step' | 'isReached'>): string {
   const place = steps.findIndex(({ name }) => name === step);
-  const marks = steps.slice(0, place + 1).map(({ title }, index) => {
-    if (tookMs !== null || index < place) return `${title} ✓`;
+  const marks = steps.slice(0, place + 1).map(({ name, title }, index) => {
+    if (tookMs !== null) return `${title} ✓`;
+    if (index < place) return `${title} ${name === 'port' && !isReached ? '?' : '✓'}`;
     return `${title} ${failure ? '✗' : '…'}`;
   });
   return `${marks.join(' · ')}${tookMs === null ? '' : ` ${(tookMs / 1_000).toFixed(1)} s`}`;

@@ -144,7 +144,7 @@ test('every failure is a sentence that says what to do', () => {
 }); // prettier-ignore
 
 test('the progress names the steps that are done, and the one that failed', () => {
-  const none = { failure: null, tookMs: null };
+  const none = { failure: null, tookMs: null, isReached: true };
   const failure = { type: 'dns', why: 'x', isCounted: false };
   assert.equal(progressText({ ...none, step: 'dns' }), 'DNS …');
   assert.equal(progressText({ ...none, step: 'order' }), 'DNS ✓ · port 80 ✓ · certificate …');
@@ -153,6 +153,8 @@ test('the progress names the steps that are done, and the one that failed', () =
     'DNS ✓ · port 80 ✓ · certificate ✓ 0.6 s',
   );
   assert.equal(progressText({ ...none, step: 'port', failure }), 'DNS ✓ · port 80 ✗');
+  const silent = { ...none, isReached: false } as const;
+  assert.equal(progressText({ ...silent, step: 'order', failure }), 'DNS ✓ · port 80 ? · certificate ✗');
 });
 
 test('at a terminal, the first attempt is shown before the message', () => {
