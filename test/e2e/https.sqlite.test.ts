@@ -20,6 +20,9 @@ test('a domain and one command lead to HTTPS, and a restart keeps the certificat
   const { status, headers, serial } = await getSecurely(`${authority.origin}/sign-in`, { ca });
   assert.deepEqual([status, headers.location], [303, '/setup']);
   assert.equal(headers['strict-transport-security'], 'max-age=86400');
+  const waited = await home.run(['certificate', '--wait'], authority.environment);
+  assert.equal(waited.code, 0, waited.errors);
+  assert.match(waited.output, /^DNS ✓ · port 80 ✓ · certificate ✓ \d+\.\d s\n$/);
   const redirect = await fetch(`http://127.0.0.1:${authority.httpPort}/till`, { redirect: 'manual' });
   assert.deepEqual([redirect.status, redirect.headers.get('location')], [308, `${authority.origin}/till`]);
   program.kill('SIGTERM');
@@ -35,6 +38,17 @@ test('a domain and one command lead to HTTPS, and a restart keeps the certificat
 
   const doctor = await home.run(['doctor'], authority.environment);
   assert.match(doctor.output, /^✓ certificate: valid until 20/m);
+  const shown = await home.run(['certificate'], authority.environment);
+  assert.equal(shown.code, 0);
+  assert.match(shown.output, /^valid until 20\S+\n$/);
+  const { ok } = JSON.parse((await home.run(['certificate', '--json'], authority.environment)).output) as {
+    ok: boolean;
+  };
+  assert.equal(ok, true);
+  const off = await home.run(['certificate'], { PUBLIC_URL: authority.origin });
+  assert.deepEqual([off.code, off.errors], [1, 'largesse: HTTPS is off: set HTTPS to auto or files\n']);
+  assert.equal((await home.run(['certificate', '--retry'], authority.environment)).code, 0);
+  assert.deepEqual(readdirSync(folder).toSorted(), ['account.json', `${name}.json`, 'lock']);
   const backup = join(home.folder, 'backup.db');
   assert.equal((await home.run(['backup', backup])).code, 0);
   assert.doesNotMatch(readFileSync(backup, 'latin1'), /PRIVATE KEY/);
