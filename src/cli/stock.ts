@@ -3,7 +3,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { parseCode } from '../domain/cards/code.ts';
+import { parseCodeLines } from '../domain/stocks/code-lines.ts';
 import { Fault } from '../domain/fault.ts';
 import { formatMoney, parseAmount, type Money } from '../domain/money/money.ts';
 import { stockRecordOf } from '../domain/stocks/record.ts';
@@ -205,23 +205,11 @@ async function complete(
 async function readCodes(file: string): Promise<readonly Secret[]> {
   const { size } = await stat(file);
   if (size > limits.batchBodyBytesMax) throw new CommandError(`${file} has more than 4 MiB`);
-  const lines = (await readFile(file, 'utf8')).split(/\r?\n/);
-  const codes: Secret[] = [];
-  const errors: string[] = [];
-  const places = new Map<string, number>();
-  for (const [index, line] of lines.entries()) {
-    if (line.trim() === '') continue;
-    const code = parseCode(line.trim());
-    if (!code.ok) errors.push(`  line ${index + 1}: ${code.error}`);
-    else if (places.has(code.value.reveal()))
-      errors.push(`  line ${index + 1}: is the code of line ${places.get(code.value.reveal())}`);
-    else {
-      places.set(code.value.reveal(), index + 1);
-      codes.push(code.value);
-    }
+  const { codes, errors } = parseCodeLines(await readFile(file, 'utf8'));
+  if (errors.length > 0) {
+    const listed = errors.slice(0, stockErrorsMax).map(({ line, message }) => `  line ${line}: ${message}`);
+    throw new CommandError([`${file} has errors:`, ...listed].join('\n'));
   }
-  if (errors.length > 0)
-    throw new CommandError([`${file} has errors:`, ...errors.slice(0, stockErrorsMax)].join('\n'));
   if (codes.length === 0) throw new CommandError(`${file} has no codes`);
   if (codes.length > stockCodesMax) throw new CommandError(`${file} has more than ${stockCodesMax} codes`);
   return codes;

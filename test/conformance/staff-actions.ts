@@ -206,7 +206,7 @@ const actions: Readonly<Record<string, Action>> = {
   },
   'add printed cards': {
     ...atOffice,
-    run: ({ ctx }, by) => addStock(ctx, by, { name: 'Counter', terms: printed, count: 3 }),
+    run: ({ ctx }, by) => addStock(ctx, by, { name: 'Counter', terms: printed, codes: 3 }),
     entry: ['stock-added', { codes: 3 }],
   },
   'read the codes of printed cards': {
@@ -216,7 +216,7 @@ const actions: Readonly<Record<string, Action>> = {
   },
   'void printed cards': {
     ...atOffice,
-    run: ({ ctx, stockId }, by) => voidStockBy(ctx, by, stockId),
+    run: ({ ctx, stockId }, by) => voidStockBy(ctx, by, stockId, null),
     entry: ['stock-voided', { codes: 2 }],
   },
   'enroll a till': {

@@ -144,3 +144,47 @@ test('people who read cards see the counts of a stock, and no code, form or butt
   for (const url of [`${path}/1`, `${path}/x`, `${path}/99999999999999999999`])
     assert.equal((await manager.get(url)).status, 404, url);
 });
+
+test('managers add codes of cards that are printed already, and void some of them', async () => {
+  await using shop = await openStaffedShop({ store: { lookupFailuresPerHour: 6 } });
+  const manager = await shop.as('manager');
+  const form = formOf(await manager.get(`${path}/new`), `${path}/new`);
+  const send = (fields: Readonly<Record<string, string>>) =>
+    manager.post(`${path}/new`, { ...form, ...fields });
+  const own = ['OWN-CODE-0001', 'own code 0002', 'OWNCODE0003'];
+  await shop.issue({ code: 'taken-code-1' });
+  const wrong: readonly (readonly [fields: Readonly<Record<string, string>>, error: RegExp])[] = [
+    [{ codes: '' }, /Enter a number from 1 to 10,000/],
+    [{ codes: own.join('\n'), count: '3' }, /Enter either a number of cards, or codes/],
+    [{ codes: `${own.join('\n')}\nshort\nowncode0001` }, /Lines 4, 5: a code has 8 to 20/],
+    [{ codes: Array.from({ length: 7 }, (_, place) => `MANY-CODE-${place}`).join('\n') }, /at most 6 codes/],
+    [{ codes: `${own.join('\r\n')}\r\n\r\ntaken-code-1` }, /Lines 5: these codes were used before/],
+  ];
+  for (const [fields, error] of wrong) {
+    const rejected = await send(fields);
+    assert.equal(rejected.status, 422);
+    assert.match(textOfPage(rejected), error);
+    assert.doesNotMatch(rejected.text, /own.?code/i, 'a page has no code');
+  }
+  const at = locationOf(await send({ codes: own.join('\r\n'), value: '25' }));
+  await until(async () => textOfPage(await manager.get(at)).includes('3 of 3 codes added'));
+
+  const confirmation = formOf(await manager.get(`${at}/void`), `${at}/void`);
+  const voids = (codes: string) => manager.post(`${at}/void`, { ...confirmation, codes });
+  for (const codes of ['OWN-CODE-0001\nTAKEN-CODE-1', 'UNKNOWN-CODE-1']) {
+    const rejected = await voids(codes);
+    assert.equal(rejected.status, 422);
+    assert.match(textOfPage(rejected), /Lines [12]: these cards are not in this stock/);
+  }
+  assert.match(textOfPage(await manager.get(at)), /Left\s*3\s*Voided\s*0/);
+  assert.equal(locationOf(await voids('own-code-0001')), at);
+  assert.match(textOfPage(await manager.get(at)), /Left\s*2\s*Voided\s*1/);
+  const sold = await shop.ask('POST /gift_card', { json: { code: 'owncode0003', initial_value: '25.00' } });
+  assert.equal(sold.status, 201, sold.text);
+  // One taken code in the form, and two unknown ones, have used up three of six lookups.
+  const rest = formOf(await manager.get(`${at}/void`), `${at}/void`);
+  const four = ['UNKNOWN-CODE-2', 'UNKNOWN-CODE-3', 'UNKNOWN-CODE-4', 'UNKNOWN-CODE-5'].join('\n');
+  const throttled = await manager.post(`${at}/void`, { ...rest, codes: four });
+  assert.equal(throttled.status, 422);
+  assert.match(textOfPage(throttled), /Try again later, or with fewer codes/);
+});

@@ -1,4 +1,4 @@
-/** Prints new cards: the form for a stock with generated codes. */
+/** Adds printed cards to the stock: new ones, whose codes are generated, or ones that are printed already. */
 
 import type { Money } from '../../domain/money/money.ts';
 import {
@@ -13,24 +13,29 @@ import { isAbove } from '../../domain/stores/store.ts';
 import { parseLine } from '../../domain/text.ts';
 import { Fault } from '../../domain/fault.ts';
 import { markup } from '../../platform/markup.ts';
+import type { CodeLines } from '../../domain/stocks/code-lines.ts';
 import { addStock } from '../../service/staff-actions/stock.ts';
+import { checkStock } from '../../service/stocks/stock.ts';
 import { countOf } from '../batches/form.ts';
 import { withoutAccess } from '../cards/change-form.ts';
-import { alert, inputField } from '../kit/form.ts';
+import { alert, inputField, textArea } from '../kit/form.ts';
 import { parseTypedAmount } from '../kit/format.ts';
 import { findResult, type Json } from '../kit/once.ts';
 import type { Page } from '../kit/page-context.ts';
 import { seeOther, type ConsoleResponse } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
+import { linesError, readTypedCodes, withinBudget, type RejectedLines } from './typed-codes.ts';
 
-const fieldNames = ['count', 'value', 'minimum', 'maximum', 'months', 'name'] as const;
+const fieldNames = ['count', 'codes', 'value', 'minimum', 'maximum', 'months', 'name'] as const;
 
 type Field = (typeof fieldNames)[number];
 type Errors = Readonly<Partial<Record<Field, string>>>;
 type Values = Readonly<Record<Field, string>>;
 
 function typedValues(page: Page): Values {
-  return Object.fromEntries(fieldNames.map((name) => [name, page.typed(name)])) as Values;
+  // A page does not have the codes in its response.
+  const shown = fieldNames.map((name) => [name, name === 'codes' ? '' : page.typed(name)]);
+  return Object.fromEntries(shown) as Values;
 }
 
 type Form = { readonly values: Values; readonly errors?: Errors; readonly notice?: string };
@@ -47,7 +52,8 @@ function formPage(page: Page, { values, errors = {}, notice }: Form): ConsoleRes
   });
   const amount = { inputMode: 'decimal', kind: 'amount', isOptional: true } as const;
   const isRejected = notice !== undefined || Object.keys(errors).length > 0;
-  const fields = markup`${inputField({ ...own('count', cards.count), inputMode: 'numeric' })}
+  const fields = markup`${inputField({ ...own('count', cards.count), inputMode: 'numeric', isOptional: true })}
+${textArea(own('codes', text.codes, text.codesHint))}
 ${inputField({ ...own('value', cards.value, text.valueHint), ...amount })}
 ${inputField({ ...own('minimum', text.minimum), ...amount })}
 ${inputField({ ...own('maximum', text.maximum), ...amount })}
@@ -61,7 +67,11 @@ ${page.form('/cards/stock/new', fields, isRejected ? page.key : undefined)}</sec
 
 type Read = {
   readonly errors: Errors;
-  readonly stock: { readonly name: string | null; readonly count: number; readonly terms: StockTerms };
+  readonly stock: {
+    readonly name: string | null;
+    readonly codes: CodeLines | number;
+    readonly terms: StockTerms;
+  };
 };
 
 /** Reads an optional field. @returns the value; null: it is empty or wrong, and then it is in `wrong`. */
@@ -82,9 +92,7 @@ function readForm(page: Page, values: Values): Read {
   const { errors: cards } = page.text.batches;
   const errors: Partial<Record<Field, string>> = {};
   const format = new Intl.NumberFormat(language);
-  const count = countOf(values.count) ?? 0;
-  if (count < 1 || count > stockCodesMax)
-    errors.count = fillPlain(cards.count, { count: format.format(stockCodesMax) });
+  const codes = readCodes(page, values, errors);
   const amountOf = (name: 'value' | 'minimum' | 'maximum'): Money | null =>
     optional(
       values[name],
@@ -111,7 +119,23 @@ function readForm(page: Page, values: Values): Read {
   if (!name.ok) errors.name = cards.name;
   addValueErrors(page, sent, errors);
   const terms = { ...stockValuesOf(sent, store), validMonths };
-  return { errors, stock: { name: name.ok ? name.value : null, count, terms } };
+  return { errors, stock: { name: name.ok ? name.value : null, codes, terms } };
+}
+
+/** The typed codes, or how many are generated; wrong ones are in `errors`. */
+function readCodes(page: Page, values: Values, errors: Partial<Record<Field, string>>): CodeLines | number {
+  const text = page.text.stock.errors;
+  const typed = readTypedCodes(page);
+  if ('error' in typed) errors.codes = typed.error;
+  else if (typed.codes.length > 0) {
+    if (values.count !== '') errors.codes = text.countOrCodes;
+    return typed;
+  }
+  const count = countOf(values.count) ?? 0;
+  const max = new Intl.NumberFormat(page.language).format(stockCodesMax);
+  if (count < 1 || count > stockCodesMax)
+    errors.count = fillPlain(page.text.batches.errors.count, { count: max });
+  return count;
 }
 
 const fieldOf = { fixed_value: 'value', minimum_value: 'minimum', maximum_value: 'maximum' } as const;
@@ -149,17 +173,33 @@ async function submit(page: Page): Promise<ConsoleResponse> {
   const { errors, stock } = readForm(page, values);
   if (Object.keys(errors).length > 0) return formPage(page, { values, errors });
   if (key === undefined) return formPage(page, { values, notice: messages.incomplete });
+  const { codes, ...named } = stock;
+  const { errors: text } = page.text.stock;
   try {
-    const { result } = await page.once(key, () => addStock(ctx, by, stock));
+    const taken = typeof codes === 'number' ? undefined : await takenLines(page, codes);
+    if (taken) return formPage(page, { values, errors: { codes: linesError(text.taken, taken) } });
+    const added = { ...named, codes: typeof codes === 'number' ? codes : codes.codes };
+    const { result } = await page.once(key, () => addStock(ctx, by, added));
     services.startBatches();
     return seeOther(`/cards/stock/${result}`);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
+    if (error.code === 'too-many-misses')
+      return formPage(page, { values, errors: { codes: text.tooManyTries } });
     const withheld = withoutAccess(services, request, error);
     if (withheld) return withheld;
     if (error.code !== 'too-many-requests') throw error;
     return formPage(page, { values, notice: messages.busy });
   }
+}
+
+/** The lines of codes that the store has used before; undefined: there are none. */
+async function takenLines(page: Page, codes: CodeLines): Promise<RejectedLines> {
+  const { services, store } = page;
+  return await withinBudget(page, codes, async () => {
+    const found = await checkStock(services, { store, codes: codes.codes });
+    return found.length === 0 ? undefined : found.map(({ index }) => codes.lines[index] ?? 0);
+  });
 }
 
 export const newStockPage = {

@@ -1,29 +1,34 @@
-/** Voids the printed cards of a stock that are left, after a confirmation. */
+/** Voids printed cards of a stock, all that are left or some, after a confirmation. */
 
 import { leftOf } from '../../domain/stocks/stock.ts';
 import { Fault } from '../../domain/fault.ts';
 import { markup } from '../../platform/markup.ts';
 import { voidStockBy } from '../../service/staff-actions/stock.ts';
 import { withoutAccess } from '../cards/change-form.ts';
-import { alert } from '../kit/form.ts';
+import { alert, textArea } from '../kit/form.ts';
 import type { Page } from '../kit/page-context.ts';
 import { panel } from '../kit/parts.ts';
 import { seeOther, type ConsoleResponse } from '../kit/route.ts';
 import { plural } from '../kit/texts.ts';
 import { openStock } from './parts.ts';
+import { linesError, readTypedCodes, withinBudget } from './typed-codes.ts';
 
-async function formPage(page: Page, notice?: string): Promise<ConsoleResponse> {
+type Problem = { readonly notice?: string; readonly codes?: string };
+
+async function formPage(page: Page, { notice, codes }: Problem = {}): Promise<ConsoleResponse> {
   const counted = await openStock(page);
   const { stock } = counted;
   const { void: text, unnamed } = page.text.stock;
   const path = `/cards/stock/${stock.id}`;
   const left = leftOf(counted);
   const back = page.link(path, page.text.batches.print.back, 'quiet');
-  const status = notice === undefined ? 200 : 422;
+  const isRejected = notice !== undefined || codes !== undefined;
+  const status = isRejected ? 422 : 200;
   const form = page.form(
     `${path}/void`,
-    markup`<div class="row"><button class="button bad">${text.confirm}</button>${back}</div>`,
-    notice === undefined ? undefined : page.key,
+    markup`${textArea({ name: 'codes', label: text.codes, hint: text.codesHint, error: codes })}
+<div class="row"><button class="button bad">${text.confirm}</button>${back}</div>`,
+    isRejected ? page.key : undefined,
   );
   const body = panel(
     text.title,
@@ -37,11 +42,21 @@ async function formPage(page: Page, notice?: string): Promise<ConsoleResponse> {
 async function submit(page: Page): Promise<ConsoleResponse> {
   const { services, request, ctx, by, key } = page;
   const { stock } = await openStock(page);
-  if (key === undefined) return await formPage(page, page.text.batches.errors.incomplete);
+  const { errors: text } = page.text.stock;
+  if (key === undefined) return await formPage(page, { notice: page.text.batches.errors.incomplete });
+  const typed = readTypedCodes(page);
+  if ('error' in typed) return await formPage(page, { codes: typed.error });
+  const codes = typed.codes.length > 0 ? typed.codes : null;
   try {
-    await page.once(key, () => voidStockBy(ctx, by, stock.id));
+    const rejected = await withinBudget(page, typed, async () => {
+      await page.once(key, () => voidStockBy(ctx, by, stock.id, codes));
+      return undefined;
+    });
+    if (rejected) return await formPage(page, { codes: linesError(text.notLeft, rejected) });
   } catch (error) {
-    const withheld = error instanceof Fault ? withoutAccess(services, request, error) : undefined;
+    if (!(error instanceof Fault)) throw error;
+    if (error.code === 'too-many-misses') return await formPage(page, { codes: text.tooManyTries });
+    const withheld = withoutAccess(services, request, error);
     if (!withheld) throw error;
     return withheld;
   }

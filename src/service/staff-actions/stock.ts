@@ -1,6 +1,7 @@
 /** Actions of staff with stocks of printed cards: they add stocks, read their codes, and void the rest. */
 
 import { leftOf, type CountedStock, type StockTerms } from '../../domain/stocks/stock.ts';
+import type { Secret } from '../../platform/secret.ts';
 import type { Context } from '../../storage/context.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { recordStockCodesRead } from '../stocks/codes.ts';
@@ -10,21 +11,24 @@ import { asStaff, type ByStaff } from './as-staff.ts';
 type PrintedCards = {
   readonly name: string | null;
   readonly terms: StockTerms;
-  /** How many codes are generated. */
-  readonly count: number;
+  /** The codes of cards that are printed already, or how many are generated. */
+  readonly codes: readonly Secret[] | number;
 };
 
 /**
- * Stores a stock with generated codes, which are added afterwards.
+ * Stores a stock, whose codes are added afterwards.
  * @returns the id of the stock.
  * @throws Fault those of `asStaff` and `startStock`.
  */
-export function* addStock(ctx: Context, by: ByStaff, { name, terms, count }: PrintedCards): Script<number> {
+export function* addStock(ctx: Context, by: ByStaff, { name, terms, codes }: PrintedCards): Script<number> {
   const { id } = yield* asStaff(ctx, by, {
     permission: 'issueBatches',
-    change: ({ actor }) =>
-      startStock(ctx, { store: by.store, name, actor, apiClientId: null, terms, codes: count }),
-    entryOf: () => ({ action: 'stock-added', subjectId: null, details: { codes: count } }),
+    change: ({ actor }) => startStock(ctx, { store: by.store, name, actor, apiClientId: null, terms, codes }),
+    entryOf: () => ({
+      action: 'stock-added',
+      subjectId: null,
+      details: { codes: typeof codes === 'number' ? codes : codes.length },
+    }),
   });
   return id;
 }
@@ -44,17 +48,23 @@ export function* readStockCodes(ctx: Context, by: ByStaff, stockId: number): Scr
 }
 
 /**
- * Voids all codes of a stock that are left.
- * @returns how many there were.
+ * Voids codes of a stock.
+ * @param codes null: all that are left.
+ * @returns how many were left until then.
  * @throws Fault those of `asStaff` and `voidCodesOf`.
  */
-export function* voidStockBy(ctx: Context, by: ByStaff, stockId: number): Script<number> {
+export function* voidStockBy(
+  ctx: Context,
+  by: ByStaff,
+  stockId: number,
+  codes: readonly Secret[] | null,
+): Script<number> {
   const { voidedNow } = yield* asStaff(ctx, by, {
     permission: 'issueBatches',
     change: ({ actor }) =>
-      voidCodesOf(ctx, { key: stockKeyOf({ storeId: by.store.id, id: stockId }), codes: null, actor }),
-    entryOf: ({ voidedNow: codes }) =>
-      codes === 0 ? null : { action: 'stock-voided', subjectId: null, details: { codes } },
+      voidCodesOf(ctx, { key: stockKeyOf({ storeId: by.store.id, id: stockId }), codes, actor }),
+    entryOf: ({ voidedNow: count }) =>
+      count === 0 ? null : { action: 'stock-voided', subjectId: null, details: { codes: count } },
   });
   return voidedNow;
 }
