@@ -6,8 +6,17 @@ import { writeScripts } from '../../bench/scripts.ts';
 import { measureWrites, scriptsPerTransaction, type WritesPerOperation } from '../../bench/writes.ts';
 import { createStore } from '../../src/service/stores/store.ts';
 import { issue, update } from '../../src/service/cards/card.ts';
+import { debit } from '../../src/service/money/spend.ts';
+import { withExternalId } from '../../src/service/requests/external-ids.ts';
 import { connect } from '../../src/storage/sqlite/connection.ts';
-import { issueCommand, manualClock, newStore, testContext, updateCommand } from '../support/fixtures.ts';
+import {
+  issueCommand,
+  manualClock,
+  money,
+  newStore,
+  testContext,
+  updateCommand,
+} from '../support/fixtures.ts';
 import { idsAt } from '../../src/platform/random.ts';
 import { seeded } from '../support/seeded.ts';
 import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
@@ -44,6 +53,17 @@ const recorded = {
   debit: { logBytes: 6_402, pages: 1.554, trees: ofDebit },
   'debit with a key': { logBytes: 9_390, pages: 2.28, trees: [...ofDebit, ...ofKey] },
   update: { logBytes: 7_496, pages: 1.82, trees: ofUpdate },
+  // The others write none of these trees, so cards without a location and requests without an id do not pay for them.
+  'create at a location': {
+    logBytes: 4_032,
+    pages: 0.979,
+    trees: [...ofCreation, 'transfers_by_issue_location'],
+  },
+  'debit with an external id': {
+    logBytes: 8_329,
+    pages: 2.022,
+    trees: [...ofDebit, 'external_ids', 'transfers_by_external_id'],
+  },
 } as const;
 /** Its page has the number of changes of the file, so every transaction writes it. */
 const firstTree = 'sqlite_schema';
@@ -80,7 +100,38 @@ async function measure(given: {
   const anyCard = (): number => cardIds[random.between(0, cardIds.length - 1)] ?? 0;
   let notes = 0;
   const note = () => update(ctx, updateCommand(store, anyCard(), { note: `note ${(notes += 1)}` }));
-  const scripts = { ...writeScripts(ctx, { store, anyCard }), update: note };
+  const plain = writeScripts(ctx, { store, anyCard });
+  const placed = () => issue(ctx, issueCommand(store, { locationId: 7 }));
+  let ids = 0;
+  const asked = { storeId: store.id, kind: 'transaction', actor: 'test', asked: ['0.01'] } as const;
+  const unnamed = {
+    actor: 'test',
+    reference: null,
+    note: null,
+    orderId: null,
+    versions: null,
+    partial: false,
+  };
+  const named = () => {
+    const text = `pay-${(ids += 1)}`;
+    const amount = money('0.01', store.currency.code);
+    const paid = { ...unnamed, store, cardId: anyCard(), amount, externalId: text };
+    return withExternalId(
+      ctx,
+      { ...asked, text },
+      {
+        run: () => debit(ctx, paid),
+        idOf: ({ transfer }) => transfer.id,
+        find: () => assert.fail('each id is another one'),
+      },
+    );
+  };
+  const scripts = {
+    ...plain,
+    update: note,
+    'create at a location': placed,
+    'debit with an external id': named,
+  };
   return measureWrites(database.file, { scripts, transactions: given.transactions });
 }
 
