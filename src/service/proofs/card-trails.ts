@@ -3,7 +3,6 @@
  * are read in the order of their own keys. Each row is compared with its card's *trail*: a few numbers in memory.
  */
 
-import { eventTypes } from '../../domain/events/event-type.ts';
 import type { Currency } from '../../domain/money/currency.ts';
 import type { PublicIds } from '../../platform/public-id.ts';
 import type { ScannedCode, ScannedEvent } from '../../storage/proofs/references.ts';
@@ -12,13 +11,16 @@ import type { ScannedInteger } from '../../storage/sql/sql.ts';
 import type { Finding } from './row-check.ts';
 import { digestWith } from './digest.ts';
 import type { CardPlaces } from '../books/card-places.ts';
+import { ExpiryDays } from './expiry-days.ts';
 import { Repeated, type ParsedRecord, type RecordDigests } from './event-digests.ts';
 import {
   type VersionRecord,
   type ReadEvent,
+  keepingVersion,
+  knownTypes,
   noObject,
   hasDetails,
-  isTransaction,
+  readDetails,
   parseObject,
   isObject,
 } from './event-record.ts';
@@ -29,15 +31,8 @@ import {
  */
 const unorderedEventsMax = 100_000;
 
-const knownTypes: ReadonlySet<string> = new Set(eventTypes);
-
-/** Types of events about a card that has not changed. */
-const keepingVersion: ReadonlySet<string> = new Set([
-  'gift_card.expired',
-  'gift_card.expiring_soon',
-  'gift_card.retired_code_used',
-  'gift_card.delivery_failed',
-]);
+/** In place of the text of a row that is not one that the program writes. No digest is equal. */
+const unreadable = { digest: Number.NaN, length: 0 };
 
 /** In `seen`: an event of the card is wrong. Consequential problems are not reported. */
 const broken = -1;
@@ -53,8 +48,9 @@ export class CardTrails {
   // One array per number, because one object per card uses several times as much memory.
   readonly #ids: number[] = [];
   readonly #versions: number[] = [];
-  /** Digests of the texts of the records. */
+  /** Digests and lengths of the texts of the records. */
   readonly #texts: number[] = [];
+  readonly #textLengths: number[] = [];
   /** The digests of the records of the cards that have an event with another record, by the index of the card. */
   readonly #records = new Map<number, RecordDigests>();
   /** Digests of the balances after the transfers, and of the balances in the events so far. */
@@ -72,7 +68,10 @@ export class CardTrails {
   /** Sums of the digests of the holds, minus those in the events so far. */
   readonly #holds: number[] = [];
   /** The days of the expiry events: of the cards, and of the last events so far, by the index of the card. */
-  readonly #expiryDays = { 'gift_card.expired': new Days(), 'gift_card.expiring_soon': new Days() };
+  readonly #expiryDays = {
+    'gift_card.expired': new ExpiryDays(),
+    'gift_card.expiring_soon': new ExpiryDays(),
+  };
   /** The codes that cards refer to and that were not read yet, by the index of the card. */
   readonly #namedCodes = new Map<number, bigint>();
   /** Records of events by version, by the index of the card. */
@@ -101,7 +100,9 @@ export class CardTrails {
   add(card: ScannedCard, balances: number): void {
     const place = this.#ids.push(Number(card.id)) - 1;
     this.#versions.push(Number(card.version));
-    this.#texts.push(this.#repeated.ofText(card));
+    const { digest, length } = this.#repeated.ofText(card) ?? unreadable;
+    this.#texts.push(digest);
+    this.#textLengths.push(length);
     this.#codesInEvents.push(0);
     this.#holds.push(0);
     this.#expiryDays['gift_card.expired'].ofCards.set(place, card.expired_event_day);
@@ -201,13 +202,13 @@ export class CardTrails {
   readQuickly({ type, subjectId, data }: ScannedEvent): ReadEvent | undefined {
     if (keepingVersion.has(type) || !knownTypes.has(type) || !type.startsWith('gift_card.')) return undefined;
     const place = this.#placeOf(subjectId);
-    const text = this.#texts[place];
-    const read = this.#repeated.readEvent(data, text);
-    const minor = read && this.#minorOf(read.balance);
-    if (!read || text === undefined || minor === undefined) return undefined;
-    const details = isTransaction(type, read.details) ? noObject : parseObject(read.details || '{}');
-    if (!details || (details !== noObject && !hasDetails(type, details))) return undefined;
-    return { place, balance: minor, digest: digestWith(text, minor), data: details, record: noObject };
+    const [digest, length] = [this.#texts[place], this.#textLengths[place]];
+    if (digest === undefined || length === undefined) return undefined;
+    const read = this.#repeated.readEvent(data, { digest, length });
+    const balance = read && this.#minorOf(read.balance);
+    const details = read && readDetails(type, data, read.end);
+    if (balance === undefined || !details) return undefined;
+    return { place, balance, digest: digestWith(digest, balance), data: details, record: noObject };
   }
 
   #compareRead(
@@ -394,22 +395,5 @@ export class CardTrails {
   /** The index of a card; -1 if it does not exist. */
   #placeOf(cardId: ScannedInteger): number {
     return this.#places.of(cardId) ?? -1;
-  }
-}
-
-/** The days of one kind of expiry event, by the index of the card. */
-class Days {
-  readonly ofCards = new SparseMap<string | null>();
-  readonly ofEvents = new SparseMap<unknown>();
-
-  areEqual(place: number): boolean {
-    return (this.ofCards.get(place) ?? null) === (this.ofEvents.get(place) ?? null);
-  }
-}
-
-/** A map that stores no nulls. */
-class SparseMap<T> extends Map<number, T> {
-  override set(place: number, value: T): this {
-    return value === null ? this : super.set(place, value);
   }
 }

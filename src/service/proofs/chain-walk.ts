@@ -124,9 +124,9 @@ export class ChainWalk {
   #hasHash(place: number, content: string, entry: WrittenTransfer): boolean {
     const { text_digest: digest, text_salt: textSalt, texts } = entry;
     if (textSalt !== null && texts !== null) {
-      if (textSalt.length !== saltLength) return false;
-      hashed.set(textSalt);
-      if (digest?.toBase64() !== hashAfter(saltLength, texts, 'base64')) return false;
+      if (textSalt.length !== 2 * saltLength) return false;
+      hashed.write(textSalt, 'hex');
+      if (digest !== hashAfter(saltLength, texts, 'hex')) return false;
     }
     this.#heads.copy(hashed, 0, place * hashLength, (place + 1) * hashLength);
     return hashAfter(hashLength, writtenContent(content, entry), 'hex') === entry.hash;
@@ -200,8 +200,12 @@ export function writtenContent(
   content: string,
   { salt, text_digest: digest }: Pick<WrittenTransfer, 'salt' | 'text_digest'>,
 ): string {
-  const withDigest = digest === null ? content : content.replace(digestMark, digest.toBase64());
-  return salt === null ? withDigest : withDigest.replace(saltMark, salt.toBase64());
+  const withDigest = digest === null ? content : content.replace(digestMark, base64Of(digest));
+  return salt === null ? withDigest : withDigest.replace(saltMark, base64Of(salt));
+}
+
+function base64Of(hexadecimal: string): string {
+  return Buffer.from(hexadecimal, 'hex').toString('base64');
 }
 
 /** The content of an entry, which the program composes. */

@@ -1,6 +1,17 @@
-/** Parses the records in events. */
+/** Reads the records in events, and their details: the data in addition to the record of a card. */
 
+import { eventTypes } from '../../domain/events/event-type.ts';
 import type { ParsedRecord } from './event-digests.ts';
+
+export const knownTypes: ReadonlySet<string> = new Set(eventTypes);
+
+/** Types of events about a card that has not changed. */
+export const keepingVersion: ReadonlySet<string> = new Set([
+  'gift_card.expired',
+  'gift_card.expiring_soon',
+  'gift_card.retired_code_used',
+  'gift_card.delivery_failed',
+]);
 
 /** A card's record of one of its versions. */
 export type VersionRecord = {
@@ -54,18 +65,47 @@ export function hasDetails(type: string, data: ParsedRecord): boolean {
   return !kinds || (isObject(transaction) && kinds.includes(transaction['kind']));
 }
 
-/** JSON without escapes, which needs no parser. */
-const plainTransaction =
-  /^\{"transaction":\{"id":[1-9]\d{0,15}(?:,"[a-z_]+":(?:null|[1-9]\d{0,15}|"[^"\\\p{Cc}]*"))*\}\}$/u;
+/** Patterns of JSON without escapes, which needs no parser. */
+const plainId = String.raw`[1-9]\d{0,15}`;
+const plainValue = String.raw`(?:null|${plainId}|"[^"\\\u0000-\u001f]*")`;
 
-const kindStart = '"kind":"';
+/** The transaction after the record of a card, by the type of the event. */
+const plainTransactions: ReadonlyMap<string, RegExp> = new Map(
+  Object.entries(kindsOf).map(([type, kinds]) => [
+    type,
+    new RegExp(
+      String.raw`,"transaction":\{"id":${plainId},"gift_card_id":${plainId},"kind":"(?:${kinds.join('|')})"(?:,"(?!kind")[a-z_]+":${plainValue})*\}`,
+      'y',
+    ),
+  ]),
+);
 
-/** Whether details are a transaction of an event of its type, and nothing else. False also if they have to be parsed. */
-export function isTransaction(type: string, details: string): boolean {
-  const kinds = kindsOf[type];
-  if (!kinds || !plainTransaction.test(details)) return false;
-  const start = details.lastIndexOf(kindStart) + kindStart.length;
-  return kinds.includes(details.slice(start, details.indexOf('"', start)));
+const holdStart = ',"hold":';
+
+/**
+ * Reads the details of an event, which follow the record of its card. A transaction is not parsed, because it is not
+ * compared.
+ * @param start the end of the record in the text.
+ * @returns the hold, if there is one; undefined if the event has to be parsed.
+ */
+export function readDetails(type: string, data: string, start: number): ParsedRecord | undefined {
+  const transaction = plainTransactions.get(type);
+  if (transaction) {
+    transaction.lastIndex = start;
+    const end = transaction.test(data) ? transaction.lastIndex : 0;
+    if (end > 0 && data.length === end + 1 && data.endsWith('}')) return noObject;
+    if (end > 0 && type === 'gift_card.redeemed' && data.startsWith(holdStart, end)) {
+      const hold = parseAfterComma(data, end);
+      if (hold && Object.keys(hold).length === 1) return hold;
+    }
+  }
+  const details = data.length === start + 1 && data.endsWith('}') ? noObject : parseAfterComma(data, start);
+  return details && hasDetails(type, details) ? details : undefined;
+}
+
+/** Parses the members of an object that follow a comma at a place of a text. */
+function parseAfterComma(data: string, comma: number): ParsedRecord | undefined {
+  return data.startsWith(',"', comma) ? parseObject(`{${data.slice(comma + 1)}`) : undefined;
 }
 
 export function parseObject(json: string): Readonly<Record<string, unknown>> | undefined {

@@ -123,7 +123,7 @@ export function entryHash(previous: Uint8Array, content: string): string {
 }
 
 /** Returns SHA-256 of the first bytes of `hashed`, at most 32, and a content. */
-export function hashAfter(length: number, content: string, encoding: 'latin1' | 'hex' | 'base64'): string {
+export function hashAfter(length: number, content: string, encoding: 'latin1' | 'hex'): string {
   const needed = length + content.length * 3;
   let buffer = hashed;
   if (needed > hashedMax) {
