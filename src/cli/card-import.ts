@@ -5,7 +5,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { InvalidArgumentError, type Command } from 'commander';
-import { readDatabaseConfig, sendsEmail } from '../start/config.ts';
+import { readDatabaseConfig } from '../start/config.ts';
 import { openDatabase, type Database } from '../start/database.ts';
 import {
   batchErrorsMax,
@@ -44,6 +44,7 @@ import {
   type BatchCardsPage,
 } from '../service/batches/batch-lists.ts';
 import { writeText } from './card-output.ts';
+import { canSendEmails } from './can-send.ts';
 import { chooseStore, storeOption } from './choose-store.ts';
 import { closePastDays, findTrustedUntil } from './closing.ts';
 import { CommandError } from './failure.ts';
@@ -127,7 +128,7 @@ async function create(
   { ctx, storage }: Database,
   { store, bytes, key, file, options }: Import,
 ): Promise<Batch | undefined> {
-  const place = { store, now: ctx.clock.now(), canSend: sendsEmail() };
+  const place = { store, now: ctx.clock.now(), canSend: await canSendEmails(storage, store.id) };
   const parsed = parseBatchFile(bytes, place, fileAlone);
   if (!parsed.ok) throw rejection(file, parsed);
   assertExpected(parsed, { store, options });

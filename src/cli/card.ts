@@ -1,7 +1,7 @@
 /** `largesse card issue|suspend|resume|import|export` */
 
 import type { Command } from 'commander';
-import { readDatabaseConfig, sendsEmail } from '../start/config.ts';
+import { readDatabaseConfig } from '../start/config.ts';
 import { openDatabase } from '../start/database.ts';
 import { parseBatch } from '../domain/batches/batch.ts';
 import {
@@ -22,6 +22,7 @@ import { cardExport } from '../service/cards/export.ts';
 import { filterOf } from '../service/cards/filter.ts';
 import { addImportCommand } from './card-import.ts';
 import { writeText } from './card-output.ts';
+import { canSendEmails } from './can-send.ts';
 import { chooseStore, storeOption } from './choose-store.ts';
 import { CommandError } from './failure.ts';
 import { printFields, printJson } from './output.ts';
@@ -91,7 +92,8 @@ function addIssueCommand(card: Command): void {
       const { store } = await storage.read(() =>
         chooseStore(typeof domain === 'string' ? domain : undefined),
       );
-      const parsed = parseBatch([fieldsOf(given)], { store, now: ctx.clock.now(), canSend: sendsEmail() });
+      const canSend = await canSendEmails(storage, store.id);
+      const parsed = parseBatch([fieldsOf(given)], { store, now: ctx.clock.now(), canSend });
       if (!parsed.ok)
         throw new CommandError(
           parsed.errors.map(({ field, message }) => `${field ?? 'it'} ${message}`).join('; '),

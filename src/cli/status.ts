@@ -1,10 +1,11 @@
 /** `largesse status` */
 
 import type { Command } from 'commander';
-import { emailTransportOf, readConfig, shownLocation, type Config } from '../start/config.ts';
+import { emailTransportOf, machineRuleOf, readConfig, shownLocation, type Config } from '../start/config.ts';
 import { openDatabase } from '../start/database.ts';
 import { parseSmtpUrl } from '../platform/smtp-url.ts';
 import { countPendingEmails } from '../storage/emails/email.ts';
+import { hasEmailServers } from '../storage/emails/server.ts';
 import { parallel } from '../storage/sql/sql.ts';
 import { listStores } from '../storage/stores/store.ts';
 import { printFields, printJson } from './output.ts';
@@ -17,8 +18,8 @@ export function addStatusCommand(root: Command): void {
     .action(async ({ json }: { json?: boolean }) => {
       const config = readConfig();
       await using database = await openDatabase(config, { prepare: false });
-      const [records, pending] = await database.storage.read(() =>
-        parallel(listStores(), countPendingEmails()),
+      const [records, pending, hasOwn] = await database.storage.read(() =>
+        parallel(listStores(), countPendingEmails(), hasEmailServers()),
       );
       const stores = records.map(({ store }) => store.domain);
       const address = addressOf(config);
@@ -39,7 +40,7 @@ export function addStatusCommand(root: Command): void {
         address,
         database: location,
         stores: stores.join(', ') || null,
-        emails: emailsOf(config),
+        emails: emailsOf(config, hasOwn && machineRuleOf(config) !== 'operator'),
         pending_emails: pending,
       });
     });
@@ -64,13 +65,15 @@ function placeOf(config: Config): string | null {
   }
 }
 
-function emailsOf(config: Config): string {
+function emailsOf(config: Config, hasOwnServers: boolean): string {
   switch (emailTransportOf(config)) {
     case 'smtp':
       return `sent by ${placeOf(config)}`;
     case 'folder':
       return `kept in ${placeOf(config)} and not sent: SMTP_URL is not set`;
     case 'none':
-      return 'not sent: SMTP_URL is not set';
+      return hasOwnServers
+        ? 'sent by the mail servers of the stores: SMTP_URL is not set'
+        : 'not sent: SMTP_URL is not set';
   }
 }

@@ -16,6 +16,7 @@ import { passkeyRoutes } from './staff/passkeys.ts';
 import { reportRoutes } from './reports/reports.ts';
 import { recipientRoutes } from './recipient/recipient.ts';
 import type { ConsoleRoute } from './kit/route.ts';
+import { emailServerRoutes } from './settings/email-server.ts';
 import { emailSettingsRoutes } from './settings/emails.ts';
 import { locationSettingsRoutes } from './settings/locations.ts';
 import { proxySettingsRoutes } from './settings/proxy.ts';
@@ -58,6 +59,7 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...developerRoutes,
   ...shopSettingsRoutes,
   ...emailSettingsRoutes,
+  ...emailServerRoutes,
   ...textSettingsRoutes,
   ...locationSettingsRoutes,
   ...proxySettingsRoutes,

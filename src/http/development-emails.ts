@@ -17,7 +17,7 @@ import { style } from './development-emails-style.ts';
 
 type StoredEmail = {
   readonly name: string;
-  readonly kind: EmailKind;
+  readonly kind: EmailKind | 'notice';
   readonly to: string;
   readonly from: string;
   readonly subject: string;

@@ -98,8 +98,17 @@ export function addOperations(app: FastifyInstance, services: Services): void {
       askForBody(request, reply, operation.bodyBytesMax ?? limits.bodyBytesMax);
     };
     const handle = (request: FastifyRequest): Promise<HttpResponse | Streamed> => {
-      const { caller, operationQuery: query = [] } = request;
+      const { caller } = request;
       if (!caller) throw new Error('an operation without a caller');
+      const canSend = services.email.canSend(caller.store.id);
+      if (typeof canSend === 'boolean') return handleAs(request, { caller, canSend });
+      return canSend.then((can) => handleAs(request, { caller, canSend: can }));
+    };
+    const handleAs = (
+      request: FastifyRequest,
+      { caller, canSend }: { readonly caller: Caller; readonly canSend: boolean },
+    ): Promise<HttpResponse | Streamed> => {
+      const { operationQuery: query = [] } = request;
       return throttle.run(caller, (lookup) => {
         const requestContext = requestContextOf({
           request,
@@ -111,7 +120,7 @@ export function addOperations(app: FastifyInstance, services: Services): void {
           lookup,
           recordRetiredCode: (cardId) => services.retiredCodeUses.note({ storeId: caller.store.id, cardId }),
           recordStockTry: (tried) => services.stockTries.note({ storeId: caller.store.id, lookup: tried }),
-          canSend: services.email.transportKind !== 'none',
+          canSend,
           logUnsent: services.email.logUnsent,
           webhookUrls: services.webhookUrls,
           streams,

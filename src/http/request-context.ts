@@ -39,7 +39,7 @@ export type RequestContext = {
   readonly recordRetiredCode: (cardId: number) => void;
   /** Records that a caller who cannot activate it looked for a code in stock. */
   readonly recordStockTry: (lookup: bigint) => void;
-  /** Whether the service sends email. */
+  /** Whether emails of the store are sent. */
   readonly canSend: boolean;
   /** Logs, once for each store, that an issued card is not emailed because the service sends no email. */
   readonly logUnsent: (store: Store) => void;

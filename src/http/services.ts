@@ -23,7 +23,12 @@ import type { TokenUses } from './token-last-used.ts';
 
 /** How the service sends email. */
 export type EmailServices = {
+  /** How the emails of stores without a mail server of their own are sent. */
   readonly transportKind: EmailTransportKind;
+  /** Whether emails of a store are sent or kept. A promise only if it is not in memory. */
+  readonly canSend: (storeId: number) => boolean | Promise<boolean>;
+  /** Whether any store has a mail server of its own that is used. */
+  readonly hasOwnServers: () => Promise<boolean>;
   /** The folder of emails in development, for their page; null: there is no page. */
   readonly kept: StoredEmails | null;
   /** Logs, once for each store, that an issued card is not emailed because the service sends no email. */

@@ -19,6 +19,12 @@ const contentSecurityPolicy =
 
 /** Shown by the readiness check: the service is ready without email, but the setting may be missing by mistake. */
 const noEmail = 'none: SMTP_URL is not set, so no email is sent';
+const ownServers = 'stores: SMTP_URL is not set, and only stores with a mail server of their own send email';
+
+async function emailPartsOf({ transportKind, hasOwnServers }: Services['email']): Promise<string> {
+  if (transportKind !== 'none') return transportKind;
+  return (await hasOwnServers()) ? ownServers : noEmail;
+}
 
 export function addPages(app: FastifyInstance, services: Services, prefix: string): void {
   const { metrics, email } = services;
@@ -39,7 +45,7 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
       });
     return {
       status: 'ready',
-      details: { mail: email.transportKind === 'none' ? noEmail : email.transportKind },
+      details: { mail: await emailPartsOf(email) },
     };
   });
 

@@ -17,10 +17,15 @@ export function createReminders({
   ctx,
   storage,
   limits,
-}: Pick<JobTools, 'ctx' | 'storage' | 'limits'>): () => Promise<void> {
+  canSend,
+}: Pick<JobTools, 'ctx' | 'storage' | 'limits'> & {
+  /** Whether emails of a store are sent. */
+  readonly canSend: (storeId: number) => boolean | Promise<boolean>;
+}): () => Promise<void> {
   const done = new Map<number, string>();
   return async () => {
     for (const storeId of await storage.read(listRemindingStores)) {
+      if (!(await canSend(storeId))) continue;
       const plan = await storage.read(() => planReminders(ctx, storeId));
       if (!plan || done.get(storeId) === plan.name) continue;
       for (const task of plan.tasks) {

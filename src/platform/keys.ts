@@ -37,6 +37,8 @@ export type Purpose =
   | 'store-secret'
   | 'webhook-secret'
   | 'mail'
+  | 'email-server'
+  | 'email-server-code'
   | 'batch'
   | 'batch-key'
   | 'stock'

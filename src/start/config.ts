@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { EmailConfig } from '../delivery/email/transport.ts';
+import type { MachineRule } from '../domain/emails/server.ts';
 import type { EmailTransportKind } from '../http/services.ts';
 import { certificateFolderOf } from '../platform/certificates/folder.ts';
 import type { CertificateFiles } from '../platform/certificates/files.ts';
@@ -316,6 +317,20 @@ export function readListenAddress(environment: Environment = process.env): Pick<
 export function readDatabaseConfig(environment: Environment = process.env): DatabaseConfig {
   const reader = new Reader(environment);
   return reader.finish(readDatabase(reader));
+}
+
+/** The people who may set the mail servers of stores. An owner of one of several stores must not decide about the machine. */
+export function machineRuleOf({ machine, database }: Pick<Config, 'machine' | 'database'>): MachineRule {
+  return machine ?? (database.kind === 'file' ? 'owner-of-one-store' : 'operator');
+}
+
+/** `machineRuleOf` for a command that does not read the whole configuration. */
+export function readMachineRule(environment: Environment = process.env): MachineRule {
+  const reader = new Reader(environment);
+  return machineRuleOf({
+    machine: reader.read(settings.service.machine),
+    database: readDatabase(reader).database,
+  });
 }
 
 /** Reads the settings of commands that send emails. @throws ConfigError. */

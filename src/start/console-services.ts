@@ -9,6 +9,9 @@ import type { RetiredCodeUses, StockTries } from '../http/code-uses.ts';
 import type { addConsole } from '../console/kit/server.ts';
 import { brandOf } from '../delivery/email/colour.ts';
 import { languageOf, languages } from '../delivery/email/language.ts';
+import { serverToolsOf } from '../delivery/email/server-tools.ts';
+import type { EmailTransport } from '../delivery/email/transport.ts';
+import type { PreviewedEmail } from '../domain/emails/preview.ts';
 import { previewStored } from '../delivery/email/stored.ts';
 import { passwordsOf } from '../service/staff/password.ts';
 import type { CardKey } from '../storage/cards/card.ts';
@@ -32,6 +35,11 @@ export function consoleServicesOf(
 ): Parameters<typeof addConsole>[1] {
   const { publicUrl, basePath, lookupFailuresPerHour, limits } = config;
   const pagesUrl = pagesUrlOf(config);
+  const emailParts = (transport: EmailTransport | null) => ({
+    emailTools: emailToolsOf(ctx, { transport, pagesUrl }),
+    previewOf: (previewed: PreviewedEmail) =>
+      previewStored(previewed, { from: transport?.from ?? null, pagesUrl }),
+  });
   return {
     ...parts,
     streamsMax: limits.eventStreamsMax,
@@ -45,8 +53,18 @@ export function consoleServicesOf(
     canSend: email.transportKind !== 'none',
     operations: operations.map(({ method, path }) => ({ method, route: path })),
     customerLanguage: languageOf,
-    emailTools: emailToolsOf(ctx, { transport: email.transport, pagesUrl }),
-    previewOf: (previewed) => previewStored(previewed, { from: email.transport?.from ?? null, pagesUrl }),
+    ...emailParts(email.senders.transport),
+    serverTools: {
+      rule: email.rule,
+      ofOperator: email.senders.transport?.server ?? null,
+      ...serverToolsOf(ctx, email.network),
+    },
+    async emailPartsOf(storeId) {
+      const transport = await email.ownTransport(storeId);
+      if (!transport) return null;
+      const condition = { ...parts.condition, emailTransport: 'smtp' } as const;
+      return { ...emailParts(transport), canSend: true, condition };
+    },
     pagesUrl,
     brandOf,
     lookups: {

@@ -1,30 +1,104 @@
 /** How the service sends the emails of every store. */
 
-import { emailTransportOf, type Config } from './config.ts';
+import { emailTransportOf, machineRuleOf, type Config } from './config.ts';
+import { emailWorkerLimits, type EmailSenders } from '../delivery/email/destinations.ts';
 import { emailFolder } from '../delivery/email/folder.ts';
-import { emailQueue, emailWorkerLimits } from '../delivery/email/queue.ts';
+import { emailQueue } from '../delivery/email/queue.ts';
+import type { PublicNetwork } from '../delivery/email/public-socket.ts';
+import { storeServers } from '../delivery/email/store-servers.ts';
 import { folderTransport, smtpTransport, type EmailTransport } from '../delivery/email/transport.ts';
 import { startWorker, type Worker } from '../delivery/worker.ts';
+import type { MachineRule } from '../domain/emails/server.ts';
 import type { Database } from './database.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { EmailServices } from '../http/services.ts';
 import type { Log } from '../platform/log.ts';
 import type { Tracing } from '../platform/tracing.ts';
+import { findEmailServer, hasEmailServers, openServer, type StoredServer } from '../storage/emails/server.ts';
+import type { ReadCache } from '../storage/storage.ts';
 
-export type EmailSetup = EmailServices & { readonly transport: EmailTransport | null };
+export type EmailSetup = EmailServices & {
+  readonly senders: EmailSenders;
+  /** The people who may set the mail server of a store. */
+  readonly rule: MachineRule;
+  readonly network: PublicNetwork;
+  /** The transport of a store with a mail server of its own; null: the store has none. */
+  readonly ownTransport: (storeId: number) => Promise<EmailTransport | null>;
+};
+
+type Parts = {
+  readonly database: Database;
+  readonly logger: Log['logger'];
+  readonly network: PublicNetwork;
+};
 
 /**
- * How the emails of every store are sent. In development without a mail server they are kept in a folder, and a page
- * shows them, unless a proxy in front of the service could make it public.
+ * How the emails of every store are sent. A mail server of the operator sends them all. Without one, stores can have
+ * servers of their own. In development the emails of other stores are kept in a folder, and a page shows them, unless a
+ * proxy in front of the service could make it public.
  */
-export function setUpEmail(config: Config, logger: Log['logger']): EmailSetup {
+export function setUpEmail(config: Config, { database, logger, network }: Parts): EmailSetup {
   const transportKind = emailTransportOf(config);
-  const logUnsent = createUnsentLogger(logger);
-  if (config.email) return { transportKind, kept: null, logUnsent, transport: smtpTransport(config.email) };
-  if (transportKind === 'none') return { transportKind, kept: null, logUnsent, transport: null };
-  const folder = emailFolder(config.emailFolder);
-  const kept = config.trustedProxies.length === 0 ? folder : null;
-  return { transportKind, kept, logUnsent, transport: folderTransport(folder) };
+  const rule = config.email ? 'operator' : machineRuleOf(config);
+  const servers = rule === 'operator' ? null : storeServers(network);
+  const folder = transportKind === 'folder' ? emailFolder(config.emailFolder) : null;
+  const shared = config.email ? smtpTransport(config.email) : folder && folderTransport(folder);
+  const senders = { transport: shared, servers };
+  return {
+    transportKind,
+    kept: config.trustedProxies.length === 0 ? folder : null,
+    logUnsent: createUnsentLogger(logger),
+    senders,
+    rule,
+    network,
+    ...ownServersOf(database, senders),
+  };
+}
+
+type Found = { readonly stored: StoredServer | undefined };
+
+/** The parts that depend on the mail servers of stores, by a cache that every write of any process ends. */
+function ownServersOf(
+  { ctx, storage }: Database,
+  { transport, servers }: EmailSenders,
+): Pick<EmailSetup, 'canSend' | 'hasOwnServers' | 'ownTransport'> {
+  if (!servers)
+    return {
+      canSend: () => transport !== null,
+      hasOwnServers: () => Promise.resolve(false),
+      ownTransport: () => Promise.resolve(null),
+    };
+  const cache: ReadCache<Found> = storage.cache({ entriesMax: 1_000 });
+  const read = async (storeId: number): Promise<StoredServer | undefined> => {
+    const found = await cache.read(String(storeId), function* find() {
+      return { stored: yield* findEmailServer(storeId) };
+    });
+    return found?.stored;
+  };
+  return {
+    canSend(storeId) {
+      if (transport) return true;
+      const found = cache.find(String(storeId));
+      return found ? found.stored !== undefined : read(storeId).then((stored) => stored !== undefined);
+    },
+    // In a distributed database a start must not need every server.
+    hasOwnServers: async () => storage.isDistributed || (await storage.read(hasEmailServers)),
+    async ownTransport(storeId) {
+      const stored = (cache.find(String(storeId)) ?? { stored: await read(storeId) }).stored;
+      if (!stored) return null;
+      const opened = (): EmailTransport => servers.transportOf(storeId, openServer(ctx, storeId, stored));
+      return {
+        from: stored.sender,
+        server: stored,
+        connectionsMax: 1,
+        emailMaxMs: 0,
+        send: (...sent) => opened().send(...sent),
+        async [Symbol.asyncDispose]() {
+          // The connections belong to the pool of the store.
+        },
+      };
+    },
+  };
 }
 
 /** Logs a store's first card that is not emailed, so that the log does not grow with every card. */
@@ -42,9 +116,9 @@ function createUnsentLogger(logger: Log['logger']): EmailServices['logUnsent'] {
 
 type Emails = Pick<Worker, 'wake' | 'stop'>;
 
-/** Sends queued emails. Without a transport, they wait for a process that has one. */
+/** Sends queued emails. Without a mail server, they wait for a process that has one. */
 export function startEmails(
-  transport: EmailTransport | null,
+  senders: EmailSenders,
   {
     config,
     database,
@@ -59,20 +133,26 @@ export function startEmails(
     logger: Log['logger'];
   },
 ): Emails | undefined {
-  if (!transport) return undefined;
+  const { transport, servers } = senders;
+  if (!transport && !servers) return undefined;
   const observer = {
     attempted: metrics.emailAttempted,
     reclaimed: metrics.emailReclaimed,
-    operatorNeeded: (response: string) =>
-      logger.error({ response }, 'the mail server rejects this service: check SMTP_URL and MAIL_FROM'),
+    operatorNeeded: (response: string, domain: string | null) =>
+      domain === null
+        ? logger.error({ response }, 'the mail server rejects this service: check SMTP_URL and MAIL_FROM')
+        : logger.error(
+            { response, store: domain },
+            'the mail server of a store rejects it: an owner has to check it',
+          ),
   };
-  const queue = emailQueue({ ...database, transport, observer, pagesUrl: pagesUrlOf(config), tracing });
-  const worker = startWorker(queue, logger, emailWorkerLimits(transport, database.storage));
+  const queue = emailQueue({ ...database, senders, observer, pagesUrl: pagesUrlOf(config), tracing });
+  const worker = startWorker(queue, logger, emailWorkerLimits(senders, database.storage));
   return {
     wake: () => worker.wake(),
     async stop() {
       await worker.stop();
-      await transport[Symbol.asyncDispose]();
+      await Promise.all([transport?.[Symbol.asyncDispose](), servers?.[Symbol.asyncDispose]()]);
     },
   };
 }

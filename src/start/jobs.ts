@@ -5,6 +5,7 @@ import type { ClockGuard } from './clock-guard.ts';
 import type { Limits } from '../platform/limits.ts';
 import type { Database } from './database.ts';
 import type { Metrics } from '../http/metrics.ts';
+import type { EmailServices } from '../http/services.ts';
 import type { RecordedRequests } from '../http/recorded-requests.ts';
 import type { RetiredCodeUses, StockTries } from '../http/code-uses.ts';
 import type { TokenUses } from '../http/token-last-used.ts';
@@ -52,8 +53,7 @@ export function startBackground(options: {
   readonly retiredCodeUses: RetiredCodeUses;
   readonly stockTries: StockTries;
   readonly recordedRequests: RecordedRequests;
-  /** Whether the service sends email. */
-  readonly canSend: boolean;
+  readonly email: Pick<EmailServices, 'canSend'>;
   readonly logger: FastifyBaseLogger;
 }): Background {
   const { limits, retention, guard, metrics, logger } = options;
@@ -147,7 +147,7 @@ export function startBackground(options: {
     repeatTrusted(() => recordExpiries(tools), limits.expiryPeriodMs),
     closing,
     repeatTrusted(() => addCheckpoints(tools), limits.checkpointPeriodMs),
-    ...(options.canSend ? [repeatTrusted(createReminders(tools), limits.reminderPeriodMs)] : []),
+    repeatTrusted(createReminders({ ...tools, canSend: options.email.canSend }), limits.reminderPeriodMs),
   ];
   // Metrics show the state of the database from the start.
   examination.wake();

@@ -32,7 +32,9 @@ import type { LookupKey } from '../storage/stocks/code.ts';
 import { lastBeat } from '../storage/heartbeat.ts';
 import { tracedStorage } from '../storage/traced.ts';
 import { openTracing, type Tracing } from '../platform/tracing.ts';
+import type { PublicNetwork } from '../delivery/email/public-socket.ts';
 import { createTurns } from '../service/turns.ts';
+import { commitListeners, type CommitListeners } from './commits.ts';
 import { consoleServicesOf } from './console-services.ts';
 import { setUpEmail, startEmails } from './email.ts';
 import {
@@ -46,24 +48,29 @@ import { listen, listeningUrl } from './listen.ts';
 import { chooseMode, findSetupLink } from './mode.ts';
 
 export type Service = AsyncDisposable & {
-  /** `http://host:port`, with the actual port. */
+  /** `http://host:port` with the actual port. */
   readonly url: string;
   /** Resolves when the database can no longer be trusted: the process must exit. */
   readonly failed: Promise<unknown>;
 };
 
-/** The clock and the log, which tests replace. */
+/** The clock, the log and the network, which tests replace. */
 export type StartOptions = {
   readonly clock: TimeSource;
   readonly log: Log;
+  /** How the mail servers of stores are reached. Absent: as any public host. */
+  readonly emailNetwork?: PublicNetwork;
   /** Writes to the terminal of the person who starts the service. Absent: there is none, and the log says where it serves. */
   readonly terminal?: ((text: string) => void) | undefined;
 };
+
+type Opening = Required<Omit<StartOptions, 'terminal'>>;
 
 /** The parts that the service opens before it serves. */
 type Base = {
   readonly config: Config;
   readonly log: Log;
+  readonly emailNetwork: PublicNetwork;
   readonly guard: ClockGuard;
   readonly freeSpace: FreeSpace | null;
   readonly metrics: Metrics;
@@ -94,13 +101,18 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
     clock: source,
     log,
     terminal,
-  } = options ?? { clock: systemClock, log: await createLog(config), terminal: terminalOf(process.stdout) };
+    emailNetwork = {},
+  }: StartOptions = options ?? {
+    clock: systemClock,
+    log: await createLog(config),
+    terminal: terminalOf(process.stdout),
+  };
   const { logger } = log;
   const { level } = logger;
   // Only warnings come before the start message.
   if (terminal && ['trace', 'debug', 'info'].includes(level)) logger.level = 'warn';
   assertInRange(source.now());
-  const base = await openBase(config, source, log);
+  const base = await openBase(config, { clock: source, log, emailNetwork });
   const { database, failed } = base;
   try {
     const developmentMode = await prepare(base);
@@ -113,7 +125,10 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
     const setupToken = link ? link.token.reveal() : null;
     const port = Number(new URL(url).port);
     logger.level = level;
-    const greet = (): void => terminal?.(startMessage(config, { port, developmentMode, setupToken }));
+    const { email } = parts.shared;
+    const hasOwnServers = await email.hasOwnServers();
+    const greet = (): void =>
+      terminal?.(startMessage(config, { port, developmentMode, setupToken, hasOwnServers }));
     if (https?.keeper && terminal) {
       const { keeper } = https;
       // The link works when there is a certificate.
@@ -128,8 +143,9 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
         url,
         ports: https?.ports,
         developmentMode,
-        email: parts.shared.email,
+        email,
         hasSetup: setupToken !== null,
+        hasOwnServers,
         logger,
       });
     if (isExposed(config.keysFile))
@@ -156,7 +172,7 @@ async function openSecurely(
 }
 
 /** Opens the database, and what observes it. @throws the error of opening the database. */
-async function openBase(config: Config, source: TimeSource, log: Log): Promise<Base> {
+async function openBase(config: Config, { clock: source, log, emailNetwork }: Opening): Promise<Base> {
   const { logger } = log;
   const guard = guardClock(source, config.limits, clockLog(config, logger));
   const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
@@ -205,6 +221,7 @@ async function openBase(config: Config, source: TimeSource, log: Log): Promise<B
   return {
     config,
     log,
+    emailNetwork,
     guard,
     freeSpace,
     metrics,
@@ -249,7 +266,8 @@ function removeCopies(file: string, logger: Log['logger']): void {
 type Parts = ReturnType<typeof partsOf>;
 
 /** Returns the common parts of the server, the pages and the jobs. */
-function partsOf({ config, log: { logger }, database: { ctx, storage }, guard }: Base) {
+function partsOf({ config, log: { logger }, emailNetwork, database, guard }: Base) {
+  const { ctx, storage } = database;
   const { limits } = config;
   const mayUseLoopback = loopbackRule(localUseOf(config), storage);
   const turns = createTurns(limits.waitingListsMax);
@@ -259,7 +277,7 @@ function partsOf({ config, log: { logger }, database: { ctx, storage }, guard }:
     trustedUntil: async (): Promise<number> =>
       guard.isTrusted() ? Number.POSITIVE_INFINITY : await storage.read(lastBeat),
     shared: {
-      email: setUpEmail(config, logger),
+      email: setUpEmail(config, { database, logger, network: emailNetwork }),
       webhookUrls: webhookUrlsOf(ctx, mayUseLoopback),
       turns,
       reports: reportRuns({
@@ -357,11 +375,10 @@ function startWorkers(base: Base, { shared, mayUseLoopback, trustedUntil }: Part
     retention: config.retention,
     guard,
     metrics,
-    canSend: email.transportKind !== 'none',
     logger,
   });
   state.startBatches = () => background.startBatches();
-  const emails = startEmails(email.transport, { config, database, metrics, tracing, logger });
+  const emails = startEmails(email.senders, { config, database, metrics, tracing, logger });
   if (emails) commits.add(() => emails.wake());
   const webhooks = startWebhooks({
     ...database,
@@ -406,25 +423,6 @@ async function stop(
   await database[Symbol.asyncDispose]();
   log.logger.info('stopped');
   await log.flush();
-}
-
-type CommitListeners = {
-  /** Calls `listener` after each commit. Returns the function that ends this. */
-  readonly add: (listener: () => void) => () => void;
-  readonly notify: () => void;
-};
-
-function commitListeners(): CommitListeners {
-  const listeners = new Set<() => void>();
-  return {
-    add(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    notify() {
-      for (const listener of listeners) listener();
-    },
-  };
 }
 
 function traced(database: Database, tracing: Tracing): Database {

@@ -28,9 +28,14 @@ export type Started = {
   readonly developmentMode: boolean;
   /** The token of a link to set up the service; null: it has an owner, or no pages. */
   readonly setupToken: string | null;
+  /** Whether stores have mail servers of their own. */
+  readonly hasOwnServers: boolean;
 };
 
-export function startMessage(config: Config, { port, developmentMode, setupToken }: Started): string {
+export function startMessage(
+  config: Config,
+  { port, developmentMode, setupToken, hasOwnServers }: Started,
+): string {
   const home = `${browserOrigin(config, port)}${config.basePath}`;
   const open =
     setupToken === null
@@ -42,7 +47,7 @@ export function startMessage(config: Config, { port, developmentMode, setupToken
     `  API   ${home}/docs`,
     `  Data  ${shownLocation(config.database)}`,
     `  Keys  ${config.keysFile}`,
-    `  Mode  ${modeOf(config, developmentMode)}; ${emailsOf(config)}`,
+    `  Mode  ${modeOf(config, developmentMode)}; ${emailsOf(config, hasOwnServers)}`,
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -53,14 +58,16 @@ function modeOf(config: Config, developmentMode: boolean): string {
   return isDevelopment(config) ? 'development' : 'production';
 }
 
-function emailsOf(config: Config): string {
+function emailsOf(config: Config, hasOwnServers: boolean): string {
   switch (emailTransportOf(config)) {
     case 'smtp':
       return 'emails are sent by the mail server of SMTP_URL';
     case 'folder':
       return `emails are kept in ${config.emailFolder}`;
     case 'none':
-      return 'no email is sent, because SMTP_URL is not set';
+      return hasOwnServers
+        ? 'emails are sent by the mail servers of the stores'
+        : 'no email is sent, because SMTP_URL is not set';
   }
 }
 
@@ -112,6 +119,7 @@ export function logStart(
     developmentMode,
     email: { transportKind, kept },
     hasSetup,
+    hasOwnServers,
     logger,
   }: {
     readonly url: string;
@@ -121,6 +129,7 @@ export function logStart(
     readonly email: EmailServices;
     /** Whether the service waits for its first owner. */
     readonly hasSetup: boolean;
+    readonly hasOwnServers: boolean;
     readonly logger: Log['logger'];
   },
 ): void {
@@ -144,9 +153,12 @@ export function logStart(
     );
   }
   if (transportKind === 'none') {
-    logger.warn(
-      'SMTP_URL is not set: no email is sent, and the response to the creation of a card that would be emailed has the header Email-Status: not-configured',
-    );
+    if (hasOwnServers)
+      logger.info('SMTP_URL is not set: only stores with a mail server of their own send email');
+    else
+      logger.warn(
+        'SMTP_URL is not set: no email is sent, and the response to the creation of a card that would be emailed has the header Email-Status: not-configured',
+      );
   }
   if (developmentMode) {
     logger.warn(

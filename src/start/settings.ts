@@ -143,6 +143,16 @@ const serviceSettings = {
     shownDefault: '`on`',
     parse: parseSwitch,
   }),
+  /** Null: it depends on the database. */
+  machine: setting<'owner' | 'operator' | null>({
+    variable: 'MACHINE',
+    description:
+      'Who may set the mail server of a store on the pages, and whether such servers are used: the owners of the store, or only the operator, with `SMTP_URL`.',
+    accepts: '`owner` or `operator`',
+    default: null,
+    shownDefault: '`owner` with the embedded database while it has one store, otherwise `operator`',
+    parse: (text) => (text === 'owner' || text === 'operator' ? text : undefined),
+  }),
   metricsToken: setting<Secret | null>({
     variable: 'METRICS_TOKEN',
     description: 'The bearer token that `/metrics` requires.',

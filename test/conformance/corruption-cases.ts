@@ -237,6 +237,7 @@ export const otherTables: Readonly<Record<string, string>> = {
   email_settings: 'Settings of a store.',
   email_texts: 'Settings of a store.',
   email_logos: 'Settings of a store.',
+  email_servers: 'Settings of a store.',
   external_ids:
     'Its objects must exist. A lost id, or one with another digest, can be used again, as after a restore to a time before its use.',
   hold_extensions: 'Compared with the events of the holds. `conformance/verified-rows.ts` changes it.',

@@ -231,6 +231,26 @@ CREATE TABLE email_logos (
   primary key (store_id)
 ) strict;
 
+CREATE TABLE email_servers (
+  store_id integer not null references stores (id),
+  state text not null check (state in ('draft', 'verified')),
+  host text not null,
+  port integer not null check (port in (465, 587, 2465, 2587, 2525)),
+  tls text not null check (tls in ('from_start', 'starttls_required')),
+  user_name text not null,
+  sender text not null,
+  -- Sealed, and bound to the store, host, port and user.
+  password blob not null,
+  password_set_at integer not null,
+  -- A keyed digest of the digits in the test email, until they are typed.
+  code blob,
+  code_sent_at integer,
+  code_attempts integer not null default 0 check (code_attempts >= 0),
+  updated_at integer not null,
+  primary key (store_id, state),
+  check (code is null or (state = 'draft' and code_sent_at is not null))
+) strict;
+
 CREATE TABLE email_settings (
   store_id integer not null references stores (id),
   enabled integer not null check (enabled in (0, 1)),

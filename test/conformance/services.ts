@@ -26,6 +26,7 @@ import { testKeys } from './keys.ts';
 import { testLimitedStaff } from './limited-staff.ts';
 import { testLookupThrottle } from './lookup-throttle.ts';
 import { testEmailLists } from './email-lists.ts';
+import { testEmailServers } from './email-servers.ts';
 import { testEmails } from './emails.ts';
 import { testPastCards } from './past-cards.ts';
 import { testRecipientLookups } from './recipient-lookup.ts';
@@ -72,6 +73,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: VAT in the books`, () => testNetBooks(factory));
   suite(`${name}: today`, () => testToday(factory));
   suite(`${name}: emails`, () => testEmails(factory));
+  suite(`${name}: mail servers of stores`, () => testEmailServers(factory));
   suite(`${name}: lists of emails`, () => testEmailLists(factory));
   suite(`${name}: webhooks`, () => testWebhooks(factory));
   suite(`${name}: traces`, () => testTraces(factory));

@@ -232,7 +232,7 @@ async function expireThings(home: Home): Promise<readonly [card: number, hold: n
   return [publicIds.of(card.id), publicIds.of(hold.id)];
 }
 
-/** A paused webhook, the delivery of an event to it, and a sent email. */
+/** A paused webhook, the delivery of an event to it, a sent email, and a mail server. */
 async function deliverThings(home: Home, publicId: number): Promise<void> {
   const cardId = internalIdOf(home.keysFile, publicId);
   const config = readDatabaseConfig({ DATABASE_URL: `file:${fileOf(home)}` });
@@ -263,6 +263,10 @@ async function deliverThings(home: Home, publicId: number): Promise<void> {
           response, created_at, ended_at)
         values (${store.id}, ${cardId}, ${ctx.random.id()}, 'receipt', 'Käthe@exämple.com', 'sent', ${now}, 1, ${now},
           ${now}, '250 2.0.0 angenommen', ${now}, ${now})`,
+      sql`
+        insert into email_servers (store_id, state, host, port, tls, user_name, sender, password, password_set_at, updated_at)
+        values (${store.id}, 'verified', 'smtp.example.com', 587, 'starttls_required', 'größe', 'gifts@flowers.example',
+          ${bytes}, ${now}, ${now})`,
     ),
   );
 }

@@ -1,5 +1,6 @@
 /** A shop whose staff have signed in, and the forms of its pages. */
 
+import type { PublicNetwork } from '../../src/delivery/email/public-socket.ts';
 import assert from 'node:assert/strict';
 import type { Role } from '../../src/domain/staff/staff.ts';
 import type { Browser } from './browser.ts';
@@ -26,13 +27,20 @@ export type StaffedShop = AsyncDisposable & {
 export async function openStaffedShop({
   store = {},
   environment = {},
+  emailNetwork,
+  isDurable = false,
 }: {
   readonly store?: Partial<TestStore>;
   readonly environment?: Readonly<Record<string, string>>;
+  readonly emailNetwork?: PublicNetwork;
+  /** Whether the service can run in production, which needs a durable database. */
+  readonly isDurable?: boolean;
 } = {}): Promise<StaffedShop> {
   const service = await startService({
     stores: [{ domain, name: 'Flowers', currency: 'EUR', undoWindowMinutes: 60, ...store }],
     environment,
+    ...(emailNetwork && { emailNetwork }),
+    ...(isDurable && { database: { durable: true } }),
   });
   const token = await service.token(domain);
   const ask: StaffedShop['ask'] = (line, request) => {

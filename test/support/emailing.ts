@@ -3,7 +3,8 @@
 import { pino } from 'pino';
 import type { Email } from '../../src/delivery/email/message.ts';
 import type { EmailOutcome } from '../../src/delivery/email/outcome.ts';
-import { emailQueue, emailWorkerLimits } from '../../src/delivery/email/queue.ts';
+import { emailWorkerLimits } from '../../src/delivery/email/destinations.ts';
+import { emailQueue } from '../../src/delivery/email/queue.ts';
 import type { EmailTransport } from '../../src/delivery/email/transport.ts';
 import { startWorker } from '../../src/delivery/worker.ts';
 import type { Context } from '../../src/storage/context.ts';
@@ -51,16 +52,17 @@ export function startMailer(
       // Nothing to close.
     },
   };
+  const senders = { transport, servers: null };
   const observer = {
     attempted: (outcome: string) => void outcomes.push(outcome),
     reclaimed: () => void (reclaimed += 1),
     operatorNeeded: (response: string) => void needs.push(response),
   };
   const worker = startWorker(
-    emailQueue({ ctx, storage, transport, observer, pagesUrl: null }),
+    emailQueue({ ctx, storage, senders, observer, pagesUrl: null }),
     pino({ level: 'silent' }),
     {
-      ...emailWorkerLimits(transport, storage),
+      ...emailWorkerLimits(senders, storage),
       pollMs: 20,
       stopMs: 500,
     },

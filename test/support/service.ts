@@ -11,6 +11,7 @@ import { readConfig } from '../../src/start/config.ts';
 import type { Limits } from '../../src/platform/limits.ts';
 import { openDatabase } from '../../src/start/database.ts';
 import { currencyOf } from '../../src/domain/money/currency.ts';
+import type { PublicNetwork } from '../../src/delivery/email/public-socket.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { scopes as allScopes, type Scope } from '../../src/domain/stores/store.ts';
 import { logWith } from '../../src/platform/log.ts';
@@ -96,6 +97,7 @@ export async function startService({
   processes = 1,
   database: wish,
   limits = {},
+  emailNetwork,
 }: {
   readonly stores?: readonly TestStore[];
   readonly environment?: Readonly<Record<string, string>>;
@@ -103,6 +105,8 @@ export async function startService({
   readonly database?: DatabaseWish;
   /** Limits of the first process that differ from the defaults, as does the cheap hashing of passwords. */
   readonly limits?: Partial<Limits>;
+  /** How the first process reaches the mail servers of stores. */
+  readonly emailNetwork?: PublicNetwork;
 } = {}): Promise<TestService> {
   const provided = await engine.createDatabase(wish);
   const environment = { ...provided.environment, PORT: '0', RATE_LIMIT: 'off', ...given };
@@ -139,7 +143,7 @@ export async function startService({
     },
   });
   const log = logWith(pino({ level: 'trace', messageKey: 'message' }, sink));
-  const service = await start(config, { clock, log });
+  const service = await start(config, { clock, log, ...(emailNetwork && { emailNetwork }) });
   const url = `${service.url}${config.basePath}`;
   const second = processes === 2 ? await serve({ ...environment, LOG_LEVEL: 'info' }) : undefined;
   const urls = second ? [url, second.url] : [url];

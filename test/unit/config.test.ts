@@ -142,6 +142,12 @@ const cases: {
     accepted: [['off', false]],
     rejected: ['no', 'OFF'],
   },
+  machine: {
+    read: (environment) => readConfig(environment).machine,
+    default: null,
+    accepted: [['owner', 'owner'], ['operator', 'operator']],
+    rejected: ['Owner', 'anyone', 'owner ', '1'],
+  },
   metricsToken: {
       read: (environment) => revealed(readConfig(environment).metricsToken),
       default: null,

@@ -27,6 +27,8 @@ const names = expressionOf(
     /largesse mail\b|`mail (?=\$)|'mail (?:list|preview|test|text)'|'mails?'/,
     /details\.mail\b|"mail":|\bmail(?=: )|(?<=[/"'])mails\b|\bmails(?=\.css|\/\$|">)/,
     /["'`]nobody["'`]/,
+    // Hosts and names of providers.
+    /'(?:smtp\.)?mail\.[a-z0-9-]+\.(?:com|net)'|\b(?:Proton|Zoho) Mail\b/,
   ],
   'g',
 );

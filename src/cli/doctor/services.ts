@@ -1,6 +1,8 @@
 /** The checks of connections: the mail server, its own port, and the URL that browsers use. */
 
-import { emailTransportOf, type Config } from '../../start/config.ts';
+import { emailTransportOf, machineRuleOf, type Config } from '../../start/config.ts';
+import { openToExamine } from '../../start/database.ts';
+import { hasEmailServers } from '../../storage/emails/server.ts';
 import { trySignIn, type MailerOptions } from '../../delivery/email/smtp.ts';
 import { parseSmtpUrl } from '../../platform/smtp-url.ts';
 import { version } from '../../platform/version.ts';
@@ -20,14 +22,20 @@ export async function checkEmails(
   const kind = emailTransportOf(config);
   if (kind === 'folder')
     return [ok('emails', `SMTP_URL is not set: in development, emails are kept in ${config.emailFolder}`)];
-  if (kind === 'none' || !config.email)
+  if (kind === 'none' || !config.email) {
+    const mayOwn = machineRuleOf(config) !== 'operator';
+    if (mayOwn && (await hasOwnServers(config)))
+      return [ok('emails', 'SMTP_URL is not set: only stores with a mail server of their own send email')];
     return [
       warning(
         'emails',
         'SMTP_URL is not set: no email is sent',
-        'set SMTP_URL and MAIL_FROM, or send codes yourself',
+        mayOwn
+          ? 'set the mail server under Settings, Emails, set SMTP_URL and MAIL_FROM, or send codes yourself'
+          : 'set SMTP_URL and MAIL_FROM, or send codes yourself',
       ),
     ];
+  }
   const server = parseSmtpUrl(config.email.url);
   const place = server.ok ? `${server.value.host}:${server.value.port}` : '';
   const failed = await trySignIn({ ...config.email, timeouts: smtpTimeouts, ...options });
@@ -45,6 +53,16 @@ export async function checkEmails(
   return [
     ok('emails', `${user} at ${place}, sender ${config.email.from}; "largesse mail test" sends an email`),
   ];
+}
+
+/** The finding about the database says why it cannot be read. */
+async function hasOwnServers(config: Config): Promise<boolean> {
+  try {
+    await using storage = openToExamine(config, { primariesFound() {} });
+    return await storage.read(hasEmailServers);
+  } catch {
+    return false;
+  }
 }
 
 export async function checkService(config: Config): Promise<readonly DoctorFinding[]> {

@@ -50,6 +50,7 @@ import {
 } from './setup-form.ts';
 import { startSession } from './sign-in.ts';
 import { fillPlain } from '../kit/texts.ts';
+import { firstServerPath } from '../settings/email-server.ts';
 import { developerLinks, purposes, setupTexts, trail, welcomePage } from './welcome.ts';
 
 /** A form that opens the demonstration, for people on this machine before there is a real store. */
@@ -295,7 +296,8 @@ const createOwner: Step = async (services, request, { stores, token }) => {
         return await startSession(services, request, {
           member: done.owner,
           method: 'link',
-          next: '/cards/new',
+          next:
+            services.serverTools.rule !== 'operator' && !services.canSend ? firstServerPath : '/cards/new',
         });
       case 'invited':
         return seeOther(`/join/${done.link.reveal()}`);

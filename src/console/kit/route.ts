@@ -5,6 +5,7 @@ import type { EmailTransportKind } from '../../http/services.ts';
 import type { Context } from '../../storage/context.ts';
 import type { ApiRequest } from '../../domain/stores/api-request.ts';
 import type { EmailKind, EmailSettings } from '../../domain/emails/email.ts';
+import type { DomainFinding, MachineRule, EmailTrouble, OpenedServer } from '../../domain/emails/server.ts';
 import type { EmailText, EmailTextPart } from '../../domain/emails/wording.ts';
 import type { Logo } from '../../domain/emails/logo.ts';
 import type { Parsed } from '../../platform/parsed.ts';
@@ -48,6 +49,11 @@ export type ConsoleServices = {
   /** The language of what customers read, by the locale of the store's emails. */
   readonly customerLanguage: (locale: string) => CustomerLanguage;
   readonly emailTools: EmailTools;
+  readonly serverTools: ServerTools;
+  /** The parts that differ for a store with a mail server of its own; null: nothing. */
+  readonly emailPartsOf: (
+    storeId: number,
+  ) => Promise<Pick<ConsoleServices, 'canSend' | 'condition' | 'emailTools' | 'previewOf'> | null>;
   /** An email as it would be sent now, without the code; undefined: the card lacks what it is about. */
   readonly previewOf: (email: PreviewedEmail) => StoredPreview | undefined;
   /** The base of links to the pages, without a slash at its end; null: the service does not know its own address. */
@@ -116,6 +122,36 @@ export type EmailTools = {
   readonly preview: (kind: EmailKind, place: EmailPlace) => EmailPreview;
   /** Sends an email with sample data; null: the service cannot send emails. */
   readonly sendTest: ((to: string, place: EmailPlace) => Promise<TestOutcome>) | null;
+};
+
+/** The tools that set up the mail server of a store. */
+type ServerTools = {
+  /** The people who may set it. */
+  readonly rule: MachineRule;
+  /** The server of the operator, which all stores use; null: there is none. */
+  readonly ofOperator: { readonly host: string; readonly port: number } | null;
+  readonly parseHost: (text: string) => Parsed<string>;
+  /** Sends an email about the service itself. */
+  readonly send: (server: OpenedServer, notice: ServiceNotice) => Promise<NoticeOutcome>;
+  /** Checks the records of a sender's domain. */
+  readonly checkDomain: (sender: Pick<OpenedServer, 'sender' | 'host'>) => Promise<readonly DomainFinding[]>;
+};
+
+type ServiceNotice = {
+  readonly store: Pick<Store, 'name' | 'domain'>;
+  readonly to: string;
+  readonly subject: string;
+  readonly paragraphs: readonly string[];
+  /** Shown in large letters; null: none. */
+  readonly code: string | null;
+  readonly locale: string;
+};
+
+type NoticeOutcome = {
+  /** The response of the mail server. */
+  readonly response: string;
+  /** Null: the server has accepted the email. */
+  readonly trouble: EmailTrouble | null;
 };
 
 type Legibility = {

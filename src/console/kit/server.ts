@@ -205,7 +205,8 @@ async function handle(
   const { demonstration } = signedIn.store;
   if (route.isSensitive === true && !demonstration && !isRecentlyAuthenticated(ctx, signedIn.session))
     return seeOther(`/confirm?next=${next}`);
-  return await route.handle(services, { ...request, signedIn });
+  const own = await services.emailPartsOf(signedIn.store.id);
+  return await route.handle(own ? { ...services, ...own } : services, { ...request, signedIn });
 }
 
 function textOfHeader(value: string | readonly string[] | undefined): string {

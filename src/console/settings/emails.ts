@@ -39,7 +39,8 @@ import {
   settingsTexts,
   type ShownForm,
 } from './page.ts';
-import { fillPlain, type PageLanguage } from '../kit/texts.ts';
+import { catalogue, fillPlain, type PageLanguage } from '../kit/texts.ts';
+import { emailServerPath } from './email-server.ts';
 
 const fields = [
   'emails',
@@ -170,14 +171,34 @@ function legibilityLine(
 
 const previewPath = '/settings/emails/preview';
 
-function testPanel(services: ConsoleServices, { language, signedIn }: StaffRequest): Markup {
+function testPanel(services: ConsoleServices, { language, signedIn }: StaffRequest): Markup | undefined {
   const text = settingsTexts[language];
-  const { ctx, frame, emailTools } = services;
+  const { ctx, frame, emailTools, serverTools } = services;
+  // The panel of the mail server says where it is set.
+  if (!emailTools.sendTest && serverTools.rule !== 'operator') return undefined;
   if (!emailTools.sendTest)
     return markup`<section class="panel stack" aria-labelledby="test"><h2 id="test">${text.test}</h2><p class="soft">${text.noServer}</p></section>`;
   const hint = fillPlain(text.testHint, { address: signedIn.member.email });
   return markup`<section class="panel stack" aria-labelledby="test"><h2 id="test">${text.test}</h2><p class="soft">${hint}</p>${keptNotice(services, language)}
 <form method="post" action="${frame.basePath}/settings/emails/test">${keyInput(ctx)}<button class="button">${text.sendTest}</button></form></section>`;
+}
+
+/** The server that sends the emails, with a link to the page that sets it. */
+function serverPanel(
+  { frame, canSend, serverTools, condition }: ConsoleServices,
+  language: PageLanguage,
+): Markup {
+  const text = catalogue[language].emailServer;
+  const { ofOperator, rule } = serverTools;
+  const tag =
+    canSend && condition.emailTransport === 'smtp'
+      ? markup`<span class="tag good">${text.verified}</span>`
+      : markup`<span class="tag wait">${text.notSent}</span>`;
+  const said = ofOperator
+    ? markup`<p>${fillPlain(text.byOperator, { server: `${ofOperator.host}:${ofOperator.port}` })}</p>`
+    : markup`<p>${tag}</p>`;
+  const link = markup`<div class="row"><a class="button" href="${frame.basePath}${emailServerPath}">${canSend && condition.emailTransport === 'smtp' ? text.change : text.set}</a></div>`;
+  return markup`<section class="panel stack" aria-labelledby="email-server"><h2 id="email-server">${text.title}</h2>${said}${rule === 'operator' ? undefined : link}</section>`;
 }
 
 /** The parts of the page outside of the form of the settings. */
@@ -230,6 +251,7 @@ ${optional('region', text.region, text.regionHint)}</div></section>
 ${optional('balance_reminders', text.balanceReminders, text.balanceRemindersHint)}</div></section>
 <div class="row"><button class="button first">${text.save}</button></div></form>
 ${logoPanel(services, request, { logo, error: logoError })}
+${serverPanel(services, language)}
 ${testPanel(services, request)}</div>
 ${previewPanel(services, language, { form: 'email-settings', path: previewPath })}</div>`;
   const page = pageOfSettings(services, request, {

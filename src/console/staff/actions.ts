@@ -262,6 +262,7 @@ const flags = [
   'resumed',
   'rotated',
   'test',
+  'verified',
 ] as const;
 
 function isFlag(name: string): name is (typeof flags)[number] {

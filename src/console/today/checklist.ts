@@ -5,6 +5,7 @@ import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import type { SetupStepName } from '../../storage/stores/setup-step.ts';
 import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
+import { emailServerPath } from '../settings/email-server.ts';
 import { todayTexts, type TodayTexts } from './texts.ts';
 
 type StepName = keyof TodayTexts['steps'];
@@ -20,7 +21,7 @@ export const tickedSteps: ReadonlyMap<string, SetupStepName> = new Map([
 
 /** Undefined: all is done, or the person does not decide about it. */
 export function checklist(
-  { frame: { basePath } }: Pick<ConsoleServices, 'frame'>,
+  { frame: { basePath }, serverTools }: Pick<ConsoleServices, 'frame' | 'serverTools'>,
   { language, signedIn: { member } }: StaffRequest,
   readiness: Readiness,
 ): Markup | undefined {
@@ -35,7 +36,10 @@ export function checklist(
   const actions: Readonly<Record<StepName, { readonly details?: Markup; readonly action?: Markup }>> = {
     shop: {},
     card: { action: link('/cards/new', text.issue) },
-    email: { details: how(text.emailHow), action: link('/settings/emails', text.emailSettings) },
+    email:
+      serverTools.rule === 'operator'
+        ? { details: how(text.emailHow), action: link('/settings/emails', text.emailSettings) }
+        : { action: link(emailServerPath, text.setServer) },
     staff: { action: link('/staff/new', text.invite) },
     keyFile: { details: how(text.keyFileHow), action: tick('key-file', 'keyFile') },
     backup: { details: how(text.backupHow, 'largesse backup <file>'), action: tick('backup', 'backup') },

@@ -9,6 +9,7 @@ import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
 import { fill, plural } from '../kit/texts.ts';
 import { timeText } from '../kit/format.ts';
+import { emailServerPath } from '../settings/email-server.ts';
 import { todayTexts } from './texts.ts';
 
 export type Concerns = {
@@ -47,7 +48,7 @@ function expiringPath({ expiringFrom, expiringTo }: Concerns): string {
 }
 
 export function notices(
-  { ctx, frame: { basePath } }: Pick<ConsoleServices, 'ctx' | 'frame'>,
+  { ctx, frame: { basePath }, serverTools }: Pick<ConsoleServices, 'ctx' | 'frame' | 'serverTools'>,
   { language, signedIn: { store, member } }: StaffRequest,
   concerns: Concerns,
 ): Markup | undefined {
@@ -88,7 +89,11 @@ export function notices(
       content: markup`${fill(said[pause?.reason ?? 'requested'], { url: markup`<span class="url">${url}</span>` })} ${text.pausedAction}`,
     });
   }
-  if (isOfStore && concerns.cannotSend) items.push({ content: text.noEmail });
+  if (isOfStore && concerns.cannotSend) {
+    const link = markup`${text.noOwnServer} <a href="${basePath}${emailServerPath}">${text.setServer}</a>`;
+    const isForOwners = serverTools.rule !== 'operator' && isPermitted(member, 'changeSettings');
+    items.push({ content: isForOwners ? link : text.noEmail });
+  }
   if (expiring.count > 0) {
     const form = expiring.isExact ? text.expiringNotice : text.expiringNoticeAtLeast;
     items.push({

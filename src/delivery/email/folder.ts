@@ -16,7 +16,7 @@ import { browserHtml } from './preview.ts';
 type KeptEmail = {
   /** The common name of its files; newer emails sort after older ones. */
   readonly name: string;
-  readonly kind: EmailKind;
+  readonly kind: EmailKind | 'notice';
   readonly to: string;
   readonly from: string;
   readonly subject: string;

@@ -9,6 +9,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import MailComposer, { type MailComposerOptions } from 'nodemailer/lib/mail-composer';
 import { parseEmail, parseSenderAddress } from '../../domain/email-address.ts';
+import type { EmailKind } from '../../domain/emails/email.ts';
 import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
 import { cleanLine } from './clean.ts';
 import type { RenderedEmail } from './render.ts';
@@ -21,7 +22,7 @@ export type Email = {
   readonly from: { readonly name: string; readonly address: string };
   readonly to: string;
   readonly replyTo: string | null;
-  readonly content: RenderedEmail;
+  readonly content: Omit<RenderedEmail, 'kind'> & { readonly kind: EmailKind | 'notice' };
 };
 
 export type EmailAddresses = {

@@ -38,8 +38,8 @@ const ofTheConnection = new Set([
   'EPROXY',
 ]);
 
-/** Errors of authentication and encryption. */
-const ofTheOperator = new Set(['EAUTH', 'ENOAUTH', 'EOAUTH2', 'ETLS', 'EREQUIRETLS']);
+/** Errors of authentication and encryption, and of a host whose addresses are not public. */
+const ofTheOperator = new Set(['EFORBIDDEN', 'EAUTH', 'ENOAUTH', 'EOAUTH2', 'ETLS', 'EREQUIRETLS']);
 
 /** Codes of OpenSSL and Node for an invalid certificate or TLS. */
 const ofCertificates = /CERT|SELF_SIGNED|UNABLE_TO_|^ERR_(?:TLS|SSL)_/;

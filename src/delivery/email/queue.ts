@@ -1,5 +1,5 @@
 /**
- * The queue of emails. It has one destination: the mail server.
+ * The queue of emails. Its destinations are the operator's mail server or, without one, those of the stores.
  *
  * The content and the wording of an email are read just before it is sent. After a temporary rejection it is retried for 72 hours;
  * a permanent rejection ends it; a rejection because of the service's own settings is retried for 14 days.
@@ -16,23 +16,15 @@ import { findCard, lockCard } from '../../storage/cards/card.ts';
 import { recordEvent } from '../../storage/events/event.ts';
 import {
   claimEmails,
-  findNextEmailAt,
   findFirstSendAt,
   holdEmail,
-  listDueEmails,
   hasEmail,
   releaseEmail,
   settleEmail,
   type ClaimedEmail,
   type EmailSettlement,
 } from '../../storage/emails/queue.ts';
-import {
-  enqueueEmail,
-  findEmailSettings,
-  heldCheckMs,
-  openEmailedCode,
-  type EmailKey,
-} from '../../storage/emails/email.ts';
+import { enqueueEmail, findEmailSettings, heldCheckMs, openEmailedCode } from '../../storage/emails/email.ts';
 import { listTextsOfKind } from '../../storage/emails/wording.ts';
 import { findLogo } from '../../storage/emails/logo.ts';
 import { findReceiptPlace } from '../../storage/emails/place.ts';
@@ -42,20 +34,21 @@ import type { Storage } from '../../storage/storage.ts';
 import { findStore, hasRealStores } from '../../storage/stores/store.ts';
 import { emailBackoff, nextAttempt, type Backoff } from '../backoff.ts';
 import type { Tracing } from '../../platform/tracing.ts';
-import { workerLimitsOn, type Queue, type WorkerLimits } from '../worker.ts';
+import type { Queue } from '../worker.ts';
 import { cancelReasonOf, contentOf, isHeldWith, type EmailContent } from './content.ts';
+import { emailDestinations, type EmailDestinations, type EmailSenders } from './destinations.ts';
 import { messageIdOf, type Email } from './message.ts';
 import type { EmailOutcome } from './outcome.ts';
 import { renderEmail } from './render.ts';
 import { senderOf, type Sender } from './sender.ts';
-import { tracedEmail, tracedTransport } from './traced.ts';
+import { tracedEmail } from './traced.ts';
 import type { EmailTransport } from './transport.ts';
 
 /** Metrics and logs of emails. */
 type EmailObserver = {
   attempted(outcome: EmailSettlement['state'] | 'unknown', seconds: number): void;
-  /** The mail server rejects the service's settings with this response. */
-  operatorNeeded(response: string): void;
+  /** A mail server rejects its settings with this response. @param domain of the store that it belongs to; null: the operator's. */
+  operatorNeeded(response: string, domain: string | null): void;
   /** An email was claimed again because its claim had expired: it may be sent twice. */
   reclaimed(): void;
 };
@@ -63,7 +56,7 @@ type EmailObserver = {
 export type EmailQueueOptions = {
   readonly ctx: Context;
   readonly storage: Storage;
-  readonly transport: EmailTransport;
+  readonly senders: EmailSenders;
   readonly observer: EmailObserver;
   /** The public URL of the service, where recipients see their cards; null: there is no such page. */
   readonly pagesUrl: string | null;
@@ -83,7 +76,6 @@ export type EmailJob = {
  */
 export type EmailResult = EmailSettlement | 'held' | null;
 
-const destination = 'mail server';
 /** How long a claimed job can wait in this process before it starts. */
 const startsWithinMs = 60_000;
 /** Time to record the outcome after the longest attempt. */
@@ -97,55 +89,35 @@ const operatorBackoff: Backoff = Object.freeze({
   windowMs: 14 * 24 * 60 * minute,
 });
 
-/** Few emails are claimed ahead, so that each starts soon. */
-export function emailWorkerLimits(
-  { connectionsMax }: EmailTransport,
-  storage: Pick<Storage, 'isDistributed'>,
-): WorkerLimits {
-  const claimedMax = connectionsMax * 4;
-  return {
-    ...workerLimitsOn(storage),
-    inProgressMax: connectionsMax,
-    inProgressPerDestinationMax: connectionsMax,
-    prefetchMax: claimedMax,
-    waitingMax: claimedMax,
-  };
-}
-
 export function emailQueue({
   ctx,
   storage,
-  transport: untraced,
+  senders,
   observer,
   pagesUrl,
   tracing = null,
 }: EmailQueueOptions): Queue<EmailJob, EmailResult> {
-  const transport = tracing ? tracedTransport(untraced, tracing) : untraced;
-  const leaseMs = startsWithinMs + transport.emailMaxMs + settlesWithinMs;
-
-  /** When the next email is due. The worker polls after every commit. */
-  const next = storage.cache<number>({ entriesMax: 1 });
-
-  const listDue = async (now: number, limit: number): Promise<readonly EmailKey[]> => {
-    const nextAt = next.find('') ?? (await next.read('', findNextEmailAt));
-    if (limit <= 0 || nextAt === undefined || nextAt > now) return [];
-    return await storage.read(() => listDueEmails(now, limit));
-  };
+  const destinations = emailDestinations({ ctx, storage }, senders, tracing);
+  const leaseMs = startsWithinMs + destinations.emailMaxMs + settlesWithinMs;
 
   const attempt = async (
     { claimed }: EmailJob,
     signal: AbortSignal,
   ): Promise<{ readonly result: EmailResult; readonly isHealthy: boolean }> => {
     const now = ctx.clock.earliest();
-    const loaded = await storage.read(() => load(ctx, claimed, { from: transport.from, now, pagesUrl }));
+    const loaded = await storage.read(() => load(ctx, claimed, { destinations, now, pagesUrl }));
     if (loaded === undefined) return { result: null, isHealthy: true };
     if (loaded === 'held' || 'state' in loaded) return { result: loaded, isHealthy: true };
     const email = emailOf(claimed, loaded);
     const startedAt = performance.now();
-    const outcome = await transport.send(email, { name: fileName(claimed), sendAt: claimed.sendAt }, signal);
+    const outcome = await loaded.transport.send(
+      email,
+      { name: fileName(claimed), sendAt: claimed.sendAt },
+      signal,
+    );
     const result = settlementOf(ctx, claimed, outcome);
     if (outcome.kind === 'deferred' && outcome.cause === 'operator')
-      observer.operatorNeeded(outcome.response);
+      observer.operatorNeeded(outcome.response, loaded.isOwn ? loaded.domain : null);
     observer.attempted(
       outcome.kind === 'unknown' ? 'unknown' : result.state,
       (performance.now() - startedAt) / 1_000,
@@ -157,9 +129,8 @@ export function emailQueue({
     name: 'emails',
 
     async claim({ limit, roomOf }) {
-      const room = Math.min(limit, roomOf(destination));
       const now = ctx.clock.earliest();
-      const found = await listDue(now, room);
+      const { emails: found, hasMore } = await destinations.listDue(now, { limit, roomOf });
       if (found.length === 0) return { claimed: [], hasMore: false };
       const startsUntil = performance.now() + startsWithinMs;
       const claim = {
@@ -180,10 +151,10 @@ export function emailQueue({
       return {
         claimed: emails.map((claimed) => ({
           job: { claimed, startsUntil },
-          destination,
+          destination: destinations.destinationOf(claimed.storeId),
           startsThrottled: false,
         })),
-        hasMore: found.length === room && emails.length > 0,
+        hasMore: hasMore && emails.length > 0,
       };
     },
 
@@ -208,21 +179,31 @@ export function emailQueue({
   };
 }
 
-type Loaded = { readonly content: EmailContent; readonly sender: Sender; readonly domain: string };
+type Loaded = {
+  readonly content: EmailContent;
+  readonly sender: Sender;
+  readonly domain: string;
+  readonly transport: EmailTransport;
+  /** Whether the store has a mail server of its own. */
+  readonly isOwn: boolean;
+};
 
-/** The content of an email now, its end if it is not sent, or `held`; undefined if the claim is lost. */
+/**
+ * The content of an email now, its end if it is not sent, or `held`; undefined if the claim is lost, or the store has
+ * no server to send with.
+ */
 function* load(
   ctx: Context,
   claimed: ClaimedEmail,
   {
-    from,
+    destinations,
     now,
     pagesUrl,
-  }: { readonly from: string; readonly now: number } & Pick<EmailQueueOptions, 'pagesUrl'>,
+  }: { readonly destinations: EmailDestinations; readonly now: number } & Pick<EmailQueueOptions, 'pagesUrl'>,
 ): Script<Loaded | EmailSettlement | 'held' | undefined> {
   const { storeId, cardId, sealedCode } = claimed;
   const transferId = toppedUpBy(claimed);
-  const [isOurs, card, record, settings, texts, logo, firstSendAt, toppedUp] = yield* parallel(
+  const [isOurs, card, record, settings, texts, logo, firstSendAt, toppedUp, server] = yield* parallel(
     hasEmail(claimed),
     findCard(storeId, cardId),
     findStore(storeId),
@@ -231,8 +212,10 @@ function* load(
     findLogo(storeId),
     findFirstSendAt(storeId, cardId),
     transferId === null ? resolved(undefined) : findTransfer(storeId, transferId),
+    destinations.findServer(storeId),
   );
-  if (!isOurs || !card || !record) return undefined;
+  const transport = destinations.transportOf(storeId, server);
+  if (!isOurs || !card || !record || !transport) return undefined;
   const { store } = record;
   const cancelReason = cancelReasonOf(claimed, card, { timeZone: store.timeZone, now });
   if (cancelReason !== null) return finalSettlement('cancelled', cancelReason);
@@ -253,7 +236,8 @@ function* load(
     cardSentAt: firstSendAt ?? claimed.sendAt,
     toppedUp,
   });
-  return { content, sender: senderOf({ store, settings, texts, logo }, from), domain: store.domain };
+  const sender = senderOf({ store, settings, texts, logo }, transport.from);
+  return { content, sender, domain: store.domain, transport, isOwn: server !== undefined };
 }
 
 /** The URL of the service's page of recipients of a store; null: there is none. */

@@ -12,6 +12,7 @@ import { rootCertificates } from 'node:tls';
 import { createTransport, type NodemailerError, type SMTPPoolOptions } from 'nodemailer';
 import { parseSenderAddress } from '../../domain/email-address.ts';
 import type { Secret } from '../../platform/secret.ts';
+import { connectPublic, type PublicNetwork } from './public-socket.ts';
 import { addressesOf, compositionOf, type Email, type EmailAddresses } from './message.ts';
 import { storedResponseOf, outcomeOf, type EmailOutcome } from './outcome.ts';
 import { parseSmtpUrl, type SmtpServer } from '../../platform/smtp-url.ts';
@@ -33,9 +34,7 @@ const mailerTimeouts: MailerTimeouts = Object.freeze({
   emailMs: 120_000,
 });
 
-export type MailerOptions = {
-  /** The SMTP_URL: see smtp-url.ts. */
-  readonly url: Secret;
+type ConnectionOptions = {
   /** The sender of the envelope: bounces are returned to it. */
   readonly from: string;
   readonly timeouts?: Partial<MailerTimeouts>;
@@ -44,6 +43,19 @@ export type MailerOptions = {
   /** A certificate authority of the operator (PEM), trusted in addition to the public ones. */
   readonly authority?: string;
 };
+
+export type MailerOptions = ConnectionOptions & {
+  /** The SMTP_URL: see smtp-url.ts. */
+  readonly url: Secret;
+};
+
+/** A server that an owner has named: it has a public address. */
+export type PublicMailerOptions = ConnectionOptions & {
+  readonly server: SmtpServer;
+  readonly network: PublicNetwork;
+};
+
+type PoolSettings = ConnectionOptions & { readonly network?: PublicNetwork };
 
 export type Mailer = AsyncDisposable & {
   readonly server: Pick<SmtpServer, 'host' | 'port'>;
@@ -69,9 +81,19 @@ export function createMailer(options: MailerOptions): Mailer {
   if (!server.ok) throw new RangeError(`SMTP_URL ${server.error}`);
   const parsed = parseSenderAddress(options.from);
   if (!parsed.ok) throw new RangeError(`MAIL_FROM ${parsed.error}`);
-  const from = parsed.value;
+  return mailerOf(server.value, { ...options, from: parsed.value });
+}
+
+/** A mailer for a server that an owner has named. */
+export function createPublicMailer({ server, ...options }: PublicMailerOptions): Mailer {
+  return mailerOf(server, options);
+}
+
+/** @param options.from a sender's address that was parsed. */
+function mailerOf(server: SmtpServer, options: PoolSettings): Mailer {
+  const { from } = options;
   const timeouts = { ...mailerTimeouts, ...options.timeouts };
-  const transport = createTransport(poolOptions(server.value, { ...options, from, timeouts }));
+  const transport = createTransport(poolOptions(server, { ...options, timeouts }));
   const isCompletelySent = watchProgress(transport);
   const inProgress = new Set<Promise<unknown>>();
   let isClosed = false;
@@ -93,7 +115,7 @@ export function createMailer(options: MailerOptions): Mailer {
   }
 
   return {
-    server: server.value,
+    server,
     async send(email, signal) {
       const addresses = addressesOf(email);
       if (!addresses.ok) return { kind: 'rejected', response: addresses.error, code: null };
@@ -157,7 +179,13 @@ type Transport = ReturnType<typeof createTransport>;
 
 function poolOptions(
   server: SmtpServer,
-  { from, timeouts, connectionsMax = 5, authority }: MailerOptions & { readonly timeouts: MailerTimeouts },
+  {
+    from,
+    timeouts,
+    connectionsMax = 5,
+    network,
+    authority = network?.authority,
+  }: PoolSettings & { readonly timeouts: MailerTimeouts },
 ): SMTPPoolOptions & { readonly pool: true } {
   const { host, port, user, password } = server;
   return {
@@ -186,6 +214,14 @@ function poolOptions(
     allowInternalNetworkInterfaces: true,
     disableFileAccess: true,
     disableUrlAccess: true,
+    ...(network && {
+      getSocket(_options, callback) {
+        connectPublic(network, { host, port, timeoutMs: timeouts.connectMs }).then(
+          (connection) => callback(null, { connection }),
+          (error: unknown) => callback(error instanceof Error ? error : new Error(String(error))),
+        );
+      },
+    }),
   };
 }
 

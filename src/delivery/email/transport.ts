@@ -31,7 +31,8 @@ export type EmailTransport = AsyncDisposable & {
 };
 
 const connectionsMax = 5;
-const emailMaxMs = 120_000;
+/** The longest attempt to send an email. */
+export const emailMaxMs = 120_000;
 
 export function smtpTransport({ url, from }: EmailConfig): EmailTransport {
   const mailer = createMailer({ url, from, connectionsMax, timeouts: { emailMs: emailMaxMs } });

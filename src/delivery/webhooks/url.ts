@@ -78,7 +78,11 @@ function isLoopbackHost(host: string): boolean {
 
 /** The error of a URL that does not lead to the internet. */
 function findUrlError(url: URL, host: string): string | undefined {
-  if (url.protocol !== 'https:') return 'must use https';
+  return url.protocol === 'https:' ? hostError(host) : 'must use https';
+}
+
+/** The error of a host that is not on the internet; undefined: its name can be looked up there. */
+export function hostError(host: string): string | undefined {
   if (isIP(host) !== 0) return 'must name a host, not an IP address';
   if (host === '' || host.length > hostLengthMax || !host.split('.').every((part) => label.test(part)))
     return 'must have a valid host name';

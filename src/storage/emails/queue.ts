@@ -16,10 +16,14 @@ import {
   sql,
   toNumber,
   toNumberOrNull,
+  ValueList,
   type Script,
 } from '../sql/sql.ts';
-import { forUpdateSkipLocked } from '../sql/fragments.ts';
+import { forUpdateSkipLocked, fragment } from '../sql/fragments.ts';
 import { ofOpenStore } from '../stores/store.ts';
+
+/** The number of stores that a list of due emails can leave out. */
+export const excludedMax = 32;
 
 /** An email that this process has claimed. */
 export type ClaimedEmail = EmailDelivery & {
@@ -56,6 +60,36 @@ export function* listDueEmails(now: number, limit: number): Script<readonly Emai
 export function* findNextEmailAt(): Script<number> {
   const row = yield* first(sql<{ next_at: bigint }>`
     select next_at from email_deliveries where next_at is not null order by next_at limit 1`);
+  return row ? toNumber(row.next_at) : Number.POSITIVE_INFINITY;
+}
+
+/** A condition: the store has a mail server of its own. */
+const ofOwnServer = fragment`store_id in (select store_id from email_servers where state = 'verified')`;
+
+/**
+ * Returns up to `limit` due emails of the stores that have a mail server, the longest due first.
+ * @param without at most 32 stores to leave out.
+ */
+export function* listDueOwnEmails(
+  now: number,
+  { limit, without }: { readonly limit: number; readonly without: readonly number[] },
+): Script<readonly EmailKey[]> {
+  const others = new ValueList(Array.from({ length: excludedMax }, (_, place) => without[place] ?? 0));
+  const rows = yield* all(sql<{ store_id: bigint; card_id: bigint; id: bigint }>`
+    select store_id, card_id, id from email_deliveries where next_at <= ${now} and ${ofOpenStore}
+      and ${ofOwnServer} and store_id not in (${others})
+    order by next_at limit ${limit}`);
+  return rows.map((row) => ({
+    storeId: toNumber(row.store_id),
+    cardId: toNumber(row.card_id),
+    id: toNumber(row.id),
+  }));
+}
+
+/** Returns when the first email of a store that has a mail server is or was due (ms); infinity: there is none. */
+export function* findNextOwnEmailAt(): Script<number> {
+  const row = yield* first(sql<{ next_at: bigint }>`
+    select next_at from email_deliveries where next_at is not null and ${ofOwnServer} order by next_at limit 1`);
   return row ? toNumber(row.next_at) : Number.POSITIVE_INFINITY;
 }
 

@@ -966,6 +966,27 @@ create table email_logos (
   primary key (store_id)
 ); -- by store
 
+-- The mail server that an owner has set for a store: the one that sends, and the one that a test email has to verify.
+create table email_servers (
+  store_id bigint not null references stores (id),
+  state text collate "C" not null check (state in ('draft', 'verified')),
+  host text collate "C" not null,
+  port bigint not null check (port in (465, 587, 2465, 2587, 2525)),
+  tls text collate "C" not null check (tls in ('from_start', 'starttls_required')),
+  user_name text collate "C" not null,
+  sender text collate "C" not null,
+  -- Sealed, and bound to the store, host, port and user.
+  password bytea not null,
+  password_set_at bigint not null,
+  -- A keyed digest of the digits in the test email, until they are typed.
+  code bytea,
+  code_sent_at bigint,
+  code_attempts bigint not null default 0 check (code_attempts >= 0),
+  updated_at bigint not null,
+  primary key (store_id, state),
+  check (code is null or (state = 'draft' and code_sent_at is not null))
+); -- by store
+
 -- Emails, written in the transaction of their cause and sent afterwards.
 create table email_deliveries (
   store_id bigint not null,

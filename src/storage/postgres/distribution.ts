@@ -23,6 +23,7 @@ export const tableKinds: Readonly<Record<string, TableKind>> = {
   customers: 'by store',
   email_deliveries: 'by store',
   email_logos: 'by store',
+  email_servers: 'by store',
   email_settings: 'by store',
   email_texts: 'by store',
   erased_events: 'by store',

@@ -165,6 +165,12 @@ export function* hasRealStores(): Script<boolean> {
   return row !== undefined;
 }
 
+/** Returns whether there is more than one store other than the demonstration store. */
+export function* hasSeveralRealStores(): Script<boolean> {
+  const rows = yield* all(sql<{ id: bigint }>`select id from stores where demonstration = 0 limit 2`);
+  return rows.length > 1;
+}
+
 /** Returns the oldest store other than the demonstration store. */
 export function* findFirstRealStore(): Script<StoreRecord | undefined> {
   const row = yield* first(sql<StoreRow>`

@@ -24,10 +24,15 @@ const ecdsaWithSha256 = sequence(oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0
 
 /** A certificate (RFC 5280) for `localhost` and 127.0.0.1, valid from 2020 to 2049. */
 export function certificateForThisMachine(): Certificate {
+  return certificateFor('localhost');
+}
+
+/** A certificate for a host and 127.0.0.1. */
+export function certificateFor(host: string): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const name = sequence(der(0x31, sequence(oid(0x55, 0x04, 0x03), der(0x0c, Buffer.from('localhost')))));
+  const name = sequence(der(0x31, sequence(oid(0x55, 0x04, 0x03), der(0x0c, Buffer.from(host)))));
   const validity = sequence(der(0x17, Buffer.from('200101000000Z')), der(0x17, Buffer.from('491231235959Z')));
-  const alternativeNames = sequence(der(0x82, Buffer.from('localhost')), der(0x87, Buffer.of(127, 0, 0, 1)));
+  const alternativeNames = sequence(der(0x82, Buffer.from(host)), der(0x87, Buffer.of(127, 0, 0, 1)));
   const extension = sequence(oid(0x55, 0x1d, 0x11), der(0x04, alternativeNames));
   const toBeSigned = sequence(
     der(0xa0, der(0x02, Buffer.of(2))),
@@ -42,7 +47,7 @@ export function certificateForThisMachine(): Certificate {
   const signature = der(0x03, Buffer.of(0), sign('sha256', toBeSigned, privateKey));
   const whole = sequence(toBeSigned, ecdsaWithSha256, signature).toString('base64');
   return {
-    certificate: `-----BEGIN CERTIFICATE-----\n${whole.replaceAll(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`,
+    certificate: `-----BEGIN CERTIFICATE-----\n${whole.replaceAll(/.{64}/g, '$&\n').trimEnd()}\n-----END CERTIFICATE-----\n`,
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
   };
 }

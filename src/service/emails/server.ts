@@ -1,0 +1,52 @@
+/** The mail server of a store: what sends its emails, and who may set it. */
+
+import type { MachineRule, OpenedServer } from '../../domain/emails/server.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import type { Context } from '../../storage/context.ts';
+import {
+  findEmailServer,
+  findServerDraft,
+  openServer,
+  type ServerDraft,
+  type StoredServer,
+} from '../../storage/emails/server.ts';
+import { parallel, type Script } from '../../storage/sql/sql.ts';
+import { listStaff } from '../../storage/staff/staff.ts';
+import { hasSeveralRealStores } from '../../storage/stores/store.ts';
+
+export { removeServerCode } from '../../storage/emails/server.ts';
+
+/** The server that sends, and the one that is being tested; undefined: there is none. */
+export type ServersOfStore = {
+  readonly verified: StoredServer | undefined;
+  readonly draft: ServerDraft | undefined;
+};
+
+export function* readEmailServers(storeId: number): Script<ServersOfStore> {
+  const [verified, draft] = yield* parallel(findEmailServer(storeId), findServerDraft(storeId));
+  return { verified, draft };
+}
+
+/** Whether owners may set the mail server of their store. */
+export function* mayOwnersSetServer(
+  { demonstration }: Pick<Store, 'demonstration'>,
+  rule: MachineRule,
+): Script<boolean> {
+  // The owner of the demonstration has no password.
+  if (rule === 'operator' || demonstration) return false;
+  return rule === 'owner' || !(yield* hasSeveralRealStores());
+}
+
+/** The server that sends a store's emails, with its password; undefined: there is none. */
+export function* openEmailServer(ctx: Context, storeId: number): Script<OpenedServer | undefined> {
+  const stored = yield* findEmailServer(storeId);
+  return stored && openServer(ctx, storeId, stored);
+}
+
+/** The addresses of the owners who have joined. */
+export function* listOwnerAddresses(store: Store): Script<readonly string[]> {
+  const staff = yield* listStaff(store);
+  return staff
+    .filter(({ role, joinedAt, disabledAt }) => role === 'owner' && joinedAt !== null && disabledAt === null)
+    .map(({ email }) => email);
+}
