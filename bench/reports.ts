@@ -21,7 +21,7 @@ import { parseArgs } from 'node:util';
 import { readDatabaseConfig } from '../src/start/config.ts';
 import { openDatabase } from '../src/start/database.ts';
 import { addDays } from '../src/domain/day.ts';
-import { beginClosing } from '../src/service/books/books.ts';
+import { beginClosing } from '../src/service/books/closing.ts';
 import { loadDemo } from '../src/service/stores/sample-data.ts';
 import { beat } from '../src/storage/heartbeat.ts';
 import { listStores } from '../src/storage/stores/store.ts';

@@ -5,7 +5,7 @@ import type { Context } from '../src/storage/context.ts';
 import { openDatabase } from '../src/start/database.ts';
 import { noDetails } from '../src/domain/cards/fields.ts';
 import type { Store } from '../src/domain/stores/store.ts';
-import { issue } from '../src/service/cards/card.ts';
+import { issue } from '../src/service/cards/issue.ts';
 import { withIdempotencyKey } from '../src/service/requests/idempotency.ts';
 import { debit } from '../src/service/money/spend.ts';
 import { requireStore } from '../src/service/stores/store.ts';

@@ -21,14 +21,8 @@ import {
   type GiftCardRecord,
 } from '../domain/schemas.ts';
 import { cardEtagOf } from '../http/etag.ts';
-import {
-  externalIssueOf,
-  issueOnce,
-  rejectIssue,
-  retrieve,
-  reenableCard,
-  update,
-} from '../service/cards/card.ts';
+import { retrieve, reenableCard, update } from '../service/cards/card.ts';
+import { externalIssueOf, issueOnce, rejectIssue } from '../service/cards/issue.ts';
 import { search } from '../service/cards/lookup.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { findRepeatedObject } from '../service/requests/external-ids.ts';

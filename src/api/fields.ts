@@ -1,11 +1,9 @@
 /** Every request field, once: its schema for the documentation, and its parser. */
 
-import Type from 'typebox';
 import { codePattern, lastCharactersPattern, parseCode, parseLastCharacters } from '../domain/cards/code.ts';
 import { findCurrency } from '../domain/money/currency.ts';
 import { dayPattern, parseDay } from '../domain/day.ts';
 import { parseEmail, type EmailAddress } from '../domain/email-address.ts';
-import { eventTypes } from '../domain/events/event-type.ts';
 import { externalIdLengthMax, externalIdPattern, parseExternalId } from '../domain/external-id.ts';
 import { daySeconds, holdSecondsDefault, holdSecondsMax } from '../domain/money/hold.ts';
 import { decimalPattern, parseAmount, type Money } from '../domain/money/money.ts';
@@ -14,10 +12,11 @@ import { accepted, rejected } from '../platform/parsed.ts';
 import type { Secret } from '../platform/secret.ts';
 import { instantOrDayPattern, type SendOn } from '../domain/emails/send-on.ts';
 import { parseText, referenceLengthMax, textLengthMax } from '../domain/text.ts';
-import { eventPatterns, parsePatterns } from '../domain/events/webhook.ts';
 import { vatKinds, vatRatePattern, type VatKind } from '../domain/money/vat.ts';
 import { detailFields } from './card-fields.ts';
 import { field, integerFromForm, required, type Read } from './field.ts';
+
+import Type, { type TSchema } from 'typebox';
 
 /** Parses an amount that cannot be null. */
 function readAmount({ zeroAllowed }: { readonly zeroAllowed: boolean }): Read<Money> {
@@ -26,6 +25,21 @@ function readAmount({ zeroAllowed }: { readonly zeroAllowed: boolean }): Read<Mo
 }
 
 const readPositive = readAmount({ zeroAllowed: false });
+
+/** A field that can be null. */
+function nullable<Value>(
+  schema: TSchema,
+  description: string,
+  example: unknown,
+  parse: Read<Value>,
+  fromForm?: (text: string) => unknown,
+) {
+  return field<Value>(
+    Type.Union([schema, Type.Null()], { description, examples: [example] }),
+    parse,
+    fromForm,
+  );
+}
 
 const amountText =
   'A JSON number or a string in plain decimal notation, in the store’s currency. No more decimals than the currency ' +
@@ -49,45 +63,39 @@ export const balance = field<Money>(
   readAmount({ zeroAllowed: true }),
 );
 
-const day = Type.Union([Type.String({ pattern: dayPattern }), Type.Null()]);
+const day = Type.String({ pattern: dayPattern });
 
 /** At creation: not in the past. */
-export const expiresOnOrLater = field(
-  Type.Union(day.anyOf, {
-    description:
-      'The last day on which the card is valid, in the store’s time zone: today or later. null: never expires.',
-    examples: ['2031-12-31'],
-  }),
+export const expiresOnOrLater = nullable(
+  day,
+  'The last day on which the card is valid, in the store’s time zone: today or later. null: never expires.',
+  '2031-12-31',
   newCardFields.expires_on,
 );
 
-export const expiresOn = field(
-  Type.Union(day.anyOf, {
-    description:
-      'The new last day on which the card is valid, in the store’s time zone. Any day: a past day expires the card now. null: never expires.',
-    examples: ['2032-06-30'],
-  }),
+export const expiresOn = nullable(
+  day,
+  'The new last day on which the card is valid, in the store’s time zone. Any day: a past day expires the card now. null: never expires.',
+  '2032-06-30',
   orNull(parseDay),
 );
 
-const address = Type.Union([Type.String({ minLength: 1 }), Type.Null()]);
+const address = Type.String({ minLength: 1 });
 
 const addressText =
   'one valid address, at most 254 characters, normalized to NFC. Invisible, bidirectional and space characters are rejected; surrounding spaces are removed. The server creates a customer for an unknown address.';
 
-export const email = field<EmailAddress | null>(
-  Type.Union(address.anyOf, {
-    description: `The customer’s email address: ${addressText}`,
-    examples: ['ada@example.com'],
-  }),
+export const email = nullable<EmailAddress | null>(
+  address,
+  `The customer’s email address: ${addressText}`,
+  'ada@example.com',
   newCardFields.email,
 );
 
-export const recipientEmail = field<EmailAddress | null>(
-  Type.Union(address.anyOf, {
-    description: `The recipient’s email address: ${addressText}`,
-    examples: ['grace@example.com'],
-  }),
+export const recipientEmail = nullable<EmailAddress | null>(
+  address,
+  `The recipient’s email address: ${addressText}`,
+  'grace@example.com',
   newCardFields.recipient_email,
 );
 
@@ -107,50 +115,40 @@ export const sendOn = field<SendOn | null>(
   newCardFields.send_on,
 );
 
-export const notify = field<boolean | null>(
-  Type.Union([Type.Boolean(), Type.Null()], {
-    description:
-      'false: no email is sent, neither the card nor a receipt. By default the card is emailed to its recipient, or to its customer if it has no recipient, if the store sends email.',
-    examples: [false],
-  }),
+export const notify = nullable<boolean | null>(
+  Type.Boolean(),
+  'false: no email is sent, neither the card nor a receipt. By default the card is emailed to its recipient, or to its customer if it has no recipient, if the store sends email.',
+  false,
   newCardFields.notify,
   flagFromText,
 );
 
-export const suspend = field<boolean | null>(
-  Type.Union([Type.Boolean(), Type.Null()], {
-    description:
-      'true: the card is suspended until it is resumed, for example while a payment is checked. Its emails are sent when it is resumed.',
-    examples: [true],
-  }),
+export const suspend = nullable<boolean | null>(
+  Type.Boolean(),
+  'true: the card is suspended until it is resumed, for example while a payment is checked. Its emails are sent when it is resumed.',
+  true,
   newCardFields.suspend,
   flagFromText,
 );
 
-export const suspendReason = field<string | null>(
-  Type.Union([Type.String({ maxLength: textLengthMax }), Type.Null()], {
-    description:
-      'Why the card is suspended: for the store, never visible to customers. Newlines and tabs are the only control characters. "" and null: none.',
-    examples: ['The payment is disputed'],
-  }),
+export const suspendReason = nullable<string | null>(
+  Type.String({ maxLength: textLengthMax }),
+  'Why the card is suspended: for the store, never visible to customers. Newlines and tabs are the only control characters. "" and null: none.',
+  'The payment is disputed',
   (value) => parseText(value, textLengthMax),
 );
 
-export const code = field<Secret | null>(
-  Type.Union([Type.String({ pattern: codePattern }), Type.Null()], {
-    description:
-      'The store’s own code: 8 to 20 letters or digits, case-insensitive; spaces and hyphens are ignored. A code that the store has ever used is rejected. By default the server generates a random code of 16 characters.',
-    examples: ['SPRING-2031-0001'],
-  }),
+export const code = nullable<Secret | null>(
+  Type.String({ pattern: codePattern }),
+  'The store’s own code: 8 to 20 letters or digits, case-insensitive; spaces and hyphens are ignored. A code that the store has ever used is rejected. By default the server generates a random code of 16 characters.',
+  'SPRING-2031-0001',
   newCardFields.code,
 );
 
-export const stockUse = field<'required' | null>(
-  Type.Union([Type.Literal('required'), Type.Null()], {
-    description:
-      'required: `code` must be the code of a printed card in stock. By default, and with null, a code in stock is activated, and any other unused code is the code of a new card.',
-    examples: ['required'],
-  }),
+export const stockUse = nullable<'required' | null>(
+  Type.Literal('required'),
+  'required: `code` must be the code of a printed card in stock. By default, and with null, a code in stock is activated, and any other unused code is the code of a new card.',
+  'required',
   (value) =>
     value === null || value === 'required' ? accepted(value) : rejected('must be required or null'),
 );
@@ -187,62 +185,53 @@ export const optionalAmount = field<Money | null>(
       'Greater than 0, as a JSON number or a string in plain decimal notation. By default, and with null, the whole amount.',
     examples: ['10.00'],
   }),
-  orNull((value, { store }) => parseAmount(value, { currency: store.currency, zeroAllowed: false })),
+  orNull(readPositive),
 );
 
-export const creditKind = field<'top_up' | null>(
-  Type.Union([Type.String({ enum: ['top_up'] }), Type.Null()], {
-    description:
-      '`top_up`: more value is sold, in the account `top_ups`. By default, and with null, the kind of the transaction is `credit`.',
-    examples: ['top_up'],
-  }),
+export const creditKind = nullable<'top_up' | null>(
+  Type.String({ enum: ['top_up'] }),
+  '`top_up`: more value is sold, in the account `top_ups`. By default, and with null, the kind of the transaction is `credit`.',
+  'top_up',
   orNull((value) => (value === 'top_up' ? accepted(value) : rejected('must be top_up'))),
 );
 
 /** The new last day of a card that is topped up. */
-export const laterExpiresOn = field(
-  Type.Union(day.anyOf, {
-    description:
-      'With the kind `top_up`: a later last day on which the card is valid, in the store’s time zone. By default, and with null, the day stays.',
-    examples: ['2033-12-31'],
-  }),
+export const laterExpiresOn = nullable(
+  day,
+  'With the kind `top_up`: a later last day on which the card is valid, in the store’s time zone. By default, and with null, the day stays.',
+  '2033-12-31',
   orNull(parseDay),
 );
 
 /** Whether a top-up sends an email. */
-export const notifyHolder = field<boolean | null>(
-  Type.Union([Type.Boolean(), Type.Null()], {
-    description:
-      'With the kind `top_up`: false sends no receipt. By default the card’s recipient, or its customer if it has no recipient, gets a receipt by email, if the store sends email.',
-    examples: [false],
-  }),
+export const notifyHolder = nullable<boolean | null>(
+  Type.Boolean(),
+  'With the kind `top_up`: false sends no receipt. By default the card’s recipient, or its customer if it has no recipient, gets a receipt by email, if the store sends email.',
+  false,
   newCardFields.notify,
   flagFromText,
 );
 
-export const reference = field(
-  Type.Union([Type.String({ maxLength: referenceLengthMax }), Type.Null()], {
-    description:
-      'The caller’s own name for the transaction, such as a receipt number; at most 255 characters.',
-    examples: ['receipt-1017'],
-  }),
+export const reference = nullable(
+  Type.String({ maxLength: referenceLengthMax }),
+  'The caller’s own name for the transaction, such as a receipt number; at most 255 characters.',
+  'receipt-1017',
   (value) => parseText(value, referenceLengthMax),
 );
 
-export const orderReference = field(
-  Type.Union([Type.String({ minLength: 1, maxLength: referenceLengthMax }), Type.Null()], {
-    description: 'The order that it belongs to, as text of 1 to 255 characters.',
-    examples: ['B-1017'],
-  }),
+export const orderReference = nullable(
+  Type.String({ minLength: 1, maxLength: referenceLengthMax }),
+  'The order that it belongs to, as text of 1 to 255 characters.',
+  'B-1017',
   (value) =>
     value === '' ? rejected('must have 1 to 255 characters') : parseText(value, referenceLengthMax),
 );
 
-const nullableId = Type.Union([Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()]);
-
 function idField(description: string, example: number) {
-  return field<number | null>(
-    Type.Union(nullableId.anyOf, { description, examples: [example] }),
+  return nullable<number | null>(
+    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+    description,
+    example,
     orNull(parseId),
     integerFromForm,
   );
@@ -256,15 +245,10 @@ export const locationId = idField(
 export const orderId = idField('The order that it belongs to: an integer below 2^53.', 1001);
 
 /** The caller’s own id of a transaction or hold. */
-export const externalId = field<string | null>(
-  Type.Union(
-    [Type.String({ minLength: 1, maxLength: externalIdLengthMax, pattern: externalIdPattern }), Type.Null()],
-    {
-      description:
-        'The caller’s own id of the object, of visible ASCII characters. It is used only once: a repetition that asks for the same responds 200 with the existing object, for ever.',
-      examples: ['order-1001-payment-1'],
-    },
-  ),
+export const externalId = nullable<string | null>(
+  Type.String({ minLength: 1, maxLength: externalIdLengthMax, pattern: externalIdPattern }),
+  'The caller’s own id of the object, of visible ASCII characters. It is used only once: a repetition that asks for the same responds 200 with the existing object, for ever.',
+  'order-1001-payment-1',
   parseExternalId,
 );
 
@@ -279,12 +263,10 @@ export const webhookId = idField(
   244212370001,
 );
 
-export const expiresIn = field(
-  Type.Union([Type.Integer({ minimum: 1, maximum: holdSecondsMax }), Type.Null()], {
-    description:
-      'The duration of the hold in seconds: 900 (15 minutes) by default, at most the store’s limit (7 days by default, at most 90).',
-    examples: [900],
-  }),
+export const expiresIn = nullable(
+  Type.Integer({ minimum: 1, maximum: holdSecondsMax }),
+  'The duration of the hold in seconds: 900 (15 minutes) by default, at most the store’s limit (7 days by default, at most 90).',
+  900,
   (value, { store, isRepetition = false }) => {
     if (value === null) return accepted(holdSecondsDefault);
     const max = isRepetition ? holdSecondsMax : store.holdLimitDays * daySeconds;
@@ -328,12 +310,10 @@ export const requiredCode = required(
 );
 
 /** The currency that a caller expects; another currency is rejected with its own error. */
-export const expectedCurrency = field<string | null>(
-  Type.Union([Type.String({ pattern: '^[A-Z]{3}$' }), Type.Null()], {
-    description:
-      'Optional; the card’s currency as an ISO 4217 code in upper case. Another currency is rejected with `currency-mismatch`.',
-    examples: ['USD'],
-  }),
+export const expectedCurrency = nullable<string | null>(
+  Type.String({ pattern: '^[A-Z]{3}$' }),
+  'Optional; the card’s currency as an ISO 4217 code in upper case. Another currency is rejected with `currency-mismatch`.',
+  'USD',
   orNull((value, { store }) =>
     typeof value === 'string' && findCurrency(value)
       ? accepted(value)
@@ -342,48 +322,11 @@ export const expectedCurrency = field<string | null>(
 );
 
 /** Must be the store's currency. */
-export const currency = field<null>(
-  Type.Union([Type.String(), Type.Null()], {
-    description: 'Optional; must be the store’s currency.',
-    examples: ['USD'],
-  }),
+export const currency = nullable<null>(
+  Type.String(),
+  'Optional; must be the store’s currency.',
+  'USD',
   newCardFields.currency,
-);
-
-const urlLengthMax = 2_048;
-
-export const webhookUrl = required(
-  field<string>(
-    Type.String({
-      maxLength: urlLengthMax,
-      pattern: '^[hH][tT][tT][pP][sS]?://',
-      description:
-        'The URL that events are posted to: https, on a host on the public internet. Development mode also accepts http and https URLs on this machine, until the database has a real store.',
-      examples: ['https://shop.example.com/webhooks/gift-cards'],
-    }),
-    (value, { parseWebhookUrl = accepted }) => {
-      if (typeof value !== 'string') return rejected('must be a string');
-      if (value.length > urlLengthMax) return rejected('must have at most 2,048 characters');
-      if (!/^https?:\/\//i.test(value)) return rejected('must be a URL that starts with https://');
-      return parseWebhookUrl(value);
-    },
-  ),
-);
-
-const knownPatterns = eventPatterns(eventTypes);
-
-export const webhookEvents = required(
-  field<readonly string[]>(
-    Type.Array(Type.Enum([...knownPatterns]), {
-      minItems: 1,
-      description:
-        'The events that are sent: types (`gift_card.redeemed`), all of a group (`gift_card.*`), or all (`*`). In a form, separated by commas.',
-      examples: [['gift_card.*']],
-    }),
-    (value) =>
-      Array.isArray(value) ? parsePatterns(value, knownPatterns) : rejected('must be a list of event types'),
-    (list) => list.split(',').map((pattern) => pattern.trim()),
-  ),
 );
 
 export const paused = flag(
@@ -422,20 +365,16 @@ export const searchedEmail = required(
   ),
 );
 
-export const vatKind = field<VatKind | null>(
-  Type.Union([Type.String({ enum: [...vatKinds] }), Type.Null()], {
-    description:
-      'When VAT is due. `single_purpose`: at the sale of the card, at the rate `vat_rate`. `multi_purpose`: when the card is redeemed. Absent: the store’s default. null: none is recorded.',
-    examples: ['single_purpose'],
-  }),
+export const vatKind = nullable<VatKind | null>(
+  Type.String({ enum: [...vatKinds] }),
+  'When VAT is due. `single_purpose`: at the sale of the card, at the rate `vat_rate`. `multi_purpose`: when the card is redeemed. Absent: the store’s default. null: none is recorded.',
+  'single_purpose',
   newCardFields.vat_kind,
 );
 
-export const vatRate = field<string | null>(
-  Type.Union([Type.String({ pattern: vatRatePattern }), Type.Null()], {
-    description:
-      'The rate in percent of a `single_purpose` card, with at most 3 decimals: required with that kind, and not allowed without it.',
-    examples: ['19'],
-  }),
+export const vatRate = nullable<string | null>(
+  Type.String({ pattern: vatRatePattern }),
+  'The rate in percent of a `single_purpose` card, with at most 3 decimals: required with that kind, and not allowed without it.',
+  '19',
   newCardFields.vat_rate,
 );

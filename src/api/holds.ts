@@ -37,6 +37,7 @@ import {
   cardHeaders,
   cardVersions,
   externalRequestOf,
+  type Naming,
   moneyCommand,
   movementScope,
   namedOf,
@@ -44,7 +45,7 @@ import {
   spending,
   spendingErrors,
   viewOf,
-} from './money.ts';
+} from './movement.ts';
 import { read, write } from './operation.ts';
 import { spendableCard } from './schemas.ts';
 
@@ -68,7 +69,7 @@ function holdResult(
 }
 
 type HoldRequest = Parameters<typeof viewOf>[0] &
-  Parameters<typeof externalRequestOf>[0] & {
+  Naming & {
     readonly ids: { readonly gift_card_id: number };
     readonly body: { readonly amount: Money };
     readonly requestContext: Pick<RequestContext, 'basePath'>;

@@ -8,7 +8,7 @@ import * as examples from './examples.ts';
 import * as fields from './fields.ts';
 import { read } from './operation.ts';
 import { spendableCard } from './schemas.ts';
-import { mayRead, viewOf, cardHeaders, rejectMissed } from './money.ts';
+import { mayRead, viewOf, cardHeaders, rejectMissed } from './movement.ts';
 
 export const lookUpGiftCard = read({
   id: 'lookUpGiftCard',

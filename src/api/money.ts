@@ -1,21 +1,12 @@
-/** Look up, spend and top up. These operations also work for callers who can redeem but not read gift cards. */
+/** Spend, top up and reverse. These operations also work for callers who can redeem but not read gift cards. */
 
-import type { Static } from 'typebox';
 import type { Card } from '../domain/cards/card.ts';
-import type { ExternalKind } from '../domain/external-id.ts';
-import { Fault, type FaultCode } from '../domain/fault.ts';
 import type { Transfer } from '../domain/money/ledger.ts';
 import type { Money } from '../domain/money/money.ts';
-import { spendableRecordOf, tillRecordOf, transactionOf } from '../domain/record.ts';
+import { transactionOf } from '../domain/record.ts';
 import { transactionSchema } from '../domain/schemas.ts';
-import type { Store } from '../domain/stores/store.ts';
 import type { Secret } from '../platform/secret.ts';
-import type { Caller } from '../http/auth.ts';
-import { cardEtagOf } from '../http/etag.ts';
-import type { Context } from '../storage/context.ts';
-import { lookUp, type CodeUse } from '../service/cards/lookup.ts';
-import { assertNotInStock } from '../service/stocks/activation.ts';
-import { today, type MoneyCommand, type NamedDetails } from '../service/money/money.ts';
+import { lookUp } from '../service/cards/lookup.ts';
 import { showMovement } from '../service/money/movements.ts';
 import { credit, debit, reverse, type MovementResult } from '../service/money/spend.ts';
 import { topUp } from '../service/money/top-up.ts';
@@ -24,106 +15,34 @@ import {
   withExternalId,
   type ExternalRequest,
 } from '../service/requests/external-ids.ts';
-import { locationOf } from '../service/stores/location.ts';
 import type { Script } from '../storage/sql/sql.ts';
-import type { WriteScope } from '../storage/storage.ts';
-import { cardInPath } from './cards.ts';
 import * as examples from './examples.ts';
-import type { Values } from './field.ts';
 import * as fields from './fields.ts';
-import { write, type ReadRequest, type WriteRequest } from './operation.ts';
+import { write } from './operation.ts';
 import { spendableCard } from './schemas.ts';
-
-/** The fields of a movement that a caller can name. */
-export const own = {
-  reference: fields.reference,
-  note: fields.note,
-  order_id: fields.orderId,
-  order_reference: fields.orderReference,
-  external_id: fields.externalId,
-  location_id: fields.locationId,
-};
-
-/** The fields of every operation that spends, adds or reserves an amount. */
-export const spending = {
-  amount: fields.amount,
-  currency: fields.expectedCurrency,
-  ...own,
-};
-
-/**
- * Returns the references of a movement in a request, and its location.
- * @throws Fault `invalid-parameter` as `locationOf` does.
- */
-export function* namedOf({
-  caller,
-  store,
-  body,
-}: Pick<WriteRequest<string, Values<typeof own>>, 'caller' | 'store' | 'body'>): Script<NamedDetails> {
-  return {
-    reference: body.reference ?? null,
-    note: body.note ?? null,
-    orderId: body.order_id ?? null,
-    orderReference: body.order_reference ?? null,
-    externalId: body.external_id ?? null,
-    locationId: yield* locationOf(store.id, { own: caller.locationId, named: body.location_id ?? null }),
-  };
-}
-
-const moneyErrors: readonly FaultCode[] = [
-  'not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'card-suspended', 'currency-mismatch',
-  'external-id-used',
-]; // prettier-ignore
-/** The content of a request with an external id. */
-export function externalRequestOf(
-  {
-    caller,
-    store,
-    body,
-  }: {
-    readonly caller: Caller;
-    readonly store: Store;
-    readonly body: { readonly external_id?: string | null };
-  },
-  kind: ExternalKind,
-  asked: ExternalRequest['asked'],
-): ExternalRequest | null {
-  const { external_id: text = null } = body;
-  return text === null ? null : { storeId: store.id, kind, text, actor: caller.actor, asked };
-}
-
-/** The write scope of a movement: another card can have the external id. */
-export function movementScope(
-  request: Pick<
-    WriteRequest<'/gift_card/:gift_card_id', { readonly external_id?: string | null }>,
-    'store' | 'ids' | 'body'
-  >,
-): WriteScope | undefined {
-  return (request.body.external_id ?? null) === null ? cardInPath(request) : undefined;
-}
-
-export const spendingErrors: readonly FaultCode[] = [...moneyErrors, 'insufficient-balance'];
-
-export function mayRead({ scopes }: Caller): boolean {
-  return scopes.includes('read_gift_cards');
-}
-
-type Viewer = { readonly ctx: Context; readonly caller: Caller };
-
-/** A card as this caller can see it: without `read_gift_cards`, only the fields that a till needs. */
-export function viewOf({ ctx, caller }: Viewer, card: Card): Static<typeof spendableCard> {
-  const recordOf = mayRead(caller) ? spendableRecordOf : tillRecordOf;
-  return recordOf(ctx.keys.publicIds, card, today(ctx, caller.store));
-}
-
-/** The headers of a response with this card. */
-export function cardHeaders({ ctx }: Pick<Viewer, 'ctx'>, card: Card): { readonly etag: string } {
-  return { etag: cardEtagOf(ctx.keys.publicIds, card) };
-}
+import {
+  own,
+  spending,
+  namedOf,
+  moneyErrors,
+  externalRequestOf,
+  movementScope,
+  spendingErrors,
+  mayRead,
+  type ExternalBody,
+  type Naming,
+  type Viewer,
+  viewOf,
+  cardHeaders,
+  askedAmount,
+  cardVersions,
+  moneyCommand,
+  rejectMissed,
+} from './movement.ts';
 
 /** Runs a movement, unless an earlier request with the same external id has made it. */
 function* moveOnce(
-  request: Viewer & Parameters<typeof externalRequestOf>[0],
+  request: Viewer & Naming,
   asked: ExternalRequest['asked'],
   run: () => Script<MovementResult>,
 ) {
@@ -141,11 +60,6 @@ function* moveOnce(
   return isRepeated ? { repeated: body, headers } : { body, headers };
 }
 
-/** An amount as external requests compare it. */
-export function askedAmount(amount: Money | null): string | null {
-  return amount && amount.minor.toString();
-}
-
 function movementResult(
   viewer: Viewer,
   { transfer, card }: { readonly transfer: Transfer; readonly card: Card },
@@ -159,32 +73,6 @@ function movementResult(
   };
 }
 
-/** Returns the versions (`versionTagOf`) that `If-Match` lists for a card, by its internal id. */
-export function cardVersions({
-  ctx,
-  ifMatch,
-}: Pick<WriteRequest<string, unknown>, 'ctx' | 'ifMatch'>): (cardId: number) => readonly string[] | null {
-  return (cardId) => ifMatch(ctx.keys.publicIds.of(cardId));
-}
-
-/** @throws Fault `currency-mismatch` if the caller expects another currency than the card's, and as `namedOf` does. */
-export function* moneyCommand(
-  request: WriteRequest<string, Omit<Values<typeof spending>, 'amount'>>,
-  cardId: number,
-): Script<MoneyCommand> {
-  const { caller, store, body } = request;
-  const { currency: expected = null } = body;
-  const { code } = store.currency;
-  if (expected !== null && expected !== code) {
-    throw new Fault('currency-mismatch', {
-      detail: `The gift card is in ${code}.`,
-      errors: { currency: [`is ${expected}, but the gift card is in ${code}`] },
-    });
-  }
-  const versions = cardVersions(request)(cardId);
-  return { store, cardId, actor: caller.actor, ...(yield* namedOf(request)), versions };
-}
-
 const moved = {
   status: 201,
   members: { transaction: transactionSchema, gift_card: spendableCard },
@@ -195,27 +83,6 @@ const moved = {
     example: { transaction: examples.transaction, gift_card: examples.spendable },
   },
 } as const;
-
-/**
- * Rejects a code that no card has. Its other meaning is recorded after the response, which takes as long as that for an
- * unknown code; only a caller who may activate it learns that a code is in stock.
- * @throws Fault `not-found` or `not-activated`, always.
- */
-export function* rejectMissed(
-  {
-    caller,
-    store,
-    requestContext,
-    after,
-  }: Pick<ReadRequest<string, unknown, unknown>, 'caller' | 'store' | 'requestContext' | 'after'>,
-  use: CodeUse | null,
-): Script<never> {
-  if (use?.kind === 'stocked' && caller.scopes.includes('write_gift_cards'))
-    yield* assertNotInStock({ storeId: store.id, lookup: use.lookup });
-  else if (use?.kind === 'stocked') after(() => requestContext.recordStockTry(use.lookup));
-  else if (use) after(() => requestContext.recordRetiredCode(use.cardId));
-  throw new Fault('not-found');
-}
 
 function askedDebit(
   cardId: number,
@@ -229,10 +96,7 @@ function askedDebit(
  * @returns null: it is not a repetition.
  */
 function* findRepeatedRedemption(
-  request: Viewer &
-    Parameters<typeof externalRequestOf>[0] & {
-      readonly body: { readonly code: Secret; readonly amount: Money; readonly partial?: boolean };
-    },
+  request: Viewer & Naming<ExternalBody & { code: Secret; amount: Money; partial?: boolean }>,
 ) {
   const { ctx, store, body } = request;
   if ((body.external_id ?? null) === null) return null;

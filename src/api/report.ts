@@ -14,10 +14,9 @@ import {
 } from '../domain/books/report-days.ts';
 import type { Store } from '../domain/stores/store.ts';
 import type { SumsSource } from '../service/books/report-sums.ts';
-import { reportColumns, reportFile, type ReportName } from '../service/books/reports.ts';
+import { reportColumns, reportFile, type ReportName } from '../service/books/report-file.ts';
 import { field, required, type Fields, type Values } from './field.ts';
-import type { Common, Operation } from './operation-route.ts';
-import { commonDocumentation, queryReader, routeOf } from './operation-route.ts';
+import { type Common, type Operation, commonDocumentation, queryReader, routeOf } from './operation-route.ts';
 import { responseOf } from './response.ts';
 
 const formats = ['json', 'csv'] as const;

@@ -8,11 +8,11 @@ import {
   readAging,
   readBreakage,
   readLiability,
-  withAmounts,
   type ActivityGroup,
   journalSplits,
   readJournal,
 } from '../service/books/reports.ts';
+import { withAmounts } from '../service/books/report-file.ts';
 import { field, required } from './field.ts';
 import { locationFilter } from './list-fields.ts';
 import {

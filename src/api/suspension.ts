@@ -13,7 +13,7 @@ import { cardInPath } from './cards.ts';
 import { noFields } from './documentation.ts';
 import * as examples from './examples.ts';
 import * as fields from './fields.ts';
-import { cardHeaders, cardVersions } from './money.ts';
+import { cardHeaders, cardVersions } from './movement.ts';
 import { write, type WriteRequest } from './operation.ts';
 
 const oneCard = {

@@ -18,6 +18,7 @@ import { optional, type FieldContext } from './field.ts';
 import * as fields from './fields.ts';
 import { list, recordsOf } from './list.ts';
 import { read, write, type WriteRequest } from './operation.ts';
+import { webhookEvents, webhookUrl } from './webhook-fields.ts';
 
 const oneWebhook = {
   description: 'The webhook.',
@@ -64,7 +65,7 @@ export const createWebhook = write({
   body: {
     name: 'CreateWebhook',
     wrapper: 'webhook',
-    fields: { url: fields.webhookUrl, events: fields.webhookEvents },
+    fields: { url: webhookUrl, events: webhookEvents },
     example: { url: examples.webhook.url, events: ['gift_card.*'] },
   },
   response: {
@@ -133,8 +134,8 @@ export const updateWebhook = write({
     name: 'UpdateWebhook',
     wrapper: 'webhook',
     fields: {
-      url: optional(fields.webhookUrl),
-      events: optional(fields.webhookEvents),
+      url: optional(webhookUrl),
+      events: optional(webhookEvents),
       paused: fields.paused,
     },
     example: { paused: true },

@@ -15,7 +15,7 @@ import { integerFromText, newCardFromText, type NewCardField } from '../domain/c
 import { Fault } from '../domain/fault.ts';
 import { recordOf, statedRecordOf } from '../domain/record.ts';
 import { parseText, textLengthMax } from '../domain/text.ts';
-import { issue } from '../service/cards/card.ts';
+import { issue } from '../service/cards/issue.ts';
 import { resumeCard, suspendCard } from '../service/cards/suspension.ts';
 import { today } from '../service/money/money.ts';
 import { cardExport } from '../service/cards/export.ts';
@@ -23,7 +23,7 @@ import { filterOf } from '../service/cards/filter.ts';
 import { addImportCommand } from './card-import.ts';
 import { writeText } from './card-output.ts';
 import { canSendEmails } from './can-send.ts';
-import { chooseStore, storeOption } from './choose-store.ts';
+import { chooseStore, storeOption, openStore } from './choose-store.ts';
 import { CommandError } from './failure.ts';
 import { printFields, printJson } from './output.ts';
 
@@ -67,9 +67,8 @@ export function addCardCommands(root: Command): void {
     .addOption(storeOption('the store of the gift cards'))
     .option('--output <file>', 'write to a new file')
     .action(async ({ store: domain, output }: { readonly store?: string; readonly output?: string }) => {
-      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
-      const { ctx, storage } = database;
-      const { store } = await storage.read(() => chooseStore(domain));
+      await using database = await openStore(domain);
+      const { ctx, storage, store } = database;
       await writeText(cardExport({ ctx, storage }, store, filterOf({}, null)), output);
     });
 }
@@ -139,9 +138,8 @@ async function changeSuspension(
 ): Promise<void> {
   const reason = parseText(sentReason, textLengthMax);
   if (!reason.ok) throw new CommandError(`--reason ${reason.error}`);
-  await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
-  const { ctx, storage } = database;
-  const { store } = await storage.read(() => chooseStore(domain));
+  await using database = await openStore(domain);
+  const { ctx, storage, store } = database;
   const { publicIds } = ctx.keys;
   const number = integerFromText(id);
   const cardId = typeof number === 'number' ? publicIds.read(number) : undefined;

@@ -1,7 +1,10 @@
 /** The store of a command: the one that `--store` names, or the only one. */
 
 import { Option } from 'commander';
+import type { Store } from '../domain/stores/store.ts';
 import { requireStore } from '../service/stores/store.ts';
+import { readDatabaseConfig } from '../start/config.ts';
+import { openDatabase, type Database } from '../start/database.ts';
 import type { Script } from '../storage/sql/sql.ts';
 import { listStores, type StoreRecord } from '../storage/stores/store.ts';
 import { CommandError } from './failure.ts';
@@ -29,4 +32,16 @@ export function* chooseStore(domain: string | undefined): Script<StoreRecord> {
     throw new CommandError(`--store is required because there are several stores: ${domains}`);
   }
   return only;
+}
+
+/** Opens the database of the service with the store that `chooseStore` returns. @throws as it does. */
+export async function openStore(domain: string | undefined): Promise<Database & { readonly store: Store }> {
+  const database = await openDatabase(readDatabaseConfig(), { prepare: false });
+  try {
+    const { store } = await database.storage.read(() => chooseStore(domain));
+    return { ...database, store };
+  } catch (error) {
+    await database[Symbol.asyncDispose]();
+    throw error;
+  }
 }

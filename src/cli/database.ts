@@ -28,17 +28,7 @@ export function addDatabaseCommands(root: Command): void {
       'distribute the tables by store over the servers of a Citus cluster; no process may use the database',
     )
     .option('--json', 'print JSON')
-    .action(async ({ citus, json }: { citus?: boolean; json?: boolean }) => {
-      const config = readDatabaseConfig();
-      await using database = await openDatabase(config, { prepare: true });
-      const applied = await database.storage.applied();
-      const distributed = citus ? await distribute(database) : [];
-      if (json) printJson({ database: shownLocation(config.database), migrations: applied, distributed });
-      else {
-        print(`${shownLocation(config.database)} is at migration ${applied.at(-1)?.version ?? 0}.`);
-        if (citus) print(`${distributed.length} tables were distributed now.`);
-      }
-    });
+    .action(migrate);
 
   root
     .command('verify')
@@ -46,47 +36,7 @@ export function addDatabaseCommands(root: Command): void {
       'recompute every balance, hash chain and total, and check all rows and the file; exit with 1 if anything is wrong',
     )
     .option('--json', 'print JSON')
-    .action(async ({ json }: { json?: boolean }) => {
-      const progress = showProgress(process.stderr, { isSilent: json === true });
-      const { stores, mismatches, unrecorded } = await verifyDatabase(readDatabaseConfig(), {
-        prepare: false,
-        isRecorded: true,
-        progress,
-      });
-      if (unrecorded !== undefined) warn('The console does not show this verification', unrecorded);
-      const totals = stores.map(({ store, currency, cards, transfers, outstanding, accounts }) => ({
-        store,
-        cards,
-        transfers,
-        currency,
-        outstanding: formatMoney({ minor: outstanding, currency: currencyOf(currency) }),
-        ...Object.fromEntries(
-          Object.entries(accounts).map(([account, minor]) => [
-            account,
-            formatMoney({ minor, currency: currencyOf(currency) }),
-          ]),
-        ),
-      }));
-      const isSound = mismatches.length === 0;
-      if (json) printJson({ ok: isSound, stores: totals, mismatches });
-      else {
-        // A file that cannot be read has no totals.
-        if (isSound || totals.length > 0)
-          printTable(
-            totals.map(({ store, cards, transfers, outstanding, currency }) => ({
-              store,
-              cards,
-              transfers,
-              outstanding,
-              currency,
-            })),
-            { none: 'There are no stores.' },
-          );
-        for (const mismatch of mismatches) print(describeMismatch(mismatch));
-        print(isSound ? 'The ledger matches every balance.' : conclusionOf(mismatches));
-      }
-      if (mismatches.length > 0) process.exitCode = 1;
-    });
+    .action(verify);
 
   root
     .command('backup')
@@ -95,39 +45,7 @@ export function addDatabaseCommands(root: Command): void {
     )
     .argument('<file>', 'the new file')
     .option('--json', 'print JSON')
-    .action(async (file: string, { json }: { json?: boolean }) => {
-      const target = resolve(file);
-      const config = readDatabaseConfig();
-      await using database = await openDatabase(config, { prepare: false });
-      const { backup } = database.storage;
-      if (!backup) throw new CommandError('a server is backed up with its own tools, such as pg_dump');
-      assertCanMake(target);
-      const unverified = `${target}.unverified`;
-      // An earlier backup that was killed may have left its log, which does not belong to this copy.
-      for (const rest of ['', '-wal', '-shm', '-journal']) rmSync(`${unverified}${rest}`, { force: true });
-      await backup(unverified);
-      const { mismatches } = await verifyDatabase(
-        { ...config, database: { kind: 'file', file: unverified } },
-        { prepare: false },
-      );
-      if (mismatches.length > 0) {
-        for (const mismatch of mismatches) console.error(describeMismatch(mismatch));
-        throw new CommandError(
-          `the copy is damaged and remains at ${unverified}: run verify on the database itself`,
-        );
-      }
-      await publish(unverified, target);
-      try {
-        await database.storage.write(() => recordBackup(database.ctx));
-      } catch (error) {
-        warn('The console does not show this backup', error);
-      }
-      if (json) printJson({ backup: target });
-      else
-        print(
-          `Copied to ${target} and verified. The copy can be opened only with the key file, which it does not contain.`,
-        );
-    });
+    .action(makeBackup);
 
   root
     .command('vacuum')
@@ -135,17 +53,107 @@ export function addDatabaseCommands(root: Command): void {
       'rewrite the database file, so that it contains no remains of deleted rows; a running service cannot write until it ends',
     )
     .option('--json', 'print JSON')
-    .action(async ({ json }: { json?: boolean }) => {
-      const config = readDatabaseConfig();
-      const { database: location } = config;
-      if (location.kind !== 'file')
-        throw new CommandError('a server removes deleted rows with its own tools, such as VACUUM FULL');
-      // Opens the database first, which checks its version.
-      await using database = await openDatabase(config, { prepare: false });
-      vacuum(location.file, database.ctx.clock.now());
-      if (json) printJson({ database: location.file });
-      else print(`${location.file} contains only its rows.`);
-    });
+    .action(vacuumFile);
+}
+
+async function migrate({ citus, json }: { citus?: boolean; json?: boolean }): Promise<void> {
+  const config = readDatabaseConfig();
+  await using database = await openDatabase(config, { prepare: true });
+  const applied = await database.storage.applied();
+  const distributed = citus ? await distribute(database) : [];
+  if (json) printJson({ database: shownLocation(config.database), migrations: applied, distributed });
+  else {
+    print(`${shownLocation(config.database)} is at migration ${applied.at(-1)?.version ?? 0}.`);
+    if (citus) print(`${distributed.length} tables were distributed now.`);
+  }
+}
+
+async function verify({ json }: { json?: boolean }): Promise<void> {
+  const progress = showProgress(process.stderr, { isSilent: json === true });
+  const { stores, mismatches, unrecorded } = await verifyDatabase(readDatabaseConfig(), {
+    prepare: false,
+    isRecorded: true,
+    progress,
+  });
+  if (unrecorded !== undefined) warn('The console does not show this verification', unrecorded);
+  const totals = stores.map(({ store, currency, cards, transfers, outstanding, accounts }) => ({
+    store,
+    cards,
+    transfers,
+    currency,
+    outstanding: formatMoney({ minor: outstanding, currency: currencyOf(currency) }),
+    ...Object.fromEntries(
+      Object.entries(accounts).map(([account, minor]) => [
+        account,
+        formatMoney({ minor, currency: currencyOf(currency) }),
+      ]),
+    ),
+  }));
+  const isSound = mismatches.length === 0;
+  if (json) printJson({ ok: isSound, stores: totals, mismatches });
+  else {
+    // A file that cannot be read has no totals.
+    if (isSound || totals.length > 0)
+      printTable(
+        totals.map(({ store, cards, transfers, outstanding, currency }) => ({
+          store,
+          cards,
+          transfers,
+          outstanding,
+          currency,
+        })),
+        { none: 'There are no stores.' },
+      );
+    for (const mismatch of mismatches) print(describeMismatch(mismatch));
+    print(isSound ? 'The ledger matches every balance.' : conclusionOf(mismatches));
+  }
+  if (mismatches.length > 0) process.exitCode = 1;
+}
+
+async function makeBackup(file: string, { json }: { json?: boolean }): Promise<void> {
+  const target = resolve(file);
+  const config = readDatabaseConfig();
+  await using database = await openDatabase(config, { prepare: false });
+  const { backup } = database.storage;
+  if (!backup) throw new CommandError('a server is backed up with its own tools, such as pg_dump');
+  assertCanMake(target);
+  const unverified = `${target}.unverified`;
+  // An earlier backup that was killed may have left its log, which does not belong to this copy.
+  for (const rest of ['', '-wal', '-shm', '-journal']) rmSync(`${unverified}${rest}`, { force: true });
+  await backup(unverified);
+  const { mismatches } = await verifyDatabase(
+    { ...config, database: { kind: 'file', file: unverified } },
+    { prepare: false },
+  );
+  if (mismatches.length > 0) {
+    for (const mismatch of mismatches) console.error(describeMismatch(mismatch));
+    throw new CommandError(
+      `the copy is damaged and remains at ${unverified}: run verify on the database itself`,
+    );
+  }
+  await publish(unverified, target);
+  try {
+    await database.storage.write(() => recordBackup(database.ctx));
+  } catch (error) {
+    warn('The console does not show this backup', error);
+  }
+  if (json) printJson({ backup: target });
+  else
+    print(
+      `Copied to ${target} and verified. The copy can be opened only with the key file, which it does not contain.`,
+    );
+}
+
+async function vacuumFile({ json }: { json?: boolean }): Promise<void> {
+  const config = readDatabaseConfig();
+  const { database: location } = config;
+  if (location.kind !== 'file')
+    throw new CommandError('a server removes deleted rows with its own tools, such as VACUUM FULL');
+  // Opens the database first, which checks its version.
+  await using database = await openDatabase(config, { prepare: false });
+  vacuum(location.file, database.ctx.clock.now());
+  if (json) printJson({ database: location.file });
+  else print(`${location.file} contains only its rows.`);
 }
 
 /** @throws CommandError if the database cannot be distributed. */

@@ -1,8 +1,6 @@
 /** `largesse mail text` */
 
 import { Argument, Option, type Command } from 'commander';
-import { readDatabaseConfig } from '../start/config.ts';
-import { openDatabase } from '../start/database.ts';
 import { languages, localePartsOf } from '../delivery/email/language.ts';
 import { emailKinds, type EmailKind } from '../domain/emails/email.ts';
 import {
@@ -18,7 +16,7 @@ import {
 import { changeEmailTexts } from '../service/emails/wording.ts';
 import { findEmailSettings } from '../storage/emails/email.ts';
 import { listEmailTexts } from '../storage/emails/wording.ts';
-import { chooseStore, storeOption } from './choose-store.ts';
+import { storeOption, openStore } from './choose-store.ts';
 import { CommandError } from './failure.ts';
 import { printFields, printJson } from './output.ts';
 
@@ -76,9 +74,8 @@ export function addEmailTextCommand(email: Command): void {
     .option('--json', 'print JSON')
     .addHelpText('after', `\nPlaceholders, if the email has them: ${placeholdersOf('gift_card')}`)
     .action(async (kind: EmailKind, options: Options) => {
-      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
-      const { ctx, storage } = database;
-      const { store } = await storage.read(() => chooseStore(options.store));
+      await using database = await openStore(options.store);
+      const { ctx, storage, store } = database;
       const { locale } = await storage.read(() => findEmailSettings(store.id));
       const language = options.language ?? localePartsOf(locale).language;
       const changes = changesOf(options, kind, language);

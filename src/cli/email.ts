@@ -3,8 +3,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
-import { readDatabaseConfig, readEmailConfig } from '../start/config.ts';
-import { openDatabase } from '../start/database.ts';
+import { readEmailConfig } from '../start/config.ts';
 import { createMailer } from '../delivery/email/smtp.ts';
 import { messageIdOf } from '../delivery/email/message.ts';
 import { previewEmail, sampleEmail } from '../delivery/email/preview.ts';
@@ -17,7 +16,7 @@ import { listEmailTexts } from '../storage/emails/wording.ts';
 import { countStoreEmails, findEmailSettings, listStoreEmails } from '../storage/emails/email.ts';
 import { findLogo } from '../storage/emails/logo.ts';
 import { parallel, type Script } from '../storage/sql/sql.ts';
-import { chooseStore, storeOption } from './choose-store.ts';
+import { storeOption, openStore } from './choose-store.ts';
 import { addEmailTextCommand } from './email-text.ts';
 import { CommandError } from './failure.ts';
 import { print, printJson, printTable } from './output.ts';
@@ -55,23 +54,7 @@ export function addEmailCommands(root: Command): void {
     .addOption(storeOption(owner))
     .option('--out <folder>', 'the folder for the files', '.')
     .option('--json', 'print JSON')
-    .action(async (kind: EmailKind, { store: domain, out, json }: Options & { readonly out: string }) => {
-      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
-      const { storage } = database;
-      const { store } = await storage.read(() => chooseStore(domain));
-      const parts = await storage.read(() => findSenderParts(store));
-      const sender = senderOf(parts, readEmailConfig()?.from ?? previewFrom);
-      const options = { currency: store.currency, domain: store.domain };
-      const folder = resolve(out);
-      await mkdir(folder, { recursive: true });
-      const files: string[] = [];
-      for (const { name, content } of await previewEmail(kind, sender, options)) {
-        files.push(join(folder, name));
-        await writeFile(join(folder, name), content);
-      }
-      if (json) printJson({ files });
-      else for (const file of files) print(file);
-    });
+    .action(preview);
 
   addEmailTextCommand(email);
 
@@ -81,61 +64,83 @@ export function addEmailCommands(root: Command): void {
     .addOption(storeOption(owner))
     .addOption(new Option('--to <address>', 'the recipient').argParser(readAddress).makeOptionMandatory())
     .option('--json', 'print JSON')
-    .action(async ({ store: domain, to, json }: Options & { readonly to: string }) => {
-      const config = readEmailConfig();
-      if (!config) throw new CommandError('SMTP_URL is not set: there is no mail server to send it to');
-      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
-      const { ctx, storage } = database;
-      const { store } = await storage.read(() => chooseStore(domain));
-      const parts = await storage.read(() => findSenderParts(store));
-      const sample = sampleEmail('gift_card', senderOf(parts, config.from), {
-        currency: store.currency,
-        domain: store.domain,
-      });
-      await using mailer = createMailer(config);
-      const messageId = messageIdOf(`test.${ctx.random.id()}`, store.domain);
-      const outcome = await mailer.send({ ...sample, messageId, date: ctx.clock.now(), to });
-      const { kind: status, response, ...rest } = outcome;
-      if (json) printJson({ to, status, response, ...rest });
-      else print(`${outcome.kind}: ${outcome.response}`);
-      if (outcome.kind !== 'sent') process.exitCode = 1;
-    });
+    .action(test);
 
   email
     .command('list')
     .description("count a store's emails by status, and list the emails of its newest cards")
     .addOption(storeOption(owner))
     .option('--json', 'print JSON')
-    .action(async ({ store: domain, json }: Options) => {
-      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
-      const { ctx, storage } = database;
-      const { store } = await storage.read(() => chooseStore(domain));
-      const counts = await storage.read(() => countStoreEmails(store.id));
-      const emails = await storage.read(() => listStoreEmails(store.id, listedMax));
-      const records = emails.map((one) =>
-        emailRecordOf(ctx.keys.publicIds, one, { domain: store.domain, now: ctx.clock.now() }),
-      );
-      if (json) {
-        const statuses = Object.fromEntries(deliveryStates.map((state) => [state, counts.get(state) ?? 0]));
-        printJson({ statuses, deliveries: records });
-        return;
-      }
-      print(deliveryStates.map((state) => `${state} ${counts.get(state) ?? 0}`).join(', '));
-      print('');
-      printTable(
-        records.map(
-          ({ gift_card_id, kind, recipient, status, attempts, send_at, last_attempt, cancel_reason }) => ({
-            gift_card: gift_card_id,
-            kind,
-            recipient,
-            status,
-            attempts,
-            send_at,
-            response: last_attempt?.response ?? null,
-            failure: cancel_reason ?? last_attempt?.failure?.detail ?? null,
-          }),
-        ),
-        { none: `${store.domain} has no emails.` },
-      );
-    });
+    .action(list);
+}
+
+async function preview(
+  kind: EmailKind,
+  { store: domain, out, json }: Options & { readonly out: string },
+): Promise<void> {
+  await using database = await openStore(domain);
+  const { storage, store } = database;
+  const parts = await storage.read(() => findSenderParts(store));
+  const sender = senderOf(parts, readEmailConfig()?.from ?? previewFrom);
+  const options = { currency: store.currency, domain: store.domain };
+  const folder = resolve(out);
+  await mkdir(folder, { recursive: true });
+  const files: string[] = [];
+  for (const { name, content } of await previewEmail(kind, sender, options)) {
+    files.push(join(folder, name));
+    await writeFile(join(folder, name), content);
+  }
+  if (json) printJson({ files });
+  else for (const file of files) print(file);
+}
+
+async function test({ store: domain, to, json }: Options & { readonly to: string }): Promise<void> {
+  const config = readEmailConfig();
+  if (!config) throw new CommandError('SMTP_URL is not set: there is no mail server to send it to');
+  await using database = await openStore(domain);
+  const { ctx, storage, store } = database;
+  const parts = await storage.read(() => findSenderParts(store));
+  const sample = sampleEmail('gift_card', senderOf(parts, config.from), {
+    currency: store.currency,
+    domain: store.domain,
+  });
+  await using mailer = createMailer(config);
+  const messageId = messageIdOf(`test.${ctx.random.id()}`, store.domain);
+  const outcome = await mailer.send({ ...sample, messageId, date: ctx.clock.now(), to });
+  const { kind: status, response, ...rest } = outcome;
+  if (json) printJson({ to, status, response, ...rest });
+  else print(`${outcome.kind}: ${outcome.response}`);
+  if (outcome.kind !== 'sent') process.exitCode = 1;
+}
+
+async function list({ store: domain, json }: Options): Promise<void> {
+  await using database = await openStore(domain);
+  const { ctx, storage, store } = database;
+  const counts = await storage.read(() => countStoreEmails(store.id));
+  const emails = await storage.read(() => listStoreEmails(store.id, listedMax));
+  const records = emails.map((one) =>
+    emailRecordOf(ctx.keys.publicIds, one, { domain: store.domain, now: ctx.clock.now() }),
+  );
+  if (json) {
+    const statuses = Object.fromEntries(deliveryStates.map((state) => [state, counts.get(state) ?? 0]));
+    printJson({ statuses, deliveries: records });
+    return;
+  }
+  print(deliveryStates.map((state) => `${state} ${counts.get(state) ?? 0}`).join(', '));
+  print('');
+  printTable(
+    records.map(
+      ({ gift_card_id, kind, recipient, status, attempts, send_at, last_attempt, cancel_reason }) => ({
+        gift_card: gift_card_id,
+        kind,
+        recipient,
+        status,
+        attempts,
+        send_at,
+        response: last_attempt?.response ?? null,
+        failure: cancel_reason ?? last_attempt?.failure?.detail ?? null,
+      }),
+    ),
+    { none: `${store.domain} has no emails.` },
+  );
 }

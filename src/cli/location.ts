@@ -1,8 +1,7 @@
 /** `largesse location add|list|change|close|reopen|assign` */
 
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { readDatabaseConfig } from '../start/config.ts';
-import { openDatabase, type Database } from '../start/database.ts';
+import type { Database } from '../start/database.ts';
 import { formatInstant, formatInstantOrNull, isTimeZone } from '../domain/day.ts';
 import {
   locationAddressLengthMax,
@@ -20,7 +19,7 @@ import {
   moveTokenTo,
 } from '../service/stores/location.ts';
 import type { Script } from '../storage/sql/sql.ts';
-import { chooseStore, storeOption } from './choose-store.ts';
+import { storeOption, openStore } from './choose-store.ts';
 import { print, printFields, printJson, printTable, type OutputRow } from './output.ts';
 import { idParser, readName } from './read.ts';
 
@@ -73,9 +72,8 @@ async function writing<T>(
   { store: domain }: Options,
   script: (ctx: Database['ctx'], store: Store) => Script<T>,
 ): Promise<T> {
-  await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
-  const { ctx, storage } = database;
-  const { store } = await storage.read(() => chooseStore(domain));
+  await using database = await openStore(domain);
+  const { ctx, storage, store } = database;
   return await storage.write(() => script(ctx, store));
 }
 
@@ -114,37 +112,19 @@ export function addLocationCommands(root: Command): void {
 
   fieldsOf(location.command('add').description('add a location'))
     .addOption(new Option('--name <name>', "the location's name").argParser(readName).makeOptionMandatory())
-    .action(async (options: Options & { readonly name: string }) => {
-      const { name, address = null, timeZone = null } = changesOf(options);
-      const added = await writing(options, (ctx, store) =>
-        addLocation(ctx, store.id, { name: name ?? options.name, address, timeZone }),
-      );
-      show(added, options.json);
-    });
+    .action(add);
 
   location
     .command('list')
     .description("list a store's locations")
     .addOption(storeOption(owner))
     .option('--json', 'print JSON')
-    .action(async ({ store: domain, json }: Options) => {
-      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
-      const { storage } = database;
-      const { store } = await storage.read(() => chooseStore(domain));
-      const found = await storage.read(() => listAllLocations(store.id));
-      if (json) printJson(found.map(locationRecordOf));
-      else printTable(found.map(rowOf), { none: `${store.domain} has no locations.` });
-    });
+    .action(list);
 
   fieldsOf(location.command('change').description('change the fields that are given'))
     .addOption(new Option('--name <name>', "the location's name").argParser(readName))
     .argument('<id>', 'the id from location list', readId)
-    .action(async (id: number, options: Options) => {
-      const changed = await writing(options, (ctx, store) =>
-        changeLocation(ctx, { storeId: store.id, id }, changesOf(options)),
-      );
-      show(changed, options.json);
-    });
+    .action(change);
 
   stateCommand(location, 'close', 'close a location: no new movement can name it');
   stateCommand(location, 'reopen', 'open a closed location again');
@@ -158,16 +138,41 @@ export function addLocationCommands(root: Command): void {
     )
     .addOption(new Option('--token <id>', 'the id of a token').argParser(readTokenId).conflicts('till'))
     .addOption(new Option('--till <id>', 'the id of a till').argParser(readTillId))
-    .action(async (id: number, options: Options) => {
-      const { token, till } = options;
-      const named = token === undefined ? 'till' : 'token';
-      const target = token ?? till;
-      if (target === undefined) throw new InvalidArgumentError('--token or --till is required.');
-      const locationId = id === 0 ? null : id;
-      const move = named === 'till' ? moveTillTo : moveTokenTo;
-      await writing<unknown>(options, (_, { id: storeId }) => move({ storeId, id: target }, locationId));
-      print(
-        `The ${named} ${target} belongs to ${locationId === null ? 'no location' : `the location ${locationId}`}.`,
-      );
-    });
+    .action(assign);
+}
+
+async function add(options: Options & { readonly name: string }): Promise<void> {
+  const { name, address = null, timeZone = null } = changesOf(options);
+  const added = await writing(options, (ctx, store) =>
+    addLocation(ctx, store.id, { name: name ?? options.name, address, timeZone }),
+  );
+  show(added, options.json);
+}
+
+async function list({ store: domain, json }: Options): Promise<void> {
+  await using database = await openStore(domain);
+  const { storage, store } = database;
+  const found = await storage.read(() => listAllLocations(store.id));
+  if (json) printJson(found.map(locationRecordOf));
+  else printTable(found.map(rowOf), { none: `${store.domain} has no locations.` });
+}
+
+async function change(id: number, options: Options): Promise<void> {
+  const changed = await writing(options, (ctx, store) =>
+    changeLocation(ctx, { storeId: store.id, id }, changesOf(options)),
+  );
+  show(changed, options.json);
+}
+
+async function assign(id: number, options: Options): Promise<void> {
+  const { token, till } = options;
+  const named = token === undefined ? 'till' : 'token';
+  const target = token ?? till;
+  if (target === undefined) throw new InvalidArgumentError('--token or --till is required.');
+  const locationId = id === 0 ? null : id;
+  const move = named === 'till' ? moveTillTo : moveTokenTo;
+  await writing<unknown>(options, (_, { id: storeId }) => move({ storeId, id: target }, locationId));
+  print(
+    `The ${named} ${target} belongs to ${locationId === null ? 'no location' : `the location ${locationId}`}.`,
+  );
 }

@@ -15,7 +15,7 @@ import {
   type StaffChanges,
 } from '../service/staff/staff.ts';
 import { listStaff } from '../storage/staff/staff.ts';
-import { chooseStore, storeOption } from './choose-store.ts';
+import { chooseStore, openStore, storeOption } from './choose-store.ts';
 import { CommandError } from './failure.ts';
 import { print, printJson, printTable, type OutputRow } from './output.ts';
 import { idParser } from './read.ts';
@@ -68,50 +68,7 @@ export function addStaffCommands(root: Command): void {
     .addOption(new Option('--name <name>', "the person's name").argParser(readStaffName))
     .addOption(storeOption('the store of the person'))
     .option('--json', 'print JSON')
-    .action(async (email: EmailAddress, options: Options) => {
-      const { publicUrl, port, basePath } = readConfig();
-      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
-      const { ctx, storage } = database;
-      let replaced: Role | undefined;
-      const { member, token } = await storage.write(function* invite() {
-        const { store } = yield* chooseStore(options.store);
-        const members = yield* listStaff(store);
-        const existing = members.find(isAt(email));
-        const hasOwner = members.some(isActiveOwner);
-        if (existing && existing.disabledAt !== null)
-          throw new CommandError(`${existing.email} is disabled: run \`largesse staff enable\` first`);
-        if (existing && existing.joinedAt !== null) {
-          if (options.role !== undefined && options.role !== existing.role)
-            throw new CommandError(
-              `${existing.email} has joined as ${existing.role}: an owner changes the role on the page Staff`,
-            );
-          const entry = { storeId: store.id, subjectId: existing.id, details: { link: true } };
-          yield* recordAction(ctx, null, { ...entry, action: 'staff-invited' });
-          return { member: existing, token: yield* createLink(ctx, existing, null) };
-        }
-        const name = options.name ?? existing?.name ?? email.address.split('@', 1)[0] ?? email.address;
-        const role = options.role ?? existing?.role ?? (hasOwner ? undefined : 'owner');
-        if (role === undefined)
-          throw new CommandError(
-            `no person of ${store.domain} has the email ${email.address}: to invite a new person, name the role, such as --role cashier`,
-          );
-        replaced = existing && existing.role !== role ? existing.role : undefined;
-        const { saleLimit = null, refundLimit = null, locationIds = null } = existing ?? {};
-        const limits = { saleLimit, refundLimit, locationIds };
-        return yield* inviteStaff(ctx, { store, by: null, name, email, role, ...limits });
-      });
-      const origin = publicUrl?.origin ?? `http://localhost:${port}`;
-      const link = `${origin}${basePath}/join/${token.reveal()}`;
-      if (options.json) printJson({ ...rowOf(member), link });
-      else {
-        print(`${link}\nThe link works once, for seven days, for ${member.email} as ${member.role}.`);
-        if (replaced !== undefined) print(`The earlier invitation as ${replaced} and its link have ended.`);
-        if (!publicUrl)
-          print(
-            'It opens only in a browser on this machine. PORT must have the value that the service has; with PUBLIC_URL, the link opens elsewhere.',
-          );
-      }
-    });
+    .action(invite);
 
   for (const [name, disabled, description] of [
     ['disable', true, 'disable a person, who is signed out everywhere'],
@@ -140,29 +97,78 @@ export function addStaffCommands(root: Command): void {
     )
     .addOption(new Option('--everywhere', 'the person works at all locations').conflicts('location'))
     .addOption(storeOption('the store of the person'))
-    .action(async (email: EmailAddress, { store: domain, location, everywhere }: LimitOptions) => {
-      if (!location && everywhere !== true)
-        throw new CommandError('name the locations with --location, or use --everywhere');
-      const changed = await changePerson(email, domain, { locationIds: location ?? null });
-      const places = location ? `only at ${location.join(', ')}` : 'at all locations';
-      print(`${changed.email} works ${places}.`);
-    });
+    .action(limit);
 
   staff
     .command('list')
     .description('list the people of a store')
     .addOption(storeOption('the store'))
     .option('--json', 'print JSON')
-    .action(async (options: Options) => {
-      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
-      const members = await database.storage.read(function* list() {
-        const { store } = yield* chooseStore(options.store);
-        return yield* listStaff(store);
-      });
-      const rows = members.map(rowOf);
-      if (options.json) printJson(rows);
-      else printTable(rows, { none: 'There are no people.' });
-    });
+    .action(list);
+}
+
+async function invite(email: EmailAddress, options: Options): Promise<void> {
+  const { publicUrl, port, basePath } = readConfig();
+  await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+  const { ctx, storage } = database;
+  let replaced: Role | undefined;
+  const { member, token } = await storage.write(function* () {
+    const { store } = yield* chooseStore(options.store);
+    const members = yield* listStaff(store);
+    const existing = members.find(isAt(email));
+    const hasOwner = members.some(isActiveOwner);
+    if (existing && existing.disabledAt !== null)
+      throw new CommandError(`${existing.email} is disabled: run \`largesse staff enable\` first`);
+    if (existing && existing.joinedAt !== null) {
+      if (options.role !== undefined && options.role !== existing.role)
+        throw new CommandError(
+          `${existing.email} has joined as ${existing.role}: an owner changes the role on the page Staff`,
+        );
+      const entry = { storeId: store.id, subjectId: existing.id, details: { link: true } };
+      yield* recordAction(ctx, null, { ...entry, action: 'staff-invited' });
+      return { member: existing, token: yield* createLink(ctx, existing, null) };
+    }
+    const name = options.name ?? existing?.name ?? email.address.split('@', 1)[0] ?? email.address;
+    const role = options.role ?? existing?.role ?? (hasOwner ? undefined : 'owner');
+    if (role === undefined)
+      throw new CommandError(
+        `no person of ${store.domain} has the email ${email.address}: to invite a new person, name the role, such as --role cashier`,
+      );
+    replaced = existing && existing.role !== role ? existing.role : undefined;
+    const { saleLimit = null, refundLimit = null, locationIds = null } = existing ?? {};
+    const limits = { saleLimit, refundLimit, locationIds };
+    return yield* inviteStaff(ctx, { store, by: null, name, email, role, ...limits });
+  });
+  const origin = publicUrl?.origin ?? `http://localhost:${port}`;
+  const link = `${origin}${basePath}/join/${token.reveal()}`;
+  if (options.json) printJson({ ...rowOf(member), link });
+  else {
+    print(`${link}\nThe link works once, for seven days, for ${member.email} as ${member.role}.`);
+    if (replaced !== undefined) print(`The earlier invitation as ${replaced} and its link have ended.`);
+    if (!publicUrl)
+      print(
+        'It opens only in a browser on this machine. PORT must have the value that the service has; with PUBLIC_URL, the link opens elsewhere.',
+      );
+  }
+}
+
+async function limit(
+  email: EmailAddress,
+  { store: domain, location, everywhere }: LimitOptions,
+): Promise<void> {
+  if (!location && everywhere !== true)
+    throw new CommandError('name the locations with --location, or use --everywhere');
+  const changed = await changePerson(email, domain, { locationIds: location ?? null });
+  const places = location ? `only at ${location.join(', ')}` : 'at all locations';
+  print(`${changed.email} works ${places}.`);
+}
+
+async function list(options: Options): Promise<void> {
+  await using database = await openStore(options.store);
+  const { storage, store } = database;
+  const rows = (await storage.read(() => listStaff(store))).map(rowOf);
+  if (options.json) printJson(rows);
+  else printTable(rows, { none: 'There are no people.' });
 }
 
 /** @throws CommandError if there is no such person, or the change is not possible. */
@@ -173,7 +179,7 @@ async function changePerson(
 ): Promise<StaffMember> {
   await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
   const { ctx, storage } = database;
-  return await storage.write(function* change() {
+  return await storage.write(function* () {
     const { store } = yield* chooseStore(domain);
     const member = (yield* listStaff(store)).find(isAt(email));
     if (!member) throw new CommandError(`the store has no person with the email ${email.address}`);

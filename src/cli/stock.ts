@@ -33,10 +33,9 @@ import {
   voidCodesOf,
 } from '../service/stocks/stock.ts';
 import type { StockKey } from '../storage/stocks/stock.ts';
-import { readDatabaseConfig } from '../start/config.ts';
-import { openDatabase, type Database } from '../start/database.ts';
+import type { Database } from '../start/database.ts';
 import { writeText } from './card-output.ts';
-import { chooseStore, storeOption } from './choose-store.ts';
+import { storeOption, openStore } from './choose-store.ts';
 import { CommandError } from './failure.ts';
 import { assertCanMake } from './new-file.ts';
 import { print, printFields, printJson, printTable, type OutputRow } from './output.ts';
@@ -80,25 +79,7 @@ export function addStockCommands(root: Command): void {
     .description('list the stocks: how many of their codes were printed, sold, voided, and are left')
     .addOption(storeOption('the store of the stocks'))
     .option('--json', 'print JSON')
-    .action(async ({ store: domain, json }: Options) => {
-      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
-      const { ctx, storage } = database;
-      const { store } = await storage.read(() => chooseStore(domain));
-      const found: CountedStock[] = [];
-      for (let before: number | null = null, hasMore = true; hasMore;) {
-        const page: { limit: number; before: number | null; after: null } = {
-          limit: 50,
-          before,
-          after: null,
-        };
-        const { items, hasOlder } = await storage.read(() => listStoreStocks(store.id, page));
-        found.push(...items);
-        before = items.at(-1)?.stock.id ?? null;
-        hasMore = hasOlder;
-      }
-      if (json) printJson(found.map((each) => stockRecordOf(each, ctx.clock.earliest())));
-      else printTable(found.map(rowOf), { none: 'There are no stocks.' });
-    });
+    .action(list);
   stock
     .command('void')
     .description('void all codes of a stock that are left, or those of a file; they can never be sold')
@@ -106,33 +87,60 @@ export function addStockCommands(root: Command): void {
     .addOption(storeOption('the store of the stock'))
     .option('--file <file>', 'a file with one code on each line; without it, all that are left are voided')
     .option('--json', 'print JSON')
-    .action(async (stockId: number, { store: domain, file, json }: Options & { readonly file?: string }) => {
-      const codes = file === undefined ? null : await readCodes(file);
-      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
-      const { ctx, storage } = database;
-      const { store } = await storage.read(() => chooseStore(domain));
-      const key = { storeId: store.id, stockId };
-      const found = await storage
-        .write(() => voidCodesOf(ctx, { key, codes, ...by }))
-        .catch((error: unknown) => rejectCodes(error, file));
-      if (json) printJson(stockRecordOf(found, ctx.clock.earliest()));
-      else print(`Voided ${found.voidedNow} codes.`);
-    });
+    .action(voidCodes);
   stock
     .command('codes')
     .description('print the codes of a stock that are left as CSV, for 24 hours after it is complete')
     .argument('<id>', 'the id of the stock', readId)
     .addOption(storeOption('the store of the stock'))
     .option('--output <file>', 'write to a new file')
-    .action(async (stockId: number, { store: domain, output }: Options & { readonly output?: string }) => {
-      if (output !== undefined) assertCanMake(output);
-      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
-      const { ctx, storage } = database;
-      const { store } = await storage.read(() => chooseStore(domain));
-      const key = { storeId: store.id, stockId };
-      const found = await storage.write(() => recordStockCodesRead(ctx, key, by));
-      await writeText(stockExport({ ctx, storage }, found.stock, { from: 0 }), output);
-    });
+    .action(printCodes);
+}
+
+async function list({ store: domain, json }: Options): Promise<void> {
+  await using database = await openStore(domain);
+  const { ctx, storage, store } = database;
+  const found: CountedStock[] = [];
+  for (let before: number | null = null, hasMore = true; hasMore;) {
+    const page: { limit: number; before: number | null; after: null } = {
+      limit: 50,
+      before,
+      after: null,
+    };
+    const { items, hasOlder } = await storage.read(() => listStoreStocks(store.id, page));
+    found.push(...items);
+    before = items.at(-1)?.stock.id ?? null;
+    hasMore = hasOlder;
+  }
+  if (json) printJson(found.map((each) => stockRecordOf(each, ctx.clock.earliest())));
+  else printTable(found.map(rowOf), { none: 'There are no stocks.' });
+}
+
+async function voidCodes(
+  stockId: number,
+  { store: domain, file, json }: Options & { readonly file?: string },
+): Promise<void> {
+  const codes = file === undefined ? null : await readCodes(file);
+  await using database = await openStore(domain);
+  const { ctx, storage, store } = database;
+  const key = { storeId: store.id, stockId };
+  const found = await storage
+    .write(() => voidCodesOf(ctx, { key, codes, ...by }))
+    .catch((error: unknown) => rejectCodes(error, file));
+  if (json) printJson(stockRecordOf(found, ctx.clock.earliest()));
+  else print(`Voided ${found.voidedNow} codes.`);
+}
+
+async function printCodes(
+  stockId: number,
+  { store: domain, output }: Options & { readonly output?: string },
+): Promise<void> {
+  if (output !== undefined) assertCanMake(output);
+  await using database = await openStore(domain);
+  const { ctx, storage, store } = database;
+  const key = { storeId: store.id, stockId };
+  const found = await storage.write(() => recordStockCodesRead(ctx, key, by));
+  await writeText(stockExport({ ctx, storage }, found.stock, { from: 0 }), output);
 }
 
 function addCreateCommand(stock: Command): void {
@@ -161,9 +169,8 @@ function addCreateCommand(stock: Command): void {
       const codes = file === undefined ? (count ?? 0) : await readCodes(file);
       const name = parseLine(options.name ?? null, stockNameLengthMax);
       if (!name.ok) throw new CommandError(`--name ${name.error}`);
-      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
-      const { ctx, storage } = database;
-      const { store } = await storage.read(() => chooseStore(options.store));
+      await using database = await openStore(options.store);
+      const { ctx, storage, store } = database;
       const terms = { ...readValues(options, store), validMonths: options.validMonths ?? null };
       if (typeof codes !== 'number') rejectTaken(await checkStock({ ctx, storage }, { store, codes }), file);
       const named = { store, name: name.value, apiClientId: null, ...by };

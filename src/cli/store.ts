@@ -171,37 +171,7 @@ export function addStoreCommands(root: Command): void {
           .makeOptionMandatory(),
       ),
     `; default ${issueLimitDefault}`,
-  ).action(async (domain: string, options: Options) => {
-    const { currency } = options;
-    if (!currency) throw new CommandError('--currency is required');
-    const requireSignature = options.requireSignature ?? false;
-    const proxySecret = options.proxySecret instanceof Secret ? options.proxySecret : null;
-    if (requireSignature && !proxySecret) throw new CommandError('--require-signature needs --proxy-secret');
-    await using database = await openDatabase(readDatabaseConfig(), { prepare: true });
-    const { ctx, storage } = database;
-    const issueLimit = readLimit(options.issueLimit ?? issueLimitDefault, currency);
-    await storage.write(function* () {
-      const made = yield* createStore(ctx, {
-        domain,
-        name: options.name ?? domain,
-        currency,
-        timeZone: options.timeZone ?? 'UTC',
-        issueLimit,
-        proxySecret,
-        requireSignature,
-        customerSearch: options.customerSearch ?? false,
-        stockRequired: options.stockRequired ?? false,
-        undoWindowMinutes: options.undoWindow ?? undoWindowDefaultMinutes,
-        expiringSoonDays: options.expiringSoon ?? 0,
-        holdLimitDays: options.holdLimit ?? holdLimitDefaultDays,
-        lookupFailuresPerHour: failuresOf(options) ?? null,
-        vat: vatOf(options) ?? null,
-        accountNames: withAccountNames({}, options.account),
-      });
-      yield* changeEmailSettings(ctx, made.id, emailChangesOf(options));
-    });
-    show(await storage.read(() => findShown(domain)), options);
-  });
+  ).action(create);
 
   addSettings(
     store
@@ -209,35 +179,7 @@ export function addStoreCommands(root: Command): void {
       .description('update a store')
       .argument('<domain>', 'such as flowers.example', readDomain)
       .option('--no-proxy-secret', 'remove the secret'),
-  ).action(async (domain: string, options: Options) => {
-    await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
-    const { ctx, storage } = database;
-    const { store: present } = await storage.read(() => requireStore(domain));
-    const { name, timeZone, issueLimit, proxySecret, requireSignature, customerSearch, undoWindow } = options;
-    const { expiringSoon, holdLimit, stockRequired } = options;
-    const [lookupFailuresPerHour, vat] = [failuresOf(options), vatOf(options)];
-    const changes: StoreChanges = {
-      ...(name !== undefined && { name }),
-      ...(timeZone !== undefined && { timeZone }),
-      ...(issueLimit !== undefined && { issueLimit: readLimit(issueLimit, present.currency) }),
-      ...(proxySecret instanceof Secret && { proxySecret }),
-      ...(proxySecret === false && { proxySecret: null }),
-      ...(requireSignature !== undefined && { requireSignature }),
-      ...(customerSearch !== undefined && { customerSearch }),
-      ...(stockRequired !== undefined && { stockRequired }),
-      ...(undoWindow !== undefined && { undoWindowMinutes: undoWindow }),
-      ...(expiringSoon !== undefined && { expiringSoonDays: expiringSoon }),
-      ...(holdLimit !== undefined && { holdLimitDays: holdLimit }),
-      ...(lookupFailuresPerHour !== undefined && { lookupFailuresPerHour }),
-      ...(vat !== undefined && { vat }),
-      ...(options.account && { accountNames: withAccountNames(present.accountNames, options.account) }),
-    };
-    await storage.write(function* () {
-      const { store: changed } = yield* changeStore(ctx, domain, changes);
-      yield* changeEmailSettings(ctx, changed.id, emailChangesOf(options));
-    });
-    show(await storage.read(() => findShown(domain)), options);
-  });
+  ).action(update);
 
   store
     .command('show')
@@ -262,6 +204,68 @@ export function addStoreCommands(root: Command): void {
 
   addStoreStatusCommand(store);
   addStoreReopenCommand(store);
+}
+
+async function create(domain: string, options: Options): Promise<void> {
+  const { currency } = options;
+  if (!currency) throw new CommandError('--currency is required');
+  const requireSignature = options.requireSignature ?? false;
+  const proxySecret = options.proxySecret instanceof Secret ? options.proxySecret : null;
+  if (requireSignature && !proxySecret) throw new CommandError('--require-signature needs --proxy-secret');
+  await using database = await openDatabase(readDatabaseConfig(), { prepare: true });
+  const { ctx, storage } = database;
+  const issueLimit = readLimit(options.issueLimit ?? issueLimitDefault, currency);
+  await storage.write(function* () {
+    const made = yield* createStore(ctx, {
+      domain,
+      name: options.name ?? domain,
+      currency,
+      timeZone: options.timeZone ?? 'UTC',
+      issueLimit,
+      proxySecret,
+      requireSignature,
+      customerSearch: options.customerSearch ?? false,
+      stockRequired: options.stockRequired ?? false,
+      undoWindowMinutes: options.undoWindow ?? undoWindowDefaultMinutes,
+      expiringSoonDays: options.expiringSoon ?? 0,
+      holdLimitDays: options.holdLimit ?? holdLimitDefaultDays,
+      lookupFailuresPerHour: failuresOf(options) ?? null,
+      vat: vatOf(options) ?? null,
+      accountNames: withAccountNames({}, options.account),
+    });
+    yield* changeEmailSettings(ctx, made.id, emailChangesOf(options));
+  });
+  show(await storage.read(() => findShown(domain)), options);
+}
+
+async function update(domain: string, options: Options): Promise<void> {
+  await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+  const { ctx, storage } = database;
+  const { store: present } = await storage.read(() => requireStore(domain));
+  const { name, timeZone, issueLimit, proxySecret, requireSignature, customerSearch, undoWindow } = options;
+  const { expiringSoon, holdLimit, stockRequired } = options;
+  const [lookupFailuresPerHour, vat] = [failuresOf(options), vatOf(options)];
+  const changes: StoreChanges = {
+    ...(name !== undefined && { name }),
+    ...(timeZone !== undefined && { timeZone }),
+    ...(issueLimit !== undefined && { issueLimit: readLimit(issueLimit, present.currency) }),
+    ...(proxySecret instanceof Secret && { proxySecret }),
+    ...(proxySecret === false && { proxySecret: null }),
+    ...(requireSignature !== undefined && { requireSignature }),
+    ...(customerSearch !== undefined && { customerSearch }),
+    ...(stockRequired !== undefined && { stockRequired }),
+    ...(undoWindow !== undefined && { undoWindowMinutes: undoWindow }),
+    ...(expiringSoon !== undefined && { expiringSoonDays: expiringSoon }),
+    ...(holdLimit !== undefined && { holdLimitDays: holdLimit }),
+    ...(lookupFailuresPerHour !== undefined && { lookupFailuresPerHour }),
+    ...(vat !== undefined && { vat }),
+    ...(options.account && { accountNames: withAccountNames(present.accountNames, options.account) }),
+  };
+  await storage.write(function* () {
+    const { store: changed } = yield* changeStore(ctx, domain, changes);
+    yield* changeEmailSettings(ctx, changed.id, emailChangesOf(options));
+  });
+  show(await storage.read(() => findShown(domain)), options);
 }
 
 type Shown = StoreRecord & { readonly email: EmailSettings };

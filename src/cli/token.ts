@@ -1,13 +1,11 @@
 /** `largesse token create|list|rotate|revoke` */
 
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { readDatabaseConfig } from '../start/config.ts';
-import { openDatabase } from '../start/database.ts';
 import { formatInstant, formatInstantOrNull } from '../domain/day.ts';
 import { isScope, scopes, type Scope } from '../domain/stores/store.ts';
 import { createToken, revoke, rotateToken, type NewToken } from '../service/stores/token.ts';
 import { listTokens, type Token } from '../storage/stores/token.ts';
-import { chooseStore, storeOption } from './choose-store.ts';
+import { storeOption, openStore } from './choose-store.ts';
 import { print, printFields, printJson, printTable, type OutputRow } from './output.ts';
 import { idParser, readName } from './read.ts';
 
@@ -70,13 +68,7 @@ export function addTokenCommands(root: Command): void {
       ),
     )
     .option('--json', 'print JSON')
-    .action(async ({ store: domain, name = 'token', scopes: granted, expires, location, json }: Options) => {
-      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
-      const { ctx, storage } = database;
-      const { store } = await storage.read(() => chooseStore(domain));
-      const given = { store, name, scopes: granted, locationId: location ?? null, ...expires };
-      showOnce(await storage.write(() => createToken(ctx, given)), json);
-    });
+    .action(create);
 
   token
     .command('rotate')
@@ -84,12 +76,7 @@ export function addTokenCommands(root: Command): void {
     .addOption(storeOption(owner))
     .argument('<id>', 'the id from token list', readId)
     .option('--json', 'print JSON')
-    .action(async (id: number, { store: domain, json }: Options) => {
-      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
-      const { ctx, storage } = database;
-      const { store } = await storage.read(() => chooseStore(domain));
-      showOnce(await storage.write(() => rotateToken(ctx, store, id)), json);
-    });
+    .action(rotate);
 
   token
     .command('revoke')
@@ -97,28 +84,50 @@ export function addTokenCommands(root: Command): void {
     .addOption(storeOption(owner))
     .argument('<id>', 'the id from token list', readId)
     .option('--json', 'print JSON')
-    .action(async (id: number, { store: domain, json }: Options) => {
-      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
-      const { ctx, storage } = database;
-      const { store } = await storage.read(() => chooseStore(domain));
-      await storage.write(() => revoke(ctx, store, id));
-      if (json) printJson({ revoked: id });
-      else print(`Token ${id} is revoked.`);
-    });
+    .action(revokeToken);
 
   token
     .command('list')
     .description("list a store's tokens, without their secrets")
     .addOption(storeOption(owner))
     .option('--json', 'print JSON')
-    .action(async ({ store: domain, json }: Options) => {
-      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
-      const { storage } = database;
-      const { store } = await storage.read(() => chooseStore(domain));
-      const tokens = await storage.read(() => listTokens(store.id));
-      if (json) printJson(tokens.map((listed) => ({ ...rowOf(listed), scopes: listed.scopes })));
-      else printTable(tokens.map(rowOf), { none: `${store.domain} has no tokens.` });
-    });
+    .action(list);
+}
+
+async function create({
+  store: domain,
+  name = 'token',
+  scopes: granted,
+  expires,
+  location,
+  json,
+}: Options): Promise<void> {
+  await using database = await openStore(domain);
+  const { ctx, storage, store } = database;
+  const given = { store, name, scopes: granted, locationId: location ?? null, ...expires };
+  showOnce(await storage.write(() => createToken(ctx, given)), json);
+}
+
+async function rotate(id: number, { store: domain, json }: Options): Promise<void> {
+  await using database = await openStore(domain);
+  const { ctx, storage, store } = database;
+  showOnce(await storage.write(() => rotateToken(ctx, store, id)), json);
+}
+
+async function revokeToken(id: number, { store: domain, json }: Options): Promise<void> {
+  await using database = await openStore(domain);
+  const { ctx, storage, store } = database;
+  await storage.write(() => revoke(ctx, store, id));
+  if (json) printJson({ revoked: id });
+  else print(`Token ${id} is revoked.`);
+}
+
+async function list({ store: domain, json }: Options): Promise<void> {
+  await using database = await openStore(domain);
+  const { storage, store } = database;
+  const tokens = await storage.read(() => listTokens(store.id));
+  if (json) printJson(tokens.map((listed) => ({ ...rowOf(listed), scopes: listed.scopes })));
+  else printTable(tokens.map(rowOf), { none: `${store.domain} has no tokens.` });
 }
 
 function showOnce({ token, secret }: NewToken, json: boolean | undefined): void {

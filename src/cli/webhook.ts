@@ -2,8 +2,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { readDatabaseConfig, readLocalUse } from '../start/config.ts';
-import { openDatabase, type Database } from '../start/database.ts';
+import { readLocalUse } from '../start/config.ts';
 import { loopbackRule, webhookUrlsOf } from '../delivery/webhooks/webhooks.ts';
 import { generateSigningSecret } from '../delivery/webhooks/signature.ts';
 import { eventTypes } from '../domain/events/event-type.ts';
@@ -21,7 +20,8 @@ import {
   sendTestEvent,
   type WebhookWithSecret,
 } from '../service/events/webhook.ts';
-import { chooseStore, storeOption } from './choose-store.ts';
+import type { Database } from '../start/database.ts';
+import { openStore, storeOption } from './choose-store.ts';
 import { CommandError } from './failure.ts';
 import { print, printFields, printJson, printTable, type OutputRow } from './output.ts';
 import { idParser } from './read.ts';
@@ -73,16 +73,6 @@ function command(group: Command, name: string, description: string): Command {
     .option('--json', 'print JSON');
 }
 
-/** Runs an action with the database and the store that the options name. */
-async function withStore<T>(
-  { store: domain }: Options,
-  action: (database: Database, storeId: number, domain: string) => Promise<T>,
-): Promise<T> {
-  await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
-  const { store } = await database.storage.read(() => chooseStore(domain));
-  return await action(database, store.id, store.domain);
-}
-
 export function addWebhookCommands(root: Command): void {
   const webhook = root.command('webhook').description("manage the webhooks that receive a store's events");
 
@@ -96,23 +86,9 @@ export function addWebhookCommands(root: Command): void {
         .argParser(readEvents)
         .makeOptionMandatory(),
     )
-    .action((options: Options) =>
-      withStore(options, async (database, storeId) => {
-        const { ctx, storage } = database;
-        const url = await readUrl(database, options.url ?? '');
-        const secret = generateSigningSecret(ctx.random);
-        const patterns = options.events ?? [];
-        showOnce(await storage.write(() => addWebhook(ctx, { storeId, url, patterns, secret })), options);
-      }),
-    );
+    .action(create);
 
-  command(webhook, 'list', "list a store's webhooks, without their secrets").action((options: Options) =>
-    withStore(options, async ({ storage }, storeId, domain) => {
-      const webhooks = await storage.read(() => listStoreWebhooks(storeId));
-      if (options.json) printJson(webhooks.map(webhookRecordOf));
-      else printTable(webhooks.map(rowOf), { none: `${domain} has no webhooks.` });
-    }),
-  );
+  command(webhook, 'list', "list a store's webhooks, without their secrets").action(listWebhooks);
 
   command(webhook, 'update', 'update a webhook')
     .argument('<id>', 'the id from webhook list', readId)
@@ -120,31 +96,11 @@ export function addWebhookCommands(root: Command): void {
     .addOption(new Option('--events <patterns>', 'event types such as gift_card.*').argParser(readEvents))
     .addOption(new Option('--pause', 'pause deliveries until the webhook is resumed').conflicts('resume'))
     .option('--resume', 'resume deliveries, the waiting ones first')
-    .action((id: number, options: Options) =>
-      withStore(options, async (database, storeId) => {
-        const { ctx, storage } = database;
-        const { url, events, pause, resume } = options;
-        const changes = {
-          ...(url !== undefined && { url: await readUrl(database, url) }),
-          ...(events !== undefined && { patterns: events }),
-          ...((pause || resume) && { paused: pause === true }),
-        };
-        show(
-          await storage.write(() => changeWebhook(ctx, { storeId, id, versions: null, changes })),
-          options,
-        );
-      }),
-    );
+    .action(update);
 
   command(webhook, 'delete', 'delete a webhook and the log of its deliveries')
     .argument('<id>', 'the id from webhook list', readId)
-    .action((id: number, options: Options) =>
-      withStore(options, async ({ storage }, storeId) => {
-        await storage.write(() => removeWebhook({ storeId, id, versions: null }));
-        if (options.json) printJson({ deleted: id });
-        else print(`The webhook ${id} is deleted.`);
-      }),
-    );
+    .action(remove);
 
   command(
     webhook,
@@ -152,50 +108,96 @@ export function addWebhookCommands(root: Command): void {
     'create a new secret and show it only once; requests are also signed with the old one for 24 hours',
   )
     .argument('<id>', 'the id from webhook list', readId)
-    .action((id: number, options: Options) =>
-      withStore(options, async ({ ctx, storage }, storeId) => {
-        const secret = generateSigningSecret(ctx.random);
-        showOnce(
-          await storage.write(() => replaceWebhookSecret(ctx, { storeId, id, versions: null, secret })),
-          options,
-        );
-      }),
-    );
+    .action(rotateSecret);
 
   command(webhook, 'test', 'send a test event through the running service, and show its delivery')
     .argument('<id>', 'the id from webhook list', readId)
-    .action((id: number, options: Options) =>
-      withStore(options, async ({ ctx, storage }, storeId) => {
-        const { eventId } = await storage.write(() => sendTestEvent(ctx, { storeId, id }));
-        const readDelivery = (): Promise<{ readonly delivery: Delivery }> =>
-          storage.read(() => showDelivery(storeId, { webhookId: id, eventId }));
-        let { delivery } = await readDelivery();
-        for (let waitedMs = 0; delivery.attempts === 0 && waitedMs < testWaitMs; waitedMs += testPollMs) {
-          await wait(testPollMs);
-          ({ delivery } = await readDelivery());
-        }
-        if (options.json) printJson(deliveryRecordOf(delivery));
-        else printFields(deliveryRow(deliveryRecordOf(delivery)));
-        if (delivery.status !== 'delivered') process.exitCode = 1;
-        if (delivery.attempts === 0 && !options.json)
-          print('\nThe delivery is queued, but no process has sent it: check that the service is running.');
-      }),
-    );
+    .action(sendTest);
 
   command(webhook, 'deliveries', "list a webhook's newest deliveries")
     .argument('<id>', 'the id from webhook list', readId)
     .addOption(
       new Option('--limit <count>', 'the maximum number of deliveries').argParser(readLimit).default(50),
     )
-    .action((id: number, options: Options) =>
-      withStore(options, async ({ storage }, storeId) => {
-        const request = { limit: options.limit ?? 50, before: null, after: null };
-        const page = await storage.read(() => listWebhookDeliveries(storeId, id, request));
-        const records = page.items.map(deliveryRecordOf);
-        if (options.json) printJson(records);
-        else printTable(records.map(deliveryRow), { none: 'There are no deliveries.' });
-      }),
-    );
+    .action(listDeliveries);
+}
+
+async function create(options: Options): Promise<void> {
+  await using database = await openStore(options.store);
+  const { ctx, storage, store } = database;
+  const url = await readUrl(database, options.url ?? '');
+  const secret = generateSigningSecret(ctx.random);
+  const patterns = options.events ?? [];
+  showOnce(await storage.write(() => addWebhook(ctx, { storeId: store.id, url, patterns, secret })), options);
+}
+
+async function listWebhooks(options: Options): Promise<void> {
+  await using database = await openStore(options.store);
+  const { storage, store } = database;
+  const webhooks = await storage.read(() => listStoreWebhooks(store.id));
+  if (options.json) printJson(webhooks.map(webhookRecordOf));
+  else printTable(webhooks.map(rowOf), { none: `${store.domain} has no webhooks.` });
+}
+
+async function update(id: number, options: Options): Promise<void> {
+  await using database = await openStore(options.store);
+  const { ctx, storage, store } = database;
+  const { url, events, pause, resume } = options;
+  const changes = {
+    ...(url !== undefined && { url: await readUrl(database, url) }),
+    ...(events !== undefined && { patterns: events }),
+    ...((pause || resume) && { paused: pause === true }),
+  };
+  show(
+    await storage.write(() => changeWebhook(ctx, { storeId: store.id, id, versions: null, changes })),
+    options,
+  );
+}
+
+async function remove(id: number, options: Options): Promise<void> {
+  await using database = await openStore(options.store);
+  const { storage, store } = database;
+  await storage.write(() => removeWebhook({ storeId: store.id, id, versions: null }));
+  if (options.json) printJson({ deleted: id });
+  else print(`The webhook ${id} is deleted.`);
+}
+
+async function rotateSecret(id: number, options: Options): Promise<void> {
+  await using database = await openStore(options.store);
+  const { ctx, storage, store } = database;
+  const secret = generateSigningSecret(ctx.random);
+  showOnce(
+    await storage.write(() => replaceWebhookSecret(ctx, { storeId: store.id, id, versions: null, secret })),
+    options,
+  );
+}
+
+async function sendTest(id: number, options: Options): Promise<void> {
+  await using database = await openStore(options.store);
+  const { ctx, storage, store } = database;
+  const { eventId } = await storage.write(() => sendTestEvent(ctx, { storeId: store.id, id }));
+  const readDelivery = (): Promise<{ readonly delivery: Delivery }> =>
+    storage.read(() => showDelivery(store.id, { webhookId: id, eventId }));
+  let { delivery } = await readDelivery();
+  for (let waitedMs = 0; delivery.attempts === 0 && waitedMs < testWaitMs; waitedMs += testPollMs) {
+    await wait(testPollMs);
+    ({ delivery } = await readDelivery());
+  }
+  if (options.json) printJson(deliveryRecordOf(delivery));
+  else printFields(deliveryRow(deliveryRecordOf(delivery)));
+  if (delivery.status !== 'delivered') process.exitCode = 1;
+  if (delivery.attempts === 0 && !options.json)
+    print('\nThe delivery is queued, but no process has sent it: check that the service is running.');
+}
+
+async function listDeliveries(id: number, options: Options): Promise<void> {
+  await using database = await openStore(options.store);
+  const { storage, store } = database;
+  const request = { limit: options.limit ?? 50, before: null, after: null };
+  const page = await storage.read(() => listWebhookDeliveries(store.id, id, request));
+  const records = page.items.map(deliveryRecordOf);
+  if (options.json) printJson(records);
+  else printTable(records.map(deliveryRow), { none: 'There are no deliveries.' });
 }
 
 function show(webhook: Webhook, { json }: Options): void {

@@ -7,7 +7,7 @@ import { parallel, type Script } from '../storage/sql/sql.ts';
 import type { Store } from '../domain/stores/store.ts';
 import { findLastVerification } from '../storage/proofs/verification.ts';
 import { countPausedWebhooks } from '../storage/events/webhook.ts';
-import { beginClosing } from './books/books.ts';
+import { beginClosing } from './books/closing.ts';
 import { needsNoCheckpoint } from './proofs/checkpoint.ts';
 
 export type Upkeep = {

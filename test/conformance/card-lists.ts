@@ -10,7 +10,8 @@ import { addDays, startOfDay } from '../../src/domain/day.ts';
 import { Fault } from '../../src/domain/fault.ts';
 import { lowerLetters, searchedTag } from '../../src/domain/cards/tags.ts';
 import type { Store } from '../../src/domain/stores/store.ts';
-import { issue, update } from '../../src/service/cards/card.ts';
+import { update } from '../../src/service/cards/card.ts';
+import { issue } from '../../src/service/cards/issue.ts';
 import { suspendCard } from '../../src/service/cards/suspension.ts';
 import {
   type CardListPage,

@@ -5,7 +5,7 @@ import test from 'node:test';
 import type { Context } from '../../src/storage/context.ts';
 import { tagOf } from '../../src/domain/cards/code.ts';
 import { Secret } from '../../src/platform/secret.ts';
-import { issue } from '../../src/service/cards/card.ts';
+import { issue } from '../../src/service/cards/issue.ts';
 import { verify } from '../../src/service/proofs/verify.ts';
 import { findByCode, findCardIdByCode } from '../../src/storage/cards/code.ts';
 import { all, execute, sql, type Script } from '../../src/storage/sql/sql.ts';

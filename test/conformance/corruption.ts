@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { issue, reenableCard, update } from '../../src/service/cards/card.ts';
+import { reenableCard, update } from '../../src/service/cards/card.ts';
+import { issue } from '../../src/service/cards/issue.ts';
 import { rotateCode } from '../../src/service/emails/email.ts';
 import { recordExpired, recordExpiringSoon } from '../../src/service/cards/expiry.ts';
 import { capture, extendOpenHold, placeHold, voidOpenHold } from '../../src/service/money/hold.ts';

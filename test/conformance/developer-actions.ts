@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { generateSigningSecret } from '../../src/delivery/webhooks/signature.ts';
 import type { Role } from '../../src/domain/staff/staff.ts';
-import { issue } from '../../src/service/cards/card.ts';
+import { issue } from '../../src/service/cards/issue.ts';
 import { webhookVersionTagOf } from '../../src/service/cards/version.ts';
 import { findWebhookWith, showWebhook } from '../../src/service/events/webhook.ts';
 import type { ByStaff } from '../../src/service/staff-actions/as-staff.ts';

@@ -10,7 +10,7 @@ import type { EmailTransport } from '../../src/delivery/email/transport.ts';
 import { startWorker } from '../../src/delivery/worker.ts';
 import type { EmailServer, OpenedServer } from '../../src/domain/emails/server.ts';
 import { Secret } from '../../src/platform/secret.ts';
-import { issue } from '../../src/service/cards/card.ts';
+import { issue } from '../../src/service/cards/issue.ts';
 import { mayOwnersSetServer, readEmailServers } from '../../src/service/emails/server.ts';
 import { createStore } from '../../src/service/stores/store.ts';
 import {

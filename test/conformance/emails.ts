@@ -30,7 +30,8 @@ import { versionTagOf } from '../../src/service/cards/version.ts';
 import { Fault, type FaultCode } from '../../src/domain/fault.ts';
 import type { EmailDelivery, EmailSettings } from '../../src/domain/emails/email.ts';
 import type { EmailRecord } from '../../src/domain/customer-schemas.ts';
-import { issue, update } from '../../src/service/cards/card.ts';
+import { update } from '../../src/service/cards/card.ts';
+import { issue } from '../../src/service/cards/issue.ts';
 import { lookUp } from '../../src/service/cards/lookup.ts';
 import { resumeCard, suspendCard } from '../../src/service/cards/suspension.ts';
 import {

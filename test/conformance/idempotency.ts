@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import test from 'node:test';
 import { Fault } from '../../src/domain/fault.ts';
 import type { Store } from '../../src/domain/stores/store.ts';
-import { issue } from '../../src/service/cards/card.ts';
+import { issue } from '../../src/service/cards/issue.ts';
 import { checkKeys } from '../../src/service/proofs/key-check.ts';
 import {
   confirmStored,

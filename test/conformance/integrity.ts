@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Fault } from '../../src/domain/fault.ts';
-import { issue, update } from '../../src/service/cards/card.ts';
+import { update } from '../../src/service/cards/card.ts';
+import { issue } from '../../src/service/cards/issue.ts';
 import { createStore } from '../../src/service/stores/store.ts';
 import { verify } from '../../src/service/proofs/verify.ts';
 import { all, one, sql, type Statement } from '../../src/storage/sql/sql.ts';

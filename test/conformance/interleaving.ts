@@ -5,7 +5,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { issue, retrieve, update } from '../../src/service/cards/card.ts';
+import { retrieve, update } from '../../src/service/cards/card.ts';
+import { issue } from '../../src/service/cards/issue.ts';
 import { withIdempotencyKey } from '../../src/service/requests/idempotency.ts';
 import type { HttpResponse } from '../../src/service/requests/http-response.ts';
 import {

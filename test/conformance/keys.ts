@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { issue } from '../../src/service/cards/card.ts';
+import { issue } from '../../src/service/cards/issue.ts';
 import { checkKeys, hasKeys } from '../../src/service/proofs/key-check.ts';
 import { findCardIdByCode } from '../../src/storage/cards/code.ts';
 import type { MasterKey } from '../../src/platform/keys.ts';

@@ -13,7 +13,8 @@ import type { Checkpoint } from '../../src/domain/proofs/checkpoint.ts';
 import { consistencyProofOf } from '../../src/domain/proofs/log-tree.ts';
 import { chainStart } from '../../src/domain/money/ledger.ts';
 import type { Store } from '../../src/domain/stores/store.ts';
-import { issue, update } from '../../src/service/cards/card.ts';
+import { update } from '../../src/service/cards/card.ts';
+import { issue } from '../../src/service/cards/issue.ts';
 import {
   addCheckpoint,
   addDueCheckpoint,

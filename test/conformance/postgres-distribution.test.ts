@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import pg from 'pg';
-import { issue } from '../../src/service/cards/card.ts';
+import { issue } from '../../src/service/cards/issue.ts';
 import {
   endedPlace,
   hasEndedOf,

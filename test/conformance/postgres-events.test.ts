@@ -5,7 +5,7 @@ import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { generateSigningSecret } from '../../src/delivery/webhooks/signature.ts';
-import { issue } from '../../src/service/cards/card.ts';
+import { issue } from '../../src/service/cards/issue.ts';
 import { listPublishedEvents } from '../../src/service/events/event.ts';
 import { createStore } from '../../src/service/stores/store.ts';
 import { addWebhook, listWebhookDeliveries } from '../../src/service/events/webhook.ts';

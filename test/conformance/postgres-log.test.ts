@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import pg from 'pg';
-import { issue } from '../../src/service/cards/card.ts';
+import { issue } from '../../src/service/cards/issue.ts';
 import { createStore } from '../../src/service/stores/store.ts';
 import { verify } from '../../src/service/proofs/verify.ts';
 import { readLogPage } from '../../src/storage/proofs/log.ts';

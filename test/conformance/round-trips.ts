@@ -7,7 +7,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Fault, FieldErrors } from '../../src/domain/fault.ts';
-import { issue, rejectIssue, retrieve, reenableCard, update } from '../../src/service/cards/card.ts';
+import { retrieve, reenableCard, update } from '../../src/service/cards/card.ts';
+import { issue, rejectIssue } from '../../src/service/cards/issue.ts';
 import { lookUp, search } from '../../src/service/cards/lookup.ts';
 import {
   findOpenDemonstrationStore,

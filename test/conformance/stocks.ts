@@ -8,7 +8,7 @@ import type { Secret } from '../../src/platform/secret.ts';
 import { continueBatch, startBatch, batchKeyOf } from '../../src/service/batches/batch.ts';
 import { showBatch } from '../../src/service/batches/batch-lists.ts';
 import { parseBatch } from '../../src/domain/batches/batch.ts';
-import { issue, type IssueCommand } from '../../src/service/cards/card.ts';
+import { issue, type IssueCommand } from '../../src/service/cards/issue.ts';
 import { lookUp } from '../../src/service/cards/lookup.ts';
 import { rotateCode } from '../../src/service/emails/email.ts';
 import { assertNotInStock, recordTries } from '../../src/service/stocks/activation.ts';

@@ -17,7 +17,7 @@ import { listExpiredHolds } from '../../src/storage/money/hold.ts';
 import { listOpenStores } from '../../src/storage/stores/store.ts';
 import { openWebhookSecret } from '../../src/storage/events/webhook.ts';
 import type { Store } from '../../src/domain/stores/store.ts';
-import { issue } from '../../src/service/cards/card.ts';
+import { issue } from '../../src/service/cards/issue.ts';
 import { checkKeys } from '../../src/service/proofs/key-check.ts';
 import { appendEntries } from '../../src/service/proofs/log.ts';
 import { debit } from '../../src/service/money/spend.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { issue } from '../../src/service/cards/card.ts';
+import { issue } from '../../src/service/cards/issue.ts';
 import { createStore } from '../../src/service/stores/store.ts';
 import { enqueueEmail } from '../../src/storage/emails/email.ts';
 import { all, RetryTransaction, sql, type Script } from '../../src/storage/sql/sql.ts';

@@ -8,7 +8,8 @@ import { generateSigningSecret } from '../../src/delivery/webhooks/signature.ts'
 import type { EmailAddress } from '../../src/domain/email-address.ts';
 import type { Store } from '../../src/domain/stores/store.ts';
 import type { Delivery, Webhook } from '../../src/domain/events/webhook.ts';
-import { issue, update } from '../../src/service/cards/card.ts';
+import { update } from '../../src/service/cards/card.ts';
+import { issue } from '../../src/service/cards/issue.ts';
 import { redeliver } from '../../src/service/events/event.ts';
 import { createStore } from '../../src/service/stores/store.ts';
 import { eraseDeliveriesOf } from '../../src/service/retention.ts';

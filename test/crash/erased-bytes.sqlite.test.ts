@@ -7,7 +7,7 @@ import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { readDatabaseConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
-import { issue } from '../../src/service/cards/card.ts';
+import { issue } from '../../src/service/cards/issue.ts';
 import { continueErasure, startErasure } from '../../src/service/customers/erasure.ts';
 import { createStore } from '../../src/service/stores/store.ts';
 import { email as addressOf, issueCommand, newStore } from '../support/fixtures.ts';

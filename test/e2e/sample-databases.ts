@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { readDatabaseConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
 import { scopes } from '../../src/domain/stores/store.ts';
-import { issue } from '../../src/service/cards/card.ts';
+import { issue } from '../../src/service/cards/issue.ts';
 import { debit } from '../../src/service/money/spend.ts';
 import { createStore, requireStore } from '../../src/service/stores/store.ts';
 import { createToken } from '../../src/service/stores/token.ts';

@@ -9,7 +9,7 @@ import { nextTask, type ThreadData } from '../../src/cli/verify-tasks.ts';
 import { startVerifying, verifyRows } from '../../src/cli/verify-thread.ts';
 import { readDatabaseConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
-import { issue } from '../../src/service/cards/card.ts';
+import { issue } from '../../src/service/cards/issue.ts';
 import { closeDays } from '../../src/service/books/closing.ts';
 import { loadDemo } from '../../src/service/stores/sample-data.ts';
 import { appendEntries } from '../../src/service/proofs/log.ts';

@@ -8,7 +8,7 @@ import { Client } from 'pg';
 import { plainClock, systemClock } from '../../src/platform/clock.ts';
 import { readDatabaseConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
-import { issue } from '../../src/service/cards/card.ts';
+import { issue } from '../../src/service/cards/issue.ts';
 import { placeHold } from '../../src/service/money/hold.ts';
 import { requireStore } from '../../src/service/stores/store.ts';
 import { issueCommand, money } from '../support/fixtures.ts';

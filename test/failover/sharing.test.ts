@@ -7,7 +7,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { issue, retrieve } from '../../src/service/cards/card.ts';
+import { retrieve } from '../../src/service/cards/card.ts';
+import { issue } from '../../src/service/cards/issue.ts';
 import { debit } from '../../src/service/money/spend.ts';
 import { createStore } from '../../src/service/stores/store.ts';
 import { verify } from '../../src/service/proofs/verify.ts';

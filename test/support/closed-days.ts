@@ -1,8 +1,7 @@
 /** Closes days, as the service's job does in several runs. */
 
-import { closeDays } from '../../src/service/books/closing.ts';
+import { closeDays, beginClosing } from '../../src/service/books/closing.ts';
 import type { Database } from '../../src/start/database.ts';
-import { beginClosing } from '../../src/service/books/books.ts';
 import { listStores } from '../../src/storage/stores/store.ts';
 import { until } from './delivering.ts';
 

@@ -14,7 +14,8 @@ import { parseAmount, type Money } from '../../src/domain/money/money.ts';
 import type { Secret } from '../../src/platform/secret.ts';
 import type { Store } from '../../src/domain/stores/store.ts';
 import { keysOf, type MasterKey } from '../../src/platform/keys.ts';
-import type { IssueCommand, UpdateCommand } from '../../src/service/cards/card.ts';
+import type { UpdateCommand } from '../../src/service/cards/card.ts';
+import type { IssueCommand } from '../../src/service/cards/issue.ts';
 import type { NewStore } from '../../src/service/stores/store.ts';
 
 export type ManualClock = Clock & { advance(ms: number): void };

@@ -1,6 +1,6 @@
 /** The statements of lists of cards: every filter and order, and every path through them. */
 
-import { issue } from '../../src/service/cards/card.ts';
+import { issue } from '../../src/service/cards/issue.ts';
 import { countCards, listCards, showCardDetails, type RowsMax } from '../../src/service/cards/list.ts';
 import { pageOfCustomers } from '../../src/service/customers/customer.ts';
 import { anyCard, type CardFilter, type CardSort } from '../../src/storage/cards/list.ts';

@@ -3,7 +3,7 @@
 import type { Card } from '../../src/domain/cards/card.ts';
 import type { Secret } from '../../src/platform/secret.ts';
 import type { Store } from '../../src/domain/stores/store.ts';
-import { issue } from '../../src/service/cards/card.ts';
+import { issue } from '../../src/service/cards/issue.ts';
 import { AlreadyProcessed } from '../../src/service/requests/idempotency.ts';
 import type { HttpResponse } from '../../src/service/requests/http-response.ts';
 import { addLocation } from '../../src/service/stores/location.ts';

@@ -10,6 +10,7 @@ import { stockFields, voidFields } from '../../src/api/stocks.ts';
 import { locationFields } from '../../src/api/locations.ts';
 import { detailFields } from '../../src/api/card-fields.ts';
 import * as parameters from '../../src/api/fields.ts';
+import { webhookEvents, webhookUrl } from '../../src/api/webhook-fields.ts';
 import { byField, cardFieldNames, editableFields } from '../../src/domain/cards/fields.ts';
 import { operations } from '../../src/api/index.ts';
 import { published } from '../../src/docs/published.ts';
@@ -214,13 +215,13 @@ const bodies: Readonly<Record<string, { readonly read: object; readonly required
   Capture: { read: part, required: [] },
   Reverse: { read: part, required: [] },
   CreateWebhook: {
-    read: { url: parameters.webhookUrl.schema, events: parameters.webhookEvents.schema },
+    read: { url: webhookUrl.schema, events: webhookEvents.schema },
     required: ['url', 'events'],
   },
   UpdateWebhook: {
     read: {
-      url: parameters.webhookUrl.schema,
-      events: parameters.webhookEvents.schema,
+      url: webhookUrl.schema,
+      events: webhookEvents.schema,
       paused: parameters.paused.schema,
     },
     required: [],

@@ -16,6 +16,7 @@ import {
 import { batchFields } from '../../src/api/batches.ts';
 import { detailFields } from '../../src/api/card-fields.ts';
 import * as parameters from '../../src/api/fields.ts';
+import * as webhookParameters from '../../src/api/webhook-fields.ts';
 import { cardFilters } from '../../src/api/list-fields.ts';
 import { amount, anyCurrency, anyUnits, errorOf, show, storeWith, valueOf } from './samples.ts';
 
@@ -27,6 +28,7 @@ function reading(given: Partial<Reading> & { readonly store?: Store } = {}): Rea
 
 const all: Readonly<Record<string, Parameter<unknown>>> = {
   ...parameters,
+  ...webhookParameters,
   ...detailFields,
 };
 

@@ -8,6 +8,7 @@ import { parseBody } from '../../src/http/body.ts';
 import { isKnown, matchedVersions } from '../../src/http/etag.ts';
 import type { Field as Parameter } from '../../src/api/field.ts';
 import * as parameters from '../../src/api/fields.ts';
+import * as webhookParameters from '../../src/api/webhook-fields.ts';
 import { findRepeated, MalformedError, parseUrlEncoded } from '../../src/http/query.ts';
 import { assertQuick, shorten, worstStrings } from '../support/worst-strings.ts';
 import { storeWith } from './samples.ts';
@@ -15,7 +16,7 @@ import { storeWith } from './samples.ts';
 const bodyBytesMax = 65_536;
 const headerBytesMax = 16_384;
 
-const all: Readonly<Record<string, Parameter<unknown>>> = parameters;
+const all: Readonly<Record<string, Parameter<unknown>>> = { ...parameters, ...webhookParameters };
 const texts = [...worstStrings(bodyBytesMax)];
 const reading = { store: storeWith(), now: Date.UTC(2026, 5, 15, 12) };
 

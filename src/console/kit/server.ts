@@ -1,6 +1,5 @@
 /** Serves the pages: finds who is signed in, checks that forms come from these pages, and what the person may do. */
 
-import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Fault, type FaultCode } from '../../domain/fault.ts';
 import { Secret } from '../../platform/secret.ts';
@@ -13,14 +12,14 @@ import { problemHeaders, problems } from '../../http/problem.ts';
 import { loggedFault } from '../../http/logged-fault.ts';
 import { parseUrlEncoded, queryOf } from '../../http/query.ts';
 import { extend, isExtensionDue, isRecentlyAuthenticated } from '../../service/staff/session.ts';
-import { limitedStreams, streamHeaders, type StreamsOptions } from '../../http/streams.ts';
+import { limitedStreams, type StreamsOptions } from '../../http/streams.ts';
 import { figuresReader } from '../../service/books/today.ts';
 import { loadAssets } from './assets.ts';
 import { findBrandFile } from './brand.ts';
 import { longReads } from './long-reads.ts';
 import { consoleRoutes } from '../routes.ts';
 import { readFileForm, type FileForm } from './file-form.ts';
-import { cookieNameOf, hasTillCookie, mergeCookies, sessionCookie } from './cookie.ts';
+import { cookieNameOf, hasTillCookie, sessionCookie } from './cookie.ts';
 import { errorPage, forbiddenPage } from './error-page.ts';
 import { assertHost, assertSameOrigin, isOwnHost, type ConsoleRequest } from './request.ts';
 import {
@@ -35,33 +34,7 @@ import { pageLanguageOf } from './texts.ts';
 import { workerOf } from '../till/app.ts';
 import { onlyTillPage } from '../till/pin.ts';
 import { visitorOf } from './visitor.ts';
-
-function policyOf(scripts: string, frames = "'none'"): string {
-  return `default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; script-src ${scripts}; connect-src 'self'; frame-src ${frames}; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
-}
-
-const policy = policyOf("'self'");
-const policyWithWebAssembly = policyOf("'self' 'wasm-unsafe-eval'");
-const policyWithFrame = policyOf("'self'", "'self'");
-
-/** The host of a URL can contain characters such as `;`, which end a part of a policy. */
-const originForPolicy = /^https:\/\/[a-z\d.-]+(?::\d{1,5})?$/;
-
-/** For an email in a frame: it can neither run a script nor send a form, and it has no origin. */
-function framedPolicy(imageOrigin: string | null): string {
-  const images = imageOrigin !== null && originForPolicy.test(imageOrigin) ? `data: ${imageOrigin}` : 'data:';
-  return `sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src ${images}; form-action 'none'; base-uri 'none'; frame-ancestors 'self'`;
-}
-
-const pageHeaders = {
-  'content-security-policy': policy,
-  'referrer-policy': 'no-referrer',
-  'cache-control': 'no-store',
-  'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
-  'x-content-type-options': 'nosniff',
-  'permissions-policy': 'camera=(self), geolocation=(), microphone=()',
-};
+import { pageHeaders, policyHeaders, send } from './send.ts';
 
 /** The parts of the service that the server needs; it adds the rest of `ConsoleServices`. */
 export type ConsoleParts = Omit<ConsoleServices, 'frame' | 'figures' | 'live'> &
@@ -123,15 +96,6 @@ export function addConsole(
     });
   }
   return (request, reply, error) => sendErrorPage(reply, request, { ...error, services: all });
-}
-
-/** The headers of a route that needs more than other pages. */
-function policyHeaders({
-  usesWebAssembly = false,
-  hasFrame = false,
-}: Pick<ConsoleRoute, 'usesWebAssembly' | 'hasFrame'>): Readonly<Record<string, string>> {
-  if (usesWebAssembly) return { 'content-security-policy': policyWithWebAssembly };
-  return hasFrame ? { 'content-security-policy': policyWithFrame } : {};
 }
 
 /** Whether a form is longer than those that anyone can send, or its length is unknown. */
@@ -266,39 +230,6 @@ function fieldsOf(text: string): ReadonlyMap<string, string> {
   } catch (error) {
     throw new Fault('invalid-body', { cause: error });
   }
-}
-
-function send(
-  reply: FastifyReply,
-  response: ConsoleResponse,
-  { origin }: Pick<ConsoleServices, 'origin'>,
-  headers: Readonly<Record<string, string>> = {},
-): FastifyReply {
-  reply.headers({ ...pageHeaders, ...headers }).code(response.status);
-  if ('framed' in response) {
-    reply.header('content-security-policy', framedPolicy(response.imageOrigin));
-    // A browser does not open a sandboxed document in a group of windows of its own.
-    reply.header('cross-origin-opener-policy', 'unsafe-none');
-    return reply.type('text/html; charset=utf-8').send(response.framed);
-  }
-  if ('stream' in response) return reply.headers(streamHeaders).send(response.stream);
-  if (response.cookies) setCookies(reply, response.cookies);
-  if (response.status === 303) return reply.header('location', `${origin.basePath}${response.path}`).send();
-  if (response.status === 429) reply.header('retry-after', String(response.retryAfterSeconds));
-  if ('json' in response) return reply.type('application/json').send(JSON.stringify(response.json));
-  if ('file' in response) {
-    const { name, type, parts } = response.file;
-    reply.header('content-disposition', `attachment; filename="${name}"`).type(type);
-    return reply.send(Readable.from(parts));
-  }
-  return reply.type('text/html; charset=utf-8').send(String(response.body));
-}
-
-/** A renewed session can be set already. */
-function setCookies(reply: FastifyReply, cookies: readonly string[]): void {
-  const before = reply.getHeader('set-cookie');
-  reply.removeHeader('set-cookie');
-  reply.header('set-cookie', mergeCookies(Array.isArray(before) ? before : [], cookies));
 }
 
 /** Sends a page instead of a problem document. Changes nothing but the form of the response. */

@@ -6,7 +6,7 @@ import type { Store } from '../../domain/stores/store.ts';
 import { isPermitted, type Permission } from '../../domain/staff/staff.ts';
 import type { Location } from '../../domain/stores/location.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
-import { reportFile, type ReportName } from '../../service/books/reports.ts';
+import { reportFile, type ReportName } from '../../service/books/report-file.ts';
 import type { SumsSource } from '../../service/books/report-sums.ts';
 import { csvDialectOf, dayText, decimalText, timeText } from '../kit/format.ts';
 import { longReads } from '../kit/long-reads.ts';

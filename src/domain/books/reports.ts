@@ -1,6 +1,7 @@
 /** Reports: what the sums of the books mean. Amounts are in minor units. */
 
-import { addAgeAmounts, inBuckets, type AgeSum, type Bucket, type Buckets, type DaySum } from './books.ts';
+import { inBuckets, type AgeSum, type Bucket, type Buckets, type DaySum } from './books.ts';
+import { addAgeAmounts } from './sums.ts';
 import { isSaleAccount } from '../money/ledger.ts';
 import { journalAccounts, type JournalAccount } from '../stores/store.ts';
 import { readVat, type VatKind } from '../money/vat.ts';

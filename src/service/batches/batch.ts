@@ -42,7 +42,7 @@ import { parallel, resolved, type Script } from '../../storage/sql/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { findStore } from '../../storage/stores/store.ts';
 import { onePart, type Pace } from './pace.ts';
-import { issue } from '../cards/card.ts';
+import { issue } from '../cards/issue.ts';
 import { isExternalIdUsed } from '../requests/external-ids.ts';
 import { findLinkError } from '../customers/customer.ts';
 

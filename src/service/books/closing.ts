@@ -1,17 +1,27 @@
 /** Closes days: sums their entries for the reports. */
 
-import { setTimeout as wait } from 'node:timers/promises';
-import type { Context } from '../../storage/context.ts';
-import type { Store } from '../../domain/stores/store.ts';
-import { beginClosing, closeStep, loadClosing, type Books } from './books.ts';
-import { firstCandidates, listCandidates, type CandidatePage, type Candidates } from './candidates.ts';
 import {
+  advanceClosing,
+  claimClosing,
+  findFirstInstant,
+  findLastClosings,
+  insertClosing,
+  listMonths,
+  type ClosingDay,
   findNewestTransaction,
   haveEnded,
-  type ClosingDay,
   type ClosingKey,
 } from '../../storage/books/books.ts';
+import { assignLateEntries } from '../../storage/books/late-entries.ts';
 import type { Script } from '../../storage/sql/sql.ts';
+import type { Context } from '../../storage/context.ts';
+import { dayAfter, firstDay } from '../../domain/books/books.ts';
+import { Sums } from '../../domain/books/sums.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import { addSums, mergeAges } from '../../storage/books/stored-sums.ts';
+import { setTimeout as wait } from 'node:timers/promises';
+import { type Books, type Period, sumTransfers, sumLateTransfers, sumMoves } from './books.ts';
+import { firstCandidates, listCandidates, type CandidatePage, type Candidates } from './candidates.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { listOpenStores } from '../../storage/stores/store.ts';
 
@@ -108,4 +118,107 @@ async function listAllCandidates(storage: Storage, books: Books, limit: number):
 
 function inOrder(ids: ReadonlySet<number>): readonly number[] {
   return [...ids].toSorted((left, right) => left - right);
+}
+
+/** How long after its end a day is closed. */
+const closingDelayMs = 10 * 60_000;
+
+/**
+ * Begins to close the first open day, if it ended more than ten minutes ago.
+ * @param trustedUntil the instant (ms) up to which the clock is trusted. A clock that is ahead would close a day too early.
+ * @returns the day that is to be summed; undefined if there is none.
+ */
+export function* beginClosing(
+  ctx: Context,
+  store: Store,
+  { isDryRun, trustedUntil }: { readonly isDryRun: boolean; readonly trustedUntil: number },
+): Script<ClosingDay | undefined> {
+  const now = Math.min(ctx.clock.earliest(), trustedUntil) - closingDelayMs;
+  const [last] = yield* findLastClosings(store.id);
+  if (last && last.part !== 'closed') return last;
+  const from = last ? undefined : yield* findFirstInstant(store.id);
+  if (!last && from === undefined) return undefined;
+  const day = last ? dayAfter(last, store.timeZone) : firstDay(from ?? 0, store.timeZone);
+  if (day.untilAt > now) return undefined;
+  if (!isDryRun) yield* insertClosing(store.id, day);
+  return { ...day, part: 'late', doneId: 0 };
+}
+
+/** The books of a day that is being closed. */
+function* loadClosing(store: Store, day: string): Script<Books | undefined> {
+  const [closing, before] = yield* findLastClosings(store.id);
+  if (closing?.day !== day || closing.part === 'closed') return undefined;
+  const period: Period = { days: [closing], before: before ?? null, openFrom: 1 };
+  return { store, period, months: yield* listMonths(store.id) };
+}
+
+/**
+ * Sums the next rows of a day that is being closed, in one transaction with its progress.
+ * @param candidates the cards that can move between buckets in the day, in order. They are known after the part `late`,
+ * because late changes move cards; null: only this part is done.
+ * @returns what is summed next.
+ */
+function* closeStep(
+  ctx: Context,
+  books: Books,
+  { candidates, limit }: { readonly candidates: readonly number[] | null; readonly limit: number },
+): Script<Pick<ClosingDay, 'day' | 'part' | 'doneId'>> {
+  const { store, period } = books;
+  const [{ day } = { day: '' }] = period.days;
+  const closing = yield* claimClosing(store.id, day);
+  if (!closing) return { day, part: 'closed', doneId: 0 };
+  const sums = new Sums(period.days);
+  let state: Pick<ClosingDay, 'part' | 'doneId'> = closing;
+  // A day with few entries is summed at once.
+  for (let part: ClosingDay['part'] | undefined; state.part !== part && state.part !== 'closed';) {
+    if (!candidates && state.part !== 'late') break;
+    ({ part } = state);
+    const rows = { candidates: candidates ?? [], limit };
+    state = yield* sumPart(books, sums, { closing: { ...closing, ...state }, ...rows });
+  }
+  yield* addSums(store, sums);
+  if (state.part === 'closed') yield* mergeAges(store, { day, month: day.slice(0, 7) });
+  const closedAt = state.part === 'closed' ? ctx.clock.now() : null;
+  yield* advanceClosing(store.id, { ...state, day }, closedAt);
+  return { ...state, day };
+}
+
+/** Sums the next rows of the part that a closing has reached. @returns what is summed next. */
+function* sumPart(
+  books: Books,
+  sums: Sums,
+  {
+    closing,
+    candidates,
+    limit,
+  }: { readonly closing: ClosingDay; readonly candidates: readonly number[]; readonly limit: number },
+): Script<Pick<ClosingDay, 'part' | 'doneId'>> {
+  const { day, part, doneId, untilAt } = closing;
+  switch (part) {
+    case 'late': {
+      // All of them, before any is summed: a change of a card decides the buckets of its transfers.
+      const hasMore = yield* assignLateEntries(books.store.id, { day, untilAt, limit });
+      return { part: hasMore ? 'late' : 'late_transfers', doneId: 0 };
+    }
+    case 'late_transfers': {
+      const last = yield* sumLateTransfers(books, sums, { day, after: doneId, limit });
+      return last === undefined ? { part: 'transfers', doneId: 0 } : { part, doneId: last };
+    }
+    case 'transfers': {
+      const last = yield* sumTransfers(books, sums, { after: doneId, limit });
+      return last === undefined ? { part: 'cards', doneId: 0 } : { part, doneId: last };
+    }
+    case 'cards': {
+      const from = candidates.findIndex((id) => id > doneId);
+      const count = Math.ceil(limit / 10);
+      const cards = from < 0 ? [] : candidates.slice(from, from + count);
+      yield* sumMoves(books, sums, cards);
+      const last = cards.at(-1);
+      return last === undefined || cards.length < count
+        ? { part: 'closed', doneId: 0 }
+        : { part, doneId: last };
+    }
+    case 'closed':
+      return closing;
+  }
 }

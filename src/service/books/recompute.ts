@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import {
-  Sums,
   placeWhere,
   transitionsOf,
   type BooksDay,
@@ -11,6 +10,7 @@ import {
   type SummedTransfer,
   type Transition,
 } from '../../domain/books/books.ts';
+import { Sums } from '../../domain/books/sums.ts';
 import { increases, type Account } from '../../domain/money/ledger.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { idsAt } from '../../platform/random.ts';

@@ -3,7 +3,8 @@
  * because a read of the embedded engine blocks all others.
  */
 
-import { Sums, type AgeSum, type BooksDay, type DaySum, bucketAt } from '../../domain/books/books.ts';
+import { type AgeSum, type BooksDay, type DaySum, bucketAt } from '../../domain/books/books.ts';
+import { Sums } from '../../domain/books/sums.ts';
 import { addDays } from '../../domain/day.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import {

@@ -4,9 +4,7 @@
  */
 
 import { inBuckets, type Bucket, type Buckets, type DaySum } from '../../domain/books/books.ts';
-import { csvOf, type CsvDialect, type CsvRow } from '../../domain/csv.ts';
 import { formatInstant } from '../../domain/day.ts';
-import { formatMoney } from '../../domain/money/money.ts';
 import type { ReportDays, ReportMoment } from '../../domain/books/report-days.ts';
 import {
   accountsOf,
@@ -23,7 +21,6 @@ import {
   type JournalLine,
   type Movements,
 } from '../../domain/books/reports.ts';
-import type { Store } from '../../domain/stores/store.ts';
 import {
   findBooksMoment,
   readAgesUntil,
@@ -35,145 +32,6 @@ import {
 import type { EntryPlaces } from '../../domain/stores/location.ts';
 import { listAllLocations } from '../stores/location.ts';
 import { readSuspendedAt } from './suspended.ts';
-
-/** The columns of the CSV files, in their order. */
-export const reportColumns = {
-  liability: [
-    'as_of',
-    'currency',
-    'issued',
-    'topped_up',
-    'redeemed',
-    'refunded',
-    'adjusted',
-    'outstanding',
-    'outstanding_vat',
-    'outstanding_net',
-    'available',
-    'on_hold',
-    'suspended',
-    'expired',
-    'disabled',
-    'active_net',
-    'expired_net',
-    'disabled_net',
-    'cards',
-    'cards_active',
-    'cards_suspended',
-    'cards_expired',
-    'cards_disabled',
-  ],
-  journal: [
-    'day',
-    'kind',
-    'account',
-    'debit',
-    'credit',
-    'vat_kind',
-    'vat_rate',
-    'vat_due',
-    'net_amount',
-    'vat_amount',
-    'gross_amount',
-    'location_id',
-    'location',
-  ],
-  aging: [
-    'issued',
-    'outstanding',
-    'outstanding_vat',
-    'outstanding_net',
-    'active',
-    'expired',
-    'disabled',
-    'active_net',
-    'expired_net',
-    'disabled_net',
-    'issued_to_date',
-    'issued_to_date_net',
-    'redeemed_to_date',
-    'redeemed_to_date_net',
-    'adjusted_to_date',
-    'cards',
-    'cards_active',
-    'cards_expired',
-    'cards_disabled',
-  ],
-  activity: [
-    'group',
-    'transactions',
-    'issued',
-    'topped_up',
-    'redeemed',
-    'refunded',
-    'adjusted',
-    'change',
-    'location',
-  ],
-  breakage: [
-    'month',
-    'opening',
-    'expired',
-    'restored',
-    'disabled',
-    'adjusted',
-    'closing',
-    'expired_net',
-    'closing_net',
-    'cards',
-  ],
-} as const;
-
-export type ReportName = keyof typeof reportColumns;
-
-type Value = string | number | bigint | null;
-
-/** A record whose amounts are texts with exactly the currency's decimals. */
-type WithAmounts<R> = { readonly [Name in keyof R]: Shown<R[Name]> };
-
-type Shown<V> = V extends bigint ? string : V;
-
-/** Writes the amounts of a record as text. */
-export function withAmounts<const R extends Readonly<Record<string, Value>>>(
-  { currency }: Pick<Store, 'currency'>,
-  record: R,
-): WithAmounts<R> {
-  const entries = Object.entries(record).map(([name, value]) => [
-    name,
-    typeof value === 'bigint' ? formatMoney({ minor: value, currency }) : value,
-  ]);
-  return Object.fromEntries(entries) as WithAmounts<R>;
-}
-
-/** A CSV file. */
-export type ReportFile = { readonly name: string; readonly text: string };
-
-/**
- * The CSV file of a report.
- * @param about what the report is of, as a part of the file's name.
- * @param dialect absent: that of the API.
- */
-export function reportFile(
-  store: Pick<Store, 'currency'>,
-  report: ReportName,
-  { rows, about }: { readonly rows: readonly Readonly<Record<string, Value>>[]; readonly about: string },
-  dialect?: CsvDialect,
-): ReportFile {
-  const shown = rows.map((row) => spreadsheetRow(store, row));
-  return {
-    name: `${report}-${about.replaceAll(/[^0-9A-Za-z-]/g, '')}.csv`,
-    text: csvOf(reportColumns[report], shown, dialect),
-  };
-}
-
-/** A row whose amounts and rates of VAT are numbers for a spreadsheet. */
-function spreadsheetRow({ currency }: Pick<Store, 'currency'>, row: Readonly<Record<string, Value>>): CsvRow {
-  const entries = Object.entries(row).map(([name, value]) => {
-    if (typeof value === 'bigint') return [name, { decimal: formatMoney({ minor: value, currency }) }];
-    return [name, name === 'vat_rate' && typeof value === 'string' ? { decimal: value } : value];
-  });
-  return Object.fromEntries(entries) as CsvRow;
-}
 
 /** The moment of a report: what was requested, or now. */
 function momentOf({ now }: SumsSource, asked: ReportMoment | undefined): ReportMoment {

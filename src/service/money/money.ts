@@ -327,3 +327,11 @@ export function transferOf(
 export function effect(movement: Movement): Amounts {
   return { balance: effectOf(movement), held: 0n };
 }
+
+/** The details of a transfer that has only an actor and a location. */
+export function detailsOfActor(
+  { actor, locationId = null }: { readonly actor: string; readonly locationId?: number | null },
+  createdAt: number,
+): Details {
+  return { actor, locationId, createdAt, reference: null, note: null, orderId: null };
+}

@@ -1,13 +1,7 @@
 /** Compares the stored sums of closed days with the transfers, and replaces them. */
 
-import {
-  sumAmountsOf,
-  isZeroSum,
-  monthlyAges,
-  type AgeSum,
-  type DaySum,
-  type Sums,
-} from '../../domain/books/books.ts';
+import type { AgeSum, DaySum } from '../../domain/books/books.ts';
+import { sumAmountsOf, isZeroSum, monthlyAges, type Sums } from '../../domain/books/sums.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { findLastClosings } from '../../storage/books/books.ts';
 import {

@@ -12,7 +12,7 @@ import { aboveLimit, isAbove } from '../../domain/stores/store.ts';
 import { lockCard, type CardKey } from '../../storage/cards/card.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import { findTransfer } from '../../storage/money/transfer.ts';
-import { issue, type IssueCommand, type Issued } from '../cards/card.ts';
+import { issue, type IssueCommand, type Issued } from '../cards/issue.ts';
 import type { CardEmails } from '../emails/email.ts';
 import { loadCard, requireCard } from '../money/money.ts';
 import { reverse } from '../money/spend.ts';

@@ -1,0 +1,78 @@
+/** Sends a response of the pages, with the headers that all have. */
+
+import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import { streamHeaders } from '../../http/streams.ts';
+import { mergeCookies } from './cookie.ts';
+import type { ConsoleResponse, ConsoleRoute, ConsoleServices } from './route.ts';
+
+function policyOf(scripts: string, frames = "'none'"): string {
+  return `default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; script-src ${scripts}; connect-src 'self'; frame-src ${frames}; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
+}
+
+const policy = policyOf("'self'");
+
+const policyWithWebAssembly = policyOf("'self' 'wasm-unsafe-eval'");
+
+const policyWithFrame = policyOf("'self'", "'self'");
+
+/** The host of a URL can contain characters such as `;`, which end a part of a policy. */
+const originForPolicy = /^https:\/\/[a-z\d.-]+(?::\d{1,5})?$/;
+
+/** For an email in a frame: it can neither run a script nor send a form, and it has no origin. */
+function framedPolicy(imageOrigin: string | null): string {
+  const images = imageOrigin !== null && originForPolicy.test(imageOrigin) ? `data: ${imageOrigin}` : 'data:';
+  return `sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src ${images}; form-action 'none'; base-uri 'none'; frame-ancestors 'self'`;
+}
+
+export const pageHeaders = {
+  'content-security-policy': policy,
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+  'permissions-policy': 'camera=(self), geolocation=(), microphone=()',
+};
+
+/** The headers of a route that needs more than other pages. */
+export function policyHeaders({
+  usesWebAssembly = false,
+  hasFrame = false,
+}: Pick<ConsoleRoute, 'usesWebAssembly' | 'hasFrame'>): Readonly<Record<string, string>> {
+  if (usesWebAssembly) return { 'content-security-policy': policyWithWebAssembly };
+  return hasFrame ? { 'content-security-policy': policyWithFrame } : {};
+}
+
+export function send(
+  reply: FastifyReply,
+  response: ConsoleResponse,
+  { origin }: Pick<ConsoleServices, 'origin'>,
+  headers: Readonly<Record<string, string>> = {},
+): FastifyReply {
+  reply.headers({ ...pageHeaders, ...headers }).code(response.status);
+  if ('framed' in response) {
+    reply.header('content-security-policy', framedPolicy(response.imageOrigin));
+    // A browser does not open a sandboxed document in a group of windows of its own.
+    reply.header('cross-origin-opener-policy', 'unsafe-none');
+    return reply.type('text/html; charset=utf-8').send(response.framed);
+  }
+  if ('stream' in response) return reply.headers(streamHeaders).send(response.stream);
+  if (response.cookies) setCookies(reply, response.cookies);
+  if (response.status === 303) return reply.header('location', `${origin.basePath}${response.path}`).send();
+  if (response.status === 429) reply.header('retry-after', String(response.retryAfterSeconds));
+  if ('json' in response) return reply.type('application/json').send(JSON.stringify(response.json));
+  if ('file' in response) {
+    const { name, type, parts } = response.file;
+    reply.header('content-disposition', `attachment; filename="${name}"`).type(type);
+    return reply.send(Readable.from(parts));
+  }
+  return reply.type('text/html; charset=utf-8').send(String(response.body));
+}
+
+/** A renewed session can be set already. */
+function setCookies(reply: FastifyReply, cookies: readonly string[]): void {
+  const before = reply.getHeader('set-cookie');
+  reply.removeHeader('set-cookie');
+  reply.header('set-cookie', mergeCookies(Array.isArray(before) ? before : [], cookies));
+}
