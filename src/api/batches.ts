@@ -270,10 +270,7 @@ export const retrieveBatch = read({
     'Returns the batch and its progress. `failures` has the reasons why gift cards were not issued, at most 100.',
   response: {
     ...oneBatch,
-    members: {
-      batch: batchSchema,
-      failures: Type.Array(batchFailureSchema),
-    },
+    members: { batch: batchSchema, failures: Type.Array(batchFailureSchema) },
     example: { batch: examples.batch, failures: [] },
   },
   errors: ['not-found'],
@@ -332,10 +329,7 @@ export const listBatchCards: Operation<'listBatchCards'> = {
       status: 200,
       description: 'Gift cards of the batch.',
       headers: ['Link'],
-      content: {
-        members: { cards: Type.Array(batchCardSchema) },
-        example: { cards: [examples.batchCard] },
-      },
+      content: { members: { cards: Type.Array(batchCardSchema) }, example: { cards: [examples.batchCard] } },
       alternative: { type: 'text/csv', example: batchExportOf(examples.batchCard) },
     },
   },

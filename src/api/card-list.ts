@@ -63,10 +63,7 @@ function* pageOf(
       ),
       next_cursor: nextCursor,
     },
-    headers: {
-      ...nextLink(requestContext, nextCursor),
-      ...(past && recordedFromHeader(past.cards, past)),
-    },
+    headers: { ...nextLink(requestContext, nextCursor), ...(past && recordedFromHeader(past.cards, past)) },
   };
 }
 
@@ -80,10 +77,7 @@ function withFields(
 
 const cardList = {
   description: 'A page of gift cards.',
-  members: {
-    gift_cards: Type.Array(listedGiftCardSchema),
-    next_cursor: nextCursorSchema,
-  },
+  members: { gift_cards: Type.Array(listedGiftCardSchema), next_cursor: nextCursorSchema },
   example: { gift_cards: [examples.detailedCard], next_cursor: examples.exampleCursor },
   headers: ['Link', 'Recorded-From'] as const,
 };

@@ -109,10 +109,7 @@ export const listLeaves = read({
   summary: 'List the leaves of the log',
   description:
     'Returns the hashes of the log’s leaves in their order: continue with `after`. From all leaves up to the size of a checkpoint, a client computes its root, and finds the place of each entry whose content it has. A leaf reveals neither a card nor an amount.',
-  query: {
-    after: afterField('Only leaves after this number of leaves.'),
-    limit,
-  },
+  query: { after: afterField('Only leaves after this number of leaves.'), limit },
   response: {
     description: 'The leaves.',
     members: { leaf_range: leafRangeSchema },

@@ -116,10 +116,7 @@ export const createHold = write({
     ...holdAndCard,
     status: 201,
     description: 'The hold.',
-    example: {
-      hold: examples.hold,
-      gift_card: { ...examples.spendable, held: '10.00', available: '5.00' },
-    },
+    example: { hold: examples.hold, gift_card: { ...examples.spendable, held: '10.00', available: '5.00' } },
     headers: ['ETag', 'Location'],
     repeated: holdAndCard,
   },
@@ -172,10 +169,7 @@ export const listStoreHolds = read({
   summary: 'List holds',
   description:
     'Returns the holds of all cards, newest first, with the filters and pages of the list of transactions. `status=open` finds what a checkout left behind.',
-  query: {
-    status: choice(holdStatuses, 'Only holds with this status.', 'open'),
-    ...movementFilters,
-  },
+  query: { status: choice(holdStatuses, 'Only holds with this status.', 'open'), ...movementFilters },
   response: {
     description: 'A page of holds.',
     members: { holds: Type.Array(holdSchema), next_cursor: nextCursorSchema },
@@ -282,13 +276,7 @@ export const captureHold = write({
     fields: { amount: fields.optionalAmount, ...own },
     example: { amount: '8.00' },
   },
-  response: {
-    status: 201,
-    description: 'The debit.',
-    ...captured,
-    headers: ['ETag'],
-    repeated: captured,
-  },
+  response: { status: 201, description: 'The debit.', ...captured, headers: ['ETag'], repeated: captured },
   errors: [
     'not-found',
     'precondition-failed',

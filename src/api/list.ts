@@ -57,6 +57,21 @@ export function pageLink(
   return `<${path}?${parameters}>; rel="${relation}"`;
 }
 
+/** The links to the pages before and after a page. */
+function pageLinks<R>(
+  requestContext: RequestContext,
+  { items, hasOlder, hasNewer }: ListPage<R>,
+  { size, idOf }: { readonly size: number; readonly idOf: (record: R) => number },
+): readonly string[] {
+  const links: string[] = [];
+  const [first, last] = [items.at(0), items.at(-1)];
+  if (last !== undefined && hasOlder)
+    links.push(pageLink(requestContext, `limit=${size}&before=${idOf(last)}`, 'next'));
+  if (first !== undefined && hasNewer)
+    links.push(pageLink(requestContext, `limit=${size}&after=${idOf(first)}`, 'previous'));
+  return links;
+}
+
 /** A list whose pages link to their neighbors: `next` is older, `previous` newer. */
 export function list<
   const Id extends string,
@@ -106,19 +121,10 @@ export function list<
         before: toInternalId(before),
         after: toInternalId(after),
       });
-      const { items, hasOlder, hasNewer } = found;
-      const [first, last] = [items.at(0), items.at(-1)];
-      const links = [
-        ...(last && hasOlder
-          ? [pageLink(requestContext, `limit=${size}&before=${cursor.of(last)}`, 'next')]
-          : []),
-        ...(first && hasNewer
-          ? [pageLink(requestContext, `limit=${size}&after=${cursor.of(first)}`, 'previous')]
-          : []),
-      ];
+      const links = pageLinks(requestContext, found, { size, idOf: cursor.of });
       return {
         // The script's type says that each item is a record of the schema.
-        body: { [member]: items as unknown as Static<TArray<S>> },
+        body: { [member]: found.items as unknown as Static<TArray<S>> },
         headers: links.length > 0 ? { link: links.join(', ') } : {},
       };
     },

@@ -50,11 +50,7 @@ function* moveOnce(
   const { result, isRepeated } = yield* withExternalId(
     ctx,
     externalRequestOf(request, 'transaction', asked),
-    {
-      run,
-      idOf: ({ transfer }) => transfer.id,
-      find: (id) => showMovement(ctx, store.id, id),
-    },
+    { run, idOf: ({ transfer }) => transfer.id, find: (id) => showMovement(ctx, store.id, id) },
   );
   const { body, headers } = movementResult(request, result);
   return isRepeated ? { repeated: body, headers } : { body, headers };

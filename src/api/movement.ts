@@ -33,11 +33,7 @@ export const own = {
 };
 
 /** The fields of every operation that spends, adds or reserves an amount. */
-export const spending = {
-  amount: fields.amount,
-  currency: fields.expectedCurrency,
-  ...own,
-};
+export const spending = { amount: fields.amount, currency: fields.expectedCurrency, ...own };
 
 /**
  * Returns the references of a movement in a request, and its location.

@@ -48,9 +48,7 @@ export const liabilitySchema = closed('The liability of a store to the holders o
     description: 'The balances of cards that are neither disabled nor expired, minus `on_hold`.',
   }),
   on_hold: Type.String({ description: 'The amount that open holds reserve on these cards.' }),
-  suspended: Type.String({
-    description: 'How much of `available` and `on_hold` is on suspended cards.',
-  }),
+  suspended: Type.String({ description: 'How much of `available` and `on_hold` is on suspended cards.' }),
   expired: amount,
   disabled: amount,
   ...netByState,
@@ -130,9 +128,7 @@ const agingMonthSchema = closed('The liability for the cards of a month.', {
     description: 'Issued and topped up until the moment of the report, without cancelled sales.',
   }),
   issued_to_date_net: Type.String({ description: 'Without the VAT that was due at the sale.' }),
-  redeemed_to_date: Type.String({
-    description: 'Redeemed until the moment of the report, less refunds.',
-  }),
+  redeemed_to_date: Type.String({ description: 'Redeemed until the moment of the report, less refunds.' }),
   redeemed_to_date_net: Type.String({ description: 'Without the VAT that was due at the sale.' }),
   adjusted_to_date: Type.String({
     description: '`outstanding` is `issued_to_date` − `redeemed_to_date` + `adjusted_to_date`.',

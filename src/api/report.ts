@@ -13,8 +13,9 @@ import {
   type ReportMoment,
 } from '../domain/books/report-days.ts';
 import type { Store } from '../domain/stores/store.ts';
+import type { HttpResponse } from '../service/requests/http-response.ts';
 import type { SumsSource } from '../service/books/report-sums.ts';
-import { reportColumns, reportFile, type ReportName } from '../service/books/report-file.ts';
+import { reportColumns, reportFile, type ReportFile, type ReportName } from '../service/books/report-file.ts';
 import { field, required, type Fields, type Values } from './field.ts';
 import { type Common, type Operation, commonDocumentation, queryReader, routeOf } from './operation-route.ts';
 import { responseOf } from './response.ts';
@@ -139,17 +140,7 @@ export function report<const Id extends string, const P extends string, S extend
       const made = await reports(requested, (source) => run({ ...source, store }, values));
       const isCsv = values.format ? values.format === 'csv' : prefersCsv(request.headers.accept);
       if (!isCsv) return responseOf(200, { body: { [member]: made.report }, headers: { vary: 'Accept' } });
-      const file = reportFile(store, member, made);
-      return {
-        status: 200,
-        headers: {
-          'content-type': 'text/csv; charset=utf-8; header=present',
-          'content-disposition': `attachment; filename="${file.name}"`,
-          'cache-control': 'no-store',
-          vary: 'Accept',
-        },
-        body: file.text,
-      };
+      return fileResponse(reportFile(store, member, made));
     },
     documentation: {
       ...commonDocumentation(common),
@@ -162,6 +153,19 @@ export function report<const Id extends string, const P extends string, S extend
         alternative: { type: 'text/csv', example: csvOf(reportColumns[member], [exampleRow]) },
       },
     },
+  };
+}
+
+function fileResponse({ name, text }: ReportFile): HttpResponse {
+  return {
+    status: 200,
+    headers: {
+      'content-type': 'text/csv; charset=utf-8; header=present',
+      'content-disposition': `attachment; filename="${name}"`,
+      'cache-control': 'no-store',
+      vary: 'Accept',
+    },
+    body: text,
   };
 }
 

@@ -83,10 +83,7 @@ function valueField(description: string, example: string) {
   return field<Money | null>(
     Type.Union(
       [Type.Number({ exclusiveMinimum: 0 }), Type.String({ pattern: decimalPattern }), Type.Null()],
-      {
-        description,
-        examples: [example],
-      },
+      { description, examples: [example] },
     ),
     orNull((value, { store }) => parseAmount(value, { currency: store.currency, zeroAllowed: false })),
   );
@@ -364,10 +361,7 @@ export const listStockCodes: Operation<'listStockCodes'> = {
       status: 200,
       description: 'Codes that are left.',
       headers: ['Link'],
-      content: {
-        members: { codes: Type.Array(stockCodeSchema) },
-        example: { codes: [examples.stockCode] },
-      },
+      content: { members: { codes: Type.Array(stockCodeSchema) }, example: { codes: [examples.stockCode] } },
       alternative: { type: 'text/csv', example: codesOf.stockExportOf(examples.stockCode) },
     },
   },

@@ -44,10 +44,7 @@ export const listStoreTransactions = read({
   tag: 'History',
   summary: 'List transactions',
   description: `Returns the entries in the ledger of all cards, newest first. ${boundedText}`,
-  query: {
-    kind: choice(transferKinds, 'Only transactions of this kind.', 'debit'),
-    ...movementFilters,
-  },
+  query: { kind: choice(transferKinds, 'Only transactions of this kind.', 'debit'), ...movementFilters },
   response: {
     description: 'A page of transactions.',
     members: { transactions: Type.Array(transactionSchema), next_cursor: nextCursorSchema },

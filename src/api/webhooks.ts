@@ -133,11 +133,7 @@ export const updateWebhook = write({
   body: {
     name: 'UpdateWebhook',
     wrapper: 'webhook',
-    fields: {
-      url: optional(webhookUrl),
-      events: optional(webhookEvents),
-      paused: fields.paused,
-    },
+    fields: { url: optional(webhookUrl), events: optional(webhookEvents), paused: fields.paused },
     example: { paused: true },
   },
   response: { ...oneWebhook, status: 200, headers: ['ETag'] },

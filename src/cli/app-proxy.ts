@@ -70,14 +70,7 @@ export function addAppProxyCommand(root: Command): void {
     .addOption(new Option('--customer <id>', 'the id of a signed-in customer').argParser(readCustomer))
     .action(async ({ store: domain, prefix, listen, to, customer }: Options) => {
       const { shop, secret, clock } = await findProxiedStore(domain);
-      const server = createAppProxy({
-        shop,
-        secret,
-        prefix,
-        to,
-        customerId: customer ?? null,
-        clock,
-      });
+      const server = createAppProxy({ shop, secret, prefix, to, customerId: customer ?? null, clock });
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject);
         server.listen(listen, '127.0.0.1', resolve);

@@ -198,11 +198,7 @@ async function compareInventories(copying: Copying): Promise<Compared> {
   const ofTarget = await showing(copying, 'target', (reached) =>
     atTarget(target.read(() => takeInventory(reached))),
   );
-  return {
-    source: ofSource,
-    watermark: ofSource.watermark,
-    differences: differencesOf(ofSource, ofTarget),
-  };
+  return { source: ofSource, watermark: ofSource.watermark, differences: differencesOf(ofSource, ofTarget) };
 }
 
 /**

@@ -41,10 +41,7 @@ import { assertCanMake } from './new-file.ts';
 import { print, printFields, printJson, printTable, type OutputRow } from './output.ts';
 import { showProgress } from './progress.ts';
 
-type Options = {
-  readonly store?: string;
-  readonly json?: boolean;
-};
+type Options = { readonly store?: string; readonly json?: boolean };
 
 type CreateOptions = Options & {
   readonly name?: string;
@@ -102,11 +99,7 @@ async function list({ store: domain, json }: Options): Promise<void> {
   const { ctx, storage, store } = database;
   const found: CountedStock[] = [];
   for (let before: number | null = null, hasMore = true; hasMore;) {
-    const page: { limit: number; before: number | null; after: null } = {
-      limit: 50,
-      before,
-      after: null,
-    };
+    const page: { limit: number; before: number | null; after: null } = { limit: 50, before, after: null };
     const { items, hasOlder } = await storage.read(() => listStoreStocks(store.id, page));
     found.push(...items);
     before = items.at(-1)?.stock.id ?? null;

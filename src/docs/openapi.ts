@@ -174,10 +174,7 @@ function requestBodyOf({ name, wrapper, fields, example }: NonNullable<Documenta
   return {
     description: `Bare, as the schema shows, or wrapped in \`${wrapper}\`; never both. ${texts.formValues}`,
     required: Object.values(fields).some(({ isRequired }) => isRequired),
-    content: {
-      'application/json': { schema, example },
-      'application/x-www-form-urlencoded': { schema },
-    },
+    content: { 'application/json': { schema, example }, 'application/x-www-form-urlencoded': { schema } },
   };
 }
 

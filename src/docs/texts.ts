@@ -109,10 +109,7 @@ export const headers = {
   Location: { description: 'The path of the new record.', schema: { ...text, format: 'uri-reference' } },
   'Cache-Control': { description: 'Always `no-store`.', schema: { ...text, const: 'no-store' } },
   'X-Request-Id': { description: 'The id of the request: the client’s own, if it is valid.', schema: text },
-  Link: {
-    description: 'The neighboring pages (RFC 8288): `next` is older, `previous` newer.',
-    schema: text,
-  },
+  Link: { description: 'The neighboring pages (RFC 8288): `next` is older, `previous` newer.', schema: text },
   'Dry-Run': {
     description: 'Present in the response to `dry_run=true`.',
     schema: { ...text, const: 'true' },

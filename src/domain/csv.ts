@@ -16,10 +16,7 @@ const escaped = new RegExp(`${cellStart}'(?=${formula})`, 'g');
 const decimalNumber = /^-?\d+(?:\.\d+)?$/;
 
 /** How the spreadsheets of a language separate cells and write numbers. */
-export type CsvDialect = {
-  readonly separator: ',' | ';';
-  readonly decimalSign: DecimalSign;
-};
+export type CsvDialect = { readonly separator: ',' | ';'; readonly decimalSign: DecimalSign };
 
 /** A number with a point, such as `-25.00`. */
 type Decimal = { readonly decimal: string };

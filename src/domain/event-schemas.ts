@@ -38,11 +38,7 @@ export const eventSchema = closedObject(
         hold: Type.Optional(holdSchema),
         customer: Type.Optional(
           closedObject(
-            {
-              id: publicIdSchema(),
-              email: nullable(Type.String()),
-              storefront_customer_id: nullable(id),
-            },
+            { id: publicIdSchema(), email: nullable(Type.String()), storefront_customer_id: nullable(id) },
             'A customer, with the email address as first received; null if the customer was erased.',
           ),
         ),

@@ -91,10 +91,7 @@ const chainEntry = closedObject(
 
 export type ChainEntryRecord = Readonly<Static<typeof chainEntry>>;
 
-const chainLength = Type.Integer({
-  minimum: 0,
-  description: 'The number of entries of the whole chain.',
-});
+const chainLength = Type.Integer({ minimum: 0, description: 'The number of entries of the whole chain.' });
 
 const proven = Type.Integer({
   minimum: 0,

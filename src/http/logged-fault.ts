@@ -5,9 +5,7 @@ import { Fault, type FaultCode } from '../domain/fault.ts';
 import { problems } from './problem.ts';
 
 /** The fault codes of Fastify's errors; its other 4xx errors are malformed requests. */
-const frameworkFaults: Readonly<Record<string, FaultCode>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: 'body-too-large',
-};
+const frameworkFaults: Readonly<Record<string, FaultCode>> = { FST_ERR_CTP_BODY_TOO_LARGE: 'body-too-large' };
 
 /**
  * The fault of an error. Its cause is logged in full, and is not part of the response. An error of the client is not one of

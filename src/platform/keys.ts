@@ -129,9 +129,7 @@ export function keysOf(masterKeys: readonly MasterKey[], publicIdKey?: string): 
         'aes-256-gcm',
         ring.deriveKey(purpose),
         bytes.subarray(nonceAt, tagAt),
-        {
-          authTagLength: tagLength,
-        },
+        { authTagLength: tagLength },
       );
       decipher.setAAD(Buffer.from(boundTo));
       decipher.setAuthTag(bytes.subarray(tagAt, tagAt + tagLength));

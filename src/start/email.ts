@@ -125,13 +125,7 @@ export function startEmails(
     metrics,
     tracing,
     logger,
-  }: {
-    config: Config;
-    database: Database;
-    metrics: Metrics;
-    tracing: Tracing | null;
-    logger: Log['logger'];
-  },
+  }: { config: Config; database: Database; metrics: Metrics; tracing: Tracing | null; logger: Log['logger'] },
 ): Emails | undefined {
   const { transport, servers } = senders;
   if (!transport && !servers) return undefined;

@@ -155,10 +155,7 @@ async function checkClockOf(
   { storage, now }: { readonly storage: Storage; readonly now: number },
 ): Promise<readonly DoctorFinding[]> {
   const evidence = await storage.read(() =>
-    findClockEvidence({
-      hasServer: config.database.kind === 'server',
-      isDistributed: storage.isDistributed,
-    }),
+    findClockEvidence({ hasServer: config.database.kind === 'server', isDistributed: storage.isDistributed }),
   );
   return [clockFinding(config, { evidence, now })];
 }

@@ -19,11 +19,7 @@ import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
 
 /** Everything that the page shows. */
-export type ShownCard = CardView &
-  CardRecord & {
-    readonly path: string;
-    readonly isFirst: boolean;
-  };
+export type ShownCard = CardView & CardRecord & { readonly path: string; readonly isFirst: boolean };
 
 export function historyPanel(services: ConsoleServices, request: StaffRequest, shown: ShownCard): Markup {
   const text = cardTexts[request.language];

@@ -65,11 +65,7 @@ export async function issuePreview(
   const found = services.previewOf({ email, card, store, ...design, cardSentAt: now });
   if (!found) throw new Error('the email of a new card has no preview');
   const head = markup`${settingsTexts[language].subject}: <strong><bdi>${found.subject}</bdi></strong>`;
-  return {
-    status: 200,
-    framed: headedEmail(found.html, head, language),
-    imageOrigin: found.logoOrigin,
-  };
+  return { status: 200, framed: headedEmail(found.html, head, language), imageOrigin: found.logoOrigin };
 }
 
 /** A card with the values of its form, and without what an email does not contain. */

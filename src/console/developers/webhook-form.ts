@@ -134,11 +134,7 @@ async function submitNew(page: Page): Promise<ConsoleResponse> {
     codes: ['too-many-webhooks'],
   });
   if ('result' in created) return seeOther(pathOfSecret(key));
-  return formPage(page, {
-    ...newWebhook,
-    ...fields,
-    alert: fillPlain(text.tooMany, { count: webhooksMax }),
-  });
+  return formPage(page, { ...newWebhook, ...fields, alert: fillPlain(text.tooMany, { count: webhooksMax }) });
 }
 
 async function submitEdit(page: Page): Promise<ConsoleResponse> {

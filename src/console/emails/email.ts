@@ -323,11 +323,7 @@ async function preview(services: ConsoleServices, request: StaffRequest): Promis
           ...(await services.storage.read(() => findPreviewParts({ email, card }))),
         });
   const empty = markup`<!doctype html><html lang="${request.language}"><meta charset="utf-8"><title>${text.preview}</title><p>${text.noPreview}</p></html>`;
-  return {
-    status: 200,
-    framed: found?.html ?? empty.toString(),
-    imageOrigin: found?.logoOrigin ?? null,
-  };
+  return { status: 200, framed: found?.html ?? empty.toString(), imageOrigin: found?.logoOrigin ?? null };
 }
 
 export const emailPageRoutes: readonly StaffRoute[] = [

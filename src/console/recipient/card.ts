@@ -232,8 +232,5 @@ function endedPage(
   const content = markup`<section class="void"><span class="badge">${icon}</span><h1>${title}</h1><p class="soft">${text}</p><dl class="facts"><dt>${shared.cardTitle}</dt><dd dir="ltr">•••• ${card.lastCharacters}</dd>${facts ?? undefined}</dl></section>
 <div class="grid">${write}${history(place, transfers)}${another(place)}</div>
 `;
-  return {
-    status: 200,
-    body: publicPage(services, place, { title, content, isCard: true, shownBy }),
-  };
+  return { status: 200, body: publicPage(services, place, { title, content, isCard: true, shownBy }) };
 }

@@ -18,11 +18,7 @@ import {
   type PageResponse,
 } from '../kit/route.ts';
 
-type CodeForm = {
-  readonly typed?: string;
-  readonly error?: string;
-  readonly hasFocus?: boolean;
-};
+type CodeForm = { readonly typed?: string; readonly error?: string; readonly hasFocus?: boolean };
 
 /** Shown for all codes, because the page does not reveal which of them the store has chosen. */
 function addressField(texts: RecipientPlace['language']['texts']): Markup {

@@ -86,10 +86,7 @@ export const activityRoutes = routesOfReport<ActivityQuery, ActivityReport>({
     periodLinks(
       (days) =>
         periodPath(context, 'activity', { ...splitOf(groupIn(context), locationIn(context)), ...days }),
-      {
-        ...context,
-        current,
-      },
+      { ...context, current },
     ),
   async show(context, { rows }, query) {
     const { language } = context;

@@ -122,10 +122,7 @@ function accountsPanel(context: ReportContext, { accounts, summary }: JournalRep
         { name: columns.closing, isSum: true },
       ],
       rows,
-      total: {
-        name: columns.total,
-        cells: ['', amount(summary.debits), amount(summary.credits), ''],
-      },
+      total: { name: columns.total, cells: ['', amount(summary.debits), amount(summary.credits), ''] },
     },
     text.none,
   );

@@ -43,10 +43,7 @@ export function askedDay(
   { today, language }: { readonly today: string; readonly language: PageLanguage },
 ): Asked<string> {
   const day = typedDay(typed.get('as_of') || today, today);
-  return {
-    query: day.problem ? undefined : day.typed,
-    fields: dayField('as_of', day, language),
-  };
+  return { query: day.problem ? undefined : day.typed, fields: dayField('as_of', day, language) };
 }
 
 /** From which day to which. The default is for a request with neither. */

@@ -64,11 +64,7 @@ export async function previewOf(
     kind,
     settings,
     texts,
-  }: {
-    readonly kind: EmailKind;
-    readonly settings: EmailSettings;
-    readonly texts: readonly EmailText[];
-  },
+  }: { readonly kind: EmailKind; readonly settings: EmailSettings; readonly texts: readonly EmailText[] },
 ): Promise<ConsoleResponse> {
   const text = settingsTexts[language];
   const { store } = signedIn;

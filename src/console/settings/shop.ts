@@ -105,6 +105,16 @@ function vatOf({ vat, vat_rate: typed }: Values): Vat | null | undefined {
   return rate.ok ? { kind: vat, rate: rate.value } : undefined;
 }
 
+function accountNamesOf(values: Values, reject: (field: Field) => void): AccountNames {
+  const accountNames: Partial<Record<JournalAccount, string>> = {};
+  for (const account of journalAccounts) {
+    const parsed = parseLine(values[`account_${account}`], accountNameLengthMax);
+    if (!parsed.ok) reject(`account_${account}`);
+    else if (parsed.value !== null) accountNames[account] = parsed.value;
+  }
+  return accountNames;
+}
+
 function readShopSettings(
   values: Values,
   { currency }: Pick<Store, 'currency'>,
@@ -138,12 +148,7 @@ function readShopSettings(
   const holdLimitDays = number('hold_limit', [1, holdLimitMaxDays]);
   const vat = vatOf(values);
   if (vat === undefined) errors.vat_rate = text.vatRateInvalid;
-  const accountNames: Partial<Record<JournalAccount, string>> = {};
-  for (const account of journalAccounts) {
-    const parsed = parseLine(values[`account_${account}`], accountNameLengthMax);
-    if (!parsed.ok) errors[`account_${account}`] = text.accountInvalid;
-    else if (parsed.value !== null) accountNames[account] = parsed.value;
-  }
+  const accountNames = accountNamesOf(values, (field) => (errors[field] = text.accountInvalid));
   if (!name.ok || timeZone === undefined || failures === undefined || vat === undefined)
     return { ok: false, errors };
   if (undoWindowMinutes === undefined || expiringSoonDays === undefined || holdLimitDays === undefined)
@@ -162,7 +167,7 @@ function readShopSettings(
       customerSearch: values.customer_search !== '',
       stockRequired: values.stock_required !== '',
       vat,
-      accountNames: accountNames satisfies AccountNames,
+      accountNames,
     },
   };
 }

@@ -133,10 +133,7 @@ async function confirm(services: ConsoleServices, request: StaffRequest): Promis
     case 'throttled':
       return await throttledConfirm(services, request, checked.waitMs, next);
     case 'rejected':
-      return await confirmPage(services, request, 401, {
-        next,
-        error: gate[request.language].passkeyFailed,
-      });
+      return await confirmPage(services, request, 401, { next, error: gate[request.language].passkeyFailed });
   }
 }
 
@@ -225,11 +222,7 @@ function passkeyPage(
     name = passkey.name,
     nameError,
     error,
-  }: {
-    readonly name?: string;
-    readonly nameError?: string;
-    readonly error?: string;
-  } = {},
+  }: { readonly name?: string; readonly nameError?: string; readonly error?: string } = {},
 ): ConsoleResponse {
   const { frame } = services;
   const { language, signedIn } = request;

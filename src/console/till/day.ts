@@ -125,10 +125,7 @@ ${entriesPanel(services, request, { day, view, names })}
 <button class="button noprint" type="button" data-print hidden>${text.print}</button>
 <div class="paybar noprint"><a class="button first big" href="${frame.basePath}/till">${text.next}</a></div>`;
   const title = `${text.title} · ${day}`;
-  return {
-    status: 200,
-    body: tillPage(services, request, { title, body }),
-  };
+  return { status: 200, body: tillPage(services, request, { title, body }) };
 }
 
 function longDay(day: string, language: StaffRequest['language']): string {

@@ -168,10 +168,7 @@ ${cancel}
 <a class="button" href="${frame.basePath}/till/sell">${text.sellAnother}</a>
 ${nextCardBar(services, text.next)}</div>
 ${code === null ? undefined : slip(services, request, { code, amount, entry: result.entry })}`;
-  return {
-    status: problem === undefined ? 200 : 422,
-    body: tillPage(services, request, { title, body }),
-  };
+  return { status: problem === undefined ? 200 : 422, body: tillPage(services, request, { title, body }) };
 }
 
 /** The QR code of a new code, which a phone's camera opens. */

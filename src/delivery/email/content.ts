@@ -150,14 +150,15 @@ export function contentOf(
 ): EmailContent {
   const { balance, initialValue, message, expiresOn, lastCharacters, senderName, recipientName } = card;
   const timeZone = place?.timeZone ?? zone;
+  const named = { recipientName, lastCharacters, expiresOn };
   switch (kind) {
     case 'gift_card':
       if (!code) throw new Error('a gift card email needs the code');
       return {
         kind,
         code,
-        senderName,
         recipientName,
+        senderName,
         amount: balance,
         message,
         expiresOn,
@@ -169,59 +170,27 @@ export function contentOf(
       const sentOn = dayOf(cardSentAt, timeZone);
       const sendOn = sentOn === issuedOn ? null : sentOn;
       const recipient = card.recipient?.email ?? null;
-      const { orderId } = card;
-      return {
-        kind,
-        amount: initialValue,
-        lastCharacters,
-        senderName,
-        recipientName,
+      const sale = {
+        issuedOn,
+        sendOn,
+        place: place?.name ?? null,
+        orderId: card.orderId,
         recipient,
         message,
-        issuedOn,
-        place: place?.name ?? null,
-        sendOn,
-        expiresOn,
-        orderId,
       };
+      return { kind, ...named, ...sale, senderName, amount: initialValue };
     }
     case 'top_up': {
       if (!toppedUp) throw new Error('the receipt of a top-up needs its transfer');
       const { amount, balanceAfter, createdAt, orderId } = toppedUp;
-      return {
-        kind,
-        recipientName,
-        amount,
-        balance: balanceAfter,
-        lastCharacters,
-        addedOn: dayOf(createdAt, timeZone),
-        place: place?.name ?? null,
-        orderId,
-        expiresOn,
-        pageUrl,
-      };
+      const sale = { addedOn: dayOf(createdAt, timeZone), place: place?.name ?? null, orderId };
+      return { kind, ...named, ...sale, pageUrl, amount, balance: balanceAfter };
     }
     case 'expiry_reminder':
       if (expiresOn === null) throw new Error('an expiry reminder needs a card that expires');
-      return {
-        kind,
-        recipientName,
-        amount: balance,
-        lastCharacters,
-        expiresOn,
-        pageUrl,
-        unsubscribeUrl: null,
-      };
+      return { kind, ...named, expiresOn, pageUrl, amount: balance, unsubscribeUrl: null };
     case 'balance_reminder':
-      return {
-        kind,
-        recipientName,
-        amount: balance,
-        lastCharacters,
-        expiresOn,
-        pageUrl,
-        unsubscribeUrl: null,
-      };
+      return { kind, ...named, pageUrl, amount: balance, unsubscribeUrl: null };
     case 'delivery_failed':
       if (!card.recipient || !buyerOf(card))
         throw new Error('a failed delivery needs a recipient and a buyer');

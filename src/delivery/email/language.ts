@@ -94,10 +94,7 @@ type LocaleParts = {
 export function localePartsOf(locale: string): LocaleParts {
   const parsed = parseKnownLocale(locale);
   if (!parsed.ok) return { language: 'en', region: '' };
-  return {
-    language: textsOf(parsed.value)?.tag ?? 'en',
-    region: new Intl.Locale(parsed.value).region ?? '',
-  };
+  return { language: textsOf(parsed.value)?.tag ?? 'en', region: new Intl.Locale(parsed.value).region ?? '' };
 }
 
 const regionNames = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });

@@ -25,11 +25,7 @@ export type Email = {
   readonly content: Omit<RenderedEmail, 'kind'> & { readonly kind: EmailKind | 'notice' };
 };
 
-export type EmailAddresses = {
-  readonly from: string;
-  readonly to: string;
-  readonly replyTo: string | null;
-};
+export type EmailAddresses = { readonly from: string; readonly to: string; readonly replyTo: string | null };
 
 /** Characters of a name in a header and of a subject; clients show far fewer. */
 const nameLengthMax = 120;

@@ -77,48 +77,24 @@ function sampleContent(
   const recipientName = 'Grace';
   const value = units(currency, 50n);
   const balance = units(currency, 15n);
+  const named = { recipientName, lastCharacters, expiresOn };
   switch (kind) {
     case 'gift_card': {
       const code = new Secret('qyw7j8tjrj3pvkhh');
-      return {
-        kind,
-        code,
-        senderName,
-        recipientName,
-        amount: value,
-        message,
-        expiresOn,
-        pageUrl,
-        cardPage: null,
-      };
+      const shown = { senderName, recipientName, amount: value, message, expiresOn, pageUrl };
+      return { kind, code, ...shown, cardPage: null };
     }
     case 'receipt': {
       const order = { issuedOn: '2026-01-15', sendOn: '2026-02-14', place: null, orderId: 1017 };
-      return {
-        kind,
-        lastCharacters,
-        expiresOn,
-        ...order,
-        amount: value,
-        senderName,
-        recipientName,
-        recipient,
-        message,
-      };
+      return { kind, ...named, ...order, amount: value, senderName, recipient, message };
     }
     case 'top_up': {
-      const added = {
-        amount: value,
-        balance: units(currency, 65n),
-        addedOn: '2026-01-15',
-        place: null,
-        orderId: 1018,
-      };
-      return { kind, recipientName, lastCharacters, expiresOn, pageUrl, ...added };
+      const added = { amount: value, balance: units(currency, 65n), addedOn: '2026-01-15' };
+      return { kind, ...named, ...added, place: null, orderId: 1018, pageUrl };
     }
     case 'expiry_reminder':
     case 'balance_reminder':
-      return { kind, recipientName, amount: balance, lastCharacters, expiresOn, pageUrl, unsubscribeUrl };
+      return { kind, ...named, amount: balance, pageUrl, unsubscribeUrl };
     case 'delivery_failed':
       return { kind, senderName, amount: value, lastCharacters, recipient };
   }

@@ -133,12 +133,7 @@ export function emailQueue({
       const { emails: found, hasMore } = await destinations.listDue(now, { limit, roomOf });
       if (found.length === 0) return { claimed: [], hasMore: false };
       const startsUntil = performance.now() + startsWithinMs;
-      const claim = {
-        lease: ctx.random.id(),
-        now,
-        firstAt: ctx.clock.latest(),
-        until: now + leaseMs,
-      };
+      const claim = { lease: ctx.random.id(), now, firstAt: ctx.clock.latest(), until: now + leaseMs };
       const emails: ClaimedEmail[] = [];
       const committed = (claimed: readonly ClaimedEmail[]): void => void emails.push(...claimed);
       await writeByStore({ storage, committed }, found, (due) => claimEmails(due, claim)).catch(

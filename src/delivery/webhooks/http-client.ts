@@ -52,10 +52,7 @@ export type Failed = {
 /** `stale`: the receiver had closed the keep-alive connection; the request can be repeated on a new one. */
 export type HttpOutcome = WebhookResponse | Failed | { readonly kind: 'stale' };
 
-export type ResponseLimits = {
-  readonly bodyBytesMax: number;
-  readonly headerBytesMax: number;
-};
+export type ResponseLimits = { readonly bodyBytesMax: number; readonly headerBytesMax: number };
 
 export type HttpRequest = {
   readonly url: WebhookUrl;

@@ -76,9 +76,5 @@ export function signatureHeaders(
     const hmac = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body);
     return `v1,${hmac.digest('base64')}`;
   });
-  return {
-    'webhook-id': id,
-    'webhook-timestamp': timestamp,
-    'webhook-signature': signatures.join(' '),
-  };
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
 }

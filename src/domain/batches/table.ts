@@ -222,10 +222,7 @@ function notationOf(
     }
   // Spreadsheets with decimal points do not write semicolons.
   const isDoubtful = separator === ';' && decimalSign === '.';
-  return {
-    decimalSign: agreed(signs, isDoubtful ? null : decimalSign),
-    dayOrder: agreed(orders, dayOrder),
-  };
+  return { decimalSign: agreed(signs, isDoubtful ? null : decimalSign), dayOrder: agreed(orders, dayOrder) };
 }
 
 function agreed<T>(values: ReadonlySet<T>, otherwise: T | null): T | null {
@@ -247,11 +244,7 @@ type CellPlace = {
 /** The fields of a card, by name, with `unreadable` in place of what has an error. */
 function fieldsOf({ line, cells }: TableRecord, columns: Columns, place: CellPlace): unknown {
   if (cells.length !== columns.length) {
-    place.add({
-      line,
-      field: null,
-      message: `must have ${columns.length} cells, and has ${cells.length}`,
-    });
+    place.add({ line, field: null, message: `must have ${columns.length} cells, and has ${cells.length}` });
     return unreadable;
   }
   const fields: Record<string, unknown> = {};

@@ -163,14 +163,7 @@ type Move = {
   cards: number;
 };
 
-const noSums: DayAmounts = {
-  entries: 0,
-  raised: 0n,
-  lowered: 0n,
-  raisedTax: 0n,
-  loweredTax: 0n,
-  cards: 0,
-};
+const noSums: DayAmounts = { entries: 0, raised: 0n, lowered: 0n, raisedTax: 0n, loweredTax: 0n, cards: 0 };
 
 function ageAmountsOf({ account, raised, lowered, raisedTax, loweredTax, cards }: DaySum): AgeAmounts {
   const [change, tax] = [raised - lowered, raisedTax - loweredTax];

@@ -43,10 +43,7 @@ export type Card = CardDetails & {
 const changeableDetails = editableFields.map(propertyOf);
 
 /** The changes in an update. Absent fields keep their values. */
-export type CardChanges = Partial<EditableDetails> & {
-  readonly disable?: boolean;
-  readonly balance?: Money;
-};
+export type CardChanges = Partial<EditableDetails> & { readonly disable?: boolean; readonly balance?: Money };
 
 /** Whether open holds are released when a card is disabled. Otherwise they prevent it. */
 export type DisableOptions = { readonly releaseHolds: boolean };

@@ -48,11 +48,7 @@ export type HistoryEntry = {
 export type RecordedEntry = Omit<HistoryEntry, 'kind' | 'state'> & { readonly kind: 'created' | 'changed' };
 
 /** A recorded entry, the card after it, and the instant (ms) of the next recorded entry, or the present one. */
-export type EntryInTime = {
-  readonly entry: RecordedEntry;
-  readonly card: Card;
-  readonly until: number;
-};
+export type EntryInTime = { readonly entry: RecordedEntry; readonly card: Card; readonly until: number };
 
 /** Returns an entry after the derived entries that follow it. @param recordedFrom see `StorePast.changesFrom`. */
 export function entriesOf(

@@ -76,11 +76,7 @@ export type AttemptResult =
   | { readonly kind: 'responded'; readonly status: number; readonly body: string }
   | { readonly kind: 'failed'; readonly reason: string; readonly detail: string };
 
-export type Attempt = {
-  readonly at: number;
-  readonly durationMs: number;
-  readonly result: AttemptResult;
-};
+export type Attempt = { readonly at: number; readonly durationMs: number; readonly result: AttemptResult };
 
 export type Delivery = {
   readonly webhookId: number;

@@ -32,10 +32,7 @@ export type StaffEntry = {
 };
 
 /** The details of an entry from the audit log. */
-export type EntryAction = {
-  readonly tillId: number | null;
-  readonly part: ReturnType<typeof takenBackBy>;
-};
+export type EntryAction = { readonly tillId: number | null; readonly part: ReturnType<typeof takenBackBy> };
 
 /** Returns the line that the entry of an action takes back: a redemption or a sale; null: neither. */
 export function takenBackBy({

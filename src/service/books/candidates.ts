@@ -16,10 +16,7 @@ export type CandidatePage =
   | { readonly source: 'late'; readonly place: number; readonly id: number };
 
 /** Cards, of which some can be in another page too, and the next page. */
-export type Candidates = {
-  readonly cards: readonly number[];
-  readonly next: CandidatePage | undefined;
-};
+export type Candidates = { readonly cards: readonly number[]; readonly next: CandidatePage | undefined };
 
 export function firstCandidates({ days, before }: Period): CandidatePage & { readonly source: 'expiring' } {
   return { source: 'expiring', at: before?.day ?? days[0]?.day ?? '', id: 0 };
@@ -40,8 +37,7 @@ export function* listCandidates(
   page: CandidatePage,
   limit: number,
 ): Script<Candidates> {
-  const { id: storeId } = store;
-  const [first, last] = [period.days.at(0), period.days.at(-1)];
+  const [storeId, first, last] = [store.id, period.days.at(0), period.days.at(-1)];
   if (!first || !last) return { cards: [], next: undefined };
   switch (page.source) {
     case 'expiring': {
@@ -69,11 +65,7 @@ export function* listCandidates(
       return { cards: found.map(({ cardId }) => cardId), next };
     }
     case 'formerly_disabled': {
-      const found = yield* listFormerDisablings(storeId, {
-        after: page,
-        until: String(last.untilAt),
-        limit,
-      });
+      const found = yield* listFormerDisablings(storeId, { after: page, until: String(last.untilAt), limit });
       const [end] = found.length < limit ? [] : found.slice(-1);
       const next: CandidatePage = end
         ? { source: 'formerly_disabled', at: end.at, id: end.id }
@@ -82,10 +74,10 @@ export function* listCandidates(
     }
     case 'changed': {
       const before = idsAt(last.untilAt + idSkewMaxMs + 1);
-      const { cards, next } = yield* listCardsWithChanges(storeId, { after: page.id, before, limit });
+      const { cards, next: id } = yield* listCardsWithChanges(storeId, { after: page.id, before, limit });
       return {
         cards,
-        next: next === undefined ? { source: 'late', place: 0, id: 0 } : { source: 'changed', id: next },
+        next: id === undefined ? { source: 'late', place: 0, id: 0 } : { source: 'changed', id },
       };
     }
     case 'late': {

@@ -61,10 +61,7 @@ async function findPosition({ storage, store, now }: SumsSource, until: number):
     const { day, before = null } = await storage.read(() => findClosedDayOf(store.id, until - 1));
     if (!day) return { closedUpTo: before, period: noPeriod };
     if (day.untilAt === until) return { closedUpTo: day, period: noPeriod };
-    return {
-      closedUpTo: before,
-      period: { days: [{ ...day, untilAt: until }], before, openFrom: 1 },
-    };
+    return { closedUpTo: before, period: { days: [{ ...day, untilAt: until }], before, openFrom: 1 } };
   }
   const days = open
     .filter(({ fromAt }) => fromAt < until)

@@ -290,11 +290,7 @@ function less({ entries, amount }: MovementSum, { entries: count, minor }: Count
  * docs/books.md defines it. Reports have the sums of the entries.
  */
 export function withoutUndone(sums: TodaySums, { undone }: Pick<TakenBack, 'undone'>): TodaySums {
-  return {
-    ...sums,
-    redeemed: less(sums.redeemed, undone),
-    refunded: less(sums.refunded, undone),
-  };
+  return { ...sums, redeemed: less(sums.redeemed, undone), refunded: less(sums.refunded, undone) };
 }
 
 function totalOf(sums: readonly OpenSum[]): MovementSum {

@@ -107,10 +107,7 @@ function* findEchoedStatus(
   return found?.emailStatus ?? 'none';
 }
 
-type Release = Pick<Closing, 'closedAt'> & {
-  readonly hold: Hold;
-  readonly status: 'voided' | 'expired';
-};
+type Release = Pick<Closing, 'closedAt'> & { readonly hold: Hold; readonly status: 'voided' | 'expired' };
 
 /** The holds that an update releases: expired ones and, if it disables the card with `releaseHolds`, all others. */
 function* findReleases(

@@ -62,12 +62,7 @@ export function* recordSuspendedIssue(ctx: Context, card: Card, actor: string): 
 
 function* recordSuspension(
   ctx: Context,
-  change: {
-    readonly before: Card;
-    readonly after: Card;
-    readonly end: ChangeEnd;
-    readonly actor: string;
-  },
+  change: { readonly before: Card; readonly after: Card; readonly end: ChangeEnd; readonly actor: string },
 ): Script<void> {
   const { after } = change;
   const createdAt = after.suspendedAt ?? ctx.clock.now();

@@ -55,12 +55,7 @@ export function* planReminders(ctx: Context, storeId: number): Script<ReminderPl
 function expiryTasks(schedule: readonly number[], today: string): readonly ReminderTask[] {
   return schedule.map((days, place) => {
     const nextSmaller = schedule[place + 1] ?? -1;
-    return {
-      kind: 'expiry_reminder',
-      days,
-      from: addDays(today, nextSmaller + 1),
-      to: addDays(today, days),
-    };
+    return { kind: 'expiry_reminder', days, from: addDays(today, nextSmaller + 1), to: addDays(today, days) };
   });
 }
 
@@ -68,12 +63,7 @@ function balanceTasks(schedule: readonly number[], today: string): readonly Remi
   return schedule.map((days, place) => {
     const nextLarger = schedule[place - 1] ?? Number.POSITIVE_INFINITY;
     const late = Math.min(lateDaysMax, nextLarger - days - 1);
-    return {
-      kind: 'balance_reminder',
-      days,
-      from: addDays(today, -days - late),
-      to: addDays(today, -days),
-    };
+    return { kind: 'balance_reminder', days, from: addDays(today, -days - late), to: addDays(today, -days) };
   });
 }
 

@@ -134,10 +134,7 @@ function* requireOpenHold(
  */
 export function* capture(
   ctx: Context,
-  command: HoldCommand & {
-    readonly amount: Money | null;
-    readonly actor: string;
-  } & Partial<NamedDetails>,
+  command: HoldCommand & { readonly amount: Money | null; readonly actor: string } & Partial<NamedDetails>,
 ): Script<MovementResult & Held> {
   const { held, version } = yield* requireOpenHold(ctx, command);
   const amount = command.amount ?? held.amount;

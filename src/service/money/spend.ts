@@ -136,29 +136,28 @@ export function limitError(limit: Money, balance: Money): string {
   return `cannot raise the balance to ${formatMoney(balance)}: the limit is ${formatMoney(limit)}`;
 }
 
+export type ReversalCommand = {
+  readonly store: Store;
+  readonly transferId: number;
+  /** Null: the rest of the transfer. */
+  readonly amount: Money | null;
+  readonly actor: string;
+  /** The caller's scopes: a credit or top-up requires `write_gift_cards`, a debit or capture `redeem_gift_cards`. */
+  readonly scopes: readonly Scope[];
+  /** Returns the versions of a card that the request accepts (`If-Match`); null: any. */
+  readonly versionsOf: (cardId: number) => readonly string[] | null;
+  /** Whether an issue can be reversed, as a credit; absent: no. */
+  readonly cancelsSale?: boolean;
+} & Partial<NamedDetails>;
+
 /**
  * Reverses a debit, capture, credit or top-up, in whole or in part, even on an expired or suspended card. The reversals of a
  * transfer cannot exceed its amount, and the reversal of a credit or top-up cannot exceed the balance minus open holds.
- * @param amount null: the rest of the transfer.
- * @param cancelsSale whether an issue can be reversed, as a credit.
- * @param scopes the caller's scopes: a credit or top-up requires `write_gift_cards`, a debit or capture `redeem_gift_cards`.
  * @throws Fault `not-found`, `not-reversible`, `reversal-exceeds-transaction`, `card-disabled`,
  * `insufficient-balance`, `insufficient-scope`, `precondition-failed`, or `invalid-parameter` if the balance would
  * exceed the largest possible amount.
  */
-export function* reverse(
-  ctx: Context,
-  command: {
-    readonly store: Store;
-    readonly transferId: number;
-    readonly amount: Money | null;
-    readonly actor: string;
-    readonly scopes: readonly Scope[];
-    /** Returns the versions of a card that the request accepts (`If-Match`); null: any. */
-    readonly versionsOf: (cardId: number) => readonly string[] | null;
-    readonly cancelsSale?: boolean;
-  } & Partial<NamedDetails>,
-): Script<MovementResult> {
+export function* reverse(ctx: Context, command: ReversalCommand): Script<MovementResult> {
   const { store, transferId } = command;
   yield* lockCardOfTransfer(store.id, transferId);
   // The version is read before the sum, so it reveals a reversal between the two reads.

@@ -187,11 +187,7 @@ function* signLog(
   const createdAt = ctx.clock.now();
   for (const signer of signers) {
     if (keys.some((key) => isKeyOf(signer, key))) continue;
-    yield* insertCheckpointKey(storeId, {
-      keyId: signer.keyId,
-      publicKey: signer.publicKey(),
-      createdAt,
-    });
+    yield* insertCheckpointKey(storeId, { keyId: signer.keyId, publicKey: signer.publicKey(), createdAt });
   }
   const note = noteOf(name, { size, root, signers });
   // The newest checkpoint has the highest id, even if the clock was set back.
@@ -322,10 +318,7 @@ export function* proveCard(
     listChain('card_changes', key, { ...parts.changes, newestMax }),
   );
   const prover = log && new Prover(ctx, log);
-  return {
-    transfers: yield* provenOf(prover, transfers),
-    changes: yield* provenOf(prover, changes),
-  };
+  return { transfers: yield* provenOf(prover, transfers), changes: yield* provenOf(prover, changes) };
 }
 
 function* provenOf(prover: Prover | undefined, { entries, length, newest }: Chain): Script<ProvenChain> {

@@ -39,11 +39,7 @@ export function* readStockCodes(ctx: Context, by: ByStaff, stockId: number): Scr
     permission: 'issueBatches',
     change: ({ actor }) =>
       recordStockCodesRead(ctx, stockKeyOf({ storeId: by.store.id, id: stockId }), { actor }),
-    entryOf: (found) => ({
-      action: 'stock-codes-read',
-      subjectId: null,
-      details: { codes: leftOf(found) },
-    }),
+    entryOf: (found) => ({ action: 'stock-codes-read', subjectId: null, details: { codes: leftOf(found) } }),
   });
 }
 

@@ -25,11 +25,7 @@ export function* suspendCardBy(
 
 /** @throws Fault those of `asStaff` and `resumeCard`. */
 export function* resumeCardBy(ctx: Context, by: ByStaff, cardId: number): Script<void> {
-  yield* changeBy(ctx, by, {
-    cardId,
-    action: 'card-resumed',
-    run: (command) => resumeCard(ctx, command),
-  });
+  yield* changeBy(ctx, by, { cardId, action: 'card-resumed', run: (command) => resumeCard(ctx, command) });
 }
 
 /** A card that is already in the state does not change, and is not listed. */

@@ -49,15 +49,7 @@ export function* enrollTill(
         });
       const token = tillTokens.create(ctx, storeId);
       const [id, createdAt] = [ctx.random.id(), ctx.clock.now()];
-      const till: Till = {
-        storeId,
-        id,
-        name,
-        locationId,
-        createdBy: member.id,
-        createdAt,
-        revokedAt: null,
-      };
+      const till: Till = { storeId, id, name, locationId, createdBy: member.id, createdAt, revokedAt: null };
       yield* insertTill(till, tokenHash({ secret: token }));
       if (session) yield* signOut(ctx, session);
       return { till, token };

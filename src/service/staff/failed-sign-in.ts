@@ -27,11 +27,7 @@ export function* recordFailedSignIn(
     storeId,
     address,
     staffId,
-  }: {
-    readonly storeId: number;
-    readonly address: EmailAddress | null;
-    readonly staffId: number | null;
-  },
+  }: { readonly storeId: number; readonly address: EmailAddress | null; readonly staffId: number | null },
 ): Script<void> {
   const entry = { storeId, action: 'sign-in-failed', subjectId: staffId } as const;
   const actionId = yield* recordAction(ctx, null, { ...entry, details: { method: 'password' } });

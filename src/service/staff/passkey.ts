@@ -335,12 +335,7 @@ export function* removePasskey(
     member,
     id,
     by,
-  }: {
-    readonly store: Store;
-    readonly member: StaffMember;
-    readonly id: number;
-    readonly by: Acting;
-  },
+  }: { readonly store: Store; readonly member: StaffMember; readonly id: number; readonly by: Acting },
 ): Script<void> {
   const owner = { storeId: store.id, staffId: member.id };
   yield* lockPasskeysOf(owner);

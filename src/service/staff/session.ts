@@ -78,12 +78,7 @@ export function* createSession(
   yield* recordAction(
     ctx,
     { staffId, tillId },
-    {
-      storeId,
-      action: 'signed-in',
-      subjectId: null,
-      details: { method },
-    },
+    { storeId, action: 'signed-in', subjectId: null, details: { method } },
   );
   return { session, token };
 }

@@ -107,10 +107,7 @@ function alreadyActivated(soldAt: number): Fault {
 function notActivated({ stock, triedAt }: StockedCode): Fault {
   return new Fault('not-activated', {
     errors: { code: ['is of a printed card that was not activated'] },
-    extensions: {
-      ...writtenValues(stock),
-      ...(triedAt !== null && { tried_at: formatInstant(triedAt) }),
-    },
+    extensions: { ...writtenValues(stock), ...(triedAt !== null && { tried_at: formatInstant(triedAt) }) },
   });
 }
 

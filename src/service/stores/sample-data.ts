@@ -74,12 +74,14 @@ function fractionOf(bytes: Uint8Array): number {
   return new DataView(bytes.buffer, bytes.byteOffset, 4).getUint32(0) / 2 ** 32;
 }
 
+type DemoActor = { readonly actor: string; readonly apiClientId: number };
+
 /** Executes steps in the past, at their instants. */
 class Player {
   #at = 0;
   readonly #ctx: Context;
   readonly #store: Store;
-  readonly #actors = new Map<string, { readonly actor: string; readonly apiClientId: number }>();
+  readonly #actors = new Map<string, DemoActor>();
   readonly #cardIds: number[] = [];
   /** The transfers and the last hold of each card. */
   readonly #transferIds: number[][] = [];
@@ -115,24 +117,7 @@ class Player {
     const by = this.#actors.get(step.place);
     assert(by, `${step.place} has no token`);
     const { actor } = by;
-    if (step.kind === 'issue') {
-      const { expiresOn, note, message, customer, recipient } = step;
-      const names = recipient
-        ? { senderName: customer?.name ?? null, recipientName: recipient.name }
-        : { senderName: null, recipientName: customer?.name ?? null };
-      const { card } = yield* issue(ctx, {
-        store,
-        ...by,
-        value: this.#money(step.value),
-        details: { ...noDetails, ...names, expiresOn, note, message, tags: tagTextOf(step.tags) },
-        customer: addressOf(customer),
-        recipient: addressOf(recipient),
-        code: null,
-      });
-      this.#cardIds[step.card] = card.id;
-      this.#transferIds[step.card] = [];
-      return;
-    }
+    if (step.kind === 'issue') return yield* this.#issue(step, by);
     const cardId = this.#cardIds[step.card];
     const transferIds = this.#transferIds[step.card];
     assert(cardId !== undefined && transferIds, `the card ${step.card} was not issued`);
@@ -140,21 +125,17 @@ class Player {
     const ofHold = { store, holdId: this.#holdIds[step.card] ?? 0, versionsOf: () => null };
     switch (step.kind) {
       case 'debit': {
-        const { reference } = step;
-        const command = { ...movement, reference, amount: this.#money(step.amount), partial: false };
+        const command = { ...movement, ...this.#spent(step), partial: false };
         transferIds[step.movement] = (yield* debit(ctx, command)).transfer.id;
         break;
       }
       case 'top_up': {
-        const { reference } = step;
-        const amount = this.#money(step.amount);
-        const command = { ...movement, reference, amount, expiresOn: null, notify: false };
+        const command = { ...movement, ...this.#spent(step), expiresOn: null, notify: false };
         transferIds[step.movement] = (yield* topUp(ctx, command)).transfer.id;
         break;
       }
       case 'hold': {
-        const { reference, seconds } = step;
-        const command = { ...movement, reference, seconds, amount: this.#money(step.amount) };
+        const command = { ...movement, ...this.#spent(step), seconds: step.seconds };
         this.#holdIds[step.card] = (yield* placeHold(ctx, command)).hold.id;
         break;
       }
@@ -189,6 +170,24 @@ class Player {
     }
   }
 
+  *#issue(step: DemoStep & { readonly kind: 'issue' }, by: DemoActor): Script<void> {
+    const { expiresOn, note, message, customer, recipient } = step;
+    const names = recipient
+      ? { senderName: customer?.name ?? null, recipientName: recipient.name }
+      : { senderName: null, recipientName: customer?.name ?? null };
+    const { card } = yield* issue(this.#ctx, {
+      store: this.#store,
+      ...by,
+      value: this.#money(step.value),
+      details: { ...noDetails, ...names, expiresOn, note, message, tags: tagTextOf(step.tags) },
+      customer: addressOf(customer),
+      recipient: addressOf(recipient),
+      code: null,
+    });
+    this.#cardIds[step.card] = card.id;
+    this.#transferIds[step.card] = [];
+  }
+
   *#update(cardId: number, actor: string, changes: CardChanges): Script<void> {
     yield* update(this.#ctx, {
       store: this.#store,
@@ -201,6 +200,10 @@ class Player {
       versions: null,
       errors: new FieldErrors(),
     });
+  }
+
+  #spent({ reference, amount }: { readonly reference: string; readonly amount: number }) {
+    return { reference, amount: this.#money(amount) };
   }
 
   #money(cents: number) {

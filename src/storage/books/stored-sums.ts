@@ -161,11 +161,7 @@ export function* areSumsOutdated({ id, currency }: StoreKey): Script<boolean> {
 type AgeRow = Pick<
   AgeSum,
   'issued' | 'period' | 'bucket' | 'raised' | 'lowered' | 'tax' | 'sold' | 'redeemed'
-> & {
-  readonly sold_tax: bigint;
-  readonly redeemed_tax: bigint;
-  readonly cards: bigint;
-};
+> & { readonly sold_tax: bigint; readonly redeemed_tax: bigint; readonly cards: bigint };
 
 /** Sums of earlier versions have no VAT until they are computed again. */
 const readAges = part`issued, month as period, bucket, raised, lowered, coalesce(tax, 0) as tax,

@@ -16,10 +16,7 @@ export type PeriodPage = {
 };
 
 function idsIn({ after, fromAt, untilAt }: PeriodPage) {
-  return {
-    from: Math.max(after, idsAt(fromAt - idSkewMaxMs) - 1),
-    until: idsAt(untilAt + idSkewMaxMs + 1),
-  };
+  return { from: Math.max(after, idsAt(fromAt - idSkewMaxMs) - 1), until: idsAt(untilAt + idSkewMaxMs + 1) };
 }
 
 /** The transfers of a period that members of staff made, oldest first. Those of API clients are not read. */

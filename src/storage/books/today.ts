@@ -23,11 +23,7 @@ export function* listClosedMonths({ id, currency }: StoreKey): Script<readonly C
     from store_ages ${indexedBy('store_ages_of_months')}
     where store_id = ${id} and currency = ${currency.code} and length(month) = 7
     group by month order by month`);
-  return rows.map(({ month, change, cards }) => ({
-    month,
-    change: BigInt(change),
-    cards: Number(cards),
-  }));
+  return rows.map(({ month, change, cards }) => ({ month, change: BigInt(change), cards: Number(cards) }));
 }
 
 /** Transfers after the closed days that have a kind and a direction in common. */

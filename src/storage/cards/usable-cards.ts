@@ -19,12 +19,7 @@ export function* listUsableCards(
     today,
     now,
     limit,
-  }: {
-    readonly address: EmailAddress;
-    readonly today: string;
-    readonly now: number;
-    readonly limit: number;
-  },
+  }: { readonly address: EmailAddress; readonly today: string; readonly now: number; readonly limit: number },
 ): Script<readonly CurrentCard[]> {
   const rows = yield* all(sql<CardStateRow>`
     select ${cardColumns},

@@ -23,12 +23,7 @@ export function* hasEmails(storeId: number): Script<boolean> {
 
 /** Returns the next emails of a store, in the order of their keys. */
 export function* listEmailsFrom(after: EmailPlace, limit: number): Script<readonly WalkedEmail[]> {
-  type Row = {
-    card_id: bigint;
-    id: bigint;
-    ended_at: bigint | null;
-    occasion: string | null;
-  };
+  type Row = { card_id: bigint; id: bigint; ended_at: bigint | null; occasion: string | null };
   const rows = yield* all(sql<Row>`
     select card_id, id, ended_at, occasion from email_deliveries
     where store_id = ${after.storeId} and (card_id, id) > (${after.cardId}, ${after.id})

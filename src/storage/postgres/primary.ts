@@ -54,10 +54,7 @@ export function assertPrimary({ standby }: Pick<StandbyRow, 'standby'>): void {
   if (standby !== 0n) throw new NotPrimary('the server is a standby');
 }
 
-export type WritableHost = {
-  readonly host: string;
-  readonly server: PrimaryServer;
-};
+export type WritableHost = { readonly host: string; readonly server: PrimaryServer };
 
 /** Returns the distinct servers of the hosts, the newest timeline first. */
 export function serversOf<Host extends WritableHost>(hosts: readonly Host[]): readonly Host[] {

@@ -8,6 +8,7 @@ import {
   exactOf,
   one,
   parallel,
+  part,
   scan,
   sql,
   toNumber,
@@ -73,79 +74,80 @@ export type BrokenReference = {
   readonly problem: string;
 };
 
+const brokenReferences = part`
+  select store_id, id as card_id, 'names a customer that does not exist' as problem from gift_cards g
+  where customer_id is not null
+    and not exists (select 1 from customers c where c.store_id = g.store_id and c.id = g.customer_id)
+  union all
+  select store_id, id, 'names a recipient that does not exist' from gift_cards g
+  where recipient_id is not null
+    and not exists (select 1 from customers c where c.store_id = g.store_id and c.id = g.recipient_id)
+  union all
+  select store_id, card_id, 'has emails, but there is no such card' from email_deliveries m
+  where not exists (select 1 from gift_cards g where g.store_id = m.store_id and g.id = m.card_id)
+  union all
+  select store_id, card_id, 'has a capture whose hold does not exist or was not captured for that amount'
+  from transfers t
+  where hold_id is not null and not exists (
+    select 1 from holds h
+    where h.store_id = t.store_id and h.id = t.hold_id and h.card_id = t.card_id and h.captured = t.amount)
+  union all
+  select store_id, card_id, 'has an entry at a location that does not exist' from transfers t
+  where location_id is not null
+    and not exists (select 1 from locations l where l.store_id = t.store_id and l.id = t.location_id)
+  union all
+  select store_id, card_id, 'has a hold at a location that does not exist' from holds h
+  where location_id is not null
+    and not exists (select 1 from locations l where l.store_id = h.store_id and l.id = h.location_id)
+  union all
+  select store_id, null, 'batches: a batch is of a location that does not exist' from batches b
+  where location_id is not null
+    and not exists (select 1 from locations l where l.store_id = b.store_id and l.id = b.location_id)
+  union all
+  select store_id, null, 'hold_extensions: an extension has no hold' from hold_extensions x
+  where not exists (select 1 from holds h where h.store_id = x.store_id and h.id = x.hold_id)
+  union all
+  select store_id, null, 'gift_card_codes: a code has neither a card nor a place in stock' from gift_card_codes k
+  where card_id is null
+    and not exists (select 1 from stock_codes c where c.store_id = k.store_id and c.lookup = k.lookup)
+  union all
+  select store_id, null, 'stock_codes: a code was sold and has no card, or has one and was not sold' from stock_codes c
+  where not exists (
+    select 1 from gift_card_codes k
+    where k.store_id = c.store_id and k.lookup = c.lookup and (k.card_id is null) = (c.sold_at is null))
+  union all
+  select store_id, null, 'stocks: another number of codes was added' from stocks s
+  where printed <> (select count(*) from stock_codes c where c.store_id = s.store_id and c.stock_id = s.id)
+  union all
+  select store_id, null, 'external_ids: an external id has no ' || kind from external_ids x
+  where object_id is not null
+    and not exists (select 1 from gift_cards g where g.store_id = x.store_id and g.id = x.object_id and x.kind = 'card')
+    and not exists (
+      select 1 from transfers t where t.store_id = x.store_id and t.id = x.object_id and x.kind = 'transaction')
+    and not exists (select 1 from holds h where h.store_id = x.store_id and h.id = x.object_id and x.kind = 'hold')
+  union all
+  select store_id, null, 'events: a customer was created that does not exist' from events e
+  where type = 'customer.created'
+    and not exists (select 1 from customers c where c.store_id = e.store_id and c.id = e.subject_id)
+  union all
+  select store_id, null, 'webhook_deliveries: a delivery has no webhook' from webhook_deliveries d
+  where not exists (select 1 from webhooks w where w.store_id = d.store_id and w.id = d.webhook_id)
+  union all
+  select store_id, null, 'webhook_deliveries: a delivery has no event' from webhook_deliveries d
+  where not exists (select 1 from events e where e.store_id = d.store_id and e.id = d.event_id)
+  union all
+  select store_id, null, 'webhook_attempts: an attempt has no delivery' from webhook_attempts a
+  where not exists (
+    select 1 from webhook_deliveries d
+    where d.store_id = a.store_id and d.webhook_id = a.webhook_id and d.event_id = a.event_id)`;
+
 /**
  * Finds rows with a broken foreign key, and captures that do not match their hold. Lost pages, and sessions
  * with disabled triggers, can cause them. `listMissingStores` finds rows without a store.
  */
 export function* listBrokenReferences(limit: number): Script<readonly BrokenReference[]> {
   type Row = { store_id: bigint; card_id: bigint | null; problem: string };
-  const rows = yield* all(sql<Row>`
-    select store_id, id as card_id, 'names a customer that does not exist' as problem from gift_cards g
-    where customer_id is not null
-      and not exists (select 1 from customers c where c.store_id = g.store_id and c.id = g.customer_id)
-    union all
-    select store_id, id, 'names a recipient that does not exist' from gift_cards g
-    where recipient_id is not null
-      and not exists (select 1 from customers c where c.store_id = g.store_id and c.id = g.recipient_id)
-    union all
-    select store_id, card_id, 'has emails, but there is no such card' from email_deliveries m
-    where not exists (select 1 from gift_cards g where g.store_id = m.store_id and g.id = m.card_id)
-    union all
-    select store_id, card_id, 'has a capture whose hold does not exist or was not captured for that amount'
-    from transfers t
-    where hold_id is not null and not exists (
-      select 1 from holds h
-      where h.store_id = t.store_id and h.id = t.hold_id and h.card_id = t.card_id and h.captured = t.amount)
-    union all
-    select store_id, card_id, 'has an entry at a location that does not exist' from transfers t
-    where location_id is not null
-      and not exists (select 1 from locations l where l.store_id = t.store_id and l.id = t.location_id)
-    union all
-    select store_id, card_id, 'has a hold at a location that does not exist' from holds h
-    where location_id is not null
-      and not exists (select 1 from locations l where l.store_id = h.store_id and l.id = h.location_id)
-    union all
-    select store_id, null, 'batches: a batch is of a location that does not exist' from batches b
-    where location_id is not null
-      and not exists (select 1 from locations l where l.store_id = b.store_id and l.id = b.location_id)
-    union all
-    select store_id, null, 'hold_extensions: an extension has no hold' from hold_extensions x
-    where not exists (select 1 from holds h where h.store_id = x.store_id and h.id = x.hold_id)
-    union all
-    select store_id, null, 'gift_card_codes: a code has neither a card nor a place in stock' from gift_card_codes k
-    where card_id is null
-      and not exists (select 1 from stock_codes c where c.store_id = k.store_id and c.lookup = k.lookup)
-    union all
-    select store_id, null, 'stock_codes: a code was sold and has no card, or has one and was not sold' from stock_codes c
-    where not exists (
-      select 1 from gift_card_codes k
-      where k.store_id = c.store_id and k.lookup = c.lookup and (k.card_id is null) = (c.sold_at is null))
-    union all
-    select store_id, null, 'stocks: another number of codes was added' from stocks s
-    where printed <> (select count(*) from stock_codes c where c.store_id = s.store_id and c.stock_id = s.id)
-    union all
-    select store_id, null, 'external_ids: an external id has no ' || kind from external_ids x
-    where object_id is not null
-      and not exists (select 1 from gift_cards g where g.store_id = x.store_id and g.id = x.object_id and x.kind = 'card')
-      and not exists (
-        select 1 from transfers t where t.store_id = x.store_id and t.id = x.object_id and x.kind = 'transaction')
-      and not exists (select 1 from holds h where h.store_id = x.store_id and h.id = x.object_id and x.kind = 'hold')
-    union all
-    select store_id, null, 'events: a customer was created that does not exist' from events e
-    where type = 'customer.created'
-      and not exists (select 1 from customers c where c.store_id = e.store_id and c.id = e.subject_id)
-    union all
-    select store_id, null, 'webhook_deliveries: a delivery has no webhook' from webhook_deliveries d
-    where not exists (select 1 from webhooks w where w.store_id = d.store_id and w.id = d.webhook_id)
-    union all
-    select store_id, null, 'webhook_deliveries: a delivery has no event' from webhook_deliveries d
-    where not exists (select 1 from events e where e.store_id = d.store_id and e.id = d.event_id)
-    union all
-    select store_id, null, 'webhook_attempts: an attempt has no delivery' from webhook_attempts a
-    where not exists (
-      select 1 from webhook_deliveries d
-      where d.store_id = a.store_id and d.webhook_id = a.webhook_id and d.event_id = a.event_id)
-    limit ${limit}`);
+  const rows = yield* all(sql<Row>` ${brokenReferences} limit ${limit}`);
   return rows.map((row) => ({
     storeId: Number(row.store_id),
     cardId: row.card_id === null ? null : Number(row.card_id),

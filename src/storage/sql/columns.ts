@@ -149,9 +149,5 @@ export function money<Field extends string>(
 export function writeOnly<Stored extends SqlValue>() {
   return <Record>(
     write: (record: Record) => Stored | number,
-  ): Column<Stored, null, Stored, unknown, Record> => ({
-    field: null,
-    read: (stored) => stored,
-    write,
-  });
+  ): Column<Stored, null, Stored, unknown, Record> => ({ field: null, read: (stored) => stored, write });
 }

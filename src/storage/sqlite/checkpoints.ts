@@ -157,9 +157,5 @@ export function checkpointsOf(
 /** Replaces a checkpoint thread that has ended. It uses the engine's connection and blocks the engine. */
 function inPlace(writer: DatabaseSync): Checkpointer {
   const move = checkpointing(writer, 'passive');
-  return {
-    checkpoint: async () => move(),
-    hasEnded: false,
-    async [Symbol.asyncDispose]() {},
-  };
+  return { checkpoint: async () => move(), hasEnded: false, async [Symbol.asyncDispose]() {} };
 }

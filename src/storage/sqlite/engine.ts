@@ -78,10 +78,7 @@ export function openSqlite(options: SqliteOptions): Storage {
   const log = syncOfLog(file);
   // A file that cannot be written cannot be synced either.
   const sync = unwritable ? async () => {} : (options.sync ?? log);
-  const durability = durabilityBy(sync, {
-    synced: () => schedule(),
-    failed: (cause) => fail(cause),
-  });
+  const durability = durabilityBy(sync, { synced: () => schedule(), failed: (cause) => fail(cause) });
   const checkpoints = checkpointsOf(writer.database, {
     startCheckpointer: options.startCheckpointer ?? (() => startCheckpointThread(file)),
     resume: () => schedule(),

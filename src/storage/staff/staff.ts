@@ -257,8 +257,5 @@ export function* listPinHolders(store: StaffPlace, limit: number): Script<readon
     select ${staff.names}, pin_failures from staff
     where store_id = ${store.id} and pin is not null and joined_at is not null and disabled_at is null
     order by name, id limit ${limit}`);
-  return rows.map((row) => ({
-    member: toMember(row, store.currency),
-    failures: toNumber(row.pin_failures),
-  }));
+  return rows.map((row) => ({ member: toMember(row, store.currency), failures: toNumber(row.pin_failures) }));
 }
