@@ -30,12 +30,10 @@ import { lookupsPerHour } from '../../service/staff/lookup.ts';
 import { recordBatchCheck } from '../../service/staff-actions/batch.ts';
 import { lineError } from '../cards/fields.ts';
 import { multilineOf } from '../cards/change-form.ts';
-import { amountText, parseTypedAmount, writtenIn } from '../kit/format.ts';
+import { parseTypedAmount, writtenIn } from '../kit/format.ts';
 import { checkCodes, searcherOf } from '../kit/lookups.ts';
-import { byOf } from '../kit/page-context.ts';
-import { formText } from '../kit/request.ts';
-import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
 import { fillPlain, type PageLanguage, type Texts, textsOf } from '../kit/texts.ts';
+import type { Page } from '../kit/page-context.ts';
 
 export const batchTexts = textsOf('batches');
 
@@ -57,11 +55,11 @@ type BatchField = (typeof fieldNames)[number];
 export type BatchValues = Readonly<Record<BatchField, string>>;
 export type BatchFieldErrors = Readonly<Partial<Record<BatchField, string>>>;
 
-export function batchValues(request: StaffRequest): BatchValues {
+export function batchValues(page: Page): BatchValues {
   const typed = (name: BatchField): string => {
     // The lines of the file are counted, so no blank one is removed.
-    if (name === 'rows') return (request.form.get(name) ?? '').replaceAll('\r\n', '\n');
-    return name === 'note' ? multilineOf(request, name) : formText(request, name);
+    if (name === 'rows') return (page.request.form.get(name) ?? '').replaceAll('\r\n', '\n');
+    return name === 'note' ? multilineOf(page, name) : page.typed(name);
   };
   return Object.fromEntries(fieldNames.map((name) => [name, typed(name)])) as BatchValues;
 }
@@ -92,20 +90,14 @@ export type ReadBatch =
     };
 
 /** Reads a form, and checks its cards as issuing them does. */
-export async function readBatch(
-  services: ConsoleServices,
-  request: StaffRequest,
-  values: BatchValues,
-): Promise<ReadBatch> {
-  const { errors } = batchTexts[request.language];
-  const { member } = request.signedIn;
+export async function readBatch(page: Page, values: BatchValues): Promise<ReadBatch> {
+  const { errors } = page.text.batches;
   const name = parseLine(values.name === '' ? null : values.name, batchNameLengthMax);
   if (!name.ok) return { kind: 'fields', errors: { name: errors.name } };
-  const read =
-    values.kind === 'file' ? fileCards(services, request, values) : equalOnes(services, request, values);
+  const read = values.kind === 'file' ? fileCards(page, values) : equalOnes(page, values);
   if (read.kind !== 'cards') return read;
   const { cards, lines } = read.found;
-  const { saleLimit } = member;
+  const { saleLimit } = page.member;
   const above = saleLimit
     ? cards.flatMap(({ value }, index) =>
         exceeds(value, saleLimit) ? [{ index, field: 'initial_value', message: '' }] : [],
@@ -114,14 +106,14 @@ export async function readBatch(
   if (lines === null) {
     if (above.length === 0 || !saleLimit)
       return { kind: 'cards', found: { ...read.found, name: name.value } };
-    const text = fillPlain(errors.saleLimit, { amount: amountText(saleLimit, request.language) });
+    const text = fillPlain(errors.saleLimit, { amount: page.amount(saleLimit) });
     return { kind: 'fields', errors: { value: text } };
   }
-  const others = above.length > 0 ? [] : await checkWithinBudget(services, request, cards);
+  const others = above.length > 0 ? [] : await checkWithinBudget(page, cards);
   if ('kind' in others) return others;
   const wrong = errorsByLine([...above, ...others], lines);
   if (wrong.length > 0)
-    return lineErrors(request, {
+    return lineErrors(page, {
       errors: wrong.slice(0, batchErrorsMax),
       errorCount: wrong.length,
       badLines: [...new Set(wrong.map(({ line }) => line))],
@@ -132,22 +124,19 @@ export async function readBatch(
 
 /** Checks the cards within the budget of failed searches. A check with codes is in the audit log. */
 async function checkWithinBudget(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   cards: readonly CardToIssue[],
 ): Promise<readonly BatchError[] | Extract<ReadBatch, { readonly kind: 'fields' | 'throttled' }>> {
-  const { language, signedIn } = request;
-  const { store } = signedIn;
   const codes = countChosenCodes(cards);
-  const max = lookupsPerHour(searcherOf(services, request));
+  const max = lookupsPerHour(searcherOf(page.services, page.request));
   if (codes > max) {
-    const count = new Intl.NumberFormat(language).format(max);
-    return { kind: 'fields', errors: { rows: fillPlain(batchTexts[language].errors.codes, { count }) } };
+    const count = new Intl.NumberFormat(page.language).format(max);
+    return { kind: 'fields', errors: { rows: fillPlain(page.text.batches.errors.codes, { count }) } };
   }
-  const record = () => recordBatchCheck(services.ctx, byOf(request), codes);
+  const record = () => recordBatchCheck(page.ctx, page.by, codes);
   try {
-    return await checkCodes(services, request, { count: codes, record }, async () => {
-      const result = await checkBatch(services, { store, cards });
+    return await checkCodes(page.services, page.request, { count: codes, record }, async () => {
+      const result = await checkBatch(page.services, { store: page.store, cards });
       return { result, taken: result.filter(({ field }) => field === 'code').length };
     });
   } catch (error) {
@@ -157,8 +146,8 @@ async function checkWithinBudget(
   }
 }
 
-function placeOf({ ctx, canSend }: ConsoleServices, { signedIn: { store } }: StaffRequest) {
-  return { store, now: ctx.clock.now(), canSend };
+function placeOf(page: Page) {
+  return { store: page.store, now: page.ctx.clock.now(), canSend: page.services.canSend };
 }
 
 /** The lines that are not issued. */
@@ -171,35 +160,30 @@ export function leftOutOf({ left_out: lines }: BatchValues): ReadonlySet<number>
   );
 }
 
-function fileCards(services: ConsoleServices, request: StaffRequest, values: BatchValues): ReadBatch {
-  const { language } = request;
+function fileCards(page: Page, values: BatchValues): ReadBatch {
   if (values.rows.trim() === '')
-    return { kind: 'fields', errors: { rows: batchTexts[language].errors.fileOrRows } };
-  const reader = { ...writtenIn(language), leftOut: leftOutOf(values) };
-  const parsed = parseBatchFile(values.rows, placeOf(services, request), reader);
-  if (!parsed.ok) return lineErrors(request, parsed);
+    return { kind: 'fields', errors: { rows: page.text.batches.errors.fileOrRows } };
+  const reader = { ...writtenIn(page.language), leftOut: leftOutOf(values) };
+  const parsed = parseBatchFile(values.rows, placeOf(page), reader);
+  if (!parsed.ok) return lineErrors(page, parsed);
   return { kind: 'cards', found: { ...parsed, name: null } };
 }
 
-function equalOnes(services: ConsoleServices, request: StaffRequest, values: BatchValues): ReadBatch {
-  const { language, signedIn } = request;
-  const { store } = signedIn;
-  const { errors: text } = batchTexts[language];
+function equalOnes(page: Page, values: BatchValues): ReadBatch {
+  const { errors: text } = page.text.batches;
   const count = countOf(values.count);
-  const value = parseTypedAmount(values.value, store, { language });
-  const limit = store.issueLimit;
-  const max = new Intl.NumberFormat(language).format(batchCardsMax);
+  const value = parseTypedAmount(values.value, page.store, { language: page.language });
+  const limit = page.store.issueLimit;
+  const max = new Intl.NumberFormat(page.language).format(batchCardsMax);
   const isTooMuch = value.ok && limit !== null && isAbove(limit, value.value);
-  const valueError = isTooMuch
-    ? fillPlain(text.valueLimit, { amount: amountText(limit, language) })
-    : text.value;
+  const valueError = isTooMuch ? fillPlain(text.valueLimit, { amount: page.amount(limit) }) : text.value;
   const fields = {
     // An amount with an error of its own.
     initial_value: value.ok && !isTooMuch ? formatMoney(value.value) : '1',
     expires_on: values.expires_on === '' ? null : values.expires_on,
     note: values.note === '' ? null : values.note,
   };
-  const parsed = parseBatch([fields], placeOf(services, request));
+  const parsed = parseBatch([fields], placeOf(page));
   const wrong = new Set(parsed.ok ? [] : parsed.errors.map(({ field }) => field));
   const errors: BatchFieldErrors = {
     ...((count === null || count < 1 || count > batchCardsMax) && {
@@ -225,7 +209,7 @@ export function countOf(text: string): number | null {
 }
 
 function lineErrors(
-  { language }: Pick<StaffRequest, 'language'>,
+  page: Page,
   {
     errors,
     errorCount,
@@ -235,7 +219,7 @@ function lineErrors(
     readonly errors: readonly LineError[];
   },
 ): ReadBatch {
-  const shown = errors.map((error) => ({ ...error, text: lineErrorText(error, language) }));
+  const shown = errors.map((error) => ({ ...error, text: lineErrorText(error, page.language) }));
   return { kind: 'lines', errors: shown, errorCount, badLines, lineCount };
 }
 

@@ -6,7 +6,6 @@ import { csvOfLines } from '../../domain/csv.ts';
 import type { Money } from '../../domain/money/money.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import {
-  batchTexts,
   leftOutOf,
   readBatch,
   type BatchValues,
@@ -15,11 +14,10 @@ import {
   type ShownError,
 } from './form.ts';
 import { alert, hidden } from '../kit/form.ts';
-import { amountText, csvDialectOf } from '../kit/format.ts';
-import { shellPage } from '../kit/page.ts';
-import { formText } from '../kit/request.ts';
-import type { ConsoleResponse, ConsoleServices, StaffRequest } from '../kit/route.ts';
+import { csvDialectOf } from '../kit/format.ts';
+import type { ConsoleResponse } from '../kit/route.ts';
 import { fillPlain, plural } from '../kit/texts.ts';
+import type { Page } from '../kit/page-context.ts';
 
 type RejectedLines = Extract<ReadBatch, { readonly kind: 'lines' }>;
 
@@ -44,16 +42,12 @@ export function repeatedIn({ cards, lines }: FormCards): readonly Repeated[] {
 }
 
 /** The values of a form whose person has decided about lines: what is left out, and that repeated people were seen. */
-export async function decidedValues(
-  services: ConsoleServices,
-  request: StaffRequest,
-  values: BatchValues,
-): Promise<BatchValues> {
-  const decision = formText(request, 'leave');
-  const chosen = [...request.form.keys()].flatMap((name) =>
+export async function decidedValues(page: Page, values: BatchValues): Promise<BatchValues> {
+  const decision = page.typed('leave');
+  const chosen = [...page.request.form.keys()].flatMap((name) =>
     name.startsWith('leave_') ? [Number(name.slice('leave_'.length))] : [],
   );
-  const read = decision === 'all' ? await readBatch(services, request, values) : undefined;
+  const read = decision === 'all' ? await readBatch(page, values) : undefined;
   const all = read ? linesToDecide(read) : [];
   const lines = new Set([...leftOutOf(values), ...chosen, ...all]);
   return { ...values, left_out: [...lines].join(',') };
@@ -65,7 +59,7 @@ function linesToDecide(read: ReadBatch): readonly number[] {
   return read.kind === 'cards' ? repeatedIn(read.found).map(({ line }) => line) : [];
 }
 
-type Page = {
+type LinesPage = {
   readonly values: BatchValues;
   readonly figures: readonly (readonly [name: string, count: number])[];
   readonly heading: string;
@@ -77,44 +71,37 @@ type Page = {
   readonly status: 200 | 422;
 };
 
-function linesPage(services: ConsoleServices, request: StaffRequest, page: Page): ConsoleResponse {
-  const { language } = request;
-  const { basePath } = services.frame;
-  const { repair: text, preview } = batchTexts[language];
-  const format = new Intl.NumberFormat(language);
-  const figures = page.figures.map(
+function linesPage(page: Page, shown: LinesPage): ConsoleResponse {
+  const { repair: text, preview } = page.text.batches;
+  const format = new Intl.NumberFormat(page.language);
+  const figures = shown.figures.map(
     ([name, count]) => markup`<div><dt>${name}</dt><dd>${format.format(count)}</dd></div>`,
   );
-  const sent = Object.entries(page.values).map(([name, value]) => hidden(name, value));
-  const hint = page.hint === undefined ? undefined : markup`<p class="soft">${page.hint}</p>`;
-  const body = markup`<form class="stack" method="post" action="${basePath}/cards/batches/new" enctype="multipart/form-data">${sent}${page.above}
+  const sent = Object.entries(shown.values).map(([name, value]) => hidden(name, value));
+  const hint = shown.hint === undefined ? undefined : markup`<p class="soft">${shown.hint}</p>`;
+  const body = markup`<form class="stack" method="post" action="${page.basePath}/cards/batches/new" enctype="multipart/form-data">${sent}${shown.above}
 <section class="panel" aria-label="${text.title}"><dl class="figures">${figures}</dl>${hint}</section>
-<section class="panel flush" aria-labelledby="lines"><div class="head row apart"><h2 id="lines">${page.heading}</h2><div class="row">${page.actions}</div></div>
-<ul class="repair">${page.items}</ul></section>
-<div class="row apart"><a class="button" href="${basePath}/cards/batches/new">${preview.back}</a>${page.next}</div></form>`;
-  return {
-    status: page.status,
-    body: shellPage(services, request, { title: text.title, path: '/cards', body }),
-  };
+<section class="panel flush" aria-labelledby="lines"><div class="head row apart"><h2 id="lines">${shown.heading}</h2><div class="row">${shown.actions}</div></div>
+<ul class="repair">${shown.items}</ul></section>
+<div class="row apart"><a class="button" href="${page.basePath}/cards/batches/new">${preview.back}</a>${shown.next}</div></form>`;
+  return page.show('/cards', { status: shown.status, title: text.title, body });
 }
 
-function leaveOut({ language }: StaffRequest, line: number): Markup {
-  const { leave } = batchTexts[language].repair;
+function leaveOut(page: Page, line: number): Markup {
+  const { leave } = page.text.batches.repair;
   return markup`<label class="check"><input type="checkbox" name="leave_${line}">${leave}</label>`;
 }
 
-function lineName({ language }: StaffRequest, line: number): Markup {
-  return markup`<span class="no">${fillPlain(batchTexts[language].repair.line, { line })}</span>`;
+function lineName(page: Page, line: number): Markup {
+  return markup`<span class="no">${fillPlain(page.text.batches.repair.line, { line })}</span>`;
 }
 
 /** The lines with errors, which can be left out or downloaded. */
 export function rejectedLinesPage(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   { values, read }: { readonly values: BatchValues; readonly read: RejectedLines },
 ): ConsoleResponse {
-  const { language } = request;
-  const { repair: text, errors } = batchTexts[language];
+  const { repair: text, errors } = page.text.batches;
   const { badLines, lineCount, errorCount } = read;
   const byLine = Map.groupBy(read.errors, ({ line }) => line);
   const headings = badLines.length > 0 ? headingsOf(values.rows) : null;
@@ -122,26 +109,26 @@ export function rejectedLinesPage(
     name: field === null ? null : (headings?.get(field) ?? field),
     text: problem,
   });
-  const download = markup`<button class="button" formaction="${services.frame.basePath}/cards/batches/lines.csv">${text.download}</button>`;
-  const format = new Intl.NumberFormat(language);
+  const download = markup`<button class="button" formaction="${page.basePath}/cards/batches/lines.csv">${text.download}</button>`;
+  const format = new Intl.NumberFormat(page.language);
   const shown =
     errorCount > read.errors.length
       ? ` ${fillPlain(errors.shown, { count: format.format(read.errors.length) })}`
       : '';
-  return linesPage(services, request, {
+  return linesPage(page, {
     values: { ...values, seen: '' },
     figures: [
       [text.lines, lineCount],
       [text.good, lineCount - badLines.length],
       [text.bad, badLines.length],
-      ...leftOutFigure(request, values),
+      ...leftOutFigure(page, values),
     ],
-    heading: plural(language, text.badTitle, badLines.length),
+    heading: plural(page.language, text.badTitle, badLines.length),
     hint: text.hint,
-    actions: markup`${download}<button class="button" name="leave" value="all">${plural(language, text.leaveAll, badLines.length)}</button>`,
-    items: [...byLine].map(([line, own]) => rejectedLine(request, line, own.map(nameOf))),
+    actions: markup`${download}<button class="button" name="leave" value="all">${plural(page.language, text.leaveAll, badLines.length)}</button>`,
+    items: [...byLine].map(([line, own]) => rejectedLine(page, line, own.map(nameOf))),
     next: markup`<button class="button first">${text.again}</button>`,
-    above: alert(`${plural(language, errors.summary, errorCount)}${shown}`),
+    above: alert(`${plural(page.language, errors.summary, errorCount)}${shown}`),
     status: 422,
   });
 }
@@ -149,70 +136,61 @@ export function rejectedLinesPage(
 /** An error with the heading of its column; null: it is of the whole line. */
 type NamedError = { readonly name: string | null; readonly text: string };
 
-function rejectedLine(request: StaffRequest, line: number, errors: readonly NamedError[]): Markup {
+function rejectedLine(page: Page, line: number, errors: readonly NamedError[]): Markup {
   const shown = errors.map(
     ({ name, text }) =>
       markup`<p class="error">${name === null ? undefined : markup`<strong>${name}</strong> `}${text}</p>`,
   );
-  return markup`<li>${lineName(request, line)}<div>${shown}</div>${leaveOut(request, line)}</li>
+  return markup`<li>${lineName(page, line)}<div>${shown}</div>${leaveOut(page, line)}</li>
 `;
 }
 
-function leftOutFigure(
-  { language }: StaffRequest,
-  values: BatchValues,
-): readonly (readonly [name: string, count: number])[] {
+function leftOutFigure(page: Page, values: BatchValues): readonly (readonly [name: string, count: number])[] {
   const { size } = leftOutOf(values);
-  return size === 0 ? [] : [[batchTexts[language].repair.leftOut, size]];
+  return size === 0 ? [] : [[page.text.batches.repair.leftOut, size]];
 }
 
 /** The lines of people who get more than one card: a warning. */
 export function repeatedLinesPage(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   {
     values,
     found: { cards, total },
     repeated,
   }: { readonly values: BatchValues; readonly found: FormCards; readonly repeated: readonly Repeated[] },
 ): ConsoleResponse {
-  const { language } = request;
-  const { repair: text } = batchTexts[language];
+  const { repair: text } = page.text.batches;
   const items = repeated.slice(0, batchErrorsMax).map(
     ({ line, first, person, value }) =>
-      markup`<li>${lineName(request, line)}<div><p>${person} · ${amountText(value, language)}</p><p class="error dup">${fillPlain(text.also, { line: first })}</p></div>${leaveOut(request, line)}</li>
+      markup`<li>${lineName(page, line)}<div><p>${person} · ${page.amount(value)}</p><p class="error dup">${fillPlain(text.also, { line: first })}</p></div>${leaveOut(page, line)}</li>
 `,
   );
-  const shown = amountText(total, language);
-  return linesPage(services, request, {
+  const shown = page.amount(total);
+  return linesPage(page, {
     values: { ...values, seen: 'yes' },
     figures: [
       [text.lines, cards.length],
       [text.good, cards.length - repeated.length],
       [text.twice, repeated.length],
-      ...leftOutFigure(request, values),
+      ...leftOutFigure(page, values),
     ],
-    heading: plural(language, text.twiceTitle, repeated.length),
+    heading: plural(page.language, text.twiceTitle, repeated.length),
     hint:
       repeated.length > batchErrorsMax
-        ? fillPlain(text.shown, { count: new Intl.NumberFormat(language).format(batchErrorsMax) })
+        ? fillPlain(text.shown, { count: new Intl.NumberFormat(page.language).format(batchErrorsMax) })
         : undefined,
     actions: markup`<button class="button" name="leave" value="all">${text.keepFirst}</button>`,
     items,
-    next: markup`<button class="button first">${plural(language, text.next, cards.length, { total: shown })}</button>`,
+    next: markup`<button class="button first">${plural(page.language, text.next, cards.length, { total: shown })}</button>`,
     status: 200,
   });
 }
 
 /** The file of the lines with errors: their cells, their places in the file, and what is wrong. */
-export async function badLinesFile(
-  services: ConsoleServices,
-  request: StaffRequest,
-  values: BatchValues,
-): Promise<ConsoleResponse | undefined> {
-  const read = await readBatch(services, request, values);
+export async function badLinesFile(page: Page, values: BatchValues): Promise<ConsoleResponse | undefined> {
+  const read = await readBatch(page, values);
   if (read.kind !== 'lines' || read.badLines.length === 0) return undefined;
-  const { errors: text } = batchTexts[request.language];
+  const { errors: text } = page.text.batches;
   const byLine = Map.groupBy(read.errors, ({ line }) => line);
   const { headings, columns, rows } = cellsOfLines(values.rows, new Set(read.badLines));
   const lines = rows.map(({ line, cells }) => [
@@ -226,7 +204,7 @@ export async function badLinesFile(
   };
   const csv = csvOfLines(
     [[text.line, ...headings, text.error], ...lines],
-    csvDialectOf(request.language),
+    csvDialectOf(page.language),
     isNumber,
   );
   const file = { name: 'lines.csv', type: 'text/csv; charset=utf-8; header=present' };

@@ -8,7 +8,6 @@ import { MalformedTable, textOfFile } from '../../domain/table-text.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { issueBatch } from '../../service/staff-actions/batch.ts';
 import {
-  batchTexts,
   batchValues,
   countOf,
   lineErrorText,
@@ -22,21 +21,17 @@ import { badLinesFile, decidedValues, rejectedLinesPage, repeatedIn, repeatedLin
 import { amountError, withoutAccess } from '../cards/change-form.ts';
 import { keptNotice } from '../emails/texts.ts';
 import { alert, hidden, inputField, textArea } from '../kit/form.ts';
-import { amountText, dayText, figure, parseTypedAmount } from '../kit/format.ts';
-import { findResult, keyInput, keyOf, runOnce, type Json } from '../kit/once.ts';
-import { byOf } from '../kit/page-context.ts';
-import { shellPage } from '../kit/page.ts';
-import { formText } from '../kit/request.ts';
+import { dayText, figure, parseTypedAmount } from '../kit/format.ts';
+import { findResult, keyInput, type Json } from '../kit/once.ts';
 import {
   seeOther,
   throttled,
   type ConsoleResponse,
-  type ConsoleServices,
   type PageResponse,
-  type StaffRequest,
   type StaffRoute,
 } from '../kit/route.ts';
 import { fillPlain, plural } from '../kit/texts.ts';
+import { get, post, type Page } from '../kit/page-context.ts';
 
 const shownCards = 5;
 
@@ -49,15 +44,10 @@ type Form = {
   readonly above?: Markup;
 };
 
-function formPage(
-  services: ConsoleServices,
-  request: StaffRequest,
-  { values, errors = {}, above }: Form,
-): PageResponse {
-  const { language } = request;
-  const { form: text, new: title } = batchTexts[language];
-  const action = `${services.frame.basePath}/cards/batches/new`;
-  const max = new Intl.NumberFormat(language).format(batchCardsMax);
+function formPage(page: Page, { values, errors = {}, above }: Form): PageResponse {
+  const { form: text, new: title } = page.text.batches;
+  const action = `${page.basePath}/cards/batches/new`;
+  const max = new Intl.NumberFormat(page.language).format(batchCardsMax);
   const isFile = values.kind === 'file';
   // The two forms have the same names, and the typed texts belong to one of them.
   const own = (name: 'name' | 'count' | 'value' | 'expires_on' | 'note', label: string) => ({
@@ -91,34 +81,26 @@ ${inputField({ ...own('note', text.note), isOptional: true })}
 ${inputField({ ...own('name', text.name), hint: text.nameHint, isOptional: true })}
 <button class="button first">${text.check}</button></form></section></div></div>`;
   const isRejected = above !== undefined || Object.keys(errors).length > 0;
-  return {
-    status: isRejected ? 422 : 200,
-    body: shellPage(services, request, { title, path: '/cards', body }),
-  };
+  return page.show('/cards', { status: isRejected ? 422 : 200, title, body });
 }
 
 /** The form again, with its errors. */
 function rejectedPage(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   values: BatchValues,
   read: Exclude<ReadBatch, { readonly kind: 'cards' }>,
 ): ConsoleResponse {
   if (read.kind === 'throttled') {
-    const above = alert(batchTexts[request.language].errors.tooMany);
-    return throttled(
-      formPage(services, request, { values, above }),
-      (read.fault.retryAfterSeconds ?? 1) * 1_000,
-    );
+    const above = alert(page.text.batches.errors.tooMany);
+    return throttled(formPage(page, { values, above }), (read.fault.retryAfterSeconds ?? 1) * 1_000);
   }
-  if (read.kind === 'fields') return formPage(services, request, { values, errors: read.errors });
-  if (read.badLines.length > 0) return rejectedLinesPage(services, request, { values, read });
-  const { language } = request;
-  const { errors: text } = batchTexts[language];
+  if (read.kind === 'fields') return formPage(page, { values, errors: read.errors });
+  if (read.badLines.length > 0) return rejectedLinesPage(page, { values, read });
+  const { errors: text } = page.text.batches;
   // The file cannot be read from a line on.
   const sentences = read.errors.map(({ line, text: error }) => `${text.line} ${line}: ${error}`);
-  const above = alert([plural(language, text.summary, read.errorCount), ...sentences].join(' '));
-  return formPage(services, request, { values, above });
+  const above = alert([plural(page.language, text.summary, read.errorCount), ...sentences].join(' '));
+  return formPage(page, { values, above });
 }
 
 type Confirmation = {
@@ -128,117 +110,105 @@ type Confirmation = {
   readonly errors?: { readonly count?: string; readonly total?: string; readonly notice?: string };
 };
 
-function firstCards({ language }: StaffRequest, { cards, lines }: FormCards): Markup {
-  const { preview: text } = batchTexts[language];
+function firstCards(page: Page, { cards, lines }: FormCards): Markup {
+  const { preview: text } = page.text.batches;
   const rows = cards.slice(0, shownCards).map(({ value, details, recipient, customer }, index) => {
-    const day = details.expiresOn === null ? text.never : dayText(details.expiresOn, language);
+    const day = details.expiresOn === null ? text.never : dayText(details.expiresOn, page.language);
     const to = details.recipientName ?? (recipient ?? customer)?.address ?? '';
-    return markup`<tr role="row"><td role="cell" class="soft wide">${lines?.[index] ?? index + 1}</td><td role="cell">${to}</td><td role="cell" class="soft nowrap">${day}</td><td role="cell" class="sum aside"><strong>${amountText(value, language)}</strong></td></tr>
+    return markup`<tr role="row"><td role="cell" class="soft wide">${lines?.[index] ?? index + 1}</td><td role="cell">${to}</td><td role="cell" class="soft nowrap">${day}</td><td role="cell" class="sum aside"><strong>${page.amount(value)}</strong></td></tr>
 `;
   });
   return markup`<section class="panel flush"><h2>${text.first}</h2><table class="table lines" role="table"><caption class="sr">${text.first}</caption><thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader" class="wide">${text.line}</th><th scope="col" role="columnheader">${text.for}</th><th scope="col" role="columnheader">${text.expires}</th><th scope="col" role="columnheader" class="sum">${text.amount}</th></tr></thead><tbody role="rowgroup">
 ${rows}</tbody></table></section>`;
 }
 
-function previewPage(
-  services: ConsoleServices,
-  request: StaffRequest,
-  { values, found, errors }: Confirmation,
-): ConsoleResponse {
-  const { ctx, frame } = services;
-  const { language, signedIn } = request;
-  const { preview: text } = batchTexts[language];
+function previewPage(page: Page, { values, found, errors }: Confirmation): ConsoleResponse {
+  const { preview: text } = page.text.batches;
   const { cards, total } = found;
   const shownName = found.name === null ? undefined : markup`<h2>${found.name}</h2>`;
   const emailed = cards.filter(
     ({ emails, recipient, customer }) => emails !== undefined && (recipient ?? customer) !== null,
   ).length;
-  const emails = emailed === 0 ? undefined : markup` · ${plural(language, text.emailed, emailed)}`;
+  const emails = emailed === 0 ? undefined : markup` · ${plural(page.language, text.emailed, emailed)}`;
   const sent = Object.entries(values).map(([name, value]) => hidden(name, value));
-  const currency = signedIn.store.currency.code;
+  const currency = page.store.currency.code;
   const expected = (name: 'expected_count' | 'expected_total', label: string, error: string | undefined) => ({
     name,
     label,
     error,
-    value: errors ? formText(request, name) : '',
+    value: errors ? page.typed(name) : '',
   });
-  const kept = emailed === 0 ? undefined : keptNotice(services, language);
-  const body = markup`<div class="stack">${errors?.notice === undefined ? undefined : alert(errors.notice)}${kept}<div class="grid two"><div class="stack"><section class="panel" aria-label="${text.ready}">${shownName}<p class="soft">${text.ready}</p><p>${figure(total, language)}</p><p class="soft">${plural(language, text.cards, cards.length)}${emails}</p></section>
-${firstCards(request, found)}</div>
-<form class="stack sticky" method="post" action="${frame.basePath}/cards/batches/issue" enctype="multipart/form-data">${keyInput(ctx, errors ? keyOf(request) : undefined)}${sent}
+  const kept = emailed === 0 ? undefined : keptNotice(page.services, page.language);
+  const body = markup`<div class="stack">${errors?.notice === undefined ? undefined : alert(errors.notice)}${kept}<div class="grid two"><div class="stack"><section class="panel" aria-label="${text.ready}">${shownName}<p class="soft">${text.ready}</p><p>${figure(total, page.language)}</p><p class="soft">${plural(page.language, text.cards, cards.length)}${emails}</p></section>
+${firstCards(page, found)}</div>
+<form class="stack sticky" method="post" action="${page.basePath}/cards/batches/issue" enctype="multipart/form-data">${keyInput(page.ctx, errors ? page.key : undefined)}${sent}
 <section class="panel stack" aria-labelledby="confirm"><h2 id="confirm">${text.confirm}</h2><p class="soft">${text.confirmHint}</p>
 ${inputField({ ...expected('expected_count', text.expectedCount, errors?.count), inputMode: 'numeric' })}
 ${inputField({ ...expected('expected_total', fillPlain(text.expectedTotal, { currency }), errors?.total), inputMode: 'decimal', kind: 'amount' })}
-<button class="button first big">${text.issue}</button><a class="button quiet" href="${frame.basePath}/cards/batches/new">${text.back}</a><p class="hint">${text.consequence}</p></section></form></div></div>`;
-  return {
-    status: errors ? 422 : 200,
-    body: shellPage(services, request, { title: text.title, path: '/cards', body }),
-  };
+<button class="button first big">${text.issue}</button><a class="button quiet" href="${page.basePath}/cards/batches/new">${text.back}</a><p class="hint">${text.consequence}</p></section></form></div></div>`;
+  return page.show('/cards', { status: errors ? 422 : 200, title: text.title, body });
 }
 
 /** The values of a form, with the text of its file, and a name for the batch. */
-function valuesWithFile(
-  { ctx }: ConsoleServices,
-  request: StaffRequest,
-): { readonly values: BatchValues; readonly errors: BatchFieldErrors } {
-  const { language, file, fileName, signedIn } = request;
-  const values = batchValues(request);
+function valuesWithFile(page: Page): { readonly values: BatchValues; readonly errors: BatchFieldErrors } {
+  const values = batchValues(page);
   if (values.kind !== 'file') return { values, errors: {} };
-  const day = dayText(dayOf(ctx.clock.now(), signedIn.store.timeZone), language);
-  const given = fileName
+  const day = dayText(dayOf(page.ctx.clock.now(), page.store.timeZone), page.language);
+  const given = page.request.fileName
     .replace(/\.[a-z]{1,4}$/i, '')
     .slice(0, batchNameLengthMax)
     .trim();
-  const name = values.name || given || fillPlain(batchTexts[language].form.pasted, { day });
-  if (!file) return { values: { ...values, name }, errors: {} };
+  const name = values.name || given || fillPlain(page.text.batches.form.pasted, { day });
+  if (!page.request.file) return { values: { ...values, name }, errors: {} };
   try {
-    return { values: { ...values, name, rows: textOfFile(file) }, errors: {} };
+    return { values: { ...values, name, rows: textOfFile(page.request.file) }, errors: {} };
   } catch (error) {
     if (!(error instanceof MalformedTable)) throw error;
     return {
       values,
-      errors: { rows: lineErrorText({ line: error.line, field: null, message: error.message }, language) },
+      errors: {
+        rows: lineErrorText({ line: error.line, field: null, message: error.message }, page.language),
+      },
     };
   }
 }
 
-async function check(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { values: sent, errors } = valuesWithFile(services, request);
-  if (Object.keys(errors).length > 0) return formPage(services, request, { values: sent, errors });
-  const values = await decidedValues(services, request, sent);
-  const read = await readBatch(services, request, values);
-  if (read.kind !== 'cards') return rejectedPage(services, request, values, read);
+async function check(page: Page): Promise<ConsoleResponse> {
+  const { values: sent, errors } = valuesWithFile(page);
+  if (Object.keys(errors).length > 0) return formPage(page, { values: sent, errors });
+  const values = await decidedValues(page, sent);
+  const read = await readBatch(page, values);
+  if (read.kind !== 'cards') return rejectedPage(page, values, read);
   const { found } = read;
   const repeated = values.seen === 'yes' ? [] : repeatedIn(found);
-  if (repeated.length > 0) return repeatedLinesPage(services, request, { values, found, repeated });
-  return previewPage(services, request, { values, found });
+  if (repeated.length > 0) return repeatedLinesPage(page, { values, found, repeated });
+  return previewPage(page, { values, found });
 }
 
-async function downloadLines(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const values = batchValues(request);
-  const file = await badLinesFile(services, request, values);
-  return file ?? formPage(services, request, { values });
+async function downloadLines(page: Page): Promise<ConsoleResponse> {
+  const values = batchValues(page);
+  const file = await badLinesFile(page, values);
+  return file ?? formPage(page, { values });
 }
 
 /** The differences between the cards and the figures that were typed. */
 function differences(
-  request: StaffRequest,
+  page: Page,
   { cards, total }: FormCards,
 ): { readonly count?: string; readonly total?: string } {
-  const { language, signedIn } = request;
-  const { errors: text } = batchTexts[language];
-  const expectedCount = countOf(formText(request, 'expected_count')) ?? 0;
-  const typed = parseTypedAmount(formText(request, 'expected_total'), signedIn.store, {
-    language,
+  const { errors: text } = page.text.batches;
+  const expectedCount = countOf(page.typed('expected_count')) ?? 0;
+  const typed = parseTypedAmount(page.typed('expected_total'), page.store, {
+    language: page.language,
     zeroAllowed: true,
   });
   const expectedTotal = typed.ok ? typed.value : { ...total, minor: 0n };
   const differing = new Map(expectationErrors({ cards, total }, { expectedCount, expectedTotal }));
-  const count = new Intl.NumberFormat(language).format(cards.length);
+  const count = new Intl.NumberFormat(page.language).format(cards.length);
   return {
     ...(differing.has('expected_count') && { count: fillPlain(text.expectedCount, { count }) }),
     ...(differing.has('expected_total') && {
-      total: fillPlain(text.expectedTotal, { total: amountText(total, language) }),
+      total: fillPlain(text.expectedTotal, { total: page.amount(total) }),
     }),
   };
 }
@@ -247,36 +217,34 @@ function isBatchId(result: Json): result is number {
   return typeof result === 'number';
 }
 
-async function confirm(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { language, signedIn } = request;
-  const { errors: text } = batchTexts[language];
-  const key = keyOf(request);
+async function confirm(page: Page): Promise<ConsoleResponse> {
+  const { errors: text } = page.text.batches;
+  const key = page.key;
   // A form that was sent before leads to its batch, whatever its fields are now.
-  const before = key === undefined ? undefined : await findResult(services, request, key, isBatchId);
+  const before =
+    key === undefined ? undefined : await findResult(page.services, page.request, key, isBatchId);
   if (before !== undefined) return seeOther(`/cards/batches/${before}`);
-  const values = batchValues(request);
-  const read = await readBatch(services, request, values);
-  if (read.kind !== 'cards') return rejectedPage(services, request, values, read);
+  const values = batchValues(page);
+  const read = await readBatch(page, values);
+  if (read.kind !== 'cards') return rejectedPage(page, values, read);
   const { found } = read;
   const again = (errors: NonNullable<Confirmation['errors']>): ConsoleResponse =>
-    previewPage(services, request, { values, found, errors });
-  const differing = differences(request, found);
+    previewPage(page, { values, found, errors });
+  const differing = differences(page, found);
   if (Object.keys(differing).length > 0) return again(differing);
   if (key === undefined) return again({ notice: text.incomplete });
   try {
-    const { result } = await runOnce(services, request, key, () =>
-      issueBatch(services.ctx, byOf(request), found),
-    );
-    services.startBatches();
+    const { result } = await page.once(key, () => issueBatch(page.ctx, page.by, found));
+    page.services.startBatches();
     return seeOther(`/cards/batches/${result}`);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    const withheld = withoutAccess(services, request, error);
+    const withheld = withoutAccess(page, error);
     if (withheld) return withheld;
     const notice =
       error.code === 'too-many-requests'
         ? text.busy
-        : amountError(error, { currency: signedIn.store.currency, language });
+        : amountError(error, { currency: page.store.currency, language: page.language });
     if (notice === undefined) throw error;
     return again({ notice });
   }
@@ -286,35 +254,10 @@ async function confirm(services: ConsoleServices, request: StaffRequest): Promis
 const formBytesMax = 2 * batchFileBytesMax;
 
 export const newBatchRoutes: readonly StaffRoute[] = [
-  {
-    method: 'GET',
-    path: '/cards/batches/new',
-    access: 'issueBatches',
-    handle: (services, request) =>
-      Promise.resolve(formPage(services, request, { values: batchValues(request) })),
-  },
-  {
-    method: 'POST',
-    path: '/cards/batches/new',
-    access: 'issueBatches',
-    formBytesMax,
-    acceptsFile: true,
-    handle: check,
-  },
-  {
-    method: 'POST',
-    path: '/cards/batches/lines.csv',
-    access: 'issueBatches',
-    formBytesMax,
-    acceptsFile: true,
-    handle: downloadLines,
-  },
-  {
-    method: 'POST',
-    path: '/cards/batches/issue',
-    access: 'issueBatches',
-    formBytesMax,
-    acceptsFile: true,
-    handle: confirm,
-  },
+  get('/cards/batches/new', 'issueBatches', (page) =>
+    Promise.resolve(formPage(page, { values: batchValues(page) })),
+  ),
+  post('/cards/batches/new', 'issueBatches', check, { formBytesMax, acceptsFile: true }),
+  post('/cards/batches/lines.csv', 'issueBatches', downloadLines, { formBytesMax, acceptsFile: true }),
+  post('/cards/batches/issue', 'issueBatches', confirm, { formBytesMax, acceptsFile: true }),
 ];

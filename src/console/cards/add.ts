@@ -23,51 +23,46 @@ import {
 } from './change-form.ts';
 import { inputField } from '../kit/form.ts';
 import { amountText, dayText, figure, parseTypedAmount } from '../kit/format.ts';
-import { keyInput, keyOf } from '../kit/once.ts';
-import { byOf } from '../kit/page-context.ts';
-import { formText } from '../kit/request.ts';
-import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
+import { keyInput } from '../kit/once.ts';
+import type { ConsoleResponse, StaffRequest, StaffRoute } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
+import { get, post, type Page } from '../kit/page-context.ts';
 
 type Values = Readonly<Record<'amount' | 'expires_on' | 'note', string>>;
 type Errors = Readonly<Partial<Values>>;
 
 function addPage(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   opened: OpenedCard,
   { values, errors }: { readonly values: Values; readonly errors: Errors },
 ): ConsoleResponse {
-  const { ctx, frame } = services;
-  const { language } = request;
-  const { add, adjust, ...text } = changeTexts[language];
+  const { add, adjust, ...text } = page.text.cardActions;
   const { card, path } = opened;
   const isRejected = Object.keys(errors).length > 0;
   const status = isRejected ? 422 : 200;
-  const reason = unusableReason(services, request, card);
-  if (reason !== undefined)
-    return unavailablePage(services, request, opened, { title: add.title, reason, status });
+  const reason = unusableReason(page, card);
+  if (reason !== undefined) return unavailablePage(page, opened, { title: add.title, reason, status });
   const body = markup`<section class="panel stack change" aria-label="${add.title}">
-<div>${figure(card.balance, language)}<p class="soft">${adjust.present}</p></div>
-<form class="stack" method="post" action="${frame.basePath}${path}/add">${keyInput(ctx, isRejected ? keyOf(request) : undefined)}
+<div>${figure(card.balance, page.language)}<p class="soft">${adjust.present}</p></div>
+<form class="stack" method="post" action="${page.basePath}${path}/add">${keyInput(page.ctx, isRejected ? page.key : undefined)}
 ${inputField({ name: 'amount', label: add.amount, value: values.amount, inputMode: 'decimal', kind: 'amount', error: errors.amount })}
-${expiryField(request, opened, { value: values.expires_on, error: errors.expires_on })}
+${expiryField(page, opened, { value: values.expires_on, error: errors.expires_on })}
 ${inputField({ name: 'note', label: add.note, value: values.note, isOptional: true, hint: text.noteHint, error: errors.note })}
 <p class="hint">${add.consequence}</p>
-<div class="row"><button class="button first">${add.action}</button>${backLink(services, request, { path, text: text.cancel, kind: 'quiet' })}</div>
+<div class="row"><button class="button first">${add.action}</button>${backLink(page, { path, text: text.cancel, kind: 'quiet' })}</div>
 </form></section>`;
-  return changePage(services, request, opened, { title: add.title, body, status });
+  return changePage(page, opened, { title: add.title, body, status });
 }
 
 /** A card that never expires has no such field. */
 function expiryField(
-  { language }: StaffRequest,
+  page: Page,
   { card: { expiresOn } }: OpenedCard,
   { value, error }: { readonly value: string; readonly error: string | undefined },
 ): Markup | undefined {
   if (expiresOn === null) return undefined;
-  const { add } = changeTexts[language];
-  const hint = fillPlain(add.expiresHint, { date: dayText(expiresOn, language) });
+  const { add } = page.text.cardActions;
+  const hint = fillPlain(add.expiresHint, { date: dayText(expiresOn, page.language) });
   return inputField({ name: 'expires_on', label: add.expires, type: 'date', value, isOptional: true, hint, error });
 } // prettier-ignore
 
@@ -91,37 +86,34 @@ function errorsOf(
   };
 }
 
-async function submit(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx } = services;
-  const { language, signedIn } = request;
-  const { store } = signedIn;
-  const { add, errors: messages } = changeTexts[language];
-  const opened = await openCard(services, request);
-  const earlier = await earlierResult(services, request, opened);
+async function submit(page: Page): Promise<ConsoleResponse> {
+  const { add, errors: messages } = page.text.cardActions;
+  const opened = await openCard(page);
+  const earlier = await earlierResult(page, opened);
   if (earlier) return earlier;
   const values: Values = {
-    amount: formText(request, 'amount'),
-    expires_on: formText(request, 'expires_on'),
-    note: formText(request, 'note'),
+    amount: page.typed('amount'),
+    expires_on: page.typed('expires_on'),
+    note: page.typed('note'),
   };
-  const amount = parseTypedAmount(values.amount, store, request);
+  const amount = parseTypedAmount(values.amount, page.store, page.request);
   const note = parseText(values.note);
   const day = values.expires_on === '' ? null : parseDay(values.expires_on);
   const again = (errors: Errors, current = opened): ConsoleResponse =>
-    addPage(services, request, current, { values, errors });
+    addPage(page, current, { values, errors });
   if (!amount.ok || !note.ok || day?.ok === false)
     return again({
-      ...(!amount.ok && { amount: unreadableAmount(values.amount, store, { language }) }),
+      ...(!amount.ok && { amount: unreadableAmount(values.amount, page.store, { language: page.language }) }),
       ...(day?.ok === false && { expires_on: add.badDay }),
       ...(!note.ok && { note: messages.badText }),
     });
   const cardId = opened.card.id;
-  return await change(services, request, opened, {
+  return await change(page, opened, {
     title: add.title,
     *script(): Script<Done> {
       const expiresOn = day?.value ?? null;
       const sold = { cardId, amount: amount.value, expiresOn, note: note.value };
-      const { transfer, card } = yield* topUpCard(ctx, byOf(request), sold);
+      const { transfer, card } = yield* topUpCard(page.ctx, page.by, sold);
       return {
         done: 'added',
         card: cardId,
@@ -132,8 +124,8 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
     },
     async rejected(fault) {
       if (!fault) return again({ amount: messages.expiredForm });
-      const current = await openCard(services, request);
-      const errors = errorsOf(fault, request, current);
+      const current = await openCard(page);
+      const errors = errorsOf(fault, page.request, current);
       return errors && again(errors, current);
     },
   });
@@ -142,15 +134,11 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
 const path = '/cards/:id/add';
 
 export const addRoutes: readonly StaffRoute[] = [
-  {
-    method: 'GET',
-    path,
-    access: 'changeCards',
-    handle: async (services, request) =>
-      addPage(services, request, await openCard(services, request), {
-        values: { amount: '', expires_on: '', note: '' },
-        errors: {},
-      }),
-  },
-  { method: 'POST', path, access: 'changeCards', handle: submit },
+  get(path, 'changeCards', async (page) =>
+    addPage(page, await openCard(page), {
+      values: { amount: '', expires_on: '', note: '' },
+      errors: {},
+    }),
+  ),
+  post(path, 'changeCards', submit),
 ];

@@ -14,18 +14,19 @@ import { actorName } from '../kit/actors.ts';
 import { fieldLabel, shownOf } from './fields.ts';
 import { canRelease, canReverse, type CardView } from './possible.ts';
 import { cardTexts, movementName, signedAmount } from './texts.ts';
-import { amountText, timeElement } from '../kit/format.ts';
-import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
+import { timeElement } from '../kit/format.ts';
+import type { StaffRequest } from '../kit/route.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
+import type { Page } from '../kit/page-context.ts';
 
 /** Everything that the page shows. */
 export type ShownCard = CardView & CardRecord & { readonly path: string; readonly isFirst: boolean };
 
-export function historyPanel(services: ConsoleServices, request: StaffRequest, shown: ShownCard): Markup {
-  const text = cardTexts[request.language];
+export function historyPanel(page: Page, shown: ShownCard): Markup {
+  const text = page.text.card;
   const { timeline, path, isFirst } = shown;
-  const items = timeline.items.map((item) => ({ at: item.at, line: lineOf(services, request, shown, item) }));
-  const expiry = isFirst ? expiryLine(request, shown) : undefined;
+  const items = timeline.items.map((item) => ({ at: item.at, line: lineOf(page, shown, item) }));
+  const expiry = isFirst ? expiryLine(page, shown) : undefined;
   if (expiry) {
     const place = items.findIndex(({ at }) => at < expiry.at);
     items.splice(place < 0 ? items.length : place, 0, expiry);
@@ -64,52 +65,47 @@ function lineMarkup({ kind, what, details, amount, when, links, after }: Line): 
 
 /** An expiry follows from the last valid day, without an entry. */
 function expiryLine(
-  { language, signedIn: { store } }: StaffRequest,
+  page: Page,
   { found: { card }, today: day }: ShownCard,
 ): { readonly at: number; readonly line: Markup } | undefined {
   if (isDisabled(card) || !isExpired(card, day) || card.expiresOn === null) return undefined;
-  const at = startOfDay(addDays(card.expiresOn, 1), store.timeZone);
-  const line = { what: cardTexts[language].expired, when: timeElement(at, store, language) };
+  const at = startOfDay(addDays(card.expiresOn, 1), page.store.timeZone);
+  const line = { what: page.text.card.expired, when: page.time(at) };
   return { at, line: lineMarkup(line) };
 }
 
-function lineOf(
-  services: ConsoleServices,
-  request: StaffRequest,
-  shown: ShownCard,
-  item: TimelineItem,
-): Markup {
+function lineOf(page: Page, shown: ShownCard, item: TimelineItem): Markup {
   switch (item.kind) {
     case 'transfer':
-      return lineMarkup(transferLine(services, request, shown, item));
+      return lineMarkup(transferLine(page, shown, item));
     case 'hold':
-      return lineMarkup(holdLine(services, request, shown, item));
+      return lineMarkup(holdLine(page, shown, item));
     case 'email':
-      return lineMarkup(emailLine(services, request, item));
+      return lineMarkup(emailLine(page, item));
     case 'change':
-      return lineMarkup(changeLine(request, shown, item));
+      return lineMarkup(changeLine(page, shown, item));
     case 'action': {
-      const { staffActions } = cardTexts[request.language];
+      const { staffActions } = page.text.card;
       const { action, staffId } = item.action;
       const what = Object.hasOwn(staffActions, action)
         ? staffActions[action as keyof typeof staffActions]
         : action;
       const actor = staffId === null ? null : `staff:${staffId}`;
-      return lineMarkup({ what, when: whenAndWho(request, shown, { item, actor }) });
+      return lineMarkup({ what, when: whenAndWho(page, shown, { item, actor }) });
     }
   }
 }
 
 function whenAndWho(
-  { language, signedIn: { store } }: StaffRequest,
+  page: Page,
   { actors }: ShownCard,
   { item, actor }: { readonly item: TimelineItem; readonly actor: string | null },
 ): Markup {
-  const text = cardTexts[language];
-  const name = actorName(actor, actors, language);
+  const text = page.text.card;
+  const name = actorName(actor, actors, page.language);
   const till = item.staffAction?.till ?? null;
   const who = till === null ? name : fillPlain(text.atTill, { who: name, till });
-  return fill(text.who, { time: timeElement(item.at, store, language), who });
+  return fill(text.who, { time: page.time(item.at), who });
 }
 
 /** Reference, note, order and reason, as far as there are any. */
@@ -127,107 +123,92 @@ function why(
 }
 
 function transferLine(
-  { ctx }: Pick<ConsoleServices, 'ctx'>,
-  request: StaffRequest,
+  page: Page,
   shown: ShownCard,
   item: Extract<TimelineItem, { readonly kind: 'transfer' }>,
 ): Line {
-  const { language } = request;
-  const text = cardTexts[language];
+  const text = page.text.card;
   const { transfer, left } = item;
-  const details = why(language, transfer);
+  const details = why(page.language, transfer);
   const takenBack = item.staffAction && takenBackBy(item.staffAction);
   const refund =
     left && canReverse(shown, item)
-      ? markup`<a href="${shown.path}/entries/${ctx.keys.publicIds.of(transfer.id)}/refund">${isAddition(transfer.kind) ? text.reverseCredit : text.refund}</a>${left.minor < transfer.amount.minor ? markup` <span>(${fillPlain(text.ofLeft, { amount: amountText(left, language) })})</span>` : undefined}`
+      ? markup`<a href="${shown.path}/entries/${page.publicId(transfer.id)}/refund">${isAddition(transfer.kind) ? text.reverseCredit : text.refund}</a>${left.minor < transfer.amount.minor ? markup` <span>(${fillPlain(text.ofLeft, { amount: page.amount(left) })})</span>` : undefined}`
       : undefined;
   return {
     kind: 'money',
-    what: takenBack ? text.reversals[takenBack] : movementName(transfer, language),
+    what: takenBack ? text.reversals[takenBack] : movementName(transfer, page.language),
     ...(details !== undefined && { details }),
-    amount: signedAmount(transfer, language),
-    when: whenAndWho(request, shown, { item, actor: transfer.actor }),
+    amount: signedAmount(transfer, page.language),
+    when: whenAndWho(page, shown, { item, actor: transfer.actor }),
     ...(refund && { links: refund }),
-    after: markup`<span class="sum soft"><span class="sr">${text.balanceAfter} </span>${amountText(transfer.balanceAfter, language)}</span>`,
+    after: markup`<span class="sum soft"><span class="sr">${text.balanceAfter} </span>${page.amount(transfer.balanceAfter)}</span>`,
   };
 }
 
 function holdLine(
-  { ctx }: Pick<ConsoleServices, 'ctx'>,
-  request: StaffRequest,
+  page: Page,
   shown: ShownCard,
   item: Extract<TimelineItem, { readonly kind: 'hold' }>,
 ): Line {
-  const {
-    language,
-    signedIn: { store },
-  } = request;
-  const text = cardTexts[language];
+  const text = page.text.card;
   const { hold } = item;
   const status = isHoldExpired(hold, shown.now) ? 'expired' : hold.status;
-  const end =
-    status === 'open'
-      ? fill(text.holdUntil, { time: timeElement(hold.expiresAt, store, language) })
-      : undefined;
+  const end = status === 'open' ? fill(text.holdUntil, { time: page.time(hold.expiresAt) }) : undefined;
   const { extension } = item;
   const extended =
     extension &&
     fill(text.holdExtended, {
-      actor: actorName(extension.actor, shown.actors, language),
-      time: timeElement(extension.createdAt, store, language),
+      actor: actorName(extension.actor, shown.actors, page.language),
+      time: page.time(extension.createdAt),
     });
   const captured =
     status === 'captured' && hold.captured.minor < hold.amount.minor
-      ? fillPlain(text.captured, { amount: amountText(hold.captured, language) })
+      ? fillPlain(text.captured, { amount: page.amount(hold.captured) })
       : undefined;
-  const parts: readonly MarkupPart[] = [why(language, hold), end, extended, captured].filter(
+  const parts: readonly MarkupPart[] = [why(page.language, hold), end, extended, captured].filter(
     (part) => part !== undefined && part !== null,
   );
   return {
     what: text.holds[status],
     ...(parts.length > 0 && { details: joinMarkup(parts, ' · ') }),
-    amount: markup`<span class="soft">${amountText(hold.amount, language)}</span>`,
-    when: whenAndWho(request, shown, { item, actor: hold.actor }),
+    amount: markup`<span class="soft">${page.amount(hold.amount)}</span>`,
+    when: whenAndWho(page, shown, { item, actor: hold.actor }),
     ...(canRelease(shown, hold) && {
-      links: markup`<a href="${shown.path}/holds/${ctx.keys.publicIds.of(hold.id)}/release">${text.release}</a>`,
+      links: markup`<a href="${shown.path}/holds/${page.publicId(hold.id)}/release">${text.release}</a>`,
     }),
   };
 }
 
-function emailLine(
-  { ctx, frame }: ConsoleServices,
-  { language, signedIn: { store } }: StaffRequest,
-  { email, at }: Extract<TimelineItem, { readonly kind: 'email' }>,
-): Line {
-  const text = cardTexts[language];
+function emailLine(page: Page, { email, at }: Extract<TimelineItem, { readonly kind: 'email' }>): Line {
+  const text = page.text.card;
   const { id, state, kind, response, nextAt, endedAt, lastAt } = email;
   // The address of an erased person is empty.
   const address = email.address === '' ? text.erased : email.address;
   const moment = nextAt ?? endedAt ?? lastAt;
-  const time = timeElement(moment ?? at, store, language);
+  const time = timeElement(moment ?? at, page.store, page.language);
   const hasFailed = state === 'bounced' || state === 'dead';
   const reason = hasFailed && response !== null ? `: ${response}` : '';
   return {
     ...(hasFailed && { kind: 'fail' }),
     what: text.emails[kind],
     details: markup`${fillPlain(text.emailTo, { address })} · ${fill(text.emailStates[state], { time })}${reason}`,
-    when: timeElement(at, store, language),
-    links: markup`<a href="${frame.basePath}/emails/${String(ctx.keys.publicIds.of(id))}">${text.showEmail}</a>`,
+    when: page.time(at),
+    links: markup`<a href="${page.basePath}/emails/${String(page.publicId(id))}">${text.showEmail}</a>`,
   };
 }
 
 function changeLine(
-  request: StaffRequest,
+  page: Page,
   shown: ShownCard,
   item: Extract<TimelineItem, { readonly kind: 'change' }>,
 ): Line {
-  const { language } = request;
   const { change } = item;
-  const details = change.fields.map((field) => fieldText(field, language)).filter((each) => each !== '');
+  const details = change.fields.map((field) => fieldText(field, page.language)).filter((each) => each !== '');
   return {
-    what: changeName(change, language),
+    what: changeName(change, page.language),
     ...(details.length > 0 && { details: details.join(' · ') }),
-    when: whenAndWho(request, shown, { item, actor: change.actor }),
+    when: whenAndWho(page, shown, { item, actor: change.actor }),
   };
 }
 

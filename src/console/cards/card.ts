@@ -15,90 +15,77 @@ import { balanceRibbon, cardEnding, stateTag } from './parts.ts';
 import { possibleActions, reenableUntil, type CardAction } from './possible.ts';
 import { cardTexts } from './texts.ts';
 import { checkPage } from './verify.ts';
-import { amountText, dayText, figure, timeElement } from '../kit/format.ts';
-import { shellPage } from '../kit/page.ts';
-import type { ConsoleResponse, ConsoleRoute, ConsoleServices, StaffRequest } from '../kit/route.ts';
+import { amountText, dayText, figure } from '../kit/format.ts';
+import type { ConsoleResponse, ConsoleRoute, StaffRequest } from '../kit/route.ts';
 import { fill, fillPlain, plural } from '../kit/texts.ts';
 import { idIn } from '../kit/ids.ts';
 import { historyPanel, type ShownCard } from './card-timeline.ts';
+import { get, type Page } from '../kit/page-context.ts';
 
-async function cardPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx, storage, frame } = services;
-  const { store, member } = request.signedIn;
-  const cardId = idIn(services, request);
-  const sent = request.query.get('history') ?? '';
+async function cardPage(page: Page): Promise<ConsoleResponse> {
+  const cardId = idIn(page.services, page.request);
+  const sent = page.request.query.get('history') ?? '';
   const cursor = isCursor(sent) ? sent : null;
-  const page = await storage.read(() => readCardPage(ctx, store, cardId, cursor));
+  const made = await page.read(() => readCardPage(page.ctx, page.store, cardId, cursor));
   const shown: ShownCard = {
-    ...page,
-    store,
-    member,
-    today: today(ctx, store),
-    now: ctx.clock.earliest(),
-    path: `${frame.basePath}/cards/${ctx.keys.publicIds.of(cardId)}`,
+    ...made,
+    store: page.store,
+    member: page.member,
+    today: today(page.ctx, page.store),
+    now: page.ctx.clock.earliest(),
+    path: `${page.basePath}/cards/${page.publicId(cardId)}`,
     isFirst: cursor === null,
   };
-  const text = cardTexts[request.language];
-  const { language } = request;
+  const text = page.text.card;
   const actions = possibleActions(shown);
-  const { found } = page;
+  const { found } = made;
   const { card } = found;
-  const body = markup`${doneNotice(request)}${disabledNotice(request, shown)}${suspendedNotice(request, shown)}<div class="grid two"><div class="stack">
-${balancePanel(request, shown)}
-${historyPanel(services, request, shown)}</div>
+  const body = markup`${doneNotice(page)}${disabledNotice(page, shown)}${suspendedNotice(page, shown)}<div class="grid two"><div class="stack">
+${balancePanel(page, shown)}
+${historyPanel(page, shown)}</div>
 <aside class="stack" aria-label="${text.facts}">
-${drawing(request, found)}
-${factsPanel(services, request, shown)}
-${actionPanel(request, shown, actions)}</aside></div>`;
-  const heading = markup`<a class="soft quiet" href="${frame.basePath}/cards">${text.cards}</a> <span class="soft" aria-hidden="true">/</span> <span class="code nowrap">${cardEnding(found, language)}</span>`;
-  return {
-    status: 200,
-    body: shellPage(services, request, {
-      title: fillPlain(text.title, { last: card.lastCharacters }),
-      heading,
-      path: '/cards',
-      ...(actions.has('redeem') && { actions: actionLink(request, shown, 'redeem', ' first') }),
-      body,
-    }),
-  };
+${drawing(page, found)}
+${factsPanel(page, shown)}
+${actionPanel(page, shown, actions)}</aside></div>`;
+  const heading = markup`<a class="soft quiet" href="${page.basePath}/cards">${text.cards}</a> <span class="soft" aria-hidden="true">/</span> <span class="code nowrap">${cardEnding(found, page.language)}</span>`;
+  return page.show('/cards', {
+    title: fillPlain(text.title, { last: card.lastCharacters }),
+    heading,
+    ...(actions.has('redeem') && { actions: actionLink(page, shown, 'redeem', ' first') }),
+    body,
+  });
 }
 
 /** Returns the notice about the last change: one of a fixed set of names, never a text from the URL. */
-function doneNotice({ language, query }: StaffRequest): Markup | undefined {
-  const { done } = cardTexts[language];
-  const name = query.get('done') ?? '';
+function doneNotice(page: Page): Markup | undefined {
+  const { done } = page.text.card;
+  const name = page.request.query.get('done') ?? '';
   return Object.hasOwn(done, name)
     ? markup`<p class="notice good" role="status">${done[name as keyof typeof done]}</p>
 `
     : undefined;
 }
 
-function disabledNotice(
-  { language, signedIn: { store } }: StaffRequest,
-  shown: ShownCard,
-): Markup | undefined {
+function disabledNotice(page: Page, shown: ShownCard): Markup | undefined {
   const { card } = shown.found;
   if (card.disabledAt === null) return undefined;
-  const text = cardTexts[language];
+  const text = page.text.card;
   const until = reenableUntil(shown);
   const enable =
     until !== null && possibleActions(shown).has('enable')
-      ? markup` ${fill(text.enableUntil, { time: timeElement(until, store, language) })}`
+      ? markup` ${fill(text.enableUntil, { time: page.time(until) })}`
       : undefined;
-  const day = timeElement(card.disabledAt, store, language, { dateStyle: 'medium' });
+  const day = page.time(card.disabledAt, { dateStyle: 'medium' });
   return markup`<p class="notice" role="note"><span>${fill(text.disabledText, { day })}${enable}</span></p>
 `;
 }
 
 /** Since when and why the card is suspended, unless it is disabled. */
-function suspendedNotice(
-  { language, signedIn: { store } }: StaffRequest,
-  { found: { card } }: ShownCard,
-): Markup | undefined {
+function suspendedNotice(page: Page, { found: { card } }: ShownCard): Markup | undefined {
   const { suspendedAt, suspendReason } = card;
   if (suspendedAt === null || card.disabledAt !== null) return undefined;
-  const text = cardTexts[language];
-  const day = timeElement(suspendedAt, store, language, { dateStyle: 'medium' });
+  const text = page.text.card;
+  const day = page.time(suspendedAt, { dateStyle: 'medium' });
   const reason =
     suspendReason === null
       ? undefined
@@ -107,21 +94,21 @@ function suspendedNotice(
 `;
 }
 
-function actionLink({ language }: StaffRequest, { path }: ShownCard, action: CardAction, kind = ''): Markup {
-  return markup`<a class="button${kind}" href="${path}/${action}">${cardTexts[language][action]}</a>`;
+function actionLink(page: Page, { path }: ShownCard, action: CardAction, kind = ''): Markup {
+  return markup`<a class="button${kind}" href="${path}/${action}">${page.text.card[action]}</a>`;
 }
 
-function balancePanel({ language }: StaffRequest, { found, today: day }: ShownCard): Markup {
-  const text = cardTexts[language];
+function balancePanel(page: Page, { found, today: day }: ShownCard): Markup {
+  const text = page.text.card;
   const { card } = found;
-  const amount = (money: Money): string => amountText(money, language);
+  const amount = (money: Money): string => page.amount(money);
   const available = availableOf(card, day);
   const split =
     card.held.minor > 0n
       ? ` · ${fillPlain(text.split, { available: amount(available), held: amount(card.held) })}`
       : '';
-  return markup`<section class="panel" aria-label="${text.balance}"><div class="row apart"><div>${figure(card.balance, language)}<p class="soft">${fillPlain(text.leftOf, { initial: amount(card.initialValue) })}${split}</p></div>${stateTag(found, { today: day, language })}</div>
-${balanceBar(found, available, language)}</section>`;
+  return markup`<section class="panel" aria-label="${text.balance}"><div class="row apart"><div>${figure(card.balance, page.language)}<p class="soft">${fillPlain(text.leftOf, { initial: amount(card.initialValue) })}${split}</p></div>${stateTag(found, { today: day, language: page.language })}</div>
+${balanceBar(found, available, page.language)}</section>`;
 }
 
 function balanceBar({ card }: DetailedCard, available: Money, language: StaffRequest['language']): Markup {
@@ -136,22 +123,18 @@ function balanceBar({ card }: DetailedCard, available: Money, language: StaffReq
   return balanceRibbon(card, label);
 }
 
-function drawing({ language, signedIn: { store } }: StaffRequest, found: DetailedCard): Markup {
-  return markup`<div class="gift" aria-hidden="true"><svg class="knot" viewBox="0 0 48 48"><path d="M24 24C12 6 2 13 8 20c4 4 11 4 16 4 5 0 12 0 16-4 6-7-4-14-16 4zM24 24c-3 7-7 11-11 15M24 24c3 7 7 11 11 15"/></svg><span class="shop">${store.name}</span><span class="tail">•••• ${found.card.lastCharacters}</span>${figure(found.card.balance, language)}</div>`;
+function drawing(page: Page, found: DetailedCard): Markup {
+  return markup`<div class="gift" aria-hidden="true"><svg class="knot" viewBox="0 0 48 48"><path d="M24 24C12 6 2 13 8 20c4 4 11 4 16 4 5 0 12 0 16-4 6-7-4-14-16 4zM24 24c-3 7-7 11-11 15M24 24c3 7 7 11 11 15"/></svg><span class="shop">${page.store.name}</span><span class="tail">•••• ${found.card.lastCharacters}</span>${figure(found.card.balance, page.language)}</div>`;
 }
 
 function given(value: string | null): MarkupPart {
   return value === null ? undefined : linesOf(value);
 }
 
-function factsPanel(
-  { frame }: ConsoleServices,
-  { language, signedIn: { store } }: StaffRequest,
-  { found: { card }, actors, issue }: ShownCard,
-): Markup {
-  const text = cardTexts[language];
+function factsPanel(page: Page, { found: { card }, actors, issue }: ShownCard): Markup {
+  const text = page.text.card;
   const linked = (name: string, value: string): Markup =>
-    markup`<a href="${frame.basePath}/cards?${new URLSearchParams({ [name]: value }).toString()}">${value}</a>`;
+    markup`<a href="${page.basePath}/cards?${new URLSearchParams({ [name]: value }).toString()}">${value}</a>`;
   const fact = (name: string, value: MarkupPart): Markup =>
     markup`<dt>${name}</dt><dd>${value ?? markup`<span class="soft">${text.none}</span>`}</dd>`;
   const { recipient, customer, recipientName, orderId, vat, expiresOn } = card;
@@ -168,10 +151,10 @@ function factsPanel(
     const value = card[propertyOf(name)];
     return value === null
       ? undefined
-      : fact(fieldLabel(name, language), linesOf(shownOf(name, value, language)));
+      : fact(fieldLabel(name, page.language), linesOf(shownOf(name, value, page.language)));
   });
-  const sold = timeElement(card.createdAt, store, language);
-  return markup`<section class="panel" aria-label="${text.facts}"><dl class="facts">${fact(text.for, holderFacts.length > 0 ? joinMarkup(holderFacts, markup`<br>`) : undefined)}${fact(text.from, given(card.senderName))}${customer ? fact(text.buyer, linked('email', customer.email)) : undefined}${fact(fieldLabel('message', language), given(card.message))}${fact(text.sold, sold)}${fact(text.expires, expiresOn === null ? text.never : dayText(expiresOn, language))}${fact(fieldLabel('note', language), given(card.note))}${fact(fieldLabel('external_id', language), given(card.externalId))}${otherFacts}${tags.length > 0 ? fact(fieldLabel('tags', language), joinMarkup(tags, ', ')) : undefined}${orderId === null ? undefined : fact(text.order, linked('order_id', String(orderId)))}${vat ? fact(text.vat, vatText()) : undefined}${issue ? fact(text.createdBy, actorName(issue.actor, actors, language)) : undefined}</dl></section>`;
+  const sold = page.time(card.createdAt);
+  return markup`<section class="panel" aria-label="${text.facts}"><dl class="facts">${fact(text.for, holderFacts.length > 0 ? joinMarkup(holderFacts, markup`<br>`) : undefined)}${fact(text.from, given(card.senderName))}${customer ? fact(text.buyer, linked('email', customer.email)) : undefined}${fact(fieldLabel('message', page.language), given(card.message))}${fact(text.sold, sold)}${fact(text.expires, expiresOn === null ? text.never : dayText(expiresOn, page.language))}${fact(fieldLabel('note', page.language), given(card.note))}${fact(fieldLabel('external_id', page.language), given(card.externalId))}${otherFacts}${tags.length > 0 ? fact(fieldLabel('tags', page.language), joinMarkup(tags, ', ')) : undefined}${orderId === null ? undefined : fact(text.order, linked('order_id', String(orderId)))}${vat ? fact(text.vat, vatText()) : undefined}${issue ? fact(text.createdBy, actorName(issue.actor, actors, page.language)) : undefined}</dl></section>`;
 }
 
 /** The actions in the order of the page; what ends something is last. */
@@ -200,15 +183,11 @@ const rowIcons: Readonly<Record<(typeof rows)[number], string>> = {
 };
 
 /** Each action with its effect, which a person reads before the click. */
-function actionPanel(
-  { language, signedIn: { store } }: StaffRequest,
-  { path }: ShownCard,
-  actions: ReadonlySet<CardAction>,
-): Markup | undefined {
-  const text = cardTexts[language];
+function actionPanel(page: Page, { path }: ShownCard, actions: ReadonlySet<CardAction>): Markup | undefined {
+  const text = page.text.card;
   const { final, undo } = text.disableEffect;
-  const minutes = store.undoWindowMinutes;
-  const effects = { ...text.effects, disable: minutes === 0 ? final : plural(language, undo, minutes) };
+  const minutes = page.store.undoWindowMinutes;
+  const effects = { ...text.effects, disable: minutes === 0 ? final : plural(page.language, undo, minutes) };
   const shown = rows
     .filter((name) => actions.has(name))
     .map((name) => {
@@ -222,6 +201,6 @@ ${shown}</ul></section>`;
 }
 
 export const cardRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/cards/:id', access: 'readCards', handle: cardPage },
-  { method: 'GET', path: '/cards/:id/verify', access: 'readCards', handle: checkPage },
+  get('/cards/:id', 'readCards', cardPage),
+  get('/cards/:id/verify', 'readCards', checkPage),
 ];

@@ -11,19 +11,17 @@ import { loadCard, today } from '../../service/money/money.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { forbiddenPage } from '../kit/error-page.ts';
 import { amountText, amountValue, dayText } from '../kit/format.ts';
-import { findResult, keyOf, runOnce, type Json } from '../kit/once.ts';
+import { findResult, type Json } from '../kit/once.ts';
 import { shellPage } from '../kit/page.ts';
-import { formText } from '../kit/request.ts';
 import {
   seeOther,
   throttled,
   type ConsoleResponse,
   type ConsoleServices,
   type PageResponse,
-  type StaffRequest,
 } from '../kit/route.ts';
 import { fillPlain, type PageLanguage, type Texts, textsOf } from '../kit/texts.ts';
-import { readById } from '../kit/lookups.ts';
+import type { Page } from '../kit/page-context.ts';
 
 export const changeTexts = textsOf('cardActions');
 
@@ -31,10 +29,10 @@ export const changeTexts = textsOf('cardActions');
 export type OpenedCard = { readonly card: Card; readonly path: string };
 
 /** The card in the path at present. @throws Fault `not-found` or `too-many-misses`. */
-export async function openCard(services: ConsoleServices, request: StaffRequest): Promise<OpenedCard> {
-  const storeId = request.signedIn.store.id;
-  const { card } = await readById(services, request, (cardId) => loadCard(services.ctx, { storeId, cardId }));
-  return { card, path: pathOfCard(services, card) };
+export async function openCard(page: Page): Promise<OpenedCard> {
+  const storeId = page.store.id;
+  const { card } = await page.readById((cardId) => loadCard(page.ctx, { storeId, cardId }));
+  return { card, path: pathOfCard(page.services, card) };
 }
 
 export function pathOfCard({ ctx }: Pick<ConsoleServices, 'ctx'>, { id }: Pick<Card, 'id'>): string {
@@ -48,18 +46,16 @@ export function endingOf({ lastCharacters }: Pick<Card, 'lastCharacters'>): stri
 
 /** The way back to the card. */
 export function backLink(
-  { frame }: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   { path, text, kind = '' }: { readonly path: string; readonly text?: string; readonly kind?: string },
 ): Markup {
-  const shown = text ?? changeTexts[request.language].back;
-  return markup`<a class="button ${kind}" href="${frame.basePath}${path}">${shown}</a>`;
+  const shown = text ?? page.text.cardActions.back;
+  return markup`<a class="button ${kind}" href="${page.basePath}${path}">${shown}</a>`;
 }
 
 /** A page about a change of a card. */
 export function changePage(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   { card, path }: OpenedCard,
   {
     title,
@@ -67,19 +63,17 @@ export function changePage(
     status = 200,
   }: { readonly title: string; readonly body: Markup; readonly status?: PageStatus },
 ): PageResponse {
-  const { frame } = services;
   const ending = markup`<span class="code">${endingOf(card)}</span>`;
-  const heading = markup`<span class="soft"><a href="${frame.basePath}${path}">${ending}</a> /</span> ${title}`;
-  const page = { title: `${title} · ${endingOf(card)}`, heading, path: '/cards', body };
-  return { status, body: shellPage(services, request, page) };
+  const heading = markup`<span class="soft"><a href="${page.basePath}${path}">${ending}</a> /</span> ${title}`;
+  const shown = { title: `${title} · ${endingOf(card)}`, heading, path: '/cards', body };
+  return { status, body: shellPage(page.services, page.request, shown) };
 }
 
 type PageStatus = 200 | 404 | 409 | 422;
 
 /** A page that says why a card cannot be changed. */
 export function unavailablePage(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   opened: OpenedCard,
   {
     title,
@@ -94,8 +88,8 @@ export function unavailablePage(
   },
 ): PageResponse {
   const body = markup`<section class="panel stack change" aria-label="${title}"><p role="status">${reason}</p>
-<div class="row">${action}${backLink(services, request, { path: opened.path, kind: action ? '' : 'first' })}</div></section>`;
-  return changePage(services, request, opened, { title, body, status });
+<div class="row">${action}${backLink(page, { path: opened.path, kind: action ? '' : 'first' })}</div></section>`;
+  return changePage(page, opened, { title, body, status });
 }
 
 type Reasons = Texts['cardActions']['reasons'];
@@ -128,14 +122,10 @@ export function reasonOf(
 }
 
 /** The reason why a card cannot be spent now; undefined: it can. */
-export function unusableReason(
-  { ctx }: Pick<ConsoleServices, 'ctx'>,
-  { language, signedIn: { store } }: StaffRequest,
-  card: Card,
-): string | undefined {
-  const state = spendStateOf(card, today(ctx, store));
+export function unusableReason(page: Page, card: Card): string | undefined {
+  const state = spendStateOf(card, today(page.ctx, page.store));
   if (state === 'active') return undefined;
-  return reasonOf({ code: `card-${state}`, retryAfterSeconds: 0 }, card, language);
+  return reasonOf({ code: `card-${state}`, retryAfterSeconds: 0 }, card, page.language);
 }
 
 /** An amount that a fault reports, in the language of the page. */
@@ -219,13 +209,9 @@ export function isDone(result: Json): result is Done {
 }
 
 /** Returns the page after an earlier submission of the form; undefined: there was none. Its fields can have been others. */
-export async function earlierResult(
-  services: ConsoleServices,
-  request: StaffRequest,
-  opened: OpenedCard,
-): Promise<ConsoleResponse | undefined> {
-  const key = keyOf(request);
-  const result = key === undefined ? undefined : await findResult(services, request, key, isDone);
+export async function earlierResult(page: Page, opened: OpenedCard): Promise<ConsoleResponse | undefined> {
+  const key = page.key;
+  const result = key === undefined ? undefined : await findResult(page.services, page.request, key, isDone);
   return key !== undefined && result && result.card === opened.card.id
     ? afterChange(opened, { key, result, isRepeated: true })
     : undefined;
@@ -236,8 +222,7 @@ export async function earlierResult(
  * @param rejected the form with the message of a fault; undefined: the fault is not about a field.
  */
 export async function change(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   opened: OpenedCard,
   {
     title,
@@ -251,40 +236,38 @@ export async function change(
     ) => ConsoleResponse | undefined | Promise<ConsoleResponse | undefined>;
   },
 ): Promise<ConsoleResponse> {
-  const key = keyOf(request);
+  const key = page.key;
   if (key === undefined) return (await rejected(null)) ?? seeOther(opened.path);
   try {
-    const { result, isRepeated } = await runOnce(services, request, key, script);
+    const { result, isRepeated } = await page.once(key, script);
     return afterChange(opened, { key, result, isRepeated });
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    const response = withoutAccess(services, request, error) ?? (await rejected(error));
+    const response = withoutAccess(page, error) ?? (await rejected(error));
     if (response) return response;
-    const { card } = await openCard(services, request);
-    const reason = reasonOf(error, card, request.language);
+    const { card } = await openCard(page);
+    const reason = reasonOf(error, card, page.language);
     if (reason === undefined) throw error;
-    const page = unavailablePage(services, request, { ...opened, card }, { title, reason, status: 422 });
+    const shown = unavailablePage(page, { ...opened, card }, { title, reason, status: 422 });
     return error.code === 'too-many-requests'
-      ? throttled(page, (error.retryAfterSeconds ?? 1) * 1_000)
-      : page;
+      ? throttled(shown, (error.retryAfterSeconds ?? 1) * 1_000)
+      : shown;
   }
 }
 
 /** The page if the person was disabled, or got another role, after the session was read; undefined otherwise. */
-export function withoutAccess(
-  services: ConsoleServices,
-  request: StaffRequest,
-  { code }: Fault,
-): ConsoleResponse | undefined {
-  const { member, store } = request.signedIn;
+export function withoutAccess(page: Page, { code }: Fault): ConsoleResponse | undefined {
   if (code === 'unauthenticated') return seeOther('/sign-in');
   if (code !== 'insufficient-scope') return undefined;
-  return { status: 403, body: forbiddenPage(services, request, { role: member.role, place: store.name }) };
+  return {
+    status: 403,
+    body: forbiddenPage(page.services, page.request, { role: page.member.role, place: page.store.name }),
+  };
 }
 
 /** A text of several lines. Browsers end the lines of a form with CR and LF. */
-export function multilineOf(request: Pick<StaffRequest, 'form'>, name: string): string {
-  return formText(request, name).replaceAll('\r\n', '\n');
+export function multilineOf(page: Page, name: string): string {
+  return page.typed(name).replaceAll('\r\n', '\n');
 }
 
 /** An amount of a result. */

@@ -11,18 +11,17 @@ import {
   earlierResult,
   openCard,
   reasonOf,
-  changeTexts,
   unavailablePage,
   unusableReason,
   type Done,
   type OpenedCard,
 } from './change-form.ts';
 import { alert } from '../kit/form.ts';
-import { amountText, figure, timeElement } from '../kit/format.ts';
-import { keyInput, keyOf } from '../kit/once.ts';
-import { byOf } from '../kit/page-context.ts';
-import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
+import { figure } from '../kit/format.ts';
+import { keyInput } from '../kit/once.ts';
+import type { ConsoleResponse, ConsoleServices, StaffRoute } from '../kit/route.ts';
 import { fill, fillPlain, plural } from '../kit/texts.ts';
+import { get, post, type Page } from '../kit/page-context.ts';
 
 type Form = { readonly isReleasing: boolean; readonly error?: string };
 
@@ -37,37 +36,27 @@ function enableUntil(
   return ctx.clock.earliest() < until ? until : undefined;
 }
 
-function enableLink(
-  services: ConsoleServices,
-  request: StaffRequest,
-  opened: OpenedCard,
-): ReturnType<typeof markup> | undefined {
-  if (enableUntil(services, request.signedIn.store, opened) === undefined) return undefined;
-  const { title } = changeTexts[request.language].enable;
-  return markup`<a class="button first" href="${services.frame.basePath}${opened.path}/enable">${title}</a>`;
+function enableLink(page: Page, opened: OpenedCard): ReturnType<typeof markup> | undefined {
+  if (enableUntil(page.services, page.store, opened) === undefined) return undefined;
+  const { title } = page.text.cardActions.enable;
+  return markup`<a class="button first" href="${page.basePath}${opened.path}/enable">${title}</a>`;
 }
 
-function disablePage(
-  services: ConsoleServices,
-  request: StaffRequest,
-  opened: OpenedCard,
-  { isReleasing, error }: Form,
-): ConsoleResponse {
-  const { ctx, frame } = services;
-  const { language, signedIn } = request;
-  const { disable, resend, cancel } = changeTexts[language];
+function disablePage(page: Page, opened: OpenedCard, { isReleasing, error }: Form): ConsoleResponse {
+  const { disable, resend, cancel } = page.text.cardActions;
   const { card, path } = opened;
   const title = disable.title;
   const status = error === undefined ? 200 : 422;
   if (card.disabledAt !== null) {
-    const action = enableLink(services, request, opened);
-    return unavailablePage(services, request, opened, { title, reason: disable.already, status, action });
+    const action = enableLink(page, opened);
+    return unavailablePage(page, opened, { title, reason: disable.already, status, action });
   }
-  const { undoWindowMinutes } = signedIn.store;
-  const undo = undoWindowMinutes === 0 ? disable.final : plural(language, disable.undo, undoWindowMinutes);
-  const replace = markup`<a href="${frame.basePath}${path}/resend">${resend.title}</a>`;
+  const { undoWindowMinutes } = page.store;
+  const undo =
+    undoWindowMinutes === 0 ? disable.final : plural(page.language, disable.undo, undoWindowMinutes);
+  const replace = markup`<a href="${page.basePath}${path}/resend">${resend.title}</a>`;
   const replacement =
-    unusableReason(services, request, card) === undefined
+    unusableReason(page, card) === undefined
       ? markup`<p class="notice">${fill(disable.replace, { link: replace })}</p>`
       : undefined;
   const checked = isReleasing ? markup` checked` : undefined;
@@ -77,90 +66,81 @@ function disablePage(
   const holds =
     card.held.minor === 0n
       ? undefined
-      : markup`<div><p>${fillPlain(disable.held, { amount: amountText(card.held, language) })}</p>
+      : markup`<div><p>${fillPlain(disable.held, { amount: page.amount(card.held) })}</p>
 <label class="check"><input type="checkbox" name="release_holds" value="1"${checked}${invalid}>${disable.release}</label>${message}</div>`;
   const body = markup`<section class="panel stack change" aria-label="${title}">${holds === undefined && error !== undefined ? alert(error) : undefined}
-<div>${figure(card.balance, language)}<p class="soft">${disable.balance}</p></div>
+<div>${figure(card.balance, page.language)}<p class="soft">${disable.balance}</p></div>
 <p>${disable.consequence} ${undo}</p>
 ${replacement}
-<form class="stack" method="post" action="${frame.basePath}${path}/disable">${keyInput(ctx, error === undefined ? undefined : keyOf(request))}
+<form class="stack" method="post" action="${page.basePath}${path}/disable">${keyInput(page.ctx, error === undefined ? undefined : page.key)}
 ${holds}
-<div class="row"><button class="button bad">${disable.action}</button>${backLink(services, request, { path, text: cancel, kind: 'quiet' })}</div>
+<div class="row"><button class="button bad">${disable.action}</button>${backLink(page, { path, text: cancel, kind: 'quiet' })}</div>
 </form></section>`;
-  return changePage(services, request, opened, { title, body, status });
+  return changePage(page, opened, { title, body, status });
 }
 
-async function submitDisable(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx } = services;
-  const { disable, errors: messages } = changeTexts[request.language];
-  const opened = await openCard(services, request);
-  const earlier = await earlierResult(services, request, opened);
+async function submitDisable(page: Page): Promise<ConsoleResponse> {
+  const { disable, errors: messages } = page.text.cardActions;
+  const opened = await openCard(page);
+  const earlier = await earlierResult(page, opened);
   if (earlier) return earlier;
   const { card } = opened;
-  const isReleasing = request.form.get('release_holds') === '1';
+  const isReleasing = page.request.form.get('release_holds') === '1';
   // Another person has disabled the card: the page says so.
-  if (card.disabledAt !== null) return disablePage(services, request, opened, { isReleasing, error: '' });
-  return await change(services, request, opened, {
+  if (card.disabledAt !== null) return disablePage(page, opened, { isReleasing, error: '' });
+  return await change(page, opened, {
     title: disable.title,
     *script(): Script<Done> {
-      yield* disableCard(ctx, byOf(request), { cardId: card.id, releaseHolds: isReleasing });
+      yield* disableCard(page.ctx, page.by, { cardId: card.id, releaseHolds: isReleasing });
       return { done: 'disabled', card: card.id };
     },
     async rejected(fault) {
       const error = fault ? disable.holdsRemain : messages.expiredForm;
       if (fault && !fault.errors?.['disable']) return undefined;
-      return disablePage(services, request, await openCard(services, request), { isReleasing, error });
+      return disablePage(page, await openCard(page), { isReleasing, error });
     },
   });
 }
 
-function enablePage(
-  services: ConsoleServices,
-  request: StaffRequest,
-  opened: OpenedCard,
-  error?: string,
-): ConsoleResponse {
-  const { ctx, frame } = services;
-  const { language, signedIn } = request;
-  const { enable, cancel } = changeTexts[language];
+function enablePage(page: Page, opened: OpenedCard, error?: string): ConsoleResponse {
+  const { enable, cancel } = page.text.cardActions;
   const { card, path } = opened;
   const title = enable.title;
-  const until = enableUntil(services, signedIn.store, opened);
+  const until = enableUntil(page.services, page.store, opened);
   if (until === undefined) {
-    const closed = reasonOf({ code: 'undo-window-closed', retryAfterSeconds: 0 }, card, language) ?? '';
+    const closed = reasonOf({ code: 'undo-window-closed', retryAfterSeconds: 0 }, card, page.language) ?? '';
     const reason = card.disabledAt === null ? enable.already : closed;
-    return unavailablePage(services, request, opened, { title, reason });
+    return unavailablePage(page, opened, { title, reason });
   }
-  const time = timeElement(until, signedIn.store, language, { timeStyle: 'short' });
+  const time = page.time(until, { timeStyle: 'short' });
   const body = markup`<section class="panel stack change" aria-label="${title}">${error === undefined ? undefined : alert(error)}
-<div>${figure(card.balance, language)}<p class="soft">${enable.balance}</p></div>
+<div>${figure(card.balance, page.language)}<p class="soft">${enable.balance}</p></div>
 <p>${enable.consequence} ${fill(enable.until, { time })}</p>
-<form class="stack" method="post" action="${frame.basePath}${path}/enable">${keyInput(ctx)}
-<div class="row"><button class="button first">${enable.action}</button>${backLink(services, request, { path, text: cancel, kind: 'quiet' })}</div>
+<form class="stack" method="post" action="${page.basePath}${path}/enable">${keyInput(page.ctx)}
+<div class="row"><button class="button first">${enable.action}</button>${backLink(page, { path, text: cancel, kind: 'quiet' })}</div>
 </form></section>`;
-  return changePage(services, request, opened, { title, body, status: error === undefined ? 200 : 422 });
+  return changePage(page, opened, { title, body, status: error === undefined ? 200 : 422 });
 }
 
-async function submitEnable(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx } = services;
-  const { enable, errors: messages } = changeTexts[request.language];
-  const opened = await openCard(services, request);
-  const earlier = await earlierResult(services, request, opened);
+async function submitEnable(page: Page): Promise<ConsoleResponse> {
+  const { enable, errors: messages } = page.text.cardActions;
+  const opened = await openCard(page);
+  const earlier = await earlierResult(page, opened);
   if (earlier) return earlier;
   const { card } = opened;
-  return await change(services, request, opened, {
+  return await change(page, opened, {
     title: enable.title,
     *script(): Script<Done> {
-      yield* enableCard(ctx, byOf(request), card.id);
+      yield* enableCard(page.ctx, page.by, card.id);
       return { done: 'enabled', card: card.id };
     },
     async rejected(fault) {
-      if (!fault) return enablePage(services, request, opened, messages.expiredForm);
+      if (!fault) return enablePage(page, opened, messages.expiredForm);
       if (fault.code !== 'undo-window-closed') return undefined;
-      const current = await openCard(services, request);
+      const current = await openCard(page);
       if (current.card.disabledAt !== null) return undefined;
       const { title, already: reason } = enable;
-      return unavailablePage(services, request, current, { title, reason, status: 422 });
+      return unavailablePage(page, current, { title, reason, status: 422 });
     },
   });
 }
@@ -168,19 +148,10 @@ async function submitEnable(services: ConsoleServices, request: StaffRequest): P
 const access = 'changeCards';
 
 export const disableRoutes: readonly StaffRoute[] = [
-  {
-    method: 'GET',
-    path: '/cards/:id/disable',
-    access,
-    handle: async (services, request) =>
-      disablePage(services, request, await openCard(services, request), { isReleasing: false }),
-  },
-  { method: 'POST', path: '/cards/:id/disable', access, handle: submitDisable },
-  {
-    method: 'GET',
-    path: '/cards/:id/enable',
-    access,
-    handle: async (services, request) => enablePage(services, request, await openCard(services, request)),
-  },
-  { method: 'POST', path: '/cards/:id/enable', access, handle: submitEnable },
+  get('/cards/:id/disable', access, async (page) =>
+    disablePage(page, await openCard(page), { isReleasing: false }),
+  ),
+  post('/cards/:id/disable', access, submitDisable),
+  get('/cards/:id/enable', access, async (page) => enablePage(page, await openCard(page))),
+  post('/cards/:id/enable', access, submitEnable),
 ];

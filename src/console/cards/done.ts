@@ -7,46 +7,41 @@ import {
   isDone,
   openCard,
   amountOrNone,
-  changeTexts,
   unavailablePage,
   type Done,
 } from './change-form.ts';
-import { emailTexts, keepsEmails } from '../emails/texts.ts';
-import { amountText } from '../kit/format.ts';
+import { keepsEmails } from '../emails/texts.ts';
 import { findResult } from '../kit/once.ts';
-import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
+import type { ConsoleResponse, StaffRoute } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
+import { get, type Page } from '../kit/page-context.ts';
 
 /** The link to refund what was redeemed, or to the receipt of what was added. */
-function entryLink(
-  { ctx, frame }: ConsoleServices,
-  { language }: StaffRequest,
-  { path, done, entry }: Done & { readonly path: string },
-): Markup | undefined {
+function entryLink(page: Page, { path, done, entry }: Done & { readonly path: string }): Markup | undefined {
   if (entry === undefined || (done !== 'redeemed' && done !== 'added')) return undefined;
-  const text = changeTexts[language].done;
-  const id = String(ctx.keys.publicIds.of(entry));
+  const text = page.text.cardActions.done;
+  const id = String(page.publicId(entry));
   return done === 'added'
-    ? markup`<a class="button" href="${frame.basePath}/till/receipts/${id}">${text.receipt}</a>`
-    : markup`<a class="button" href="${frame.basePath}${path}/entries/${id}/refund">${text.undo}</a>`;
+    ? markup`<a class="button" href="${page.basePath}/till/receipts/${id}">${text.receipt}</a>`
+    : markup`<a class="button" href="${page.basePath}${path}/entries/${id}/refund">${text.undo}</a>`;
 }
 
-async function donePage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { language, signedIn } = request;
-  const { done: text } = changeTexts[language];
-  const opened = await openCard(services, request);
-  const found = await findResult(services, request, request.params['key'] ?? '', isDone);
+async function donePage(page: Page): Promise<ConsoleResponse> {
+  const { done: text } = page.text.cardActions;
+  const opened = await openCard(page);
+  const found = await findResult(page.services, page.request, page.param('key'), isDone);
   if (found?.card !== opened.card.id)
-    return unavailablePage(services, request, opened, { title: text.title, reason: text.over, status: 404 });
-  const { currency } = signedIn.store;
+    return unavailablePage(page, opened, { title: text.title, reason: text.over, status: 404 });
+  const { currency } = page.store;
   const shown = (stored: string | undefined): string => {
     const amount = amountOrNone(stored, currency);
-    return amount ? amountText(amount, language) : '';
+    return amount ? page.amount(amount) : '';
   };
-  const isKept = found.done === 'sent' && keepsEmails(services);
-  const said = isKept ? emailTexts[language].page.keptNow : text.what[found.done];
+  const isKept = found.done === 'sent' && keepsEmails(page.services);
+  const said = isKept ? page.text.emails.page.keptNow : text.what[found.done];
   const what = fillPlain(said, { amount: shown(found.amount), address: found.address ?? '' });
-  const again = request.query.get('again') === '1' ? markup`<p class="notice">${text.again}</p>` : undefined;
+  const again =
+    page.request.query.get('again') === '1' ? markup`<p class="notice">${text.again}</p>` : undefined;
   const left =
     found.left === undefined
       ? undefined
@@ -54,10 +49,8 @@ async function donePage(services: ConsoleServices, request: StaffRequest): Promi
   const { path } = opened;
   const body = markup`<section class="panel stack change" aria-label="${text.title}">${again}
 <div class="notice${isKept ? undefined : ' good'}" role="status"><p>${what}</p></div>${left}
-<div class="row">${backLink(services, request, { path, kind: 'first' })}${entryLink(services, request, { ...found, path })}</div></section>`;
-  return changePage(services, request, opened, { title: text.title, body });
+<div class="row">${backLink(page, { path, kind: 'first' })}${entryLink(page, { ...found, path })}</div></section>`;
+  return changePage(page, opened, { title: text.title, body });
 }
 
-export const doneRoutes: readonly StaffRoute[] = [
-  { method: 'GET', path: '/cards/:id/done/:key', access: 'changeCards', handle: donePage },
-];
+export const doneRoutes: readonly StaffRoute[] = [get('/cards/:id/done/:key', 'changeCards', donePage)];

@@ -20,16 +20,15 @@ import {
   earlierResult,
   multilineOf,
   openCard,
-  changeTexts,
   type Done,
   type OpenedCard,
 } from './change-form.ts';
 import { fieldError, fieldInput, fieldLabel, otherFields, readTyped, shownOf, typedOf } from './fields.ts';
 import { alert, hidden } from '../kit/form.ts';
-import { keyInput, keyOf } from '../kit/once.ts';
-import { byOf } from '../kit/page-context.ts';
-import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
+import { keyInput } from '../kit/once.ts';
+import type { ConsoleResponse, StaffRoute } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
+import { get, post, type Page } from '../kit/page-context.ts';
 
 type Values = Readonly<Record<EditableField, string>>;
 
@@ -47,14 +46,11 @@ type Form = {
 };
 
 function editPage(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   opened: OpenedCard,
   { values, errors, notice, isConflict = false }: Form,
 ): ConsoleResponse {
-  const { ctx, frame } = services;
-  const { language } = request;
-  const { edit, ...text } = changeTexts[language];
+  const { edit, ...text } = page.text.cardActions;
   const { card, path } = opened;
   const current = valuesOf(card);
   const isRejected = Object.keys(errors).length > 0 || notice !== undefined;
@@ -62,7 +58,7 @@ function editPage(
   const hintOf = (name: EditableField): string | undefined => {
     if (!isConflict || current[name] === values[name]) return hints[name];
     const value = card[propertyOf(name)];
-    return fillPlain(edit.now, { value: value === null ? text.none : shownOf(name, value, language) });
+    return fillPlain(edit.now, { value: value === null ? text.none : shownOf(name, value, page.language) });
   };
   const hints: Readonly<Partial<Record<EditableField, string>>> = {
     expires_on: edit.expiresHint,
@@ -72,7 +68,7 @@ function editPage(
   const input = (name: EditableField): Markup => {
     const hint = hintOf(name);
     return fieldInput(name, {
-      label: fieldLabel(name, language),
+      label: fieldLabel(name, page.language),
       value: values[name],
       error: errors[name],
       ...(hint !== undefined && { hint }),
@@ -81,26 +77,24 @@ function editPage(
   const expiry =
     card.disabledAt === null ? input('expires_on') : markup`<p class="hint">${edit.noExpiry}</p>`;
   const body = markup`<section class="panel stack change" aria-label="${edit.title}">${notice === undefined ? undefined : alert(notice)}
-<form class="stack" method="post" action="${frame.basePath}${path}/edit">${keyInput(ctx, isRejected ? keyOf(request) : undefined)}${hidden('version', versionTagOf(card))}
+<form class="stack" method="post" action="${page.basePath}${path}/edit">${keyInput(page.ctx, isRejected ? page.key : undefined)}${hidden('version', versionTagOf(card))}
 ${expiry}
 <div class="fields">${input('recipient_name')}
 ${input('sender_name')}</div>
 ${otherFields.filter(isEditable).map(input)}
 ${input('tags')}
 ${input('note')}
-<div class="row"><button class="button first">${edit.action}</button>${backLink(services, request, { path, text: text.cancel, kind: 'quiet' })}</div>
+<div class="row"><button class="button first">${edit.action}</button>${backLink(page, { path, text: text.cancel, kind: 'quiet' })}</div>
 </form></section>`;
   const rejectedStatus = isConflict ? 409 : 422;
   const status = isRejected ? rejectedStatus : 200;
-  return changePage(services, request, opened, { title: edit.title, body, status });
+  return changePage(page, opened, { title: edit.title, body, status });
 }
 
-async function submit(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx } = services;
-  const { language } = request;
-  const { edit, errors: messages } = changeTexts[language];
-  const opened = await openCard(services, request);
-  const earlier = await earlierResult(services, request, opened);
+async function submit(page: Page): Promise<ConsoleResponse> {
+  const { edit, errors: messages } = page.text.cardActions;
+  const opened = await openCard(page);
+  const earlier = await earlierResult(page, opened);
   if (earlier) return earlier;
   const { card } = opened;
   const errors: Partial<Record<EditableField, string>> = {};
@@ -108,44 +102,36 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
   const current = valuesOf(card);
   // A field that the form does not have keeps its value.
   const values = byField(editableFields, (name) =>
-    request.form.has(name) ? multilineOf(request, name) : current[name],
+    page.request.form.has(name) ? multilineOf(page, name) : current[name],
   );
   for (const name of editableFields) {
-    if (!request.form.has(name)) continue;
+    if (!page.request.form.has(name)) continue;
     const parsed = readTyped(name, values[name]);
     if (parsed.ok) sent[name] = parsed.value;
-    else errors[name] = fieldError(name, language);
+    else errors[name] = fieldError(name, page.language);
   }
   const again = (form: Omit<Form, 'values'>, now = opened): ConsoleResponse =>
-    editPage(services, request, now, { ...form, values });
+    editPage(page, now, { ...form, values });
   if (Object.keys(errors).length > 0) return again({ errors });
-  const version = request.form.get('version') ?? '';
-  return await change(services, request, opened, {
+  const version = page.request.form.get('version') ?? '';
+  return await change(page, opened, {
     title: edit.title,
     *script(): Script<Done> {
-      yield* editCard(ctx, byOf(request), { cardId: card.id, changes: changedDetails(sent), version });
+      yield* editCard(page.ctx, page.by, { cardId: card.id, changes: changedDetails(sent), version });
       return { done: 'edited', card: card.id };
     },
     async rejected(fault) {
       if (!fault) return again({ errors: {}, notice: messages.expiredForm });
       if (fault.code !== 'precondition-failed') return undefined;
-      return again(
-        { errors: {}, notice: edit.conflict, isConflict: true },
-        await openCard(services, request),
-      );
+      return again({ errors: {}, notice: edit.conflict, isConflict: true }, await openCard(page));
     },
   });
 }
 
 export const editRoutes: readonly StaffRoute[] = [
-  {
-    method: 'GET',
-    path: '/cards/:id/edit',
-    access: 'changeCards',
-    async handle(services, request) {
-      const opened = await openCard(services, request);
-      return editPage(services, request, opened, { values: valuesOf(opened.card), errors: {} });
-    },
-  },
-  { method: 'POST', path: '/cards/:id/edit', access: 'changeCards', handle: submit },
+  get('/cards/:id/edit', 'changeCards', async (page) => {
+    const opened = await openCard(page);
+    return editPage(page, opened, { values: valuesOf(opened.card), errors: {} });
+  }),
+  post('/cards/:id/edit', 'changeCards', submit),
 ];

@@ -7,15 +7,15 @@ import { cardExport } from '../../service/cards/export.ts';
 import { customerIdOf, filterOf, limitedFilter } from '../../service/cards/filter.ts';
 import { recordCardExport } from '../../service/staff-actions/card.ts';
 import type { Storage } from '../../storage/storage.ts';
-import { cardsTexts, filterText } from './parts.ts';
+import { filterText } from './parts.ts';
 import { filterNames, readCardsQuery, type CardsQuery } from './query.ts';
 import { hidden } from '../kit/form.ts';
 import { csvDialectOf } from '../kit/format.ts';
 import { longReads } from '../kit/long-reads.ts';
-import { byOf } from '../kit/page-context.ts';
 import { shellPage } from '../kit/page.ts';
 import { listPlaces } from '../kit/places.ts';
-import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
+import type { ConsoleResponse, StaffRoute } from '../kit/route.ts';
+import { get, post, type Page } from '../kit/page-context.ts';
 
 /** Exports that run at the same time, from the request to the last part. Each reads until its end. */
 const runningMax = 2;
@@ -34,15 +34,14 @@ function startExport(storage: Storage): () => void {
   };
 }
 
-async function exportPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { language, signedIn } = request;
-  const text = cardsTexts[language];
-  const query = readCardsQuery(request.query, signedIn.store);
-  const locations = await services.storage.read(() => listPlaces(signedIn));
+async function exportPage(page: Page): Promise<ConsoleResponse> {
+  const text = page.text.cards;
+  const query = readCardsQuery(page.request.query, page.store);
+  const locations = await page.read(() => listPlaces(page.request.signedIn));
   const filters = [...query.sent].map(([name, value]) =>
     name === 'state'
       ? text.states[value as keyof typeof text.states]
-      : filterText(name, value, language, locations),
+      : filterText(name, value, page.language, locations),
   );
   const which =
     filters.length === 0
@@ -51,16 +50,16 @@ async function exportPage(services: ConsoleServices, request: StaffRequest): Pro
   const sent = [...query.sent].map(([name, value]) => hidden(name, value));
   const body = markup`<section class="panel stack" aria-label="${text.exportTitle}">${which}
 <p class="soft">${text.exportText}</p>
-<form method="post" action="${services.frame.basePath}/cards/export" data-repeatable>${sent}<button class="button first">${text.download}</button></form></section>`;
-  const page = shellPage(services, request, { title: text.exportTitle, path: '/cards', body });
-  return { status: 200, body: page };
+<form method="post" action="${page.basePath}/cards/export" data-repeatable>${sent}<button class="button first">${text.download}</button></form></section>`;
+  const shown = shellPage(page.services, page.request, { title: text.exportTitle, path: '/cards', body });
+  return { status: 200, body: shown };
 }
 
-async function exportCards(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const query = readCardsQuery(request.form, request.signedIn.store);
-  const end = startExport(services.storage);
+async function exportCards(page: Page): Promise<ConsoleResponse> {
+  const query = readCardsQuery(page.request.form, page.store);
+  const end = startExport(page.services.storage);
   try {
-    return await exportOf(services, request, { query, end });
+    return await exportOf(page, { query, end });
   } catch (error) {
     end();
     throw error;
@@ -68,20 +67,22 @@ async function exportCards(services: ConsoleServices, request: StaffRequest): Pr
 }
 
 async function exportOf(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   { query, end }: { readonly query: CardsQuery; readonly end: () => void },
 ): Promise<ConsoleResponse> {
-  const { ctx, storage } = services;
-  const { store, member } = request.signedIn;
-  const customerId = query.email ? await storage.read(() => customerIdOf(store.id, query.email)) : null;
-  const filter = limitedFilter(member, filterOf(query.filters, customerId));
+  const customerId = query.email ? await page.read(() => customerIdOf(page.store.id, query.email)) : null;
+  const filter = limitedFilter(page.member, filterOf(query.filters, customerId));
   const filters = filterNames.filter((each) => each !== 'state' && query.sent.has(each));
   const exported = { state: query.filters.state, filters };
-  await storage.write(() => recordCardExport(ctx, byOf(request), exported));
-  const name = `gift-cards-${dayOf(ctx.clock.now(), store.timeZone)}.csv`;
+  await page.write(() => recordCardExport(page.ctx, page.by, exported));
+  const name = `gift-cards-${dayOf(page.ctx.clock.now(), page.store.timeZone)}.csv`;
   const parts = ending(
-    cardExport({ ctx, storage: longReads(services) }, store, filter, csvDialectOf(request.language)),
+    cardExport(
+      { ctx: page.ctx, storage: longReads(page.services) },
+      page.store,
+      filter,
+      csvDialectOf(page.language),
+    ),
     end,
   );
   return { status: 200, file: { name, type: 'text/csv; charset=utf-8; header=present', parts } };
@@ -111,6 +112,6 @@ function ending(parts: AsyncGenerator<string, void>, end: () => void): AsyncIter
 }
 
 export const exportRoutes: readonly StaffRoute[] = [
-  { method: 'GET', path: '/cards/export', access: 'exportCards', isSensitive: true, handle: exportPage },
-  { method: 'POST', path: '/cards/export', access: 'exportCards', isSensitive: true, handle: exportCards },
+  get('/cards/export', { sensitive: 'exportCards' }, exportPage),
+  post('/cards/export', { sensitive: 'exportCards' }, exportCards),
 ];

@@ -15,18 +15,17 @@ import {
   earlierResult,
   openCard,
   reasonOf,
-  changeTexts,
   unavailablePage,
   type Done,
   type OpenedCard,
 } from './change-form.ts';
 import { alert } from '../kit/form.ts';
-import { figure, timeElement } from '../kit/format.ts';
+import { figure } from '../kit/format.ts';
 import { keyInput } from '../kit/once.ts';
-import { byOf } from '../kit/page-context.ts';
-import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
+import type { ConsoleResponse, StaffRoute } from '../kit/route.ts';
 import { fill } from '../kit/texts.ts';
 import { idIn } from '../kit/ids.ts';
+import { get, post, type Page } from '../kit/page-context.ts';
 
 type OpenedHold = OpenedCard & {
   readonly hold: Hold;
@@ -35,68 +34,55 @@ type OpenedHold = OpenedCard & {
 };
 
 /** @throws Fault `not-found` if the card has no such hold. */
-async function openHold(services: ConsoleServices, request: StaffRequest): Promise<OpenedHold> {
-  const opened = await openCard(services, request);
+async function openHold(page: Page): Promise<OpenedHold> {
+  const opened = await openCard(page);
   const key = { cardId: opened.card.id };
-  const holdId = idIn(services, request, 'hold');
-  const { hold, actors } = await services.storage.read(() => findHoldOf(request.signedIn.store, key, holdId));
-  return { ...opened, hold, actor: actorName(hold.actor, actors, request.language) };
+  const holdId = idIn(page.services, page.request, 'hold');
+  const { hold, actors } = await page.read(() => findHoldOf(page.store, key, holdId));
+  return { ...opened, hold, actor: actorName(hold.actor, actors, page.language) };
 }
 
-function releasePage(
-  services: ConsoleServices,
-  request: StaffRequest,
-  opened: OpenedHold,
-  error?: string,
-): ConsoleResponse {
-  const { ctx, frame } = services;
-  const { language, signedIn } = request;
-  const { release, cancel } = changeTexts[language];
+function releasePage(page: Page, opened: OpenedHold, error?: string): ConsoleResponse {
+  const { release, cancel } = page.text.cardActions;
   const { card, hold, actor, path } = opened;
   const title = release.title;
-  const isExpired = hold.status === 'expired' || isHoldExpired(hold, ctx.clock.earliest());
+  const isExpired = hold.status === 'expired' || isHoldExpired(hold, page.ctx.clock.earliest());
   if (isExpired || hold.status !== 'open') {
     const fault = new Fault(isExpired ? 'hold-expired' : 'hold-closed');
-    const reason = reasonOf(fault, card, language) ?? '';
-    return unavailablePage(services, request, opened, { title, reason });
+    const reason = reasonOf(fault, card, page.language) ?? '';
+    return unavailablePage(page, opened, { title, reason });
   }
   const reference = hold.reference === null ? undefined : markup` · ${hold.reference}`;
-  const placed = timeElement(hold.createdAt, signedIn.store, language);
-  const until = timeElement(hold.expiresAt, signedIn.store, language);
+  const placed = page.time(hold.createdAt);
+  const until = page.time(hold.expiresAt);
   const body = markup`<section class="panel stack change" aria-label="${title}">${error === undefined ? undefined : alert(error)}
-<div>${figure(hold.amount, language)}<p class="soft">${fill(release.held, { actor, time: placed, until })}${reference}</p></div>
-<form class="stack" method="post" action="${frame.basePath}${path}/holds/${request.params['hold'] ?? ''}/release">${keyInput(ctx)}
+<div>${figure(hold.amount, page.language)}<p class="soft">${fill(release.held, { actor, time: placed, until })}${reference}</p></div>
+<form class="stack" method="post" action="${page.basePath}${path}/holds/${page.param('hold')}/release">${keyInput(page.ctx)}
 <p>${release.consequence}</p>
-<div class="row"><button class="button first">${release.action}</button>${backLink(services, request, { path, text: cancel, kind: 'quiet' })}</div>
+<div class="row"><button class="button first">${release.action}</button>${backLink(page, { path, text: cancel, kind: 'quiet' })}</div>
 </form></section>`;
-  return changePage(services, request, opened, { title, body, status: error === undefined ? 200 : 422 });
+  return changePage(page, opened, { title, body, status: error === undefined ? 200 : 422 });
 }
 
-async function submit(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx } = services;
-  const { release, errors } = changeTexts[request.language];
-  const opened = await openHold(services, request);
-  const earlier = await earlierResult(services, request, opened);
+async function submit(page: Page): Promise<ConsoleResponse> {
+  const { release, errors } = page.text.cardActions;
+  const opened = await openHold(page);
+  const earlier = await earlierResult(page, opened);
   if (earlier) return earlier;
   const { card, hold } = opened;
-  return await change(services, request, opened, {
+  return await change(page, opened, {
     title: release.title,
     *script(): Script<Done> {
-      yield* releaseHoldOf(ctx, byOf(request), hold);
+      yield* releaseHoldOf(page.ctx, page.by, hold);
       return { done: 'released', card: card.id, amount: formatMoney(hold.amount) };
     },
-    rejected: (fault) => (fault ? undefined : releasePage(services, request, opened, errors.expiredForm)),
+    rejected: (fault) => (fault ? undefined : releasePage(page, opened, errors.expiredForm)),
   });
 }
 
 const path = '/cards/:id/holds/:hold/release';
 
 export const holdReleaseRoutes: readonly StaffRoute[] = [
-  {
-    method: 'GET',
-    path,
-    access: 'changeCards',
-    handle: async (services, request) => releasePage(services, request, await openHold(services, request)),
-  },
-  { method: 'POST', path, access: 'changeCards', handle: submit },
+  get(path, 'changeCards', async (page) => releasePage(page, await openHold(page))),
+  post(path, 'changeCards', submit),
 ];

@@ -19,11 +19,11 @@ import type { NewCard } from '../../service/staff-actions/sale.ts';
 import { fieldError, otherFields, readTyped } from './fields.ts';
 import { multilineOf, unreadableAmount } from './change-form.ts';
 import { amountText, parseTypedAmount } from '../kit/format.ts';
-import { formText } from '../kit/request.ts';
 import type { StaffRequest } from '../kit/route.ts';
 import { fillPlain, textsOf } from '../kit/texts.ts';
+import type { Page } from '../kit/page-context.ts';
 
-export const issueTexts = textsOf('issue');
+const issueTexts = textsOf('issue');
 
 /** The names of the fields, and what is typed in a new form. */
 const newValues = {
@@ -62,14 +62,12 @@ export function emptyForm({ canSend }: { readonly canSend: boolean }): IssueValu
   return { ...newValues, how: canSend ? 'email' : 'print', time: '09:00' };
 }
 
-export function typedValues(request: StaffRequest): IssueValues {
+export function typedValues(page: Page): IssueValues {
   const names = Object.keys(newValues) as IssueField[];
   return Object.fromEntries(
     names.map((name) => [
       name,
-      isCardField(name) && cardFields[name].kind === 'text'
-        ? multilineOf(request, name)
-        : formText(request, name),
+      isCardField(name) && cardFields[name].kind === 'text' ? multilineOf(page, name) : page.typed(name),
     ]),
   ) as IssueValues;
 }

@@ -12,14 +12,12 @@ import { amountError, withoutAccess } from './change-form.ts';
 import { keptNotice } from '../emails/texts.ts';
 import { fieldInput, fieldLabel, otherFields } from './fields.ts';
 import { alert, inputField } from '../kit/form.ts';
-import { amountText } from '../kit/format.ts';
 import { issuedRoutes, type ShownCode } from './issued.ts';
 import {
   emptyForm,
   expiryYears,
   messageLengthMax,
   parseForm,
-  issueTexts,
   middleAmount,
   typedValues,
   type Errors,
@@ -27,23 +25,13 @@ import {
   type IssueValues,
 } from './issue-form.ts';
 import { issuePreview, issuePreviewPanel, previewPath } from './issue-preview.ts';
-import { hasResult, keyInput, keyOf, runOnce } from '../kit/once.ts';
-import { byOf } from '../kit/page-context.ts';
-import { shellPage } from '../kit/page.ts';
-import {
-  seeOther,
-  type ConsoleResponse,
-  type ConsoleRoute,
-  type ConsoleServices,
-  type StaffRequest,
-} from '../kit/route.ts';
+import { hasResult, keyInput } from '../kit/once.ts';
+import { seeOther, type ConsoleResponse, type ConsoleRoute } from '../kit/route.ts';
 import { fillPlain, plural } from '../kit/texts.ts';
+import { get, post, type Page } from '../kit/page-context.ts';
 
-function offerOf(
-  { storage, canSend }: ConsoleServices,
-  { signedIn: { store, member } }: StaffRequest,
-): Promise<Offer> {
-  return storage.read(() => readOffer(store, member.saleLimit, canSend));
+function offerOf(page: Page): Promise<Offer> {
+  return page.read(() => readOffer(page.store, page.member.saleLimit, page.services.canSend));
 }
 
 type Choice = {
@@ -77,13 +65,13 @@ type Form = {
   readonly notice?: string;
 };
 
-function amountFields({ language }: StaffRequest, { offer, values, errors }: Form): Markup {
-  const text = issueTexts[language];
+function amountFields(page: Page, { offer, values, errors }: Form): Markup {
+  const text = page.text.issue;
   const { usual } = offer;
   const chosen = values.amount === '' ? middleAmount(offer) : values.amount;
   const known = usual.some((amount) => formatMoney(amount) === chosen) ? chosen : 'other';
   const choices = usual.map((amount) =>
-    choice({ name: 'amount', value: formatMoney(amount), text: amountText(amount, language), chosen: known }),
+    choice({ name: 'amount', value: formatMoney(amount), text: page.amount(amount), chosen: known }),
   );
   // An amount that is no longer usual when the form is shown again.
   const typed = values.amount === known || values.amount === '' ? values.other : values.amount;
@@ -91,18 +79,23 @@ function amountFields({ language }: StaffRequest, { offer, values, errors }: For
 <div class="shown-if-chosen">${inputField({ name: 'other', label: text.otherAmount, value: typed, inputMode: 'decimal', kind: 'amount', isOptional: true, error: errors.other })}</div></fieldset>`;
 }
 
-function expiryFields({ language }: StaffRequest, { values, errors }: Form): Markup {
-  const text = issueTexts[language];
+function expiryFields(page: Page, { values, errors }: Form): Markup {
+  const text = page.text.issue;
   const chosen = values.expires === '' ? 'never' : values.expires;
   const years = expiryYears.map((count) =>
-    choice({ name: 'expires', value: String(count), text: plural(language, text.inYears, count), chosen }),
+    choice({
+      name: 'expires',
+      value: String(count),
+      text: plural(page.language, text.inYears, count),
+      chosen,
+    }),
   );
   return markup`<fieldset class="stack"><legend>${text.expires}</legend><div class="choices">${choice({ name: 'expires', value: 'never', text: text.never, chosen })}${years}${choice({ name: 'expires', value: 'date', text: text.onDay, chosen, opens: true })}</div>
-<div class="shown-if-chosen">${inputField({ name: 'expires_on', label: fieldLabel('expires_on', language), type: 'date', value: values.expires_on, isOptional: true, error: errors.expires_on })}</div></fieldset>`;
+<div class="shown-if-chosen">${inputField({ name: 'expires_on', label: fieldLabel('expires_on', page.language), type: 'date', value: values.expires_on, isOptional: true, error: errors.expires_on })}</div></fieldset>`;
 }
 
-function personFields({ language }: StaffRequest, { offer, values, errors }: Form): Markup {
-  const text = issueTexts[language];
+function personFields(page: Page, { offer, values, errors }: Form): Markup {
+  const text = page.text.issue;
   const optional = (name: IssueField, label: string) => ({
     name,
     label,
@@ -111,81 +104,72 @@ function personFields({ language }: StaffRequest, { offer, values, errors }: For
     isOptional: true,
   });
   const detail = (name: CardFieldName, hint?: string): Markup => {
-    const label = fieldLabel(name, language);
+    const label = fieldLabel(name, page.language);
     return fieldInput(name, { ...optional(name, label), ...(hint !== undefined && { hint }) });
   };
   const receipt = offer.canSend ? { hint: text.buyerHint } : {};
-  const count = new Intl.NumberFormat(language).format(messageLengthMax);
+  const count = new Intl.NumberFormat(page.language).format(messageLengthMax);
   return markup`<section class="panel stack" aria-labelledby="people"><h2 id="people">${text.people}</h2><div class="fields">${detail('recipient_name')}
 ${inputField({ ...optional('recipient_email', text.recipientEmail), type: 'email' })}
 ${detail('sender_name')}
 ${inputField({ ...optional('email', text.buyerEmail), type: 'email', ...receipt })}</div>
 ${detail('message', fillPlain(text.messageHint, { count }))}
-${inputField({ ...optional('note', fieldLabel('note', language)), hint: text.noteHint })}
+${inputField({ ...optional('note', fieldLabel('note', page.language)), hint: text.noteHint })}
 ${otherFields.map((name) => detail(name))}</section>`;
 }
 
-function deliveryFields(
-  services: ConsoleServices,
-  request: StaffRequest,
-  { offer, values, errors }: Form,
-): Markup {
-  const text = issueTexts[request.language];
+function deliveryFields(page: Page, { offer, values, errors }: Form): Markup {
+  const text = page.text.issue;
   if (!offer.canSend)
     return markup`<section class="panel stack" aria-labelledby="delivery"><h2 id="delivery">${text.delivery}</h2><p>${text.noEmails}</p></section>`;
   const chosen = values.how === 'print' ? 'print' : 'email';
   const when = values.when === 'later' ? 'later' : 'now';
-  const zone = fillPlain(text.time, { zone: request.signedIn.store.timeZone });
+  const zone = fillPlain(text.time, { zone: page.store.timeZone });
   return markup`<section class="panel stack" aria-labelledby="delivery"><h2 id="delivery">${text.delivery}</h2>
 <fieldset class="stack how"><legend>${text.how}</legend><div class="choices">${choice({ name: 'how', value: 'email', text: text.byEmail, chosen, opens: true })}${choice({ name: 'how', value: 'print', text: text.toPrint, chosen })}</div>
 <fieldset class="stack shown-if-chosen"><legend>${text.when}</legend><div class="choices">${choice({ name: 'when', value: 'now', text: text.now, chosen: when })}${choice({ name: 'when', value: 'later', text: text.later, chosen: when, opens: true })}</div>
 <div class="fields shown-if-chosen">${inputField({ name: 'date', label: text.date, type: 'date', value: values.date, isOptional: true, error: errors.date })}
 ${inputField({ name: 'time', label: zone, type: 'time', value: values.time, isOptional: true, error: errors.time })}</div>
-${keptNotice(services, request.language)}</fieldset></fieldset></section>`;
+${keptNotice(page.services, page.language)}</fieldset></fieldset></section>`;
 }
 
-function formPage(services: ConsoleServices, request: StaffRequest, form: Form): ConsoleResponse {
-  const { ctx, frame } = services;
-  const { language, signedIn } = request;
-  const text = issueTexts[language];
+function formPage(page: Page, form: Form): ConsoleResponse {
+  const text = page.text.issue;
   const { offer, errors, notice } = form;
   // The frame has the preview of a new form until the script updates it.
   const previews = offer.canSend
-    ? markup` data-previews="${request.method === 'POST' ? 'now' : 'later'}"`
+    ? markup` data-previews="${page.request.method === 'POST' ? 'now' : 'later'}"`
     : undefined;
   const isRejected = Object.keys(errors).length > 0 || notice !== undefined;
-  const { saleLimit } = signedIn.member;
+  const { saleLimit } = page.member;
   const limit =
     saleLimit === null
       ? undefined
-      : markup`<p class="hint">${fillPlain(text.limit, { amount: amountText(saleLimit, language) })}</p>`;
-  const back = isPermitted(signedIn.member, 'readCards') ? '/cards' : '/till';
-  const body = markup`${notice === undefined ? undefined : alert(notice)}<form class="grid two issue" method="post" action="${frame.basePath}/cards/new"${previews}>${keyInput(ctx, isRejected ? keyOf(request) : undefined)}
-<div class="stack"><section class="panel stack" aria-label="${text.amount}">${amountFields(request, form)}${limit}
-${expiryFields(request, form)}</section>
-${personFields(request, form)}
-${deliveryFields(services, request, form)}</div>
+      : markup`<p class="hint">${fillPlain(text.limit, { amount: page.amount(saleLimit) })}</p>`;
+  const back = isPermitted(page.member, 'readCards') ? '/cards' : '/till';
+  const body = markup`${notice === undefined ? undefined : alert(notice)}<form class="grid two issue" method="post" action="${page.basePath}/cards/new"${previews}>${keyInput(page.ctx, isRejected ? page.key : undefined)}
+<div class="stack"><section class="panel stack" aria-label="${text.amount}">${amountFields(page, form)}${limit}
+${expiryFields(page, form)}</section>
+${personFields(page, form)}
+${deliveryFields(page, form)}</div>
 <aside class="stack sticky" aria-label="${text.issue}"><section class="panel stack"><p>${text.consequence}</p>
-<button class="button first big">${text.issue}</button><a class="button quiet" href="${frame.basePath}${back}">${text.cancel}</a></section>
-${offer.canSend ? issuePreviewPanel(services, request) : undefined}</aside></form>`;
-  return {
+<button class="button first big">${text.issue}</button><a class="button quiet" href="${page.basePath}${back}">${text.cancel}</a></section>
+${offer.canSend ? issuePreviewPanel(page) : undefined}</aside></form>`;
+  return page.show('/cards', {
     status: isRejected ? 422 : 200,
-    body: shellPage(services, request, {
-      title: text.title,
-      path: '/cards',
-      ...(offer.canSend && { scripts: ['preview.js'] }),
-      ...(isPermitted(signedIn.member, 'issueBatches') && {
-        actions: markup`<a class="button" href="${frame.basePath}/cards/batches/new">${text.many}</a>`,
-      }),
-      body,
+    title: text.title,
+    ...(offer.canSend && { scripts: ['preview.js'] }),
+    ...(isPermitted(page.member, 'issueBatches') && {
+      actions: markup`<a class="button" href="${page.basePath}/cards/batches/new">${text.many}</a>`,
     }),
-  };
+    body,
+  });
 }
 
 /** Issues a card, and returns what the next page shows. */
-function* sell({ ctx }: ConsoleServices, request: StaffRequest, sold: NewCard): Script<ShownCode> {
+function* sell(page: Page, sold: NewCard): Script<ShownCode> {
   const { isEmailed, sendAt } = sold;
-  const { card, code } = yield* issueCard(ctx, byOf(request), sold);
+  const { card, code } = yield* issueCard(page.ctx, page.by, sold);
   const holder = card.recipient ?? card.customer;
   const isForOther =
     card.recipient !== null && card.customer !== null && card.recipient.id !== card.customer.id;
@@ -199,53 +183,55 @@ function* sell({ ctx }: ConsoleServices, request: StaffRequest, sold: NewCard): 
   };
 }
 
-async function submit(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx } = services;
-  const { language, signedIn } = request;
-  const { store } = signedIn;
-  const key = keyOf(request);
+async function submit(page: Page): Promise<ConsoleResponse> {
+  const key = page.key;
   // A form that was sent before leads to its card, whatever its fields are now.
-  if (key !== undefined && (await hasResult(services, request, key))) return seeOther(`/cards/issued/${key}`);
-  const offer = await offerOf(services, request);
-  const values = typedValues(request);
+  if (key !== undefined && (await hasResult(page.services, page.request, key)))
+    return seeOther(`/cards/issued/${key}`);
+  const offer = await offerOf(page);
+  const values = typedValues(page);
   const again = (errors: Errors, notice?: string): ConsoleResponse =>
-    formPage(services, request, { offer, values, errors, ...(notice !== undefined && { notice }) });
+    formPage(page, { offer, values, errors, ...(notice !== undefined && { notice }) });
   const { canSend } = offer;
-  const parsed = parseForm(values, { store, language, now: ctx.clock.now(), canSend });
+  const parsed = parseForm(values, {
+    store: page.store,
+    language: page.language,
+    now: page.ctx.clock.now(),
+    canSend,
+  });
   if ('errors' in parsed) return again(parsed.errors);
-  if (key === undefined) return again({}, issueTexts[language].errors.incomplete);
+  if (key === undefined) return again({}, page.text.issue.errors.incomplete);
   try {
-    await runOnce(services, request, key, () => sell(services, request, parsed.card));
+    await page.once(key, () => sell(page, parsed.card));
     return seeOther(`/cards/issued/${key}`);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    const withheld = withoutAccess(services, request, error);
+    const withheld = withoutAccess(page, error);
     if (withheld) return withheld;
-    const message = amountError(error, { currency: store.currency, language });
+    const message = amountError(error, { currency: page.store.currency, language: page.language });
     if (message !== undefined) return again({ [values.amount === 'other' ? 'other' : 'amount']: message });
     // The store has stopped sending emails since the form was shown.
-    if (error.errors?.['send_on']) return again({ date: issueTexts[language].noEmails });
+    if (error.errors?.['send_on']) return again({ date: page.text.issue.noEmails });
     throw error;
   }
 }
 
-async function preview(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  return await issuePreview(services, request, await offerOf(services, request));
+async function preview(page: Page): Promise<ConsoleResponse> {
+  return await issuePreview(page, await offerOf(page));
 }
 
 export const issueRoutes: readonly ConsoleRoute[] = [
-  {
-    method: 'GET',
-    path: '/cards/new',
-    access: 'useTill',
-    hasFrame: true,
-    async handle(services, request) {
-      const offer = await offerOf(services, request);
-      return formPage(services, request, { offer, values: emptyForm(offer), errors: {} });
+  get(
+    '/cards/new',
+    'useTill',
+    async (page) => {
+      const offer = await offerOf(page);
+      return formPage(page, { offer, values: emptyForm(offer), errors: {} });
     },
-  },
-  { method: 'POST', path: '/cards/new', access: 'useTill', hasFrame: true, handle: submit },
-  { method: 'GET', path: previewPath, access: 'useTill', handle: preview },
-  { method: 'POST', path: previewPath, access: 'useTill', handle: preview },
+    { hasFrame: true },
+  ),
+  post('/cards/new', 'useTill', submit, { hasFrame: true }),
+  get(previewPath, 'useTill', preview),
+  post(previewPath, 'useTill', preview),
   ...issuedRoutes,
 ];

@@ -12,14 +12,14 @@ import { endingOf, pathOfCard } from './change-form.ts';
 import { cardPageOf } from './recipient-page.ts';
 import { cardSheet } from './sheet.ts';
 import { barcodeSvg, giftDrawing, groupedCode, qrSvg } from '../kit/code-view.ts';
-import { emailTexts, keepsEmails } from '../emails/texts.ts';
-import { amountText, dayText, figure, timeElement } from '../kit/format.ts';
-import { issueTexts } from './issue-form.ts';
+import { keepsEmails } from '../emails/texts.ts';
+import { dayText, figure } from '../kit/format.ts';
 import { findResult, type Json } from '../kit/once.ts';
-import { documentOf, shellPage } from '../kit/page.ts';
+import { documentOf } from '../kit/page.ts';
 import { contactOf } from '../recipient/place.ts';
-import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
+import type { ConsoleResponse, StaffRoute } from '../kit/route.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
+import { get, type Page } from '../kit/page-context.ts';
 
 /** The result of a form that made a code. It is stored sealed, for 24 hours, for one person. */
 export type ShownCode = {
@@ -45,59 +45,55 @@ function isShownCode(result: Json): result is ShownCode {
 type Found = { readonly shown: ShownCode; readonly card: Card; readonly code: Secret };
 
 /** Undefined: the person has no such result, it is older than 24 hours, or the card has got another code since. */
-async function findShown(services: ConsoleServices, request: StaffRequest): Promise<Found | undefined> {
-  const shown = await findResult(services, request, request.params['key'] ?? '', isShownCode);
+async function findShown(page: Page): Promise<Found | undefined> {
+  const shown = await findResult(page.services, page.request, page.param('key'), isShownCode);
   if (!shown) return undefined;
-  const { storage } = services;
-  const card = await storage.read(() => retrieve(request.signedIn.store.id, shown.card));
+  const card = await page.read(() => retrieve(page.store.id, shown.card));
   const code = parseCode(shown.code);
   if (!code.ok || card.lastCharacters !== lastCharactersOf(code.value)) return undefined;
   return { shown, card, code: code.value };
 }
 
-function mayRead({ signedIn: { member } }: StaffRequest): boolean {
-  return isPermitted(member, 'readCards');
+function mayRead(page: Page): boolean {
+  return isPermitted(page.member, 'readCards');
 }
 
 /** The page instead of a code that is no longer shown. */
-function overPage(services: ConsoleServices, request: StaffRequest): ConsoleResponse {
-  const { basePath } = services.frame;
-  const { over, newCard } = issueTexts[request.language];
-  const [path, name] = mayRead(request) ? ['/cards', over.cards] : ['/till', over.till];
+function overPage(page: Page): ConsoleResponse {
+  const { over, newCard } = page.text.issue;
+  const [path, name] = mayRead(page) ? ['/cards', over.cards] : ['/till', over.till];
   const body = markup`<section class="panel stack change" aria-label="${over.title}"><p role="status">${over.text}</p>
-<div class="row"><a class="button first" href="${basePath}${path}">${name}</a><a class="button" href="${basePath}/cards/new">${newCard}</a></div></section>`;
-  return { status: 404, body: shellPage(services, request, { title: over.title, path: '/cards', body }) };
+<div class="row"><a class="button first" href="${page.basePath}${path}">${name}</a><a class="button" href="${page.basePath}/cards/new">${newCard}</a></div></section>`;
+  return page.show('/cards', { status: 404, title: over.title, body });
 }
 
 /** Returns the result, and the emails with their times. */
-function summary(services: ConsoleServices, request: StaffRequest, { shown, card }: Found): Markup {
-  const { language, signedIn } = request;
-  const { done } = issueTexts[language];
-  const amount = amountText(card.initialValue, language);
+function summary(page: Page, { shown, card }: Found): Markup {
+  const { done } = page.text.issue;
+  const amount = page.amount(card.initialValue);
   const what = shown.done === 'issued' ? fillPlain(done.issued, { amount }) : done.rotated;
   const { address = null, sendAt = null } = shown;
   if (address === null) return markup`<p>${what} ${done.notEmailed}</p>`;
-  const { keptNotice, keptTo } = emailTexts[language];
-  const isKept = keepsEmails(services);
+  const { keptNotice, keptTo } = page.text.emails;
+  const isKept = keepsEmails(page.services);
   const email =
     sendAt === null
       ? fillPlain(isKept ? keptTo : done.emailed, { address })
-      : fill(done.scheduled, { address, time: timeElement(sendAt, signedIn.store, language) });
+      : fill(done.scheduled, { address, time: page.time(sendAt) });
   const isDelayed = isKept && sendAt !== null;
   return markup`<p>${what} ${email}${isDelayed ? ` ${keptNotice}` : undefined}</p>`;
 }
 
-function facts(services: ConsoleServices, request: StaffRequest, { shown, card }: Found): Markup {
-  const { language } = request;
-  const { facts: text, never } = issueTexts[language];
+function facts(page: Page, { shown, card }: Found): Markup {
+  const { facts: text, never } = page.text.issue;
   const ending = markup`<span class="code">${endingOf(card)}</span>`;
-  const path = `${services.frame.basePath}${pathOfCard(services, card)}`;
+  const path = `${page.basePath}${pathOfCard(page.services, card)}`;
   const rows: readonly (readonly [string, Markup | string | null])[] = [
-    [text.card, mayRead(request) ? markup`<a href="${path}">${ending}</a>` : ending],
+    [text.card, mayRead(page) ? markup`<a href="${path}">${ending}</a>` : ending],
     [text.recipient, card.recipientName ?? card.recipient?.email ?? null],
     [text.sender, card.senderName],
     [text.receipt, shown.receipt ?? null],
-    [text.expires, card.expiresOn === null ? never : dayText(card.expiresOn, language)],
+    [text.expires, card.expiresOn === null ? never : dayText(card.expiresOn, page.language)],
   ];
   const shownRows = rows.map(([name, value]) =>
     value === null ? undefined : markup`<dt>${name}</dt><dd>${value}</dd>`,
@@ -105,67 +101,65 @@ function facts(services: ConsoleServices, request: StaffRequest, { shown, card }
   return markup`<dl class="facts">${shownRows}</dl>`;
 }
 
-async function issuedPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const found = await findShown(services, request);
-  if (!found) return overPage(services, request);
-  const { frame, storage, brandOf } = services;
-  const { basePath } = frame;
-  const { language, signedIn } = request;
-  const { store } = signedIn;
-  const text = issueTexts[language];
+async function issuedPage(page: Page): Promise<ConsoleResponse> {
+  const found = await findShown(page);
+  if (!found) return overPage(page);
+  const text = page.text.issue;
   const { card, code, shown } = found;
-  const settings = await storage.read(() => readEmailSettings(store.id));
-  const brand = brandOf(settings.colour);
-  const { url: page } = cardPageOf(services, store, settings);
+  const settings = await page.read(() => readEmailSettings(page.store.id));
+  const brand = page.services.brandOf(settings.colour);
+  const { url: made } = cardPageOf(page.services, page.store, settings);
   const title = shown.done === 'issued' ? text.done.title : text.done.rotatedTitle;
-  const key = request.params['key'] ?? '';
-  const end = mayRead(request) ? pathOfCard(services, card) : '/till';
+  const key = page.param('key');
+  const end = mayRead(page) ? pathOfCard(page.services, card) : '/till';
   const balance = shown.done === 'issued' ? card.initialValue : card.balance;
-  const body = markup`<div class="stack branded"><div class="notice good" role="status">${summary(services, request, found)}</div>
+  const body = markup`<div class="stack branded"><div class="notice good" role="status">${summary(page, found)}</div>
 <div class="grid two"><section class="panel stack" aria-labelledby="code-heading"><div class="row apart"><h2 id="code-heading">${text.code}</h2><span class="tag wait">${text.onlyHere}</span></div>
-<div class="qr shown">${qrSvg(code, { page, label: text.qr })}</div>
+<div class="qr shown">${qrSvg(code, { page: made, label: text.qr })}</div>
 <p class="codeline shown" id="code">${groupedCode(code)}</p>
 ${barcodeSvg(code)}
-<div class="actions"><a class="button first" href="${basePath}/cards/issued/${key}/print">${text.print}</a><button class="button" type="button" data-copy="code" data-copied="${text.copied}" hidden>${text.copy}</button><a class="button" href="${basePath}${end}">${text.finished}</a></div>
+<div class="actions"><a class="button first" href="${page.basePath}/cards/issued/${key}/print">${text.print}</a><button class="button" type="button" data-copy="code" data-copied="${text.copied}" hidden>${text.copy}</button><a class="button" href="${page.basePath}${end}">${text.finished}</a></div>
 <p class="hint">${text.notStored}</p></section>
-<aside class="stack" aria-label="${text.card}">${giftDrawing({ shop: store.name, name: card.recipientName, figure: figure(balance, language), brand })}
-<section class="panel">${facts(services, request, found)}</section></aside></div></div>`;
-  const actions = markup`<a class="button" href="${basePath}/cards/new">${text.newCard}</a>`;
-  return { status: 200, body: shellPage(services, request, { title, path: '/cards', actions, body, brand }) };
+<aside class="stack" aria-label="${text.card}">${giftDrawing({ shop: page.store.name, name: card.recipientName, figure: figure(balance, page.language), brand })}
+<section class="panel">${facts(page, found)}</section></aside></div></div>`;
+  const actions = markup`<a class="button" href="${page.basePath}/cards/new">${text.newCard}</a>`;
+  return page.show('/cards', { title, actions, body, brand });
 }
 
 /** An A4 sheet that folds to a card, in the language of the store's emails. */
-async function printPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const found = await findShown(services, request);
-  if (!found) return overPage(services, request);
-  const { frame, storage, customerLanguage, brandOf } = services;
-  const { store } = request.signedIn;
-  const text = issueTexts[request.language];
+async function printPage(page: Page): Promise<ConsoleResponse> {
+  const found = await findShown(page);
+  if (!found) return overPage(page);
+  const text = page.text.issue;
   const { card, code, shown } = found;
-  const settings = await storage.read(() => readEmailSettings(store.id));
-  const brand = brandOf(settings.colour);
+  const settings = await page.read(() => readEmailSettings(page.store.id));
+  const brand = page.services.brandOf(settings.colour);
   const sheet = cardSheet({
     card,
     code,
     amount: shown.done === 'issued' ? card.initialValue : card.balance,
-    shop: store.name,
+    shop: page.store.name,
     brand,
-    page: cardPageOf(services, store, settings),
+    page: cardPageOf(page.services, page.store, settings),
     contact: contactOf(settings),
-    language: customerLanguage(localeIn(settings.locale, store)),
+    language: page.services.customerLanguage(localeIn(settings.locale, page.store)),
     fold: text.fold,
   });
-  const key = request.params['key'] ?? '';
+  const key = page.param('key');
   const body = markup`<main class="branded" id="content"><h1 class="sr">${text.print}</h1>
-<div class="tools noprint"><button class="button first" type="button" data-print hidden>${text.print}</button><a class="button" href="${frame.basePath}/cards/issued/${key}">${text.back}</a></div>
+<div class="tools noprint"><button class="button first" type="button" data-print hidden>${text.print}</button><a class="button" href="${page.basePath}/cards/issued/${key}">${text.back}</a></div>
 ${sheet}</main>`;
   return {
     status: 200,
-    body: documentOf(services, request, { title: `${text.print} · ${store.name}`, body, brand }),
+    body: documentOf(page.services, page.request, {
+      title: `${text.print} · ${page.store.name}`,
+      body,
+      brand,
+    }),
   };
 }
 
 export const issuedRoutes: readonly StaffRoute[] = [
-  { method: 'GET', path: '/cards/issued/:key', access: 'useTill', handle: issuedPage },
-  { method: 'GET', path: '/cards/issued/:key/print', access: 'useTill', handle: printPage },
+  get('/cards/issued/:key', 'useTill', issuedPage),
+  get('/cards/issued/:key/print', 'useTill', printPage),
 ];

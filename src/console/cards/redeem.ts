@@ -13,7 +13,6 @@ import {
   changePage,
   earlierResult,
   openCard,
-  changeTexts,
   unavailablePage,
   unreadableAmount,
   unusableReason,
@@ -21,12 +20,11 @@ import {
   type OpenedCard,
 } from './change-form.ts';
 import { inputField } from '../kit/form.ts';
-import { amountText, amountValue, figure, parseTypedAmount } from '../kit/format.ts';
-import { keyInput, keyOf } from '../kit/once.ts';
-import { byOf } from '../kit/page-context.ts';
-import { formText } from '../kit/request.ts';
-import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
+import { amountValue, figure, parseTypedAmount } from '../kit/format.ts';
+import { keyInput } from '../kit/once.ts';
+import type { ConsoleResponse, StaffRoute } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
+import { get, post, type Page } from '../kit/page-context.ts';
 
 type Form = {
   readonly amount: string;
@@ -38,67 +36,60 @@ type Form = {
 const empty: Form = { amount: '', reference: '', note: '', errors: {} };
 
 function redeemPage(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   opened: OpenedCard,
   { amount, reference, note, errors }: Form,
 ): ConsoleResponse {
-  const { ctx, frame } = services;
-  const { language } = request;
-  const { redeem, ...text } = changeTexts[language];
+  const { redeem, ...text } = page.text.cardActions;
   const { card, path } = opened;
   const available = unheldOf(card);
   const title = redeem.title;
-  const reason =
-    unusableReason(services, request, card) ?? (available.minor > 0n ? undefined : redeem.nothing);
+  const reason = unusableReason(page, card) ?? (available.minor > 0n ? undefined : redeem.nothing);
   const isRejected = Object.keys(errors).length > 0;
   const status = isRejected ? 422 : 200;
-  if (reason !== undefined) return unavailablePage(services, request, opened, { title, reason, status });
+  if (reason !== undefined) return unavailablePage(page, opened, { title, reason, status });
   const held =
     card.held.minor > 0n
-      ? markup`<p class="soft">${fillPlain(redeem.held, { amount: amountText(card.held, language) })}</p>`
+      ? markup`<p class="soft">${fillPlain(redeem.held, { amount: page.amount(card.held) })}</p>`
       : undefined;
-  const all = fillPlain(redeem.all, { amount: amountText(available, language) });
+  const all = fillPlain(redeem.all, { amount: page.amount(available) });
   const body = markup`<section class="panel stack change" aria-label="${title}">
-<div>${figure(available, language)}<p class="soft">${redeem.available}</p>${held}</div>
-<form class="stack" method="post" action="${frame.basePath}${path}/redeem">
-${keyInput(ctx, isRejected ? keyOf(request) : undefined)}
+<div>${figure(available, page.language)}<p class="soft">${redeem.available}</p>${held}</div>
+<form class="stack" method="post" action="${page.basePath}${path}/redeem">
+${keyInput(page.ctx, isRejected ? page.key : undefined)}
 ${inputField({ name: 'amount', label: redeem.amount, value: amount, inputMode: 'decimal', kind: 'amount', error: errors.amount })}
 <div class="fields">${inputField({ name: 'reference', label: redeem.reference, value: reference, isOptional: true, error: errors.reference })}
 ${inputField({ name: 'note', label: text.note, value: note, isOptional: true, hint: text.noteHint, error: errors.note })}</div>
 <p class="hint">${redeem.consequence}</p>
-<div class="row"><button class="button first">${redeem.action}</button><button class="button" name="all" value="${amountValue(available, language)}" formnovalidate>${all}</button>${backLink(services, request, { path, text: text.cancel, kind: 'quiet' })}</div>
+<div class="row"><button class="button first">${redeem.action}</button><button class="button" name="all" value="${amountValue(available, page.language)}" formnovalidate>${all}</button>${backLink(page, { path, text: text.cancel, kind: 'quiet' })}</div>
 </form></section>`;
-  return changePage(services, request, opened, { title, body, status });
+  return changePage(page, opened, { title, body, status });
 }
 
-async function submit(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx } = services;
-  const { language, signedIn } = request;
-  const { store } = signedIn;
-  const { redeem, errors: messages } = changeTexts[language];
-  const opened = await openCard(services, request);
-  const earlier = await earlierResult(services, request, opened);
+async function submit(page: Page): Promise<ConsoleResponse> {
+  const { redeem, errors: messages } = page.text.cardActions;
+  const opened = await openCard(page);
+  const earlier = await earlierResult(page, opened);
   if (earlier) return earlier;
   // The button for all submits the amount that the person saw.
-  const typed = formText(request, 'all') || formText(request, 'amount');
-  const form = { amount: typed, reference: formText(request, 'reference'), note: formText(request, 'note') };
-  const amount = parseTypedAmount(typed, store, request);
+  const typed = page.typed('all') || page.typed('amount');
+  const form = { amount: typed, reference: page.typed('reference'), note: page.typed('note') };
+  const amount = parseTypedAmount(typed, page.store, page.request);
   const reference = parseText(form.reference, referenceLengthMax);
   const note = parseText(form.note);
   const again = (errors: Form['errors'], current = opened): ConsoleResponse =>
-    redeemPage(services, request, current, { ...form, errors });
+    redeemPage(page, current, { ...form, errors });
   if (!amount.ok || !reference.ok || !note.ok)
     return again({
-      ...(!amount.ok && { amount: unreadableAmount(typed, store, { language }) }),
+      ...(!amount.ok && { amount: unreadableAmount(typed, page.store, { language: page.language }) }),
       ...(!reference.ok && { reference: messages.badText }),
       ...(!note.ok && { note: messages.badText }),
     });
   const [value, cardId] = [amount.value, opened.card.id];
-  return await change(services, request, opened, {
+  return await change(page, opened, {
     title: redeem.title,
     *script(): Script<Done> {
-      const { transfer, card } = yield* redeemAsStaff(ctx, byOf(request), {
+      const { transfer, card } = yield* redeemAsStaff(page.ctx, page.by, {
         cardId,
         amount: value,
         reference: reference.value,
@@ -114,21 +105,13 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
     },
     async rejected(fault) {
       if (!fault) return again({ amount: messages.expiredForm });
-      const message = amountError(fault, { currency: store.currency, language });
-      return message === undefined
-        ? undefined
-        : again({ amount: message }, await openCard(services, request));
+      const message = amountError(fault, { currency: page.store.currency, language: page.language });
+      return message === undefined ? undefined : again({ amount: message }, await openCard(page));
     },
   });
 }
 
 export const redeemRoutes: readonly StaffRoute[] = [
-  {
-    method: 'GET',
-    path: '/cards/:id/redeem',
-    access: 'changeCards',
-    handle: async (services, request) =>
-      redeemPage(services, request, await openCard(services, request), empty),
-  },
-  { method: 'POST', path: '/cards/:id/redeem', access: 'changeCards', handle: submit },
+  get('/cards/:id/redeem', 'changeCards', async (page) => redeemPage(page, await openCard(page), empty)),
+  post('/cards/:id/redeem', 'changeCards', submit),
 ];

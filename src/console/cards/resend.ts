@@ -15,7 +15,6 @@ import {
   changePage,
   earlierResult,
   openCard,
-  changeTexts,
   unavailablePage,
   unusableReason,
   type Done,
@@ -23,18 +22,10 @@ import {
 } from './change-form.ts';
 import { keptNotice } from '../emails/texts.ts';
 import { alert, inputField } from '../kit/form.ts';
-import { amountText } from '../kit/format.ts';
-import { keyInput, keyOf, type Json } from '../kit/once.ts';
-import { byOf } from '../kit/page-context.ts';
-import { formText } from '../kit/request.ts';
-import {
-  seeOther,
-  type ConsoleResponse,
-  type ConsoleServices,
-  type StaffRequest,
-  type StaffRoute,
-} from '../kit/route.ts';
+import { keyInput, type Json } from '../kit/once.ts';
+import { seeOther, type ConsoleResponse, type StaffRequest, type StaffRoute } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
+import { get, post, type Page } from '../kit/page-context.ts';
 
 type How = 'email' | 'print';
 
@@ -49,10 +40,10 @@ type Form = {
 /** The emails of a suspended card wait, so its new code is printed. */
 type OpenedToSend = OpenedCard & { readonly canSend: boolean };
 
-async function openToSend(services: ConsoleServices, request: StaffRequest): Promise<OpenedToSend> {
-  const opened = await openCard(services, request);
-  const { enabled } = await services.storage.read(() => readEmailSettings(opened.card.storeId));
-  return { ...opened, canSend: services.canSend && enabled && !isSuspended(opened.card) };
+async function openToSend(page: Page): Promise<OpenedToSend> {
+  const opened = await openCard(page);
+  const { enabled } = await page.read(() => readEmailSettings(opened.card.storeId));
+  return { ...opened, canSend: page.services.canSend && enabled && !isSuspended(opened.card) };
 }
 
 /** A new form: with the address of the person who has the card, unless a code to print is requested. */
@@ -69,65 +60,58 @@ function choice(how: How, text: string, isChosen: boolean): Markup {
 }
 
 function resendPage(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   opened: OpenedToSend,
   { how, address, error, notice }: Form,
 ): ConsoleResponse {
-  const { ctx, frame } = services;
-  const { resend, cancel } = changeTexts[request.language];
+  const { resend, cancel } = page.text.cardActions;
   const { card, path, canSend } = opened;
   const title = resend.title;
   const isRejected = error !== undefined || notice !== undefined;
   const status = isRejected ? 422 : 200;
-  const isStopped = spendStateOf(card, today(ctx, request.signedIn.store)) === 'suspended';
-  const reason = isStopped ? undefined : unusableReason(services, request, card);
-  if (reason !== undefined) return unavailablePage(services, request, opened, { title, reason, status });
-  const { language } = request;
-  const amount = amountText(card.balance, language);
+  const isStopped = spendStateOf(card, today(page.ctx, page.store)) === 'suspended';
+  const reason = isStopped ? undefined : unusableReason(page, card);
+  if (reason !== undefined) return unavailablePage(page, opened, { title, reason, status });
+  const amount = page.amount(card.balance);
   const held =
-    card.held.minor > 0n
-      ? ` ${fillPlain(resend.held, { amount: amountText(card.held, language) })}`
-      : undefined;
+    card.held.minor > 0n ? ` ${fillPlain(resend.held, { amount: page.amount(card.held) })}` : undefined;
   const chosen = canSend ? how : 'print';
   const email = canSend
-    ? markup`<div class="shown-if-chosen">${inputField({ name: 'address', label: resend.address, type: 'email', value: address, isOptional: true, hint: resend.addressHint, error })}${keptNotice(services, request.language)}</div>`
+    ? markup`<div class="shown-if-chosen">${inputField({ name: 'address', label: resend.address, type: 'email', value: address, isOptional: true, hint: resend.addressHint, error })}${keptNotice(page.services, page.language)}</div>`
     : markup`<p class="hint">${isStopped ? resend.suspended : resend.noEmails}</p>`;
   const body = markup`<section class="panel stack change" aria-label="${title}">${notice === undefined ? undefined : alert(notice)}
 <p><strong>${fillPlain(resend.consequence, { amount })}${held}</strong></p>
 <p class="soft">${resend.notStored}</p>
-<form class="stack" method="post" action="${frame.basePath}${path}/resend">${keyInput(ctx, isRejected ? keyOf(request) : undefined)}
+<form class="stack" method="post" action="${page.basePath}${path}/resend">${keyInput(page.ctx, isRejected ? page.key : undefined)}
 <fieldset class="stack"><legend>${resend.how}</legend><div class="choices">${canSend ? choice('email', resend.byEmail, chosen === 'email') : undefined}${choice('print', resend.toPrint, chosen === 'print')}</div>
 ${email}</fieldset>
-<div class="row"><button class="button first">${resend.action}</button>${backLink(services, request, { path, text: cancel, kind: 'quiet' })}</div>
+<div class="row"><button class="button first">${resend.action}</button>${backLink(page, { path, text: cancel, kind: 'quiet' })}</div>
 </form></section>`;
-  return changePage(services, request, opened, { title, body, status });
+  return changePage(page, opened, { title, body, status });
 }
 
-async function submit(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx } = services;
-  const { resend, errors: messages } = changeTexts[request.language];
-  const opened = await openToSend(services, request);
-  const earlier = await earlierResult(services, request, opened);
+async function submit(page: Page): Promise<ConsoleResponse> {
+  const { resend, errors: messages } = page.text.cardActions;
+  const opened = await openToSend(page);
+  const earlier = await earlierResult(page, opened);
   if (earlier) return earlier;
   const { card, canSend } = opened;
-  const chosen = formText(request, 'how');
-  const form: Form = { how: chosen === 'email' ? 'email' : 'print', address: formText(request, 'address') };
-  const again = (found: Partial<Form>): ConsoleResponse =>
-    resendPage(services, request, opened, { ...form, ...found });
+  const chosen = page.typed('how');
+  const form: Form = { how: chosen === 'email' ? 'email' : 'print', address: page.typed('address') };
+  const again = (found: Partial<Form>): ConsoleResponse => resendPage(page, opened, { ...form, ...found });
   if (chosen !== 'email' && chosen !== 'print') return again({ notice: messages.expiredForm });
   const address = parseEmail(form.address);
   if (form.how === 'email' && !address.ok) return again({ error: messages.badEmail });
-  return await change(services, request, opened, {
+  return await change(page, opened, {
     title: resend.title,
     *script(): Script<Done & { readonly [name: string]: Json }> {
       const { id: cardId } = card;
       if (form.how === 'email' && address.ok) {
-        yield* emailNewCode(ctx, byOf(request), { cardId, canSend, address: address.value });
+        yield* emailNewCode(page.ctx, page.by, { cardId, canSend, address: address.value });
         return { done: 'sent', card: cardId, address: address.value.address };
       }
       // The result is sealed; the page of the result shows the code.
-      const code = yield* printNewCode(ctx, byOf(request), cardId);
+      const code = yield* printNewCode(page.ctx, page.by, cardId);
       return { done: 'rotated', card: cardId, code: code.reveal() };
     },
     rejected: (fault) => (fault ? undefined : again({ notice: messages.expiredForm })),
@@ -135,22 +119,12 @@ async function submit(services: ConsoleServices, request: StaffRequest): Promise
 }
 
 export const resendRoutes: readonly StaffRoute[] = [
-  {
-    method: 'GET',
-    path: '/cards/:id/resend',
-    access: 'changeCards',
-    async handle(services, request) {
-      const opened = await openToSend(services, request);
-      return resendPage(services, request, opened, newForm(opened, request));
-    },
-  },
-  { method: 'POST', path: '/cards/:id/resend', access: 'changeCards', handle: submit },
-  {
-    // Printing needs a code, and codes are not stored.
-    method: 'GET',
-    path: '/cards/:id/print',
-    access: 'changeCards',
-    handle: async (services, request) =>
-      seeOther(`${(await openCard(services, request)).path}/resend?how=print`),
-  },
+  get('/cards/:id/resend', 'changeCards', async (page) => {
+    const opened = await openToSend(page);
+    return resendPage(page, opened, newForm(opened, page.request));
+  }),
+  post('/cards/:id/resend', 'changeCards', submit),
+  get('/cards/:id/print', 'changeCards', async (page) =>
+    seeOther(`${(await openCard(page)).path}/resend?how=print`),
+  ),
 ];

@@ -8,8 +8,9 @@ import { cardPageOf } from './recipient-page.ts';
 import { cardSheet, type Sheet } from './sheet.ts';
 import { documentOf } from '../kit/page.ts';
 import { contactOf } from '../recipient/place.ts';
-import type { ConsoleResponse, ConsoleServices, StaffRequest } from '../kit/route.ts';
+import type { ConsoleResponse } from '../kit/route.ts';
 import { catalogue } from '../kit/texts.ts';
+import type { Page } from '../kit/page-context.ts';
 
 /** How many cards a sheet of paper has, and one page of the browser. */
 const layouts = [1, 8, 10] as const;
@@ -21,10 +22,10 @@ type Layout = (typeof layouts)[number];
 type SheetPlace = { readonly layout: Layout; readonly from: number; readonly limit: number };
 
 /** @param isAnyPlace whether a page can begin at any card. */
-export function sheetPlaceOf({ query }: StaffRequest, { isAnyPlace = false } = {}): SheetPlace {
-  const layout = layouts.find((each) => String(each) === query.get('per')) ?? 1;
+export function sheetPlaceOf(page: Page, { isAnyPlace = false } = {}): SheetPlace {
+  const layout = layouts.find((each) => String(each) === page.request.query.get('per')) ?? 1;
   const limit = sheetsOnPage - (sheetsOnPage % layout);
-  const sent = query.get('from') ?? '';
+  const sent = page.request.query.get('from') ?? '';
   const from = /^\d{1,9}$/.test(sent) ? Number(sent) : 0;
   return { layout, limit, from: isAnyPlace ? from : Math.floor(from / limit) * limit };
 }
@@ -43,29 +44,26 @@ type Sheets = {
 
 /** The sheets, in the language of the store's emails. */
 export async function sheetsPage(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   { path, place, cards, hint, previous, next }: Sheets,
 ): Promise<ConsoleResponse> {
-  const { storage, customerLanguage, brandOf, frame } = services;
-  const { store } = request.signedIn;
-  const { print: text } = catalogue[request.language].batches;
+  const { print: text } = catalogue[page.language].batches;
   const { layout } = place;
-  const settings = await storage.read(() => readEmailSettings(store.id));
-  const brand = brandOf(settings.colour);
+  const settings = await page.read(() => readEmailSettings(page.store.id));
+  const brand = page.services.brandOf(settings.colour);
   const design = {
-    shop: store.name,
+    shop: page.store.name,
     brand,
-    page: cardPageOf(services, store, settings),
+    page: cardPageOf(page.services, page.store, settings),
     contact: contactOf(settings),
-    language: customerLanguage(localeIn(settings.locale, store)),
+    language: page.services.customerLanguage(localeIn(settings.locale, page.store)),
     fold: text.fold,
   };
   const sheets = cards.map((card) => {
     const sheet = { ...card, ...design };
     return layout === 1 ? cardSheet(sheet) : cardLabel(sheet);
   });
-  const own = `${frame.basePath}${path}`;
+  const own = `${page.basePath}${path}`;
   const pathOf = (per: number, start: number): string => `${own}/print?per=${per}&from=${start}`;
   const link = (start: number | null, rel: 'prev' | 'next', name: string): Markup | undefined =>
     start === null
@@ -82,8 +80,8 @@ export async function sheetsPage(
   const body = markup`<main class="branded" id="content"><h1 class="sr">${text.title}</h1>
 <div class="tools noprint">${print}${link(previous, 'prev', text.previous)}${link(next, 'next', text.next)}<a class="button" href="${own}">${text.back}</a><nav class="pills" aria-label="${text.per}"><span class="small soft">${text.per}</span>${choices}</nav><p class="small">${hint}</p></div>
 ${pagesOf(sheets, layout)}</main>`;
-  const title = `${text.title} · ${store.name}`;
-  return { status: 200, body: documentOf(services, request, { title, body, brand }) };
+  const title = `${text.title} · ${page.store.name}`;
+  return { status: 200, body: documentOf(page.services, page.request, { title, body, brand }) };
 }
 
 /** One sheet of paper for each card, or for several labels. */

@@ -21,9 +21,9 @@ import {
 } from './change-form.ts';
 import { alert, textArea } from '../kit/form.ts';
 import { figure } from '../kit/format.ts';
-import { get, post, type Page } from '../kit/page-context.ts';
 import type { ConsoleResponse } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
+import { type Page, get, post } from '../kit/page-context.ts';
 
 type Name = 'suspend' | 'resume';
 
@@ -40,7 +40,7 @@ function obstacle({ ctx, store, language }: Page, name: Name, { card }: OpenedCa
 
 /** Returns the other consequences, for the card as it is. */
 function noteOf(page: Page, name: Name, { card }: OpenedCard): Markup | undefined {
-  const { suspend, resume } = changeTexts[page.language];
+  const { suspend, resume } = page.text.cardActions;
   if (name === 'resume')
     return isExpired(card, today(page.ctx, page.store)) ? markup`<p>${resume.expired}</p>` : undefined;
   return card.held.minor === 0n
@@ -62,19 +62,19 @@ function formPage(
   opened: OpenedCard,
   { reason, error, notice }: Form,
 ): ConsoleResponse {
-  const { services, request, language } = page;
+  const { language } = page;
   const { suspend, cancel, ...texts } = changeTexts[language];
   const { title, consequence, balance, action } = name === 'suspend' ? suspend : texts.resume;
   const { card, path } = opened;
   const isRejected = error !== undefined || notice !== undefined;
   const status = isRejected ? 422 : 200;
   const why = obstacle(page, name, opened);
-  if (why !== undefined) return unavailablePage(services, request, opened, { title, reason: why, status });
+  if (why !== undefined) return unavailablePage(page, opened, { title, reason: why, status });
   const field =
     name === 'suspend'
       ? textArea({ name: 'reason', label: suspend.reason, value: reason, hint: suspend.reasonHint, error })
       : undefined;
-  const back = backLink(services, request, { path, text: cancel, kind: 'quiet' });
+  const back = backLink(page, { path, text: cancel, kind: 'quiet' });
   const fields = markup`${field}
 <div class="row"><button class="button first">${action}</button>${back}</div>
 `;
@@ -83,24 +83,23 @@ function formPage(
 <p>${consequence}</p>
 ${noteOf(page, name, opened)}
 ${page.form(`${path}/${name}`, fields, isRejected ? page.key : undefined)}</section>`;
-  return changePage(services, request, opened, { title, body, status });
+  return changePage(page, opened, { title, body, status });
 }
 
 async function submit(page: Page, name: Name): Promise<ConsoleResponse> {
-  const { services, request, ctx, by } = page;
-  const { errors: messages, ...texts } = changeTexts[page.language];
-  const opened = await openCard(services, request);
-  const earlier = await earlierResult(services, request, opened);
+  const { ctx, by } = page;
+  const { errors: messages, ...texts } = page.text.cardActions;
+  const opened = await openCard(page);
+  const earlier = await earlierResult(page, opened);
   if (earlier) return earlier;
   const { title } = texts[name];
-  const form = { reason: multilineOf(request, 'reason') };
+  const form = { reason: multilineOf(page, 'reason') };
   const why = obstacle(page, name, opened);
-  if (why !== undefined)
-    return unavailablePage(services, request, opened, { title, reason: why, status: 422 });
+  if (why !== undefined) return unavailablePage(page, opened, { title, reason: why, status: 422 });
   const reason = parseText(form.reason);
   if (!reason.ok) return formPage(page, name, opened, { ...form, error: messages.badText });
   const { id: cardId } = opened.card;
-  return await change(services, request, opened, {
+  return await change(page, opened, {
     title,
     *script(): Script<Done> {
       if (name === 'resume') {
@@ -116,7 +115,7 @@ async function submit(page: Page, name: Name): Promise<ConsoleResponse> {
 }
 
 async function show(page: Page, name: Name): Promise<ConsoleResponse> {
-  return formPage(page, name, await openCard(page.services, page.request), { reason: '' });
+  return formPage(page, name, await openCard(page), { reason: '' });
 }
 
 export const suspendRoutes = [

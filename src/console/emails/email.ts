@@ -17,33 +17,30 @@ import {
 import { today } from '../../service/money/money.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { endingOf, pathOfCard, reasonOf, withoutAccess } from '../cards/change-form.ts';
-import { emailTag, emailTexts, keepsEmails, keptNotice, reasonOfEmail, responseText } from './texts.ts';
+import { emailTag, keepsEmails, keptNotice, reasonOfEmail, responseText } from './texts.ts';
 import { alert, inputField } from '../kit/form.ts';
 import { timeElement } from '../kit/format.ts';
 import { idIn } from '../kit/ids.ts';
-import { findResult, keyInput, keyOf, runOnce, type Json } from '../kit/once.ts';
-import { byOf } from '../kit/page-context.ts';
-import { shellPage } from '../kit/page.ts';
-import { formText } from '../kit/request.ts';
+import { findResult, keyInput, runOnce, type Json } from '../kit/once.ts';
 import {
   seeOther,
   throttled,
   type ConsoleResponse,
   type ConsoleServices,
   type PageResponse,
-  type StaffRequest,
   type StaffRoute,
 } from '../kit/route.ts';
 import { fill } from '../kit/texts.ts';
+import { get, post, type Page } from '../kit/page-context.ts';
 
 /** An email, and the path of its page. */
 type OpenedEmail = ShownEmail & { readonly path: string };
 
 /** The email in the path. @throws Fault `not-found`. */
-async function openEmail(services: ConsoleServices, request: StaffRequest): Promise<OpenedEmail> {
-  const id = idIn(services, request);
-  const shown = await services.storage.read(() => showEmail(request.signedIn.store.id, id));
-  return { ...shown, path: pathOfEmail(services, shown.email.id) };
+async function openEmail(page: Page): Promise<OpenedEmail> {
+  const id = idIn(page.services, page.request);
+  const shown = await page.read(() => showEmail(page.store.id, id));
+  return { ...shown, path: pathOfEmail(page.services, shown.email.id) };
 }
 
 function pathOfEmail({ ctx }: Pick<ConsoleServices, 'ctx'>, id: number): string {
@@ -61,41 +58,32 @@ type Form = {
   readonly notice?: string;
 };
 
-function emailPage(
-  services: ConsoleServices,
-  request: StaffRequest,
-  opened: OpenedEmail,
-  form: Form = {},
-): PageResponse {
-  const { language } = request;
-  const { page: text } = emailTexts[language];
+function emailPage(page: Page, opened: OpenedEmail, form: Form = {}): PageResponse {
+  const { page: text } = page.text.emails;
   const { email, card } = opened;
   const isRejected = form.error !== undefined || form.notice !== undefined;
-  const done = isRejected ? undefined : doneNotice(services, request);
+  const done = isRejected ? undefined : doneNotice(page);
   const body = markup`<div class="stack">${form.notice === undefined ? done : alert(form.notice)}
-<section class="panel" aria-label="${text.title}">${facts(services, request, opened)}</section>
+<section class="panel" aria-label="${text.title}">${facts(page, opened)}</section>
 <section class="panel stack change" aria-labelledby="next"><h2 id="next">${text.next}</h2>
-<p>${nextText(request, opened)}</p>${opened.isReplaced && email.kind === 'gift_card' ? markup`<p class="soft">${text.isReplaced}</p>` : undefined}
-${actions(services, request, opened, form)}</section>
-${previewPanel(services, request, opened)}</div>`;
-  const kind = emailTexts[language].kindOf[email.kind];
+<p>${nextText(page, opened)}</p>${opened.isReplaced && email.kind === 'gift_card' ? markup`<p class="soft">${text.isReplaced}</p>` : undefined}
+${actions(page, opened, form)}</section>
+${previewPanel(page, opened)}</div>`;
+  const kind = page.text.emails.kindOf[email.kind];
   const heading = markup`${text.title} <span class="soft">/</span> ${kind}`;
   const title = `${text.title} · ${kind} · ${endingOf(card)}`;
-  const all = markup`<a class="button" href="${services.frame.basePath}/emails">${emailTexts[language].all}</a>`;
-  return {
-    status: isRejected ? 422 : 200,
-    body: shellPage(services, request, { title, heading, actions: all, path: '/emails', body }),
-  };
+  const all = markup`<a class="button" href="${page.basePath}/emails">${page.text.emails.all}</a>`;
+  return page.show('/emails', { status: isRejected ? 422 : 200, title, heading, actions: all, body });
 }
 
 /** Returns the notice about the form before this page. */
-function doneNotice(services: ConsoleServices, { language, query }: StaffRequest): Markup | undefined {
-  const { page: text } = emailTexts[language];
-  const done = query.get('done') ?? '';
-  const isKept = done === 'sent' && keepsEmails(services);
+function doneNotice(page: Page): Markup | undefined {
+  const { page: text } = page.text.emails;
+  const done = page.request.query.get('done') ?? '';
+  const isKept = done === 'sent' && keepsEmails(page.services);
   const said = { sent: isKept ? text.keptNow : text.sentNow, cancelled: text.cancelledNow };
   if (!Object.hasOwn(said, done)) return undefined;
-  const again = query.has('again') ? markup`<p class="notice">${text.again}</p>` : undefined;
+  const again = page.request.query.has('again') ? markup`<p class="notice">${text.again}</p>` : undefined;
   return markup`${again}<div class="notice${isKept ? undefined : ' good'}" role="status"><p>${said[done as keyof typeof said]}</p></div>`;
 }
 
@@ -103,67 +91,52 @@ function fact(name: string, value: MarkupPart): Markup {
   return markup`<dt>${name}</dt><dd>${value}</dd>`;
 }
 
-function facts(
-  services: ConsoleServices,
-  { language, signedIn: { store } }: StaffRequest,
-  { email, card, isReplaced }: OpenedEmail,
-): Markup {
-  const { page: text, ...texts } = emailTexts[language];
+function facts(page: Page, { email, card, isReplaced }: OpenedEmail): Markup {
+  const { page: text, ...texts } = page.text.emails;
   const { address, state, sendAt, attempts, lastAt, response, createdAt, endedAt } = email;
-  const time = (instant: number): Markup => timeElement(instant, store, language);
-  const count = new Intl.NumberFormat(language).format(attempts);
-  const reason = reasonOfEmail(email, language);
+  const time = (instant: number): Markup => page.time(instant);
+  const count = new Intl.NumberFormat(page.language).format(attempts);
+  const reason = reasonOfEmail(email, page.language);
   const isFromServer = response !== null && state !== 'cancelled' && state !== 'kept';
-  const cardLink = markup`<a class="code" href="${services.frame.basePath}${pathOfCard(services, card)}">${endingOf(card)}</a>`;
-  return markup`<dl class="facts">${fact(text.to, address === '' ? markup`<em>${texts.erased}</em>` : address)}${fact(text.what, texts.kindOf[email.kind])}${fact(text.card, cardLink)}${fact(text.state, markup`${emailTag({ email, isReplaced }, language)}${reason === undefined ? undefined : markup` ${reason}`}`)}${fact(text.created, time(createdAt))}${sendAt > createdAt ? fact(text.sendAt, time(sendAt)) : undefined}${fact(text.attempts, attempts === 0 ? text.noAttempt : count)}${lastAt === null ? undefined : fact(text.lastAttempt, time(lastAt))}${isFromServer ? fact(text.response, markup`<span class="mono">${responseText(response)}</span>`) : undefined}${endedAt === null ? undefined : fact(text.ended, time(endedAt))}</dl>${address === '' ? markup`<p class="soft">${text.erasedText}</p>` : undefined}`;
+  const cardLink = markup`<a class="code" href="${page.basePath}${pathOfCard(page.services, card)}">${endingOf(card)}</a>`;
+  return markup`<dl class="facts">${fact(text.to, address === '' ? markup`<em>${texts.erased}</em>` : address)}${fact(text.what, texts.kindOf[email.kind])}${fact(text.card, cardLink)}${fact(text.state, markup`${emailTag({ email, isReplaced }, page.language)}${reason === undefined ? undefined : markup` ${reason}`}`)}${fact(text.created, time(createdAt))}${sendAt > createdAt ? fact(text.sendAt, time(sendAt)) : undefined}${fact(text.attempts, attempts === 0 ? text.noAttempt : count)}${lastAt === null ? undefined : fact(text.lastAttempt, time(lastAt))}${isFromServer ? fact(text.response, markup`<span class="mono">${responseText(response)}</span>`) : undefined}${endedAt === null ? undefined : fact(text.ended, time(endedAt))}</dl>${address === '' ? markup`<p class="soft">${text.erasedText}</p>` : undefined}`;
 }
 
-function nextText({ language, signedIn: { store } }: StaffRequest, { email }: OpenedEmail): Markup {
+function nextText(page: Page, { email }: OpenedEmail): Markup {
   const { state, nextAt, endedAt, sendAt } = email;
-  const time = timeElement(nextAt ?? endedAt ?? sendAt, store, language);
-  return fill(emailTexts[language].page.nextOf[state], { time });
+  const time = timeElement(nextAt ?? endedAt ?? sendAt, page.store, page.language);
+  return fill(page.text.emails.page.nextOf[state], { time });
 }
 
 /** Returns the actions that a person has for an email. Only a card that can be used gets a new code. */
-function actions(
-  services: ConsoleServices,
-  request: StaffRequest,
-  opened: OpenedEmail,
-  form: Form,
-): Markup | undefined {
+function actions(page: Page, opened: OpenedEmail, form: Form): Markup | undefined {
   const { email, isReplaced } = opened;
-  if (!isPermitted(request.signedIn.member, 'changeEmails') || email.address === '') return undefined;
-  if (email.state === 'scheduled') return cancelForm(services, request, opened);
+  if (!isPermitted(page.member, 'changeEmails') || email.address === '') return undefined;
+  if (email.state === 'scheduled') return cancelForm(page, opened);
   if (email.kind !== 'gift_card' || isReplaced) return undefined;
-  const reason = whyNot(services, request, opened);
+  const reason = whyNot(page, opened);
   if (reason !== undefined) return markup`<p class="soft">${reason}</p>`;
-  if (hasFailed(email)) return correctForm(services, request, opened, form);
-  const { page: text } = emailTexts[request.language];
-  const path = `${services.frame.basePath}${pathOfCard(services, opened.card)}/resend`;
-  return markup`${keptNotice(services, request.language)}<p class="hint">${text.resendHint}</p>
+  if (hasFailed(email)) return correctForm(page, opened, form);
+  const { page: text } = page.text.emails;
+  const path = `${page.basePath}${pathOfCard(page.services, opened.card)}/resend`;
+  return markup`${keptNotice(page.services, page.language)}<p class="hint">${text.resendHint}</p>
 <div class="row"><a class="button" href="${path}">${text.resend}</a><a class="button quiet" href="${path}?how=print">${text.print}</a></div>`;
 }
 
 /** The reason why the card gets no new code; undefined: it can. */
-function whyNot(
-  { ctx }: ConsoleServices,
-  { language, signedIn: { store } }: StaffRequest,
-  { card }: OpenedEmail,
-): string | undefined {
-  const state = spendStateOf(card, today(ctx, store));
+function whyNot(page: Page, { card }: OpenedEmail): string | undefined {
+  const state = spendStateOf(card, today(page.ctx, page.store));
   if (state === 'active') return undefined;
-  return reasonOf({ code: `card-${state}`, retryAfterSeconds: 0 }, card, language);
+  return reasonOf({ code: `card-${state}`, retryAfterSeconds: 0 }, card, page.language);
 }
 
 function correctForm(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   { email, card, path }: OpenedEmail,
   { address, correctsRecipient = true, error, notice }: Form,
 ): Markup {
-  const { ctx, frame } = services;
-  const { page: text } = emailTexts[request.language];
-  const key = error === undefined && notice === undefined ? undefined : keyOf(request);
+  const { page: text } = page.text.emails;
+  const key = error === undefined && notice === undefined ? undefined : page.key;
   const value = address ?? email.address;
   const isRecipient = isToRecipient(email, card);
   const hint = isRecipient ? text.correctHint : `${text.correctHint} ${text.correctOnlyThis}`;
@@ -172,33 +145,25 @@ function correctForm(
     ? markup`<label class="check"><input type="checkbox" name="recipient" value="yes"${checked}><span>${text.correctRecipient}</span><span class="soft">${text.correctRecipientHint}</span></label>
 `
     : undefined;
-  return markup`<form class="stack" method="post" action="${frame.basePath}${path}/correct">${keyInput(ctx, key)}
+  return markup`<form class="stack" method="post" action="${page.basePath}${path}/correct">${keyInput(page.ctx, key)}
 ${inputField({ name: 'address', label: text.correctTitle, type: 'email', value, hint, error })}
-${recipient}${keptNotice(services, request.language)}<div class="row"><button class="button first">${text.correct}</button><a class="button quiet" href="${frame.basePath}${pathOfCard(services, card)}/resend?how=print">${text.print}</a></div>
+${recipient}${keptNotice(page.services, page.language)}<div class="row"><button class="button first">${text.correct}</button><a class="button quiet" href="${page.basePath}${pathOfCard(page.services, card)}/resend?how=print">${text.print}</a></div>
 </form>`;
 }
 
-function cancelForm(
-  { ctx, frame }: ConsoleServices,
-  { language }: StaffRequest,
-  { email, path }: OpenedEmail,
-): Markup {
-  const { page: text } = emailTexts[language];
+function cancelForm(page: Page, { email, path }: OpenedEmail): Markup {
+  const { page: text } = page.text.emails;
   const hint = email.kind === 'gift_card' ? text.cancelCodeHint : text.cancelHint;
-  return markup`<form class="stack" method="post" action="${frame.basePath}${path}/cancel">${keyInput(ctx)}
+  return markup`<form class="stack" method="post" action="${page.basePath}${path}/cancel">${keyInput(page.ctx)}
 <p class="hint">${hint}</p>
 <div class="row"><button class="button">${text.cancel}</button></div>
 </form>`;
 }
 
-function previewPanel(
-  { frame }: ConsoleServices,
-  { language }: StaffRequest,
-  { path, email }: OpenedEmail,
-): Markup | undefined {
+function previewPanel(page: Page, { path, email }: OpenedEmail): Markup | undefined {
   if (email.address === '') return undefined;
-  const { page: text } = emailTexts[language];
-  const src = `${frame.basePath}${path}/preview`;
+  const { page: text } = page.text.emails;
+  const src = `${page.basePath}${path}/preview`;
   // A focus inside of a frame is not visible, so the keyboard skips it; the link opens the same document.
   return markup`<section class="panel stack" aria-labelledby="preview-title"><h2 id="preview-title">${text.preview}</h2>
 <p class="hint">${text.previewHint}</p>
@@ -228,63 +193,55 @@ type Change = {
 };
 
 /** Runs a change of an email once, and leads to the page of the email that shows the result. */
-async function submit(
-  services: ConsoleServices,
-  request: StaffRequest,
-  { done: name, check, script }: Change,
-): Promise<ConsoleResponse> {
-  const { page: text } = emailTexts[request.language];
-  const opened = await openEmail(services, request);
-  const key = keyOf(request);
-  const typed: Form = request.form.has('address')
-    ? { address: formText(request, 'address'), correctsRecipient: asksForRecipient(request) }
+async function submit(page: Page, { done: name, check, script }: Change): Promise<ConsoleResponse> {
+  const { page: text } = page.text.emails;
+  const opened = await openEmail(page);
+  const key = page.key;
+  const typed: Form = page.request.form.has('address')
+    ? { address: page.typed('address'), correctsRecipient: asksForRecipient(page) }
     : {};
-  if (key === undefined) return emailPage(services, request, opened, { ...typed, notice: text.expiredForm });
+  if (key === undefined) return emailPage(page, opened, { ...typed, notice: text.expiredForm });
   const after = ({ done, email }: Done, isRepeated: boolean): ConsoleResponse =>
-    seeOther(`${pathOfEmail(services, email)}?done=${done}${isRepeated ? '&again=1' : ''}`);
-  const earlier = await findResult(services, request, key, isDone);
+    seeOther(`${pathOfEmail(page.services, email)}?done=${done}${isRepeated ? '&again=1' : ''}`);
+  const earlier = await findResult(page.services, page.request, key, isDone);
   if (earlier) return after(earlier, true);
   const rejected = check?.(opened);
-  if (rejected) return emailPage(services, request, opened, { ...typed, ...rejected });
+  if (rejected) return emailPage(page, opened, { ...typed, ...rejected });
   try {
-    const { result, isRepeated } = await runOnce<Done>(services, request, key, function* run() {
+    const { result, isRepeated } = await runOnce<Done>(page.services, page.request, key, function* run() {
       return { done: name, email: (yield* script(opened)).id };
     });
     return after(result, isRepeated);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    return await deniedPage(services, request, typed, error);
+    return await deniedPage(page, typed, error);
   }
 }
 
 /** The page that says why a change was rejected. @throws the fault, if it is not about the change. */
-async function deniedPage(
-  services: ConsoleServices,
-  request: StaffRequest,
-  typed: Form,
-  fault: Fault,
-): Promise<ConsoleResponse> {
-  const denied = withoutAccess(services, request, fault);
+async function deniedPage(page: Page, typed: Form, fault: Fault): Promise<ConsoleResponse> {
+  const denied = withoutAccess(page, fault);
   if (denied) return denied;
-  const opened = await openEmail(services, request);
+  const opened = await openEmail(page);
   const notice =
     fault.code === 'precondition-failed'
-      ? emailTexts[request.language].page.changed
-      : reasonOf(fault, opened.card, request.language);
+      ? page.text.emails.page.changed
+      : reasonOf(fault, opened.card, page.language);
   if (notice === undefined) throw fault;
-  const page = emailPage(services, request, opened, { ...typed, notice });
-  return fault.code === 'too-many-requests' ? throttled(page, (fault.retryAfterSeconds ?? 1) * 1_000) : page;
+  const shown = emailPage(page, opened, { ...typed, notice });
+  return fault.code === 'too-many-requests'
+    ? throttled(shown, (fault.retryAfterSeconds ?? 1) * 1_000)
+    : shown;
 }
 
-function asksForRecipient(request: StaffRequest): boolean {
-  return formText(request, 'recipient') === 'yes';
+function asksForRecipient(page: Page): boolean {
+  return page.typed('recipient') === 'yes';
 }
 
-async function correct(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx, canSend } = services;
-  const { page: text } = emailTexts[request.language];
-  const address = parseEmail(formText(request, 'address'));
-  return await submit(services, request, {
+async function correct(page: Page): Promise<ConsoleResponse> {
+  const { page: text } = page.text.emails;
+  const address = parseEmail(page.typed('address'));
+  return await submit(page, {
     done: 'sent',
     check({ email }) {
       if (!address.ok) return { error: text.badAddress };
@@ -292,49 +249,42 @@ async function correct(services: ConsoleServices, request: StaffRequest): Promis
     },
     script(opened) {
       if (!address.ok) throw new Fault('precondition-failed');
-      return correctAddress(ctx, byOf(request), opened, {
+      return correctAddress(page.ctx, page.by, opened, {
         address: address.value,
-        canSend,
-        correctsRecipient: asksForRecipient(request),
+        canSend: page.services.canSend,
+        correctsRecipient: asksForRecipient(page),
       });
     },
   });
 }
 
-async function cancel(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  return await submit(services, request, {
+async function cancel(page: Page): Promise<ConsoleResponse> {
+  return await submit(page, {
     done: 'cancelled',
-    script: (opened) => cancelByStaff(services.ctx, byOf(request), opened),
+    script: (opened) => cancelByStaff(page.ctx, page.by, opened),
   });
 }
 
-async function preview(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { store } = request.signedIn;
-  const { email, card } = await openEmail(services, request);
-  const { page: text } = emailTexts[request.language];
+async function preview(page: Page): Promise<ConsoleResponse> {
+  const { email, card } = await openEmail(page);
+  const { page: text } = page.text.emails;
   // An erased email has no preview: the names and texts of the card were erased as well.
   const found =
     email.address === ''
       ? undefined
-      : services.previewOf({
+      : page.services.previewOf({
           email,
           card,
-          store,
-          ...(await services.storage.read(() => findPreviewParts({ email, card }))),
+          store: page.store,
+          ...(await page.read(() => findPreviewParts({ email, card }))),
         });
-  const empty = markup`<!doctype html><html lang="${request.language}"><meta charset="utf-8"><title>${text.preview}</title><p>${text.noPreview}</p></html>`;
+  const empty = markup`<!doctype html><html lang="${page.language}"><meta charset="utf-8"><title>${text.preview}</title><p>${text.noPreview}</p></html>`;
   return { status: 200, framed: found?.html ?? empty.toString(), imageOrigin: found?.logoOrigin ?? null };
 }
 
 export const emailPageRoutes: readonly StaffRoute[] = [
-  {
-    method: 'GET',
-    path: '/emails/:id',
-    access: 'readStore',
-    hasFrame: true,
-    handle: async (services, request) => emailPage(services, request, await openEmail(services, request)),
-  },
-  { method: 'GET', path: '/emails/:id/preview', access: 'readStore', handle: preview },
-  { method: 'POST', path: '/emails/:id/correct', access: 'changeEmails', hasFrame: true, handle: correct },
-  { method: 'POST', path: '/emails/:id/cancel', access: 'changeEmails', hasFrame: true, handle: cancel },
+  get('/emails/:id', 'readStore', async (page) => emailPage(page, await openEmail(page)), { hasFrame: true }),
+  get('/emails/:id/preview', 'readStore', preview),
+  post('/emails/:id/correct', 'changeEmails', correct, { hasFrame: true }),
+  post('/emails/:id/cancel', 'changeEmails', cancel, { hasFrame: true }),
 ];

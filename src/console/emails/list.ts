@@ -30,9 +30,9 @@ import { hidden, select } from '../kit/form.ts';
 import { amountText, timeElement } from '../kit/format.ts';
 import { readId } from '../kit/ids.ts';
 import { longReads } from '../kit/long-reads.ts';
-import { shellPage } from '../kit/page.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
 import { fill, plural, type PageLanguage } from '../kit/texts.ts';
+import { get, type Page } from '../kit/page-context.ts';
 
 /** The filters, by their values in the query. */
 const statesOf = {
@@ -68,12 +68,14 @@ type Query = {
 /** The text that a search looks for; null: there is none. */
 type Found = { readonly subject: EmailSubject | SearchedText; readonly heading: Markup } | null;
 
-function queryOf({ query }: StaffRequest): Query {
-  const searched = (['email', 'card', 'text'] as const).find((each) => (query.get(each) ?? '') !== '');
+function queryOf(page: Page): Query {
+  const searched = (['email', 'card', 'text'] as const).find(
+    (each) => (page.request.query.get(each) ?? '') !== '',
+  );
   return {
-    search: searched ? { name: searched, value: query.get(searched) ?? '' } : null,
-    state: stateNames.find((name) => name === query.get('state')) ?? null,
-    kind: kindNames.find((name) => name === query.get('kind')) ?? null,
+    search: searched ? { name: searched, value: page.request.query.get(searched) ?? '' } : null,
+    state: stateNames.find((name) => name === page.request.query.get('state')) ?? null,
+    kind: kindNames.find((name) => name === page.request.query.get('kind')) ?? null,
   };
 }
 
@@ -97,35 +99,29 @@ function foundText(value: string, language: PageLanguage): Found {
 }
 
 /** The subject of a search. No card has the id 0. */
-async function findSubject(
-  services: ConsoleServices,
-  { language, signedIn: { store } }: StaffRequest,
-  { search }: Query,
-): Promise<Found> {
+async function findSubject(page: Page, { search }: Query): Promise<Found> {
   if (!search) return null;
-  const { search: text } = emailTexts[language];
-  if (search.name === 'text') return foundText(search.value, language);
+  const { search: text } = page.text.emails;
+  if (search.name === 'text') return foundText(search.value, page.language);
   if (search.name === 'email') {
     const parsed = parseEmail(search.value);
-    const customerId = parsed.ok
-      ? await services.storage.read(() => customerIdOf(store.id, parsed.value))
-      : 0;
+    const customerId = parsed.ok ? await page.read(() => customerIdOf(page.store.id, parsed.value)) : 0;
     // No customer has it as a whole, so it can be a part of an address, or one that was corrected since.
-    if (customerId === null || customerId === 0) return foundText(search.value, language);
+    if (customerId === null || customerId === 0) return foundText(search.value, page.language);
     const heading = fill(text.ofAddress, { email: markup`<strong><bdi>${search.value}</bdi></strong>` });
     return { subject: { customerId }, heading };
   }
-  const cardId = readId(services, search.value) ?? 0;
-  const card = await services.storage.read(() => findCard(store.id, cardId));
-  const link = markup`<a class="code nowrap" href="${services.frame.basePath}/cards/${search.value}">•••• ${card?.lastCharacters}</a>`;
+  const cardId = readId(page.services, search.value) ?? 0;
+  const card = await page.read(() => findCard(page.store.id, cardId));
+  const link = markup`<a class="code nowrap" href="${page.basePath}/cards/${search.value}">•••• ${card?.lastCharacters}</a>`;
   return { subject: { cardId }, heading: fill(text.ofCard, { card: card ? link : markup`${search.value}` }) };
 }
 
 /** Another text than an id begins at the first page. */
-function positionOf(services: ConsoleServices, { query }: StaffRequest): EmailPosition {
-  const after = readId(services, query.get('after'));
+function positionOf(page: Page): EmailPosition {
+  const after = readId(page.services, page.request.query.get('after'));
   if (after !== undefined) return { from: after, isBackwards: true };
-  return { from: readId(services, query.get('before')) ?? null, isBackwards: false };
+  return { from: readId(page.services, page.request.query.get('before')) ?? null, isBackwards: false };
 }
 
 function pathOf(
@@ -142,31 +138,28 @@ function pathOf(
   return `${frame.basePath}/emails${parameters.size > 0 ? '?' : ''}${parameters.toString()}`;
 }
 
-async function listPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx, canSend } = services;
-  const { language, signedIn } = request;
-  const { store } = signedIn;
-  const query = queryOf(request);
-  const reads = longReads(services);
-  const found = await findSubject(services, request, query);
-  const page = await readPage(reads, request, {
+async function listPage(page: Page): Promise<ConsoleResponse> {
+  const query = queryOf(page);
+  const reads = longReads(page.services);
+  const found = await findSubject(page, query);
+  const shown = await readPage(reads, page.request, {
     found,
     filter: filterOf(query),
-    position: positionOf(services, request),
+    position: positionOf(page),
   });
-  const concerns = await reads.read(() => countEmailConcerns(ctx, store));
-  const { enabled } = await services.storage.read(() => readEmailSettings(store.id));
-  const text = emailTexts[language];
-  const off = enabled ? keptEmails(services, request) : markup`<p class="notice">${text.disabled}</p>`;
-  const sentNote = keepsEmails(services) ? undefined : text.sentNote;
-  const body = markup`<div class="stack">${canSend ? off : markup`<p class="notice">${text.cannotSend}</p>`}
-${undeliveredNotice(services, request, concerns, query)}
-${emailSearchForm(services, language)}${found ? foundNotice(services, language, found) : undefined}
-${statePills(services, language, query, concerns)}
-${kindForm(services, language, query)}
-${page.emails.length === 0 ? emptyPanel(services, language, query, page) : emailTable(services, request, page)}
-<div class="row apart"><span class="small soft">${sentNote}</span>${pageLinks(services, language, query, page)}</div></div>`;
-  return { status: 200, body: shellPage(services, request, { title: text.title, path: '/emails', body }) };
+  const concerns = await reads.read(() => countEmailConcerns(page.ctx, page.store));
+  const { enabled } = await page.read(() => readEmailSettings(page.store.id));
+  const text = page.text.emails;
+  const off = enabled ? keptEmails(page) : markup`<p class="notice">${text.disabled}</p>`;
+  const sentNote = keepsEmails(page.services) ? undefined : text.sentNote;
+  const body = markup`<div class="stack">${page.services.canSend ? off : markup`<p class="notice">${text.cannotSend}</p>`}
+${undeliveredNotice(page, concerns, query)}
+${emailSearchForm(page.services, page.language)}${found ? foundNotice(page.services, page.language, found) : undefined}
+${statePills(page.services, page.language, query, concerns)}
+${kindForm(page.services, page.language, query)}
+${shown.emails.length === 0 ? emptyPanel(page.services, page.language, query, shown) : emailTable(page, shown)}
+<div class="row apart"><span class="small soft">${sentNote}</span>${pageLinks(page.services, page.language, query, shown)}</div></div>`;
+  return page.show('/emails', { title: text.title, body });
 }
 
 type Wanted = {
@@ -189,32 +182,29 @@ async function readPage(
 }
 
 /** On this machine, an owner can read the emails that are kept. */
-function keptEmails(
-  services: ConsoleServices,
-  { language, isLocal, signedIn: { member } }: StaffRequest,
-): Markup | undefined {
-  const notice = keptNotice(services, language);
-  const mayRead = services.hasKeptEmails && isLocal && isPermitted(member, 'changeSettings');
+function keptEmails(page: Page): Markup | undefined {
+  const notice = keptNotice(page.services, page.language);
+  const mayRead =
+    page.services.hasKeptEmails && page.request.isLocal && isPermitted(page.member, 'changeSettings');
   if (!notice || !mayRead) return notice;
-  const text = emailTexts[language];
-  return markup`<p class="notice"><span>${text.keptNotice} <a href="${services.frame.basePath}/dev/mails">${text.keptLink}</a></span></p>`;
+  const text = page.text.emails;
+  return markup`<p class="notice"><span>${text.keptNotice} <a href="${page.basePath}/dev/mails">${text.keptLink}</a></span></p>`;
 }
 
 /** Returns the notice of emails that need attention. The list of the emails does not repeat the link to itself. */
 function undeliveredNotice(
-  services: ConsoleServices,
-  { language, signedIn: { member } }: StaffRequest,
+  page: Page,
   { undelivered: { count, isExact } }: EmailConcerns,
   query: Query,
 ): Markup | undefined {
   if (count === 0) return undefined;
-  const text = emailTexts[language];
-  const said = plural(language, isExact ? text.undelivered : text.undeliveredAtLeast, count);
+  const text = page.text.emails;
+  const said = plural(page.language, isExact ? text.undelivered : text.undeliveredAtLeast, count);
   const failed: Query = { state: 'failed', kind: 'gift_card', search: null };
-  const isShown = query.state === 'failed' || !isPermitted(member, 'changeEmails');
+  const isShown = query.state === 'failed' || !isPermitted(page.member, 'changeEmails');
   const link = isShown
     ? undefined
-    : markup` <a href="${pathOf(services, failed)}">${text.undeliveredAction}</a>`;
+    : markup` <a href="${pathOf(page.services, failed)}">${text.undeliveredAction}</a>`;
   return markup`<p class="notice"><span>${said}${link}</span></p>`;
 }
 
@@ -281,24 +271,19 @@ function emptyPanel(
   return markup`<section class="panel empty" role="status"><h2>${text.noMatch}</h2><p><a class="button" href="${all}">${text.all}</a></p></section>`;
 }
 
-function emailTable(services: ConsoleServices, request: StaffRequest, { emails }: ListedEmails): Markup {
-  const { language } = request;
-  const { caption, title, columns } = emailTexts[language];
+function emailTable(page: Page, { emails }: ListedEmails): Markup {
+  const { caption, title, columns } = page.text.emails;
   return markup`<section class="panel flush" aria-label="${title}"><table class="table lines emails" role="table"><caption class="sr">${caption}</caption><thead role="rowgroup"><tr role="row"><th scope="col" role="columnheader">${columns.to}</th><th scope="col" role="columnheader">${columns.what}</th><th scope="col" role="columnheader">${columns.state}</th><th scope="col" role="columnheader">${columns.reason}</th><th scope="col" role="columnheader" class="sum">${columns.when}</th></tr></thead><tbody role="rowgroup">
-${emails.map((listed) => emailRow(services, request, listed))}</tbody></table></section>`;
+${emails.map((listed) => emailRow(page, listed))}</tbody></table></section>`;
 }
 
-function emailRow(
-  { ctx, frame }: ConsoleServices,
-  { language, signedIn: { store } }: StaffRequest,
-  listed: ListedEmail,
-): Markup {
-  const text = emailTexts[language];
+function emailRow(page: Page, listed: ListedEmail): Markup {
+  const text = page.text.emails;
   const { email, card: of } = listed;
-  const { publicIds } = ctx.keys;
-  const path = `${frame.basePath}/emails/${String(publicIds.of(email.id))}`;
-  const card = markup`<a class="soft code nowrap" href="${frame.basePath}/cards/${String(publicIds.of(email.cardId))}">•••• ${of.lastCharacters}</a>`;
-  const amount = amountText({ minor: of.initialValue, currency: store.currency }, language);
+  const { publicIds } = page.ctx.keys;
+  const path = `${page.basePath}/emails/${String(publicIds.of(email.id))}`;
+  const card = markup`<a class="soft code nowrap" href="${page.basePath}/cards/${String(publicIds.of(email.cardId))}">•••• ${of.lastCharacters}</a>`;
+  const amount = amountText({ minor: of.initialValue, currency: page.store.currency }, page.language);
   const name =
     of.recipientName === null
       ? undefined
@@ -307,9 +292,9 @@ function emailRow(
   const to = email.address === '' ? markup`<em>${text.erased}</em>` : email.address;
   const retry =
     email.state === 'deferred' && email.nextAt !== null
-      ? markup` ${fill(text.nextTry, { time: timeElement(email.nextAt, store, language) })}`
+      ? markup` ${fill(text.nextTry, { time: page.time(email.nextAt) })}`
       : undefined;
-  return markup`<tr role="row"><td role="cell"><a href="${path}">${to}</a></td><td role="cell">${text.kindOf[email.kind]} · <span class="nowrap">${amount}</span><br><span class="small soft">${name}${card}</span></td><td role="cell" class="aside">${emailTag(listed, language)}</td><td role="cell" class="small soft whole-line">${reasonOfEmail(email, language)}${retry}</td><td role="cell" class="sum soft whole-line">${timeElement(momentOf(email), store, language)}</td></tr>
+  return markup`<tr role="row"><td role="cell"><a href="${path}">${to}</a></td><td role="cell">${text.kindOf[email.kind]} · <span class="nowrap">${amount}</span><br><span class="small soft">${name}${card}</span></td><td role="cell" class="aside">${emailTag(listed, page.language)}</td><td role="cell" class="small soft whole-line">${reasonOfEmail(email, page.language)}${retry}</td><td role="cell" class="sum soft whole-line">${timeElement(momentOf(email), page.store, page.language)}</td></tr>
 `;
 }
 
@@ -335,7 +320,7 @@ function pageLinks(
 }
 
 export const emailRoutes: readonly StaffRoute[] = [
-  { method: 'GET', path: '/emails', access: 'readStore', handle: listPage },
+  get('/emails', 'readStore', listPage),
   ...emailSearchRoutes,
   ...emailPageRoutes,
 ];

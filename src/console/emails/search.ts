@@ -5,16 +5,10 @@ import { markup, type Markup } from '../../platform/markup.ts';
 import { searchedCardsMax } from '../../service/emails/list.ts';
 import { findCardByCode } from '../../service/staff/lookup.ts';
 import { runSearch } from '../kit/lookups.ts';
-import { shellPage } from '../kit/page.ts';
-import {
-  seeOther,
-  type ConsoleResponse,
-  type ConsoleServices,
-  type StaffRequest,
-  type StaffRoute,
-} from '../kit/route.ts';
+import { seeOther, type ConsoleResponse, type ConsoleServices, type StaffRoute } from '../kit/route.ts';
 import { fillPlain, type PageLanguage } from '../kit/texts.ts';
 import { emailTexts } from './texts.ts';
+import { post, type Page } from '../kit/page-context.ts';
 
 /** A form with POST, because what a person types or scans can be a code, which must not be in a URL. */
 export function emailSearchForm({ frame }: ConsoleServices, language: PageLanguage): Markup {
@@ -30,12 +24,11 @@ function searchPath(name: 'email' | 'text', value: string): string {
 }
 
 /** Leads to the emails about what a person has typed or scanned. */
-async function find(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx } = services;
-  const { search: text } = emailTexts[request.language];
-  const typed = request.form.get('q') ?? '';
+async function find(page: Page): Promise<ConsoleResponse> {
+  const { search: text } = page.text.emails;
+  const typed = page.request.form.get('q') ?? '';
   const meaning = meaningOf(typed);
-  const ofCard = (id: number): ConsoleResponse => seeOther(`/emails?card=${ctx.keys.publicIds.of(id)}`);
+  const ofCard = (id: number): ConsoleResponse => seeOther(`/emails?card=${page.publicId(id)}`);
   switch (meaning.kind) {
     case 'nothing':
       return seeOther('/emails');
@@ -47,39 +40,32 @@ async function find(services: ConsoleServices, request: StaffRequest): Promise<C
       return seeOther(searchPath(name, isTyped ? filter.value : typed.trim()));
     }
     case 'invalid':
-      return notFoundPage(services, request, 422, text.notSearchable);
+      return notFoundPage(page, 422, text.notSearchable);
     case 'wrong-code':
-      return notFoundPage(services, request, 404, text.codeUnknown);
+      return notFoundPage(page, 404, text.codeUnknown);
     case 'code': {
       const { code, otherwise } = meaning;
-      const found = await runSearch(services, request, (searcher) => findCardByCode(ctx, searcher, [code]));
+      const found = await runSearch(page.services, page.request, (searcher) =>
+        findCardByCode(page.ctx, searcher, [code]),
+      );
       if (found.kind === 'throttled') throw found.fault;
       if (found.kind === 'found') return ofCard(found.result.id);
       const [replaced] = found.kind === 'missed' ? found.retired : [];
       if (replaced !== undefined) return ofCard(replaced);
       return otherwise
         ? seeOther(searchPath('text', otherwise.value))
-        : notFoundPage(services, request, 404, text.codeUnknown);
+        : notFoundPage(page, 404, text.codeUnknown);
     }
   }
 }
 
 /** A page without a list, for a search that must not be in a URL. */
-function notFoundPage(
-  services: ConsoleServices,
-  request: StaffRequest,
-  status: 404 | 422,
-  title: string,
-): ConsoleResponse {
-  const { language } = request;
-  const text = emailTexts[language];
-  const { basePath } = services.frame;
-  const links = markup`<a class="button" href="${basePath}/cards">${text.search.cards}</a><a class="button" href="${basePath}/emails">${text.all}</a>`;
-  const body = markup`<div class="stack">${emailSearchForm(services, language)}
+function notFoundPage(page: Page, status: 404 | 422, title: string): ConsoleResponse {
+  const text = page.text.emails;
+  const links = markup`<a class="button" href="${page.basePath}/cards">${text.search.cards}</a><a class="button" href="${page.basePath}/emails">${text.all}</a>`;
+  const body = markup`<div class="stack">${emailSearchForm(page.services, page.language)}
 <section class="panel empty" role="status"><h2>${title}</h2><p><span class="soft">${text.search.notSearchableText}</span></p><p><span class="row">${links}</span></p></section></div>`;
-  return { status, body: shellPage(services, request, { title: text.title, path: '/emails', body }) };
+  return page.show('/emails', { status, title: text.title, body });
 }
 
-export const emailSearchRoutes: readonly StaffRoute[] = [
-  { method: 'POST', path: '/emails/find', access: 'readStore', handle: find },
-];
+export const emailSearchRoutes: readonly StaffRoute[] = [post('/emails/find', 'readStore', find)];

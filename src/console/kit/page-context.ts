@@ -32,6 +32,8 @@ export class Page {
   readonly store: Store;
   readonly member: StaffMember;
   readonly by: ByStaff;
+  /** Of the pages, without a slash at its end. */
+  readonly basePath: string;
   /** The instant (ms) of the request. */
   readonly now: number;
 
@@ -44,6 +46,7 @@ export class Page {
     this.store = request.signedIn.store;
     this.member = request.signedIn.member;
     this.by = byOf(request);
+    this.basePath = services.frame.basePath;
     this.now = services.ctx.clock.now();
   }
 
@@ -68,7 +71,7 @@ export class Page {
   }
 
   url(path: string): string {
-    return `${this.services.frame.basePath}${path}`;
+    return `${this.basePath}${path}`;
   }
 
   /** The id of something of the store, as its URLs have it. */
@@ -132,20 +135,27 @@ type Handle = (page: Page) => ConsoleResponse | Promise<ConsoleResponse>;
 /** A permission or any member of staff, and whether the person must have confirmed to be present. */
 type Access = Permission | 'staff' | { readonly sensitive: Permission };
 
-type Options = Omit<StaffRoute, 'method' | 'path' | 'access' | 'isSensitive' | 'handle'>;
+type Options = Omit<StaffRoute, 'method' | 'path' | 'access' | 'isSensitive' | 'handle' | 'tooLarge'> & {
+  readonly tooLarge?: Handle;
+};
+
+function onPage(handle: Handle): StaffRoute['handle'] {
+  return async (services, request) => await handle(new Page(services, request));
+}
 
 function route(
   endpoint: Pick<StaffRoute, 'method' | 'path'>,
   access: Access,
   handle: Handle,
-  options: Options = {},
+  { tooLarge, ...options }: Options = {},
 ): StaffRoute {
   const allowed = typeof access === 'string' ? { access } : { access: access.sensitive, isSensitive: true };
   return {
     ...endpoint,
     ...options,
     ...allowed,
-    handle: async (services, request) => await handle(new Page(services, request)),
+    handle: onPage(handle),
+    ...(tooLarge && { tooLarge: onPage(tooLarge) }),
   };
 }
 

@@ -4,9 +4,10 @@ import { emailKinds, type EmailKind, type EmailSettings } from '../../domain/ema
 import type { EmailText } from '../../domain/emails/wording.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { findLogo } from '../../service/stores/settings.ts';
-import type { ConsoleResponse, ConsoleServices, EmailTools, StaffRequest } from '../kit/route.ts';
+import type { ConsoleResponse, ConsoleServices, EmailTools } from '../kit/route.ts';
 import { settingsTexts } from './page.ts';
 import { fillPlain, type PageLanguage } from '../kit/texts.ts';
+import type { Page } from '../kit/page-context.ts';
 
 export function kindOf(text: string): EmailKind {
   return emailKinds.find((each) => each === text) ?? 'gift_card';
@@ -58,27 +59,30 @@ const headStyle =
 
 /** An email with sample data, below its sender and subject. */
 export async function previewOf(
-  { emailTools, storage }: ConsoleServices,
-  { language, signedIn }: StaffRequest,
+  page: Page,
   {
     kind,
     settings,
     texts,
   }: { readonly kind: EmailKind; readonly settings: EmailSettings; readonly texts: readonly EmailText[] },
 ): Promise<ConsoleResponse> {
-  const text = settingsTexts[language];
-  const { store } = signedIn;
-  const logo = await storage.read(() => findLogo(store.id));
-  const { from, replyTo, subject, html } = emailTools.preview(kind, { store, settings, texts, logo });
-  const legibility = emailTools.legibilityOf(settings.colour);
+  const text = page.text.settings;
+  const logo = await page.read(() => findLogo(page.store.id));
+  const { from, replyTo, subject, html } = page.services.emailTools.preview(kind, {
+    store: page.store,
+    settings,
+    texts,
+    logo,
+  });
+  const legibility = page.services.emailTools.legibilityOf(settings.colour);
   const warning = legibility.isReadable
     ? undefined
-    : markup`<br><strong>${text.hardToRead}:</strong> ${legibilityText(legibility, language)}`;
+    : markup`<br><strong>${text.hardToRead}:</strong> ${legibilityText(legibility, page.language)}`;
   const reply = replyTo === null ? undefined : markup`<br>${text.replyTo}: <bdi>${replyTo}</bdi>`;
   const head = markup`${text.from}: <bdi>${from.name}</bdi> &lt;<bdi>${from.address}</bdi>&gt;${reply}<br>${text.subject}: <strong><bdi>${subject}</bdi></strong>${warning}`;
   return {
     status: 200,
-    framed: headedEmail(html, head, language),
+    framed: headedEmail(html, head, page.language),
     imageOrigin: logo || settings.logoUrl === null ? null : (URL.parse(settings.logoUrl)?.origin ?? null),
   };
 }

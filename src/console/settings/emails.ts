@@ -12,18 +12,9 @@ import { reserveTestEmail } from '../../service/emails/test-email.ts';
 import { kindOf, legibilityText, previewOf, previewPanel, rejectedPreview } from './email-preview.ts';
 import { keptNotice } from '../emails/texts.ts';
 import { alert, inputField, select } from '../kit/form.ts';
-import { keyInput, keyOf, runOnce } from '../kit/once.ts';
-import { formText, typedFields } from '../kit/request.ts';
-import {
-  seeOther,
-  throttled,
-  type ConsoleResponse,
-  type ConsoleServices,
-  type EmailTools,
-  type PageResponse,
-  type StaffRequest,
-  type StaffRoute,
-} from '../kit/route.ts';
+import { keyInput } from '../kit/once.ts';
+import { typedFields } from '../kit/request.ts';
+import { seeOther, throttled, type ConsoleResponse, type ConsoleServices, type EmailTools, type PageResponse, type StaffRoute } from '../kit/route.ts';
 import { localeText } from '../gate/setup-choices.ts';
 import type { ErrorsOf } from '../gate/setup-form.ts';
 import { logoFormBytesMax, logoPanel, logoPath, logoTooLarge, removeLogo, submitLogo } from './logo.ts';
@@ -41,6 +32,7 @@ import {
 } from './page.ts';
 import { catalogue, fillPlain, type PageLanguage } from '../kit/texts.ts';
 import { emailServerPath } from './email-server.ts';
+import { get, post, type Page } from '../kit/page-context.ts';
 
 const fields = [
   'emails',
@@ -171,16 +163,15 @@ function legibilityLine(
 
 const previewPath = '/settings/emails/preview';
 
-function testPanel(services: ConsoleServices, { language, signedIn }: StaffRequest): Markup | undefined {
-  const text = settingsTexts[language];
-  const { ctx, frame, emailTools, serverTools } = services;
+function testPanel(page: Page): Markup | undefined {
+  const text = page.text.settings;
   // The panel of the mail server says where it is set.
-  if (!emailTools.sendTest && serverTools.rule !== 'operator') return undefined;
-  if (!emailTools.sendTest)
+  if (!page.services.emailTools.sendTest && page.services.serverTools.rule !== 'operator') return undefined;
+  if (!page.services.emailTools.sendTest)
     return markup`<section class="panel stack" aria-labelledby="test"><h2 id="test">${text.test}</h2><p class="soft">${text.noServer}</p></section>`;
-  const hint = fillPlain(text.testHint, { address: signedIn.member.email });
-  return markup`<section class="panel stack" aria-labelledby="test"><h2 id="test">${text.test}</h2><p class="soft">${hint}</p>${keptNotice(services, language)}
-<form method="post" action="${frame.basePath}/settings/emails/test">${keyInput(ctx)}<button class="button">${text.sendTest}</button></form></section>`;
+  const hint = fillPlain(text.testHint, { address: page.member.email });
+  return markup`<section class="panel stack" aria-labelledby="test"><h2 id="test">${text.test}</h2><p class="soft">${hint}</p>${keptNotice(page.services, page.language)}
+<form method="post" action="${page.basePath}/settings/emails/test">${keyInput(page.ctx)}<button class="button">${text.sendTest}</button></form></section>`;
 }
 
 /** The server that sends the emails, with a link to the page that sets it. */
@@ -210,185 +201,145 @@ type Outside = {
   readonly problem?: string;
 };
 
-function emailsPage(
-  services: ConsoleServices,
-  request: StaffRequest,
-  form: ShownForm<Field>,
-  { logo, logoError, problem }: Outside,
-): PageResponse {
-  const { language, signedIn } = request;
-  const { frame, emailLocales, emailTools } = services;
-  const text = settingsTexts[language];
-  const field = (...of: readonly [name: Field, label: string, hint?: string]) => fieldOf(form, language, of);
+function emailsPage(page: Page, form: ShownForm<Field>, { logo, logoError, problem }: Outside): PageResponse {
+  const text = page.text.settings;
+  const field = (...of: readonly [name: Field, label: string, hint?: string]) =>
+    fieldOf(form, page.language, of);
   const optional = (...of: readonly [name: Field, label: string, hint?: string]): Markup =>
     inputField({ ...field(...of), isOptional: true });
-  const locales = emailLocales.map((value) => ({ value, text: localeText(value, language) }));
+  const locales = page.services.emailLocales.map((value) => ({
+    value,
+    text: localeText(value, page.language),
+  }));
   const locale = field('email_language', text.emailLanguage);
   const changedLocale =
     form.now && form.now.email_language !== form.values.email_language
-      ? { hint: fillPlain(text.now, { value: localeText(form.now.email_language, language) }) }
+      ? { hint: fillPlain(text.now, { value: localeText(form.now.email_language, page.language) }) }
       : {};
   const typed = form.values.color === '' ? null : withHash(form.values.color);
-  const color = legibilityLine(services, form.values.color, language);
+  const color = legibilityLine(page.services, form.values.color, page.language);
   // The frame has the stored settings until the script updates it.
   const hasTyped = Object.keys(form.errors).length > 0 || form.notice !== undefined;
-  const standard = fillPlain(text.colorHint, { color: emailTools.legibilityOf(null).colour });
-  const picker = markup`<input type="color" class="field" aria-label="${text.pickColor}" data-picks="color" value="${emailTools.legibilityOf(typed).colour}" hidden>`;
-  const body = markup`${problem === undefined ? undefined : alert(problem)}<div class="grid two"><div class="stack"><form class="stack" id="email-settings" method="post" action="${frame.basePath}/settings/emails" data-previews="${hasTyped ? 'now' : 'later'}">${formStart(services, request, form)}
+  const standard = fillPlain(text.colorHint, { color: page.services.emailTools.legibilityOf(null).colour });
+  const picker = markup`<input type="color" class="field" aria-label="${text.pickColor}" data-picks="color" value="${page.services.emailTools.legibilityOf(typed).colour}" hidden>`;
+  const body = markup`${problem === undefined ? undefined : alert(problem)}<div class="grid two"><div class="stack"><form class="stack" id="email-settings" method="post" action="${page.basePath}/settings/emails" data-previews="${hasTyped ? 'now' : 'later'}">${formStart(page, form)}
 <section class="panel stack" aria-labelledby="brand"><h2 id="brand">${text.brand}</h2><div class="fields"><div class="picks">${optional('color', text.color, standard)}${picker}</div>
 ${optional('logo', text.logo, text.logoHint)}</div>
 ${color}</section>
 <section class="panel stack" aria-labelledby="sender"><h2 id="sender">${text.sender}</h2>
-${checkField(form, language, ['emails', text.sendEmails, text.sendEmailsHint])}
-<div class="fields">${optional('from_name', text.fromName, fillPlain(text.fromNameHint, { name: signedIn.store.name }))}
+${checkField(form, page.language, ['emails', text.sendEmails, text.sendEmailsHint])}
+<div class="fields">${optional('from_name', text.fromName, fillPlain(text.fromNameHint, { name: page.store.name }))}
 ${inputField({ ...field('from_address', text.fromAddress, text.fromAddressHint), type: 'email', isOptional: true })}
 ${inputField({ ...field('reply_to', text.replyTo, text.replyToHint), type: 'email', isOptional: true })}
 ${optional('page', text.page, text.pageHint)}</div>
-${checkField(form, language, ['notify_failures', text.notifyFailures])}</section>
+${checkField(form, page.language, ['notify_failures', text.notifyFailures])}</section>
 <section class="panel stack" aria-labelledby="language"><h2 id="language">${text.language}</h2><div class="fields">${select({ ...locale, ...changedLocale, options: locales })}
 ${optional('region', text.region, text.regionHint)}</div></section>
 <section class="panel stack" aria-labelledby="reminders"><h2 id="reminders">${text.reminders}</h2><div class="fields">${optional('expiry_reminders', text.expiryReminders, text.expiryRemindersHint)}
 ${optional('balance_reminders', text.balanceReminders, text.balanceRemindersHint)}</div></section>
 <div class="row"><button class="button first">${text.save}</button></div></form>
-${logoPanel(services, request, { logo, error: logoError })}
-${serverPanel(services, language)}
-${testPanel(services, request)}</div>
-${previewPanel(services, language, { form: 'email-settings', path: previewPath })}</div>`;
-  const page = pageOfSettings(services, request, {
+${logoPanel(page, { logo, error: logoError })}
+${serverPanel(page.services, page.language)}
+${testPanel(page)}</div>
+${previewPanel(page.services, page.language, { form: 'email-settings', path: previewPath })}</div>`;
+  const shown = pageOfSettings(page, {
     area: 'emails',
     form,
     body,
     scripts: ['preview.js', 'logo.js'],
   });
-  return problem === undefined && logoError === undefined ? page : { ...page, status: 422 };
+  return problem === undefined && logoError === undefined ? shown : { ...shown, status: 422 };
 }
 
-async function presentPage(
-  services: ConsoleServices,
-  request: StaffRequest,
-  outside: Omit<Outside, 'logo'> = {},
-): Promise<PageResponse> {
-  const settings = await readSettings(services, request);
-  const logo = await services.storage.read(() => findLogo(settings.store.id));
-  const values = valuesOf(settings, services.emailTools);
-  return emailsPage(
-    services,
-    request,
-    { values, errors: {}, base: baseOf('emails', settings) },
-    { ...outside, logo },
-  );
+async function presentPage(page: Page, outside: Omit<Outside, 'logo'> = {}): Promise<PageResponse> {
+  const settings = await readSettings(page);
+  const logo = await page.read(() => findLogo(settings.store.id));
+  const values = valuesOf(settings, page.services.emailTools);
+  return emailsPage(page, { values, errors: {}, base: baseOf('emails', settings) }, { ...outside, logo });
 }
 
 /** Sends an email with the saved settings to the person, once per form. */
-async function sendTest(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx, emailTools } = services;
-  const { language, signedIn } = request;
-  const { store, member } = signedIn;
-  const text = settingsTexts[language];
-  const key = keyOf(request);
-  if (!emailTools.sendTest) return await presentPage(services, request, { problem: text.noServer });
-  if (key === undefined) return await presentPage(services, request, { problem: text.expiredForm });
-  const { result: waitMs, isRepeated } = await runOnce(services, request, key, () =>
-    reserveTestEmail(ctx, member),
-  );
-  if (waitMs > 0)
-    return throttled(await presentPage(services, request, { problem: text.testThrottled }), waitMs);
+async function sendTest(page: Page): Promise<ConsoleResponse> {
+  const text = page.text.settings;
+  const key = page.key;
+  if (!page.services.emailTools.sendTest) return await presentPage(page, { problem: text.noServer });
+  if (key === undefined) return await presentPage(page, { problem: text.expiredForm });
+  const { result: waitMs, isRepeated } = await page.once(key, () => reserveTestEmail(page.ctx, page.member));
+  if (waitMs > 0) return throttled(await presentPage(page, { problem: text.testThrottled }), waitMs);
   if (isRepeated) return seeOther('/settings/emails?done=repeated');
-  const { emails, texts } = await readSettings(services, request);
-  const logo = await services.storage.read(() => findLogo(store.id));
-  const outcome = await emailTools.sendTest(member.email, { store, settings: emails, texts, logo });
+  const { emails, texts } = await readSettings(page);
+  const logo = await page.read(() => findLogo(page.store.id));
+  const outcome = await page.services.emailTools.sendTest(page.member.email, {
+    store: page.store,
+    settings: emails,
+    texts,
+    logo,
+  });
   if (outcome.kind === 'sent') return seeOther('/settings/emails?done=tested');
   if (outcome.kind === 'kept') return seeOther('/settings/emails?done=kept');
   const problem = fillPlain(text.testFailed[outcome.kind], { response: outcome.response });
-  return await presentPage(services, request, { problem });
+  return await presentPage(page, { problem });
 }
 
 export const emailSettingsRoutes: readonly StaffRoute[] = [
-  {
-    method: 'GET',
-    path: '/settings/emails',
-    access: 'changeSettings',
-    hasFrame: true,
-    handle: (services, request) => presentPage(services, request),
-  },
-  {
-    method: 'POST',
-    path: '/settings/emails',
-    access: 'changeSettings',
-    hasFrame: true,
-    async handle(services, request) {
-      const { emailTools } = services;
-      const settings = await readSettings(services, request);
-      const values = typedFields(request, fields, valuesOf(settings, emailTools));
-      const logo = await services.storage.read(() => findLogo(settings.store.id));
-      const page = (form: ShownForm<Field>) => emailsPage(services, request, form, { logo });
-      const shown = { area: 'emails', values, page } as const;
-      const read = readEmailSettings(values, settings, services, request.language);
-      if (!read.ok) return await rejectedForm(services, request, shown, read.errors);
-      return await saveSettings(services, request, {
+  get('/settings/emails', 'changeSettings', (page) => presentPage(page), { hasFrame: true }),
+  post(
+    '/settings/emails',
+    'changeSettings',
+    async (page) => {
+      const settings = await readSettings(page);
+      const values = typedFields(page.request, fields, valuesOf(settings, page.services.emailTools));
+      const logo = await page.read(() => findLogo(settings.store.id));
+      const made = (form: ShownForm<Field>) => emailsPage(page, form, { logo });
+      const shown = { area: 'emails', values, page: made } as const;
+      const read = readEmailSettings(values, settings, page.services, page.language);
+      if (!read.ok) return await rejectedForm(page, shown, read.errors);
+      return await saveSettings(page, {
         ...shown,
         changes: {},
         emailChanges: read.settings,
-        valuesOf: (present) => valuesOf(present, emailTools),
+        valuesOf: (present) => valuesOf(present, page.services.emailTools),
       });
     },
-  },
-  {
-    method: 'GET',
-    path: previewPath,
-    access: 'changeSettings',
-    async handle(services, request) {
-      const { emails: settings, texts } = await readSettings(services, request);
-      const kind = kindOf(request.query.get('kind') ?? '');
-      return await previewOf(services, request, { kind, settings, texts });
+    { hasFrame: true },
+  ),
+  get(previewPath, 'changeSettings', async (page) => {
+    const { emails: settings, texts } = await readSettings(page);
+    const kind = kindOf(page.request.query.get('kind') ?? '');
+    return await previewOf(page, { kind, settings, texts });
+  }),
+  get(legibilityPath, 'changeSettings', (page) => {
+    const found = legibilityOf(
+      page.services.emailTools,
+      (page.request.query.get('color') ?? '').trim(),
+      page.language,
+    );
+    return Promise.resolve({ status: 200, json: found ?? {} });
+  }),
+  post(previewPath, 'changeSettings', async (page) => {
+    const present = await readSettings(page);
+    const values = typedFields(page.request, fields, valuesOf(present, page.services.emailTools));
+    const read = readEmailSettings(values, present, page.services, page.language);
+    if (!read.ok) return rejectedPreview(page.language, Object.values(read.errors));
+    const kind = kindOf(page.typed('kind'));
+    return await previewOf(page, { kind, settings: read.settings, texts: present.texts });
+  }),
+  post('/settings/emails/test', 'changeSettings', sendTest, { hasFrame: true }),
+  post(
+    logoPath,
+    'changeSettings',
+    (page) => submitLogo(page, (logoError) => presentPage(page, { logoError })),
+    {
+      hasFrame: true,
+      acceptsFile: true,
+      formBytesMax: logoFormBytesMax,
+      tooLarge: (page) => presentPage(page, { logoError: logoTooLarge(page) }),
     },
-  },
-  {
-    method: 'GET',
-    path: legibilityPath,
-    access: 'changeSettings',
-    handle({ emailTools }, { language, query }) {
-      const found = legibilityOf(emailTools, (query.get('color') ?? '').trim(), language);
-      return Promise.resolve({ status: 200, json: found ?? {} });
-    },
-  },
-  {
-    method: 'POST',
-    path: previewPath,
-    access: 'changeSettings',
-    async handle(services, request) {
-      const present = await readSettings(services, request);
-      const values = typedFields(request, fields, valuesOf(present, services.emailTools));
-      const read = readEmailSettings(values, present, services, request.language);
-      if (!read.ok) return rejectedPreview(request.language, Object.values(read.errors));
-      const kind = kindOf(formText(request, 'kind'));
-      return await previewOf(services, request, { kind, settings: read.settings, texts: present.texts });
-    },
-  },
-  {
-    method: 'POST',
-    path: '/settings/emails/test',
-    access: 'changeSettings',
-    hasFrame: true,
-    handle: sendTest,
-  },
-  {
-    method: 'POST',
-    path: logoPath,
-    access: 'changeSettings',
-    hasFrame: true,
-    acceptsFile: true,
-    formBytesMax: logoFormBytesMax,
-    tooLarge: (services, request) => presentPage(services, request, { logoError: logoTooLarge(request) }),
-    handle: (services, request) =>
-      submitLogo(services, request, (logoError) => presentPage(services, request, { logoError })),
-  },
-  {
-    method: 'POST',
-    path: `${logoPath}/remove`,
-    access: 'changeSettings',
-    hasFrame: true,
-    handle: (services, request) =>
-      removeLogo(services, request, (logoError) => presentPage(services, request, { logoError })),
-  },
+  ),
+  post(
+    `${logoPath}/remove`,
+    'changeSettings',
+    (page) => removeLogo(page, (logoError) => presentPage(page, { logoError })),
+    { hasFrame: true },
+  ),
 ];

@@ -11,12 +11,10 @@ import {
 import { markup, type Markup } from '../../platform/markup.ts';
 import { changeLogo } from '../../service/staff-actions/settings.ts';
 import { withoutAccess } from '../cards/change-form.ts';
-import { keyInput, keyOf, runOnce } from '../kit/once.ts';
-import { byOf } from '../kit/page-context.ts';
-import { seeOther, type ConsoleResponse, type ConsoleServices, type StaffRequest } from '../kit/route.ts';
-import { fillPlain, type PageLanguage, textsOf } from '../kit/texts.ts';
-
-const logoTexts = textsOf('logo');
+import { keyInput } from '../kit/once.ts';
+import { seeOther, type ConsoleResponse } from '../kit/route.ts';
+import { fillPlain, type PageLanguage } from '../kit/texts.ts';
+import type { Page } from '../kit/page-context.ts';
 
 /** More than a logo can have. */
 export const logoFormBytesMax = 1_000_000;
@@ -25,23 +23,22 @@ export const logoPath = '/settings/emails/logo';
 
 /** @param error at the field. */
 export function logoPanel(
-  { ctx, frame }: ConsoleServices,
-  { language }: StaffRequest,
+  page: Page,
   { logo, error }: { readonly logo: Logo | null; readonly error?: string | undefined },
 ): Markup {
-  const text = logoTexts[language];
-  const action = `${frame.basePath}${logoPath}`;
+  const text = page.text.logo;
+  const action = `${page.basePath}${logoPath}`;
   const present =
     logo &&
-    markup`<form class="row apart" method="post" action="${action}/remove">${keyInput(ctx)}<p>${fillPlain(text.present, { width: logo.width, height: logo.height })}</p><button class="button">${text.remove}</button></form>
+    markup`<form class="row apart" method="post" action="${action}/remove">${keyInput(page.ctx)}<p>${fillPlain(text.present, { width: logo.width, height: logo.height })}</p><button class="button">${text.remove}</button></form>
 `;
-  const hint = fillPlain(text.hint, limitsIn(language));
+  const hint = fillPlain(text.hint, limitsIn(page.language));
   const described = error === undefined ? 'logo_file-hint' : 'logo_file-error logo_file-hint';
   const invalid = error === undefined ? undefined : markup` aria-invalid="true"`;
   const message =
     error === undefined ? undefined : markup`<p class="error" id="logo_file-error">${error}</p>`;
   return markup`<section class="panel stack" aria-labelledby="logo-title"><h2 id="logo-title">${text.title}</h2>
-${present ?? undefined}<form class="stack" method="post" action="${action}" enctype="multipart/form-data" data-shrinks data-bytes="${logoBytesMax}" data-side="${logoSideMax}">${keyInput(ctx)}<div><label for="logo_file">${text.file}</label>
+${present ?? undefined}<form class="stack" method="post" action="${action}" enctype="multipart/form-data" data-shrinks data-bytes="${logoBytesMax}" data-side="${logoSideMax}">${keyInput(page.ctx)}<div><label for="logo_file">${text.file}</label>
 <input class="field" id="logo_file" name="logo_file" type="file" accept="image/png,image/jpeg" required aria-describedby="${described}"${invalid}>
 ${message}<p class="hint" id="logo_file-hint">${hint}</p></div>
 <div class="row"><button class="button">${text.upload}</button></div></form></section>`;
@@ -53,48 +50,43 @@ function limitsIn(language: PageLanguage): { readonly size: string; readonly pix
 }
 
 /** The error at the field for a form that is not read, because it is too long. */
-export function logoTooLarge({ language }: Pick<StaffRequest, 'language'>): string {
-  return fillPlain(logoTexts[language].errors.size, limitsIn(language));
+export function logoTooLarge(page: Page): string {
+  return fillPlain(page.text.logo.errors.size, limitsIn(page.language));
 }
 
 /** Stores the file of the form, or removes the logo. @param rejected the page with an error at the field. */
 export async function submitLogo(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   rejected: (error: string) => Promise<ConsoleResponse>,
 ): Promise<ConsoleResponse> {
-  const text = logoTexts[request.language];
-  if (!request.file) return await rejected(text.missing);
-  const read = readLogo(request.file);
-  if (read.ok) return await change(services, request, read.logo, rejected);
+  const text = page.text.logo;
+  if (!page.request.file) return await rejected(text.missing);
+  const read = readLogo(page.request.file);
+  if (read.ok) return await change(page, read.logo, rejected);
   const messages: Readonly<Record<LogoProblem, string>> = text.errors;
-  return await rejected(fillPlain(messages[read.problem], limitsIn(request.language)));
+  return await rejected(fillPlain(messages[read.problem], limitsIn(page.language)));
 }
 
 export async function removeLogo(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   rejected: (error: string) => Promise<ConsoleResponse>,
 ): Promise<ConsoleResponse> {
-  return await change(services, request, null, rejected);
+  return await change(page, null, rejected);
 }
 
 async function change(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   logo: Logo | null,
   rejected: (error: string) => Promise<ConsoleResponse>,
 ): Promise<ConsoleResponse> {
-  const key = keyOf(request);
-  if (key === undefined) return await rejected(logoTexts[request.language].missing);
+  const key = page.key;
+  if (key === undefined) return await rejected(page.text.logo.missing);
   try {
-    const { isRepeated } = await runOnce(services, request, key, () =>
-      changeLogo(services.ctx, byOf(request), logo),
-    );
+    const { isRepeated } = await page.once(key, () => changeLogo(page.ctx, page.by, logo));
     return seeOther(`/settings/emails?done=${isRepeated ? 'repeated' : 'saved'}`);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    const response = withoutAccess(services, request, error);
+    const response = withoutAccess(page, error);
     if (!response) throw error;
     return response;
   }

@@ -16,17 +16,10 @@ import { findSettings } from '../../service/stores/settings.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { withoutAccess } from '../cards/change-form.ts';
 import { alert, hidden, type FieldText } from '../kit/form.ts';
-import { keyInput, keyOf, runOnce } from '../kit/once.ts';
-import { byOf } from '../kit/page-context.ts';
-import { shellPage } from '../kit/page.ts';
-import {
-  seeOther,
-  type ConsoleResponse,
-  type ConsoleServices,
-  type PageResponse,
-  type StaffRequest,
-} from '../kit/route.ts';
+import { keyInput } from '../kit/once.ts';
+import { seeOther, type ConsoleResponse, type PageResponse, type StaffRequest } from '../kit/route.ts';
 import { fillPlain, type PageLanguage, textsOf } from '../kit/texts.ts';
+import type { Page } from '../kit/page-context.ts';
 
 export const settingsTexts = textsOf('settings');
 const auditTexts = textsOf('audit');
@@ -88,11 +81,8 @@ export type ShownForm<Field extends string> = FormState & {
   readonly now?: Readonly<Record<Field, string>>;
 };
 
-export async function readSettings(
-  { storage }: Pick<ConsoleServices, 'storage'>,
-  { signedIn }: StaffRequest,
-): Promise<Settings> {
-  return await storage.read(() => findSettings(signedIn.store));
+export async function readSettings(page: Page): Promise<Settings> {
+  return await page.read(() => findSettings(page.store));
 }
 
 /** The settings of a page, to put into its form. */
@@ -161,21 +151,17 @@ export function checkField<Field extends string>(
 }
 
 /** The hidden fields of a form, and what is above its fields. */
-export function formStart(
-  { ctx }: ConsoleServices,
-  request: StaffRequest,
-  { errors, notice, base, now }: FormState,
-): Markup {
+export function formStart(page: Page, { errors, notice, base, now }: FormState): Markup {
   const hasErrors = Object.keys(errors).length > 0;
-  const key = hasErrors || notice !== undefined || now ? keyOf(request) : undefined;
-  const message = notice ?? (hasErrors ? settingsTexts[request.language].errors : undefined);
-  return markup`${keyInput(ctx, key)}${hidden(baseField, JSON.stringify(base))}${message === undefined ? undefined : alert(message)}`;
+  const key = hasErrors || notice !== undefined || now ? page.key : undefined;
+  const message = notice ?? (hasErrors ? page.text.settings.errors : undefined);
+  return markup`${keyInput(page.ctx, key)}${hidden(baseField, JSON.stringify(base))}${message === undefined ? undefined : alert(message)}`;
 }
 
 /** Returns the notice about the last change: one of a fixed set of names, never a text from the URL. */
-function doneNotice({ language, query }: StaffRequest): Markup | undefined {
-  const { done } = settingsTexts[language];
-  const name = query.get('done') ?? '';
+function doneNotice(page: Page): Markup | undefined {
+  const { done } = page.text.settings;
+  const name = page.request.query.get('done') ?? '';
   const kind = name === 'kept' ? 'notice' : 'notice good';
   return Object.hasOwn(done, name)
     ? markup`<p class="${kind}" role="status">${done[name as keyof typeof done]}</p>
@@ -185,8 +171,7 @@ function doneNotice({ language, query }: StaffRequest): Markup | undefined {
 
 /** A page of the settings with its form. */
 export function pageOfSettings(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   {
     area,
     form,
@@ -199,25 +184,20 @@ export function pageOfSettings(
     readonly scripts?: readonly string[];
   },
 ): PageResponse {
-  const { language } = request;
-  const { basePath } = services.frame;
-  const { pages, ...text } = settingsTexts[language];
+  const { pages, ...text } = page.text.settings;
   const links = (Object.keys(areas) as readonly Area[]).map((each) => {
     const current = each === area ? markup` aria-current="true"` : undefined;
-    return markup`<a href="${basePath}${areas[each].path}"${current}>${pages[each]}</a>`;
+    return markup`<a href="${page.basePath}${areas[each].path}"${current}>${pages[each]}</a>`;
   });
   const isRejected = Object.keys(form.errors).length > 0 || form.notice !== undefined;
   const status = isRejected ? 422 : 200;
-  return {
+  return page.show('/settings', {
     status: form.now ? 409 : status,
-    body: shellPage(services, request, {
-      title: text.title,
-      path: '/settings',
-      scripts,
-      body: markup`<div class="stack settings"><nav class="pills" aria-label="${text.title}">${links}</nav>
-${request.method === 'GET' ? doneNotice(request) : undefined}${body}</div>`,
-    }),
-  };
+    title: text.title,
+    scripts,
+    body: markup`<div class="stack settings"><nav class="pills" aria-label="${text.title}">${links}</nav>
+${page.request.method === 'GET' ? doneNotice(page) : undefined}${body}</div>`,
+  });
 }
 
 /** The names of settings in the language, as the audit log shows them. */
@@ -242,26 +222,24 @@ type Saved<Field extends string> = {
 
 /** The form again, with its errors. */
 export async function rejectedForm<Field extends string>(
-  services: ConsoleServices,
-  request: StaffRequest,
-  { area, values, page }: Pick<Saved<Field>, 'area' | 'values' | 'page'>,
+  page: Page,
+  { area, values, page: shown }: Pick<Saved<Field>, 'area' | 'values' | 'page'>,
   errors: ShownForm<Field>['errors'],
 ): Promise<ConsoleResponse> {
-  const base = submittedBase(area, request) ?? baseOf(area, await readSettings(services, request));
-  return page({ values, errors, base });
+  const base = submittedBase(area, page.request) ?? baseOf(area, await readSettings(page));
+  return shown({ values, errors, base });
 }
 
 /** Saves the changes of a form once, and leads back to its page. */
 export async function saveSettings<Field extends string>(
-  services: ConsoleServices,
-  request: StaffRequest,
-  { area, changes, emailChanges, textChanges = [], parameters, values, valuesOf, page }: Saved<Field>,
+  page: Page,
+  { area, changes, emailChanges, textChanges = [], parameters, values, valuesOf, page: shown }: Saved<Field>,
 ): Promise<ConsoleResponse> {
-  const text = settingsTexts[request.language];
-  const [key, base] = [keyOf(request), submittedBase(area, request)];
+  const text = page.text.settings;
+  const [key, base] = [page.key, submittedBase(area, page.request)];
   if (key === undefined || !base) {
-    const present = baseOf(area, await readSettings(services, request));
-    return page({
+    const present = baseOf(area, await readSettings(page));
+    return shown({
       values,
       errors: {} as ShownForm<Field>['errors'],
       base: present,
@@ -270,20 +248,18 @@ export async function saveSettings<Field extends string>(
   }
   try {
     const change = { base, changes, emailChanges, textChanges };
-    const { isRepeated } = await runOnce(services, request, key, () =>
-      changeSettings(services.ctx, byOf(request), change),
-    );
+    const { isRepeated } = await page.once(key, () => changeSettings(page.ctx, page.by, change));
     const query = new URLSearchParams({ ...parameters, done: isRepeated ? 'repeated' : 'saved' });
     return seeOther(`${areas[area].path}?${query.toString()}`);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    const response = withoutAccess(services, request, error);
+    const response = withoutAccess(page, error);
     if (response) return response;
     if (error.code !== 'precondition-failed') throw error;
-    const present = await readSettings(services, request);
-    const names = namesText(changedSettings(base, settingTexts(present)), request.language);
+    const present = await readSettings(page);
+    const names = namesText(changedSettings(base, settingTexts(present)), page.language);
     const notice = fillPlain(text.conflict, { names });
-    return page({
+    return shown({
       values,
       errors: {} as ShownForm<Field>['errors'],
       base: baseOf(area, present),

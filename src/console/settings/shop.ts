@@ -16,7 +16,7 @@ import { markup, type Markup } from '../../platform/markup.ts';
 import type { StoreChanges } from '../../service/stores/store.ts';
 import { inputField, select } from '../kit/form.ts';
 import { amountText, amountValue, parseTypedAmount } from '../kit/format.ts';
-import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
+import type { ConsoleResponse, ConsoleServices, StaffRoute } from '../kit/route.ts';
 import {
   currencyText,
   localeText,
@@ -40,6 +40,7 @@ import {
 } from './page.ts';
 import { catalogue, fillPlain, type PageLanguage } from '../kit/texts.ts';
 import { setupTexts } from '../gate/welcome.ts';
+import { get, post, type Page } from '../kit/page-context.ts';
 
 const accountFields = journalAccounts.map((account) => `account_${account}` as const);
 
@@ -178,18 +179,12 @@ function factsPanel({ frame }: ConsoleServices, language: PageLanguage, { store,
   return markup`<dl class="facts"><dt>${text.currency}</dt><dd>${currencyText(store.currency, language)}</dd><dt>${text.domain}</dt><dd>${store.domain}</dd><dt>${text.emailLanguage}</dt><dd>${localeText(emails.locale, language)} · <a href="${frame.basePath}/settings/emails">${text.change}</a></dd></dl><p class="hint">${text.fixed}</p>`;
 }
 
-function shopPage(
-  services: ConsoleServices,
-  request: StaffRequest,
-  form: ShownForm<Field>,
-  settings: Settings,
-): ConsoleResponse {
-  const { language } = request;
-  const { frame, lookups } = services;
-  const text = settingsTexts[language];
-  const setup = setupTexts[language];
-  const field = (...of: readonly [name: Field, label: string, hint?: string]) => fieldOf(form, language, of);
-  const count = new Intl.NumberFormat(language).format(lookups.perHour);
+function shopPage(page: Page, form: ShownForm<Field>, settings: Settings): ConsoleResponse {
+  const text = page.text.settings;
+  const setup = page.text.setup;
+  const field = (...of: readonly [name: Field, label: string, hint?: string]) =>
+    fieldOf(form, page.language, of);
+  const count = new Intl.NumberFormat(page.language).format(page.services.lookups.perHour);
   const vatOptions = [
     { value: '', text: text.vatNone },
     ...vatKinds.map((value) => ({ value, text: text.vatKinds[value] })),
@@ -202,53 +197,42 @@ function shopPage(
     inputField({ ...field(`account_${account}`, text.accounts[account]), isOptional: true }),
   );
   const isAccountRejected = accountFields.some((name) => form.errors[name] !== undefined);
-  const body = markup`<form class="stack" method="post" action="${frame.basePath}/settings">${formStart(services, request, form)}
+  const body = markup`<form class="stack" method="post" action="${page.basePath}/settings">${formStart(page, form)}
 <section class="panel stack" aria-labelledby="shop"><h2 id="shop">${text.shop}</h2><div class="fields">${inputField({ ...field('name', text.name), autocomplete: 'organization' })}
 ${inputField({ ...field('time_zone', setup.timeZone, text.timeZoneHint), options: timeZoneOptions() })}</div>
-${factsPanel(services, language, settings)}</section>
+${factsPanel(page.services, page.language, settings)}</section>
 <section class="panel stack" aria-labelledby="limits"><h2 id="limits">${text.limits}</h2><div class="fields">${inputField({ ...field('issue_limit', setup.limit, setup.limitHint), inputMode: 'decimal', isOptional: true })}
 ${inputField({ ...field('lookup_failures', text.lookupFailures, fillPlain(text.lookupFailuresHint, { count })), inputMode: 'numeric', isOptional: true })}
 ${inputField({ ...field('undo_window', text.undoWindow, text.undoWindowHint), inputMode: 'numeric' })}
 ${inputField({ ...field('expiring_soon', text.expiringSoon, text.expiringSoonHint), inputMode: 'numeric' })}
 ${inputField({ ...field('hold_limit', text.holdLimit, text.holdLimitHint), inputMode: 'numeric' })}</div>
-${checkField(form, language, ['customer_search', text.customerSearch, text.customerSearchHint])}
-${checkField(form, language, ['stock_required', text.stockRequired, text.stockRequiredHint])}</section>
+${checkField(form, page.language, ['customer_search', text.customerSearch, text.customerSearchHint])}
+${checkField(form, page.language, ['stock_required', text.stockRequired, text.stockRequiredHint])}</section>
 <section class="panel stack" aria-labelledby="books"><h2 id="books">${text.books}</h2><div class="fields">${select({ ...vatField, ...(vatNow && { hint: fillPlain(text.now, { value: vatNow.text }) }), options: vatOptions })}
 ${inputField({ ...field('vat_rate', text.vatRate, text.vatRateHint), inputMode: 'decimal', isOptional: true })}</div>
 <details${isAccountRejected ? markup` open` : undefined}><summary>${text.accountNames}</summary><div class="stack"><p class="hint">${text.accountNamesHint}</p><div class="fields">${accounts}</div></div></details></section>
-<div class="row apart"><button class="button first">${text.save}</button><a class="button quiet" href="${frame.basePath}/settings/locations">${catalogue[language].locations.title}</a></div></form>`;
-  return pageOfSettings(services, request, { area: 'shop', form, body });
+<div class="row apart"><button class="button first">${text.save}</button><a class="button quiet" href="${page.basePath}/settings/locations">${catalogue[page.language].locations.title}</a></div></form>`;
+  return pageOfSettings(page, { area: 'shop', form, body });
 }
 
 export const shopSettingsRoutes: readonly StaffRoute[] = [
-  {
-    method: 'GET',
-    path: '/settings',
-    access: 'changeSettings',
-    async handle(services, request) {
-      const settings = await readSettings(services, request);
-      const values = valuesOf(settings, request.language);
-      return shopPage(services, request, { values, errors: {}, base: baseOf('shop', settings) }, settings);
-    },
-  },
-  {
-    method: 'POST',
-    path: '/settings',
-    access: 'changeSettings',
-    async handle(services, request) {
-      const { language } = request;
-      const settings = await readSettings(services, request);
-      const values = typedFields(request, fields, valuesOf(settings, language));
-      const page = (form: ShownForm<Field>) => shopPage(services, request, form, settings);
-      const shown = { area: 'shop', values, page } as const;
-      const read = readShopSettings(values, settings.store, language);
-      if (!read.ok) return await rejectedForm(services, request, shown, read.errors);
-      return await saveSettings(services, request, {
-        ...shown,
-        changes: read.changes,
-        emailChanges: {},
-        valuesOf: (present) => valuesOf(present, language),
-      });
-    },
-  },
+  get('/settings', 'changeSettings', async (page) => {
+    const settings = await readSettings(page);
+    const values = valuesOf(settings, page.language);
+    return shopPage(page, { values, errors: {}, base: baseOf('shop', settings) }, settings);
+  }),
+  post('/settings', 'changeSettings', async (page) => {
+    const settings = await readSettings(page);
+    const values = typedFields(page.request, fields, valuesOf(settings, page.language));
+    const made = (form: ShownForm<Field>) => shopPage(page, form, settings);
+    const shown = { area: 'shop', values, page: made } as const;
+    const read = readShopSettings(values, settings.store, page.language);
+    if (!read.ok) return await rejectedForm(page, shown, read.errors);
+    return await saveSettings(page, {
+      ...shown,
+      changes: read.changes,
+      emailChanges: {},
+      valuesOf: (present) => valuesOf(present, page.language),
+    });
+  }),
 ];

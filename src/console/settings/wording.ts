@@ -16,14 +16,8 @@ import type { Settings } from '../../domain/stores/settings.ts';
 import { joinMarkup, markup, type Markup } from '../../platform/markup.ts';
 import { kindOf, previewOf, previewPanel, rejectedPreview } from './email-preview.ts';
 import { hidden, inputField, select, textArea } from '../kit/form.ts';
-import { formText, typedFields } from '../kit/request.ts';
-import type {
-  ConsoleResponse,
-  ConsoleServices,
-  PageResponse,
-  StaffRequest,
-  StaffRoute,
-} from '../kit/route.ts';
+import { typedFields } from '../kit/request.ts';
+import type { ConsoleResponse, ConsoleServices, PageResponse, StaffRoute } from '../kit/route.ts';
 import { localeText } from '../gate/setup-choices.ts';
 import type { ErrorsOf } from '../gate/setup-form.ts';
 import {
@@ -38,6 +32,7 @@ import {
   type ShownForm,
 } from './page.ts';
 import { fill, fillPlain, type PageLanguage, plural, textsOf } from '../kit/texts.ts';
+import { get, post, type Page } from '../kit/page-context.ts';
 
 const wordingTexts = textsOf('wording');
 
@@ -161,75 +156,61 @@ function languagePanel(
 <details><summary>${text.placeholders}</summary><p class="hint">${text.placeholdersHint}</p><dl class="facts">${values}</dl></details></section>`;
 }
 
-function textsPage(
-  services: ConsoleServices,
-  request: StaffRequest,
-  form: ShownForm<Field>,
-  shown: Shown,
-): PageResponse {
-  const { language: pageLanguage } = request;
-  const { frame } = services;
+function textsPage(page: Page, form: ShownForm<Field>, shown: Shown): PageResponse {
   const { language, kind } = shown;
   const rejected = emailKinds.filter((each) =>
     emailTextParts.some((part) => form.errors[fieldName({ kind: each, part })] !== undefined),
   );
   const open = rejected.length > 0 ? rejected : [kind];
   const panels = emailKinds.map((each) =>
-    kindPanel(services, pageLanguage, form, { language, kind: each, isOpen: open.includes(each) }),
+    kindPanel(page.services, page.language, form, { language, kind: each, isOpen: open.includes(each) }),
   );
   // The frame has the stored texts until the script updates it.
-  const hasTyped = request.method === 'POST';
+  const hasTyped = page.request.method === 'POST';
   const query = `?${new URLSearchParams({ language, kind }).toString()}`;
-  const body = markup`<div class="grid two"><div class="stack">${languagePanel(services, pageLanguage, shown)}
-<form class="stack wording" id="${formId}" method="post" action="${frame.basePath}${path}" data-previews="${hasTyped ? 'now' : 'later'}">${formStart(services, request, form)}${hidden('language', language)}
-${panels}<div class="row"><button class="button first">${settingsTexts[pageLanguage].save}</button></div></form></div>
-${previewPanel(services, pageLanguage, { form: formId, path: previewPath, query, kind: open[0] ?? kind })}</div>`;
-  return pageOfSettings(services, request, { area: 'texts', form, body, scripts: ['preview.js'] });
+  const body = markup`<div class="grid two"><div class="stack">${languagePanel(page.services, page.language, shown)}
+<form class="stack wording" id="${formId}" method="post" action="${page.basePath}${path}" data-previews="${hasTyped ? 'now' : 'later'}">${formStart(page, form)}${hidden('language', language)}
+${panels}<div class="row"><button class="button first">${page.text.settings.save}</button></div></form></div>
+${previewPanel(page.services, page.language, { form: formId, path: previewPath, query, kind: open[0] ?? kind })}</div>`;
+  return pageOfSettings(page, { area: 'texts', form, body, scripts: ['preview.js'] });
 }
 
 /** A preview in the language of the texts, with the country of the emails if they have the same language. */
 async function preview(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   { settings: { emails, texts }, language, kind }: Shown,
 ): Promise<ConsoleResponse> {
-  const { emailTools } = services;
-  const isSame = emailTools.localePartsOf(emails.locale).language === language;
+  const isSame = page.services.emailTools.localePartsOf(emails.locale).language === language;
   const settings = isSame ? emails : { ...emails, locale: language };
-  return await previewOf(services, request, { kind, settings, texts });
+  return await previewOf(page, { kind, settings, texts });
 }
 
 export const textSettingsRoutes: readonly StaffRoute[] = [
-  {
-    method: 'GET',
+  get(
     path,
-    access: 'changeSettings',
-    hasFrame: true,
-    async handle(services, request) {
-      const settings = await readSettings(services, request);
-      const language = languageOf(services, settings, request.query.get('language') ?? '');
+    'changeSettings',
+    async (page) => {
+      const settings = await readSettings(page);
+      const language = languageOf(page.services, settings, page.request.query.get('language') ?? '');
       const form = { values: valuesOf(settings, language), errors: {}, base: baseOf('texts', settings) };
-      const kind = kindOf(request.query.get('kind') ?? '');
-      return textsPage(services, request, form, { settings, language, kind });
+      const kind = kindOf(page.request.query.get('kind') ?? '');
+      return textsPage(page, form, { settings, language, kind });
     },
-  },
-  {
-    method: 'POST',
+    { hasFrame: true },
+  ),
+  post(
     path,
-    access: 'changeSettings',
-    hasFrame: true,
-    formBytesMax,
-    async handle(services, request) {
-      const settings = await readSettings(services, request);
-      const language = languageOf(services, settings, formText(request, 'language'));
-      const kind = kindOf(formText(request, 'kind'));
-      const values = typedFields(request, fields, valuesOf(settings, language));
-      const page = (form: ShownForm<Field>) =>
-        textsPage(services, request, form, { settings, language, kind });
-      const shown = { area: 'texts', values, page } as const;
-      const read = readTexts(values, language, request.language);
-      if (!read.ok) return await rejectedForm(services, request, shown, read.errors);
-      return await saveSettings(services, request, {
+    'changeSettings',
+    async (page) => {
+      const settings = await readSettings(page);
+      const language = languageOf(page.services, settings, page.typed('language'));
+      const kind = kindOf(page.typed('kind'));
+      const values = typedFields(page.request, fields, valuesOf(settings, language));
+      const made = (form: ShownForm<Field>) => textsPage(page, form, { settings, language, kind });
+      const shown = { area: 'texts', values, page: made } as const;
+      const read = readTexts(values, language, page.language);
+      if (!read.ok) return await rejectedForm(page, shown, read.errors);
+      return await saveSettings(page, {
         ...shown,
         changes: {},
         emailChanges: {},
@@ -238,38 +219,33 @@ export const textSettingsRoutes: readonly StaffRoute[] = [
         valuesOf: (present) => valuesOf(present, language),
       });
     },
-  },
-  {
-    method: 'GET',
-    path: previewPath,
-    access: 'changeSettings',
-    async handle(services, request) {
-      const settings = await readSettings(services, request);
-      const language = languageOf(services, settings, request.query.get('language') ?? '');
-      const kind = kindOf(request.query.get('kind') ?? '');
-      return await preview(services, request, { settings, language, kind });
-    },
-  },
-  {
-    method: 'POST',
-    path: previewPath,
-    access: 'changeSettings',
-    formBytesMax,
-    async handle(services, request) {
-      const present = await readSettings(services, request);
-      const language = languageOf(services, present, formText(request, 'language'));
-      const values = typedFields(request, fields, valuesOf(present, language));
-      const read = readTexts(values, language, request.language);
-      if (!read.ok) return rejectedPreview(request.language, labeledErrors(read.errors, request.language));
+    { hasFrame: true, formBytesMax },
+  ),
+  get(previewPath, 'changeSettings', async (page) => {
+    const settings = await readSettings(page);
+    const language = languageOf(page.services, settings, page.request.query.get('language') ?? '');
+    const kind = kindOf(page.request.query.get('kind') ?? '');
+    return await preview(page, { settings, language, kind });
+  }),
+  post(
+    previewPath,
+    'changeSettings',
+    async (page) => {
+      const present = await readSettings(page);
+      const language = languageOf(page.services, present, page.typed('language'));
+      const values = typedFields(page.request, fields, valuesOf(present, language));
+      const read = readTexts(values, language, page.language);
+      if (!read.ok) return rejectedPreview(page.language, labeledErrors(read.errors, page.language));
       const texts = read.changes.flatMap(({ text, ...place }) => (text === null ? [] : [{ ...place, text }]));
       const settings = { ...present, texts };
-      return await preview(services, request, {
+      return await preview(page, {
         settings,
         language,
-        kind: kindOf(formText(request, 'kind')),
+        kind: kindOf(page.typed('kind')),
       });
     },
-  },
+    { formBytesMax },
+  ),
 ];
 
 /** The errors with the names of their fields, for the frame. */

@@ -26,7 +26,7 @@ export async function csvFile(page: Page): Promise<ConsoleResponse> {
 export async function printPage(page: Page): Promise<ConsoleResponse> {
   const { stock } = await readCodes(page);
   const { print: text } = page.text.stock;
-  const place = sheetPlaceOf(page.request, { isAnyPlace: true });
+  const place = sheetPlaceOf(page, { isAnyPlace: true });
   const { from, limit } = place;
   const { codes, next } = await longReads(page.services).read(() =>
     listLeftCodes(page.ctx, stock, { from, limit }),
@@ -34,7 +34,7 @@ export async function printPage(page: Page): Promise<ConsoleResponse> {
   const format = new Intl.NumberFormat(page.language);
   const numberOf = (index: number | undefined): string => format.format((index ?? 0) + 1);
   const card = { senderName: null, recipientName: null, message: null, expiresOn: null };
-  return await sheetsPage(page.services, page.request, {
+  return await sheetsPage(page, {
     path: `/cards/stock/${stock.id}`,
     place,
     cards: codes.map(({ code }) => ({ card, code, amount: stock.fixedValue })),

@@ -186,7 +186,7 @@ async function submit(page: Page): Promise<ConsoleResponse> {
     if (!(error instanceof Fault)) throw error;
     if (error.code === 'too-many-misses')
       return formPage(page, { values, errors: { codes: text.tooManyTries } });
-    const withheld = withoutAccess(services, request, error);
+    const withheld = withoutAccess(page, error);
     if (withheld) return withheld;
     if (error.code !== 'too-many-requests') throw error;
     return formPage(page, { values, notice: messages.busy });

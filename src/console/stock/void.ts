@@ -40,7 +40,7 @@ async function formPage(page: Page, { notice, codes }: Problem = {}): Promise<Co
 }
 
 async function submit(page: Page): Promise<ConsoleResponse> {
-  const { services, request, ctx, by, key } = page;
+  const { ctx, by, key } = page;
   const { stock } = await openStock(page);
   const { errors: text } = page.text.stock;
   if (key === undefined) return await formPage(page, { notice: page.text.batches.errors.incomplete });
@@ -56,7 +56,7 @@ async function submit(page: Page): Promise<ConsoleResponse> {
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     if (error.code === 'too-many-misses') return await formPage(page, { codes: text.tooManyTries });
-    const withheld = withoutAccess(services, request, error);
+    const withheld = withoutAccess(page, error);
     if (!withheld) throw error;
     return withheld;
   }
