@@ -49,7 +49,7 @@ async function waitingExports(service: TestService, opened: Promise<void>) {
   return {
     post: () =>
       route.handle(
-        { ctx, storage, turns: createTurns(10) } as ConsoleServices,
+        { ctx, storage, turns: createTurns(10), frame: { basePath: '' } } as ConsoleServices,
         fields as unknown as StaffRequest,
       ),
     [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),

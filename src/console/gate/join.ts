@@ -19,62 +19,52 @@ import {
   passkeyIcon,
   withPasskeys,
 } from '../staff/passkey-ceremony.ts';
-import type { ConsoleRequest } from '../kit/request.ts';
-import type { ConsoleResponse, ConsoleRoute, ConsoleServices } from '../kit/route.ts';
+import type { ConsoleResponse, ConsoleRoute } from '../kit/route.ts';
 import { startSession } from './sign-in.ts';
-import { fill, fillPlain, textsOf } from '../kit/texts.ts';
+import { fill, fillPlain } from '../kit/texts.ts';
 import { browserText } from '../kit/user-agent.ts';
-
-const texts = textsOf('gate');
-const frames = textsOf('frame');
+import { openRoute, type OpenPage } from '../kit/page-context.ts';
 
 type Presented = OpenLink & { readonly token: PresentedToken };
 
-async function findLink(
-  { ctx, storage }: ConsoleServices,
-  { params }: ConsoleRequest,
-): Promise<Presented | undefined> {
-  const token = linkTokens.parse(params['token'] ?? '');
-  const open = token && (await storage.read(() => openLink(ctx, token)));
+async function findLink(page: OpenPage): Promise<Presented | undefined> {
+  const token = linkTokens.parse(page.param('token'));
+  const open = token && (await page.read(() => openLink(page.ctx, token)));
   return open && { ...open, token };
 }
 
-function endedPage(services: ConsoleServices, request: ConsoleRequest): ConsoleResponse {
-  const { frame } = services;
-  const text = texts[request.language];
+function endedPage(page: OpenPage): ConsoleResponse {
+  const text = page.text.gate;
   const body = markup`<section class="panel stack"><p>${text.ended}</p>
-<p><a class="button first" href="${frame.basePath}/sign-in">${text.signIn}</a></p></section>`;
+<p><a class="button first" href="${page.basePath}/sign-in">${text.signIn}</a></p></section>`;
   return {
     status: 404,
-    body: gatePage(services, request, { title: text.endedTitle, place: 'Largesse', body }),
+    body: gatePage(page.services, page.request, { title: text.endedTitle, place: 'Largesse', body }),
   };
 }
 
 function joinPage(
-  services: ConsoleServices,
-  request: ConsoleRequest,
+  page: OpenPage,
   { member, store, token }: Presented,
   { passwordError, error }: { readonly passwordError?: string; readonly error?: string } = {},
 ): ConsoleResponse {
-  const { frame } = services;
-  const { language } = request;
-  const text = texts[language];
+  const text = page.text.gate;
   const path = `/join/${token.secret.reveal()}`;
   const isNew = member.joinedAt === null;
-  const role = markup`<strong>${frames[language].roles[member.role]}</strong>`;
-  const passkey = passkeyForm(services, {
+  const role = markup`<strong>${page.text.frame.roles[member.role]}</strong>`;
+  const passkey = passkeyForm(page.services, {
     action: `${path}/passkey`,
     kind: 'create',
     failed: text.passkeyCancelled,
     content: markup`<button class="button first big">${passkeyIcon}${text.createPasskey}</button>
 <p class="small soft center">${text.createHint}</p>`,
   });
-  const elsewhere = notHere(services, request, path);
+  const elsewhere = notHere(page.services, page.request, path);
   const body = markup`${error === undefined ? undefined : alert(error)}
 <section class="panel stack" aria-label="${text.newWay}">
 <p>${isNew ? fill(text.joinAs, { store: store.name, role }) : text.newWayHelp}<br><span class="soft">${member.email}</span></p>
 ${elsewhere ? undefined : withPasskeys(markup`${passkey}<p class="or">${text.orPassword}</p>`)}
-<form class="stack" method="post" action="${frame.basePath}${path}">
+<form class="stack" method="post" action="${page.basePath}${path}">
 <input class="sr" type="text" name="email" value="${member.email}" autocomplete="username" aria-hidden="true" tabindex="-1" readonly>
 ${inputField({ name: 'password', label: text.newPassword, type: 'password', autocomplete: 'new-password', hint: text.newPasswordHint, error: passwordError })}
 <button class="button${elsewhere ? ' first big' : ''}">${isNew ? text.join : text.setPassword}</button>
@@ -83,7 +73,7 @@ ${elsewhere}</section>`;
   const title = isNew ? fillPlain(text.welcome, { name: member.name }) : text.newWay;
   return {
     status: passwordError === undefined && error === undefined ? 200 : 422,
-    body: gatePage(services, request, { title, place: store.name, body, scripts: ['passkey.js'] }),
+    body: gatePage(page.services, page.request, { title, place: store.name, body, scripts: ['passkey.js'] }),
   };
 }
 
@@ -92,88 +82,68 @@ function purposeOf({ link }: OpenLink): string {
 }
 
 /** Runs the use of a link, which another request can have used since. */
-async function used(
-  services: ConsoleServices,
-  request: ConsoleRequest,
-  use: () => Promise<OpenLink>,
-): Promise<ConsoleResponse> {
+async function used(page: OpenPage, use: () => Promise<OpenLink>): Promise<ConsoleResponse> {
   try {
     const open = await use();
     // The first owner continues with the first card.
-    const isFirst = await services.storage.read(() => isFirstLink(open));
+    const isFirst = await page.read(() => isFirstLink(open));
     const next = isFirst ? '/cards/new' : '/';
-    return await startSession(services, request, { member: open.member, method: 'link', next });
+    return await startSession(page, { member: open.member, method: 'link', next });
   } catch (error) {
-    if (error instanceof Fault && error.code === 'not-found') return endedPage(services, request);
+    if (error instanceof Fault && error.code === 'not-found') return endedPage(page);
     throw error;
   }
 }
 
-async function joinWithPassword(
-  services: ConsoleServices,
-  request: ConsoleRequest,
-): Promise<ConsoleResponse> {
-  const { ctx, storage, passwords } = services;
-  const open = await findLink(services, request);
-  if (!open) return endedPage(services, request);
+async function joinWithPassword(page: OpenPage): Promise<ConsoleResponse> {
+  const open = await findLink(page);
+  if (!open) return endedPage(page);
   const { member, store, token } = open;
-  const password = request.form.get('password') ?? '';
+  const password = page.request.form.get('password') ?? '';
   const problem = passwordProblem(password, [member.name, member.email, store.name, store.domain]);
   if (problem !== undefined) {
-    const passwordError = texts[request.language].passwordProblems[problem];
-    return joinPage(services, request, open, { passwordError });
+    const passwordError = page.text.gate.passwordProblems[problem];
+    return joinPage(page, open, { passwordError });
   }
   // The person has a link, which strangers do not have.
-  const client = hashClient(request, `staff ${member.id}`);
-  const hashed = await passwords.hash(client, password.normalize('NFC'));
-  return await used(services, request, () => storage.write(() => useLink(ctx, { token, password: hashed })));
+  const client = hashClient(page.request, `staff ${member.id}`);
+  const hashed = await page.services.passwords.hash(client, password.normalize('NFC'));
+  return await used(page, () => page.write(() => useLink(page.ctx, { token, password: hashed })));
 }
 
-async function joinWithPasskey(services: ConsoleServices, request: ConsoleRequest): Promise<ConsoleResponse> {
-  const { ctx, storage } = services;
-  const open = await findLink(services, request);
-  if (!open) return endedPage(services, request);
-  const ceremony = openCeremony(services, request, purposeOf(open));
-  const passkey = ceremony && (await verifyRegistration(ctx, ceremony, credentialOf(request)));
-  if (!passkey) return joinPage(services, request, open, { error: texts[request.language].passkeyFailed });
-  const name = browserText(request.userAgent, request.language);
-  return await used(services, request, () =>
-    storage.write(() =>
-      useLink(ctx, {
+async function joinWithPasskey(page: OpenPage): Promise<ConsoleResponse> {
+  const open = await findLink(page);
+  if (!open) return endedPage(page);
+  const ceremony = openCeremony(page.services, page.request, purposeOf(open));
+  const passkey = ceremony && (await verifyRegistration(page.ctx, ceremony, credentialOf(page.request)));
+  if (!passkey) return joinPage(page, open, { error: page.text.gate.passkeyFailed });
+  const name = browserText(page.request.userAgent, page.language);
+  return await used(page, () =>
+    page.write(() =>
+      useLink(page.ctx, {
         token: open.token,
-        addPasskey: (member, by) => addPasskey(ctx, member, { name, by, passkey }),
+        addPasskey: (member, by) => addPasskey(page.ctx, member, { name, by, passkey }),
       }),
     ),
   );
 }
 
 export const joinRoutes: readonly ConsoleRoute[] = [
-  {
-    method: 'GET',
-    path: '/join/:token',
-    access: 'anyone',
-    async handle(services, request) {
-      const open = await findLink(services, request);
-      return open ? joinPage(services, request, open) : endedPage(services, request);
-    },
-  },
-  { method: 'POST', path: '/join/:token', access: 'anyone', handle: joinWithPassword },
-  {
-    method: 'POST',
-    path: '/join/:token/passkey/options',
-    access: 'anyone',
-    async handle(services, request) {
-      const { ctx, storage } = services;
-      const open = await findLink(services, request);
-      if (!open) return endedPage(services, request);
-      const { member, store } = open;
-      const owner = { ...member, staffId: member.id, storeName: store.name };
-      const existing = await storage.read(() => listPasskeys(owner));
-      const begun = beginCeremony(services, request, purposeOf(open), (ceremony) =>
-        registrationOptions(ctx, ceremony, { owner, existing }),
-      );
-      return begun ?? endedPage(services, request);
-    },
-  },
-  { method: 'POST', path: '/join/:token/passkey', access: 'anyone', handle: joinWithPasskey },
+  openRoute('GET', '/join/:token', async (page) => {
+    const open = await findLink(page);
+    return open ? joinPage(page, open) : endedPage(page);
+  }),
+  openRoute('POST', '/join/:token', joinWithPassword),
+  openRoute('POST', '/join/:token/passkey/options', async (page) => {
+    const open = await findLink(page);
+    if (!open) return endedPage(page);
+    const { member, store } = open;
+    const owner = { ...member, staffId: member.id, storeName: store.name };
+    const existing = await page.read(() => listPasskeys(owner));
+    const begun = beginCeremony(page.services, page.request, purposeOf(open), (ceremony) =>
+      registrationOptions(page.ctx, ceremony, { owner, existing }),
+    );
+    return begun ?? endedPage(page);
+  }),
+  openRoute('POST', '/join/:token/passkey', joinWithPasskey),
 ];

@@ -19,7 +19,7 @@ import { fillPlain, type PageLanguage, textsOf } from '../kit/texts.ts';
 import { setupTexts } from './welcome.ts';
 
 /** The texts of passwords. */
-export const gate = textsOf('gate');
+const gate = textsOf('gate');
 
 /** The fields of the shop, in their order. */
 export const shopFields = ['shop', 'currency', 'time_zone', 'locale', 'limit', 'domain'] as const;
@@ -38,7 +38,7 @@ export type OwnerValues = {
   readonly name: string;
   readonly email: string;
   readonly store: string;
-  /** How the owner signs in. */
+  /** The way in which the owner signs in. */
   readonly how: 'passkey' | 'password';
 };
 

@@ -17,14 +17,7 @@ import { hashClient } from '../kit/attempt.ts';
 import { sessionCookie } from '../kit/cookie.ts';
 import { alert, inputField, hidden, select } from '../kit/form.ts';
 import { amountValue } from '../kit/format.ts';
-import type { ConsoleRequest } from '../kit/request.ts';
-import {
-  seeOther,
-  type ConsoleResponse,
-  type ConsoleRoute,
-  type ConsoleServices,
-  type OpenRoute,
-} from '../kit/route.ts';
+import { seeOther, type ConsoleResponse, type ConsoleRoute } from '../kit/route.ts';
 import {
   currencyOptions,
   currencyText,
@@ -35,7 +28,6 @@ import {
   timeZoneOptions,
 } from './setup-choices.ts';
 import {
-  gate,
   ownerValuesOf,
   readOwner,
   readShop,
@@ -51,101 +43,97 @@ import {
 import { startSession } from './sign-in.ts';
 import { fillPlain } from '../kit/texts.ts';
 import { firstServerPath } from '../settings/email-server.ts';
-import { developerLinks, purposes, setupTexts, trail, welcomePage } from './welcome.ts';
+import { developerLinks, purposes, trail, welcomePage } from './welcome.ts';
+import { type OpenPage, openRoute } from '../kit/page-context.ts';
 
 /** A form that opens the demonstration, for people on this machine before there is a real store. */
-async function demonstrationForm(
-  { storage, developmentMode, frame }: ConsoleServices,
-  { isLocal, language }: ConsoleRequest,
-): Promise<Markup | undefined> {
-  if (!developmentMode || !isLocal) return undefined;
-  const found = await storage.read(findDemonstration);
+async function demonstrationForm(page: OpenPage): Promise<Markup | undefined> {
+  if (!page.services.developmentMode || !page.request.isLocal) return undefined;
+  const found = await page.read(findDemonstration);
   if (!found) return undefined;
-  const text = setupTexts[language];
+  const text = page.text.setup;
   const cards = found.isEmpty
     ? markup`<label class="check"><input type="checkbox" name="cards" value="yes" checked><span>${text.demonstrationCards}</span></label>`
     : undefined;
-  return markup`<form class="demonstration" method="post" action="${frame.basePath}/demonstration">
+  return markup`<form class="demonstration" method="post" action="${page.basePath}/demonstration">
 <div class="row"><button class="button">${text.demonstration}</button>${cards}</div>
 <p class="hint">${text.demonstrationHint}</p></form>`;
 }
 
 /** For people without a link that can be used. */
 async function lockedPage(
-  services: ConsoleServices,
-  request: ConsoleRequest,
+  page: OpenPage,
   { stores }: SetupProgress,
   problem?: string,
 ): Promise<ConsoleResponse> {
-  const { language } = request;
-  const { basePath } = services.frame;
-  const text = setupTexts[language];
-  const signIn = stores.length === 0 ? undefined : markup` <a href="${basePath}/sign-in">${text.signIn}</a>`;
+  const text = page.text.setup;
+  const signIn =
+    stores.length === 0 ? undefined : markup` <a href="${page.basePath}/sign-in">${text.signIn}</a>`;
   const body = markup`${problem === undefined ? undefined : alert(problem)}
 <section class="panel stack" aria-labelledby="get-link"><h2 id="get-link">${text.getLink}</h2><p>${text.getLinkHow}</p>
 <p class="copy">${`${programCommand} setup link`}</p><p class="hint">${text.linkLasts}</p></section>
-${await demonstrationForm(services, request)}`;
+${await demonstrationForm(page)}`;
   return {
     status: problem === undefined ? 200 : 404,
-    body: welcomePage(services, request, {
+    body: welcomePage(page, {
       title: text.welcome,
       lead: text.leadLocked,
       body,
-      top: markup`<span class="row">${await developerLinks(services, request)}${signIn}</span>`,
-      after: purposes(language, basePath),
+      top: markup`<span class="row">${await developerLinks(page.services, page.request)}${signIn}</span>`,
+      after: purposes(page.language, page.basePath),
     }),
   };
 }
 
 type ShopForm = { readonly values: ShopValues; readonly errors: ErrorsOf<ShopField> };
 
-function suggestedShop({ emailLocales }: ConsoleServices, request: ConsoleRequest): ShopValues {
-  const { language, acceptLanguage } = request;
+function suggestedShop(page: OpenPage): ShopValues {
   const serverZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const suggested = suggestionsOf(acceptLanguage, { locales: emailLocales, language, serverZone });
-  const currency = parseCurrency(suggested.currency, language);
+  const suggested = suggestionsOf(page.request.acceptLanguage, {
+    locales: page.services.emailLocales,
+    language: page.language,
+    serverZone,
+  });
+  const currency = parseCurrency(suggested.currency, page.language);
   return {
     shop: '',
-    currency: currency ? currencyText(currency, language) : '',
+    currency: currency ? currencyText(currency, page.language) : '',
     time_zone: suggested.timeZone,
     locale: suggested.locale,
-    limit: currency ? amountValue(suggestedLimit(currency), language) : '2000',
+    limit: currency ? amountValue(suggestedLimit(currency), page.language) : '2000',
     domain: '',
   };
 }
 
-async function shopPage(
-  services: ConsoleServices,
-  request: ConsoleRequest,
-  { values, errors }: ShopForm,
-): Promise<ConsoleResponse> {
-  const { frame, emailLocales } = services;
-  const { language, params, method } = request;
-  const text = setupTexts[language];
-  const isSuggested = method === 'GET';
-  const locales = emailLocales.map((tag) => ({ value: tag, text: localeText(tag, language) }));
+async function shopPage(page: OpenPage, { values, errors }: ShopForm): Promise<ConsoleResponse> {
+  const text = page.text.setup;
+  const isSuggested = page.request.method === 'GET';
+  const locales = page.services.emailLocales.map((tag) => ({
+    value: tag,
+    text: localeText(tag, page.language),
+  }));
   const hasErrors = Object.keys(errors).length > 0;
-  const currency = parseCurrency(values.currency, language);
-  const body = markup`<form class="grid" method="post" action="${frame.basePath}/setup/${params['token'] ?? ''}"${isSuggested ? markup` data-suggests` : undefined}>
+  const currency = parseCurrency(values.currency, page.language);
+  const body = markup`<form class="grid" method="post" action="${page.basePath}/setup/${page.param('token')}"${isSuggested ? markup` data-suggests` : undefined}>
 ${hasErrors ? alert(text.errors) : undefined}
 ${inputField({ name: 'shop', label: text.shopName, value: values.shop, autocomplete: 'organization', error: errors.shop, hasFocus: !hasErrors })}
-<div class="fields">${inputField({ name: 'currency', label: text.currency, value: values.currency, options: currencyOptions(language), hint: text.currencyHint, error: errors.currency })}
+<div class="fields">${inputField({ name: 'currency', label: text.currency, value: values.currency, options: currencyOptions(page.language), hint: text.currencyHint, error: errors.currency })}
 ${inputField({ name: 'time_zone', label: text.timeZone, value: values.time_zone, options: timeZoneOptions(), hint: text.timeZoneHint, error: errors.time_zone })}
 ${select({ name: 'locale', label: text.emailLanguage, value: values.locale, options: locales, error: errors.locale })}
 ${inputField({ name: 'limit', label: text.limit, value: values.limit, inputMode: 'decimal', isOptional: true, hint: text.limitHint, error: errors.limit })}</div>
 ${inputField({ name: 'domain', label: text.domain, value: values.domain, autocomplete: 'url', isOptional: true, hint: text.domainHint, error: errors.domain })}
 <p class="hint">${fillPlain(text.undoHint, { count: String(undoWindowDefaultMinutes) })}</p>
 <div class="row"><button class="button first">${text.toYou}</button></div></form>
-${await demonstrationForm(services, request)}`;
+${await demonstrationForm(page)}`;
   return {
     status: hasErrors ? 422 : 200,
-    body: welcomePage(services, request, {
+    body: welcomePage(page, {
       title: text.welcome,
       lead: text.lead,
       body,
-      top: markup`<span class="row">${await developerLinks(services, request)}</span>${trail(language, 'shop')}`,
+      top: markup`<span class="row">${await developerLinks(page.services, page.request)}</span>${trail(page.language, 'shop')}`,
       aside: markup`<p class="hint">${text.caption}</p>`,
-      after: purposes(language, frame.basePath),
+      after: purposes(page.language, page.basePath),
       ...(currency && { shown: { shop: values.shop, currency } }),
     }),
   };
@@ -164,14 +152,9 @@ const noOwner: Pick<OwnerForm, 'values' | 'errors'> = {
   errors: {},
 };
 
-function ownerPage(
-  services: ConsoleServices,
-  request: ConsoleRequest,
-  { shop, stores, values, errors }: OwnerForm,
-): ConsoleResponse {
-  const { language, params } = request;
-  const text = setupTexts[language];
-  const path = `${services.frame.basePath}/setup/${params['token'] ?? ''}`;
+function ownerPage(page: OpenPage, { shop, stores, values, errors }: OwnerForm): ConsoleResponse {
+  const text = page.text.setup;
+  const path = `${page.basePath}/setup/${page.param('token')}`;
   const hasErrors = Object.keys(errors).length > 0;
   const [only, ...others] = stores;
   const options = stores.map(({ domain, name }) => ({ value: domain, text: `${name} (${domain})` }));
@@ -189,38 +172,34 @@ ${hasErrors ? alert(text.errors) : undefined}
 ${kept ?? undefined}${choice}
 <div class="fields">${inputField({ name: 'name', label: text.yourName, value: values.name, autocomplete: 'name', error: errors.name, hasFocus: !hasErrors })}
 ${inputField({ name: 'email', label: text.yourEmail, type: 'email', value: values.email, autocomplete: 'username', error: errors.email })}</div>
-${signInFields(request, values, errors)}
+${signInFields(page, values, errors)}
 <div class="row"><button class="button first">${text.create}</button>${back ?? undefined}</div></form>`;
   const name = shop ? shop.made.name : only?.name;
   const currency = shop ? shop.made.currency : only?.currency;
   const shown = currency && !choice ? { shown: { shop: name ?? '', currency } } : {};
   return {
     status: hasErrors ? 422 : 200,
-    body: welcomePage(services, request, {
+    body: welcomePage(page, {
       title: text.you,
       lead: choice ? text.youLeadOther : fillPlain(text.youLead, { shop: name ?? '' }),
       body,
-      top: shop ? trail(language, 'you') : undefined,
-      aside: lostPanel(request),
+      top: shop ? trail(page.language, 'you') : undefined,
+      aside: lostPanel(page),
       ...shown,
     }),
   };
 }
 
-/** How the owner signs in from now on. A passkey is created on the next page, with the link to join. */
-function signInFields(
-  { language, pageOrigin }: ConsoleRequest,
-  { how }: OwnerValues,
-  errors: ErrorsOf<OwnerField>,
-): Markup {
-  const text = setupTexts[language];
-  const hasPasskeys = passkeySiteOf(pageOrigin) !== undefined;
+/** The way in which the owner signs in from now on. A passkey is created on the next page, with the link to join. */
+function signInFields(page: OpenPage, { how }: OwnerValues, errors: ErrorsOf<OwnerField>): Markup {
+  const text = page.text.setup;
+  const hasPasskeys = passkeySiteOf(page.request.pageOrigin) !== undefined;
   const password = inputField({
     name: 'password',
     label: text.password,
     type: 'password',
     autocomplete: 'new-password',
-    hint: gate[language].newPasswordHint,
+    hint: page.text.gate.newPasswordHint,
     error: errors.password,
     isOptional: hasPasskeys,
   });
@@ -233,71 +212,62 @@ function signInFields(
 <div class="shown-if-chosen">${password}</div></div></fieldset>`;
 }
 
-function lostPanel({ language }: ConsoleRequest): Markup {
-  const text = setupTexts[language];
+function lostPanel(page: OpenPage): Markup {
+  const text = page.text.setup;
   return markup`<section class="panel stack" aria-labelledby="lost"><h2 id="lost">${text.lostTitle}</h2><p class="soft">${text.lost}</p><p class="copy">${`${programCommand} staff invite ada@flowers.example`}</p></section>`;
 }
 
 type Step = (
-  services: ConsoleServices,
-  request: ConsoleRequest,
+  page: OpenPage,
   progress: SetupProgress & { readonly token: string },
 ) => ConsoleResponse | Promise<ConsoleResponse>;
 
 /** A page of the first run: only for a link that can be used. */
-function withLink(step: Step): OpenRoute['handle'] {
-  return async (services, request) => {
-    const { ctx, storage } = services;
-    const token = request.params['token'] ?? '';
-    const isOpen = await storage.read(() => isOpenSetupLink(ctx, token));
-    const progress = await services.storage.read(findSetupProgress);
-    if (isOpen) return await step(services, request, { ...progress, token });
-    if (progress.hasOwner) return seeOther('/');
-    return await lockedPage(services, request, progress, setupTexts[request.language].linkEnded);
+function withLink(step: Step): (page: OpenPage) => Promise<ConsoleResponse> {
+  return async (page) => {
+    const token = page.param('token');
+    const isOpen = await page.read(() => isOpenSetupLink(page.ctx, token));
+    const progress = await page.read(findSetupProgress);
+    if (isOpen) return await step(page, { ...progress, token });
+    return progress.hasOwner ? seeOther('/') : await lockedPage(page, progress, page.text.setup.linkEnded);
   };
 }
 
 /** Reads the shop of the form; a response if it has errors. */
-async function readTypedShop(
-  services: ConsoleServices,
-  request: ConsoleRequest,
-): Promise<NonNullable<OwnerForm['shop']> | ConsoleResponse> {
-  const values = shopValuesOf(request);
-  const read = readShop(values, services, request.language);
-  return read.ok
-    ? { values, made: read.value }
-    : await shopPage(services, request, { values, errors: read.errors });
+async function readTypedShop(page: OpenPage): Promise<NonNullable<OwnerForm['shop']> | ConsoleResponse> {
+  const values = shopValuesOf(page.request);
+  const read = readShop(values, page.services, page.language);
+  return read.ok ? { values, made: read.value } : await shopPage(page, { values, errors: read.errors });
 }
 
-const createOwner: Step = async (services, request, { stores, token }) => {
-  const { ctx, storage, passwords } = services;
-  const text = setupTexts[request.language];
-  const values = ownerValuesOf(request);
-  const typed = request.form.has('shop') ? await readTypedShop(services, request) : null;
+const createOwner: Step = async (page, { stores, token }) => {
+  const text = page.text.setup;
+  const values = ownerValuesOf(page.request);
+  const typed = page.request.form.has('shop') ? await readTypedShop(page) : null;
   if (typed && 'status' in typed) return typed;
   const [only, ...others] = stores;
   const existing = others.length === 0 ? only : stores.find(({ domain }) => domain === values.store);
   const shown = { shop: typed, stores, values };
   const chosen = typed?.made.shop.settings ?? existing;
   if (!chosen) {
-    if (stores.length > 0)
-      return ownerPage(services, request, { ...shown, errors: { store: text.shopInvalid } });
+    if (stores.length > 0) return ownerPage(page, { ...shown, errors: { store: text.shopInvalid } });
     return seeOther(`/setup/${token}`);
   }
-  const read = readOwner(request, values, [chosen.name, chosen.domain]);
-  if (!read.ok) return ownerPage(services, request, { ...shown, errors: read.errors });
+  const read = readOwner(page.request, values, [chosen.name, chosen.domain]);
+  if (!read.ok) return ownerPage(page, { ...shown, errors: read.errors });
   const { name, email, password: plain } = read.value;
-  const password = plain === null ? null : await passwords.hash(hashClient(request, 'setup link'), plain);
+  const password =
+    plain === null ? null : await page.services.passwords.hash(hashClient(page.request, 'setup link'), plain);
   const shop: SetupShop = typed ? typed.made.shop : { domain: chosen.domain };
   try {
-    const done = await storage.write(() => setUp(ctx, { token, shop, name, email, password }));
+    const done = await page.write(() => setUp(page.ctx, { token, shop, name, email, password }));
     switch (done.result) {
       case 'joined':
-        return await startSession(services, request, {
+        return await startSession(page, {
           member: done.owner,
           method: 'link',
           next:
-            services.serverTools.rule !== 'operator' && !services.canSend ? firstServerPath : '/cards/new',
+            page.services.serverTools.rule !== 'operator' && !page.services.canSend ? firstServerPath : '/cards/new',
         });
       case 'invited':
         return seeOther(`/join/${done.link.reveal()}`);
@@ -309,67 +279,56 @@ const createOwner: Step = async (services, request, { stores, token }) => {
   } catch (error) {
     if (!(error instanceof Fault) || !error.errors) throw error;
     if (typed && error.errors['domain'])
-      return await shopPage(services, request, {
+      return await shopPage(page, {
         values: typed.values,
         errors: { domain: text.domainTaken },
       });
-    return ownerPage(services, request, { ...shown, errors: { email: text.emailTaken } });
+    return ownerPage(page, { ...shown, errors: { email: text.emailTaken } });
   }
 };
 
 export const setupRoutes: readonly ConsoleRoute[] = [
-  {
-    method: 'GET',
-    path: '/setup',
-    access: 'anyone',
-    async handle(services, request) {
-      const progress = await services.storage.read(findSetupProgress);
-      return progress.hasOwner ? seeOther('/') : await lockedPage(services, request, progress);
-    },
-  },
-  {
-    method: 'GET',
-    path: '/setup/:token',
-    access: 'anyone',
-    handle: withLink((services, request, { stores }) =>
+  openRoute('GET', '/setup', async (page) => {
+    const progress = await page.read(findSetupProgress);
+    return progress.hasOwner ? seeOther('/') : await lockedPage(page, progress);
+  }),
+  openRoute(
+    'GET',
+    '/setup/:token',
+    withLink((page, { stores }) =>
       stores.length > 0
-        ? ownerPage(services, request, { shop: null, stores, ...noOwner })
-        : shopPage(services, request, { values: suggestedShop(services, request), errors: {} }),
+        ? ownerPage(page, { shop: null, stores, ...noOwner })
+        : shopPage(page, { values: suggestedShop(page), errors: {} }),
     ),
-  },
-  {
-    method: 'POST',
-    path: '/setup/:token',
-    access: 'anyone',
-    handle: withLink(async (services, request, { stores, token }) => {
+  ),
+  openRoute(
+    'POST',
+    '/setup/:token',
+    withLink(async (page, { stores, token }) => {
       if (stores.length > 0) return seeOther(`/setup/${token}`);
-      const shop = await readTypedShop(services, request);
-      return 'status' in shop ? shop : ownerPage(services, request, { shop, stores, ...noOwner });
+      const shop = await readTypedShop(page);
+      return 'status' in shop ? shop : ownerPage(page, { shop, stores, ...noOwner });
     }),
-  },
-  {
-    method: 'POST',
-    path: '/setup/:token/back',
-    access: 'anyone',
-    handle: withLink((services, request, { stores, token }) =>
+  ),
+  openRoute(
+    'POST',
+    '/setup/:token/back',
+    withLink((page, { stores, token }) =>
       stores.length > 0
         ? seeOther(`/setup/${token}`)
-        : shopPage(services, request, { values: shopValuesOf(request), errors: {} }),
+        : shopPage(page, { values: shopValuesOf(page.request), errors: {} }),
     ),
-  },
-  { method: 'POST', path: '/setup/:token/owner', access: 'anyone', handle: withLink(createOwner) },
-  {
-    method: 'POST',
-    path: '/demonstration',
-    access: 'anyone',
-    async handle({ ctx, storage, developmentMode, origin, condition }, { isLocal, userAgent, form }) {
-      if (!developmentMode || !isLocal) throw new Fault('not-found');
-      const withCards = form.get('cards') === 'yes';
-      const trustedUntil = await condition.trustedUntil();
-      const opened = await storage.write(() =>
-        openDemonstration(ctx, { userAgent, withCards, trustedUntil }),
-      );
-      return opened ? seeOther('/', [sessionCookie({ ctx, origin }, opened)]) : seeOther('/setup');
-    },
-  },
+  ),
+  openRoute('POST', '/setup/:token/owner', withLink(createOwner)),
+  openRoute('POST', '/demonstration', async (page) => {
+    if (!page.services.developmentMode || !page.request.isLocal) throw new Fault('not-found');
+    const withCards = page.request.form.get('cards') === 'yes';
+    const trustedUntil = await page.services.condition.trustedUntil();
+    const opened = await page.write(() =>
+      openDemonstration(page.ctx, { userAgent: page.request.userAgent, withCards, trustedUntil }),
+    );
+    return opened
+      ? seeOther('/', [sessionCookie({ ctx: page.ctx, origin: page.services.origin }, opened)])
+      : seeOther('/setup');
+  }),
 ];

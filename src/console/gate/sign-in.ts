@@ -30,20 +30,19 @@ import { cookieNameOf, hasTillCookie, sessionCookie, setCookie } from '../kit/co
 import { alert, inputField, hidden } from '../kit/form.ts';
 import { gatePage } from '../kit/page.ts';
 import { notHere, passkeyForm, passkeyIcon, withPasskeys } from '../staff/passkey-ceremony.ts';
-import { formText, type ConsoleRequest } from '../kit/request.ts';
+import type { ConsoleRequest } from '../kit/request.ts';
 import {
   seeOther,
   throttled,
   type ConsoleResponse,
   type ConsoleRoute,
-  type ConsoleServices,
   type PageResponse,
-  type StaffRequest,
 } from '../kit/route.ts';
 import { hostOfWebsite } from './setup-form.ts';
 import { fill, type PageLanguage, plural, textsOf } from '../kit/texts.ts';
 import { endedNotice } from '../till/resume.ts';
 import { developerLinks } from './welcome.ts';
+import { openRoute, type OpenPage, get, post, type Page } from '../kit/page-context.ts';
 
 const texts = textsOf('gate');
 
@@ -58,15 +57,13 @@ type SignInForm = {
 };
 
 export async function signInPage(
-  services: ConsoleServices,
-  request: ConsoleRequest,
+  page: OpenPage,
   status: 200 | 401 | 422,
   { email, store, next, error }: SignInForm,
 ): Promise<PageResponse> {
-  const { storage, frame } = services;
-  const text = texts[request.language];
-  const stores = await storage.read(listSignInStores);
-  const passkey = passkeyForm(services, {
+  const text = page.text.gate;
+  const stores = await page.read(listSignInStores);
+  const passkey = passkeyForm(page.services, {
     action: '/sign-in/passkey',
     kind: 'get',
     isOffered: true,
@@ -74,14 +71,14 @@ export async function signInPage(
     content: markup`${hidden('next', next)}<button class="button first big">${passkeyIcon}${text.withPasskey}</button>
 <p class="small soft center">${text.passkeyHint}</p>`,
   });
-  const elsewhere = notHere(services, request, '/sign-in');
+  const elsewhere = notHere(page.services, page.request, '/sign-in');
   const command = markup`<code class="nowrap">${programCommand} staff invite</code>`;
-  const body = markup`${error === undefined ? endedNotice(request, next) : alert(error)}
+  const body = markup`${error === undefined ? endedNotice(page.request, next) : alert(error)}
 <section class="panel stack" aria-label="${text.signIn}">
 ${elsewhere ? undefined : withPasskeys(markup`${passkey}<p class="or">${text.orPassword}</p>`)}
-<form class="stack" method="post" action="${frame.basePath}/sign-in">
+<form class="stack" method="post" action="${page.basePath}/sign-in">
 ${hidden('next', next)}
-${stores.length > 1 ? storeField(services, request, store) : undefined}
+${stores.length > 1 ? storeField(page, store) : undefined}
 ${inputField({ name: 'email', label: text.email, type: 'email', value: email, autocomplete: 'username webauthn' })}
 ${inputField({ name: 'password', label: text.password, type: 'password', autocomplete: 'current-password webauthn' })}
 <button class="button${elsewhere ? ' first' : ''}">${text.signIn}</button>
@@ -89,68 +86,67 @@ ${inputField({ name: 'password', label: text.password, type: 'password', autocom
 ${elsewhere}<details><summary>${text.cannot}</summary><p class="soft">${fill(text.cannotHelp, { command })}</p></details>
 </section>
 ${
-  hasTillCookie(services, request)
-    ? markup`<p class="center"><a class="button quiet" href="${frame.basePath}/till/pin">${text.pinOnTill}</a></p>`
+  hasTillCookie(page.services, page.request)
+    ? markup`<p class="center"><a class="button quiet" href="${page.basePath}/till/pin">${text.pinOnTill}</a></p>`
     : undefined
 }
-${request.isLocal ? markup`<p class="row center">${await developerLinks(services, request)}</p>` : undefined}`;
+${page.request.isLocal ? markup`<p class="row center">${await developerLinks(page.services, page.request)}</p>` : undefined}`;
   const place = stores.length === 1 && stores[0] ? stores[0].name : 'Largesse';
-  const page = { title: text.signIn, place, body, scripts: ['passkey.js'] };
-  return { status, body: gatePage(services, request, page) };
+  const shown = { title: text.signIn, place, body, scripts: ['passkey.js'] };
+  return { status, body: gatePage(page.services, page.request, shown) };
 }
 
 /** A field and not a list, because strangers must not see which shops use the service. */
-function storeField({ origin }: ConsoleServices, request: ConsoleRequest, typed: string): Markup {
-  const text = texts[request.language];
-  const remembered = request.cookies.get(cookieNameOf('store', origin)) ?? '';
-  const value = typed === '' ? (request.query.get('store') ?? remembered) : typed;
+function storeField(page: OpenPage, typed: string): Markup {
+  const text = page.text.gate;
+  const remembered = page.request.cookies.get(cookieNameOf('store', page.services.origin)) ?? '';
+  const value = typed === '' ? (page.request.query.get('store') ?? remembered) : typed;
   return inputField({ name: 'store', label: text.store, value, autocomplete: 'on', hint: text.storeHint });
 }
 
-async function signIn(services: ConsoleServices, request: ConsoleRequest): Promise<ConsoleResponse> {
-  const { ctx, storage, passwords } = services;
-  const text = texts[request.language];
+async function signIn(page: OpenPage): Promise<ConsoleResponse> {
+  const text = page.text.gate;
   const [email, domain, next] = [
-    formText(request, 'email'),
-    hostOfWebsite(formText(request, 'store')).toLowerCase(),
-    localPath(formText(request, 'next')),
+    page.typed('email'),
+    hostOfWebsite(page.typed('store')).toLowerCase(),
+    localPath(page.typed('next')),
   ];
-  const password = request.form.get('password') ?? '';
+  const password = page.request.form.get('password') ?? '';
   const form = { email: email.slice(0, inputLengthMax), store: domain, next };
   if (email.length + password.length > inputLengthMax)
-    return signInPage(services, request, 422, { ...form, error: text.tooLong });
+    return signInPage(page, 422, { ...form, error: text.tooLong });
   const address = parseEmail(email);
-  const stores = await storage.read(listSignInStores);
+  const stores = await page.read(listSignInStores);
   const [first] = stores;
-  if (!first) return signInPage(services, request, 401, { ...form, error: text.wrong });
+  if (!first) return signInPage(page, 401, { ...form, error: text.wrong });
   const store = stores.length === 1 ? first : stores.find((each) => each.domain === domain);
-  const key = attemptKey(services, request, {
+  const key = attemptKey(page, {
     store,
     first,
     domain,
     email: address.ok ? address.value.key : '',
   });
-  const attempt = await storage.write(() => reserveSignIn(ctx, key));
-  if (!attempt.isAllowed) return throttledSignIn(services, request, attempt.waitMs, form);
-  const { found, isRight } = await compareCounted(services, {
-    giveBack: () => releaseSignIn(ctx, key),
+  const attempt = await page.write(() => reserveSignIn(page.ctx, key));
+  if (!attempt.isAllowed) return throttledSignIn(page, attempt.waitMs, form);
+  const { found, isRight } = await compareCounted(page.services, {
+    giveBack: () => releaseSignIn(page.ctx, key),
     async compare() {
       const read =
-        address.ok && store ? await storage.read(() => findAccountByEmail(store, address.value)) : undefined;
-      const client = hashClient(request, key.browser && `browser ${key.browser}`);
+        address.ok && store ? await page.read(() => findAccountByEmail(store, address.value)) : undefined;
+      const client = hashClient(page.request, key.browser && `browser ${key.browser}`);
       const comparison = { texts: [password.normalize('NFC')], hashed: read?.password ?? null };
-      return { found: read, isRight: await passwords.verify(client, comparison) };
+      return { found: read, isRight: await page.services.passwords.verify(client, comparison) };
     },
   });
   if (!found || !isRight) {
     const staffId = found?.member.id ?? null;
     const failed = store && { storeId: store.id, address: address.ok ? address.value : null, staffId };
-    if (failed) await storage.write(() => recordFailedSignIn(ctx, failed));
+    if (failed) await page.write(() => recordFailedSignIn(page.ctx, failed));
     const error = stores.length > 1 ? text.wrongOrStore : text.wrong;
-    return signInPage(services, request, 401, { ...form, error });
+    return signInPage(page, 401, { ...form, error });
   }
-  await storage.write(() => releaseSignIn(ctx, key));
-  return await startSession(services, request, { member: found.member, method: 'password', next });
+  await page.write(() => releaseSignIn(page.ctx, key));
+  return await startSession(page, { member: found.member, method: 'password', next });
 }
 
 /**
@@ -158,45 +154,34 @@ async function signIn(services: ConsoleServices, request: ConsoleRequest): Promi
  * rows belong to the first store.
  */
 function attemptKey(
-  services: ConsoleServices,
-  request: ConsoleRequest,
-  {
-    store,
-    first,
-    domain,
-    email,
-  }: {
+  page: OpenPage,
+  of: {
     readonly store: Store | undefined;
     readonly first: Store;
     readonly domain: string;
     readonly email: string;
   },
 ): SignInKey {
-  if (store) return signInKey(services, request, { storeId: store.id, email });
-  const client = `${domain} ${request.client}`;
-  return signInKey(services, { ...request, client }, { storeId: first.id, email: `${domain} ${email}` });
+  const { store, first, domain, email } = of;
+  if (store) return signInKey(page, { storeId: store.id, email });
+  const key = signInKey(page, { storeId: first.id, email: `${domain} ${email}` });
+  return { ...key, client: `${domain} ${key.client}` };
 }
 
 /** The page after too many attempts to sign in. */
 export async function throttledSignIn(
-  services: ConsoleServices,
-  request: ConsoleRequest,
+  page: OpenPage,
   waitMs: number,
   form: Omit<SignInForm, 'error'>,
 ): Promise<ConsoleResponse> {
-  const error = throttledText(request.language, waitMs);
-  return throttled(await signInPage(services, request, 401, { ...form, error }), waitMs);
+  const error = throttledText(page.language, waitMs);
+  return throttled(await signInPage(page, 401, { ...form, error }), waitMs);
 }
 
 /** The page after too many attempts to confirm. */
-export async function throttledConfirm(
-  services: ConsoleServices,
-  request: StaffRequest,
-  waitMs: number,
-  next: string,
-): Promise<ConsoleResponse> {
-  const error = throttledText(request.language, waitMs);
-  return throttled(await confirmPage(services, request, 401, { next, error }), waitMs);
+export async function throttledConfirm(page: Page, waitMs: number, next: string): Promise<ConsoleResponse> {
+  const error = throttledText(page.language, waitMs);
+  return throttled(await confirmPage(page, 401, { next, error }), waitMs);
 }
 
 /** After too many attempts: how long to wait, and what works. */
@@ -209,15 +194,10 @@ function throttledText(language: PageLanguage, waitMs: number): Markup {
  * The budgets of an attempt: of the browser, if the person has signed in there before, or is signed in.
  * @param budget what the attempts are counted for, if that is not the address.
  */
-export function signInKey(
-  { ctx, origin }: Pick<ConsoleServices, 'ctx' | 'origin'>,
-  { client, cookies, signedIn }: Pick<ConsoleRequest, 'client' | 'cookies' | 'signedIn'>,
-  account: SignInAccount,
-  budget = account.email,
-): SignInKey {
-  const token = cookies.get(cookieNameOf('known', origin)) ?? '';
-  const browser = readKnownBrowser(ctx, account, token) ?? sessionOf(signedIn, account);
-  return { ...account, email: budget, client, browser };
+export function signInKey(page: OpenPage, account: SignInAccount, budget = account.email): SignInKey {
+  const token = page.request.cookies.get(cookieNameOf('known', page.services.origin)) ?? '';
+  const browser = readKnownBrowser(page.ctx, account, token) ?? sessionOf(page.request.signedIn, account);
+  return { ...account, email: budget, client: page.request.client, browser };
 }
 
 /** Names the session of the account, if the browser has one. A session with a PIN does not count. */
@@ -229,25 +209,24 @@ function sessionOf(signedIn: ConsoleRequest['signedIn'], { storeId, email }: Sig
 
 /** Opens a session, ends the one that the browser had, and sets its cookie. */
 export async function startSession(
-  { ctx, storage, origin }: ConsoleServices,
-  { signedIn, userAgent, cookies }: ConsoleRequest,
+  page: OpenPage,
   {
     member,
     method,
     next,
   }: { readonly member: StaffMember; readonly method: SignInMethod; readonly next: string },
 ): Promise<ConsoleResponse> {
-  const replaces = signedIn?.session ?? null;
-  const { opened, domain } = await storage.write(() =>
-    openBrowserSession(ctx, { member, method, userAgent, replaces }),
+  const replaces = page.request.signedIn?.session ?? null;
+  const { opened, domain } = await page.write(() =>
+    openBrowserSession(page.ctx, { member, method, userAgent: page.request.userAgent, replaces }),
   );
-  const before = cookies.get(cookieNameOf('known', origin)) ?? '';
-  const value = knownBrowserToken(ctx, accountOf(member), before);
+  const before = page.request.cookies.get(cookieNameOf('known', page.services.origin)) ?? '';
+  const value = knownBrowserToken(page.ctx, accountOf(member), before);
   const known = { value, maxAgeSeconds: knownCookieSeconds };
   return seeOther(next, [
-    sessionCookie({ ctx, origin }, opened),
-    setCookie('known', known, origin),
-    setCookie('store', { value: domain, maxAgeSeconds: knownCookieSeconds }, origin),
+    sessionCookie({ ctx: page.ctx, origin: page.services.origin }, opened),
+    setCookie('known', known, page.services.origin),
+    setCookie('store', { value: domain, maxAgeSeconds: knownCookieSeconds }, page.services.origin),
   ]);
 }
 
@@ -263,88 +242,73 @@ export function localPath(path: string): string {
 }
 
 export const signInRoutes: readonly ConsoleRoute[] = [
-  {
-    method: 'GET',
-    path: '/sign-in',
-    access: 'anyone',
-    async handle(services, request) {
-      // Without a store there are no accounts.
-      if (!(await services.storage.read(hasRealStores))) return seeOther('/setup');
-      const next = localPath(request.query.get('next') ?? '/');
-      return await signInPage(services, request, 200, { email: '', store: '', next });
-    },
-  },
-  { method: 'POST', path: '/sign-in', access: 'anyone', handle: signIn },
-  {
-    method: 'POST',
-    path: '/sign-out',
-    access: 'staff',
-    async handle({ ctx, storage, origin }, { signedIn }) {
-      await storage.write(() => signOut(ctx, signedIn.session));
-      return seeOther('/sign-in', [setCookie('session', { value: '', maxAgeSeconds: 0 }, origin)]);
-    },
-  },
-  {
-    method: 'GET',
-    path: '/confirm',
-    access: 'staff',
-    handle: (services, request) =>
-      confirmPage(services, request, 200, { next: localPath(request.query.get('next') ?? '/') }),
-  },
-  { method: 'POST', path: '/confirm', access: 'staff', handle: confirm },
+  openRoute('GET', '/sign-in', async (page) => {
+    // Without a store there are no accounts.
+    if (!(await page.read(hasRealStores))) return seeOther('/setup');
+    const next = localPath(page.request.query.get('next') ?? '/');
+    return await signInPage(page, 200, { email: '', store: '', next });
+  }),
+  openRoute('POST', '/sign-in', signIn),
+  post('/sign-out', 'staff', async (page) => {
+    await page.write(() => signOut(page.ctx, page.request.signedIn.session));
+    return seeOther('/sign-in', [
+      setCookie('session', { value: '', maxAgeSeconds: 0 }, page.services.origin),
+    ]);
+  }),
+  get('/confirm', 'staff', (page) =>
+    confirmPage(page, 200, { next: localPath(page.request.query.get('next') ?? '/') }),
+  ),
+  post('/confirm', 'staff', confirm),
 ];
 
-async function confirm(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx, storage, passwords } = services;
-  const { member, session, store } = request.signedIn;
-  const text = texts[request.language];
-  const next = localPath(formText(request, 'next'));
-  const password = request.form.get('password') ?? '';
-  if (password.length > inputLengthMax)
-    return confirmPage(services, request, 422, { next, error: text.tooLong });
-  const key = signInKey(services, request, accountOf(member));
-  const attempt = await storage.write(() => reserveSignIn(ctx, key));
-  if (!attempt.isAllowed) return throttledConfirm(services, request, attempt.waitMs, next);
-  const isRight = await compareCounted(services, {
-    giveBack: () => releaseSignIn(ctx, key),
+async function confirm(page: Page): Promise<ConsoleResponse> {
+  const text = page.text.gate;
+  const next = localPath(page.typed('next'));
+  const password = page.request.form.get('password') ?? '';
+  if (password.length > inputLengthMax) return confirmPage(page, 422, { next, error: text.tooLong });
+  const key = signInKey(page, accountOf(page.member));
+  const attempt = await page.write(() => reserveSignIn(page.ctx, key));
+  if (!attempt.isAllowed) return throttledConfirm(page, attempt.waitMs, next);
+  const isRight = await compareCounted(page.services, {
+    giveBack: () => releaseSignIn(page.ctx, key),
     async compare() {
-      const account = await storage.read(() => findAccount(store, member.id));
+      const account = await page.read(() => findAccount(page.store, page.member.id));
       const comparison = { texts: [password.normalize('NFC')], hashed: account?.password ?? null };
-      return await passwords.verify(hashClient(request, `staff ${member.id}`), comparison);
+      return await page.services.passwords.verify(
+        hashClient(page.request, `staff ${page.member.id}`),
+        comparison,
+      );
     },
   });
   if (!isRight) {
-    await storage.write(() => recordWrongPassword(ctx, session));
-    return confirmPage(services, request, 401, { next, error: text.wrongPassword });
+    await page.write(() => recordWrongPassword(page.ctx, page.request.signedIn.session));
+    return confirmPage(page, 401, { next, error: text.wrongPassword });
   }
-  await storage.write(() => confirmSession(ctx, key, session));
+  await page.write(() => confirmSession(page.ctx, key, page.request.signedIn.session));
   return seeOther(next);
 }
 
 export async function confirmPage(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   status: 200 | 401 | 422,
   { next, error }: { readonly next: string; readonly error?: MarkupPart },
 ): Promise<PageResponse> {
-  const { frame, storage } = services;
-  const { store, member } = request.signedIn;
-  const text = texts[request.language];
-  const { hasPassword, hasPasskeys } = await storage.read(() => findWaysToConfirm(store, member));
-  const passkey = passkeyForm(services, {
+  const text = page.text.gate;
+  const { hasPassword, hasPasskeys } = await page.read(() => findWaysToConfirm(page.store, page.member));
+  const passkey = passkeyForm(page.services, {
     action: '/confirm/passkey',
     kind: 'get',
     failed: text.passkeyCancelled,
     content: markup`${hidden('next', next)}<button class="button first big">${passkeyIcon}${text.withPasskey}</button>`,
   });
-  const elsewhere = hasPasskeys ? notHere(services, request, next) : undefined;
+  const elsewhere = hasPasskeys ? notHere(page.services, page.request, next) : undefined;
   const usable = hasPasskeys && !elsewhere;
   const command = markup`<code class="nowrap">${programCommand} staff invite</code>`;
   const withoutPassword = markup`${elsewhere ? undefined : markup`<p class="notice" data-without-passkeys>${text.confirmNeedsScript}</p>`}
 <p class="small soft">${fill(text.cannotHelp, { command })}</p>`;
-  const password = markup`<form class="stack" method="post" action="${frame.basePath}/confirm">
+  const password = markup`<form class="stack" method="post" action="${page.basePath}/confirm">
 ${hidden('next', next)}
-<input class="sr" type="text" name="email" value="${member.email}" autocomplete="username" aria-hidden="true" tabindex="-1" readonly>
+<input class="sr" type="text" name="email" value="${page.member.email}" autocomplete="username" aria-hidden="true" tabindex="-1" readonly>
 ${inputField({ name: 'password', label: text.password, type: 'password', autocomplete: 'current-password' })}
 <button class="button${usable ? '' : ' first big'}">${text.continue}</button>
 </form>`;
@@ -354,7 +318,7 @@ ${inputField({ name: 'password', label: text.password, type: 'password', autocom
 ${usable ? withPasskeys(markup`${passkey}${hasPassword ? markup`<p class="or">${text.orPassword}</p>` : undefined}`) : undefined}
 ${elsewhere}${hasPassword ? password : withoutPassword}
 </section>
-<p class="center"><a class="button quiet" href="${frame.basePath}/">${text.cancel}</a></p>`;
-  const page = { title: text.confirm, place: store.name, body, scripts: ['passkey.js'] };
-  return { status, body: gatePage(services, request, page) };
+<p class="center"><a class="button quiet" href="${page.basePath}/">${text.cancel}</a></p>`;
+  const shown = { title: text.confirm, place: page.store.name, body, scripts: ['passkey.js'] };
+  return { status, body: gatePage(page.services, page.request, shown) };
 }

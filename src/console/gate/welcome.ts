@@ -1,7 +1,6 @@
 /** The layout of the first run: a wide page with the drawing of a card, and links for developers. */
 
-import { currencyOf } from '../../domain/money/currency.ts';
-import type { Currency } from '../../domain/money/currency.ts';
+import { currencyOf, type Currency } from '../../domain/money/currency.ts';
 import { pagePaths } from '../../http/page-paths.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { hasRealStores } from '../../service/stores/store.ts';
@@ -10,6 +9,7 @@ import { documentOf, mark } from '../kit/page.ts';
 import type { ConsoleRequest } from '../kit/request.ts';
 import type { ConsoleServices } from '../kit/route.ts';
 import { fill, type PageLanguage, textsOf } from '../kit/texts.ts';
+import type { OpenPage } from '../kit/page-context.ts';
 
 export const setupTexts = textsOf('setup');
 
@@ -52,8 +52,7 @@ const shownDefault: Shown = { shop: '', currency: currencyOf('EUR') };
 
 /** A page of the first run. */
 export function welcomePage(
-  services: Pick<ConsoleServices, 'frame'>,
-  request: Pick<ConsoleRequest, 'language'>,
+  page: OpenPage,
   {
     title,
     lead,
@@ -74,15 +73,14 @@ export function welcomePage(
     readonly shown?: Shown;
   },
 ): Markup {
-  const { language } = request;
-  return documentOf(services, request, {
+  return documentOf(page.services, page.request, {
     title: `${title} · Largesse`,
     scripts: ['setup.js'],
     body: markup`<main class="welcome" id="content">
-<div class="row apart"><a class="mark" href="${services.frame.basePath}/">${mark}Largesse</a>${top}</div>
+<div class="row apart"><a class="mark" href="${page.basePath}/">${mark}Largesse</a>${top}</div>
 <div class="hero"><div><h1>${title}</h1><p class="lead">${lead}</p>
 ${body}</div>
-<div class="grid">${drawing(language, shown)}${aside}</div></div>
+<div class="grid">${drawing(page.language, shown)}${aside}</div></div>
 ${after}
 </main>`,
   });

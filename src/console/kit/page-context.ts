@@ -12,8 +12,15 @@ import { storedIdIn } from './ids.ts';
 import { readById } from './lookups.ts';
 import { keyInput, keyOf, runOnce, type Json, type Outcome } from './once.ts';
 import { shellPage } from './page.ts';
-import { formText } from './request.ts';
-import type { ConsoleResponse, ConsoleServices, PageResponse, StaffRequest, StaffRoute } from './route.ts';
+import { formText, type ConsoleRequest } from './request.ts';
+import type {
+  ConsoleResponse,
+  ConsoleServices,
+  OpenRoute,
+  PageResponse,
+  StaffRequest,
+  StaffRoute,
+} from './route.ts';
 import { catalogue, type PageLanguage, type Texts } from './texts.ts';
 
 /** The person who sent a request, for what the person changes. */
@@ -23,36 +30,23 @@ export function byOf({ signedIn: { store, member, session } }: Pick<StaffRequest
 
 type Shown = Omit<Parameters<typeof shellPage>[2], 'path'> & { readonly status?: PageResponse['status'] };
 
-export class Page {
+/** A page that needs no session. */
+export class OpenPage<Request extends ConsoleRequest = ConsoleRequest> {
   readonly services: ConsoleServices;
-  readonly request: StaffRequest;
+  readonly request: Request;
   readonly ctx: Context;
   readonly language: PageLanguage;
   readonly text: Texts;
-  readonly store: Store;
-  readonly member: StaffMember;
-  readonly by: ByStaff;
   /** Of the pages, without a slash at its end. */
   readonly basePath: string;
-  /** The instant (ms) of the request. */
-  readonly now: number;
 
-  constructor(services: ConsoleServices, request: StaffRequest) {
+  constructor(services: ConsoleServices, request: Request) {
     this.services = services;
     this.request = request;
     this.ctx = services.ctx;
     this.language = request.language;
     this.text = catalogue[request.language];
-    this.store = request.signedIn.store;
-    this.member = request.signedIn.member;
-    this.by = byOf(request);
     this.basePath = services.frame.basePath;
-    this.now = services.ctx.clock.now();
-  }
-
-  /** The key of the submitted form; undefined: the server did not make the form. */
-  get key(): string | undefined {
-    return keyOf(this.request);
   }
 
   /** Returns the text that was typed into a field, without blanks around it. */
@@ -65,18 +59,8 @@ export class Page {
     return this.request.params[name] ?? '';
   }
 
-  /** A parameter of the path that is an id without a public form. @throws Fault `not-found` if it is not an id. */
-  storedId(name?: string): number {
-    return storedIdIn(this.request, name);
-  }
-
   url(path: string): string {
     return `${this.basePath}${path}`;
-  }
-
-  /** The id of something of the store, as its URLs have it. */
-  publicId(id: number): number {
-    return this.ctx.keys.publicIds.of(id);
   }
 
   async read<Result>(script: () => Script<Result>): Promise<Result> {
@@ -85,6 +69,48 @@ export class Page {
 
   async write<Result>(script: () => Script<Result>): Promise<Result> {
     return await this.services.storage.write(script);
+  }
+
+  amount(money: Money): string {
+    return amountText(money, this.language);
+  }
+
+  /** A link that looks like a button. @param label for screen readers, if the text alone does not say what it is about. */
+  link(path: string, text: MarkupPart, kind = '', label?: string): Markup {
+    const aria = label === undefined ? undefined : markup` aria-label="${label}"`;
+    return markup`<a class="button ${kind}" href="${this.url(path)}"${aria}>${text}</a>`;
+  }
+}
+
+/** A page for a member of staff. */
+export class Page extends OpenPage<StaffRequest> {
+  readonly store: Store;
+  readonly member: StaffMember;
+  readonly by: ByStaff;
+  /** The instant (ms) of the request. */
+  readonly now: number;
+
+  constructor(services: ConsoleServices, request: StaffRequest) {
+    super(services, request);
+    this.store = request.signedIn.store;
+    this.member = request.signedIn.member;
+    this.by = byOf(request);
+    this.now = services.ctx.clock.now();
+  }
+
+  /** The key of the submitted form; undefined: the server did not make the form. */
+  get key(): string | undefined {
+    return keyOf(this.request);
+  }
+
+  /** A parameter of the path that is an id without a public form. @throws Fault `not-found` if it is not an id. */
+  storedId(name?: string): number {
+    return storedIdIn(this.request, name);
+  }
+
+  /** The id of something of the store, as its URLs have it. */
+  publicId(id: number): number {
+    return this.ctx.keys.publicIds.of(id);
   }
 
   /** Reads what an id in the path names, as `readById`. */
@@ -97,10 +123,6 @@ export class Page {
     return await runOnce(this.services, this.request, key, script);
   }
 
-  amount(money: Money): string {
-    return amountText(money, this.language);
-  }
-
   /** A day `YYYY-MM-DD`, or that of an instant (ms). */
   day(at: string | number): MarkupPart {
     return typeof at === 'string'
@@ -110,12 +132,6 @@ export class Page {
 
   time(at: number, options?: Intl.DateTimeFormatOptions): Markup {
     return timeElement(at, this.store, this.language, options);
-  }
-
-  /** A link that looks like a button. @param label for screen readers, if the text alone does not say what it is about. */
-  link(path: string, text: MarkupPart, kind = '', label?: string): Markup {
-    const aria = label === undefined ? undefined : markup` aria-label="${label}"`;
-    return markup`<a class="button ${kind}" href="${this.url(path)}"${aria}>${text}</a>`;
   }
 
   /** A form that makes its change once. @param key that of a form that is shown again. */
@@ -130,14 +146,14 @@ ${body}</form>`;
   }
 }
 
-type Handle = (page: Page) => ConsoleResponse | Promise<ConsoleResponse>;
+type Handle<Of = Page> = (page: Of) => ConsoleResponse | Promise<ConsoleResponse>;
 
 /** A permission or any member of staff, and whether the person must have confirmed to be present. */
 type Access = Permission | 'staff' | { readonly sensitive: Permission };
 
-type Options = Omit<StaffRoute, 'method' | 'path' | 'access' | 'isSensitive' | 'handle' | 'tooLarge'> & {
-  readonly tooLarge?: Handle;
-};
+type Named = 'method' | 'path' | 'access' | 'isSensitive' | 'handle' | 'tooLarge';
+type Options = Omit<StaffRoute, Named> & { readonly tooLarge?: Handle };
+type OpenOptions = Omit<OpenRoute, Named>;
 
 function onPage(handle: Handle): StaffRoute['handle'] {
   return async (services, request) => await handle(new Page(services, request));
@@ -165,4 +181,20 @@ export function get(path: string, access: Access, handle: Handle, options?: Opti
 
 export function post(path: string, access: Access, handle: Handle, options?: Options): StaffRoute {
   return route({ method: 'POST', path }, access, handle, options);
+}
+
+/** A route that needs no session. */
+export function openRoute(
+  method: 'GET' | 'POST',
+  path: string,
+  handle: Handle<OpenPage>,
+  options?: OpenOptions,
+): OpenRoute {
+  return {
+    method,
+    path,
+    access: 'anyone',
+    ...options,
+    handle: async (services, request) => await handle(new OpenPage(services, request)),
+  };
 }

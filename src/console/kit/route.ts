@@ -115,7 +115,7 @@ export type EmailTools = {
   readonly localePartsOf: (locale: string) => LocaleParts;
   /** The error is the name of the part that is not known. */
   readonly localeOfParts: (parts: LocaleParts) => Parsed<string>;
-  /** How well text can be read on a color. @param color null: the default. */
+  /** The legibility of text on a color. @param color null: the default. */
   readonly legibilityOf: (color: string | null) => Legibility;
   /** The texts of a language, one of `emailLocales`, for the parts of which a store has none. */
   readonly standardTexts: (kind: EmailKind, language: string) => Readonly<Record<EmailTextPart, string>>;
