@@ -74,7 +74,7 @@ export type Machine = {
   readonly node: string;
 };
 
-/** How a run was measured. */
+/** The measurement of a run. */
 export type Run = {
   /** The commit of the service, with `-dirty` if files differ from it. */
   readonly revision: string;

@@ -21,7 +21,7 @@ export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** How far the median lies above the lower quartile, as a share of it. */
+/** The distance of the median above the lower quartile, as a share of it. */
 export function spread(values: readonly number[]): number {
   return median(values) / lowerQuartile(values) - 1;
 }

@@ -225,7 +225,7 @@ export function write<
     /** Adds errors that several reads find, if there are no others. */
     readonly inspect?: (request: WriteRequest<P, Partial<Values<F>>>, errors: FieldErrors) => Promise<void>;
     /**
-     * How many codes the request looks for. Each reserves a failed lookup, which is released unless the response has an
+     * The number of codes that the request looks for. Each reserves a failed lookup, which is released unless the response has an
      * error of the code.
      */
     readonly countCodes?: (values: Partial<Values<F>>) => number;

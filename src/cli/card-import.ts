@@ -205,7 +205,7 @@ function assertExpected(
     );
 }
 
-/** How long to wait while the running service issues the cards. */
+/** The longest wait while the running service issues the cards. */
 const pollMs = 100;
 
 /** Issues the cards of a batch, together with the service if it is running. */

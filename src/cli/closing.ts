@@ -1,4 +1,4 @@
-/** How commands that write many entries sum the days that are over, so that reports and pages need not wait for it. */
+/** Commands that write many entries sum the days that are over, so that reports and pages need not wait for it. */
 
 import type { DatabaseConfig } from '../start/config.ts';
 import type { Database } from '../start/database.ts';

@@ -1,4 +1,4 @@
-/** How rows are copied: page by page, and events of a server in the order of their commits. */
+/** Copies rows: page by page, and events of a server in the order of their commits. */
 
 import { lastEventKey, readEventPage } from '../storage/stores/table.ts';
 import type { Storage } from '../storage/storage.ts';

@@ -21,7 +21,7 @@ import { print, printFields, printJson } from './output.ts';
 
 type EraseOptions = { readonly store?: string; readonly notes?: boolean; readonly json?: boolean };
 
-/** How often, and after which time, emptying the log is retried while another process uses it. */
+/** Emptying the log is retried so often, after this time, while another process uses it. */
 const truncation = { attemptsMax: 20, waitMs: 250 } as const;
 
 export function addPrivacyCommands(customer: Command, readEmail: (text: string) => EmailAddress): void {

@@ -177,7 +177,7 @@ function addCreateCommand(stock: Command): void {
     });
 }
 
-/** How long to wait while the running service adds the codes. */
+/** The longest wait while the running service adds the codes. */
 const pollMs = 100;
 
 /** Adds the codes of a stock, together with the service if it is running. */

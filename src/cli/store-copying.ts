@@ -50,9 +50,9 @@ import { CommandError } from './failure.ts';
 import type { Progress } from './progress.ts';
 
 const pollMs = 100;
-/** How long a table waits for transactions that write to it, before the command fails. */
+/** The longest wait of a table for transactions that write to it, before the command fails. */
 const tableWaitMaxMs = 5 * 60_000;
-/** How long the log waits for transactions of other stores that are older than its last entries. */
+/** The longest wait of the log for transactions of other stores that are older than its last entries. */
 const logWaitMaxMs = 60_000;
 
 /** One side of a move. */

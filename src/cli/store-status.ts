@@ -47,7 +47,7 @@ export function addStoreStatusCommand(store: Command): void {
     });
 }
 
-/** How long rows of a kind are kept, as a text. */
+/** The retention period of a kind of rows, as a text. */
 function retentionOf(kind: StoredKindName, retention: Retention): string {
   switch (kind) {
     case 'events':

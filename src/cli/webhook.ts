@@ -37,7 +37,7 @@ type Options = {
 };
 
 const limitMax = 250;
-/** How long `test` waits for a running service. */
+/** The longest wait of `test` for a running service. */
 const testWaitMs = 15_000;
 const testPollMs = 100;
 

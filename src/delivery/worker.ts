@@ -69,7 +69,7 @@ export type WorkerLimits = {
   readonly restMs: number;
   /** The minimum time between a poll and the one after a commit, which can have added no jobs. */
   readonly wakeRestMs: number;
-  /** How long jobs in progress can take when the worker stops; then they are aborted. */
+  /** The longest time for jobs in progress when the worker stops; then they are aborted. */
   readonly stopMs: number;
 };
 

@@ -6,7 +6,7 @@ import type { Scope } from '../domain/stores/store.ts';
 
 export const requestIdExample = '1f0c5a0e-3d0a-4a0e-9d5c-0a9b6f6e2a11';
 
-/** How a form encodes values that have a type in JSON. */
+/** The encoding in a form of values that have a type in JSON. */
 export const formValues =
   'In a form, booleans are `true`, `false`, `1` or `0`, integers are digits, lists are separated by commas, and an empty value means null.';
 

@@ -15,7 +15,7 @@ const unsafe = new RegExp(`${cellStart}(?=${formula})`, 'g');
 const escaped = new RegExp(`${cellStart}'(?=${formula})`, 'g');
 const decimalNumber = /^-?\d+(?:\.\d+)?$/;
 
-/** How the spreadsheets of a language separate cells and write numbers. */
+/** The separator of cells and the form of numbers in the spreadsheets of a language. */
 export type CsvDialect = { readonly separator: ',' | ';'; readonly decimalSign: DecimalSign };
 
 /** A number with a point, such as `-25.00`. */

@@ -64,7 +64,7 @@ export type FaultOptions = {
   readonly errors?: ErrorsByField;
   /** Additional members of the response, by their wire names. */
   readonly extensions?: Readonly<Record<string, string>>;
-  /** How many codes of the request count as failed lookups; absent: those with an error of their own. */
+  /** The number of codes of the request that count as failed lookups; absent: those with an error of their own. */
   readonly failedLookups?: number;
   /** The scopes, any one of which is sufficient. */
   readonly scopes?: readonly string[];

@@ -21,7 +21,7 @@ import type { RetiredCodeUses, StockTries } from './code-uses.ts';
 import type { Route } from './route.ts';
 import type { TokenUses } from './token-last-used.ts';
 
-/** How the service sends email. */
+/** The transport of emails. */
 export type EmailServices = {
   /** How the emails of stores without a mail server of their own are sent. */
   readonly transportKind: EmailTransportKind;
@@ -35,7 +35,7 @@ export type EmailServices = {
   readonly logUnsent: (store: Store) => void;
 };
 
-/** How emails are sent: through a mail server, to a folder on this machine, or not at all. */
+/** Emails go through a mail server, to a folder on this machine, or nowhere. */
 export type EmailTransportKind = 'smtp' | 'folder' | 'none';
 
 /** The settings of the protocol. */

@@ -44,7 +44,7 @@ export type Streams = {
 export type StreamsOptions = {
   readonly onCommit: (listener: () => void) => () => void;
   readonly streamsMax: number;
-  /** How long a client can stall before its stream is closed. */
+  /** The longest time that a client can stall before its stream is closed. */
   readonly patienceMs?: number;
   /** The interval of checks for stalled clients, changes of other processes and ended rights. */
   readonly pollMs?: number;
@@ -109,7 +109,7 @@ export function limitedStreams(options: StreamsOptions): Streams {
 type OpenStream = {
   readonly stream: Readable;
   readonly owner: StreamOwner;
-  /** How long the client has not read pending data, in ms. */
+  /** The time (ms) for which the client has not read pending data. */
   readonly stalledForMs: () => number;
   /** Ends the stream after the messages that were already sent. */
   readonly end: () => void;

@@ -16,7 +16,7 @@ export type VerifyingObserver = {
     readonly card: number | null;
     readonly problem: string;
   }): void;
-  /** How many the last complete pass has found, or this one if it has found more. */
+  /** The number that the last complete pass has found, or this one if it has found more. */
   setMismatches(count: number): void;
 };
 

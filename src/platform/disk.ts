@@ -2,7 +2,7 @@
 
 import { statfs } from 'node:fs/promises';
 
-/** How long a result is cached. */
+/** The time for which a result is cached. */
 const cachedMs = 1_000;
 
 export type FreeSpace = () => Promise<number | undefined>;

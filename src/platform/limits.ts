@@ -10,9 +10,9 @@ export const limits = Object.freeze({
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 65_000,
-  /** How often connections are checked for the two timeouts of a request. */
+  /** The period of checks for the two timeouts of a request. */
   connectionsCheckPeriodMs: 1_000,
-  /** How long a connection can accept no bytes of a response. The time in which a response is computed does not count. */
+  /** The longest time without a byte of a response accepted. The time in which a response is computed does not count. */
   stallTimeoutMs: 60_000,
   /** After the response to a request that was not read to its end, the rest is discarded within these limits. */
   drainIdleMs: 1_000,
@@ -29,9 +29,9 @@ export const limits = Object.freeze({
   handshakesPerPeerMax: 256,
   /** How often the files of a certificate are read, in case they were replaced. */
   certificateFilesPeriodMs: 60_000,
-  /** How long the rest of a request can take to arrive after the service begins to stop. */
+  /** The longest time for the rest of a request after the service begins to stop. */
   stopReceiveTimeoutMs: 2_000,
-  /** How long requests in flight can take after the service begins to stop. */
+  /** The longest time for requests in flight after the service begins to stop. */
   stopTimeoutMs: 25_000,
   scriptsQueuedMax: 4_096,
   scriptsInGroupMax: 256,
@@ -45,7 +45,7 @@ export const limits = Object.freeze({
   connectionWaitMaxMs: 3_000,
   scriptMaxMs: 10_000,
   idleTransactionMaxMs: 15_000,
-  /** How often the service checks which of several hosts accepts writes. */
+  /** The period of checks which of several hosts accepts writes. */
   primaryCheckPeriodMs: 5_000,
   rateLimitedCallersMax: 20_000,
   /** Requests for pages without a session: of one client (IPv6: one /64), and of a network as of so many clients. */
@@ -57,7 +57,7 @@ export const limits = Object.freeze({
   idempotencyKeysInFlightMax: 8_192,
   /** Reads of lists, counts and reports that wait for their turn. */
   waitingListsMax: 1_024,
-  /** How long a report can take, and how many different ones are made at the same time. */
+  /** The longest time for a report, and the most different ones at the same time. */
   reportMaxMs: 20_000,
   reportsMax: 64,
   /**
@@ -73,50 +73,50 @@ export const limits = Object.freeze({
   customerLookupFailuresPerHour: 10,
   lookupCallersCachedMax: 20_000,
   holdExpiryPeriodMs: 10_000,
-  /** How often the service looks for cards whose expiry must be published. */
+  /** The period of searches for cards whose expiry must be published. */
   expiryPeriodMs: 60_000,
   eventStreamsMax: 64,
   tokenUsesPeriodMs: 60_000,
   retiredCodesPeriodMs: 1_000,
-  /** How often requests are written for developers, how many wait in memory, and how many of one store. Others are dropped. */
+  /** The period of writes of requests for developers, and the most that wait in memory, of all and of one store. Others are dropped. */
   requestLogPeriodMs: 5_000,
   requestsWaitingMax: 10_000,
   requestsOfStoreWaitingMax: 2_500,
   upkeepPeriodMs: 60_000,
   upkeepRowsMax: 500,
-  /** How often old events and emails are looked for, and how many rows one transaction reads. */
+  /** The period of searches for old events and emails, and the rows that one transaction reads. */
   retentionPeriodMs: 60 * 60_000,
   retentionRowsMax: 100,
-  /** How often the service looks for customers to erase, and how many it erases before it looks again. */
+  /** The period of searches for customers to erase, and the most that are erased before the next one. */
   erasurePeriodMs: 1_000,
   erasuresMax: 100,
-  /** How often the service looks for batches to continue, how many it continues, and of how many it erases codes together. */
+  /** The period of searches for batches, the most that are continued, and the most whose codes are erased together. */
   batchPeriodMs: 1_000,
   batchesMax: 100,
   batchesErasedMax: 10,
   /** The body of a request that creates a batch. */
   batchBodyBytesMax: 4 * 2 ** 20,
-  /** How often the service looks for days to close, and how many entries it sums in one transaction. */
+  /** The period of searches for days to close, and the entries that one transaction sums. */
   closingPeriodMs: 60_000,
   closingRowsMax: 100,
-  /** How often one page of cards is verified in the background. */
+  /** The period in which one page of cards is verified in the background. */
   verifyingPeriodMs: 5_000,
-  /** How often new entries are appended to the logs, and the pause after a failure. */
+  /** The period of appends to the logs, and the pause after a failure. */
   logPeriodMs: 1_000,
   logRetryMs: 30_000,
-  /** How often the service looks for a finished day without a checkpoint. */
+  /** The period of searches for a finished day without a checkpoint. */
   checkpointPeriodMs: 60_000,
   readinessPeriodMs: 1_000,
-  /** How often the time is written to the database. The next start compares its clock with it. */
+  /** The period of writes of the time to the database. The next start compares its clock with it. */
   heartbeatPeriodMs: 60_000,
   /** A clock that differs more than this from the expected time has jumped. */
   clockJumpMaxMs: 5 * 60_000,
-  /** How long a clock that has jumped, or is not confirmed at start, must be stable before it is trusted. */
+  /** A clock that has jumped, or is not confirmed at start, must be stable for this time before it is trusted. */
   clockStableMs: 60 * 60_000,
   /** At start: how far the clock can be behind the newest time in the database, and off the server's clock. */
   clockOffsetMaxMs: 60 * 60_000,
   reminderPeriodMs: 5 * 60_000,
-  /** How often the gauges of the database are read. */
+  /** The period of reads of the gauges of the database. */
   examinationPeriodMs: 60_000,
   readinessWaitMaxMs: 2_000,
 });

@@ -25,7 +25,7 @@ export type LineLimits = {
   readonly batchLength: number;
   /** Maximum number of characters that wait during a write. */
   readonly waitingLengthMax: number;
-  /** How often a batch that is not full is written. */
+  /** The period of writes of batches that are not full. */
   readonly periodMs: number;
   /** The wait after a failed write starts at 1 ms and doubles up to this. */
   readonly retryMaxMs: number;
@@ -40,7 +40,7 @@ const defaultLimits: LineLimits = {
   flushMaxMs: 1_000,
 };
 
-/** How long `flushSync` waits for the thread's write to end. */
+/** `flushSync` waits at most this time for the thread's write to end. */
 const writeEndsWithinMs = 50;
 const retrySyncMs = 5;
 

@@ -8,7 +8,7 @@ import { extname } from 'node:path';
 import { getAssetKeys, getRawAsset, isSea } from 'node:sea';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 
-/** How people run a command: the npm package is not in `PATH`, the single executable is. */
+/** The start of a command as people run it: the npm package is not in `PATH`, the single executable is. */
 export const programCommand = isSea() ? 'largesse' : 'npx largesse';
 
 /** @param path in `src`. */

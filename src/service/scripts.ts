@@ -1,3 +1,3 @@
-/** How callers of the services combine scripts into one. */
+/** Combines scripts into one, for callers of the services. */
 
 export { parallel, resolved } from '../storage/sql/sql.ts';

@@ -42,7 +42,7 @@ export function* findUpkeep(ctx: Context): Script<Upkeep> {
 
 /** The waiting work of the background jobs for a store. */
 export type Delay = {
-  /** How long ago the first open day could have been closed. */
+  /** The time since the first open day could have been closed. */
   readonly closingMs: number;
   readonly needsCheckpoint: boolean;
 };

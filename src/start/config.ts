@@ -57,7 +57,7 @@ type HttpsPorts = {
 export type Config = DatabaseConfig &
   ValuesOf<typeof settings.service> & {
     readonly https: HttpsConfig;
-    /** How long each kind of row is stored. */
+    /** The retention periods, by the kind of row. */
     readonly retention: Retention;
     /** Null: no mail server is configured. */
     readonly email: EmailConfig | null;
@@ -80,7 +80,7 @@ export function isDevelopment({
   return isLocal && !isProduction;
 }
 
-/** How far programs and browsers of other machines can use the service. */
+/** The access of programs and browsers of other machines. */
 export type LocalUse = {
   /** `isDevelopment`. */
   readonly isDevelopment: boolean;

@@ -1,6 +1,6 @@
-/** How long old rows are stored. */
+/** The retention periods of old rows. */
 
-/** How long rows are stored after they are no longer needed (ms); null: forever. */
+/** The time for which rows are stored after they are no longer needed (ms); null: forever. */
 export type Retention = {
   readonly eventsMs: number | null;
   readonly emailsMs: number | null;

@@ -1,4 +1,4 @@
-/** How codes are stored and found: cohorts of random codes, chosen codes, and random codes of earlier versions. */
+/** Codes, as they are stored and found: cohorts of random codes, chosen codes, and random codes of earlier versions. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

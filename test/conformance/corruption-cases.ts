@@ -1,6 +1,6 @@
 /** The expected report of `verify` for each column of each table, or why there is none. A new column needs a line here. */
 
-/** How a changed value of a column is found. */
+/** The check that finds a changed value of a column. */
 export type Decision =
   | {
       /** A problem that `verify` reports. */

@@ -1,4 +1,4 @@
-/** How an engine migrates a schema, and which databases it rejects. */
+/** An engine migrates a schema, and rejects other databases. */
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

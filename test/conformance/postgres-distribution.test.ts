@@ -15,7 +15,7 @@ import { email, issueCommand } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
 import { postgresFactory } from '../support/postgres.ts';
 
-/** How long a test waits for transactions of other tests on the same server. */
+/** The longest wait of a test for transactions of other tests on the same server. */
 const patienceMs = 120_000;
 
 async function withClient<T>(opened: OpenStore, body: (client: pg.Client) => Promise<T>): Promise<T> {

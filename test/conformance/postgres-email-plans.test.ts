@@ -1,4 +1,4 @@
-/** How PostgreSQL finds the emails of a list. */
+/** The plans with which PostgreSQL finds the emails of a list. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

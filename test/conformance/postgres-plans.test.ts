@@ -1,4 +1,4 @@
-/** How PostgreSQL finds rows. A prepared statement can keep a plan that was made for an empty table. */
+/** The plans with which PostgreSQL finds rows. A prepared statement can keep a plan that was made for an empty table. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

@@ -13,7 +13,7 @@ type Failing = AsyncDisposable & {
   readonly storage: Storage;
   /** Fails with an SQLSTATE until its nth call, also in transactions that were rolled back. */
   readonly failing: (code: string, until: number) => Script<void>;
-  /** How often it was called. */
+  /** The number of its calls. */
   readonly calls: () => Promise<number>;
 };
 

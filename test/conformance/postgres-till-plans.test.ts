@@ -1,4 +1,4 @@
-/** How PostgreSQL finds the entries of a day at the till. */
+/** The plans with which PostgreSQL finds the entries of a day at the till. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

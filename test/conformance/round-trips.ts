@@ -1,5 +1,5 @@
 /**
- * How often each operation waits for rows. Each wait is a round trip to the database, and the commit is one
+ * The number of times that each operation waits for rows. Each wait is a round trip to the database, and the commit is one
  * more: `begin` travels with the first step, and unawaited statements travel with the next one. A larger
  * number makes every request of its kind slower.
  */

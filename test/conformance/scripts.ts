@@ -1,4 +1,4 @@
-/** How an engine runs scripts: reruns, faults, limits, statements yielded together, and disposal. */
+/** An engine runs scripts: reruns, faults, limits, statements yielded together, and disposal. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

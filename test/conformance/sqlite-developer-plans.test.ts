@@ -1,4 +1,4 @@
-/** How SQLite finds tokens, requests and deliveries for the pages for developers. */
+/** The plans with which SQLite finds tokens, requests and deliveries for the pages for developers. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

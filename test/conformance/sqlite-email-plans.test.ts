@@ -1,4 +1,4 @@
-/** How SQLite finds the emails of a list. */
+/** The plans with which SQLite finds the emails of a list. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

@@ -1,4 +1,4 @@
-/** How the embedded engine handles real disk failures, provoked from outside. */
+/** The embedded engine handles real disk failures, provoked from outside. */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -131,7 +131,7 @@ test('a database at its size limit rejects the group, keeps serving, and recover
 });
 
 /**
- * How a shell gets its own file system to fill, which is removed with its last process. Undefined if that is
+ * A shell with its own file system to fill, which is removed with its last process. Undefined if that is
  * not permitted.
  */
 const ownMounts = [

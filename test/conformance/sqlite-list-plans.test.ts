@@ -1,4 +1,4 @@
-/** How SQLite finds the cards of a list: along an index that bounds the rows, never by sorting all cards of a store. */
+/** The plans with which SQLite finds the cards of a list: along an index that bounds the rows, never by sorting all cards of a store. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

@@ -1,4 +1,4 @@
-/** How SQLite finds rows: by a selective index, never by reading all rows of a store. */
+/** The plans with which SQLite finds rows: by a selective index, never by reading all rows of a store. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

@@ -35,7 +35,7 @@ function check({ ask }: StaffedShop, json: object): Promise<TestResponse> {
   return ask('POST /batches?dry_run=true', { json });
 }
 
-/** How many codes a response says are taken. */
+/** The number of codes that a response says are taken. */
 function countTaken({ status, json }: TestResponse): number {
   if (status !== 422) return 0;
   return Object.entries((json as { readonly errors: Readonly<Record<string, readonly string[]>> }).errors).filter(

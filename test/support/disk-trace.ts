@@ -117,7 +117,7 @@ type Change =
 
 const pageBytes = 4_096;
 
-/** How torn a file is: the shares of its sectors that have all changes and none. The rest have some. */
+/** The damage of a file: the shares of its sectors that have all changes and none. The rest have some. */
 type Tearing = { readonly sectorBytes: number; readonly all: number; readonly none: number };
 
 function tearing(random: Seeded): Tearing {

@@ -60,7 +60,7 @@ const hastySettings: Settings = {
 /** The default collation of a database: by bytes, or by language. */
 type Collation = 'bytes' | 'language';
 
-/** How clients prove the password: as in production, or with an eighth of the processor time. */
+/** The proof of the password: as in production, or with an eighth of the processor time. */
 type Authentication = 'scram-sha-256' | 'md5';
 
 /** The options of the data folder of a new server. */

@@ -64,7 +64,7 @@ test('no file has a word that plain English does not need', async (t) => {
 
 /** A comment begins with a statement or a noun phrase: “Returns the page”, not “What the page shows”, “Of the page”. */
 const fragments =
-  /\/\*\*(?:\n\s*\*)? (?:What|Who|Of|As|That|Where|Which|Why|Those)\b|\/\/ (?:What|Who|Of)\b/g;
+  /\/\*\*(?:\n\s*\*)? (?:What|Who|Of|As|That|Where|Which|Why|Those|How|However)\b|\/\/ (?:What|Who|Of)\b/g;
 
 test('no comment begins with a fragment of a sentence', async (t) => {
   for (const path of files.filter((each) => !each.endsWith('.md') && !each.endsWith('.json'))) {

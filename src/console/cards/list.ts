@@ -53,7 +53,7 @@ import { fill, fillPlain, plural } from '../kit/texts.ts';
 
 const pageSize = 50;
 
-/** How often a page reads on if no card meets the filters: each step reads at most 10,000 cards. */
+/** The most steps of a page on which no card meets the filters: each reads at most 10,000 cards. */
 const stepsMax = 2;
 
 type Listed = CardListPage & {

@@ -12,7 +12,7 @@ import type { ConsoleResponse } from '../kit/route.ts';
 import { catalogue } from '../kit/texts.ts';
 import type { Page } from '../kit/page-context.ts';
 
-/** How many cards a sheet of paper has, and one page of the browser. */
+/** The cards of a sheet of paper, and of one page of the browser. */
 const layouts = [1, 8, 10] as const;
 const sheetsOnPage = 50;
 

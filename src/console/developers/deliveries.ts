@@ -32,7 +32,7 @@ const pageSize = 50;
 const attemptsMax = 50;
 const payloadLengthMax = 20_000;
 
-/** How long a form waits for the first attempt, so that the next page shows its result. */
+/** The longest wait of a form for the first attempt, so that the next page shows its result. */
 const attemptWaitMs = 2_000;
 const attemptPollMs = 50;
 

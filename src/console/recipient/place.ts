@@ -26,7 +26,7 @@ export type RecipientPlace = {
   readonly path: string;
   /** The path without the language. */
   readonly page: string;
-  /** How QR codes and paper name the page. */
+  /** The page as QR codes and paper name it. */
   readonly cardPage: CardPageLinks;
   /** The address that recipients write to; null: the store has none. */
   readonly contact: string | null;

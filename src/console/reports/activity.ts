@@ -103,7 +103,7 @@ export const activityRoutes = routesOfReport<ActivityQuery, ActivityReport>({
   },
 });
 
-/** How the groups are called: days and months in the language, and people by their names. */
+/** The names of the groups: days and months in the language, and people by their names. */
 async function groupNames(
   { source, store, language, locations }: ReportContext,
   by: ActivityGroup,

@@ -127,7 +127,7 @@ function readEmailSettings(
 
 const legibilityPath = '/settings/emails/legibility';
 
-/** How well text can be read on a typed color, in words; undefined: it is not a color. */
+/** The legibility of text on a typed color, in words; undefined: it is not a color. */
 function legibilityOf(
   { parseColor, legibilityOf: of }: EmailTools,
   typed: string,

@@ -19,7 +19,7 @@ export function actingAs(request: Pick<StaffRequest, 'signedIn'>): Acting {
   return actingOf(byOf(request));
 }
 
-/** How a person signs in, or why the person cannot. */
+/** The ways in which a person signs in, or why the person cannot. */
 function waysOf(page: Page, { member, access, passkeys }: ListedPerson): Markup {
   if (member.disabledAt !== null || member.joinedAt === null) return memberTag(page, member);
   const { staff: text } = page.text;

@@ -1,4 +1,4 @@
-/** How an amount is entered at the till: a field, amounts that fill it, the keypad, and the button that acts. */
+/** The entry of an amount at the till: a field, amounts that fill it, the keypad, and the button that acts. */
 
 import type { Money } from '../../domain/money/money.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';

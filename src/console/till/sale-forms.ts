@@ -22,7 +22,7 @@ function highestOf({ signedIn: { store, member } }: StaffRequest): Money | null 
   return limits.toSorted((left, right) => (exceeds(left, right) ? 1 : -1))[0] ?? null;
 }
 
-/** How the customer gets the card: on a printed one, as a code on the slip, or by email. */
+/** The customer gets the card on a printed one, as a code on the slip, or by email. */
 const ways = ['card', 'new', 'email'] as const;
 
 export type Way = (typeof ways)[number];

@@ -121,7 +121,7 @@ export function edgeOf(colour: Colour): Colour {
   return contrast(colour, white) < 1.3 ? '#cfcbc2' : colour;
 }
 
-/** How well text can be read on a colour. */
+/** The legibility of text on a colour. */
 export type Legibility = {
   readonly colour: Colour;
   readonly foreground: 'white' | 'black';

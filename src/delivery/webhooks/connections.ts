@@ -14,9 +14,9 @@ export type ConnectionLimits = {
   readonly perOriginMax: number;
   /** Idle connections to all origins; the one that is idle for longest is closed first. */
   readonly idleMax: number;
-  /** How long a connection stays open without a request. */
+  /** The longest time that a connection stays open without a request. */
   readonly idleTimeoutMs: number;
-  /** How long a connection is used before its host is resolved and checked again. */
+  /** The longest use of a connection before its host is resolved and checked again. */
   readonly ageMaxMs: number;
 };
 

@@ -59,7 +59,7 @@ export type WebhookJob = {
 
 /** Longer than the longest request, with time to record its result. */
 const leaseMs = 30_000;
-/** How long a claimed job can wait in this process before it starts. */
+/** The longest time that a claimed job waits in this process before it starts. */
 const startsWithinMs = 12_000;
 
 const webhooksAtOnceMax = 64;

@@ -45,7 +45,7 @@ const loadIndex = () =>
   }));
 
 /**
- * How well a section has all words: those of headings and names count more than those of texts. 0: it lacks one.
+ * The degree to which a section has all words: those of headings and names count more than those of texts. 0: it lacks one.
  * @param {SearchedSection} section @param {readonly string[]} words
  */
 function scoreOf({ page, heading, endpoint, names, text }, words) {

@@ -13,7 +13,7 @@ export const batchCardsMax = 10_000;
 /** Maximum number of errors that one response lists. */
 export const batchErrorsMax = 100;
 
-/** How long the codes of a batch can be read after it is complete. */
+/** The codes of a batch can be read for this time after it is complete. */
 export const batchCodesMs = 24 * 60 * 60 * 1_000;
 
 export const batchNameLengthMax = 100;

@@ -26,7 +26,7 @@ export type Webhook = {
   readonly updatedAt: number;
 };
 
-/** How pages and the list of what staff do name a webhook: the rest of its URL can contain a secret of the receiver. */
+/** The name of a webhook on pages and in the audit log: the rest of its URL can contain a secret of the receiver. */
 export function hostOf({ url }: Pick<Webhook, 'url'>): string {
   return new URL(url).host;
 }
@@ -34,7 +34,7 @@ export function hostOf({ url }: Pick<Webhook, 'url'>): string {
 /** Maximum number of webhooks of a store. */
 export const webhooksMax = 20;
 
-/** How long messages also carry a signature of the previous secret. */
+/** Messages also carry a signature of the previous secret for this time. */
 export const secretOverlapMs = 24 * 60 * 60 * 1_000;
 
 const patternsMax = 20;

@@ -13,7 +13,7 @@ export const stockCodesMax = 10_000;
 /** Maximum number of errors of codes that one response lists. */
 export const stockErrorsMax = 100;
 
-/** How long the codes of a stock can be read after it is complete. */
+/** The codes of a stock can be read for this time after it is complete. */
 export const stockCodesMs = 24 * 60 * 60 * 1_000;
 
 export const stockNameLengthMax = 100;
@@ -29,7 +29,7 @@ export type StockTerms = {
   readonly fixedValue: Money | null;
   readonly minimumValue: Money | null;
   readonly maximumValue: Money | null;
-  /** How long a gift card is valid after its activation; null: it never expires. */
+  /** The months for which a gift card is valid after its activation; null: it never expires. */
   readonly validMonths: number | null;
 };
 
@@ -60,7 +60,7 @@ export type Stock = StockTerms & {
   readonly codesUntil: number | null;
 };
 
-/** How many codes of a stock were sold and voided. */
+/** The numbers of codes of a stock that were sold and voided. */
 export type StockCounts = { readonly sold: number; readonly voided: number };
 
 export type CountedStock = { readonly stock: Stock; readonly counts: StockCounts };
@@ -149,7 +149,7 @@ export function expiryOf({ validMonths }: StockTerms, now: number, { timeZone }:
   return Temporal.PlainDate.from(dayOf(now, timeZone)).add({ months: validMonths }).toString();
 }
 
-/** How many codes are left. */
+/** The number of codes that are left. */
 export function leftOf({ stock, counts }: CountedStock): number {
   return stock.printed - counts.sold - counts.voided;
 }

@@ -61,7 +61,7 @@ export type Store = {
  * Whether a store can be used. `closing`: requests in progress can still change it; `closed`: nothing changes it; `moved`:
  * another installation has it; `arriving`: its rows are being copied into this database.
  */
-/** How long a disabled card of a new store can be re-enabled: a person who disables the wrong card notices it. */
+/** A disabled card of a new store can be re-enabled for this time: a person who disables the wrong card notices it. */
 export const undoWindowDefaultMinutes = 60;
 
 export type StoreStatus = 'open' | 'closing' | 'closed' | 'moved' | 'arriving';

@@ -162,7 +162,7 @@ function* findCardsAt(
 const cardsRead = 100;
 
 export type PrintableCards = {
-  /** How many there are in the batch. */
+  /** The number in the batch. */
   readonly count: number;
   readonly cards: readonly (BatchCard & { readonly code: Secret })[];
 };

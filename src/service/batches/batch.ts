@@ -151,7 +151,7 @@ function cardOf({ minor, code, ...card }: Line, { total: { currency } }: Batch):
   };
 }
 
-/** How many codes of the cards the store has chosen, each of which `checkBatch` looks for. */
+/** The number of codes that the store has chosen, each of which `checkBatch` looks for. */
 export function countChosenCodes(cards: readonly CardToIssue[]): number {
   return cards.filter(({ code }) => code !== null).length;
 }

@@ -1,5 +1,5 @@
 /**
- * How many parts of a batch one transaction issues. Several cost less each: they share a commit and its sync. On SQLite,
+ * The parts of a batch that one transaction issues. Several cost less each: they share a commit and its sync. On SQLite,
  * requests wait for the transaction, so it is short while there are requests.
  */
 

@@ -27,7 +27,7 @@ import { listOpenStores } from '../../storage/stores/store.ts';
 
 type Closing = { readonly ctx: Context; readonly storage: Storage };
 
-/** How long a closing waits for older transactions. If they do not end, the next run closes the day. */
+/** The longest wait of a closing for older transactions. If they do not end, the next run closes the day. */
 const transactionWaitMaxMs = 5_000;
 const pollMs = 50;
 
@@ -120,7 +120,7 @@ function inOrder(ids: ReadonlySet<number>): readonly number[] {
   return [...ids].toSorted((left, right) => left - right);
 }
 
-/** How long after its end a day is closed. */
+/** The time from the end of a day to its closing. */
 const closingDelayMs = 10 * 60_000;
 
 /**

@@ -66,7 +66,7 @@ export type FiguresReader = {
 
 /** One statement of the embedded engine blocks all others for about 2 ms. */
 const pageRows = 2_000;
-/** How long a request waits for sums that are not kept. */
+/** The longest wait of a request for sums that are not kept. */
 const patienceMs = 100;
 /** A transaction that is open now has begun after this, and its ids are not lower. */
 const settlingMs = idSkewMaxMs;

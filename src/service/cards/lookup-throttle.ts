@@ -27,7 +27,7 @@ export function countedRefill(refilledAt: number, now: number): number {
   return refilledAt > now + refillMaxMs ? 0 : refilledAt;
 }
 
-/** How many more lookups can fail at `now` (ms). The whole budget is available again at `refilledAt`. */
+/** The number of lookups that can still fail at `now` (ms). The whole budget is available again at `refilledAt`. */
 export function failuresLeft(refilledAt: number, { now, perHour }: Budget): number {
   const inUseMs = Math.max(0, countedRefill(refilledAt, now) - now);
   return Math.max(0, Math.floor((lookupPeriodMs - inUseMs) / shareMsOf(perHour)));
@@ -41,7 +41,7 @@ export function tooManyLookups(refilledAt: number, { now, perHour }: Budget, cou
   return new Fault('too-many-misses', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) });
 }
 
-/** How long one failure takes to refill (ms), rounded down to make the whole hourly budget usable. */
+/** The time in which one failure refills (ms), rounded down to make the whole hourly budget usable. */
 function shareMsOf(perHour: number): number {
   return Math.floor(lookupPeriodMs / perHour);
 }

@@ -110,7 +110,7 @@ function* withCards(storeId: number, emails: readonly EmailDelivery[]): Script<r
   });
 }
 
-/** How many emails a search reads: in one transaction, because SQLite runs in the service's only thread, and for one page. */
+/** The most emails that a search reads: in one transaction, because SQLite runs in the service's only thread, and for one page. */
 export type SearchedMax = { readonly step: number; readonly page: number };
 
 const searchedMax: SearchedMax = { step: 1_000, page: 100_000 };

@@ -61,7 +61,7 @@ export class CardTrails {
   readonly #lastBalances: number[] = [];
   readonly #lastRecords: number[] = [];
   readonly #codes: number[] = [];
-  /** How many codes the events so far say that the card has had. */
+  /** The number of codes that the card has had, by the events so far. */
   readonly #codesInEvents: number[] = [];
   /** The cards that refer to a code, by their index. */
   readonly #renamed = new Set<number>();

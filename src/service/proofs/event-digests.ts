@@ -17,7 +17,7 @@ import { digestOfText } from './digest.ts';
 /** The record of an event, as it was parsed. */
 export type ParsedRecord = Readonly<Record<string, unknown>>;
 
-/** How a field of a card's record is compared. The balance is compared with the transfers. */
+/** The comparison of a field of a card's record. The balance is compared with the transfers. */
 const partsOfCard: Readonly<Record<keyof GiftCardRecord, 'issued' | 'changing' | 'encrypted' | 'balance'>> = {
   id: 'encrypted',
   balance: 'balance',
@@ -40,7 +40,7 @@ const partsOfCard: Readonly<Record<keyof GiftCardRecord, 'issued' | 'changing' |
 };
 
 /**
- * How a field of a hold's record is compared. The events of earlier versions lack *later* fields, which is every field
+ * The comparison of a field of a hold's record. The events of earlier versions lack *later* fields, which is every field
  * that a record gains.
  */
 const partsOfHold: Readonly<
@@ -236,7 +236,7 @@ function digestOfParts(
   return crc32(text.slice(parts.to, parts.end), first >>> 0);
 }
 
-/** How long processes of two versions can share a database, as a number of ids: a week. */
+/** The longest time that processes of two versions can share a database, as a number of ids: a week. */
 const updateIdsMax = idsAt(7 * 24 * 3_600_000) - idsAt(0);
 
 const noId = 0 as PublicId;

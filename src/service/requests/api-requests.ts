@@ -28,7 +28,7 @@ import { parallel, type Script } from '../../storage/sql/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { isStoreClosed } from '../../storage/stores/store.ts';
 
-/** How long requests are listed. */
+/** The time for which requests are listed. */
 export const requestLogMs = 24 * 60 * 60 * 1_000;
 
 /** Blocks of a store, of all processes. With more, the oldest are erased. */

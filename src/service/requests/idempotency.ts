@@ -21,7 +21,7 @@ import { withFirstStep, type Script } from '../../storage/sql/sql.ts';
 import type { HttpResponse } from './http-response.ts';
 import { packResponse, unpackResponse } from './response-packing.ts';
 
-/** How long a response is stored, at least. */
+/** The shortest time for which a response is stored. */
 export const idempotencyPeriodMs = 24 * 60 * 60 * 1_000;
 
 /** A key and its owner. Equal keys of different callers are independent. */
@@ -39,7 +39,7 @@ export type KeyUse = {
   readonly request: string;
   /** Whether the response cannot contain a code or a secret, so that it is not sealed. */
   readonly isPublic?: boolean;
-  /** How long the response is stored and returned again (ms). Default: 24 hours. */
+  /** The time for which the response is stored and returned again (ms). Default: 24 hours. */
   readonly periodMs?: number;
 };
 

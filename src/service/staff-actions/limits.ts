@@ -44,7 +44,7 @@ export function assertSaleLimit({ saleLimit }: StaffMember, amount: Money): void
   });
 }
 
-/** How long a person can undo an own redemption without being allowed to refund its amount. */
+/** A person can undo an own redemption for this time without being allowed to refund its amount. */
 const undoPeriodMs = 15 * 60 * 1_000;
 
 /** Whether an own redemption, made at an instant (ms), can be undone without being allowed to refund its amount. */

@@ -23,7 +23,7 @@ export { openSessionsMax } from '../../storage/staff/session.ts';
 export type ListedPerson = {
   readonly member: StaffMember;
   readonly access: StaffAccess | undefined;
-  /** How many the person has. */
+  /** The number that the person has. */
   readonly passkeys: number;
 };
 
@@ -55,7 +55,7 @@ export type SignedInPlaces = {
   readonly tills: ReadonlyMap<number, string>;
 };
 
-/** How a person signs in, and where the person is signed in. */
+/** The ways in which a person signs in, and the sessions of the person. */
 export function* showAccess(
   ctx: Context,
   { storeId, id }: MemberKey,

@@ -36,13 +36,13 @@ const extensionPeriodMs = 5 * 60 * 1_000;
 /** A device at the counter is left alone more often, so a session with a PIN ends soon. */
 const pinSessionPeriodMs = 5 * 60 * 1_000;
 const pinExtensionPeriodMs = 15 * 1_000;
-/** However often it is used. */
+/** The end, however often it is used. */
 const sessionLifeMs = 30 * 24 * 60 * 60 * 1_000;
 const reauthenticationPeriodMs = 10 * 60 * 1_000;
 
 const userAgentLengthMax = 200;
 
-/** How the person signed in. */
+/** The way in which the person signed in. */
 export type SignInMethod = 'password' | 'passkey' | 'pin' | 'link' | 'demonstration';
 
 export type OpenedSession = { readonly session: StaffSession; readonly token: Secret };
@@ -127,7 +127,7 @@ export function* chooseWorkplace(
   yield* moveSession(session, locationId);
 }
 
-/** How long a session lasts without a request (ms). */
+/** A session ends after this time without a request (ms). */
 function periodOf({ tillId }: Pick<StaffSession, 'tillId'>): number {
   return tillId === null ? sessionPeriodMs : pinSessionPeriodMs;
 }

@@ -40,7 +40,7 @@ export function* openBrowserSession(
   return { opened, domain: record?.store.domain ?? '' };
 }
 
-/** How a person can confirm to be present. */
+/** The ways in which a person can confirm to be present. */
 export function* findWaysToConfirm(
   store: Store,
   { id }: Pick<StaffMember, 'id'>,

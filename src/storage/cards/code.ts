@@ -34,7 +34,7 @@ export type UsedCode = {
 };
 
 /**
- * How many bytes of the digest of a random code depend only on the tag of its cohort, so that the codes of a cohort are
+ * The bytes of the digest of a random code that depend only on the tag of its cohort, so that the codes of a cohort are
  * next to each other in the index. The other bytes are the same as in the *plain* digest, which depends on the
  * whole code in every bit. Codes that a store chose have a plain digest, as random codes of earlier versions do.
  */

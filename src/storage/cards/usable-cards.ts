@@ -5,7 +5,7 @@ import { cardColumns, toCardState, withCustomers, type CardStateRow, type Curren
 import { all, sql, type Script } from '../sql/sql.ts';
 import { endOfOneOf, indexedBy, oneOf } from '../sql/fragments.ts';
 
-/** How many cards of an address are examined, as customer and as recipient. */
+/** The most cards of an address that are examined, as customer and as recipient. */
 const examinedMax = 500;
 
 /**

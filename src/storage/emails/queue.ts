@@ -205,7 +205,7 @@ export function* holdEmail(
       and next_at is not null`);
 }
 
-/** How many of the next due emails are examined, because thousands can be scheduled. */
+/** The most of the next due emails that are examined, because thousands can be scheduled. */
 const examinedMax = 1_000;
 
 /** The oldest unsent emails, in ms since 1970 UTC; null: there is none. */

@@ -1,4 +1,4 @@
-/** How statements are written for PostgreSQL, and for Citus. */
+/** The dialects of PostgreSQL and of Citus. */
 
 import { hasEndedOf } from './distribution.ts';
 import { citusEntryOrder, postgresEntryOrder } from './entry-order.ts';

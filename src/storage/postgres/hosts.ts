@@ -45,7 +45,7 @@ export type Hosts = {
   check(): void;
 };
 
-/** How long to wait for the other hosts after the first one has responded. */
+/** The wait for the other hosts after the first one has responded. */
 const othersWaitMaxMs = 1_000;
 
 type Asked =

@@ -66,7 +66,7 @@ type Waiter<Sharer> = {
   readonly reject: (fault: Fault) => void;
 };
 
-/** How often deadlines are checked. */
+/** The period of checks of deadlines. */
 const sweepMs = 100;
 /** Delay between attempts to connect after one has failed. */
 const retryMs = 100;

@@ -32,9 +32,9 @@ export type SessionOptions = {
   readonly url: Secret;
   /** Limit of the time until the connection is ready. */
   readonly connectTimeoutMs: number;
-  /** How long a statement waits for a row lock. */
+  /** The longest wait of a statement for a row lock. */
   readonly lockWaitMaxMs: number;
-  /** How long the server keeps an idle transaction open. */
+  /** The server ends a transaction that is idle for longer. */
   readonly idleTransactionMaxMs: number;
   /** Hosts that are known to keep one server connection per session. `openSession` adds to it. */
   readonly sessionsKeptBy: Set<Secret>;
@@ -77,7 +77,7 @@ export type Opened = { readonly session: Session; readonly server: PrimaryServer
 
 /** The operating system sends keep-alive probes after this idle time. */
 const keepAliveDelayMs = 10_000;
-/** How long to wait for the server when a connection is closed. */
+/** The longest wait for the server when a connection is closed. */
 const closeTimeoutMs = 1_000;
 
 type Named = Pick<Query, 'name' | 'text'>;

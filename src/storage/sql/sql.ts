@@ -146,7 +146,7 @@ export class RetryTransaction extends Error {
   override readonly name = 'RetryTransaction';
 }
 
-/** How often an engine retries a script. */
+/** The most times that an engine retries a script. */
 export const rerunsMax = 5;
 
 /** Returns all rows of a statement. */

@@ -14,7 +14,7 @@ import { checkpointing, type WalState } from './checkpoints.ts';
 assert(parentPort, 'this module runs in a worker thread only');
 const port = parentPort;
 const { file } = workerData as { readonly file: string };
-/** How long emptying the log waits for transactions that use it. */
+/** The longest wait of emptying the log for transactions that use it. */
 const busyMs = 500;
 const database = new DatabaseSync(file, { timeout: busyMs });
 const checkpoint = checkpointing(database, 'passive');

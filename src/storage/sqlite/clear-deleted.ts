@@ -12,7 +12,7 @@ const chunksInPause = 16;
 
 const syncFile = promisify(fsync);
 
-/** How the engine lets the file be cleared. */
+/** The engine's part in clearing the file. */
 export type Writes = {
   /** Whether the engine has ended, so that nothing must be changed. */
   readonly hasEnded: () => boolean;

@@ -8,7 +8,7 @@ import { sqliteEntryOrder } from './entry-order.ts';
 import { storeClosedMessage } from '../moves/store-closing.ts';
 import { namesItsColumns, rowMaker } from '../sql/rows.ts';
 
-/** How long to wait for another process that is creating the file. */
+/** The longest wait for another process that is creating the file. */
 const openingWaitMs = 10_000;
 
 /**

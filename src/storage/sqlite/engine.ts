@@ -53,7 +53,7 @@ const gatheredMax = 32;
 /** Time of transactions (ms) between two checks of the log's length. A check costs 30 µs, as much as a small script. */
 const consideredMs = 5;
 
-/** How often the engine checks whether a file that could not be written can be written again. */
+/** The period of checks whether a file that could not be written can be written again. */
 const writabilityTriedApartMs = 1_000;
 
 /**

@@ -5,7 +5,7 @@ import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { isCannotOpen, isFatal, isNotWritable } from './connection.ts';
 
-/** How long to wait for another process that is opening the file. */
+/** The longest wait for another process that is opening the file. */
 const lockWaitMs = 10_000;
 
 type Row = Readonly<Record<string, SQLOutputValue>>;

@@ -19,7 +19,7 @@ export type SqliteOptions = {
   readonly queueMax: number;
   /** Limit of scripts in one transaction. */
   readonly groupMax: number;
-  /** How long writes wait for another process that writes to the file. */
+  /** The longest wait of a write for another process that writes to the file. */
   readonly lockWaitMaxMs: number;
   /** Makes the log durable; default: a sync. Tests use one that waits or fails. */
   readonly sync?: Sync;

@@ -25,7 +25,7 @@ const magics: ReadonlySet<number> = new Set([0x377f0682, 0x377f0683]);
 /** Minimum number of bytes per write. */
 const chunkBytes = 2 ** 20;
 
-/** How long to wait for another process that writes, or that reads pages that a checkpoint would overwrite. */
+/** The longest wait for another process that writes, or that reads pages that a checkpoint would overwrite. */
 const waitMs = 30_000;
 
 /** Descriptors of database files, which stay open: closing one would drop SQLite's locks on the file. */

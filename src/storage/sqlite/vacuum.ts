@@ -8,7 +8,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { NotWritable } from './connection.ts';
 
-/** How long rewriting waits for another process that writes. */
+/** The longest wait of rewriting for another process that writes. */
 const waitMs = 30_000;
 
 /** Whether the file can contain remains of rows that an earlier version deleted. */

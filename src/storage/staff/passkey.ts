@@ -13,7 +13,7 @@ export type Passkey = {
   readonly publicKey: Uint8Array;
   /** 0: the authenticator does not count. */
   readonly signCount: number;
-  /** How browsers reach the authenticator, such as `internal` and `hybrid`. */
+  /** The transports of the authenticator, such as `internal` and `hybrid`. */
   readonly transports: readonly string[];
   /** Chosen by the person. */
   readonly name: string;

@@ -172,7 +172,7 @@ export function* markJoined({ storeId, id }: Pick<StaffMember, 'storeId' | 'id'>
     update staff set joined_at = ${now} where store_id = ${storeId} and id = ${id} and joined_at is null`);
 }
 
-/** How a member signs in, and when the last session was used. */
+/** The ways in which a member signs in, and when the last session was used. */
 export type StaffAccess = {
   readonly hasPassword: boolean;
   readonly hasPin: boolean;
@@ -181,7 +181,7 @@ export type StaffAccess = {
   readonly lastUsedAt: number | null;
 };
 
-/** How the members of a store sign in, by their ids. */
+/** The ways in which the members of a store sign in, by their ids. */
 export function* listStaffAccess(storeId: number): Script<ReadonlyMap<number, StaffAccess>> {
   type Row = {
     readonly id: bigint;
