@@ -23,7 +23,7 @@ import type { TokenUses } from './token-last-used.ts';
 
 /** The transport of emails. */
 export type EmailServices = {
-  /** How the emails of stores without a mail server of their own are sent. */
+  /** The transport of emails of stores without a mail server of their own. */
   readonly transportKind: EmailTransportKind;
   /** Whether emails of a store are sent or kept. A promise only if it is not in memory. */
   readonly canSend: (storeId: number) => boolean | Promise<boolean>;

@@ -1,4 +1,4 @@
-/** How the service sends the emails of every store. */
+/** Starts the sending of emails of every store. */
 
 import { emailTransportOf, machineRuleOf, type Config } from './config.ts';
 import { emailWorkerLimits, type EmailSenders } from '../delivery/email/destinations.ts';
@@ -33,7 +33,7 @@ type Parts = {
 };
 
 /**
- * How the emails of every store are sent. A mail server of the operator sends them all. Without one, stores can have
+ * Sends the emails of every store. A mail server of the operator sends them all. Without one, stores can have
  * servers of their own. In development the emails of other stores are kept in a folder, and a page shows them, unless a
  * proxy in front of the service could make it public.
  */

@@ -58,7 +58,7 @@ export type Service = AsyncDisposable & {
 export type StartOptions = {
   readonly clock: TimeSource;
   readonly log: Log;
-  /** How the mail servers of stores are reached. Absent: as any public host. */
+  /** The connection to the mail servers of stores. Absent: as any public host. */
   readonly emailNetwork?: PublicNetwork;
   /** Writes to the terminal of the person who starts the service. Absent: there is none, and the log says where it serves. */
   readonly terminal?: ((text: string) => void) | undefined;

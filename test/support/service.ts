@@ -105,7 +105,7 @@ export async function startService({
   readonly database?: DatabaseWish;
   /** Limits of the first process that differ from the defaults, as does the cheap hashing of passwords. */
   readonly limits?: Partial<Limits>;
-  /** How the first process reaches the mail servers of stores. */
+  /** The way of the first process to the mail servers of stores. */
   readonly emailNetwork?: PublicNetwork;
 } = {}): Promise<TestService> {
   const provided = await engine.createDatabase(wish);

@@ -23,17 +23,17 @@ import type { ConsoleResponse, ConsoleRoute } from '../kit/route.ts';
 import { startSession } from './sign-in.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
 import { browserText } from '../kit/user-agent.ts';
-import { openRoute, type OpenPage } from '../kit/page-context.ts';
+import { openRoute, type VisitorPage } from '../kit/page-context.ts';
 
 type Presented = OpenLink & { readonly token: PresentedToken };
 
-async function findLink(page: OpenPage): Promise<Presented | undefined> {
+async function findLink(page: VisitorPage): Promise<Presented | undefined> {
   const token = linkTokens.parse(page.param('token'));
   const open = token && (await page.read(() => openLink(page.ctx, token)));
   return open && { ...open, token };
 }
 
-function endedPage(page: OpenPage): ConsoleResponse {
+function endedPage(page: VisitorPage): ConsoleResponse {
   const text = page.text.gate;
   const body = markup`<section class="panel stack"><p>${text.ended}</p>
 <p><a class="button first" href="${page.basePath}/sign-in">${text.signIn}</a></p></section>`;
@@ -44,7 +44,7 @@ function endedPage(page: OpenPage): ConsoleResponse {
 }
 
 function joinPage(
-  page: OpenPage,
+  page: VisitorPage,
   { member, store, token }: Presented,
   { passwordError, error }: { readonly passwordError?: string; readonly error?: string } = {},
 ): ConsoleResponse {
@@ -82,7 +82,7 @@ function purposeOf({ link }: OpenLink): string {
 }
 
 /** Runs the use of a link, which another request can have used since. */
-async function used(page: OpenPage, use: () => Promise<OpenLink>): Promise<ConsoleResponse> {
+async function used(page: VisitorPage, use: () => Promise<OpenLink>): Promise<ConsoleResponse> {
   try {
     const open = await use();
     // The first owner continues with the first card.
@@ -95,7 +95,7 @@ async function used(page: OpenPage, use: () => Promise<OpenLink>): Promise<Conso
   }
 }
 
-async function joinWithPassword(page: OpenPage): Promise<ConsoleResponse> {
+async function joinWithPassword(page: VisitorPage): Promise<ConsoleResponse> {
   const open = await findLink(page);
   if (!open) return endedPage(page);
   const { member, store, token } = open;
@@ -111,7 +111,7 @@ async function joinWithPassword(page: OpenPage): Promise<ConsoleResponse> {
   return await used(page, () => page.write(() => useLink(page.ctx, { token, password: hashed })));
 }
 
-async function joinWithPasskey(page: OpenPage): Promise<ConsoleResponse> {
+async function joinWithPasskey(page: VisitorPage): Promise<ConsoleResponse> {
   const open = await findLink(page);
   if (!open) return endedPage(page);
   const ceremony = openCeremony(page.services, page.request, purposeOf(open));

@@ -44,10 +44,10 @@ import { startSession } from './sign-in.ts';
 import { fillPlain } from '../kit/texts.ts';
 import { firstServerPath } from '../settings/email-server.ts';
 import { developerLinks, purposes, trail, welcomePage } from './welcome.ts';
-import { type OpenPage, openRoute } from '../kit/page-context.ts';
+import { openRoute, type VisitorPage } from '../kit/page-context.ts';
 
 /** A form that opens the demonstration, for people on this machine before there is a real store. */
-async function demonstrationForm(page: OpenPage): Promise<Markup | undefined> {
+async function demonstrationForm(page: VisitorPage): Promise<Markup | undefined> {
   if (!page.services.developmentMode || !page.request.isLocal) return undefined;
   const found = await page.read(findDemonstration);
   if (!found) return undefined;
@@ -62,7 +62,7 @@ async function demonstrationForm(page: OpenPage): Promise<Markup | undefined> {
 
 /** For people without a link that can be used. */
 async function lockedPage(
-  page: OpenPage,
+  page: VisitorPage,
   { stores }: SetupProgress,
   problem?: string,
 ): Promise<ConsoleResponse> {
@@ -87,7 +87,7 @@ ${await demonstrationForm(page)}`;
 
 type ShopForm = { readonly values: ShopValues; readonly errors: ErrorsOf<ShopField> };
 
-function suggestedShop(page: OpenPage): ShopValues {
+function suggestedShop(page: VisitorPage): ShopValues {
   const serverZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const suggested = suggestionsOf(page.request.acceptLanguage, {
     locales: page.services.emailLocales,
@@ -105,7 +105,7 @@ function suggestedShop(page: OpenPage): ShopValues {
   };
 }
 
-async function shopPage(page: OpenPage, { values, errors }: ShopForm): Promise<ConsoleResponse> {
+async function shopPage(page: VisitorPage, { values, errors }: ShopForm): Promise<ConsoleResponse> {
   const text = page.text.setup;
   const isSuggested = page.request.method === 'GET';
   const locales = page.services.emailLocales.map((tag) => ({
@@ -152,7 +152,7 @@ const noOwner: Pick<OwnerForm, 'values' | 'errors'> = {
   errors: {},
 };
 
-function ownerPage(page: OpenPage, { shop, stores, values, errors }: OwnerForm): ConsoleResponse {
+function ownerPage(page: VisitorPage, { shop, stores, values, errors }: OwnerForm): ConsoleResponse {
   const text = page.text.setup;
   const path = `${page.basePath}/setup/${page.param('token')}`;
   const hasErrors = Object.keys(errors).length > 0;
@@ -191,7 +191,7 @@ ${signInFields(page, values, errors)}
 }
 
 /** The way in which the owner signs in from now on. A passkey is created on the next page, with the link to join. */
-function signInFields(page: OpenPage, { how }: OwnerValues, errors: ErrorsOf<OwnerField>): Markup {
+function signInFields(page: VisitorPage, { how }: OwnerValues, errors: ErrorsOf<OwnerField>): Markup {
   const text = page.text.setup;
   const hasPasskeys = passkeySiteOf(page.request.pageOrigin) !== undefined;
   const password = inputField({
@@ -212,18 +212,18 @@ function signInFields(page: OpenPage, { how }: OwnerValues, errors: ErrorsOf<Own
 <div class="shown-if-chosen">${password}</div></div></fieldset>`;
 }
 
-function lostPanel(page: OpenPage): Markup {
+function lostPanel(page: VisitorPage): Markup {
   const text = page.text.setup;
   return markup`<section class="panel stack" aria-labelledby="lost"><h2 id="lost">${text.lostTitle}</h2><p class="soft">${text.lost}</p><p class="copy">${`${programCommand} staff invite ada@flowers.example`}</p></section>`;
 }
 
 type Step = (
-  page: OpenPage,
+  page: VisitorPage,
   progress: SetupProgress & { readonly token: string },
 ) => ConsoleResponse | Promise<ConsoleResponse>;
 
 /** A page of the first run: only for a link that can be used. */
-function withLink(step: Step): (page: OpenPage) => Promise<ConsoleResponse> {
+function withLink(step: Step): (page: VisitorPage) => Promise<ConsoleResponse> {
   return async (page) => {
     const token = page.param('token');
     const isOpen = await page.read(() => isOpenSetupLink(page.ctx, token));
@@ -234,7 +234,7 @@ function withLink(step: Step): (page: OpenPage) => Promise<ConsoleResponse> {
 }
 
 /** Reads the shop of the form; a response if it has errors. */
-async function readTypedShop(page: OpenPage): Promise<NonNullable<OwnerForm['shop']> | ConsoleResponse> {
+async function readTypedShop(page: VisitorPage): Promise<NonNullable<OwnerForm['shop']> | ConsoleResponse> {
   const values = shopValuesOf(page.request);
   const read = readShop(values, page.services, page.language);
   return read.ok ? { values, made: read.value } : await shopPage(page, { values, errors: read.errors });

@@ -42,7 +42,7 @@ import { hostOfWebsite } from './setup-form.ts';
 import { fill, type PageLanguage, plural, textsOf } from '../kit/texts.ts';
 import { endedNotice } from '../till/resume.ts';
 import { developerLinks } from './welcome.ts';
-import { openRoute, type OpenPage, get, post, type Page } from '../kit/page-context.ts';
+import { openRoute, type VisitorPage, get, post, type Page } from '../kit/page-context.ts';
 
 const texts = textsOf('gate');
 
@@ -57,7 +57,7 @@ type SignInForm = {
 };
 
 export async function signInPage(
-  page: OpenPage,
+  page: VisitorPage,
   status: 200 | 401 | 422,
   { email, store, next, error }: SignInForm,
 ): Promise<PageResponse> {
@@ -97,14 +97,14 @@ ${page.request.isLocal ? markup`<p class="row center">${await developerLinks(pag
 }
 
 /** A field and not a list, because strangers must not see which shops use the service. */
-function storeField(page: OpenPage, typed: string): Markup {
+function storeField(page: VisitorPage, typed: string): Markup {
   const text = page.text.gate;
   const remembered = page.request.cookies.get(cookieNameOf('store', page.services.origin)) ?? '';
   const value = typed === '' ? (page.request.query.get('store') ?? remembered) : typed;
   return inputField({ name: 'store', label: text.store, value, autocomplete: 'on', hint: text.storeHint });
 }
 
-async function signIn(page: OpenPage): Promise<ConsoleResponse> {
+async function signIn(page: VisitorPage): Promise<ConsoleResponse> {
   const text = page.text.gate;
   const [email, domain, next] = [
     page.typed('email'),
@@ -154,7 +154,7 @@ async function signIn(page: OpenPage): Promise<ConsoleResponse> {
  * rows belong to the first store.
  */
 function attemptKey(
-  page: OpenPage,
+  page: VisitorPage,
   of: {
     readonly store: Store | undefined;
     readonly first: Store;
@@ -170,7 +170,7 @@ function attemptKey(
 
 /** The page after too many attempts to sign in. */
 export async function throttledSignIn(
-  page: OpenPage,
+  page: VisitorPage,
   waitMs: number,
   form: Omit<SignInForm, 'error'>,
 ): Promise<ConsoleResponse> {
@@ -194,7 +194,7 @@ function throttledText(language: PageLanguage, waitMs: number): Markup {
  * The budgets of an attempt: of the browser, if the person has signed in there before, or is signed in.
  * @param budget what the attempts are counted for, if that is not the address.
  */
-export function signInKey(page: OpenPage, account: SignInAccount, budget = account.email): SignInKey {
+export function signInKey(page: VisitorPage, account: SignInAccount, budget = account.email): SignInKey {
   const token = page.request.cookies.get(cookieNameOf('known', page.services.origin)) ?? '';
   const browser = readKnownBrowser(page.ctx, account, token) ?? sessionOf(page.request.signedIn, account);
   return { ...account, email: budget, client: page.request.client, browser };
@@ -209,7 +209,7 @@ function sessionOf(signedIn: ConsoleRequest['signedIn'], { storeId, email }: Sig
 
 /** Opens a session, ends the one that the browser had, and sets its cookie. */
 export async function startSession(
-  page: OpenPage,
+  page: VisitorPage,
   {
     member,
     method,

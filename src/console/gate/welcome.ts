@@ -9,7 +9,7 @@ import { documentOf, mark } from '../kit/page.ts';
 import type { ConsoleRequest } from '../kit/request.ts';
 import type { ConsoleServices } from '../kit/route.ts';
 import { fill, type PageLanguage, textsOf } from '../kit/texts.ts';
-import type { OpenPage } from '../kit/page-context.ts';
+import type { VisitorPage } from '../kit/page-context.ts';
 
 export const setupTexts = textsOf('setup');
 
@@ -52,7 +52,7 @@ const shownDefault: Shown = { shop: '', currency: currencyOf('EUR') };
 
 /** A page of the first run. */
 export function welcomePage(
-  page: OpenPage,
+  page: VisitorPage,
   {
     title,
     lead,

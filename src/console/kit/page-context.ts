@@ -31,13 +31,13 @@ export function byOf({ signedIn: { store, member, session } }: Pick<StaffRequest
 type Shown = Omit<Parameters<typeof shellPage>[2], 'path'> & { readonly status?: PageResponse['status'] };
 
 /** A page that needs no session. */
-export class OpenPage<Request extends ConsoleRequest = ConsoleRequest> {
+export class VisitorPage<Request extends ConsoleRequest = ConsoleRequest> {
   readonly services: ConsoleServices;
   readonly request: Request;
   readonly ctx: Context;
   readonly language: PageLanguage;
   readonly text: Texts;
-  /** Of the pages, without a slash at its end. */
+  /** The path before those of all pages, without a slash at its end. */
   readonly basePath: string;
 
   constructor(services: ConsoleServices, request: Request) {
@@ -83,7 +83,7 @@ export class OpenPage<Request extends ConsoleRequest = ConsoleRequest> {
 }
 
 /** A page for a member of staff. */
-export class Page extends OpenPage<StaffRequest> {
+export class Page extends VisitorPage<StaffRequest> {
   readonly store: Store;
   readonly member: StaffMember;
   readonly by: ByStaff;
@@ -187,7 +187,7 @@ export function post(path: string, access: Access, handle: Handle, options?: Opt
 export function openRoute(
   method: 'GET' | 'POST',
   path: string,
-  handle: Handle<OpenPage>,
+  handle: Handle<VisitorPage>,
   options?: OpenOptions,
 ): OpenRoute {
   return {
@@ -195,6 +195,6 @@ export function openRoute(
     path,
     access: 'anyone',
     ...options,
-    handle: async (services, request) => await handle(new OpenPage(services, request)),
+    handle: async (services, request) => await handle(new VisitorPage(services, request)),
   };
 }

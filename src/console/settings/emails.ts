@@ -14,7 +14,15 @@ import { keptNotice } from '../emails/texts.ts';
 import { alert, inputField, select } from '../kit/form.ts';
 import { keyInput } from '../kit/once.ts';
 import { typedFields } from '../kit/request.ts';
-import { seeOther, throttled, type ConsoleResponse, type ConsoleServices, type EmailTools, type PageResponse, type StaffRoute } from '../kit/route.ts';
+import {
+  seeOther,
+  throttled,
+  type ConsoleResponse,
+  type ConsoleServices,
+  type EmailTools,
+  type PageResponse,
+  type StaffRoute,
+} from '../kit/route.ts';
 import { localeText } from '../gate/setup-choices.ts';
 import type { ErrorsOf } from '../gate/setup-form.ts';
 import { logoFormBytesMax, logoPanel, logoPath, logoTooLarge, removeLogo, submitLogo } from './logo.ts';

@@ -56,7 +56,7 @@ import {
 import { actingAs } from './people.ts';
 import { browserText } from '../kit/user-agent.ts';
 import { textsOf } from '../kit/texts.ts';
-import { OpenPage, Page } from '../kit/page-context.ts';
+import { VisitorPage, Page } from '../kit/page-context.ts';
 
 const texts = textsOf('account');
 const gate = textsOf('gate');
@@ -84,7 +84,7 @@ async function checkPasskey(
   const { passkey, account } = found;
   const { member } = account;
   if (only !== undefined && member.id !== only) return { result: 'rejected' };
-  const key = signInKey(new OpenPage(services, request), accountOf(member), `passkey ${passkey.id}`);
+  const key = signInKey(new VisitorPage(services, request), accountOf(member), `passkey ${passkey.id}`);
   const attempt = await storage.write(() => reserveSignIn(ctx, key));
   if (!attempt.isAllowed) return { result: 'throttled', waitMs: attempt.waitMs };
   const verified = await compareCounted(services, {
@@ -105,12 +105,12 @@ async function signIn(services: ConsoleServices, request: ConsoleRequest): Promi
   switch (checked.result) {
     case 'accepted': {
       const { member } = checked.found.account;
-      return await startSession(new OpenPage(services, request), { member, method: 'passkey', next });
+      return await startSession(new VisitorPage(services, request), { member, method: 'passkey', next });
     }
     case 'throttled':
-      return await throttledSignIn(new OpenPage(services, request), checked.waitMs, form);
+      return await throttledSignIn(new VisitorPage(services, request), checked.waitMs, form);
     case 'rejected':
-      return await signInPage(new OpenPage(services, request), 401, {
+      return await signInPage(new VisitorPage(services, request), 401, {
         ...form,
         error: gate[request.language].passkeyFailed,
       });

@@ -76,7 +76,7 @@ export type EmailJob = {
  */
 export type EmailResult = EmailSettlement | 'held' | null;
 
-/** How long a claimed job can wait in this process before it starts. */
+/** The longest time that a claimed job waits in this process before it starts. */
 const startsWithinMs = 60_000;
 /** Time to record the outcome after the longest attempt. */
 const settlesWithinMs = 30_000;

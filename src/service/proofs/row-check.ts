@@ -11,7 +11,7 @@ export type Finding = { readonly cardId: number | null; readonly problem: string
 export type Verifying = {
   /** Undefined: encrypted ids are not compared. */
   readonly publicIds: PublicIds | undefined;
-  /** How many more findings are recorded. A check can stop at 0. */
+  /** The number of findings that can still be recorded. A check can stop at 0. */
   readonly left: () => number;
   /** Counts rows that were read, for the progress. */
   readonly read: (rows: number) => void;
