@@ -79,7 +79,7 @@ ${phonePart(page)}</section></div></div>`;
   return page.show('/tills', { title: text.title, body, status: form.error === undefined ? 200 : 422 });
 }
 
-/** How a phone or tablet becomes a till. Without HTTPS it has no camera, and no app can be installed. */
+/** The steps in which a phone or tablet becomes a till. Without HTTPS it has no camera, and no app can be installed. */
 function phonePart({ services: { pagesUrl }, text: { tillDevices: text } }: Page): Markup | undefined {
   if (pagesUrl?.startsWith('https://') !== true) return undefined;
   const link = `${pagesUrl}/tills`;
