@@ -11,7 +11,7 @@ import { checkCertificate } from './doctor/certificate.ts';
 import { CommandError } from './failure.ts';
 import { print, printJson } from './output.ts';
 
-/** How long an attempt of the service can take, with the checks before it. */
+/** The longest time for an attempt of the service, with the checks before it. */
 const waitMaxMs = 150_000;
 const pollMs = 200;
 

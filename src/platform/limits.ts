@@ -23,11 +23,11 @@ export const limits = Object.freeze({
   connectionsPerPeerMax: 1_024,
   /** When fewer connections than this are free, each new connection closes the one that has been idle for longest. */
   connectionsSpare: 64,
-  /** How long a TLS handshake can take, and how many are in progress, of all peers and of one. */
+  /** The longest time for a TLS handshake, and the most in progress, of all peers and of one. */
   handshakeTimeoutMs: 10_000,
   handshakesMax: 1_024,
   handshakesPerPeerMax: 256,
-  /** How often the files of a certificate are read, in case they were replaced. */
+  /** The period of reads of the files of a certificate, in case they were replaced. */
   certificateFilesPeriodMs: 60_000,
   /** The longest time for the rest of a request after the service begins to stop. */
   stopReceiveTimeoutMs: 2_000,

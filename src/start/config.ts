@@ -28,7 +28,7 @@ export type DatabaseConfig = Omit<ValuesOf<typeof settings.database>, 'keysFile'
   readonly limits: Limits;
 };
 
-/** How the service itself serves HTTPS. */
+/** The HTTPS of the service itself. */
 export type HttpsConfig =
   | { readonly kind: 'off' }
   | (HttpsPorts & {

@@ -10,11 +10,11 @@ import { reportFile, type ReportName } from '../../service/books/report-file.ts'
 import type { SumsSource } from '../../service/books/report-sums.ts';
 import { csvDialectOf, dayText, decimalText, timeText } from '../kit/format.ts';
 import { longReads } from '../kit/long-reads.ts';
-import { shellPage } from '../kit/page.ts';
+import { get, type Page } from '../kit/page-context.ts';
 import { listPlaces } from '../kit/places.ts';
 import type { Asked } from './period.ts';
 import { reportTexts } from './texts.ts';
-import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
+import type { ConsoleResponse, StaffRequest, StaffRoute } from '../kit/route.ts';
 import { fillPlain, type PageLanguage } from '../kit/texts.ts';
 
 /** The API has `/reports/…`, so the pages have other paths. */
@@ -45,6 +45,7 @@ export type ReportContext = {
   /** In the time zone of the store. */
   readonly today: string;
   readonly basePath: string;
+  readonly page: Page;
   readonly request: StaffRequest;
   /** Returns the instant (ms) up to which the clock is trusted. */
   readonly findTrustedUntil: () => Promise<number>;
@@ -64,17 +65,17 @@ type ReportDefinition<Query, Made> = {
   readonly show: (context: ReportContext, made: Made, query: Query) => Promise<Markup> | Markup;
 };
 
-async function contextOf(services: ConsoleServices, request: StaffRequest): Promise<ReportContext> {
-  const { store } = request.signedIn;
-  const now = services.ctx.clock.now();
+async function contextOf(page: Page): Promise<ReportContext> {
+  const { services, request, store, now, language, basePath } = page;
   const storage = longReads(services);
   return {
     source: { storage, store, now },
     locations: await storage.read(() => listPlaces(request.signedIn)),
-    language: request.language,
+    language,
     store,
     today: dayOf(now, store.timeZone),
-    basePath: services.frame.basePath,
+    basePath,
+    page,
     request,
     findTrustedUntil: services.condition.trustedUntil,
   };
@@ -92,84 +93,69 @@ function pills({ language, basePath, request }: ReportContext, current: ReportNa
   return markup`<nav class="pills" aria-label="${text.title}">${links}</nav>`;
 }
 
-/** The page of a report, and its CSV file. */
-export function routesOfReport<Query, Made>(report: ReportDefinition<Query, Made>): readonly StaffRoute[] {
-  const { name, ask, search, read, file, links, show } = report;
-  const path = reportPaths[name];
-  const access = reportAccess[name];
+async function make<Query, Made>(
+  { name, search, read }: ReportDefinition<Query, Made>,
+  context: ReportContext,
+  query: Query,
+): Promise<Made> {
+  const { store, today, page, request } = context;
+  const parameters = search(query);
+  const { as_of: day, to = day } = parameters;
+  const isPast = to !== undefined && to < today;
+  // Equal parameters are another report for a person who is limited to locations.
+  const made = ['page', { ...parameters, limit: page.member.locationIds }] as const;
+  const requested = { store, name, made, isPast, signal: request.signal } as const;
+  return await page.services.reports(requested, (source) =>
+    read({ ...context, source: { ...source, store } }, query),
+  );
+}
 
-  const make = (services: ConsoleServices, context: ReportContext, query: Query): Promise<Made> => {
-    const { store, today, request } = context;
-    const parameters = search(query);
-    const { as_of: day, to = day } = parameters;
-    const isPast = to !== undefined && to < today;
-    // Equal parameters are another report for a person who is limited to locations.
-    const made = ['page', { ...parameters, limit: request.signedIn.member.locationIds }] as const;
-    const requested = { store, name, made, isPast, signal: request.signal } as const;
-    return services.reports(requested, (source) => read({ ...context, source: { ...source, store } }, query));
-  };
-
-  const pageOf = (
-    services: ConsoleServices,
-    context: ReportContext,
-    { asked, content }: { readonly asked: Asked<Query>; readonly content: Markup | undefined },
-  ): ConsoleResponse => {
-    const { language, store, today, basePath, request } = context;
-    const text = reportTexts[language];
-    const { query, fields } = asked;
-    const csv =
-      query === undefined
-        ? undefined
-        : markup`<button class="button" type="button" data-print hidden>${text.print}</button><a class="button first" href="${basePath}${path}.csv?${new URLSearchParams(search(query)).toString()}" download>${text.csv}</a>`;
-    const printed = fillPlain(text.printed, { store: store.name, day: dayText(today, language) });
-    const body = markup`<div class="stack report">${pills(context, name)}
+function pageOf<Query, Made>(
+  { name, search, links }: ReportDefinition<Query, Made>,
+  context: ReportContext,
+  { query, fields }: Asked<Query>,
+  content?: Markup,
+): ConsoleResponse {
+  const { language, store, today, page } = context;
+  const text = page.text.reports;
+  const path = page.url(reportPaths[name]);
+  const actions =
+    query === undefined
+      ? undefined
+      : markup`<button class="button" type="button" data-print hidden>${text.print}</button><a class="button first" href="${path}.csv?${new URLSearchParams(search(query)).toString()}" download>${text.csv}</a>`;
+  const printed = fillPlain(text.printed, { store: store.name, day: dayText(today, language) });
+  const body = markup`<div class="stack report">${pills(context, name)}
 <p class="only-print small">${printed}</p>
 ${links?.(context, query)}
-<form class="panel filters" action="${basePath}${path}" aria-label="${text.titles[name]}">${fields}<button class="button">${text.show}</button></form>
+<form class="panel filters" action="${path}" aria-label="${text.titles[name]}">${fields}<button class="button">${text.show}</button></form>
 ${content}</div>`;
-    const page = shellPage(services, request, {
-      title: text.titles[name],
-      path: isPermitted(request.signedIn.member, 'readStore') ? reportPaths.liability : reportPaths.activity,
-      actions: csv,
-      body,
-    });
-    return { status: query === undefined ? 422 : 200, body: page };
-  };
+  const section = isPermitted(page.member, 'readStore') ? reportPaths.liability : reportPaths.activity;
+  const status = query === undefined ? 422 : 200;
+  return page.show(section, { status, title: text.titles[name], actions, body });
+}
 
+/** The page of a report, and its CSV file. */
+export function routesOfReport<Query, Made>(report: ReportDefinition<Query, Made>): readonly StaffRoute[] {
+  const { name, ask, file, show } = report;
+  const [path, access] = [reportPaths[name], reportAccess[name]];
   return [
-    {
-      method: 'GET',
-      path,
-      access,
-      handle: async (services, request) => {
-        const context = await contextOf(services, request);
-        const asked = ask(context);
-        const { query } = asked;
-        const content =
-          query === undefined ? undefined : await show(context, await make(services, context, query), query);
-        return pageOf(services, context, { asked, content });
-      },
-    },
-    {
-      method: 'GET',
-      path: `${path}.csv`,
-      access,
-      handle: async (services, request) => {
-        const context = await contextOf(services, request);
-        const asked = ask(context);
-        const { query } = asked;
-        if (query === undefined) return pageOf(services, context, { asked, content: undefined });
-        const made = await make(services, context, query);
-        const { name: fileName, text } = reportFile(
-          context.store,
-          name,
-          file(made, query),
-          csvDialectOf(context.language),
-        );
-        const type = 'text/csv; charset=utf-8; header=present';
-        return { status: 200, file: { name: fileName, type, parts: partsOf(text) } };
-      },
-    },
+    get(path, access, async (page) => {
+      const context = await contextOf(page);
+      const asked = ask(context);
+      const { query } = asked;
+      if (query === undefined) return pageOf(report, context, asked);
+      return pageOf(report, context, asked, await show(context, await make(report, context, query), query));
+    }),
+    get(`${path}.csv`, access, async (page) => {
+      const context = await contextOf(page);
+      const asked = ask(context);
+      const { query } = asked;
+      if (query === undefined) return pageOf(report, context, asked);
+      const rows = file(await make(report, context, query), query);
+      const { name: fileName, text } = reportFile(page.store, name, rows, csvDialectOf(page.language));
+      const type = 'text/csv; charset=utf-8; header=present';
+      return { status: 200, file: { name: fileName, type, parts: partsOf(text) } };
+    }),
   ];
 }
 

@@ -24,7 +24,7 @@ export type OrderOptions = {
   readonly clock: Pick<Clock, 'monotonic'>;
 };
 
-/** How long an authority can take to check a proof, or to issue a certificate. */
+/** The longest time for an authority to check a proof, or to issue a certificate. */
 const orderMaxMs = 120_000;
 const pollFirstMs = 250;
 const pollMaxMs = 5_000;

@@ -22,7 +22,7 @@ export type StoredCertificate = {
   readonly directory: string;
   readonly key: string;
   readonly chain: string;
-  /** How often the certificate was renewed before. */
+  /** The number of earlier renewals of the certificate. */
   readonly renewals: number;
 };
 
@@ -46,7 +46,7 @@ export type StoredState = {
   readonly isReached: boolean;
   /** When it was written, ms since 1970 UTC. */
   readonly at: number;
-  /** How long the order took, in ms; null: it is not finished. */
+  /** The time of the order, in ms; null: it is not finished. */
   readonly tookMs: number | null;
   /** Failed attempts since the last certificate. */
   readonly failures: number;

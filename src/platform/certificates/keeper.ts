@@ -18,9 +18,9 @@ export type KeeperOptions = IssueOptions & {
   readonly adopted: (certificate: Certificate, stored: Pick<StoredCertificate, 'renewals'>) => void;
 };
 
-/** How long the loop sleeps at most, because timers stop while the machine is suspended. */
+/** The longest sleep of the loop, because timers stop while the machine is suspended. */
 const turnMaxMs = 60_000;
-/** How often a process checks whether another one has obtained the certificate. */
+/** The period of checks whether another process has obtained the certificate. */
 const otherProcessMs = 1_000;
 
 type WindowReading = { readonly value: RenewalWindow | null; readonly readAgainAt: number };

@@ -8,7 +8,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** How often the authority is asked for its renewal window, unless it says otherwise. */
+/** The period of requests for the renewal window, unless the authority names another. */
 export const windowAgeMs = 6 * hourMs;
 const windowAgeMinMs = minuteMs;
 const windowAgeMaxMs = dayMs;
@@ -40,7 +40,7 @@ const retryMaxMs = 6 * hourMs;
 const retryAfterMaxMs = 7 * dayMs;
 
 /**
- * How long to wait after a failed attempt: 1, 4, 16, 64 minutes, … 6 hours, up to a fifth more or less. The `Retry-After`
+ * The wait after a failed attempt: 1, 4, 16, 64 minutes, … 6 hours, up to a fifth more or less. The `Retry-After`
  * of the authority replaces it.
  * @param failures those in a row, at least 1.
  * @param random from 0 up to, not including, 1.
