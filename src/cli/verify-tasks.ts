@@ -1,4 +1,4 @@
-/** How the threads of a verification share its tasks. */
+/** The tasks of a verification, which its threads share. */
 
 import type { Words } from '../platform/chaskey.ts';
 import type { Plan } from '../service/proofs/verify.ts';
