@@ -267,7 +267,9 @@ const createOwner: Step = async (page, { stores, token }) => {
           member: done.owner,
           method: 'link',
           next:
-            page.services.serverTools.rule !== 'operator' && !page.services.canSend ? firstServerPath : '/cards/new',
+            page.services.serverTools.rule !== 'operator' && !page.services.canSend
+              ? firstServerPath
+              : '/cards/new',
         });
       case 'invited':
         return seeOther(`/join/${done.link.reveal()}`);
