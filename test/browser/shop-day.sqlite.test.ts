@@ -4,7 +4,13 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join as joinPath } from 'node:path';
 import test, { after } from 'node:test';
-import { openChromium, type Page, type Window, type WindowOptions } from '../support/chromium.ts';
+import {
+  openChromium,
+  typeAsScanner,
+  type Page,
+  type Window,
+  type WindowOptions,
+} from '../support/chromium.ts';
 import { until } from '../support/delivering.ts';
 import { command, databaseToServe, openShop, serve, type Served } from '../support/served.ts';
 
@@ -69,12 +75,9 @@ async function fill(page: Page, values: Readonly<Record<string, string>>): Promi
   }
 }
 
-/** Types as a scanner does, which ends with Enter. */
+/** Scans a code, which leads to a page. */
 async function scan(page: Page, code: string, path: RegExp): Promise<void> {
-  await leads(page, path, async () => {
-    for (const character of code) await page.keyboard.press(character as 'A');
-    await page.keyboard.press('Enter');
-  });
+  await leads(page, path, () => typeAsScanner(page, code));
 }
 
 /** Every page of the window was HTML, and none contained one of the codes except the pages that may. */
@@ -281,8 +284,7 @@ test('an owner sets up a shop, sells, redeems, refunds, resends and closes the d
   const [, again = assert.fail()] = await emailsTo(folder, 'lin@example.com', 2);
   const replaced = codeIn(again);
   assert.notEqual(replaced, emailed);
-  for (const character of emailed) await till.keyboard.press(character as 'A');
-  await till.keyboard.press('Enter');
+  await typeAsScanner(till, emailed);
   await till.waitForSelector('#code-error');
   await shows(till, /was replaced by a new one/);
   await scan(till, replaced, /^\/till\/card\//);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { openChromium, type Page, type Window } from '../support/chromium.ts';
+import { openChromium, typeAsScanner, type Page, type Window } from '../support/chromium.ts';
 import { join, openStoreWithStaff } from '../support/console.ts';
 import { openLosingGateway, type LosingGateway } from '../support/losing-gateway.ts';
 import { cardIssuer } from '../support/till.ts';
@@ -139,8 +139,7 @@ test('without a connection, redemptions whose result is unknown stay on the page
   await using gateway = await openLosingGateway(service.url);
   await using window = await openTill(gateway);
   const { page } = window;
-  for (const character of card.code) await page.keyboard.press(character as 'A');
-  await page.keyboard.press('Enter');
+  await typeAsScanner(page, card.code);
   await page.waitForFunction(() => location.pathname.startsWith('/till/card/'));
   await page.tap('[data-fill="47.00"]');
   let isLost = false;

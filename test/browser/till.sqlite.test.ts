@@ -10,6 +10,7 @@ import {
   findChromium,
   goBack,
   openChromium,
+  typeAsScanner,
   type Page,
   type Window,
   type WindowOptions,
@@ -74,12 +75,6 @@ async function openTill(options: WindowOptions = {}): Promise<Window> {
   return window;
 }
 
-/** Types as a scanner does, which ends with Enter. */
-async function scan(page: Page, code: string): Promise<void> {
-  for (const character of code) await page.keyboard.press(character as 'A');
-  await page.keyboard.press('Enter');
-}
-
 async function goTo(page: Page, path: string): Promise<void> {
   await page.waitForFunction(
     (start) => location.pathname.startsWith(start) && document.readyState === 'complete',
@@ -102,7 +97,7 @@ async function amountOf(page: Page): Promise<string> {
 
 /** Scans a card and types an amount on the keypad. */
 async function enter(page: Page, code: string, keys: string): Promise<void> {
-  await scan(page, code.toUpperCase());
+  await typeAsScanner(page, code.toUpperCase());
   await goTo(page, '/till/card/');
   for (const key of keys) await page.tap(`[data-digit="${key}"]`);
 }
@@ -130,7 +125,7 @@ test('scan, all, redeem: two taps, and a scan on the result finds the next card'
   const [card, next] = [await issue({ initial_value: '47.00' }), await issue({ initial_value: '11.00' })];
   await using window = await openTill();
   const { page } = window;
-  await scan(page, card.code);
+  await typeAsScanner(page, card.code);
   await goTo(page, '/till/card/');
   await page.tap('[data-fill="10.00"]');
   assert.match(await textOf(page), /Redeem \$10\.00/);
@@ -140,7 +135,7 @@ test('scan, all, redeem: two taps, and a scan on the result finds the next card'
   await page.tap('#pay');
   await goTo(page, '/till/redeemed/');
   assert.equal(await card.balance(), '0.00');
-  await scan(page, next.code);
+  await typeAsScanner(page, next.code);
   await goTo(page, '/till/card/');
   assert.match(await textOf(page), /\$11\.00/);
 });
@@ -154,7 +149,7 @@ test('a printed card is scanned first, and activated with the keypad', async () 
   await until(async () => (await service.request('/stocks', { token })).text.includes('"complete"'));
   await using window = await openTill();
   const { page } = window;
-  await scan(page, code);
+  await typeAsScanner(page, code);
   await showsText(page, 'Activate a card');
   assert.ok(!(await page.content()).toLowerCase().includes(code.toLowerCase()));
   assert.deepEqual([...(await accessibilityFaults(page)), ...(await overflowFaults(page))], []);
@@ -170,7 +165,7 @@ test('a scan is read wherever the focus is', async () => {
   await using window = await openTill();
   const { page } = window;
   await page.evaluate(() => (document.activeElement as HTMLElement).blur());
-  await scan(page, card.code);
+  await typeAsScanner(page, card.code);
   await goTo(page, '/till/card/');
 });
 
@@ -178,15 +173,15 @@ test('a scanned code in the amount field redeems nothing', async () => {
   const [card, other] = [await issue({ initial_value: '47.00' }), await issue({ initial_value: '11.00' })];
   await using window = await openTill();
   const { page } = window;
-  await scan(page, card.code);
+  await typeAsScanner(page, card.code);
   await goTo(page, '/till/card/');
   await page.focus('#amount');
-  await scan(page, other.code);
+  await typeAsScanner(page, other.code);
   await showsText(page, 'This was a scanned code, not an amount');
   assert.equal(await card.balance(), '47.00');
   assert.ok(!(await page.content()).includes(other.code));
   await page.focus('#amount');
-  await scan(page, '00000450');
+  await typeAsScanner(page, '00000450');
   await showsText(page, 'This was a scanned code, not an amount');
   await page.keyboard.type('5.');
   await page.keyboard.press('Enter');
@@ -198,7 +193,7 @@ test('keypad and keyboard agree: digits are cents until a point or a comma is ty
   const card = await issue({ initial_value: '47.00' });
   await using window = await openTill();
   const { page } = window;
-  await scan(page, card.code);
+  await typeAsScanner(page, card.code);
   await goTo(page, '/till/card/');
   const shows = async (keys: string, typed: string): Promise<void> => {
     for (const key of keys) await page.keyboard.press(key as 'A');
@@ -227,7 +222,7 @@ test('more than the card has, from the keyboard, does not offer the whole card',
   const card = await issue({ initial_value: '47.00' });
   await using window = await openTill({ expected: [/^status 422: POST .*\/till\/card\//] });
   const { page } = window;
-  await scan(page, card.code);
+  await typeAsScanner(page, card.code);
   await goTo(page, '/till/card/');
   await page.keyboard.type('250.');
   const text = await textOf(page);
@@ -343,7 +338,7 @@ test('a wrong code stays in its field with the reason, and the next scan replace
     assert.equal(await page.$eval(field, (input) => (input as HTMLInputElement).value), 'zz-zz', path);
     assert.ok(!(await page.content()).includes('zz-zz'), 'no page has a typed code');
   }
-  await scan(page, card.code);
+  await typeAsScanner(page, card.code);
   await goTo(page, '/till/card/');
 });
 
@@ -373,7 +368,7 @@ test('the name opens the way to other pages, and locking leads to the PIN', asyn
   assert.equal(new URL(page.url()).pathname, '/till/pin');
   await unlock();
   // A session that ends while an amount is entered.
-  await scan(page, card.code);
+  await typeAsScanner(page, card.code);
   await goTo(page, '/till/card/');
   for (const key of '1250') await page.tap(`[data-digit="${key}"]`);
   own.clock.advance(6 * 60_000);
@@ -540,10 +535,10 @@ test('a code that is scanned as an amount while the service fails is nowhere', a
   await using gateway = await openLosingGateway(service.url);
   const { window, page } = await openThroughGateway(gateway);
   await using _closing = window;
-  await scan(page, card.code);
+  await typeAsScanner(page, card.code);
   await goTo(page, '/till/card/');
   gateway.lose = () => 'before';
-  await Promise.all([page.waitForNavigation(), scan(page, other.code)]).catch(() => {});
+  await Promise.all([page.waitForNavigation(), typeAsScanner(page, other.code)]).catch(() => {});
   const urls = window.requests().map((request) => request.url());
   assert.ok(!urls.join(' ').includes(other.code));
   gateway.lose = () => 'none';
