@@ -251,7 +251,7 @@ export async function goBack(page: Page): Promise<void> {
 
 /** Types as a scanner does, which ends with Enter: the keys do not wait for one another, also on a slow machine. */
 export async function typeAsScanner(page: Page, code: string): Promise<void> {
-  await Promise.all([...code, 'Enter'].map((key) => page.keyboard.press(key as 'A')));
+  await Promise.all([...code.split(''), 'Enter'].map((key) => page.keyboard.press(key as 'A')));
 }
 
 export type SignedInWindow = Window & { readonly service: TestService; readonly browser: Browser };
