@@ -1,18 +1,13 @@
 /** The service: the only wiring, in plain calls. */
 
-import { dirname } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { operations } from '../api/index.ts';
 import { startBackground, type Background } from './jobs.ts';
-import { assertInRange, systemClock, type TimeSource } from '../platform/clock.ts';
-import { guardClock, type ClockGuard } from './clock-guard.ts';
+import { assertInRange, systemClock } from '../platform/clock.ts';
 import { distributedPeriods } from '../platform/limits.ts';
 import { localUseOf, type Config } from './config.ts';
-import { openDatabase, type Database } from './database.ts';
 import { loopbackRule, startWebhooks, webhookUrlsOf } from '../delivery/webhooks/webhooks.ts';
 import { openOutboundThread } from '../delivery/webhooks/thread.ts';
-import { freeSpaceOf, type FreeSpace } from '../platform/disk.ts';
-import { createMetrics, type Metrics } from '../http/metrics.ts';
 import { createServer } from '../http/server.ts';
 import { recordedRequests } from '../http/recorded-requests.ts';
 import { codeUses } from '../http/code-uses.ts';
@@ -21,78 +16,25 @@ import { isExposed } from '../platform/key-file.ts';
 import { homePathOf } from '../console/gate/home.ts';
 import { readableEmailsOf } from '../console/emails/kept-emails.ts';
 import { addConsole } from '../console/kit/server.ts';
-import { createLog, type Log } from '../platform/log.ts';
-import { readiness, watchPrimaries } from './readiness.ts';
+import { createLog } from '../platform/log.ts';
 import { reportRuns } from '../service/books/report-runs.ts';
-import { removeAbandonedCopies } from '../storage/sqlite/restore.ts';
-import { assertDurable, checkClock, clockLog } from './checks.ts';
 import { certificateText, startMessage, logStart, terminalOf } from './message.ts';
 import type { CardKey } from '../storage/cards/card.ts';
 import type { LookupKey } from '../storage/stocks/code.ts';
 import { lastBeat } from '../storage/heartbeat.ts';
-import { tracedStorage } from '../storage/traced.ts';
-import { openTracing, type Tracing } from '../platform/tracing.ts';
-import type { PublicNetwork } from '../delivery/email/public-socket.ts';
 import { createTurns } from '../service/turns.ts';
-import { commitListeners, type CommitListeners } from './commits.ts';
 import { consoleServicesOf } from './console-services.ts';
 import { setUpEmail, startEmails } from './email.ts';
-import {
-  needsAttention,
-  openHttps,
-  transportSecurityOf,
-  type CertificateStatus,
-  type Https,
-} from './https.ts';
+import { needsAttention, openHttps, transportSecurityOf, type Https } from './https.ts';
 import { listen, listeningUrl } from './listen.ts';
-import { chooseMode, findSetupLink } from './mode.ts';
+import { findSetupLink } from './mode.ts';
+import { type StartOptions, type Base, openBase, prepare } from './base.ts';
 
 export type Service = AsyncDisposable & {
   /** `http://host:port` with the actual port. */
   readonly url: string;
   /** Resolves when the database can no longer be trusted: the process must exit. */
   readonly failed: Promise<unknown>;
-};
-
-/** The clock, the log and the network, which tests replace. */
-export type StartOptions = {
-  readonly clock: TimeSource;
-  readonly log: Log;
-  /** The connection to the mail servers of stores. Absent: as any public host. */
-  readonly emailNetwork?: PublicNetwork;
-  /** Writes to the terminal of the person who starts the service. Absent: there is none, and the log says where it serves. */
-  readonly terminal?: ((text: string) => void) | undefined;
-};
-
-type Opening = Required<Omit<StartOptions, 'terminal'>>;
-
-/** The parts that the service opens before it serves. */
-type Base = {
-  readonly config: Config;
-  readonly log: Log;
-  readonly emailNetwork: PublicNetwork;
-  readonly guard: ClockGuard;
-  readonly freeSpace: FreeSpace | null;
-  readonly metrics: Metrics;
-  readonly tracing: Tracing | null;
-  readonly database: Database;
-  readonly commits: CommitListeners;
-  readonly primaries: ReturnType<typeof watchPrimaries>;
-  /** Null: HTTPS is off. */
-  readonly certificate: CertificateStatus | null;
-  /** Resolves when the database can no longer be trusted. */
-  readonly failed: Promise<unknown>;
-  /** The state that changes while the service runs. */
-  readonly state: State;
-};
-
-type State = {
-  isClosing: boolean;
-  hasFailed: boolean;
-  /** Whether the service can serve. */
-  isReady: () => Promise<boolean>;
-  /** Does nothing until the jobs are started, which then find new batches themselves. */
-  startBatches: () => void;
 };
 
 /** Starts the service. @throws StartError, or the error of opening the database. */
@@ -169,98 +111,6 @@ async function openSecurely(
     await app.close();
     throw error;
   }
-}
-
-/** Opens the database, and what observes it. @throws the error of opening the database. */
-async function openBase(config: Config, { clock: source, log, emailNetwork }: Opening): Promise<Base> {
-  const { logger } = log;
-  const guard = guardClock(source, config.limits, clockLog(config, logger));
-  const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
-  const commits = commitListeners();
-  const state: State = {
-    isClosing: false,
-    hasFailed: false,
-    isReady: () => Promise.resolve(false),
-    startBatches() {},
-  };
-  const freeSpace = config.database.kind === 'file' ? freeSpaceOf(dirname(config.database.file)) : null;
-  const certificate: CertificateStatus | null =
-    config.https.kind === 'off' ? null : { period: null, isRenewed: false };
-  const metrics = createMetrics({
-    queueDepth: () => database.storage.queueDepth,
-    clockJumpMs: () => guard.jumpMs(),
-    freeSpace,
-    certificate,
-    isReady: () => state.isReady(),
-  });
-  const primaries = watchPrimaries(metrics, logger);
-  const tracing = openTracing();
-  const opened = await openDatabase(config, {
-    prepare: true,
-    serves: true,
-    clock: guard.clock,
-    observer: {
-      committed(group) {
-        metrics.committed(group);
-        if (tracing) tracing.outside(commits.notify);
-        else commits.notify();
-      },
-      readOnly(cause) {
-        logger.error({ err: cause }, 'the database is read-only: every change is rejected');
-      },
-      failed(cause) {
-        state.hasFailed = true;
-        logger.fatal({ err: cause }, 'the database can no longer be trusted; the service ends');
-        fail(cause);
-      },
-      primariesFound: primaries.found,
-      warned: (message, cause) => logger.warn({ err: cause }, message),
-    },
-  });
-  const database = tracing ? traced(opened, tracing) : opened;
-  return {
-    config,
-    log,
-    emailNetwork,
-    guard,
-    freeSpace,
-    metrics,
-    tracing,
-    database,
-    commits,
-    primaries,
-    certificate,
-    failed,
-    state,
-  };
-}
-
-/**
- * Checks the database and the clock. Returns whether the service runs in development mode.
- * @throws StartError if the service cannot serve.
- */
-async function prepare({ config, log: { logger }, ...base }: Base): Promise<boolean> {
-  const { database, guard, freeSpace, primaries, state } = base;
-  primaries.assertOne();
-  await assertDurable(config, database.storage, (risk) => logger.warn(risk));
-  await checkClock(config, { database, guard, logger });
-  if (config.database.kind === 'file') removeCopies(config.database.file, logger);
-  const developmentMode = await chooseMode(config, database);
-  state.isReady = readiness(
-    config,
-    { ...database, guard, freeSpace },
-    () => !state.isClosing && !state.hasFailed && primaries.hasAtMostOne(),
-  );
-  return developmentMode;
-}
-
-/** Removes the copies of all data that an interrupted restore has left. */
-function removeCopies(file: string, logger: Log['logger']): void {
-  const { removed, left } = removeAbandonedCopies(file);
-  if (removed.length > 0)
-    logger.warn({ files: removed }, 'removed the copies of a restore that was interrupted');
-  if (left.length > 0)
-    logger.error({ files: left }, 'a restore that was interrupted left copies of all data: delete them');
 }
 
 type Parts = ReturnType<typeof partsOf>;
@@ -423,9 +273,4 @@ async function stop(
   await database[Symbol.asyncDispose]();
   log.logger.info('stopped');
   await log.flush();
-}
-
-function traced(database: Database, tracing: Tracing): Database {
-  const ctx = { ...database.ctx, messageContext: tracing.messageContext };
-  return { ...database, ctx, storage: tracedStorage(database.storage, tracing) };
 }

@@ -387,12 +387,9 @@ export function problemOf(
   if (explained !== undefined) return `${name} ${explained}`;
   const must = `${name} must be ${withoutMarkup(accepts)}`;
   if (contains === 'secret') return must;
-  return `${must}, not ${JSON.stringify(contains === 'url' ? withoutPassword(text) : text)}`;
-}
-
-/** Keeps only the scheme of a URL, because the rest can contain a password. */
-function withoutPassword(text: string): string {
-  return text.replace(/^(?!file:)([a-z]+:\/\/).*$/is, '$1…');
+  // Only the scheme of a URL is shown, because the rest can contain a password.
+  const shown = contains === 'url' ? text.replace(/^(?!file:)([a-z]+:\/\/).*$/is, '$1…') : text;
+  return `${must}, not ${JSON.stringify(shown)}`;
 }
 
 /** Removes the backquotes from a text of the table. */
