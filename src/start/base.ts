@@ -1,4 +1,4 @@
-/** What the service opens before it serves: the database, and what observes it. */
+/** The parts that the service opens before it serves: the database, and its observers. */
 
 import { dirname } from 'node:path';
 import type { TimeSource } from '../platform/clock.ts';

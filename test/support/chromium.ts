@@ -249,7 +249,7 @@ export async function goBack(page: Page): Promise<void> {
   }
 }
 
-/** Types as a scanner does, which ends with Enter: the keys do not wait for one another, also on a slow machine. */
+/** Types as a scanner does, which ends with Enter: no key waits for another one, even on a slow machine. */
 export async function typeAsScanner(page: Page, code: string): Promise<void> {
   await Promise.all([...code.split(''), 'Enter'].map((key) => page.keyboard.press(key as 'A')));
 }
