@@ -321,6 +321,7 @@ const reportFiles = consoleRoutes.filter(({ path }) => path.endsWith('.csv')).ma
 /** Routes that send something else than a page. */
 const streams = new Set([
   '/live',
+  '/till/app.webmanifest',
   '/cards/export',
   '/settings/emails/legibility',
   '/settings/emails/preview',

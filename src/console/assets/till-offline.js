@@ -8,14 +8,16 @@ const state = document.getElementById('state');
 const again = document.getElementById('again');
 
 if (content instanceof HTMLElement && state && again) {
-  // A form was sent when the connection was lost. The page stays, because it says that the result is unknown.
-  const wasSent = content.dataset['sent'] !== undefined;
+  // The worker says what was lost. Nothing was, if the page was opened by its own address.
+  const { lost } = content.dataset;
+  // The page stays after a lost form, because it says that the result is unknown.
+  const wasSent = lost === 'form';
   for (const part of content.querySelectorAll('[data-when]'))
-    if (part instanceof HTMLElement) part.hidden = (part.dataset['when'] === 'sent') !== wasSent;
+    if (part instanceof HTMLElement) part.hidden = (part.dataset['when'] === 'form') !== wasSent;
   if (wasSent)
-    document.title = document.querySelector('[data-when="sent"] h2')?.textContent ?? document.title;
+    document.title = document.querySelector('[data-when="form"] h2')?.textContent ?? document.title;
 
-  const { page = '', next = '' } = content.dataset;
+  const { page = '', till = '', day = '' } = content.dataset;
   const { trying = '', back = '' } = state.dataset;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
@@ -32,12 +34,15 @@ if (content instanceof HTMLElement && state && again) {
     state.textContent = trying;
     if (!(await isReachable())) timer = setTimeout(() => void attempt(), periodMs);
     else if (wasSent) state.textContent = back;
+    else if (lost === undefined) location.assign(till);
     else location.reload();
   };
   again.addEventListener('click', () => {
-    if (wasSent) location.assign(next);
+    if (wasSent) location.assign(day);
     else void attempt();
   });
-  addEventListener('online', () => void attempt());
-  timer = setTimeout(() => void attempt(), periodMs);
+  if (lost !== undefined) {
+    addEventListener('online', () => void attempt());
+    timer = setTimeout(() => void attempt(), periodMs);
+  }
 }

@@ -59,8 +59,8 @@ async function loadOrExplain(event) {
   } catch {
     const own = await caches.match(page);
     if (!own) return Response.error();
-    const text = await own.text();
-    const body = event.request.method === 'GET' ? text : text.replace('<main ', '<main data-sent ');
+    const lost = event.request.method === 'GET' ? 'page' : 'form';
+    const body = (await own.text()).replace('<main ', `<main data-lost="${lost}" `);
     return new Response(body, { status: 503, headers: own.headers });
   }
 }

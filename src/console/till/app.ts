@@ -82,14 +82,14 @@ function manifest(
 function offlinePage(services: ConsoleServices, request: ConsoleRequest): ConsoleResponse {
   const { basePath } = services.frame;
   const text = texts[request.language];
-  const body = markup`<main class="till" id="content" data-page="${basePath}${offlinePath}" data-next="${basePath}/till/day"><h1 class="sr">${text.title}</h1>
+  const body = markup`<main class="till" id="content" data-page="${basePath}${offlinePath}" data-till="${basePath}/till" data-day="${basePath}/till/day"><h1 class="sr">${text.title}</h1>
 <div class="tillbar"><a class="mark" href="${basePath}/till">${mark}<span>${text.shortName}</span></a></div>
-<section class="paid wait" role="alert" data-when="loaded"><h2>${text.title}</h2><p>${text.lead}</p></section>
-<section class="paid wait" role="alert" data-when="sent" hidden><h2>${text.sentTitle}</h2><p>${text.sentLead}</p></section>
+<section class="paid wait" role="alert" data-when="page"><h2>${text.title}</h2><p>${text.lead}</p></section>
+<section class="paid wait" role="alert" data-when="form" hidden><h2>${text.sentTitle}</h2><p>${text.sentLead}</p></section>
 ${pendingSection(request, null)}
-<section class="panel stack" aria-labelledby="until" data-when="loaded"><h2 id="until">${text.until}</h2><ol class="todo"><li><span>${text.otherMeans}</span></li><li><span>${text.noPaper}</span></li></ol></section>
+<section class="panel stack" aria-labelledby="until" data-when="page"><h2 id="until">${text.until}</h2><ol class="todo"><li><span>${text.otherMeans}</span></li><li><span>${text.noPaper}</span></li></ol></section>
 <p class="small soft center" id="state" role="status" data-trying="${text.trying}" data-back="${text.back}"></p>
-<button class="button first big" type="button" id="again"><span data-when="loaded">${text.tryNow}</span><span data-when="sent" hidden>${text.openDay}</span></button>
+<button class="button first big" type="button" id="again"><span data-when="page">${text.tryNow}</span><span data-when="form" hidden>${text.openDay}</span></button>
 </main>`;
   return {
     status: 200,
