@@ -234,7 +234,7 @@ test('the last activity of a card is its last transaction, also in the past', as
     (await list(`tag=dormant&${query}`)).gift_cards.map((card) => card.id);
   service.clock.advance(3 * 86_400_000);
   await shop.does(`PUT /gift_card/${id}`, { json: { note: 'x' } }, { events: ['gift_card.updated'] });
-  // The commit wakes the worker: emails that have waited so long end now, and not beside a request that must change nothing.
+  // The commit wakes the worker. Emails that have waited so long end now, not during a request that must change nothing.
   const working = 'select id from email_deliveries where lease is not null or next_at <= ?';
   await until(async () => (await service.query(working, service.clock.now())).length === 0);
   const untilIssue = `last_activity_at_max=${issuedAt}`;
