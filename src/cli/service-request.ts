@@ -2,6 +2,7 @@
 
 import * as http from 'node:http';
 import * as https from 'node:https';
+import { textOfResponse } from '../platform/response-text.ts';
 import type { Config } from '../start/config.ts';
 
 export type JsonResponse = {
@@ -64,18 +65,10 @@ function respond(
     : http.request(url, { ...options, agent: new http.Agent({ keepAlive: false }) });
   sent.on('error', reject);
   sent.on('response', (response) => {
-    const parts: Buffer[] = [];
-    let length = 0;
-    response.on('error', reject);
-    response.on('data', (part: Buffer) => {
-      parts.push(part);
-      length += part.length;
-      if (length > bodyBytesMax) response.destroy(new Error('the response is too long'));
-    });
-    response.on('end', () => {
-      const body = Buffer.concat(parts).toString();
-      resolve({ status: response.statusCode ?? 0, json: parsed(body) });
-    });
+    textOfResponse(response, bodyBytesMax).then(
+      (body) => resolve({ status: response.statusCode ?? 0, json: parsed(body) }),
+      reject,
+    );
   });
   sent.end();
   return promise;

@@ -5,14 +5,14 @@
 
 import { connect, isIP, type Socket } from 'node:net';
 import type { ResolveText } from './sender-domain.ts';
-import { publicErrorCode } from '../webhooks/error-code.ts';
+import { publicErrorCode } from '../../platform/error-code.ts';
 import {
   checkedLookup,
   ForbiddenAddress,
   systemResolve,
   Unresolved,
   type Resolve,
-} from '../webhooks/lookup.ts';
+} from '../public-lookup.ts';
 
 export type PublicNetwork = {
   /** Default: the system's name servers. */

@@ -6,7 +6,7 @@
 import { Resolver } from 'node:dns/promises';
 import type { DomainFinding } from '../../domain/emails/server.ts';
 import { providerOfHost, type EmailProvider } from '../../domain/emails/providers.ts';
-import { codeOf } from '../webhooks/error-code.ts';
+import { codeOf } from '../../platform/error-code.ts';
 
 /** The TXT records of a name; null: no name server responded. */
 export type ResolveText = (name: string) => Promise<readonly string[] | null>;

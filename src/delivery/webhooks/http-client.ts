@@ -4,9 +4,9 @@ import { request as requestPlain, type Agent, type ClientRequest, type IncomingM
 import { request as requestSecure, type RequestOptions } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { codeOf, publicErrorCode } from './error-code.ts';
+import { codeOf, publicErrorCode } from '../../platform/error-code.ts';
 import { excerptBytesMax, excerptOf, keptHeadersOf, type ResponseHeaders } from './excerpt.ts';
-import { ForbiddenAddress, Unresolved } from './lookup.ts';
+import { ForbiddenAddress, Unresolved } from '../public-lookup.ts';
 import type { WebhookUrl } from './url.ts';
 
 export type FailureReason =

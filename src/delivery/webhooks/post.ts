@@ -18,7 +18,7 @@ import {
   type HttpOutcome,
   type ResponseLimits,
 } from './http-client.ts';
-import { checkedLookup, loopbackLookup, systemResolve, type Resolve } from './lookup.ts';
+import { checkedLookup, loopbackLookup, systemResolve, type Resolve } from '../public-lookup.ts';
 import { parseWebhookUrl } from './url.ts';
 
 export type PostRequest = {

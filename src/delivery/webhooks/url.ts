@@ -8,7 +8,7 @@
 
 import { isIP } from 'node:net';
 import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
-import { classify } from './address.ts';
+import { classify } from '../../platform/public-address.ts';
 
 const urlLengthMax = 2_048;
 

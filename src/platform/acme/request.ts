@@ -2,6 +2,7 @@
 
 import { Agent, request } from 'node:https';
 import type { IncomingMessage } from 'node:http';
+import { textOfResponse } from '../response-text.ts';
 import { version } from '../version.ts';
 
 export type AcmeResponse = {
@@ -60,20 +61,10 @@ function respond(
   const outgoing = request(url, { method: sent.method, agent, signal, headers });
   outgoing.on('error', reject);
   outgoing.on('response', (response) => {
-    const parts: Buffer[] = [];
-    let length = 0;
-    response.on('error', reject);
-    response.on('data', (part: Buffer) => {
-      parts.push(part);
-      length += part.length;
-      if (length > responseBytesMax) response.destroy(new Error('the response of the authority is too long'));
-    });
-    response.on('end', () =>
-      resolve({
-        status: response.statusCode ?? 0,
-        headers: response.headers,
-        text: Buffer.concat(parts).toString(),
-      }),
+    const { statusCode: status = 0, headers: received } = response;
+    textOfResponse(response, responseBytesMax).then(
+      (text) => resolve({ status, headers: received, text }),
+      reject,
     );
   });
   outgoing.end(sent.method === 'POST' ? sent.body : undefined);

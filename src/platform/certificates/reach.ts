@@ -5,7 +5,9 @@ import { Agent, get } from 'node:http';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { AcmeProblem, shownText } from '../acme/problem.ts';
+import { codeOf } from '../error-code.ts';
 import { isLoopback } from '../loopback.ts';
+import { isPublic } from '../public-address.ts';
 
 const addressesMax = 8;
 const bodyBytesMax = 1_024;
@@ -26,10 +28,6 @@ export async function findAddresses(domain: string, signal: AbortSignal): Promis
   throw hasReply
     ? new AcmeProblem('noAddress', `${domain} has no address`)
     : new AcmeProblem('dnsUnavailable', `the DNS servers of ${domain} do not respond`);
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
 export type Probe = {
@@ -100,9 +98,5 @@ async function requestProof(
 function hasPublicAddress(): boolean {
   return Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
-    .some(({ family, address }) => family === 'IPv4' && !privateAddress.test(address));
+    .some(({ family, address }) => family === 'IPv4' && isPublic(address));
 }
-
-/** Private networks (RFC 1918), carrier-grade NAT (RFC 6598), link-local and loopback addresses. */
-const privateAddress =
-  /^(?:10|127)\.|^192\.168\.|^172\.(?:1[6-9]|2\d|3[01])\.|^100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.|^169\.254\./;

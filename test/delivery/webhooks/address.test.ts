@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { classify, isPublic } from '../../../src/delivery/webhooks/address.ts';
+import { classify, isPublic } from '../../../src/platform/public-address.ts';
 import { forbidden } from './forbidden-addresses.ts';
 
 for (const [reason, addresses] of Object.entries(forbidden)) {

@@ -1,6 +1,6 @@
 /** Forbidden addresses in all notations. */
 
-import type { ForbiddenReason } from '../../../src/delivery/webhooks/address.ts';
+import type { ForbiddenReason } from '../../../src/platform/public-address.ts';
 
 /** The first and last address of each range, and other notations. */
 export const forbidden: Readonly<Record<ForbiddenReason, readonly string[]>> = {

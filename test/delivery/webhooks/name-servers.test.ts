@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import test from 'node:test';
-import { systemResolve } from '../../../src/delivery/webhooks/lookup.ts';
+import { systemResolve } from '../../../src/delivery/public-lookup.ts';
 import type { PostResult } from '../../../src/delivery/webhooks/post.ts';
 import { responding, outboundHere, publicAddress, receive } from './receiver.ts';
 

@@ -5,8 +5,8 @@
 
 import { Resolver } from 'node:dns/promises';
 import { isIPv6, type LookupFunction } from 'node:net';
-import { isPublic } from './address.ts';
-import { publicErrorCode } from './error-code.ts';
+import { isPublic } from '../platform/public-address.ts';
+import { publicErrorCode } from '../platform/error-code.ts';
 
 /** Returns all addresses of a host. @throws Error if it has none or no name server responds. */
 export type Resolve = (host: string) => Promise<readonly string[]>;

@@ -3,7 +3,7 @@
  *
  * Forbidden are all ranges of IANA's special-purpose registries
  * (https://www.iana.org/assignments/iana-ipv4-special-registry, https://www.iana.org/assignments/iana-ipv6-special-registry),
- * including the globally reachable ones (AS112, AMT, anycast addresses of protocols), which have no webhooks; and the
+ * including the globally reachable ones (AS112, AMT, anycast addresses of protocols), where no customer has a server; and the
  * metadata services of clouds. Of IPv6, only 2000::/3 is allocated.
  */
 
