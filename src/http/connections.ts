@@ -7,7 +7,7 @@ import { addressKey } from './client-address.ts';
 import { isReceived, drain } from './drain.ts';
 
 /** The reason why a connection without an error is closed. */
-export type CloseReason = 'peer limit' | 'room';
+type CloseReason = 'peer limit' | 'room';
 
 export type OpenConnections = {
   /** Tracks a request that does not emit the server's `request` event. */
@@ -25,6 +25,38 @@ type Connection = {
   request: IncomingMessage | undefined;
 };
 
+/** The limits of connections, and the report of those that are closed. */
+export type ConnectionGuard = {
+  readonly limits: Limits;
+  /** Whether a peer is a proxy, whose connections are those of many clients. */
+  readonly isTrusted: (peer: string | undefined) => boolean;
+  readonly onClosed: (reason: CloseReason) => void;
+};
+
+/** The number of connections of each peer that is not a trusted proxy. */
+export class PeerCounts {
+  readonly #counts = new Map<string, number>();
+  readonly #isTrusted: ConnectionGuard['isTrusted'];
+
+  constructor({ isTrusted }: Pick<ConnectionGuard, 'isTrusted'>) {
+    this.#isTrusted = isTrusted;
+  }
+
+  /** Counts a connection. @returns a function that ends it, called once; undefined: its peer has `max` already. */
+  add({ remoteAddress }: Socket, max: number): (() => void) | undefined {
+    if (this.#isTrusted(remoteAddress)) return () => {};
+    const peer = addressKey(remoteAddress ?? '');
+    const before = this.#counts.get(peer) ?? 0;
+    if (before >= max) return undefined;
+    this.#counts.set(peer, before + 1);
+    return () => {
+      const left = (this.#counts.get(peer) ?? 0) - 1;
+      if (left <= 0) this.#counts.delete(peer);
+      else this.#counts.set(peer, left);
+    };
+  }
+}
+
 /**
  * Limits the connections of a server.
  *
@@ -34,30 +66,13 @@ type Connection = {
  * A connection is idle until the headers of a request have arrived, so a partial header block does not keep it open. If
  * no connection is idle, the oldest one is closed whose responses are complete but not yet read by the client.
  */
-export function guardConnections(
-  server: Server,
-  {
-    limits,
-    isTrusted,
-    onClosed,
-  }: {
-    readonly limits: Limits;
-    readonly isTrusted: (peer: string | undefined) => boolean;
-    readonly onClosed: (reason: CloseReason) => void;
-  },
-): OpenConnections {
+export function guardConnections(server: Server, guard: ConnectionGuard): OpenConnections {
+  const { limits, onClosed } = guard;
   const connections = new Map<Socket, Connection>();
-  /** Open connections by peer. */
-  const perPeer = new Map<string, number>();
+  const peers = new PeerCounts(guard);
   /** In the order in which they became idle. */
   const idle = new Set<Socket>();
   const softMax = limits.connectionsMax - limits.connectionsSpare;
-
-  const count = (peer: string, change: number): void => {
-    const left = (perPeer.get(peer) ?? 0) + change;
-    if (left === 0) perPeer.delete(peer);
-    else perPeer.set(peer, left);
-  };
 
   server.on('timeout', (socket: Socket) => {
     // The client has read everything so far, and the response is being computed.
@@ -89,21 +104,18 @@ export function guardConnections(
 
   server.maxConnections = limits.connectionsMax;
   server.on('connection', (socket: Socket) => {
-    const peer = isTrusted(socket.remoteAddress) ? undefined : addressKey(socket.remoteAddress ?? '');
-    if (peer !== undefined) {
-      if ((perPeer.get(peer) ?? 0) >= limits.connectionsPerPeerMax) {
-        onClosed('peer limit');
-        socket.destroy();
-        return;
-      }
-      count(peer, 1);
+    const uncount = peers.add(socket, limits.connectionsPerPeerMax);
+    if (!uncount) {
+      onClosed('peer limit');
+      socket.destroy();
+      return;
     }
     const connection: Connection = { responses: [], request: undefined };
     connections.set(socket, connection);
     idle.add(socket);
     socket.once('close', () => {
       forget(socket);
-      if (peer !== undefined) count(peer, -1);
+      uncount();
     });
     // Node.js calls this after a response with `Connection: close`.
     const destroySoon = socket.destroySoon.bind(socket);

@@ -5,13 +5,12 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { markup, type Markup } from '../platform/markup.ts';
-import type { Limits } from '../platform/limits.ts';
 import { challengePath } from '../platform/certificates/issue.ts';
-import { guardConnections, type CloseReason } from './connections.ts';
+import { guardConnections, type ConnectionGuard } from './connections.ts';
 import { listenOn, type ListenPlace } from './listen-place.ts';
 import { commonHeaders } from './problem.ts';
 
-export type PlainPortOptions = {
+export type PlainPortOptions = ConnectionGuard & {
   /** The origin that browsers are redirected to. */
   readonly origin: string;
   /** Whether there is a certificate with which browsers accept the origin. */
@@ -20,9 +19,6 @@ export type PlainPortOptions = {
   readonly problem: () => string | null;
   /** The proof for a token that the authority requests; null: there is none. */
   readonly proofOf: (token: string) => Promise<string | null>;
-  readonly limits: Limits;
-  readonly isTrusted: (peer: string | undefined) => boolean;
-  readonly onClosed: (reason: CloseReason) => void;
 };
 
 export type PlainPort = {

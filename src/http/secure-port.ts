@@ -6,10 +6,8 @@
 import { createServer as createListener, type Socket } from 'node:net';
 import type { Server } from 'node:http';
 import { createServer as createTls } from 'node:tls';
-import type { Limits } from '../platform/limits.ts';
 import { tlsVersionMin, type Certificate } from '../platform/certificates/certificate.ts';
-import { addressKey } from './client-address.ts';
-import type { CloseReason } from './connections.ts';
+import { PeerCounts, type ConnectionGuard } from './connections.ts';
 import { listenOn, type ListenPlace } from './listen-place.ts';
 
 export type SecurePort = {
@@ -22,24 +20,14 @@ export type SecurePort = {
 };
 
 /** @param server that receives the connections; it does not have to listen. */
-export function createSecurePort(
-  server: Server,
-  {
-    limits,
-    isTrusted,
-    onClosed,
-  }: {
-    readonly limits: Limits;
-    readonly isTrusted: (peer: string | undefined) => boolean;
-    readonly onClosed: (reason: CloseReason) => void;
-  },
-): SecurePort {
+export function createSecurePort(server: Server, guard: ConnectionGuard): SecurePort {
+  const { limits } = guard;
   const tls = createTls(
     { minVersion: tlsVersionMin, handshakeTimeout: limits.handshakeTimeoutMs, ALPNProtocols: ['http/1.1'] },
     (socket) => void server.emit('connection', socket),
   );
-  const handshakes = guardHandshakes({ limits, isTrusted, onClosed });
-  // As for connections of the HTTP server, a client can end its side before it has the response.
+  const handshakes = guardHandshakes(guard);
+  // A client can end its side before it has the response, as on a connection of the HTTP server.
   const listener = createListener({ allowHalfOpen: true, noDelay: true }, (socket) => {
     if (handshakes.begin(socket)) tls.emit('connection', socket);
   });
@@ -72,44 +60,33 @@ type Handshakes = {
 };
 
 /** Limits the connections that have not completed their handshake, of each peer and of all. */
-function guardHandshakes({
-  limits,
-  isTrusted,
-  onClosed,
-}: {
-  readonly limits: Limits;
-  readonly isTrusted: (peer: string | undefined) => boolean;
-  readonly onClosed: (reason: CloseReason) => void;
-}): Handshakes {
+function guardHandshakes(guard: ConnectionGuard): Handshakes {
+  const { limits, onClosed } = guard;
+  const peers = new PeerCounts(guard);
   /** In the order in which they began, by the two ends of the connection. */
-  const pending = new Map<string, { readonly socket: Socket; readonly peer: string | undefined }>();
-  const perPeer = new Map<string, number>();
-  const count = (peer: string | undefined, change: number): void => {
-    if (peer === undefined) return;
-    const left = (perPeer.get(peer) ?? 0) + change;
-    if (left === 0) perPeer.delete(peer);
-    else perPeer.set(peer, left);
-  };
+  const pending = new Map<string, { readonly socket: Socket; readonly uncount: () => void }>();
   const remove = (key: string): void => {
-    const handshake = pending.get(key);
-    if (handshake && pending.delete(key)) count(handshake.peer, -1);
+    pending.get(key)?.uncount();
+    pending.delete(key);
   };
   return {
     begin(socket) {
-      const peer = isTrusted(socket.remoteAddress) ? undefined : addressKey(socket.remoteAddress ?? '');
-      if (peer !== undefined && (perPeer.get(peer) ?? 0) >= limits.handshakesPerPeerMax) {
+      const uncount = peers.add(socket, limits.handshakesPerPeerMax);
+      if (!uncount) {
         onClosed('peer limit');
         socket.destroy();
         return false;
       }
-      const [longest] = pending.values();
+      const [longest] = pending;
       if (longest && pending.size >= limits.handshakesMax) {
+        const [key, handshake] = longest;
         onClosed('room');
-        longest.socket.destroy();
+        handshake.socket.destroy();
+        // Its end is reported later, and the next connection must not find it again.
+        remove(key);
       }
       const key = endsOf(socket);
-      pending.set(key, { socket, peer });
-      count(peer, 1);
+      pending.set(key, { socket, uncount });
       socket.once('close', () => remove(key));
       return true;
     },
