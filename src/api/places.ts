@@ -6,7 +6,7 @@ import type { RequestContext, Streamed } from '../http/request-context.ts';
 import { accepted, rejected } from '../platform/parsed.ts';
 import { field, integerFromForm, type Field } from './field.ts';
 import { limit as limitField, limitDefault, pageLink } from './list.ts';
-import { format, prefersCsv } from './report.ts';
+import { csvHeaders, format, prefersCsv } from './report.ts';
 import { responseOf } from './response.ts';
 
 /** @param description of the parameter `from`. */
@@ -51,12 +51,7 @@ export function csvOfPlaces(
 ): Streamed {
   return {
     status: 200,
-    headers: {
-      'content-type': 'text/csv; charset=utf-8; header=present',
-      'content-disposition': `attachment; filename="${name}"`,
-      'cache-control': 'no-store',
-      vary: 'Accept',
-    },
+    headers: csvHeaders(name),
     stream: Readable.from(request.method === 'HEAD' ? [] : parts()),
   };
 }

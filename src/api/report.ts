@@ -156,15 +156,20 @@ export function report<const Id extends string, const P extends string, S extend
   };
 }
 
+/** The headers of a CSV file. @param name of the file. */
+export function csvHeaders(name: string): HttpResponse['headers'] {
+  return {
+    'content-type': 'text/csv; charset=utf-8; header=present',
+    'content-disposition': `attachment; filename="${name}"`,
+    'cache-control': 'no-store',
+    vary: 'Accept',
+  };
+}
+
 function fileResponse({ name, text }: ReportFile): HttpResponse {
   return {
     status: 200,
-    headers: {
-      'content-type': 'text/csv; charset=utf-8; header=present',
-      'content-disposition': `attachment; filename="${name}"`,
-      'cache-control': 'no-store',
-      vary: 'Accept',
-    },
+    headers: csvHeaders(name),
     body: text,
   };
 }

@@ -1,6 +1,6 @@
 /** A code as people read it and as scanners read it. The caller makes sure that only one person sees it. */
 
-import { barcodeOf, qrModules } from '../../domain/cards/symbol.ts';
+import { barcodeOf, qrModules, qrModulesOfText } from '../../domain/cards/symbol.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import type { Brand } from './brand.ts';
@@ -26,9 +26,21 @@ export function qrSvg(
   { page, label }: { readonly page: string | null; readonly label: string },
 ): Markup {
   const rows = qrModules(code, page).slice(qrMargin, -qrMargin);
-  const path = rows.flatMap((row, y) => runsOf(row.slice(qrMargin, -qrMargin), y));
+  return drawingOf(
+    rows.map((row) => row.slice(qrMargin, -qrMargin)),
+    label,
+  );
+}
+
+/** The QR code of a text, with its margin. */
+export function qrPicture(text: string, label: string): Markup {
+  return drawingOf(qrModulesOfText(text), label);
+}
+
+function drawingOf(rows: ReturnType<typeof qrModules>, label: string): Markup {
   const size = String(rows.length);
-  return markup`<svg viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}" shape-rendering="crispEdges"><path d="${path.join('')}" fill="#000"/></svg>`;
+  const path = rows.flatMap(runsOf).join('');
+  return markup`<svg viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h${size}v${size}H0z"/><path fill="#000" d="${path}"/></svg>`;
 }
 
 /** The dark modules of a row as rectangles. */

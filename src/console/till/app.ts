@@ -9,12 +9,10 @@ import type { ServedDocument } from '../../http/documents.ts';
 import type { Assets } from '../kit/assets.ts';
 import type { PageFrame } from '../kit/frame.ts';
 import { documentOf, mark } from '../kit/page.ts';
-import type { ConsoleResponse, ConsoleRoute, ConsoleServices } from '../kit/route.ts';
-import type { ConsoleRequest } from '../kit/request.ts';
-import { textsOf } from '../kit/texts.ts';
+import { openRoute, type VisitorPage } from '../kit/page-context.ts';
+import type { ConsoleResponse, ConsoleRoute } from '../kit/route.ts';
 import { pendingSection } from './pending.ts';
 
-const texts = textsOf('tillApp');
 const colour = '#1f4d3f';
 const offlinePath = '/till/offline';
 
@@ -52,13 +50,16 @@ export function workerOf(
   };
 }
 
-function manifest(
-  { frame: { basePath, assetUrl } }: Pick<ConsoleServices, 'frame'>,
-  { language, signedIn }: Pick<ConsoleRequest, 'language' | 'signedIn'>,
-): ConsoleResponse {
-  const { name, shortName } = texts[language];
+function manifest({
+  services,
+  request: { signedIn },
+  basePath,
+  language,
+  text,
+}: VisitorPage): ConsoleResponse {
+  const { name, shortName } = text.tillApp;
   const icon = (size: number, purpose: 'any' | 'maskable'): object => ({
-    src: assetUrl(`till-${String(size)}.png`),
+    src: services.frame.assetUrl(`till-${String(size)}.png`),
     sizes: `${String(size)}x${String(size)}`,
     type: 'image/png',
     purpose,
@@ -79,9 +80,7 @@ function manifest(
 }
 
 /** The page for both cases; the worker says which one it is, because its script has only the page. */
-function offlinePage(services: ConsoleServices, request: ConsoleRequest): ConsoleResponse {
-  const { basePath } = services.frame;
-  const text = texts[request.language];
+function offlinePage({ services, request, basePath, text: { tillApp: text } }: VisitorPage): ConsoleResponse {
   const body = markup`<main class="till" id="content" data-page="${basePath}${offlinePath}" data-till="${basePath}/till" data-day="${basePath}/till/day"><h1 class="sr">${text.title}</h1>
 <div class="tillbar"><a class="mark" href="${basePath}/till">${mark}<span>${text.shortName}</span></a></div>
 <section class="paid wait" role="alert" data-when="page"><h2>${text.title}</h2><p>${text.lead}</p></section>
@@ -98,16 +97,6 @@ ${pendingSection(request, null)}
 }
 
 export const tillAppRoutes: readonly ConsoleRoute[] = [
-  {
-    method: 'GET',
-    path: '/till/app.webmanifest',
-    access: 'anyone',
-    handle: (services, request) => Promise.resolve(manifest(services, request)),
-  },
-  {
-    method: 'GET',
-    path: offlinePath,
-    access: 'anyone',
-    handle: (services, request) => Promise.resolve(offlinePage(services, request)),
-  },
+  openRoute('GET', '/till/app.webmanifest', manifest),
+  openRoute('GET', offlinePath, offlinePage),
 ];

@@ -10,6 +10,7 @@ import { enrollTill, revokeTill, unlockPinOf } from '../../service/staff-actions
 import { listAllLocations } from '../../service/stores/location.ts';
 import { findPresentedTill, listDevices, tillsMax, tillTokens } from '../../service/staff/till.ts';
 import type { ListedTill, Till } from '../../storage/staff/till.ts';
+import { qrPicture } from '../kit/code-view.ts';
 import { cookieNameOf, setCookie } from '../kit/cookie.ts';
 import { inputField, optionsOf } from '../kit/form.ts';
 import { readStoredId } from '../kit/ids.ts';
@@ -24,7 +25,6 @@ import {
 } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
 import { tillPinRoutes } from './pin.ts';
-import { qrPicture } from './slip.ts';
 
 const cookieSeconds = 365 * 24 * 60 * 60;
 

@@ -11,7 +11,8 @@ import { readById } from '../kit/lookups.ts';
 import { documentOf } from '../kit/page.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
 import { fill, fillPlain, type Texts, textsOf } from '../kit/texts.ts';
-import { groupsOfFour, qrPicture, slipLines } from './slip.ts';
+import { qrPicture } from '../kit/code-view.ts';
+import { groupsOfFour, slipLines } from './slip.ts';
 
 const texts = textsOf('tillDay');
 

@@ -7,15 +7,21 @@ import type { Secret } from '../../platform/secret.ts';
 /** White modules around a QR code (ISO/IEC 18004). */
 const quietModules = 4;
 
+type Modules = readonly (readonly boolean[])[];
+
+/** The modules of a text's QR code with their margin; true is dark. */
+export function qrModulesOfText(text: string): Modules {
+  return encode(text, { ecc: 'M', boostEcc: true, border: quietModules }).data;
+}
+
 /**
- * The modules of a code's QR code with their margin; true is dark. It contains a link, which the camera of a phone opens. If
- * there is no page, it contains the code in upper case, so that 20 symbols fit into the smallest version: QR codes have a
- * compact alphabet without lower case. Case does not count when a code is entered.
+ * The modules of a code's QR code, as of a text. It contains a link, which the camera of a phone opens. If there is no page,
+ * it contains the code in upper case, so that 20 symbols fit into the smallest version: QR codes have a compact alphabet
+ * without lower case. Case does not count when a code is entered.
  * @param page the URL of the store's page of recipients; null: it is not known.
  */
-export function qrModules(code: Secret, page: string | null): readonly (readonly boolean[])[] {
-  const text = page === null ? code.reveal().toUpperCase() : cardLink(page, code);
-  return encode(text, { ecc: 'M', boostEcc: true, border: quietModules }).data;
+export function qrModules(code: Secret, page: string | null): Modules {
+  return qrModulesOfText(page === null ? code.reveal().toUpperCase() : cardLink(page, code));
 }
 
 /** The widths of bars and spaces of each symbol character, by its value (ISO/IEC 15417, table 1). */
