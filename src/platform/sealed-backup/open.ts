@@ -1,0 +1,144 @@
+/** Opens a sealed backup, whose content is not trusted: anyone with the recipient can make one. */
+
+import { open, rm } from 'node:fs/promises';
+import { pipeline, Readable } from 'node:stream';
+import { constants, createZstdDecompress } from 'node:zlib';
+import { Decrypter } from 'age-encryption';
+import type { Secret } from '../secret.ts';
+import { SealedBackupError } from './error.ts';
+import { readMembers, type ReadMembers } from './members.ts';
+
+export type OpenSealedOptions = {
+  /** The key of the recovery sheet, as `parseRecoveryKey` returns it. */
+  readonly identity: Secret;
+  /** The path of the new file for the copy of the database. */
+  readonly database: string;
+  /** The most bytes that the copy can have, such as the free space of its disk. */
+  readonly databaseBytesMax: number;
+};
+
+export type OpenedBackup = {
+  /** The content of the key file, at most 64 KiB. It is not checked. */
+  readonly keys: Buffer;
+  /** The size of the copy of the database. */
+  readonly databaseBytes: number;
+  /** When the backup was made, ms since 1970 UTC. */
+  readonly at: number;
+};
+
+/** The header has one line of 200 bytes for a recipient. */
+const headerBytesMax = 4_096;
+/** The memory that a compressed file can make the reader use: 8 MiB. Sealing uses 2 MiB. */
+const windowLogMax = 23;
+
+/**
+ * Opens a backup into a new file with mode 0600, which is durable, and removes it after a failure. The database in it is
+ * not verified: it can be any file. It needs less than 20 MiB of memory for a backup of any size.
+ * @throws SealedBackupError if it is not a complete backup for this key. @throws the error of the source or the file.
+ */
+export async function openBackup(
+  source: AsyncIterable<Uint8Array>,
+  { identity, database, databaseBytesMax }: OpenSealedOptions,
+): Promise<OpenedBackup> {
+  const file = await open(database, 'wx', 0o600);
+  let isComplete = false;
+  try {
+    const write = async (chunk: Uint8Array): Promise<void> => {
+      await file.writeFile(chunk);
+    };
+    const opened = await openMembers(source, identity, { databaseBytesMax, write });
+    await file.sync();
+    isComplete = true;
+    const { keys, database: member } = opened;
+    return { keys, databaseBytes: member.bytes, at: member.at * 1_000 };
+  } finally {
+    await file.close();
+    if (!isComplete) await rm(database, { force: true });
+  }
+}
+
+async function openMembers(
+  source: AsyncIterable<Uint8Array>,
+  identity: Secret,
+  options: Parameters<typeof readMembers>[1],
+): Promise<ReadMembers> {
+  let ofSource: { readonly error: unknown } | undefined;
+  const watched = async function* (): AsyncGenerator<Uint8Array> {
+    try {
+      yield* withHeader(source);
+    } catch (error) {
+      ofSource = { error };
+      throw error;
+    }
+  };
+  let ofFile: { readonly error: unknown } | undefined;
+  const write = async (chunk: Uint8Array): Promise<void> => {
+    try {
+      await options.write(chunk);
+    } catch (error) {
+      ofFile = { error };
+      throw error;
+    }
+  };
+  try {
+    const decrypted = await decrypt(watched(), identity);
+    const params = { [constants.ZSTD_d_windowLogMax]: windowLogMax };
+    // Errors reach the reader through the last stream.
+    const content = pipeline(decrypted, createZstdDecompress({ params }), () => undefined);
+    return await readMembers(content, { ...options, write });
+  } catch (error) {
+    if (ofSource) throw ofSource.error;
+    if (ofFile) throw ofFile.error;
+    if (error instanceof SealedBackupError) throw error;
+    throw new SealedBackupError('damaged', 'the backup was changed or cut off: copy or upload it again', {
+      cause: error,
+    });
+  }
+}
+
+/** Passes a file on whose first bytes are the header of an age file. @throws SealedBackupError before the first bytes. */
+async function* withHeader(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let head = Buffer.alloc(0);
+  let isRead = false;
+  for await (const chunk of source) {
+    if (isRead) {
+      yield chunk;
+      continue;
+    }
+    head = Buffer.concat([head, chunk.subarray(0, headerBytesMax)]);
+    isRead = isHeader(head);
+    if (!isRead && head.length >= headerBytesMax) throw notAge();
+    if (isRead) {
+      yield head;
+      yield chunk.subarray(headerBytesMax);
+    }
+  }
+  if (!isRead) throw notAge();
+}
+
+/** Whether the bytes contain a whole header with recipients of X25519, and of other kinds that this program does not know. */
+function isHeader(head: Buffer): boolean {
+  return /^age-encryption\.org\/v1\n->[\x20-\x7e\n]+\n--- [\w+/]{43}\n/.test(head.toString('latin1'));
+}
+
+function notAge(cause?: unknown): SealedBackupError {
+  return new SealedBackupError('not-a-backup', 'the file is not an encrypted backup', { cause });
+}
+
+/** @throws SealedBackupError. */
+async function decrypt(source: AsyncGenerator<Uint8Array>, identity: Secret): Promise<Readable> {
+  const decrypter = new Decrypter();
+  decrypter.addIdentity(identity.reveal());
+  let content: ReadableStream<Uint8Array>;
+  try {
+    content = await decrypter.decrypt(ReadableStream.from(source));
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    if (error.message.startsWith('no identity matched'))
+      throw new SealedBackupError('other-key', 'the backup was made for another recovery sheet', {
+        cause: error,
+      });
+    throw error;
+  }
+  return Readable.fromWeb(content as Parameters<typeof Readable.fromWeb>[0]);
+}
