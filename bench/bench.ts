@@ -2,14 +2,15 @@
  * `npm run bench`: the processor time of a request, compared with a bare `node:http` server or with another version of
  * the service.
  *
- *   --quick               SQLite with ten thousand cards and less warm-up, in two to three minutes
+ *   --quick               SQLite with ten thousand cards and less warm-up, in four minutes
  *   --against <tree>      instead of the baseline, the service of another folder or commit runs in turn with this one,
  *                         with ten thousand cards; exit with 1 if a request costs more processor time than there
  *   --operation debit     only this operation; repeat it for several
  *   --full                with ten million cards as well, on SQLite
  *   --engine embedded     only this engine: embedded, postgres
- *   --cards 10000,50000   numbers of cards to measure with
+ *   --cards 10000,50000   numbers of cards to measure with; none: only imports and features
  *   --import 100000       cards that are imported into an empty database; 1,000,000 with --full, 10,000 with --quick
+ *   --features 61         rounds with cards that do not use the features of other cards; 21 with --quick
  *   --rounds 15           of each operation; 21 by default with --against
  *   --seconds 0.3         length of a round
  *   --warm-up 50000       requests of each operation before its first round

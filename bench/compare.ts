@@ -4,7 +4,7 @@
  */
 
 import { countOf, engineTitles } from './format.ts';
-import type { Comparison, FixtureResults, Results, Rounds } from './results.ts';
+import type { Compared, Comparison, FixtureResults, Results, Rounds } from './results.ts';
 import { lowerQuartile, pairedRatio, pairsMin, spread, type Ratio } from './statistics.ts';
 
 /** A recorded cost has to differ by more, however close the rounds are. */
@@ -25,21 +25,36 @@ export type Change = Ratio & {
 /** The processor time of two services that ran in turn, in µs. */
 export function changesIn({ fixtures }: Comparison): readonly Change[] {
   return fixtures.flatMap((fixture) =>
-    fixture.compared.flatMap(({ operation, before, after }) => {
-      const costsAfter = costsOf(after);
-      return Array.from(costsOf(before), ([part, micros]): Change => {
-        const microsAfter = costsAfter.get(part) ?? [];
-        const ratio = pairedRatio(micros, microsAfter);
+    fixture.compared.flatMap((each) =>
+      costsIn(each).map(({ part, before, after }): Change => {
+        const ratio = pairedRatio(before, after);
         return {
-          what: `${titleOf(fixture)}: ${operation}${part}`,
-          before: lowerQuartile(micros),
-          after: lowerQuartile(microsAfter),
+          what: `${titleOf(fixture)}: ${each.operation}${part}`,
+          before: lowerQuartile(before),
+          after: lowerQuartile(after),
           ...ratio,
-          verdict: micros.length < pairsMin ? 'too few rounds' : verdictOf(ratio, differenceMin),
+          verdict: before.length < pairsMin ? 'too few rounds' : verdictOf(ratio, differenceMin),
         };
-      });
-    }),
+      }),
+    ),
   );
+}
+
+type PairedCosts = {
+  /** Appended to the name of the operation. */
+  readonly part: string;
+  readonly before: readonly number[];
+  readonly after: readonly number[];
+};
+
+/** The processor times of both services, and of their database servers, in µs per request and round. */
+export function costsIn({ before, after }: Compared): readonly PairedCosts[] {
+  const costsAfter = costsOf(after);
+  return Array.from(costsOf(before), ([part, micros]) => ({
+    part,
+    before: micros,
+    after: costsAfter.get(part) ?? [],
+  }));
 }
 
 /** Everything that both runs measured, relative to the baseline of its run, and so hardly dependent on the machine. */

@@ -2,8 +2,8 @@
 
 import { engineTitles, countOf } from './format.ts';
 import type { OperationName } from './operations.ts';
-import type { EngineName, FixtureResults, Measured, Results } from './results.ts';
-import { lowerQuartile, median } from './statistics.ts';
+import type { EngineName, FixtureResults, Measured, Results, UnusedFeatures } from './results.ts';
+import { lowerQuartile, median, pairedRatio, type Ratio } from './statistics.ts';
 
 export type Goal = {
   readonly what: string;
@@ -54,7 +54,12 @@ const floorOfPostgres =
 const floorOfPostgresRetrieve =
   'The service and the generator share a core, so the goal leaves the service 33 µs: what a retrieval on SQLite takes, without the messages to the server and back.';
 
-export function goalsOf({ fixtures, imports = [], machine }: Results): readonly Goal[] {
+/** The quotient of the processor times with features that other cards use, and without them. */
+export function featureRatio({ ratios }: UnusedFeatures): Ratio {
+  return pairedRatio(Array<number>(ratios.length).fill(1), ratios);
+}
+
+export function goalsOf({ fixtures, imports = [], unusedFeatures = [], machine }: Results): readonly Goal[] {
   const at = (engine: EngineName, cards: number): FixtureResults | undefined =>
     fixtures.find((fixture) => fixture.engine === engine && fixture.cards === cards);
   const few = at('embedded', tenThousand);
@@ -69,6 +74,14 @@ export function goalsOf({ fixtures, imports = [], machine }: Results): readonly 
   const writes = (operation: string): number | null =>
     many?.writes?.find((one) => one.operation === operation)?.logBytes ?? null;
   const sync = machine.fdatasync.p50Ms;
+  /** A rate, or null for one caller. */
+  const atRate = (rate: number | null): number | null =>
+    many?.smallLoads?.find((load) => load.operation === 'create' && load.rate === rate)?.microsPerRequest ??
+    null;
+  const amongFeatures = (operation: OperationName): number | null => {
+    const found = unusedFeatures.find((one) => one.engine === 'embedded' && one.operation === operation);
+    return found ? featureRatio(found).ratio : null;
+  };
   const [imported] = imports
     .filter(({ engine, cards }) => engine === 'embedded' && cards >= importedMin)
     .toSorted((one, other) => other.cards - one.cards);
@@ -81,7 +94,10 @@ export function goalsOf({ fixtures, imports = [], machine }: Results): readonly 
       ['Search', 30, of(serviceMicros, 'search'), 'As retrieve. The statement alone takes 5 µs, with one or two visits of the customer.'],
       ['Create, 10,000 cards', 60, createFew, floorOfCreate],
       ['Create, 1,000,000 cards', 60, create, 'As for 10,000 cards.'],
+      ['Create at 1,500/s', 150, atRate(1_500)],
+      ['Create, one caller', 300, atRate(null)],
     ]),
+    ...maximum('% of a core', [['Idle', 0.2, many?.idlePercent ?? null]]),
     ...minimum('of the baseline, by processor time', [
       ['Retrieve', 0.55, of(costShare, 'retrieve'), 'The baseline takes 9 µs, so the goal is 16 µs.'],
       ['Mixed 90/10', 0.4, of(costShare, 'mixed 90/10'), 'The goal is 23 µs: less than a retrieval, and a tenth of the requests write.'],
@@ -91,6 +107,10 @@ export function goalsOf({ fixtures, imports = [], machine }: Results): readonly 
       ['Debit ÷ create', 1, ratio(of(serviceMicros, 'debit'), create), 'A debit changes a random page of the cards; a creation appends its rows.'],
       ['List, 1,000,000 ÷ 10,000 cards', 2, ratio(of(serviceMicros, 'list'), figureIn(few, 'list', serviceMicros))],
       ['Create, 10,000,000 ÷ 10,000 cards', 1.15, ratio(figureIn(most, 'create', serviceMicros), createFew), 'A creation writes as many pages as with 10,000 cards (0.89). Those took 88 to 104 µs in the runs of that day.'],
+    ]),
+    ...maximum('of the cost without them', [
+      ['Create, if other cards use features', 1.03, amongFeatures('create')],
+      ['Debit, if other cards use features', 1.03, amongFeatures('debit')],
     ]),
     ...maximum('bytes of the log', [
       ['Create', 4_200, writes('create')],

@@ -7,21 +7,37 @@ import { figureOf } from './format.ts';
 import { ExpectedLedger, type OperationName } from './operations.ts';
 import type { Plan } from './options.ts';
 import type { Server } from './processes.ts';
-import type { Compared, ComparedFixture, FixtureResults, Measured, Rounds } from './results.ts';
+import type {
+  Compared,
+  ComparedFixture,
+  FixtureResults,
+  HalfCapacity,
+  Measured,
+  Rounds,
+  SmallLoad,
+} from './results.ts';
 import {
-  measureHalfCapacity,
+  measureIdle,
   measureInTurn,
+  measureLoad,
   setResponseLengths,
   startBaseline,
   type Bench,
   type Contestant,
 } from './rounds.ts';
 import { openStore, writeScripts } from './scripts.ts';
-import { lowerQuartile } from './statistics.ts';
+import { lowerQuartile, median } from './statistics.ts';
 import { measureWrites } from './writes.ts';
 
 /** After this time without requests, the service is at rest. */
 const restMs = 1_000;
+/** The loads of shops, which are far below the capacity. */
+const smallLoads = [
+  { operation: 'create', rate: 100 },
+  { operation: 'create', rate: 1_500 },
+  { operation: 'create', rate: null },
+  { operation: 'debit', rate: null },
+] as const;
 /** The number of transactions of each kind whose writes are counted. */
 const countedTransactions = 64;
 
@@ -34,6 +50,7 @@ export async function measureFixture({ plan, folder }: Bench, fixture: Fixture):
   await using service = await start(fixture);
   await wait(restMs);
   const { memoryMb: atRest } = service.usage();
+  const idlePercent = await measureIdle(plan, service);
   await using baseline = await startBaseline(folder);
   const contestant = contestantOf(fixture, service);
   const requests = requestsOf({ ...fixture, expected: new ExpectedLedger() }, { isChecking: false });
@@ -46,10 +63,9 @@ export async function measureFixture({ plan, folder }: Bench, fixture: Fixture):
     const { microsPerRequest, requestsPerSecond } = ofBaseline;
     measured.push({ operation, service: ofService, baseline: { microsPerRequest, requestsPerSecond } });
   }
-  const capacity = measured.find(({ operation }) => operation === 'create')?.service.requestsPerSecond;
   // On PostgreSQL, the load generator shares the service's core and would disturb what it times.
-  const isPaced = engine === 'embedded' && capacity;
-  const halfCapacity = isPaced ? await measureHalfCapacity(plan, contestant, capacity) : null;
+  const paced =
+    engine === 'embedded' ? await measurePaced(plan, contestant, measured) : { halfCapacity: null };
   const underLoad = Math.max(...measured.map((each) => each.service.memoryMb ?? 0));
   await stop(service);
   return {
@@ -60,10 +76,27 @@ export async function measureFixture({ plan, folder }: Bench, fixture: Fixture):
     readyAfterMs: service.readyAfterMs,
     memoryMb: { atRest, underLoad },
     measured,
-    halfCapacity,
+    idlePercent,
+    ...paced,
     ...verify(fixture),
     writes: engine === 'embedded' ? await countWrites(fixture) : null,
   };
+}
+
+/** Creations at half of the rate of the closed loop, so that they rarely wait in line, and small loads. */
+async function measurePaced(
+  plan: Plan,
+  contestant: Contestant,
+  measured: readonly Measured[],
+): Promise<{ readonly halfCapacity: HalfCapacity | null; readonly smallLoads: readonly SmallLoad[] }> {
+  const loads: SmallLoad[] = [];
+  for (const load of smallLoads)
+    if (plan.operations.includes(load.operation)) loads.push(await measureLoad(plan, contestant, load));
+  const capacity = measured.find(({ operation }) => operation === 'create')?.service.requestsPerSecond;
+  if (!capacity) return { halfCapacity: null, smallLoads: loads };
+  const rate = Math.round(median(capacity) / 2);
+  const { latency } = await measureLoad(plan, contestant, { operation: 'create', rate });
+  return { halfCapacity: { requestsPerSecond: rate, latency }, smallLoads: loads };
 }
 
 /** Without HTTP, on the database of a service that has stopped. */

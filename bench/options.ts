@@ -18,8 +18,10 @@ export type Plan = {
   readonly firstWarmUpRequests: number;
   /** Cards that are issued in batches, in an empty database; 0: none. */
   readonly importCards: number;
-  /** Length of the open loop at half capacity. */
+  /** Length of each open loop, and of the time without requests. */
   readonly openLoopSeconds: number;
+  /** Rounds in a store whose other cards use features that the measured cards do not; 0: none. */
+  readonly featureRounds: number;
 };
 
 export type Command = {
@@ -50,6 +52,8 @@ const fullCards = [...usualCards, 10_000_000];
 /** Two services that hardly differ need more rounds than a service and the baseline. */
 const roundsAgainst = 21;
 const secondsPerRound = 0.3;
+/** An effect near 0 needs more rounds than others. */
+const featureRounds = { quick: 21, usual: 61 } as const;
 const openLoopSeconds = { usual: 10, quick: 2 } as const;
 /** Fewer cards than these hardly say how long a million take. */
 const importCards = { quick: 10_000, usual: 100_000, full: 1_000_000 } as const;
@@ -67,6 +71,7 @@ export function readCommand(args: readonly string[]): Command {
       cards: { type: 'string' },
       operation: { type: 'string', multiple: true, default: [] },
       import: { type: 'string' },
+      features: { type: 'string' },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
       'warm-up': { type: 'string' },
@@ -99,6 +104,7 @@ export function readCommand(args: readonly string[]): Command {
     firstWarmUpRequests: warmUpRequests,
     importCards: importCardsOf(values),
     openLoopSeconds: openLoopSeconds[values.quick ? 'quick' : 'usual'],
+    featureRounds: featureRoundsOf(values),
   };
   return {
     plan,
@@ -118,11 +124,13 @@ type Values = {
   readonly cards?: string | undefined;
   readonly engine?: string | undefined;
   readonly import?: string | undefined;
+  readonly features?: string | undefined;
   readonly operation: readonly string[];
 };
 
 /** A comparison uses the smallest fixture, unless the run is about the number of cards. */
 function cardsOf({ cards, quick, full, compare, against }: Values): readonly number[] {
+  if (cards === 'none') return [];
   if (cards !== undefined) return cards.split(',').map((text) => integer('cards', { text, minimum: 1 }));
   if (full) return fullCards;
   return quick || compare || against !== undefined ? [fewCards] : usualCards;
@@ -134,6 +142,13 @@ function importCardsOf({ import: chosen, quick, full, compare, against, operatio
   if (compare || against !== undefined || operation.length > 0) return 0;
   if (full) return importCards.full;
   return quick ? importCards.quick : importCards.usual;
+}
+
+/** A comparison, and a run of chosen operations, measure none. */
+function featureRoundsOf({ features: chosen, quick, compare, against, operation }: Values): number {
+  if (chosen !== undefined) return integer('features', { text: chosen, minimum: 0 });
+  if (compare || against !== undefined || operation.length > 0) return 0;
+  return featureRounds[quick ? 'quick' : 'usual'];
 }
 
 function enginesOf({ engine, quick }: Values): readonly EngineName[] {

@@ -2,10 +2,10 @@
 
 import { changesIn, titleOf, type Change } from './compare.ts';
 import { countOf, engineTitles, figureOf, markdown, type Table } from './format.ts';
-import { costShare, goalsOf, rateShare, serviceMicros } from './goals.ts';
+import { costShare, featureRatio, goalsOf, rateShare, serviceMicros } from './goals.ts';
 import { roundsMin, warmUpRequestsMin } from './options.ts';
 import type { OperationName } from './operations.ts';
-import type { Comparison, FixtureResults, Results, Rounds, Run } from './results.ts';
+import type { Comparison, FixtureResults, HalfCapacity, Results, Rounds, Run } from './results.ts';
 import { lowerQuartile, mean, median, type Latency } from './statistics.ts';
 import { scriptsPerTransaction } from './writes.ts';
 
@@ -15,6 +15,7 @@ export function tablesOf(results: Results): readonly Table[] {
     ...results.fixtures.map(operationTable),
     fixtureTable(results),
     ...importTables(results),
+    ...featureTables(results),
     ...writesTables(results),
   ];
 }
@@ -59,15 +60,22 @@ function operationTable(fixture: FixtureResults): Table {
         rateShare(measured).toFixed(2),
         ...latencyCells(measured.service.latency),
       ]),
-      ...halfCapacityRows(fixture),
+      ...pacedRows(fixture),
     ],
   }; // prettier-ignore
 }
 
-function halfCapacityRows({ halfCapacity }: FixtureResults): readonly (readonly string[])[] {
-  if (!halfCapacity) return [];
-  const { requestsPerSecond, latency } = halfCapacity;
-  return [['create, half capacity', '', '', '', countOf(requestsPerSecond), '', ...latencyCells(latency)]];
+/** On SQLite only. */
+function pacedRows({ halfCapacity, smallLoads = [] }: FixtureResults): readonly (readonly string[])[] {
+  const row = (title: string, micros: string, { requestsPerSecond, latency }: HalfCapacity) =>
+    [title, micros, '', '', countOf(requestsPerSecond), '', ...latencyCells(latency)] as const;
+  return [
+    ...(halfCapacity ? [row('create, half capacity', '', halfCapacity)] : []),
+    ...smallLoads.map((load) => {
+      const pace = load.rate === null ? ', one caller' : ` at ${countOf(load.rate)}/s`;
+      return row(`${load.operation}${pace}`, figureOf(load.microsPerRequest), load);
+    }),
+  ];
 }
 
 function latencyCells({ p50Ms, p99Ms, p999Ms }: Latency): readonly string[] {
@@ -102,6 +110,17 @@ function importTables({ imports = [] }: Results): readonly Table[] {
     countOf(memoryMb),
   ]);
   return [{ title: 'Imports', headings: ['', 's', 'cards/s', 'µs', 'server µs', 'MB'], rows }];
+}
+
+/** The cost of features for cards that use none of them. */
+function featureTables({ unusedFeatures = [] }: Results): readonly Table[] {
+  if (unusedFeatures.length === 0) return [];
+  const rows = unusedFeatures.map((measured) => {
+    const { ratio, low, high } = featureRatio(measured);
+    const what = `${titleOf(measured)}: ${measured.operation}`;
+    return [what, ratio.toFixed(3), `${low.toFixed(3)} – ${high.toFixed(3)}`];
+  });
+  return [{ title: 'Features that other cards use', headings: ['', 'ratio', 'between'], rows }];
 }
 
 /** The writes to the largest SQLite database. */
@@ -250,6 +269,24 @@ function dayText({ fixtures }: Results): string | undefined {
   return `A day on which ${countOf(salesOfDay)} cards are issued and redeemed costs ${figureOf(Number(seconds.toPrecision(1)))} s of processor time on SQLite.`;
 }
 
+const monthSeconds = 30 * 24 * 60 * 60;
+const salesOfMonth = [1_000, 100_000] as const;
+
+/** Says what a shop pays in a month; undefined: it was not measured. */
+function monthText({ fixtures }: Results): string | undefined {
+  const shop = fixtures.find(({ engine, cards }) => engine === 'embedded' && cards === shopCards);
+  const microsOf = (name: OperationName): number | undefined =>
+    shop?.smallLoads?.find(({ operation, rate }) => operation === name && rate === null)?.microsPerRequest;
+  const [create, debit] = [microsOf('create'), microsOf('debit')];
+  if (shop?.idlePercent === undefined || create === undefined || debit === undefined) return undefined;
+  const idleMinutes = figureOf(Math.round((shop.idlePercent / 100) * (monthSeconds / 60)));
+  const [few, many] = salesOfMonth.map((cards) => {
+    const seconds = (cards * (create + debit)) / 1e6;
+    return { cards: countOf(cards), seconds: figureOf(Number(seconds.toPrecision(2))) };
+  });
+  return `In a month without requests, the service takes ${idleMinutes} minutes of processor time; ${few?.cards} cards, issued and redeemed one after another, add ${few?.seconds} s, and ${many?.cards} cards ${many?.seconds} s.`;
+}
+
 /** The text of `docs/performance.md`. */
 export function pageOf(results: Results): string {
   const { machine, connections, rounds, secondsPerRound, warmUpRequests, revision } = results;
@@ -263,6 +300,7 @@ export function pageOf(results: Results): string {
     [
       `These are the figures of one process on one core while ${connections} callers send requests without a pause; a PostgreSQL server has a core of its own.`,
       dayText(results),
+      monthText(results),
       '[Growing](growing.md) says when you need more than one file.',
     ]
       .filter((text) => text !== undefined)
@@ -279,7 +317,9 @@ export function pageOf(results: Results): string {
       '- **kB written** per request: with SQLite by the service, log lines included; with PostgreSQL to the log of the server, which makes no checkpoint during the run.',
       '- **Requests/s** are medians in a closed loop: each of ' +
         `${connections} keep-alive connections sends its next request when its response has arrived. Latencies are over all rounds.`,
-      '- **Half capacity** is an open loop at half the rate of the closed one. Latency counts from the time at which a request was due.',
+      '- **Half capacity** is an open loop at half the rate of the closed one. Latency counts from the time at which a request was due. The µs of small loads include what the service does between the requests.',
+      '- **Idle** is the processor time of the service after its start, without requests.',
+      '- **Features of other cards.** The services of two stores run in turn. In one, half of the cards have locations, external ids and suspensions, and 10,000 printed codes are in stock; the requests concern the other half.',
       '- **Requests.** Every card has a note and one in four a customer; cards are chosen at random. Mixed 90/10 is 80 retrievals, 10 searches, 5 creations and 5 debits, half of the writes with an `Idempotency-Key`. Only the rate limit is off.',
       '- **Cores.** With SQLite, the service has core 0 and the load generator core 1. With PostgreSQL, the database server has core 1, and the service shares core 0 with the load generator.',
       '- **Imports.** Batches of 10,000 cards are created through the API, in an empty database, without other requests.',

@@ -30,6 +30,17 @@ export type Measured = {
 /** Creations in an open loop. */
 export type HalfCapacity = { readonly requestsPerSecond: number; readonly latency: Latency };
 
+/** A load far below the capacity: that of a shop. */
+export type SmallLoad = {
+  readonly operation: OperationName;
+  /** Requests per second in an open loop; null: one caller, who waits for each response. */
+  readonly rate: number | null;
+  /** Processor time of all threads of the service, including its work between the requests. */
+  readonly microsPerRequest: number;
+  readonly requestsPerSecond: number;
+  readonly latency: Latency;
+};
+
 /** One database with the service on it. */
 export type FixtureResults = {
   readonly engine: EngineName;
@@ -44,6 +55,10 @@ export type FixtureResults = {
   readonly measured: readonly Measured[];
   /** Null: not measured. */
   readonly halfCapacity: HalfCapacity | null;
+  /** Absent or empty: not measured. */
+  readonly smallLoads?: readonly SmallLoad[];
+  /** Processor time of the service without requests, in % of a core; absent: not measured. */
+  readonly idlePercent?: number;
   readonly writes: readonly WritesPerOperation[] | null;
   /** The duration of `largesse verify`. */
   readonly verifySeconds: number;
@@ -60,6 +75,17 @@ export type Import = {
   readonly databaseMicros: number | null;
   /** Resident memory at the end, without mapped files. */
   readonly memoryMb: number;
+};
+
+/** An operation on cards without the features that other cards of the store use. */
+export type UnusedFeatures = {
+  readonly engine: EngineName;
+  /** Half of these use the features. */
+  readonly cards: number;
+  /** With `, in the server` if it is the processor time of the database server. */
+  readonly operation: string;
+  /** Processor time, divided by that in a store without the features, for each pair of rounds. */
+  readonly ratios: readonly number[];
 };
 
 /** Nothing here names the machine or its owner. */
@@ -94,6 +120,8 @@ export type Results = Run & {
   readonly fixtures: readonly FixtureResults[];
   /** Absent: none was measured. */
   readonly imports?: readonly Import[];
+  /** Absent: not measured. */
+  readonly unusedFeatures?: readonly UnusedFeatures[];
 };
 
 /** Two services in turn, whose rounds are pairs. */
@@ -117,25 +145,35 @@ export type Comparison = Run & {
 export function joined([first, ...others]: readonly Results[]): Results {
   if (!first) throw new Error('there is no run');
   const runs = [first, ...others];
-  const fixtures = new Map<string, FixtureResults>();
-  for (const fixture of runs.flatMap((run) => run.fixtures)) {
-    const name = `${fixture.engine} ${fixture.cards}`;
-    if (!fixtures.has(name)) fixtures.set(name, fixture);
-  }
-  const imports = new Map<string, Import>();
-  for (const each of runs.flatMap((run) => run.imports ?? [])) {
-    const name = `${each.engine} ${each.cards}`;
-    if (!imports.has(name)) imports.set(name, each);
-  }
+  const fixtures = firstOf(
+    runs.flatMap((run) => run.fixtures),
+    ({ engine, cards }) => `${engine} ${cards}`,
+  );
+  const imports = firstOf(
+    runs.flatMap((run) => run.imports ?? []),
+    ({ engine, cards }) => `${engine} ${cards}`,
+  );
+  const unusedFeatures = firstOf(
+    runs.flatMap((run) => run.unusedFeatures ?? []),
+    ({ engine, cards, operation }) => `${engine} ${cards} ${operation}`,
+  );
   return {
     ...first,
-    ...(imports.size > 0 && { imports: [...imports.values()] }),
+    ...(imports.length > 0 && { imports }),
+    ...(unusedFeatures.length > 0 && { unusedFeatures }),
     revision: [...new Set(runs.map(({ revision }) => revision))].join(' and '),
     minutes: runs.reduce((sum, { minutes }) => sum + minutes, 0),
     rounds: Math.min(...runs.map(({ rounds }) => rounds)),
     warmUpRequests: Math.min(...runs.map(({ warmUpRequests }) => warmUpRequests)),
-    fixtures: [...fixtures.values()].toSorted(
+    fixtures: fixtures.toSorted(
       (one, other) => one.engine.localeCompare(other.engine) || one.cards - other.cards,
     ),
   };
+}
+
+/** The first item with each name. */
+function firstOf<T>(items: readonly T[], nameOf: (item: T) => string): readonly T[] {
+  return Array.from(Map.groupBy(items, nameOf).values(), ([first]) => first).filter(
+    (item) => item !== undefined,
+  );
 }

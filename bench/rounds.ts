@@ -1,12 +1,13 @@
 /** One operation in short rounds of two servers in turn, so that a slow or noisy moment of the machine affects both. */
 
 import assert from 'node:assert/strict';
+import { setTimeout as wait } from 'node:timers/promises';
 import { LoadClient, type Figures, type Request } from './load.ts';
 import type { OperationName } from './operations.ts';
 import type { Plan } from './options.ts';
 import { startServer, type Server, type Usage } from './processes.ts';
-import type { HalfCapacity, Rounds } from './results.ts';
-import { latencyOf, mean, median } from './statistics.ts';
+import type { Rounds, SmallLoad } from './results.ts';
+import { latencyOf, mean } from './statistics.ts';
 import { thisTree } from './tree.ts';
 
 /** Requests that determine the length of the baseline's responses. */
@@ -106,18 +107,38 @@ function roundsOf({ rounds, database }: Runner): Rounds {
   };
 }
 
-/** Creations at a fixed rate of half of what the service can do in a closed loop, so that they rarely wait in line. */
-export async function measureHalfCapacity(
+/** Requests at a fixed rate, or those of one caller who waits for each response. */
+export async function measureLoad(
   { connections, openLoopSeconds: seconds }: Plan,
   { server, requests }: Contestant,
-  capacity: readonly number[],
-): Promise<HalfCapacity> {
-  const rate = Math.round(median(capacity) / 2);
-  const next = requests.create;
-  using client = await LoadClient.connect([server.port], connections);
-  await client.run({ next, rate, seconds: seconds / 5 });
-  const { latenciesMs } = await client.run({ next, rate, seconds });
-  return { requestsPerSecond: rate, latency: latencyOf([latenciesMs]) };
+  { operation, rate }: Pick<SmallLoad, 'operation' | 'rate'>,
+): Promise<SmallLoad> {
+  const next = requests[operation];
+  const load = { next, ...(rate !== null && { rate }) };
+  using client = await LoadClient.connect([server.port], rate === null ? 1 : connections);
+  await client.run({ ...load, seconds: seconds / 5 });
+  const before = server.usage();
+  const figures = await client.run({ ...load, seconds });
+  const { micros } = difference(server.usage(), before);
+  const { length: count } = figures.latenciesMs;
+  return {
+    operation,
+    rate,
+    microsPerRequest: micros / count,
+    requestsPerSecond: count / figures.seconds,
+    latency: latencyOf([figures.latenciesMs]),
+  };
+}
+
+/** The processor time of a server without requests, in % of a core. */
+export async function measureIdle(
+  { openLoopSeconds: seconds }: Plan,
+  { usage }: Pick<Server, 'usage'>,
+): Promise<number> {
+  const [startedAt, before] = [performance.now(), usage()];
+  await wait(seconds * 1_000);
+  const { micros } = difference(usage(), before);
+  return (micros / 1_000 / (performance.now() - startedAt)) * 100;
 }
 
 export function startBaseline(folder: string): Promise<Server> {

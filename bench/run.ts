@@ -5,13 +5,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createFile, prepare, type Database, type Fixture } from './fixture.ts';
+import { measureUnusedFeatures } from './features.ts';
 import { measureImport } from './import.ts';
 import { inspectMachine } from './machine.ts';
 import { measureFixture, measureFixtures } from './measure.ts';
 import type { Plan } from './options.ts';
 import { createDatabase, startDatabase } from './postgres.ts';
 import { canMeasureCpu, canPin, killServers } from './processes.ts';
-import type { Comparison, EngineName, Import, Results, Run } from './results.ts';
+import type { Comparison, EngineName, Import, Results, Run, UnusedFeatures } from './results.ts';
 import type { Bench } from './rounds.ts';
 import { openTree, thisTree, type Tree } from './tree.ts';
 
@@ -42,7 +43,7 @@ async function run<T>(
   bench: Bench,
   trees: readonly Tree[],
   measureThem: (fixtures: readonly Fixture[]) => Promise<T>,
-): Promise<Run & { readonly fixtures: readonly T[]; readonly imports: readonly Import[] }> {
+): Promise<Run & Omit<Required<Results>, 'fixtures'> & { readonly fixtures: readonly T[] }> {
   if (!canMeasureCpu) throw new Error('the benchmark needs Linux with /proc/<pid>/task/<tid>/schedstat');
   const { folder, plan } = bench;
   const startedAt = performance.now();
@@ -68,6 +69,12 @@ async function run<T>(
     await using database = await open(engine, 'import');
     imports.push(await measureImport(bench, database));
   }
+  const unusedFeatures: UnusedFeatures[] = [];
+  for (const engine of plan.featureRounds > 0 ? plan.engines : []) {
+    await using without = await open(engine, 'features_without');
+    await using within = await open(engine, 'features');
+    unusedFeatures.push(...(await measureUnusedFeatures(bench, { without, within })));
+  }
   const { connections, rounds, secondsPerRound, warmUpRequests } = plan;
   return {
     revision: thisTree.revision,
@@ -81,6 +88,7 @@ async function run<T>(
     warmUpRequests,
     fixtures,
     imports,
+    unusedFeatures,
   };
 }
 

@@ -42,10 +42,12 @@ test('--against measures two services in turn and verifies their ledgers', () =>
 });
 
 test('without --against, the service and the baseline are measured in turn', () => {
-  const { shown, json } = bench('--operation', 'create', '--operation', 'mixed 90/10', '--import', '60');
+  const operations = ['--operation', 'create', '--operation', 'mixed 90/10'];
+  const { shown, json } = bench(...operations, '--import', '60', '--features', '8');
   const {
     fixtures: [fixture],
     imports = [],
+    unusedFeatures = [],
   } = JSON.parse(json) as Results;
   assert.deepEqual(
     imports.map(({ engine, cards }) => [engine, cards]),
@@ -58,6 +60,17 @@ test('without --against, the service and the baseline are measured in turn', () 
   }
   assert.equal(fixture?.measured.length, 2);
   assert.ok((fixture.halfCapacity?.requestsPerSecond ?? 0) > 0);
+  assert.deepEqual(
+    fixture.smallLoads?.map(({ operation, rate }) => [operation, rate]),
+    [['create', 100], ['create', 1_500], ['create', null]],
+  ); // prettier-ignore
+  assert.ok(fixture.smallLoads.every(({ microsPerRequest }) => microsPerRequest > 0));
+  assert.ok((fixture.idlePercent ?? 0) > 0);
+  assert.deepEqual(
+    unusedFeatures.map(({ cards, operation, ratios }) => [cards, operation, ratios.length]),
+    [[400, 'create', 8], [400, 'debit', 8]],
+  ); // prettier-ignore
+  assert.ok(unusedFeatures.flatMap(({ ratios }) => ratios).every((ratio) => ratio > 0));
   assert.ok(fixture.cardsAtEnd > 200);
   assert.match(shown, /Provisional: 2 rounds after 100 warm-up requests are too few/);
 });

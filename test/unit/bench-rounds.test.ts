@@ -8,7 +8,7 @@ import type { Request } from '../../bench/load.ts';
 import { operationNames } from '../../bench/operations.ts';
 import { readCommand } from '../../bench/options.ts';
 import type { Usage } from '../../bench/processes.ts';
-import { measureInTurn, type Contestant } from '../../bench/rounds.ts';
+import { measureIdle, measureInTurn, measureLoad, type Contestant } from '../../bench/rounds.ts';
 
 const options = '--rounds 4 --seconds 0.02 --warm-up 10 --connections 2 --operation debit';
 const { plan } = readCommand(options.split(' '));
@@ -113,4 +113,38 @@ test('neither server is always the first, and both are warmed up before', async 
   await using other = await noting('other');
   await measureInTurn({ ...plan, firstWarmUpRequests: 0 }, 'debit', [one.contestant, other.contestant]);
   assert.deepEqual(turns, ['one', 'other', 'one', 'other', 'one']);
+});
+
+test('a small load has the processor time of each of its requests, at its rate or of one caller', async (t) => {
+  let inFlight = 0;
+  let inFlightMax = 0;
+  await using service = await serve((used) => (used.micros += 40), null);
+  const short = { ...plan, openLoopSeconds: 0.5 };
+  await t.test('at a rate', async () => {
+    const measured = await measureLoad(short, service.contestant, { operation: 'debit', rate: 100 });
+    assert.equal(measured.microsPerRequest, 40);
+    assert.ok(Math.abs(measured.requestsPerSecond - 100) <= 20, `${measured.requestsPerSecond}/s`);
+    assert.ok(measured.latency.p50Ms > 0);
+  });
+  await t.test('one caller waits for each response', async () => {
+    const next = (): Request => {
+      inFlight += 1;
+      inFlightMax = Math.max(inFlightMax, inFlight);
+      return { ...request, check: () => (inFlight -= 1) };
+    };
+    const contestant = { ...service.contestant, requests: { ...requests, debit: next } };
+    const measured = await measureLoad(short, contestant, { operation: 'debit', rate: null });
+    assert.equal(measured.microsPerRequest, 40);
+    assert.deepEqual([inFlightMax, measured.rate], [1, null]);
+  });
+});
+
+test('the idle time of a service is its processor time without requests, as a share of a core', async () => {
+  const used = { micros: 500, bytes: 0, memoryMb: 1 };
+  const usage = () => ({ ...used });
+  const working = setTimeout(() => (used.micros += 1_000), 10);
+  const percent = await measureIdle({ ...plan, openLoopSeconds: 0.1 }, { usage });
+  clearTimeout(working);
+  // 1 ms of at least 100 ms.
+  assert.ok(percent > 0.3 && percent <= 1, `${percent} %`);
 });

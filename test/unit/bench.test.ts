@@ -21,6 +21,7 @@ import {
   type Measured,
   type Results,
   type Rounds,
+  type SmallLoad,
 } from '../../bench/results.ts';
 import { latencyOf, lowerQuartile, median, pairedRatio, spread } from '../../bench/statistics.ts';
 
@@ -132,6 +133,8 @@ test('results of several runs are merged, and the first one of the same fixture 
   ); // prettier-ignore
   assert.deepEqual([all.minutes, all.revision, all.rounds], [5, 'one and other', 3]);
   assert.throws(() => joined([]), /no run/);
+  const repeated = [...unusedFeatures, ...unusedFeatures.map((each) => ({ ...each, ratios: [2] }))];
+  assert.deepEqual(joined([one, results([], { unusedFeatures: repeated })]).unusedFeatures, unusedFeatures);
 });
 
 test('the command line selects the measurements', async (t) => {
@@ -158,6 +161,13 @@ test('the command line selects the measurements', async (t) => {
     for (const args of [['--compare'], ['--against', '.'], ['--operation', 'debit']])
       assert.equal(importedBy(...args), 0, args.join(' '));
   });
+  await t.test('--features, and runs that measure nothing else or none', () => {
+    const roundsBy = (...args: readonly string[]): number => readCommand(args).plan.featureRounds;
+    assert.deepEqual([roundsBy(), roundsBy('--quick'), roundsBy('--features', '8')], [61, 21, 8]);
+    for (const args of [['--compare'], ['--against', '.'], ['--operation', 'debit'], ['--features', '0']])
+      assert.equal(roundsBy(...args), 0, args.join(' '));
+    assert.deepEqual(readCommand(['--cards', 'none']).plan.cards, []);
+  });
   await t.test('--operation and --warm-up', () => {
     const { plan } = readCommand(['--operation', 'debit', '--operation', 'create', '--warm-up', '0']);
     assert.deepEqual(plan.operations, ['create', 'debit']);
@@ -178,7 +188,7 @@ test('the command line selects the measurements', async (t) => {
   await t.test('a wrong option is rejected', () => {
     for (const args of [
       ['--rounds', '0'], ['--rounds', '1.5'], ['--seconds', 'many'], ['--cards', '10,'], ['--engine', 'oracle'],
-      ['--operation', 'refund'], ['--warm-up', '-1'], ['--import', '-1'], ['--against'],
+      ['--operation', 'refund'], ['--warm-up', '-1'], ['--import', '-1'], ['--features', '-1'], ['--against'],
       ['stray.json'], ['--compare', 'one.json', 'two.json'], ['--fast'],
     ])
       assert.throws(() => readCommand(args), Error, args.join(' '));
@@ -292,23 +302,55 @@ test('--compare reports a request that costs more than recorded, beyond the spre
   });
 });
 
-const complete = results([
-  fixture({ cards: 10_000, measured: [measured('create', [60])] }),
-  fixture({
-    measured: [
-      measured('create', [61]),
-      measured('create with a key', [70]),
-      measured('debit', [70]),
-      measured('retrieve', [25, 20, 20, 20, 90]),
-    ],
-    halfCapacity: { requestsPerSecond: 4_000, latency: { p50Ms: 1, p99Ms: 6, p999Ms: 9 } },
-    writes: [{ operation: 'create', logBytes: 8_400, pages: 2, pagesByTree: { events: 0.3, stores: 0.01 } }],
-  }),
-  fixture({
-    engine: 'postgres',
-    measured: [measured('create', [50], { databaseMicros: [100] })],
-  }),
-]);
+function smallLoad(given: Partial<SmallLoad>): SmallLoad {
+  const latency = { p50Ms: 0.5, p99Ms: 2, p999Ms: 3 };
+  return {
+    operation: 'create',
+    rate: 100,
+    microsPerRequest: 500,
+    requestsPerSecond: given.rate ?? 1_000,
+    latency,
+    ...given,
+  };
+}
+
+/** Ten pairs of rounds. */
+const unusedFeatures = (['create', 'debit'] as const).map((operation, place) => ({
+  engine: 'embedded' as const,
+  cards: 20_000,
+  operation,
+  ratios: [1, 1.1, 0.9, 1, 1.2, 1, 0.8, 1, 1, 1].map((ratio) => ratio + place / 10),
+}));
+
+const complete = results(
+  [
+    fixture({ cards: 10_000, measured: [measured('create', [60])] }),
+    fixture({
+      measured: [
+        measured('create', [61]),
+        measured('create with a key', [70]),
+        measured('debit', [70]),
+        measured('retrieve', [25, 20, 20, 20, 90]),
+      ],
+      halfCapacity: { requestsPerSecond: 4_000, latency: { p50Ms: 1, p99Ms: 6, p999Ms: 9 } },
+      smallLoads: [
+        smallLoad({ rate: 100, microsPerRequest: 600 }),
+        smallLoad({ rate: 1_500, microsPerRequest: 160 }),
+        smallLoad({ rate: null, microsPerRequest: 290 }),
+        smallLoad({ operation: 'debit', rate: null, microsPerRequest: 310 }),
+      ],
+      idlePercent: 0.25,
+      writes: [
+        { operation: 'create', logBytes: 8_400, pages: 2, pagesByTree: { events: 0.3, stores: 0.01 } },
+      ],
+    }),
+    fixture({
+      engine: 'postgres',
+      measured: [measured('create', [50], { databaseMicros: [100] })],
+    }),
+  ],
+  { unusedFeatures },
+);
 
 test('each goal is compared with its figure', () => {
   const goals = new Map(goalsOf(complete).map((goal) => [`${goal.what}, ${goal.unit}`, goal]));
@@ -318,12 +360,17 @@ test('each goal is compared with its figure', () => {
     ['Search, µs', null, null],
     ['Create, 10,000 cards, µs', 60, true],
     ['Create, 1,000,000 cards, µs', 61, false],
+    ['Create at 1,500/s, µs', 160, false],
+    ['Create, one caller, µs', 290, true],
+    ['Idle, % of a core', 0.25, false],
     ['Retrieve, of the baseline, by processor time', 0.5, false],
     ['Mixed 90/10, of the baseline, by processor time', null, null],
     ['Create with a key ÷ create, ×', 70 / 61, true],
     ['Debit ÷ create, ×', 70 / 61, false],
     ['List, 1,000,000 ÷ 10,000 cards, ×', null, null],
     ['Create, 10,000,000 ÷ 10,000 cards, ×', null, null],
+    ['Create, if other cards use features, of the cost without them', 1, true],
+    ['Debit, if other cards use features, of the cost without them', 1.1, false],
     ['Create, bytes of the log', 8_400, false],
     ['Debit, bytes of the log', null, null],
     ['p99 of create at half capacity, ms', 6, false],
@@ -385,9 +432,17 @@ test('tables have a row for each operation, and a column for the database server
   assert.deepEqual(tables.get('SQLite, 10,000 cards')?.rows, [
     ['create', '60', '0.17', '8.4', '16,667', '0.17', '1.0', '12.0', '30.0'],
   ]);
-  assert.deepEqual(tables.get('SQLite, 1,000,000 cards')?.rows.at(-1), [
-    'create, half capacity', '', '', '', '4,000', '', '1.0', '6.0', '9.0',
+  assert.deepEqual(tables.get('SQLite, 1,000,000 cards')?.rows.slice(-5), [
+    ['create, half capacity', '', '', '', '4,000', '', '1.0', '6.0', '9.0'],
+    ['create at 100/s', '600', '', '', '100', '', '0.5', '2.0', '3.0'],
+    ['create at 1,500/s', '160', '', '', '1,500', '', '0.5', '2.0', '3.0'],
+    ['create, one caller', '290', '', '', '1,000', '', '0.5', '2.0', '3.0'],
+    ['debit, one caller', '310', '', '', '1,000', '', '0.5', '2.0', '3.0'],
   ]); // prettier-ignore
+  assert.deepEqual(tables.get('Features that other cards use')?.rows, [
+    ['SQLite, 20,000 cards: create', '1.000', '0.800 – 1.200'],
+    ['SQLite, 20,000 cards: debit', '1.100', '0.900 – 1.300'],
+  ]);
   assert.deepEqual(tables.get('PostgreSQL, 1,000,000 cards')?.rows, [
     ['create', '50', '0.20', '100', '8.4', '20,000', '0.20', '1.0', '12.0', '30.0'],
   ]);
@@ -405,9 +460,13 @@ test('the page begins with what one process does on each engine', () => {
   assert.match(start, /^\| cards issued per second \| 16,393 \| 20,000 \|$/m);
   assert.match(start, /^\| cards redeemed per second \| 14,286 \| – \|$/m);
   assert.match(start, /^\| seconds to verify a million cards \| 10 \| 10 \|$/m);
+  assert.match(
+    start,
+    /In a month without requests, the service takes 108 minutes of processor time; 1,000 cards, issued and redeemed one after another, add 0.6 s, and 100,000 cards 60 s\./,
+  );
   assert.match(start, /10,000 cards are issued and redeemed costs 1 s of processor time on SQLite/);
   assert.ok(!page.includes('## SQLite, 10,000 cards'));
-  assert.doesNotMatch(pageOf(results([fixture()])), /NaN|costs/);
+  assert.doesNotMatch(pageOf(results([fixture()])), /NaN|costs|In a month/);
 });
 
 test('a run with figures that cannot be compared has a warning', () => {
