@@ -4,7 +4,9 @@ import type { Context } from '../storage/context.ts';
 import { findEmailDelay } from '../storage/emails/queue.ts';
 import { findLastBackup } from '../storage/stores/setup-step.ts';
 import { parallel, type Script } from '../storage/sql/sql.ts';
+import { emailLateMs } from '../domain/health.ts';
 import type { Store } from '../domain/stores/store.ts';
+import { findFirstRealStoreAt } from '../storage/stores/store.ts';
 import { findLastVerification } from '../storage/proofs/verification.ts';
 import { countPausedWebhooks } from '../storage/events/webhook.ts';
 import { beginClosing } from './books/closing.ts';
@@ -20,16 +22,23 @@ export type Upkeep = {
   /** For how long an email is due, and for how long one has been tried without success. */
   readonly emailOverdueMs: number;
   readonly emailRetriedMs: number;
+  /** Whether an email was to be sent minutes ago, and is not. */
+  readonly hasLateEmails: boolean;
+  /** When the first store was created, in ms; null: there is none, or only the demonstration. */
+  readonly firstStoreAt: number | null;
 };
 
 export function* findUpkeep(ctx: Context): Script<Upkeep> {
   const now = ctx.clock.now();
-  const [lastBackupAt, { verifiedAt, mismatches }, pausedWebhooks, { dueAt, firstAt }] = yield* parallel(
+  const [lastBackupAt, { verifiedAt, mismatches }, pausedWebhooks, emails, firstStoreAt] = yield* parallel(
     findLastBackup(),
     findLastVerification(),
     countPausedWebhooks(),
     findEmailDelay(now),
+    findFirstRealStoreAt(),
   );
+  const { dueAt, firstAt, triedSendAt } = emails;
+  const lateSince = Math.min(dueAt ?? now, triedSendAt ?? now);
   return {
     lastBackupAt,
     lastVerificationAt: verifiedAt,
@@ -37,6 +46,8 @@ export function* findUpkeep(ctx: Context): Script<Upkeep> {
     pausedWebhooks,
     emailOverdueMs: Math.max(0, now - (dueAt ?? now)),
     emailRetriedMs: Math.max(0, now - (firstAt ?? now)),
+    hasLateEmails: now - lateSince > emailLateMs,
+    firstStoreAt,
   };
 }
 

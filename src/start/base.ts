@@ -13,9 +13,10 @@ import { removeAbandonedCopies } from '../storage/sqlite/restore.ts';
 import { assertDurable, checkClock, clockLog } from './checks.ts';
 import { tracedStorage } from '../storage/traced.ts';
 import { openTracing, type Tracing } from '../platform/tracing.ts';
+import type { Upkeep } from '../service/upkeep.ts';
 import type { PublicNetwork } from '../delivery/email/public-socket.ts';
 import { commitListeners, type CommitListeners } from './commits.ts';
-import type { CertificateStatus } from './https.ts';
+import { noCertificate, type CertificateStatus } from './https.ts';
 import { chooseMode } from './mode.ts';
 
 /** The clock, the log and the network, which tests replace. */
@@ -55,6 +56,8 @@ type State = {
   hasFailed: boolean;
   /** Whether the service can serve. */
   isReady: () => Promise<boolean>;
+  /** The last findings of the jobs in the database; null: there are none yet. */
+  upkeep: Upkeep | null;
   /** Does nothing until the jobs are started, which then find new batches themselves. */
   startBatches: () => void;
 };
@@ -69,11 +72,11 @@ export async function openBase(config: Config, { clock: source, log, emailNetwor
     isClosing: false,
     hasFailed: false,
     isReady: () => Promise.resolve(false),
+    upkeep: null,
     startBatches() {},
   };
   const freeSpace = config.database.kind === 'file' ? freeSpaceOf(dirname(config.database.file)) : null;
-  const certificate: CertificateStatus | null =
-    config.https.kind === 'off' ? null : { period: null, isRenewed: false };
+  const certificate: CertificateStatus | null = config.https.kind === 'off' ? null : noCertificate();
   const metrics = createMetrics({
     queueDepth: () => database.storage.queueDepth,
     clockJumpMs: () => guard.jumpMs(),

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { clientAddresses } from '../http/client-address.ts';
 import type { ListenPlace } from '../http/listen-place.ts';
+import type { CertificateFailure } from '../domain/health.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { createPlainPort, type PlainPort } from '../http/plain-port.ts';
 import { createSecurePort, type SecurePort } from '../http/secure-port.ts';
@@ -17,7 +18,6 @@ import { readCertificateFiles, watchCertificateFiles } from '../platform/certifi
 import { makeCertificateFolder, openCertificateFolder } from '../platform/certificates/folder.ts';
 import { CertificateKeeper } from '../platform/certificates/keeper.ts';
 import { findAddresses } from '../platform/certificates/reach.ts';
-import { isEnding } from '../platform/certificates/renewal.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Random } from '../platform/random.ts';
 import { tryLockFile } from '../storage/sqlite/file-lock.ts';
@@ -31,7 +31,14 @@ export type CertificateStatus = {
   period: Pick<Certificate, 'from' | 'until'> | null;
   /** Whether a certificate has replaced another one, which shows that renewals work. */
   isRenewed: boolean;
+  /** The last failed attempt to obtain it; null: there is none. */
+  failure: () => CertificateFailure | null;
 };
+
+/** The status before a certificate is loaded. */
+export function noCertificate(): CertificateStatus {
+  return { period: null, isRenewed: false, failure: () => null };
+}
 
 const dayInSeconds = 86_400;
 const yearInSeconds = 31_536_000;
@@ -42,11 +49,6 @@ const yearInSeconds = 31_536_000;
  */
 export function transportSecurityOf({ isRenewed }: Pick<CertificateStatus, 'isRenewed'>): string {
   return `max-age=${isRenewed ? yearInSeconds : dayInSeconds}`;
-}
-
-/** Whether a person has to act: the certificate ends soon, although it is renewed before, or there is none. */
-export function needsAttention({ period }: CertificateStatus, now: number): boolean {
-  return period === null || isEnding(period, now);
 }
 
 export type Https = {
@@ -101,6 +103,7 @@ export async function openHttps(config: Config, parts: Parts): Promise<Https | n
   try {
     const ports = await listenOnBoth({ plain, secure }, https, sockets);
     keeper = source.start(ports.http === authorityPort ? authorityPort : null);
+    parts.status.failure = () => failureOf(keeper);
     return {
       ports,
       keeper,
@@ -112,6 +115,11 @@ export async function openHttps(config: Config, parts: Parts): Promise<Https | n
     await Promise.all([source.stop(), plain.close(), secure.close()]);
     throw error;
   }
+}
+
+function failureOf(keeper: CertificateKeeper | null): CertificateFailure | null {
+  const state = keeper?.state;
+  return state?.failure ? { failures: state.failures, why: state.failure.why, nextAt: state.nextAt } : null;
 }
 
 /** An authority checks a domain on this port (RFC 8555, 8.3). */

@@ -24,7 +24,7 @@ import { closeDays } from '../service/books/closing.ts';
 import { recordRetiredCodeUses } from '../service/cards/lookup-throttle.ts';
 import { recordTries } from '../service/stocks/activation.ts';
 import { continueStock } from '../service/stocks/stock.ts';
-import { findDelay, findUpkeep, type Delay } from '../service/upkeep.ts';
+import { findDelay, findUpkeep, type Delay, type Upkeep } from '../service/upkeep.ts';
 import { listRunningBatches } from '../storage/batches/batch.ts';
 import { listRunningStocks } from '../storage/stocks/stock.ts';
 import { writeByStore } from '../storage/sql/by-store.ts';
@@ -54,6 +54,8 @@ export function startBackground(options: {
   readonly stockTries: StockTries;
   readonly recordedRequests: RecordedRequests;
   readonly email: Pick<EmailServices, 'canSend'>;
+  /** Receives what operators are alerted of. */
+  readonly examined: (upkeep: Upkeep) => void;
   readonly logger: FastifyBaseLogger;
 }): Background {
   const { limits, retention, guard, metrics, logger } = options;
@@ -112,6 +114,7 @@ export function startBackground(options: {
     for (const { store } of await storage.read(listOpenStores))
       delays.push(await storage.read(() => findDelay(ctx, store)));
     metrics.upkeepFound(upkeep, delays);
+    options.examined(upkeep);
   };
   const verifyPages = createVerifying(tools, {
     cardsVerified: metrics.cardsVerified,

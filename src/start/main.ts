@@ -5,7 +5,7 @@ import { operations } from '../api/index.ts';
 import { startBackground, type Background } from './jobs.ts';
 import { assertInRange, systemClock } from '../platform/clock.ts';
 import { distributedPeriods } from '../platform/limits.ts';
-import { localUseOf, type Config } from './config.ts';
+import { localUseOf, machineRuleOf, type Config } from './config.ts';
 import { loopbackRule, startWebhooks, webhookUrlsOf } from '../delivery/webhooks/webhooks.ts';
 import { openOutboundThread } from '../delivery/webhooks/thread.ts';
 import { createServer } from '../http/server.ts';
@@ -25,7 +25,8 @@ import { lastBeat } from '../storage/heartbeat.ts';
 import { createTurns } from '../service/turns.ts';
 import { consoleServicesOf } from './console-services.ts';
 import { setUpEmail, startEmails } from './email.ts';
-import { needsAttention, openHttps, transportSecurityOf, type Https } from './https.ts';
+import { machineCondition } from './health.ts';
+import { noCertificate, openHttps, transportSecurityOf, type Https } from './https.ts';
 import { listen, listeningUrl } from './listen.ts';
 import { findSetupLink } from './mode.ts';
 import { type StartOptions, type Base, openBase, prepare } from './base.ts';
@@ -105,7 +106,7 @@ async function openSecurely(
   app: FastifyInstance,
 ): Promise<Https | null> {
   try {
-    const status = certificate ?? { period: null, isRenewed: false };
+    const status = certificate ?? noCertificate();
     return await openHttps(config, { app, status, clock: ctx.clock, random: ctx.random, metrics, logger });
   } catch (error) {
     await app.close();
@@ -182,7 +183,7 @@ function serverOf(base: Base, developmentMode: boolean) {
 }
 
 function pagesOf(base: Base, parts: Parts, developmentMode: boolean) {
-  const { config, database, commits, freeSpace, guard, state, certificate } = base;
+  const { config, database, commits, state } = base;
   const { email, retiredCodeUses, stockTries, turns, reports, webhookUrls } = parts.shared;
   return consoleServicesOf(config, {
     database,
@@ -197,11 +198,8 @@ function pagesOf(base: Base, parts: Parts, developmentMode: boolean) {
     startBatches: () => state.startBatches(),
     condition: {
       emailTransport: email.transportKind,
-      isDiskLow: async () =>
-        ((await freeSpace?.()) ?? Number.POSITIVE_INFINITY) < config.limits.diskFreeBytesMin * 8,
-      clockJumpMs: () => guard.jumpMs(),
-      isCertificateEnding: () =>
-        certificate !== null && needsAttention(certificate, database.ctx.clock.now()),
+      machineRule: machineRuleOf(config),
+      ofMachine: () => machineCondition(base),
       trustedUntil: parts.trustedUntil,
     },
   });
@@ -225,6 +223,7 @@ function startWorkers(base: Base, { shared, mayUseLoopback, trustedUntil }: Part
     retention: config.retention,
     guard,
     metrics,
+    examined: (upkeep) => (state.upkeep = upkeep),
     logger,
   });
   state.startBatches = () => background.startBatches();

@@ -5,14 +5,7 @@ import { consoleRoutes } from '../../src/console/routes.ts';
 import { isOpenWithPin } from '../../src/console/kit/server.ts';
 import { isPermitted, isRole, roles, type Role } from '../../src/domain/staff/staff.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
-import {
-  consoleDomain,
-  invite,
-  join,
-  openStoreWithStaff,
-  staffPassword,
-  submitForm,
-} from '../support/console.ts';
+import { consoleDomain, invite, join, staffPassword, submitForm } from '../support/console.ts';
 import { until } from '../support/delivering.ts';
 import { command } from '../support/served.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -43,7 +36,11 @@ const tillCookie = 'largesse-till';
 
 /** A service with a member of each role, and cards in several states. */
 export async function openConsoleShop(): Promise<AsyncDisposable & ConsoleShop> {
-  const service = await openStoreWithStaff();
+  const service = await startService({
+    stores: [{ domain: consoleDomain, name: 'Flowers' }],
+    // The page of today has a finding about the disk.
+    limits: { diskFreeBytesMin: Number.MAX_SAFE_INTEGER },
+  });
   const unused = await startService();
   const browsers = new Map<Visitor, Browser>();
   for (const role of roles) browsers.set(role, await join(service, role));

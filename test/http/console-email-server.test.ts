@@ -157,7 +157,7 @@ test('without a mail server emails are not sent, and owners find where to set it
   assert.match(textOfPage(await owner.get('/settings/emails')), /Emails are not sent/);
   const manager = await shop.as('manager');
   const today = textOfPage(await manager.get('/today'));
-  assert.match(today, /The service cannot send email/);
+  assert.match(today, /Emails are not sent The service has no mail server/);
   assert.doesNotMatch((await manager.get('/today')).text, new RegExp(`href="${path}"`));
 });
 

@@ -1,6 +1,7 @@
 /** A shop whose staff have signed in, and the forms of its pages. */
 
 import type { PublicNetwork } from '../../src/delivery/email/public-socket.ts';
+import type { Limits } from '../../src/platform/limits.ts';
 import assert from 'node:assert/strict';
 import type { Role } from '../../src/domain/staff/staff.ts';
 import type { Browser } from './browser.ts';
@@ -29,16 +30,19 @@ export async function openStaffedShop({
   environment = {},
   emailNetwork,
   isDurable = false,
+  limits = {},
 }: {
   readonly store?: Partial<TestStore>;
   readonly environment?: Readonly<Record<string, string>>;
   readonly emailNetwork?: PublicNetwork;
   /** Whether the service can run in production, which needs a durable database. */
   readonly isDurable?: boolean;
+  readonly limits?: Partial<Limits>;
 } = {}): Promise<StaffedShop> {
   const service = await startService({
     stores: [{ domain, name: 'Flowers', currency: 'EUR', undoWindowMinutes: 60, ...store }],
     environment,
+    limits,
     ...(emailNetwork && { emailNetwork }),
     ...(isDurable && { database: { durable: true } }),
   });

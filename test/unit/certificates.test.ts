@@ -16,7 +16,8 @@ import {
   type StoredState,
 } from '../../src/platform/certificates/folder.ts';
 import { CertificateKeeper, type KeeperOptions } from '../../src/platform/certificates/keeper.ts';
-import { isEnding, nextWindowMs, renewalAt, retryMs } from '../../src/platform/certificates/renewal.ts';
+import { nextWindowMs, renewalAt, retryMs } from '../../src/platform/certificates/renewal.ts';
+import { assessCertificate } from '../../src/domain/health.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { checkCertificate } from '../../src/cli/doctor/certificate.ts';
 import { certificateText, progressText } from '../../src/start/message.ts';
@@ -73,8 +74,8 @@ test('a certificate is renewed in the window of the authority, or when a third i
   assert.equal(renewalAt(period, window), at, 'the time does not change');
   assert.notEqual(renewalAt({ ...period, serial: '2' }, window), at);
   assert.equal(renewalAt(period, { start: 200 * day, end: 201 * day }), 81 * day, 'the window is wrong');
-  assert.equal(isEnding(period, 67 * day), false);
-  assert.equal(isEnding(period, 68 * day), true);
+  assert.equal(assessCertificate(period, 67 * day), null);
+  assert.equal(assessCertificate(period, 68 * day), 'warning');
 });
 
 test('a renewal window is read again when the authority says so, within limits', () => {

@@ -1,5 +1,6 @@
 /** The certificate of HTTPS that the service itself serves. */
 
+import { assessCertificate } from '../../domain/health.ts';
 import type { HttpsConfig } from '../../start/config.ts';
 import {
   CertificateError,
@@ -9,7 +10,6 @@ import {
 } from '../../platform/certificates/certificate.ts';
 import { readCertificateFiles } from '../../platform/certificates/files.ts';
 import { openCertificateFolder, type StoredState } from '../../platform/certificates/folder.ts';
-import { isEnding } from '../../platform/certificates/renewal.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { failure, ok, warning, type DoctorFinding } from './finding.ts';
 
@@ -80,7 +80,7 @@ function periodFinding(
   const problem = periodProblem(certificate, now);
   if (problem !== undefined) return failure('certificate', problem, remedy);
   const message = `valid until ${new Date(certificate.until).toISOString()}`;
-  return isEnding(certificate, now)
+  return assessCertificate(certificate, now) === 'warning'
     ? warning('certificate', `${message}, which is less than a quarter of its lifetime`, remedy)
     : ok('certificate', message);
 }

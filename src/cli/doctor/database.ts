@@ -1,6 +1,7 @@
 /** The database and its keys: nothing is written. */
 
 import { existsSync } from 'node:fs';
+import { emailLateMs, isBackupOverdue } from '../../domain/health.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { CodeCohorts } from '../../storage/cards/code-cohorts.ts';
 import { shownLocation, type Config } from '../../start/config.ts';
@@ -14,14 +15,14 @@ import { assertNotHalfCopied } from '../../service/moves/copy.ts';
 import { checkKeysWithoutWriting, hasKeys } from '../../service/proofs/key-check.ts';
 import { assertDurable } from '../../start/checks.ts';
 import { isBeforeRelease, pending } from '../../storage/schema/migrate.ts';
+import { findLateEmails } from '../../storage/emails/queue.ts';
 import { findLastBackup } from '../../storage/stores/setup-step.ts';
 import type { Storage } from '../../storage/storage.ts';
-import { listStores } from '../../storage/stores/store.ts';
+import { listOpenStores, listStores } from '../../storage/stores/store.ts';
 import { findLastVerification } from '../../storage/proofs/verification.ts';
 import { checked, failure, messageOf, ok, warning, type DoctorFinding } from './finding.ts';
 
 const dayMs = 24 * 60 * 60 * 1_000;
-const backupAgeMaxMs = 2 * dayMs;
 const verificationAgeMaxMs = 35 * dayMs;
 
 export async function checkDatabase(
@@ -67,6 +68,7 @@ export async function checkDatabase(
     await checked('durability', () => checkDurability(config, storage)),
     await checked('backup', () => checkBackup(config, { storage, now })),
     await checked('verification', () => checkVerification(storage, now)),
+    await checked('emails', () => checkQueue(storage, now)),
   ];
   if (primaries.length > 1)
     findings.push([
@@ -221,7 +223,30 @@ async function checkBackup(
   const remedy = 'run "largesse backup <file>", and let a timer run it once a day';
   if (last === null) return [warning('backup', 'no backup was ever recorded', remedy)];
   const message = `the last backup is from ${new Date(last).toISOString()}`;
-  return [now - last > backupAgeMaxMs ? warning('backup', message, remedy) : ok('backup', message)];
+  return [
+    isBackupOverdue({ lastAt: last, sinceAt: last }, now)
+      ? warning('backup', message, remedy)
+      : ok('backup', message),
+  ];
+}
+
+/** The mail server itself is another check: it can accept this command and reject an email. */
+async function checkQueue(storage: Storage, now: number): Promise<readonly DoctorFinding[]> {
+  const findings: DoctorFinding[] = [];
+  for (const { store } of await storage.read(listOpenStores)) {
+    const late = await storage.read(() => findLateEmails(store.id, now - emailLateMs));
+    if (!late) continue;
+    const response =
+      late.response === null ? 'none was tried' : `the last response to them: ${late.response}`;
+    findings.push(
+      warning(
+        'emails',
+        `${late.count} emails of ${store.domain} wait since ${new Date(late.since).toISOString()}; ${response}`,
+        'correct what the response names; they are sent by themselves once the mail server accepts them',
+      ),
+    );
+  }
+  return findings;
 }
 
 async function checkVerification(storage: Storage, now: number): Promise<readonly DoctorFinding[]> {

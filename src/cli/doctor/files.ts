@@ -2,6 +2,7 @@
 
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { assessDisk } from '../../domain/health.ts';
 import type { Config } from '../../start/config.ts';
 import { failure, messageOf, ok, warning, type CheckName, type DoctorFinding } from './finding.ts';
 
@@ -106,9 +107,6 @@ async function checkAccess(
   ];
 }
 
-/** The service warns on its pages when its disk has less than this many times the minimum. */
-const spareFactor = 8;
-
 export async function checkDisk({
   database,
   keysFile,
@@ -120,10 +118,13 @@ export async function checkDisk({
   const free = bavail * bsize;
   const message = `${Math.floor(free / 2 ** 20)} MiB are free on the disk of ${folder}`;
   const remedy = 'delete what the disk does not need, such as old backups, or use a larger disk';
-  if (free < limits.diskFreeBytesMin)
-    return [
-      failure('disk', `${message}, and the service needs ${limits.diskFreeBytesMin / 2 ** 20}`, remedy),
-    ];
-  if (free < limits.diskFreeBytesMin * spareFactor) return [warning('disk', message, remedy)];
-  return [ok('disk', message)];
+  const bytesMin = limits.diskFreeBytesMin;
+  switch (assessDisk(free, { bytesMin })) {
+    case 'error':
+      return [failure('disk', `${message}, and the service needs ${bytesMin / 2 ** 20}`, remedy)];
+    case 'warning':
+      return [warning('disk', message, remedy)];
+    case null:
+      return [ok('disk', message)];
+  }
 }

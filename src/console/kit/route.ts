@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import type { EmailTransportKind } from '../../http/services.ts';
 import type { Context } from '../../storage/context.ts';
 import type { ApiRequest } from '../../domain/stores/api-request.ts';
+import type { MachineCondition } from '../../domain/health.ts';
 import type { EmailKind, EmailSettings } from '../../domain/emails/email.ts';
 import type { DomainFinding, MachineRule, EmailTrouble, OpenedServer } from '../../domain/emails/server.ts';
 import type { EmailText, EmailTextPart } from '../../domain/emails/wording.ts';
@@ -133,6 +134,8 @@ type ServerTools = {
   readonly parseHost: (text: string) => Parsed<string>;
   /** Sends an email about the service itself. */
   readonly send: (server: OpenedServer, notice: ServiceNotice) => Promise<NoticeOutcome>;
+  /** Returns the meaning of a stored response of a mail server. */
+  readonly troubleIn: (response: string) => EmailTrouble;
   /** Checks the records of a sender's domain. */
   readonly checkDomain: (sender: Pick<OpenedServer, 'sender' | 'host'>) => Promise<readonly DomainFinding[]>;
 };
@@ -192,12 +195,9 @@ type Lookups = {
 /** The condition of the service, for the operator. */
 type ServiceCondition = {
   readonly emailTransport: EmailTransportKind;
-  /** Whether the disk of the database is almost full. */
-  readonly isDiskLow: () => Promise<boolean>;
-  /** Ms that the clock is ahead of the expected time during a jump; 0 if there is none. */
-  readonly clockJumpMs: () => number;
-  /** Whether the certificate of HTTPS, which the service itself serves, ends soon or is missing. */
-  readonly isCertificateEnding: () => boolean;
+  /** The people who see the condition of the machine. */
+  readonly machineRule: MachineRule;
+  readonly ofMachine: () => Promise<MachineCondition>;
   /** The instant (ms) up to which the clock is trusted: days that ended later are not summed yet. */
   readonly trustedUntil: () => Promise<number>;
 };

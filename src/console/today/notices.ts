@@ -9,7 +9,6 @@ import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
 import { fill, plural } from '../kit/texts.ts';
 import { timeText } from '../kit/format.ts';
-import { emailServerPath } from '../settings/email-server.ts';
 import { todayTexts } from './texts.ts';
 
 export type Concerns = {
@@ -21,10 +20,6 @@ export type Concerns = {
   readonly expiringFrom: string;
   readonly expiringTo: string;
   readonly verification: VerificationRecord | undefined;
-  readonly isDiskLow: boolean;
-  readonly hasClockJumped: boolean;
-  readonly isCertificateEnding: boolean;
-  readonly cannotSend: boolean;
   /** Whether many wrong codes were entered on the page of recipients in the last hour. */
   readonly hasManyWrongCodes: boolean;
 };
@@ -48,7 +43,7 @@ function expiringPath({ expiringFrom, expiringTo }: Concerns): string {
 }
 
 export function notices(
-  { ctx, frame: { basePath }, serverTools }: Pick<ConsoleServices, 'ctx' | 'frame' | 'serverTools'>,
+  { ctx, frame: { basePath } }: Pick<ConsoleServices, 'ctx' | 'frame'>,
   { language, signedIn: { store, member } }: StaffRequest,
   concerns: Concerns,
 ): Markup | undefined {
@@ -64,9 +59,6 @@ export function notices(
       isBad: true,
     });
   }
-  if (isOfStore && concerns.isDiskLow) items.push({ content: text.diskLow, isBad: true });
-  if (isOfStore && concerns.hasClockJumped) items.push({ content: text.clockJumped, isBad: true });
-  if (isOfStore && concerns.isCertificateEnding) items.push({ content: text.certificateEnding, isBad: true });
   if (isOfStore && concerns.hasManyWrongCodes) items.push({ content: text.wrongCodes, isBad: true });
   for (const { card } of failed.slice(0, failedShown)) {
     const path = `${basePath}/cards/${String(ctx.keys.publicIds.of(card.id))}`;
@@ -88,11 +80,6 @@ export function notices(
     items.push({
       content: markup`${fill(said[pause?.reason ?? 'requested'], { url: markup`<span class="url">${url}</span>` })} ${text.pausedAction}`,
     });
-  }
-  if (isOfStore && concerns.cannotSend) {
-    const link = markup`${text.noOwnServer} <a href="${basePath}${emailServerPath}">${text.setServer}</a>`;
-    const isForOwners = serverTools.rule !== 'operator' && isPermitted(member, 'changeSettings');
-    items.push({ content: isForOwners ? link : text.noEmail });
   }
   if (expiring.count > 0) {
     const form = expiring.isExact ? text.expiringNotice : text.expiringNoticeAtLeast;

@@ -2,6 +2,7 @@
 
 import { dayOf } from '../../domain/day.ts';
 import { Fault } from '../../domain/fault.ts';
+import type { HealthFinding } from '../../domain/health.ts';
 import { isPermitted, visiblePlaces } from '../../domain/staff/staff.ts';
 import type { Count } from '../../domain/staff/till-day.ts';
 import type { Location } from '../../domain/stores/location.ts';
@@ -26,7 +27,7 @@ import { monthsChart } from '../kit/chart.ts';
 import { amountText, figure, timeElement } from '../kit/format.ts';
 import { noRow } from '../kit/live.ts';
 import { longReads } from '../kit/long-reads.ts';
-import { byOf } from '../kit/page-context.ts';
+import { byOf, Page } from '../kit/page-context.ts';
 import { chosenPlace, listPlaces, placeField, placeText } from '../kit/places.ts';
 import { shellPage } from '../kit/page.ts';
 import {
@@ -40,6 +41,7 @@ import { catalogue, fill, fillPlain, plural } from '../kit/texts.ts';
 import { reportTexts } from '../reports/texts.ts';
 import { activityRows } from './activity.ts';
 import { checklist, tickedSteps, type Readiness } from './checklist.ts';
+import { healthPanel, readHealth } from './health.ts';
 import { notices, type Concerns } from './notices.ts';
 import { todayTexts } from './texts.ts';
 
@@ -77,6 +79,7 @@ type Found = Pick<TodayCounts, 'held' | 'emails' | 'hasCards'> &
     readonly withBalance: CardCount | null;
     readonly sendsEmails: boolean;
     readonly concerns: Concerns;
+    readonly health: readonly HealthFinding[];
   };
 
 async function find(services: ConsoleServices, { query, signedIn }: StaffRequest): Promise<Found> {
@@ -112,11 +115,8 @@ async function find(services: ConsoleServices, { query, signedIn }: StaffRequest
       ...counts,
       ...state,
       failed,
-      isDiskLow: await condition.isDiskLow(),
-      hasClockJumped: condition.clockJumpMs() !== 0,
-      isCertificateEnding: condition.isCertificateEnding(),
-      cannotSend: !hasTransport && counts.hasCards,
     },
+    health: await readHealth(services, signedIn, { hasCards: counts.hasCards }),
   };
 }
 
@@ -132,7 +132,7 @@ async function todayPage(services: ConsoleServices, request: StaffRequest): Prom
     : undefined;
   const first = found.hasCards ? undefined : firstCard(services, request);
   const body = markup`<div class="stack">
-${notices(services, request, found.concerns)}<div class="grid two"><div class="grid">${isPermitted(member, 'readStore') ? balancePanel(services, request, found) : undefined}
+${await healthPanel(new Page(services, request), found.health)}${notices(services, request, found.concerns)}<div class="grid two"><div class="grid">${isPermitted(member, 'readStore') ? balancePanel(services, request, found) : undefined}
 ${first ?? activityPanel(services, request, found)}</div>
 <div class="grid">${sumsPanel(services, request, found)}
 ${checklist(services, request, readinessOf(services, found))}</div></div></div>`;

@@ -10,7 +10,7 @@ import type { EmailOutcome } from './outcome.ts';
 import type { PublicNetwork } from './public-socket.ts';
 import { checkSenderDomain, systemResolveText } from './sender-domain.ts';
 import { storeServers } from './store-servers.ts';
-import { troubleOf } from './trouble.ts';
+import { troubleIn, troubleOf } from './trouble.ts';
 
 type Sending = Notice & {
   readonly store: { readonly name: string; readonly domain: string };
@@ -29,6 +29,7 @@ type Tools = {
     readonly response: string;
     readonly trouble: EmailTrouble | null;
   }>;
+  readonly troubleIn: (response: string) => EmailTrouble;
   readonly checkDomain: (sender: Pick<OpenedServer, 'sender' | 'host'>) => Promise<readonly DomainFinding[]>;
 };
 
@@ -47,6 +48,7 @@ export function serverToolsOf({ random, clock }: Context, network: PublicNetwork
       const outcome = await transport.send(email, { name: id, sendAt: date }, AbortSignal.timeout(sendMaxMs));
       return { kind: outcome.kind, response: outcome.response, trouble: troubleOf(outcome) };
     },
+    troubleIn,
     checkDomain: (sender) => checkSenderDomain(network.resolveText ?? systemResolveText, sender),
   };
 }

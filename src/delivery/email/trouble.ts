@@ -22,8 +22,17 @@ const withoutReply: readonly (readonly [RegExp, EmailTrouble])[] = [
 /** @returns null if the server accepted the email. */
 export function troubleOf(outcome: EmailOutcome): EmailTrouble | null {
   if (outcome.kind === 'sent' || outcome.kind === 'kept') return null;
-  const { response } = outcome;
-  const code = 'code' in outcome ? outcome.code : null;
+  return meaningOf(outcome.response, 'code' in outcome ? outcome.code : null);
+}
+
+/** The meaning of the stored response to an email that was not accepted. */
+export function troubleIn(response: string): EmailTrouble {
+  const [, code] = /^([45]\d\d)[ -]/.exec(response) ?? [];
+  return meaningOf(response, code === undefined ? null : Number(code));
+}
+
+/** @param code of the reply; null: there was none. */
+function meaningOf(response: string, code: number | null): EmailTrouble {
   if (code === null) return withoutReply.find(([form]) => form.test(response))?.[1] ?? 'noResponse';
   if (signInReplies.has(code)) return /TLS/.test(response) ? 'encryption' : 'signIn';
   if (encryptionReplies.has(code)) return 'encryption';

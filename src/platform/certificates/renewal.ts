@@ -58,8 +58,3 @@ export function retryMs(
 export function isPlausibleRetry(nextAt: number | null, now: number): boolean {
   return nextAt === null || nextAt <= now + retryAfterMaxMs;
 }
-
-/** Whether a certificate ends so soon that something must have gone wrong: in less than a quarter of its lifetime. */
-export function isEnding({ from, until }: Pick<Certificate, 'from' | 'until'>, now: number): boolean {
-  return until - now < (until - from) / 4;
-}

@@ -6,6 +6,7 @@
  */
 
 import type { EmailDelivery, EmailState } from '../../domain/emails/email.ts';
+import { lateEmailsMax, type LateEmails } from '../../domain/health.ts';
 import { emailColumns, toEmailDelivery, type DeliveryRow, type EmailKey } from './email.ts';
 import {
   all,
@@ -13,13 +14,15 @@ import {
   execute,
   one,
   parallel,
+  part,
   sql,
+  type Part,
   toNumber,
   toNumberOrNull,
   ValueList,
   type Script,
 } from '../sql/sql.ts';
-import { forUpdateSkipLocked, fragment } from '../sql/fragments.ts';
+import { forUpdateSkipLocked, fragment, indexedBy } from '../sql/fragments.ts';
 import { ofOpenStore } from '../stores/store.ts';
 
 /** The number of stores that a list of due emails can leave out. */
@@ -214,14 +217,53 @@ export type EmailDelay = {
   readonly dueAt: number | null;
   /** When the first attempt of an email failed that is not sent yet. */
   readonly firstAt: number | null;
+  /** The time of the earliest email that was tried without success, however often its attempts started over. */
+  readonly triedSendAt: number | null;
 };
 
 export function* findEmailDelay(now: number): Script<EmailDelay> {
-  const { due, earliest } = yield* one(sql<{ due: bigint | null; earliest: bigint | null }>`
-    select min(case when next_at <= ${now} then next_at end) as due, min(first_at) as earliest
+  const { due, earliest, tried } = yield* one(sql<
+    Readonly<Record<'due' | 'earliest' | 'tried', bigint | null>>
+  >`
+    select min(case when next_at <= ${now} then next_at end) as due, min(first_at) as earliest,
+      min(case when attempts > 0 then send_at end) as tried
     from (
-      select next_at, first_at from email_deliveries where next_at is not null and ${ofOpenStore}
+      select next_at, first_at, attempts, send_at from email_deliveries where next_at is not null and ${ofOpenStore}
       order by next_at limit ${examinedMax}
     ) as soon`);
-  return { dueAt: toNumberOrNull(due), firstAt: toNumberOrNull(earliest) };
+  return {
+    dueAt: toNumberOrNull(due),
+    firstAt: toNumberOrNull(earliest),
+    triedSendAt: toNumberOrNull(tried),
+  };
+}
+
+/** A condition: the email waits for its next attempt although it was to be sent before an instant (ms). */
+function lateIn(storeId: number, state: 'queued' | 'deferred', before: number): Part {
+  return part`email_deliveries ${indexedBy('email_deliveries_by_state')}
+    where store_id = ${storeId} and state = ${state} and next_at is not null and send_at < ${before}`;
+}
+
+/** Returns the emails of a store that were to be sent before `before` (ms) and wait; undefined: there is none. */
+export function* findLateEmails(storeId: number, before: number): Script<LateEmails | undefined> {
+  const count = (state: 'queued' | 'deferred') =>
+    one(sql<{ late: bigint; since: bigint | null }>`
+      select count(*) as late, min(send_at) as since
+      from (select send_at from ${lateIn(storeId, state, before)} limit ${lateEmailsMax}) as late`);
+  const [queued, deferred, last] = yield* parallel(
+    count('queued'),
+    count('deferred'),
+    first(sql<{ response: string | null }>`
+      select response from (
+        select response, last_at from ${lateIn(storeId, 'deferred', before)} limit ${lateEmailsMax}
+      ) as late
+      order by last_at desc limit 1`),
+  );
+  const since = [queued.since, deferred.since].flatMap((at) => (at === null ? [] : toNumber(at)));
+  if (since.length === 0) return undefined;
+  return {
+    count: Math.min(toNumber(queued.late + deferred.late), lateEmailsMax),
+    since: Math.min(...since),
+    response: last?.response ?? null,
+  };
 }

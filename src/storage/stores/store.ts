@@ -8,7 +8,7 @@ import type { AccountNames, Store, StoreStatus } from '../../domain/stores/store
 import { formatVat, readVat } from '../../domain/money/vat.ts';
 import { sealNonceLength } from '../../platform/keys.ts';
 import { columns, flag, integer, integerOrNull, text, type RowOf } from '../sql/columns.ts';
-import { all, first, execute, sql, toNumber, type Script } from '../sql/sql.ts';
+import { all, first, execute, one, sql, toNumber, toNumberOrNull, type Script } from '../sql/sql.ts';
 import { forUpdate, fragment } from '../sql/fragments.ts';
 
 /** A store, and the sealed secret of its app proxy, if it has one. */
@@ -169,6 +169,14 @@ export function* hasRealStores(): Script<boolean> {
 export function* hasSeveralRealStores(): Script<boolean> {
   const rows = yield* all(sql<{ id: bigint }>`select id from stores where demonstration = 0 limit 2`);
   return rows.length > 1;
+}
+
+/** Returns when the first store other than the demonstration store was created (ms); null: there is none. */
+export function* findFirstRealStoreAt(): Script<number | null> {
+  const { first_at: firstAt } = yield* one(
+    sql<{ first_at: bigint | null }>`select min(created_at) as first_at from stores where demonstration = 0`,
+  );
+  return toNumberOrNull(firstAt);
 }
 
 /** Returns the oldest store other than the demonstration store. */

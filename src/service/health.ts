@@ -1,0 +1,53 @@
+/** The findings that concern a person, for the page “Today”. */
+
+import {
+  emailLateMs,
+  findMachineProblems,
+  type HealthFinding,
+  type MachineCondition,
+} from '../domain/health.ts';
+import type { MachineRule } from '../domain/emails/server.ts';
+import { isPermitted, type StaffMember } from '../domain/staff/staff.ts';
+import type { Store } from '../domain/stores/store.ts';
+import type { Context } from '../storage/context.ts';
+import { findLateEmails } from '../storage/emails/queue.ts';
+import { findLastBackup } from '../storage/stores/setup-step.ts';
+import type { Script } from '../storage/sql/sql.ts';
+import { mayOwnersSetServer } from './emails/server.ts';
+
+/** Whether `findHealth` can find something: if not, no statement runs. @param now in ms. */
+export function mayBeIll(machine: MachineCondition, now: number): boolean {
+  return machine.hasLateEmails || findMachineProblems(machine, now).length > 0;
+}
+
+/**
+ * The condition of the machine can be a minute old, so emails and backups are read again. The machine concerns owners who
+ * may decide about it; emails concern those who may change them.
+ */
+export function* findHealth(
+  ctx: Context,
+  {
+    store,
+    member,
+    machine,
+    rule,
+  }: {
+    readonly store: Store;
+    readonly member: StaffMember;
+    readonly machine: MachineCondition;
+    readonly rule: MachineRule;
+  },
+): Script<readonly HealthFinding[]> {
+  const now = ctx.clock.now();
+  const findings: HealthFinding[] = [];
+  if (machine.hasLateEmails && isPermitted(member, 'changeEmails')) {
+    const late = yield* findLateEmails(store.id, now - emailLateMs);
+    if (late) findings.push({ about: 'late-emails', level: 'error', late });
+  }
+  const problems = findMachineProblems(machine, now);
+  if (problems.length === 0 || !isPermitted(member, 'changeSettings')) return findings;
+  if (!(yield* mayOwnersSetServer(store, rule))) return findings;
+  if (!machine.backup || problems.every(({ about }) => about !== 'backup')) return [...findings, ...problems];
+  const backup = { ...machine.backup, lastAt: yield* findLastBackup() };
+  return [...findings, ...findMachineProblems({ ...machine, backup }, now)];
+}

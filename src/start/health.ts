@@ -1,0 +1,22 @@
+/** The condition of the machine for the pages, from what the service observes anyway. */
+
+import type { MachineCondition } from '../domain/health.ts';
+import type { Base } from './base.ts';
+
+export async function machineCondition({
+  config,
+  freeSpace,
+  guard,
+  certificate,
+  state: { upkeep },
+}: Base): Promise<MachineCondition> {
+  const freeBytes = await freeSpace?.();
+  const hasBackups = config.database.kind === 'file' && upkeep !== null && upkeep.firstStoreAt !== null;
+  return {
+    disk: freeBytes === undefined ? null : { freeBytes, bytesMin: config.limits.diskFreeBytesMin },
+    clockJumpMs: guard.jumpMs(),
+    certificate: certificate && { period: certificate.period, failure: certificate.failure() },
+    backup: hasBackups ? { lastAt: upkeep.lastBackupAt, sinceAt: upkeep.firstStoreAt } : null,
+    hasLateEmails: upkeep?.hasLateEmails ?? false,
+  };
+}
