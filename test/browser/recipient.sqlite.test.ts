@@ -4,7 +4,10 @@
  */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request as get, type IncomingMessage } from 'node:http';
 import test, { after } from 'node:test';
+import type { HTTPRequest } from 'puppeteer-core';
 import { openChromium, type Page } from '../support/chromium.ts';
 import { join, openStoreWithStaff } from '../support/console.ts';
 import { freePort } from '../support/postgres-port.ts';
@@ -107,6 +110,42 @@ for (const [locale, language, direction] of [
     });
   }
 }
+
+/** Requests a page or a file as a browser does. @returns the bytes of the body, which is compressed. */
+async function sentBytes(request: HTTPRequest): Promise<number> {
+  const body = await request.fetchPostData();
+  const headers = {
+    'accept-encoding': 'br',
+    ...(body && { 'content-type': 'application/x-www-form-urlencoded' }),
+  };
+  const sent = get(request.url(), { method: request.method(), headers }).end(body);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  let bytes = 0;
+  for await (const chunk of response) bytes += (chunk as Buffer).length;
+  return bytes;
+}
+
+/** A phone loads compressed pages, style, scripts and fonts from the link to the card in an email. */
+const firstLoadMaxBytes = 60_000;
+
+test(`the first load of a card is at most ${firstLoadMaxBytes} bytes`, async () => {
+  await using window = await chromium.window(service, { locale: 'fr', viewport });
+  const { page } = window;
+  await page.goto(link);
+  await cardShown(page);
+  await page.waitForFunction(() => document.fonts.status === 'loaded');
+  const requests = new Map(
+    window.requests().map((request) => [`${request.method()} ${request.url()}`, request]),
+  );
+  const loaded: [path: string, bytes: number][] = [];
+  for (const [path, request] of requests) loaded.push([path, await sentBytes(request)]);
+  assert.ok(
+    loaded.some(([path]) => path.endsWith('.woff2')),
+    'no font was loaded',
+  );
+  const bytes = loaded.reduce((sum, [, size]) => sum + size, 0);
+  assert.ok(bytes <= firstLoadMaxBytes, `${bytes} bytes: ${JSON.stringify(loaded)}`);
+});
 
 test('the card stays after Back, a reload and a closed tab, and leaves with “Check another card”', async () => {
   await using window = await chromium.window(service, { viewport });

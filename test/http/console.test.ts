@@ -185,6 +185,12 @@ test('files of pages are compressed, unless their format is, and are logged only
     assert.match(headers.get('cache-control') ?? '', /immutable/, name);
   }
   assert.equal((await fetch(new URL(`${folder}missing.css`, service.url))).status, 404);
+  // The length of a compressed page can reveal a secret of a session, so only pages without sessions are compressed.
+  for (const [path, accepted, encoding] of [['/b', 'gzip, br', 'br'], ['/b', 'gzip', 'gzip'], ['/b', 'identity', null], ['/sign-in', 'gzip, br', null]] as const) {
+    const response = await fetch(new URL(path, service.url), { headers: { 'accept-encoding': accepted } });
+    assert.equal(response.headers.get('content-encoding'), encoding, path);
+    assert.match(await response.text(), /<\/html>\s*$/, path);
+  }
   const routes = service.log().split('\n').filter((line) => line !== '').map((line) => {
     const { route, status } = JSON.parse(line) as { readonly route?: string; readonly status?: number };
     return `${route} ${status}`;

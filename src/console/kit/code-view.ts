@@ -39,20 +39,34 @@ export function qrPicture(text: string, label: string): Markup {
 
 function drawingOf(rows: ReturnType<typeof qrModules>, label: string): Markup {
   const size = String(rows.length);
-  const path = rows.flatMap(runsOf).join('');
-  return markup`<svg viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h${size}v${size}H0z"/><path fill="#000" d="${path}"/></svg>`;
+  const path = rows.map((row, y) => lineOf(runsOf(row), y + 0.5)).join('');
+  return markup`<svg viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h${size}v${size}H0z"/><path stroke="#000" d="${path}"/></svg>`;
 }
 
-/** The dark modules of a row as rectangles. */
-function runsOf(row: readonly boolean[], y: number): readonly string[] {
-  const runs: string[] = [];
-  let start = 0;
+type Run = { readonly at: number; readonly width: number };
+
+/** The dark modules of a row, joined where they touch. */
+function runsOf(row: readonly boolean[]): readonly Run[] {
+  const runs: Run[] = [];
+  let at = 0;
   for (let x = 0; x <= row.length; x += 1) {
     if (row[x] === true) continue;
-    if (x > start) runs.push(`M${start} ${y}h${x - start}v1h-${x - start}z`);
-    start = x + 1;
+    if (x > at) runs.push({ at, width: x - at });
+    at = x + 1;
   }
   return runs;
+}
+
+/** Runs as a broken line, which takes half the bytes of rectangles. */
+function lineOf(runs: readonly Run[], y: number): string {
+  let end = 0;
+  return runs
+    .map(({ at, width }, index) => {
+      const move = index === 0 ? `M${at} ${y}` : `m${at - end} 0`;
+      end = at + width;
+      return `${move}h${width}`;
+    })
+    .join('');
 }
 
 const barHeight = 40;
@@ -60,8 +74,8 @@ const barHeight = 40;
 /** The Code 128 barcode of a code, with its margins. The code is next to it as text. */
 export function barcodeSvg(code: Secret): Markup {
   const { width, bars } = barcodeOf(code);
-  const path = bars.map((bar) => `M${bar.at} 0h${bar.width}v${barHeight}h-${bar.width}z`).join('');
-  return markup`<svg class="barcode" viewBox="0 0 ${width} ${barHeight}" preserveAspectRatio="none" aria-hidden="true" shape-rendering="crispEdges"><path d="${path}" fill="#000"/></svg>`;
+  const path = lineOf(bars, barHeight / 2);
+  return markup`<svg class="barcode" viewBox="0 0 ${width} ${barHeight}" preserveAspectRatio="none" aria-hidden="true" shape-rendering="crispEdges"><path d="${path}" stroke="#000" stroke-width="${barHeight}"/></svg>`;
 }
 
 const knot = markup`<svg class="knot" viewBox="0 0 48 48" aria-hidden="true"><path d="M24 24C12 6 2 13 8 20c4 4 11 4 16 4 5 0 12 0 16-4 6-7-4-14-16 4zM24 24c-3 7-7 11-11 15M24 24c3 7 7 11 11 15"/></svg>`;

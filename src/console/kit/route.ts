@@ -257,6 +257,8 @@ type Endpoint = {
   readonly usesWebAssembly?: boolean;
   /** Whether the page has a frame with another page. */
   readonly hasFrame?: boolean;
+  /** Whether its pages are compressed. They must not have a secret of a session, because the length can reveal it. */
+  readonly isCompressed?: boolean;
   /** Whether other sites can submit the form: it changes nothing for anyone, and they cannot read the response. */
   readonly acceptsOtherSites?: boolean;
   /** The page after an error of the service, if it is not known whether the change was made; undefined: as for any error. */

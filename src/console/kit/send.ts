@@ -2,6 +2,7 @@
 
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
+import { sendCompressed } from '../../http/documents.ts';
 import { streamHeaders } from '../../http/streams.ts';
 import { mergeCookies } from './cookie.ts';
 import type { ConsoleResponse, ConsoleRoute, ConsoleServices } from './route.ts';
@@ -35,22 +36,24 @@ export const pageHeaders = {
   'permissions-policy': 'camera=(self), geolocation=(), microphone=()',
 };
 
+type RouteNeeds = Pick<ConsoleRoute, 'usesWebAssembly' | 'hasFrame' | 'isCompressed'>;
+
 /** The headers of a route that needs more than other pages. */
-export function policyHeaders({
+function policyHeaders({
   usesWebAssembly = false,
   hasFrame = false,
-}: Pick<ConsoleRoute, 'usesWebAssembly' | 'hasFrame'>): Readonly<Record<string, string>> {
+}: RouteNeeds): Readonly<Record<string, string>> {
   if (usesWebAssembly) return { 'content-security-policy': policyWithWebAssembly };
   return hasFrame ? { 'content-security-policy': policyWithFrame } : {};
 }
 
-export function send(
+export async function send(
   reply: FastifyReply,
   response: ConsoleResponse,
   { origin }: Pick<ConsoleServices, 'origin'>,
-  headers: Readonly<Record<string, string>> = {},
-): FastifyReply {
-  reply.headers({ ...pageHeaders, ...headers }).code(response.status);
+  route: RouteNeeds = {},
+): Promise<FastifyReply> {
+  reply.headers({ ...pageHeaders, ...policyHeaders(route) }).code(response.status);
   if ('framed' in response) {
     reply.header('content-security-policy', framedPolicy(response.imageOrigin));
     // A browser does not open a sandboxed document in a group of windows of its own.
@@ -67,7 +70,9 @@ export function send(
     reply.header('content-disposition', `attachment; filename="${name}"`).type(type);
     return reply.send(Readable.from(parts));
   }
-  return reply.type('text/html; charset=utf-8').send(String(response.body));
+  reply.type('text/html; charset=utf-8');
+  const page = String(response.body);
+  return route.isCompressed === true ? await sendCompressed(reply.request, reply, page) : reply.send(page);
 }
 
 /** A renewed session can be set already. */

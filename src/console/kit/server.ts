@@ -34,7 +34,7 @@ import { pageLanguageOf } from './texts.ts';
 import { workerOf } from '../till/app.ts';
 import { onlyTillPage } from '../till/pin.ts';
 import { visitorOf } from './visitor.ts';
-import { pageHeaders, policyHeaders, send } from './send.ts';
+import { pageHeaders, send } from './send.ts';
 
 /** The parts of the service that the server needs; it adds the rest of `ConsoleServices`. */
 export type ConsoleParts = Omit<ConsoleServices, 'frame' | 'figures' | 'live'> &
@@ -89,7 +89,7 @@ export function addConsole(
       },
       handler: async (request, reply) => {
         const response = await handle(all, route, request, reply);
-        return send(reply, response, all, policyHeaders(route));
+        return send(reply, response, all, route);
       },
       errorHandler: (error, request, reply) =>
         void sendRouteError(reply, request, { error, services: all, route }),
@@ -247,7 +247,7 @@ async function sendRouteError(
     fault.code === 'body-too-large' && 'tooLarge' in route
       ? await tooLargePage(services, route, request, reply)
       : undefined;
-  if (page) return send(reply, page, services, policyHeaders(route));
+  if (page) return await send(reply, page, services, route);
   const { status } = problems[fault.code];
   const unknown = status >= 500 ? unknownPageOf(services, route, request) : undefined;
   if (!unknown) return await sendErrorPage(reply, request, { fault, shown: fault.code, services });

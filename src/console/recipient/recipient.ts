@@ -123,13 +123,15 @@ function routesAt(path: string): readonly OpenRoute[] {
       method: 'GET',
       path,
       access: 'anyone',
+      isCompressed: true,
       handle: async (services, request) => askPage(services, await placeOf(services, request)),
     },
-    { method: 'POST', path, access: 'anyone', acceptsOtherSites: true, handle: find },
+    { method: 'POST', path, access: 'anyone', isCompressed: true, acceptsOtherSites: true, handle: find },
     {
       method: 'GET',
       path: `${path}/card`,
       access: 'anyone',
+      isCompressed: true,
       handle: async (services, request) =>
         askPage(services, await placeOf(services, request), { opensCard: true }),
     },
