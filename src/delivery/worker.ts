@@ -110,197 +110,223 @@ const initialPrefetch = 16;
 /** The wait after an error of the database. */
 const failureRestMs = 1_000;
 
+class QueueWorker<Job, Result> implements Worker {
+  readonly #queue: Queue<Job, Result>;
+  readonly #logger: FastifyBaseLogger;
+  readonly #limits: WorkerLimits;
+  readonly #destinations = new Map<string, Destination<Job>>();
+  /** Results that are not recorded yet. */
+  #results: { readonly job: Job; readonly result: Result }[] = [];
+  readonly #aborted = new AbortController();
+  #inProgress = 0;
+  #inProgressThrottled = 0;
+  #waiting = 0;
+  #isStopping = false;
+  #isClaiming = false;
+  #isSettling = false;
+  /** The least rest before the next poll that was requested during a claim. */
+  #requestedRestMs = Number.POSITIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+  /** When the next poll is planned, of `performance.now`. */
+  #nextAt = Number.POSITIVE_INFINITY;
+  #claimedAt = Number.NEGATIVE_INFINITY;
+  /** Called when a stopping worker has finished. */
+  #onIdle: (() => void) | undefined;
+
+  constructor(queue: Queue<Job, Result>, logger: FastifyBaseLogger, limits: WorkerLimits) {
+    this.#queue = queue;
+    this.#logger = logger;
+    this.#limits = limits;
+    this.#poll(0);
+  }
+
+  wake(): void {
+    this.#poll(this.#limits.wakeRestMs);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    clearTimeout(this.#timer);
+    const late = setTimeout(() => this.#aborted.abort(), this.#limits.stopMs);
+    const { promise: idle, resolve } = Promise.withResolvers<void>();
+    this.#onIdle = resolve;
+    this.#notifyIfIdle();
+    await idle;
+    clearTimeout(late);
+    const left = [...this.#destinations.values()].flatMap(({ waiting }) => waiting.splice(0));
+    if (left.length === 0) return;
+    await this.#queue.release(left).catch((error: unknown) => {
+      this.#logger.warn({ err: error, queue: this.#queue.name }, 'claims could not be released; they expire');
+    });
+  }
+
+  #notifyIfIdle(): void {
+    if (this.#inProgress === 0 && !this.#isClaiming && !this.#isSettling && this.#results.length === 0)
+      this.#onIdle?.();
+  }
+
+  /** Removes the oldest destination without jobs: a receiver that was removed while it failed. */
+  #forgetIdle(): void {
+    for (const [name, { waiting: jobs, inProgress: count }] of this.#destinations) {
+      if (jobs.length > 0 || count > 0) continue;
+      this.#destinations.delete(name);
+      return;
+    }
+  }
+
+  #destinationOf(name: string, startsThrottled: boolean): Destination<Job> {
+    let destination = this.#destinations.get(name);
+    if (!destination) {
+      const prefetch = startsThrottled ? 1 : initialPrefetch;
+      destination = { waiting: [], inProgress: 0, prefetch, isThrottled: startsThrottled };
+      if (this.#destinations.size >= this.#limits.destinationsMax) this.#forgetIdle();
+      this.#destinations.set(name, destination);
+    }
+    return destination;
+  }
+
+  #roomOf(name: string): number {
+    const destination = this.#destinations.get(name);
+    if (!destination) return initialPrefetch;
+    return destination.prefetch - destination.waiting.length - destination.inProgress;
+  }
+
+  /** Polls when this time has passed since the last claim, unless an earlier poll is planned. */
+  #poll(restMs: number): void {
+    if (this.#isStopping) return;
+    if (this.#isClaiming) {
+      this.#requestedRestMs = Math.min(this.#requestedRestMs, restMs);
+      return;
+    }
+    const at = this.#claimedAt + restMs;
+    if (at >= this.#nextAt) return;
+    this.#nextAt = at;
+    clearTimeout(this.#timer);
+    const waitMs = at - performance.now();
+    if (waitMs > 0) this.#timer = setTimeout(() => this.#startClaim(), waitMs).unref();
+    else this.#startClaim();
+  }
+
+  #startClaim(): void {
+    this.#nextAt = Number.POSITIVE_INFINITY;
+    this.#requestedRestMs = Number.POSITIVE_INFINITY;
+    this.#isClaiming = true;
+    void this.#claim().then((restMs) => {
+      this.#isClaiming = false;
+      this.#claimedAt = performance.now();
+      if (this.#isStopping) this.#notifyIfIdle();
+      else this.#poll(restMs === null ? failureRestMs : Math.min(restMs, this.#requestedRestMs));
+    });
+  }
+
+  /** Claims jobs while there is room. @returns the rest before the next poll; null: it failed. */
+  async #claim(): Promise<number | null> {
+    const limit = this.#limits.waitingMax - this.#waiting;
+    if (limit <= 0) return this.#limits.pollMs;
+    try {
+      const { claimed, hasMore } = await this.#queue.claim({ limit, roomOf: (name) => this.#roomOf(name) });
+      for (const { job, destination, startsThrottled } of claimed) {
+        this.#destinationOf(destination, startsThrottled).waiting.push(job);
+        this.#waiting += 1;
+      }
+      if (!this.#isStopping) this.#dispatch();
+      return hasMore ? this.#limits.restMs : this.#limits.pollMs;
+    } catch (error) {
+      this.#logger.error({ err: error, queue: this.#queue.name }, 'jobs could not be claimed');
+      return null;
+    }
+  }
+
+  /** Starts jobs while there are slots, one of each destination in turn. */
+  #dispatch(): void {
+    for (let hasStarted = true; hasStarted;) {
+      hasStarted = false;
+      for (const [name, destination] of this.#destinations) {
+        if (this.#inProgress >= this.#limits.inProgressMax) return;
+        if (destination.waiting.length === 0) continue;
+        const isBusy =
+          destination.inProgress > 0 || this.#inProgressThrottled >= this.#limits.inProgressThrottledMax;
+        if (destination.isThrottled && isBusy) continue;
+        if (destination.inProgress >= this.#limits.inProgressPerDestinationMax) continue;
+        const job = destination.waiting.shift();
+        if (job === undefined) continue;
+        this.#waiting -= 1;
+        // Too late: the claim could expire before the end, and another process would also send the job.
+        if (performance.now() >= this.#queue.startsUntil(job)) continue;
+        hasStarted = true;
+        this.#start(name, destination, job);
+      }
+    }
+  }
+
+  #start(name: string, destination: Destination<Job>, job: Job): void {
+    const wasThrottled = destination.isThrottled;
+    this.#inProgress += 1;
+    destination.inProgress += 1;
+    if (wasThrottled) this.#inProgressThrottled += 1;
+    this.#queue
+      .send(job, this.#aborted.signal)
+      .then(
+        ({ result, isHealthy }) => {
+          this.#results.push({ job, result });
+          destination.isThrottled = !isHealthy;
+          destination.prefetch = isHealthy ? Math.min(this.#limits.prefetchMax, destination.prefetch + 1) : 1;
+        },
+        (error: unknown) => {
+          // Its claim expires, and it is sent again.
+          this.#logger.error(
+            { err: error, queue: this.#queue.name, destination: name },
+            'a job could not be sent',
+          );
+        },
+      )
+      .finally(() => {
+        this.#inProgress -= 1;
+        destination.inProgress -= 1;
+        if (wasThrottled) this.#inProgressThrottled -= 1;
+        this.#settle();
+        const { waiting: left } = destination;
+        if (left.length === 0 && destination.inProgress === 0 && !destination.isThrottled)
+          this.#destinations.delete(name);
+        if (!this.#isStopping) {
+          this.#dispatch();
+          if (left.length <= destination.prefetch / 2) this.#poll(this.#limits.restMs);
+        }
+      })
+      .catch((error: unknown) =>
+        this.#logger.error({ err: error, queue: this.#queue.name }, 'the worker failed'),
+      );
+  }
+
+  /** Records the results that arrived during the last transaction. */
+  #settle(): void {
+    if (this.#isSettling || this.#results.length === 0) return this.#notifyIfIdle();
+    this.#isSettling = true;
+    const some = this.#results.slice(0, this.#limits.settledAtOnceMax);
+    this.#results = this.#results.slice(this.#limits.settledAtOnceMax);
+    this.#queue
+      .settle(some)
+      .catch((error: unknown) => {
+        // An unrecorded job is sent again when its claim expires: at least once, not at most once.
+        this.#logger.error(
+          { err: error, queue: this.#queue.name, jobs: some.length },
+          'results could not be recorded',
+        );
+      })
+      .finally(() => {
+        this.#isSettling = false;
+        this.#settle();
+      })
+      .catch((error: unknown) =>
+        this.#logger.error({ err: error, queue: this.#queue.name }, 'the worker failed'),
+      );
+  }
+}
+
 export function startWorker<Job, Result>(
   queue: Queue<Job, Result>,
   logger: FastifyBaseLogger,
   limits: WorkerLimits = workerLimits,
 ): Worker {
-  const destinations = new Map<string, Destination<Job>>();
-  /** Results that are not recorded yet. */
-  let results: { readonly job: Job; readonly result: Result }[] = [];
-  const aborted = new AbortController();
-  let inProgress = 0;
-  let inProgressThrottled = 0;
-  let waiting = 0;
-  let isStopping = false;
-  let isClaiming = false;
-  let isSettling = false;
-  /** The least rest before the next poll that was requested during a claim. */
-  let requestedRestMs = Number.POSITIVE_INFINITY;
-  let timer: NodeJS.Timeout | undefined;
-  /** When the next poll is planned, of `performance.now`. */
-  let nextAt = Number.POSITIVE_INFINITY;
-  let claimedAt = Number.NEGATIVE_INFINITY;
-  /** Called when a stopping worker has finished. */
-  let onIdle: (() => void) | undefined;
-
-  const notifyIfIdle = (): void => {
-    if (inProgress === 0 && !isClaiming && !isSettling && results.length === 0) onIdle?.();
-  };
-
-  /** Removes the oldest destination without jobs: a receiver that was removed while it failed. */
-  const forgetIdle = (): void => {
-    for (const [name, { waiting: jobs, inProgress: count }] of destinations) {
-      if (jobs.length > 0 || count > 0) continue;
-      destinations.delete(name);
-      return;
-    }
-  };
-
-  const destinationOf = (name: string, startsThrottled: boolean): Destination<Job> => {
-    let destination = destinations.get(name);
-    if (!destination) {
-      const prefetch = startsThrottled ? 1 : initialPrefetch;
-      destination = { waiting: [], inProgress: 0, prefetch, isThrottled: startsThrottled };
-      if (destinations.size >= limits.destinationsMax) forgetIdle();
-      destinations.set(name, destination);
-    }
-    return destination;
-  };
-
-  const roomOf = (name: string): number => {
-    const destination = destinations.get(name);
-    if (!destination) return initialPrefetch;
-    return destination.prefetch - destination.waiting.length - destination.inProgress;
-  };
-
-  /** Polls when this time has passed since the last claim, unless an earlier poll is planned. */
-  const poll = (restMs: number): void => {
-    if (isStopping) return;
-    if (isClaiming) {
-      requestedRestMs = Math.min(requestedRestMs, restMs);
-      return;
-    }
-    const at = claimedAt + restMs;
-    if (at >= nextAt) return;
-    nextAt = at;
-    clearTimeout(timer);
-    const waitMs = at - performance.now();
-    if (waitMs > 0) timer = setTimeout(startClaim, waitMs).unref();
-    else startClaim();
-  };
-
-  const startClaim = (): void => {
-    nextAt = Number.POSITIVE_INFINITY;
-    requestedRestMs = Number.POSITIVE_INFINITY;
-    isClaiming = true;
-    void claim().then((restMs) => {
-      isClaiming = false;
-      claimedAt = performance.now();
-      if (isStopping) notifyIfIdle();
-      else poll(restMs === null ? failureRestMs : Math.min(restMs, requestedRestMs));
-    });
-  };
-
-  /** Claims jobs while there is room. @returns the rest before the next poll; null: it failed. */
-  const claim = async (): Promise<number | null> => {
-    const limit = limits.waitingMax - waiting;
-    if (limit <= 0) return limits.pollMs;
-    try {
-      const { claimed, hasMore } = await queue.claim({ limit, roomOf });
-      for (const { job, destination, startsThrottled } of claimed) {
-        destinationOf(destination, startsThrottled).waiting.push(job);
-        waiting += 1;
-      }
-      if (!isStopping) dispatch();
-      return hasMore ? limits.restMs : limits.pollMs;
-    } catch (error) {
-      logger.error({ err: error, queue: queue.name }, 'jobs could not be claimed');
-      return null;
-    }
-  };
-
-  /** Starts jobs while there are slots, one of each destination in turn. */
-  const dispatch = (): void => {
-    for (let hasStarted = true; hasStarted;) {
-      hasStarted = false;
-      for (const [name, destination] of destinations) {
-        if (inProgress >= limits.inProgressMax) return;
-        if (destination.waiting.length === 0) continue;
-        const isBusy = destination.inProgress > 0 || inProgressThrottled >= limits.inProgressThrottledMax;
-        if (destination.isThrottled && isBusy) continue;
-        if (destination.inProgress >= limits.inProgressPerDestinationMax) continue;
-        const job = destination.waiting.shift();
-        if (job === undefined) continue;
-        waiting -= 1;
-        // Too late: the claim could expire before the end, and another process would also send the job.
-        if (performance.now() >= queue.startsUntil(job)) continue;
-        hasStarted = true;
-        start(name, destination, job);
-      }
-    }
-  };
-
-  const start = (name: string, destination: Destination<Job>, job: Job): void => {
-    const wasThrottled = destination.isThrottled;
-    inProgress += 1;
-    destination.inProgress += 1;
-    if (wasThrottled) inProgressThrottled += 1;
-    queue
-      .send(job, aborted.signal)
-      .then(
-        ({ result, isHealthy }) => {
-          results.push({ job, result });
-          destination.isThrottled = !isHealthy;
-          destination.prefetch = isHealthy ? Math.min(limits.prefetchMax, destination.prefetch + 1) : 1;
-        },
-        (error: unknown) => {
-          // Its claim expires, and it is sent again.
-          logger.error({ err: error, queue: queue.name, destination: name }, 'a job could not be sent');
-        },
-      )
-      .finally(() => {
-        inProgress -= 1;
-        destination.inProgress -= 1;
-        if (wasThrottled) inProgressThrottled -= 1;
-        settle();
-        const { waiting: left } = destination;
-        if (left.length === 0 && destination.inProgress === 0 && !destination.isThrottled)
-          destinations.delete(name);
-        if (!isStopping) {
-          dispatch();
-          if (left.length <= destination.prefetch / 2) poll(limits.restMs);
-        }
-      })
-      .catch((error: unknown) => logger.error({ err: error, queue: queue.name }, 'the worker failed'));
-  };
-
-  /** Records the results that arrived during the last transaction. */
-  const settle = (): void => {
-    if (isSettling || results.length === 0) return notifyIfIdle();
-    isSettling = true;
-    const some = results.slice(0, limits.settledAtOnceMax);
-    results = results.slice(limits.settledAtOnceMax);
-    queue
-      .settle(some)
-      .catch((error: unknown) => {
-        // An unrecorded job is sent again when its claim expires: at least once, not at most once.
-        logger.error({ err: error, queue: queue.name, jobs: some.length }, 'results could not be recorded');
-      })
-      .finally(() => {
-        isSettling = false;
-        settle();
-      })
-      .catch((error: unknown) => logger.error({ err: error, queue: queue.name }, 'the worker failed'));
-  };
-
-  poll(0);
-  return {
-    wake: () => poll(limits.wakeRestMs),
-    async stop() {
-      isStopping = true;
-      clearTimeout(timer);
-      const late = setTimeout(() => aborted.abort(), limits.stopMs);
-      const { promise: idle, resolve } = Promise.withResolvers<void>();
-      onIdle = resolve;
-      notifyIfIdle();
-      await idle;
-      clearTimeout(late);
-      const left = [...destinations.values()].flatMap((destination) => destination.waiting.splice(0));
-      if (left.length === 0) return;
-      await queue.release(left).catch((error: unknown) => {
-        logger.warn({ err: error, queue: queue.name }, 'claims could not be released; they expire');
-      });
-    },
-  };
+  return new QueueWorker(queue, logger, limits);
 }

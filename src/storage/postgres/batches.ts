@@ -55,14 +55,12 @@ type Engine = {
   readonly publicError: (error: unknown) => unknown;
 };
 
-/**
- * Runs a script in one transaction with others, until a deadline of `performance.now`.
- * @throws as `Storage.write` does.
- */
-type Share = <T>(script: () => Script<T>, scope: WriteScope, until: number) => Promise<T>;
-
 export type Batches = {
-  readonly share: Share;
+  /**
+   * Runs a script in one transaction with others, until a deadline of `performance.now`.
+   * @throws as `Storage.write` does.
+   */
+  share<T>(script: () => Script<T>, scope: WriteScope, until: number): Promise<T>;
   /** Returns whether a store's next script must run alone, and counts it as run. */
   isAloneNext(storeId: number): boolean;
 };
@@ -73,14 +71,19 @@ function* settling<T>(script: () => Script<T>, resolve: (value: T) => void): Scr
   return () => resolve(value);
 }
 
-export function openBatches({ pool, alone, commitBatch, mayRunAgain, publicError }: Engine): Batches {
+class SharedWrites implements Batches {
+  readonly #engine: Engine;
   /** Number of running scripts per card. */
-  const underWay = new Map<string, number>();
+  readonly #underWay = new Map<string, number>();
   /** Number of scripts per store that still have to run alone. */
-  const suspects = new Map<number, number>();
+  readonly #suspects = new Map<number, number>();
 
-  const share: Share = (script, scope, until) =>
-    new Promise((resolve, reject) => {
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  share<T>(script: () => Script<T>, scope: WriteScope, until: number): Promise<T> {
+    return new Promise((resolve, reject) => {
       const job: BatchedScript = {
         lane: 'writes',
         scope,
@@ -88,91 +91,97 @@ export function openBatches({ pool, alone, commitBatch, mayRunAgain, publicError
         script: () => settling(script, resolve),
         reject,
       };
-      pool
+      this.#engine.pool
         .share(until, job)
-        .then((session) => session && lead(session, job))
+        .then((session) => session && this.#lead(session, job))
         .catch(reject);
     });
+  }
+
+  isAloneNext(storeId: number): boolean {
+    const left = this.#suspects.get(storeId);
+    if (left === undefined) return false;
+    if (left > 1) this.#suspects.set(storeId, left - 1);
+    else this.#suspects.delete(storeId);
+    return true;
+  }
 
   /** Runs a job together with waiting jobs, then returns the connection. */
-  const lead = async (session: Session, first: BatchedScript): Promise<void> => {
-    if (isUnderWay(first)) {
+  async #lead(session: Session, first: BatchedScript): Promise<void> {
+    if (this.#isUnderWay(first)) {
       // It must wait for the card, and would delay the other scripts of a shared transaction.
-      pool.giveBack(session);
-      return runAlone(first);
+      this.#engine.pool.giveBack(session);
+      return this.#runAlone(first);
     }
-    const jobs = [first, ...companionsOf(first)].toSorted(byCard);
-    for (const job of jobs) count(job, 1);
+    const jobs = [first, ...this.#companionsOf(first)].toSorted(byCard);
+    for (const job of jobs) this.#count(job, 1);
     try {
       const scripts = jobs.map(({ script }) => script());
-      const endings = await commitBatch(session, scripts);
-      for (const [place, job] of jobs.entries()) settle(job, endings[place]);
+      const endings = await this.#engine.commitBatch(session, scripts);
+      for (const [place, job] of jobs.entries()) this.#settle(job, endings[place]);
     } catch (error) {
-      if (jobs.length > 1) undone(jobs, error);
-      else settle(first, { kind: 'thrown', error: error instanceof BatchAborted ? error.cause : error });
+      if (jobs.length > 1) this.#undone(jobs, error);
+      else
+        this.#settle(first, { kind: 'thrown', error: error instanceof BatchAborted ? error.cause : error });
     } finally {
-      for (const job of jobs) count(job, -1);
-      pool.giveBack(session);
+      for (const job of jobs) this.#count(job, -1);
+      this.#engine.pool.giveBack(session);
     }
-  };
+  }
 
   /** Returns waiting jobs whose cards are not in use. */
-  const companionsOf = (first: BatchedScript): readonly BatchedScript[] => {
+  #companionsOf(first: BatchedScript): readonly BatchedScript[] {
     const jobs = [first];
-    pool.takeAlong((job) => {
+    this.#engine.pool.takeAlong((job) => {
       if (job.lane !== 'writes') return false;
-      const isFree = !isUnderWay(job) && !jobs.some((other) => isSameCard(job, other));
+      const isFree = !this.#isUnderWay(job) && !jobs.some((other) => isSameCard(job, other));
       // A transaction of several servers needs a two-phase commit.
-      const isElsewhere = pool.isDistributed && job.scope.storeId !== first.scope.storeId;
+      const isElsewhere = this.#engine.pool.isDistributed && job.scope.storeId !== first.scope.storeId;
       if (jobs.length === scriptsMax || !isFree || isElsewhere) return false;
       jobs.push(job);
       return true;
     });
     return jobs.slice(1);
-  };
+  }
 
-  const isUnderWay = (job: BatchedScript): boolean => underWay.has(cardOf(job));
+  #isUnderWay(job: BatchedScript): boolean {
+    return this.#underWay.has(cardOf(job));
+  }
 
-  const count = (job: BatchedScript, added: number): void => {
+  #count(job: BatchedScript, added: number): void {
     if (job.scope.cardId === null) return;
-    const scripts = (underWay.get(cardOf(job)) ?? 0) + added;
-    if (scripts > 0) underWay.set(cardOf(job), scripts);
-    else underWay.delete(cardOf(job));
-  };
+    const scripts = (this.#underWay.get(cardOf(job)) ?? 0) + added;
+    if (scripts > 0) this.#underWay.set(cardOf(job), scripts);
+    else this.#underWay.delete(cardOf(job));
+  }
 
-  const settle = (job: BatchedScript, ending: Settling | undefined): void => {
+  #settle(job: BatchedScript, ending: Settling | undefined): void {
     if (ending?.kind === 'returned') ending.value();
-    else if (mayRunAgain(ending?.error)) runAlone(job);
-    else job.reject(publicError(ending?.error));
-  };
+    else if (this.#engine.mayRunAgain(ending?.error)) this.#runAlone(job);
+    else job.reject(this.#engine.publicError(ending?.error));
+  }
 
-  const undone = (jobs: readonly BatchedScript[], error: unknown): void => {
+  #undone(jobs: readonly BatchedScript[], error: unknown): void {
     if (error instanceof Fault) {
       for (const { reject } of jobs) reject(error);
       return;
     }
-    for (const { scope } of suspectsOf(jobs, error)) suspects.set(scope.storeId, scriptsAlone);
-    for (const job of jobs) runAlone(job);
-  };
+    for (const { scope } of suspectsOf(jobs, error)) this.#suspects.set(scope.storeId, scriptsAlone);
+    for (const job of jobs) this.#runAlone(job);
+  }
 
-  const runAlone = (job: BatchedScript): void => {
-    count(job, 1);
-    alone(job.script, job.until)
+  #runAlone(job: BatchedScript): void {
+    this.#count(job, 1);
+    this.#engine
+      .alone(job.script, job.until)
       .then((settleCaller) => settleCaller(), job.reject)
-      .finally(() => count(job, -1))
+      .finally(() => this.#count(job, -1))
       .catch(job.reject);
-  };
+  }
+}
 
-  return {
-    share,
-    isAloneNext(storeId) {
-      const left = suspects.get(storeId);
-      if (left === undefined) return false;
-      if (left > 1) suspects.set(storeId, left - 1);
-      else suspects.delete(storeId);
-      return true;
-    },
-  };
+export function openBatches(engine: Engine): Batches {
+  return new SharedWrites(engine);
 }
 
 /**

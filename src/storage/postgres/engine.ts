@@ -12,54 +12,35 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Clock } from '../../platform/clock.ts';
-import type { Random } from '../../platform/random.ts';
 import { Fault } from '../../domain/fault.ts';
-import {
-  createMigrationsTable,
-  insertApplied,
-  pending,
-  selectApplied,
-  type AppliedMigration,
-  type Migration,
-} from '../schema/migrate.ts';
-import { MigrationError } from '../schema/migration-error.ts';
+import { RetryTransaction, rerunsMax, type Script } from '../sql/sql.ts';
+import type { Storage, StorageObserver, WriteScope } from '../storage.ts';
+import { storeClosed } from '../stores/store.ts';
 import { driveBatch, type Ending } from './batch.ts';
-import { inPartitions } from './partitions.ts';
-import { openPool, type PoolOptions } from './pool.ts';
-import { openReads, sharedReadsMax, type ReadJob } from './reads.ts';
-import { distributeTables, schemaSettings } from './distribute.ts';
-import { restoredFirst } from './restored.ts';
-import { openBatches, sharedLockWaitMaxMs, sharedMax, type BatchedScript } from './batches.ts';
+import { openBatches, sharedLockWaitMaxMs, sharedMax, type BatchedScript, type Batches } from './batches.ts';
+import { distributeTables } from './distribute.ts';
 import {
   ConnectionLost,
   isConflict,
   isChangeOfClosedStore,
   isDeadlock,
   isDiskFull,
-  isLockedOut,
   isPeerLost,
   isServerFailure,
   isWaitedOut,
 } from './errors.ts';
+import { appliedIn, migrateWhenUnlocked, type MigrationOptions } from './migrations.ts';
+import { openPool, type Pool, type PoolOptions } from './pool.ts';
+import { openReads, sharedReadsMax, type BatchedRead, type ReadJob } from './reads.ts';
 import type { Session } from './session.ts';
-import { RetryTransaction, rerunsMax, sql, type Script } from '../sql/sql.ts';
-import type { Storage, StorageObserver, WriteScope } from '../storage.ts';
-import { storeClosed } from '../stores/store.ts';
-import { openAllTables } from '../moves/store-closing.ts';
-import { openTransaction, drive, runAndAbandon, undoIfThrown } from './transaction.ts';
+import { drive, openTransaction, reading, runAndAbandon, undoIfThrown, writing } from './transaction.ts';
 
-export type PostgresOptions = Omit<PoolOptions, 'sharedMax'> & {
-  /** Limit of a script's duration, including waits and retries. */
-  readonly scriptMaxMs: number;
-  /** Limit of the attempts of a migration to lock tables that other processes use. */
-  readonly migrationWaitMaxMs: number;
-  /** Number of partitions of new tables; null: not partitioned. */
-  readonly partitions: number | null;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly observer: StorageObserver;
-};
+export type PostgresOptions = Omit<PoolOptions, 'sharedMax'> &
+  MigrationOptions & {
+    /** Limit of a script's duration, including waits and retries. */
+    readonly scriptMaxMs: number;
+    readonly observer: StorageObserver;
+  };
 
 /**
  * A limit in addition to the deadline. Writes to a table that every server of a cluster has can deadlock several times,
@@ -69,34 +50,81 @@ const deadlockRerunsMax = 40;
 /** The delay before another attempt doubles this often, to at most 0.5 s. */
 const doublingsMax = 7;
 
-const writing = 'begin isolation level read committed, read write';
-const reading = 'begin isolation level repeatable read, read only';
+/** Runs scripts in transactions. */
+class Scripts {
+  readonly pool: Pool<ReadJob | BatchedScript>;
+  readonly #options: PostgresOptions;
+  readonly #lockWaitMaxMs: number;
+  readonly #batches: Batches;
+  readonly #readBatched: BatchedRead;
+  #running = 0;
+  #isClosed = false;
 
-export function openPostgres(options: PostgresOptions): Storage {
-  const { observer } = options;
-  const lockWaitMaxMs = Math.min(options.lockWaitMaxMs, sharedLockWaitMaxMs);
-  const pool = openPool<ReadJob | BatchedScript>({
-    ...options,
-    sharedMax: { reads: sharedReadsMax, writes: sharedMax },
-  });
-  let active = 0;
-  let isDisposed = false;
+  constructor(options: PostgresOptions) {
+    this.#options = options;
+    this.#lockWaitMaxMs = Math.min(options.lockWaitMaxMs, sharedLockWaitMaxMs);
+    const pool = openPool<ReadJob | BatchedScript>({
+      ...options,
+      sharedMax: { reads: sharedReadsMax, writes: sharedMax },
+    });
+    this.pool = pool;
+    this.#batches = openBatches({
+      pool,
+      alone: (script, until) => this.#writeAlone(script, until),
+      commitBatch: (session, scripts) => this.#commitBatch(session, scripts),
+      mayRunAgain,
+      publicError,
+    });
+    this.#readBatched = openReads({
+      pool,
+      alone: (script, until) =>
+        this.#retried(until, (session) => runAndAbandon(openTransaction(session, reading), script)),
+      mayRunAgain,
+    });
+  }
+
+  read<T>(script: () => Script<T>): Promise<T> {
+    return this.#accept((until) => this.#readBatched(script, until));
+  }
+
+  write<T>(script: () => Script<T>, scope?: WriteScope): Promise<T> {
+    return this.#accept((until) =>
+      scope && !this.#batches.isAloneNext(scope.storeId)
+        ? this.#batches.share(script, scope, until)
+        : this.#writeAlone(script, until),
+    );
+  }
+
+  dryRun<T>(script: () => Script<T>): Promise<T> {
+    return this.onConnection((session) => runAndAbandon(openTransaction(session, writing), script));
+  }
+
+  onConnection<T>(body: (session: Session) => Promise<T>): Promise<T> {
+    return this.#accept((until) => this.#retried(until, body));
+  }
+
+  /** Waits for the running scripts. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    while (this.#running > 0) await wait(1);
+    await this.pool.close();
+  }
 
   /** Rejects scripts after the engine was closed, and counts the running ones, for which closing waits. */
-  const accept = async <T>(body: (until: number) => Promise<T>): Promise<T> => {
-    if (isDisposed) throw new Fault('closing', { retryAfterSeconds: 1 });
-    active += 1;
+  async #accept<T>(body: (until: number) => Promise<T>): Promise<T> {
+    if (this.#isClosed) throw new Fault('closing', { retryAfterSeconds: 1 });
+    this.#running += 1;
     try {
-      return await body(performance.now() + options.scriptMaxMs);
+      return await body(performance.now() + this.#options.scriptMaxMs);
     } finally {
-      active -= 1;
+      this.#running -= 1;
     }
-  };
+  }
 
   /** Runs a body on a connection. Retries it on another one if that is safe. */
-  const retried = async <T>(until: number, body: (session: Session) => Promise<T>): Promise<T> => {
+  async #retried<T>(until: number, body: (session: Session) => Promise<T>): Promise<T> {
     for (let reruns = 0; ; reruns += 1) {
-      const session = await pool.take(until);
+      const session = await this.pool.take(until);
       let delayMs = 0;
       try {
         return await body(session);
@@ -104,118 +132,66 @@ export function openPostgres(options: PostgresOptions): Storage {
         const most = isDeadlock(error) ? deadlockRerunsMax : rerunsMax;
         if (!mayRunAgain(error) || reruns >= most) throw publicError(error);
         // Random delays keep conflicting scripts from colliding again.
-        const [spread = 0] = options.random.bytes(1);
+        const [spread = 0] = this.#options.random.bytes(1);
         delayMs = (spread / 64) * 2 ** Math.min(reruns, doublingsMax);
         // A script that starts at its limit would lose its connection.
         if (performance.now() + delayMs >= until) throw publicError(error);
       } finally {
-        pool.giveBack(session);
+        this.pool.giveBack(session);
       }
       await wait(delayMs);
     }
-  };
-
-  const onConnection = <T>(body: (session: Session) => Promise<T>): Promise<T> =>
-    accept((until) => retried(until, body));
+  }
 
   /**
    * Runs scripts in one transaction and commits it. A shared transaction has a shorter lock timeout, so that
    * one script does not delay the others.
    */
-  const commitBatch = async <T>(
-    session: Session,
-    scripts: readonly Script<T>[],
-  ): Promise<readonly Ending<T>[]> => {
+  #commitBatch<T>(session: Session, scripts: readonly Script<T>[]): Promise<readonly Ending<T>[]> {
     const startedAt = performance.now();
-    const begin = scripts.length > 1 ? [`set local lock_timeout = ${lockWaitMaxMs}`] : [];
+    const begin = scripts.length > 1 ? [`set local lock_timeout = ${this.#lockWaitMaxMs}`] : [];
     const transaction = openTransaction(session, writing, ...session.transactionSettings, ...begin);
     return undoIfThrown(transaction, async () => {
       const endings = await driveBatch(transaction, scripts);
       const size = endings.filter(({ kind }) => kind === 'returned').length;
       if (size === 0) transaction.abandon();
-      else if (await transaction.commit())
-        observer.committed({ size, seconds: (performance.now() - startedAt) / 1_000 });
+      else if (await transaction.commit()) this.#observeCommit(size, startedAt);
       return endings;
     });
-  };
+  }
 
-  const writeAlone = <T>(script: () => Script<T>, until: number): Promise<T> =>
-    retried(until, async (session) => {
+  #writeAlone<T>(script: () => Script<T>, until: number): Promise<T> {
+    return this.#retried(until, async (session) => {
       const startedAt = performance.now();
       const transaction = openTransaction(session, writing, ...session.transactionSettings);
       return undoIfThrown(transaction, async () => {
         const result = await drive(transaction, script());
-        if (await transaction.commit())
-          observer.committed({ size: 1, seconds: (performance.now() - startedAt) / 1_000 });
+        if (await transaction.commit()) this.#observeCommit(1, startedAt);
         return result;
       });
     });
+  }
 
-  const batches = openBatches({ pool, alone: writeAlone, commitBatch, mayRunAgain, publicError });
+  #observeCommit(size: number, startedAt: number): void {
+    this.#options.observer.committed({ size, seconds: (performance.now() - startedAt) / 1_000 });
+  }
+}
 
-  const write = <T>(script: () => Script<T>, scope?: WriteScope): Promise<T> =>
-    accept((until) =>
-      scope && !batches.isAloneNext(scope.storeId)
-        ? batches.share(script, scope, until)
-        : writeAlone(script, until),
-    );
-
-  const dryRun = <T>(script: () => Script<T>): Promise<T> =>
-    onConnection((session) => runAndAbandon(openTransaction(session, writing), script));
-
-  const readAlone = <T>(script: () => Script<T>, until: number): Promise<T> =>
-    retried(until, (session) => runAndAbandon(openTransaction(session, reading), script));
-
-  const readBatched = openReads({ pool, alone: readAlone, mayRunAgain });
-
-  const read = <T>(script: () => Script<T>): Promise<T> => accept((until) => readBatched(script, until));
-
-  const migrateOnce = async (migrations: readonly Migration[]): Promise<readonly AppliedMigration[]> => {
-    // A migration has no time limit, so it uses a connection outside the pool.
-    const session = await pool.connect();
-    try {
-      const applied = await migrateDatabase(session, migrations, options);
-      // New tables.
-      if (session.isDistributed && applied.length > 0) await distributeTables(session);
-      return applied;
-    } finally {
-      session.destroy();
-    }
-  };
-
-  /** Migrates while other processes use the tables: each attempt meets other transactions. */
-  const migrateWhenUnlocked = async (
-    migrations: readonly Migration[],
-  ): Promise<readonly AppliedMigration[]> => {
-    const { migrationWaitMaxMs } = options;
-    const until = performance.now() + migrationWaitMaxMs;
-    for (;;) {
-      try {
-        return await migrateOnce(migrations);
-      } catch (error) {
-        if (!isLockedOut(error)) throw error;
-        if (performance.now() >= until)
-          throw new MigrationError(
-            `the migration could not lock the tables for ${migrationWaitMaxMs / 1_000} s, because other transactions use them, and changed nothing: stop the other processes of the service, and backups and verifications, which pg_stat_activity lists; then run "largesse migrate"`,
-            { cause: error },
-          );
-      }
-      const [spread = 0] = options.random.bytes(1);
-      await wait(100 + 2 * spread);
-    }
-  };
-
+export function openPostgres(options: PostgresOptions): Storage {
+  const scripts = new Scripts(options);
+  const { pool } = scripts;
+  const read: Storage['read'] = (script) => scripts.read(script);
   return {
     read,
-    write,
-    dryRun,
+    write: (script, scope) => scripts.write(script, scope),
+    dryRun: (script) => scripts.dryRun(script),
     // Not cached: this process is not notified of writes by other processes.
     cache: () => ({ find: () => undefined, read: (_key, script) => read(script) }),
     get queueDepth() {
       return pool.waiting;
     },
-    migrate: (migrations) => migrateWhenUnlocked(migrations),
-    applied: () => onConnection(appliedTo),
+    migrate: (migrations) => migrateWhenUnlocked(pool, migrations, options),
+    applied: () => scripts.onConnection(appliedIn),
     // The server's own tools make backups.
     backup: null,
     clearDeleted: async () => true,
@@ -231,11 +207,7 @@ export function openPostgres(options: PostgresOptions): Storage {
     get isDistributed() {
       return pool.isDistributed;
     },
-    async [Symbol.asyncDispose]() {
-      isDisposed = true;
-      while (active > 0) await wait(1);
-      await pool.close();
-    },
+    [Symbol.asyncDispose]: () => scripts.close(),
   };
 }
 
@@ -257,76 +229,4 @@ function publicError(error: unknown): unknown {
   if (isDiskFull(error)) return new Fault('not-writable', { retryAfterSeconds: 5, cause: error });
   if (error instanceof ConnectionLost || isServerFailure(error)) return new Fault('unavailable', options);
   return error;
-}
-
-async function appliedTo(session: Session): Promise<readonly AppliedMigration[]> {
-  const transaction = openTransaction(session, reading);
-  return undoIfThrown(transaction, async () => {
-    const [found] = await transaction.step([
-      sql`select 1 as found where to_regclass('schema_migrations') is not null`,
-    ]);
-    const applied = found?.rows.length === 1 ? await drive(transaction, selectApplied()) : [];
-    transaction.abandon();
-    return applied;
-  });
-}
-
-/** An arbitrary number that identifies this program's schema. */
-const migrationLock = 'select pg_advisory_xact_lock(7311837112)';
-
-/**
- * Locks all tables before the first one is changed, those first that a write locks first: a process that writes cannot
- * deadlock with the migration later. Requests queue behind a lock that is waited for, so the wait is short.
- */
-const lockAllTables = `
-  set local lock_timeout = '2s';
-  do $$
-  declare
-    found regclass;
-  begin
-    for found in
-      select oid from pg_class
-      where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition
-        and pg_has_role(relowner, 'usage')
-      order by relname <> 'idempotency_records', relname <> 'gift_cards', relname
-    loop
-      execute format('lock table %s in access exclusive mode', found);
-    end loop;
-  end $$;
-  set local lock_timeout = 0`;
-
-/**
- * Applies the pending migrations in one transaction. A second process waits for the lock and then finds nothing
- * pending.
- */
-async function migrateDatabase(
-  session: Session,
-  migrations: readonly Migration[],
-  { clock, partitions }: PostgresOptions,
-): Promise<readonly AppliedMigration[]> {
-  if (session.isDistributed) {
-    const applied = await session
-      .send([writing])
-      .then(() => drive(openTransaction(session), selectApplied()));
-    await session.send(['rollback']);
-    // No lock and no statement for all stores: a start must not need every server.
-    if (pending(migrations, applied).length === 0) return [];
-    for (const setting of schemaSettings) await session.send([setting]);
-  }
-  await session.send([writing, 'set local lock_timeout = 0', migrationLock, createMigrationsTable]);
-  const transaction = openTransaction(session, 'savepoint migrations');
-  const missing = pending(migrations, await drive(transaction, selectApplied()));
-  if (missing.length > 0) {
-    await transaction.settle();
-    if (!session.isDistributed) await session.runText(lockAllTables);
-    await drive(transaction, openAllTables());
-  }
-  await transaction.settle();
-  for (const migration of missing) {
-    await session.runText(inPartitions(migration.text, partitions));
-    await drive(transaction, insertApplied(migration, clock.now()));
-  }
-  if (!session.isDistributed) await session.runText(restoredFirst);
-  await transaction.commit();
-  return missing;
 }

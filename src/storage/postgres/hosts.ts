@@ -52,121 +52,149 @@ type Asked =
   { readonly url: Secret; readonly opened: Opened } | { readonly url: Secret; readonly reason: string };
 type Writable = WritableHost & { readonly url: Secret };
 
-/** @throws TimelineFileError */
-export function openHosts(options: HostOptions): Hosts {
-  const { urls, timelines, observer } = options;
-  const areSeveral = urls.length > 1;
+class CheckedHosts implements Hosts {
+  readonly areSeveral: boolean;
+  readonly #options: HostOptions;
   /** Open connections and their servers. */
-  const sessions = new Map<Session, PrimaryServer>();
-  const sessionsKeptBy = new Set<Secret>();
-  let seen: Timeline | undefined = timelines?.read();
+  readonly #sessions = new Map<Session, PrimaryServer>();
+  readonly #sessionsKeptBy = new Set<Secret>();
+  #seen: Timeline | undefined;
   /** Resolves when the newest timeline is durable; undefined: not recorded yet. */
-  let recorded: Promise<void> | undefined;
+  #recorded: Promise<void> | undefined;
   /** The current primary, with several hosts. */
-  let current: Writable | undefined;
+  #current: Writable | undefined;
   /** Number of lost connections to the primary. */
-  let losses = 0;
+  #losses = 0;
   /** Whether no connection was lost since all hosts were queried. */
-  let isSettled = false;
-  let looking: Promise<void> | undefined;
+  #isSettled = false;
+  #looking: Promise<void> | undefined;
 
-  const open = (url: Secret): Promise<Opened> => openSession({ ...options, url, sessionsKeptBy });
+  /** @throws TimelineFileError */
+  constructor(options: HostOptions) {
+    this.#options = options;
+    this.areSeveral = options.urls.length > 1;
+    this.#seen = options.timelines?.read();
+  }
+
+  async connect(): Promise<Session> {
+    if (this.areSeveral && !this.#isSettled) await this.#settle();
+    const url = this.#current?.url ?? this.#options.urls[0];
+    if (!url) throw new NoPrimary([]);
+    try {
+      return await this.#connectTo(url);
+    } catch (error) {
+      this.#isSettled = false;
+      throw new NoPrimary([[url, reasonOf(error)]]);
+    }
+  }
+
+  check(): void {
+    this.#settle().catch(() => undefined);
+  }
+
+  #open(url: Secret): Promise<Opened> {
+    return openSession({ ...this.#options, url, sessionsKeptBy: this.#sessionsKeptBy });
+  }
 
   /**
    * Reads the timeline that other processes have recorded. A file damaged since the start only causes a
    * warning.
    */
-  const refresh = (): void => {
+  #refresh(): void {
     try {
-      const found = timelines?.read();
-      if (found && (!seen || (found.system === seen.system && found.timeline > seen.timeline))) raise(found);
+      const found = this.#options.timelines?.read();
+      if (
+        found &&
+        (!this.#seen || (found.system === this.#seen.system && found.timeline > this.#seen.timeline))
+      )
+        this.#raise(found);
     } catch (error) {
-      observer.warned?.(
+      this.#options.observer.warned?.(
         'the timeline file cannot be read; the newest timeline is known in memory only',
         error,
       );
     }
-  };
+  }
 
-  const raise = (newest: Timeline): void => {
-    seen = newest;
-    abandon(({ timeline }) => timeline < newest.timeline);
-  };
+  #raise(newest: Timeline): void {
+    this.#seen = newest;
+    this.#abandon(({ timeline }) => timeline < newest.timeline);
+  }
 
   /** Closes connections immediately, including those in use. */
-  const abandon = (isOutdated: (server: PrimaryServer) => boolean): void => {
-    for (const [session, server] of sessions) if (isOutdated(server)) session.destroy();
-  };
+  #abandon(isOutdated: (server: PrimaryServer) => boolean): void {
+    for (const [session, server] of this.#sessions) if (isOutdated(server)) session.destroy();
+  }
 
-  const reasonNotToUse = (server: PrimaryServer | null): string | undefined => {
-    if (server) return reasonAgainst(server, seen, timelines?.path);
-    if (!areSeveral && !seen) return undefined;
+  #reasonNotToUse(server: PrimaryServer | null): string | undefined {
+    if (server) return reasonAgainst(server, this.#seen, this.#options.timelines?.path);
+    if (!this.areSeveral && !this.#seen) return undefined;
     return 'the role may not see the timeline of the server: grant it execute on the functions pg_control_system(), pg_current_wal_lsn() and pg_walfile_name(pg_lsn)';
-  };
+  }
 
   /**
    * Records a server's timeline before anything is written to the server.
    * @throws Error if the server must not be used.
    */
-  const admit = async (server: PrimaryServer | null): Promise<void> => {
-    refresh();
-    const reason = reasonNotToUse(server);
+  async #admit(server: PrimaryServer | null): Promise<void> {
+    this.#refresh();
+    const reason = this.#reasonNotToUse(server);
     if (reason !== undefined) throw new Error(reason);
     if (!server) return;
     const { system, timeline } = server;
-    const isNewer = !seen || timeline > seen.timeline;
-    if (isNewer) raise({ system, timeline });
-    if (isNewer || !recorded) recorded = record({ system, timeline });
-    await recorded;
-  };
+    const isNewer = !this.#seen || timeline > this.#seen.timeline;
+    if (isNewer) this.#raise({ system, timeline });
+    if (isNewer || !this.#recorded) this.#recorded = this.#record({ system, timeline });
+    await this.#recorded;
+  }
 
-  const record = async (timeline: Timeline): Promise<void> => {
+  async #record(timeline: Timeline): Promise<void> {
     try {
-      await timelines?.record(timeline);
+      await this.#options.timelines?.record(timeline);
     } catch (error) {
-      observer.warned?.(
+      this.#options.observer.warned?.(
         'the timeline file cannot be written; after a restart an old primary could be taken for the current one',
         error,
       );
     }
-  };
+  }
 
-  const connectTo = async (url: Secret): Promise<Session> => {
-    const { session, server } = await open(url);
-    if (server) sessions.set(session, server);
+  async #connectTo(url: Secret): Promise<Session> {
+    const { session, server } = await this.#open(url);
+    if (server) this.#sessions.set(session, server);
     session.onEnd(() => {
-      sessions.delete(session);
-      if (!session.isLost || !server || !current || !isSameServer(server, current.server)) return;
-      losses += 1;
-      isSettled = false;
-      check();
+      this.#sessions.delete(session);
+      if (!session.isLost || !server || !this.#current || !isSameServer(server, this.#current.server)) return;
+      this.#losses += 1;
+      this.#isSettled = false;
+      this.check();
     });
     try {
-      await admit(server);
+      await this.#admit(server);
       return session;
     } catch (error) {
       session.destroy();
       throw error;
     }
-  };
+  }
 
   /** Queries all hosts for the primary. @throws NoPrimary */
-  const look = async (): Promise<void> => {
-    const lossesBefore = losses;
-    const found = await askAll(urls, open);
+  async #look(): Promise<void> {
+    const lossesBefore = this.#losses;
+    const found = await askAll(this.#options.urls, (url) => this.#open(url));
     try {
-      refresh();
-      await choose(found);
-      isSettled = losses === lossesBefore;
+      this.#refresh();
+      await this.#choose(found);
+      this.#isSettled = this.#losses === lossesBefore;
     } catch (error) {
-      isSettled = false;
+      this.#isSettled = false;
       throw error;
     } finally {
       for (const asked of found) if ('opened' in asked) leave(asked.opened.session);
     }
-  };
+  }
 
-  const choose = async (found: readonly Asked[]): Promise<void> => {
+  async #choose(found: readonly Asked[]): Promise<void> {
     const writable: Writable[] = [];
     const usable: Writable[] = [];
     const reasons: (readonly [Secret, string])[] = [];
@@ -179,13 +207,13 @@ export function openHosts(options: HostOptions): Hosts {
       const { server } = asked.opened;
       const host = server && { host: hostOf(url), url, server };
       if (host) writable.push(host);
-      const reason = reasonNotToUse(server);
+      const reason = this.#reasonNotToUse(server);
       if (reason !== undefined) reasons.push([url, reason]);
       else if (host) usable.push(host);
     }
-    observer.primariesFound?.(serversOf(writable).map(describeHost));
+    this.#options.observer.primariesFound?.(serversOf(writable).map(describeHost));
     if (usable.length === 0) throw new NoPrimary(reasons);
-    const primary = primaryOf(usable, current?.host);
+    const primary = primaryOf(usable, this.#current?.host);
     if (!primary) {
       const all = usable.map(
         ({ url, server }) =>
@@ -196,35 +224,22 @@ export function openHosts(options: HostOptions): Hosts {
       );
       throw new NoPrimary([...all, ...reasons]);
     }
-    await admit(primary.server);
-    current = primary;
-    abandon((server) => !isSameServer(server, primary.server));
-  };
+    await this.#admit(primary.server);
+    this.#current = primary;
+    this.#abandon((server) => !isSameServer(server, primary.server));
+  }
 
-  const settle = (): Promise<void> => {
-    looking ??= look().finally(() => {
-      looking = undefined;
+  #settle(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
     });
-    return looking;
-  };
+    return this.#looking;
+  }
+}
 
-  const check = (): void => void settle().catch(() => undefined);
-
-  return {
-    areSeveral,
-    async connect() {
-      if (areSeveral && !isSettled) await settle();
-      const url = current?.url ?? urls[0];
-      if (!url) throw new NoPrimary([]);
-      try {
-        return await connectTo(url);
-      } catch (error) {
-        isSettled = false;
-        throw new NoPrimary([[url, reasonOf(error)]]);
-      }
-    },
-    check,
-  };
+/** @throws TimelineFileError */
+export function openHosts(options: HostOptions): Hosts {
+  return new CheckedHosts(options);
 }
 
 /**

@@ -8,7 +8,7 @@
 
 import assert from 'node:assert/strict';
 import { Fault } from '../../domain/fault.ts';
-import { openHosts, type HostOptions } from './hosts.ts';
+import { openHosts, type HostOptions, type Hosts } from './hosts.ts';
 import type { Session } from './session.ts';
 
 export type PoolOptions = HostOptions & {
@@ -76,183 +76,202 @@ const retryMs = 100;
  */
 const doubtMs = 2_000;
 
-export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOptions): Pool<Sharer> {
-  const idle: Session[] = [];
-  const taken = new Map<Session, Taken>();
-  const waiting: Waiter<Sharer>[] = [];
-  let opening = 0;
+class SessionPool<Sharer extends { readonly lane: Lane }> implements Pool<Sharer> {
+  readonly #options: PoolOptions;
+  readonly #hosts: Hosts;
+  readonly #sweeper: NodeJS.Timeout;
+  readonly #idle: Session[] = [];
+  readonly #taken = new Map<Session, Taken>();
+  readonly #waiting: Waiter<Sharer>[] = [];
+  #opening = 0;
   /** Number of connections that each lane uses. */
-  const shared = { reads: 0, writes: 0 };
-  let retryAt = 0;
-  let checkedAt = performance.now();
+  readonly #shared = { reads: 0, writes: 0 };
+  #retryAt = 0;
+  #checkedAt = performance.now();
   /** Error of the last attempt to connect; undefined if it succeeded. */
-  let failure: unknown;
-  let isClosed = false;
-  let isDistributed = false;
+  #failure: unknown;
+  #isClosed = false;
+  #isDistributed = false;
 
-  const hosts = openHosts(options);
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#hosts = openHosts(options);
+    this.#sweeper = setInterval(() => this.#sweep(), sweepMs).unref();
+  }
 
-  const mayTake = ({ sharer }: Waiter<Sharer>): boolean =>
-    sharer === undefined || shared[sharer.lane] < options.sharedMax[sharer.lane];
+  get isDistributed(): boolean {
+    return this.#isDistributed;
+  }
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  async take(until: number): Promise<Session> {
+    const session = await this.#enter(until);
+    assert(session, 'a script that does not share gets a connection');
+    return session;
+  }
+
+  share(until: number, sharer: Sharer): Promise<Session | undefined> {
+    return this.#enter(until, sharer);
+  }
+
+  takeAlong(isChosen: (sharer: Sharer) => boolean): readonly Sharer[] {
+    const chosen: Sharer[] = [];
+    const left = this.#waiting.filter(({ sharer, resolve }) => {
+      if (sharer === undefined || !isChosen(sharer)) return true;
+      chosen.push(sharer);
+      resolve(undefined);
+      return false;
+    });
+    this.#waiting.splice(0, this.#waiting.length, ...left);
+    return chosen;
+  }
+
+  giveBack(session: Session): void {
+    const lane = this.#taken.get(session)?.lane;
+    if (lane) this.#shared[lane] -= 1;
+    this.#taken.delete(session);
+    this.#offer(session);
+  }
+
+  async connect(): Promise<Session> {
+    try {
+      const session = await this.#hosts.connect();
+      this.#isDistributed = session.isDistributed;
+      return session;
+    } catch (error) {
+      throw new Fault('unavailable', { retryAfterSeconds: 1, cause: error });
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#sweeper);
+    await Promise.all(this.#idle.splice(0).map((session) => session.close()));
+  }
+
+  #mayTake({ sharer }: Waiter<Sharer>): boolean {
+    return sharer === undefined || this.#shared[sharer.lane] < this.#options.sharedMax[sharer.lane];
+  }
 
   /** Returns how many waiting scripts could use another connection. */
-  const countWanted = (): number => {
-    const { reads, writes } = options.sharedMax;
-    const left = { reads: reads - shared.reads, writes: writes - shared.writes };
-    return waiting.filter(({ sharer }) => {
+  #countWanted(): number {
+    const { reads, writes } = this.#options.sharedMax;
+    const left = { reads: reads - this.#shared.reads, writes: writes - this.#shared.writes };
+    return this.#waiting.filter(({ sharer }) => {
       if (!sharer) return true;
       left[sharer.lane] -= 1;
       return left[sharer.lane] >= 0;
     }).length;
-  };
+  }
 
-  const grow = (): void => {
-    const total = idle.length + taken.size + opening;
-    if (total >= options.connectionsMax || countWanted() <= opening) return;
-    if (failure !== undefined && (opening > 0 || performance.now() < retryAt)) return;
-    opening += 1;
-    hosts
+  #grow(): void {
+    const total = this.#idle.length + this.#taken.size + this.#opening;
+    if (total >= this.#options.connectionsMax || this.#countWanted() <= this.#opening) return;
+    if (this.#failure !== undefined && (this.#opening > 0 || performance.now() < this.#retryAt)) return;
+    this.#opening += 1;
+    this.#hosts
       .connect()
       .then(
         (session) => {
-          failure = undefined;
-          isDistributed = session.isDistributed;
-          session.onEnd(() => forget(session));
-          offer(session);
+          this.#failure = undefined;
+          this.#isDistributed = session.isDistributed;
+          session.onEnd(() => this.#forget(session));
+          this.#offer(session);
         },
         (error: unknown) => {
-          failure = error;
-          retryAt = performance.now() + retryMs;
+          this.#failure = error;
+          this.#retryAt = performance.now() + retryMs;
         },
       )
       .finally(() => {
-        opening -= 1;
-        if (failure === undefined) grow();
+        this.#opening -= 1;
+        if (this.#failure === undefined) this.#grow();
       })
       .catch(() => undefined);
     // After a failure the pool makes one attempt at a time.
-    if (failure === undefined) grow();
-  };
+    if (this.#failure === undefined) this.#grow();
+  }
 
-  const offer = (session: Session): void => {
-    if (session.isBroken) return forget(session);
-    if (isClosed) return session.destroy();
-    idle.push(session);
-    handOut();
-  };
+  #offer(session: Session): void {
+    if (session.isBroken) return this.#forget(session);
+    if (this.#isClosed) return session.destroy();
+    this.#idle.push(session);
+    this.#handOut();
+  }
 
   /** Assigns idle connections to waiting scripts, and opens more connections if needed. */
-  const handOut = (): void => {
+  #handOut(): void {
     for (;;) {
-      const waiter = waiting.find(mayTake);
+      const waiter = this.#waiting.find((one) => this.#mayTake(one));
       if (!waiter) return;
-      const session = popIdle();
-      if (!session) return grow();
-      waiting.splice(waiting.indexOf(waiter), 1);
+      const session = this.#popIdle();
+      if (!session) return this.#grow();
+      this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
       const lane = waiter.sharer?.lane;
-      if (lane) shared[lane] += 1;
-      taken.set(session, { since: performance.now(), until: waiter.until, lane });
+      if (lane) this.#shared[lane] += 1;
+      this.#taken.set(session, { since: performance.now(), until: waiter.until, lane });
       waiter.resolve(session);
     }
-  };
+  }
 
   /** Returns the most recently used connection that is not broken. */
-  const popIdle = (): Session | undefined => {
-    const session = idle.pop();
-    return session?.isBroken ? popIdle() : session;
-  };
+  #popIdle(): Session | undefined {
+    const session = this.#idle.pop();
+    return session?.isBroken ? this.#popIdle() : session;
+  }
 
-  const forget = (session: Session): void => {
-    const place = idle.indexOf(session);
-    if (place >= 0) idle.splice(place, 1);
-    handOut();
-  };
+  #forget(session: Session): void {
+    const place = this.#idle.indexOf(session);
+    if (place >= 0) this.#idle.splice(place, 1);
+    this.#handOut();
+  }
 
-  const enter = (until: number, sharer?: Sharer): Promise<Session | undefined> =>
-    new Promise((resolve, reject) => {
-      const deadline = Math.min(performance.now() + options.waitMaxMs, until);
+  #enter(until: number, sharer?: Sharer): Promise<Session | undefined> {
+    return new Promise((resolve, reject) => {
+      const deadline = Math.min(performance.now() + this.#options.waitMaxMs, until);
       const waiter: Waiter<Sharer> = { deadline, until, sharer, resolve, reject };
-      waiting.push(waiter);
+      this.#waiting.push(waiter);
       // The timer must keep the process running until the deadline, because a server that does not respond does
       // not.
-      sweeper.ref();
-      handOut();
-      if (waiting.length > options.waitingMax && waiting.at(-1) === waiter) {
-        waiting.pop();
+      this.#sweeper.ref();
+      this.#handOut();
+      if (this.#waiting.length > this.#options.waitingMax && this.#waiting.at(-1) === waiter) {
+        this.#waiting.pop();
         reject(new Fault('overloaded', { retryAfterSeconds: 1 }));
       }
     });
+  }
 
-  const rejectWaiter = (waiter: Waiter<Sharer>): void => {
-    waiting.splice(waiting.indexOf(waiter), 1);
-    const code = failure === undefined ? 'overloaded' : 'unavailable';
-    waiter.reject(new Fault(code, { retryAfterSeconds: 1, cause: failure }));
-  };
+  #rejectWaiter(waiter: Waiter<Sharer>): void {
+    this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
+    const code = this.#failure === undefined ? 'overloaded' : 'unavailable';
+    waiter.reject(new Fault(code, { retryAfterSeconds: 1, cause: this.#failure }));
+  }
 
-  const sweep = (): void => {
+  #sweep(): void {
     const now = performance.now();
-    for (const waiter of waiting.filter(({ deadline }) => now >= deadline)) rejectWaiter(waiter);
-    const late = [...taken].filter(([, { until }]) => now >= until);
+    for (const waiter of this.#waiting.filter(({ deadline }) => now >= deadline)) this.#rejectWaiter(waiter);
+    const late = [...this.#taken].filter(([, { until }]) => now >= until);
     for (const [session] of late) session.destroy();
     // If the server does not respond, its idle connections cannot be used either.
-    if (late.length > 0) for (const session of idle.splice(0)) session.destroy();
-    const isSlow = [...taken.values()].some(({ since }) => now - since >= doubtMs);
+    if (late.length > 0) for (const session of this.#idle.splice(0)) session.destroy();
+    const isSlow = [...this.#taken.values()].some(({ since }) => now - since >= doubtMs);
     if (
-      hosts.areSeveral &&
-      now - checkedAt >= Math.min(isSlow ? doubtMs : Number.POSITIVE_INFINITY, options.primaryCheckPeriodMs)
+      this.#hosts.areSeveral &&
+      now - this.#checkedAt >=
+        Math.min(isSlow ? doubtMs : Number.POSITIVE_INFINITY, this.#options.primaryCheckPeriodMs)
     ) {
-      checkedAt = now;
-      hosts.check();
+      this.#checkedAt = now;
+      this.#hosts.check();
     }
-    handOut();
-    if (waiting.length === 0) sweeper.unref();
-  };
-  const sweeper = setInterval(sweep, sweepMs).unref();
+    this.#handOut();
+    if (this.#waiting.length === 0) this.#sweeper.unref();
+  }
+}
 
-  return {
-    async take(until) {
-      const session = await enter(until);
-      assert(session, 'a script that does not share gets a connection');
-      return session;
-    },
-    share: enter,
-    takeAlong(isChosen) {
-      const chosen: Sharer[] = [];
-      const left = waiting.filter(({ sharer, resolve }) => {
-        if (sharer === undefined || !isChosen(sharer)) return true;
-        chosen.push(sharer);
-        resolve(undefined);
-        return false;
-      });
-      waiting.splice(0, waiting.length, ...left);
-      return chosen;
-    },
-    giveBack(session) {
-      const lane = taken.get(session)?.lane;
-      if (lane) shared[lane] -= 1;
-      taken.delete(session);
-      offer(session);
-    },
-    connect: () =>
-      hosts.connect().then(
-        (session) => {
-          isDistributed = session.isDistributed;
-          return session;
-        },
-        (error: unknown) => {
-          throw new Fault('unavailable', { retryAfterSeconds: 1, cause: error });
-        },
-      ),
-    get isDistributed() {
-      return isDistributed;
-    },
-    get waiting() {
-      return waiting.length;
-    },
-    async close() {
-      isClosed = true;
-      clearInterval(sweeper);
-      await Promise.all(idle.splice(0).map((session) => session.close()));
-    },
-  };
+export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOptions): Pool<Sharer> {
+  return new SessionPool(options);
 }

@@ -49,9 +49,9 @@ type Begun<T> = {
  * Runs a read until a deadline of `performance.now`, together with other reads if it has one step.
  * @throws as `Storage.read` does.
  */
-type Read = <T>(script: () => Script<T>, until: number) => Promise<T>;
+export type BatchedRead = <T>(script: () => Script<T>, until: number) => Promise<T>;
 
-export function openReads({ pool, alone, mayRunAgain }: Engine): Read {
+export function openReads({ pool, alone, mayRunAgain }: Engine): BatchedRead {
   /** Sends a read together with waiting reads, then returns the connection. */
   const lead = async (session: Session, first: ReadJob): Promise<void> => {
     const jobs = [first];

@@ -146,7 +146,7 @@ export async function openSession(options: SessionOptions): Promise<Opened> {
       await assertKeepsSessions(connected.client, open);
       options.sessionsKeptBy.add(url);
     }
-    const session = sessionOn(connected);
+    const session = new ServerSession(connected);
     const { server, hasCitus } = await prepareSession(session, options);
     if (hasCitus) await session.findDistribution(options);
     return { session, server };
@@ -240,120 +240,145 @@ function lastRows(results: readonly StatementResult[]): readonly unknown[] {
   return results.at(-1)?.rows ?? [];
 }
 
-/** A session that can find out whether its database is distributed. */
-type OpeningSession = Session & { findDistribution(options: SessionOptions): Promise<void> };
-
-function sessionOn({ client, socket }: Connected): OpeningSession {
-  let isBroken = false;
-  let isDistributed = false;
-  let transactionSettings: readonly Command[] = [];
+class ServerSession implements Session {
+  readonly #client: Connected['client'];
+  readonly #socket: Connected['socket'];
+  readonly #prepared: PreparedStatements = new Map();
+  readonly #listeners: (() => void)[] = [];
+  #transactionSettings: readonly Command[] = [];
+  #isDistributed = false;
+  #isBroken = false;
   /** Whether this process has closed the connection. */
-  let isLeft = false;
-  let warned = false;
-  let ended = false;
-  const prepared: PreparedStatements = new Map();
-  const listeners: (() => void)[] = [];
-  const end = (): void => {
-    isBroken = true;
-    if (ended) return;
-    ended = true;
-    for (const listener of listeners) listener();
-  };
-  // Pending queries report the error to their callers.
-  client.on('error', end);
-  client.on('end', end);
-  // The server has closed its side. The client reports this only after both sides are closed.
-  socket.on('end', end);
-  client.on('notice', ({ code }) => {
-    // 57P01 is a warning if an administrator ends the wait for a standby. The severity is in the server's
-    // language, so only the code is compared.
-    if (code === '01000' || code === '57P01') warned = true;
-  });
+  #isLeft = false;
+  #hasWarned = false;
+  #hasEnded = false;
 
-  /** The pool must not assign the connection again, even before its socket is closed. */
-  const breakOff = (): void => {
-    isBroken = true;
-    socket.destroy();
-  };
+  constructor({ client, socket }: Connected) {
+    this.#client = client;
+    this.#socket = socket;
+    const end = (): void => this.#end();
+    // Pending queries report the error to their callers.
+    client.on('error', end);
+    client.on('end', end);
+    // The server has closed its side. The client reports this only after both sides are closed.
+    socket.on('end', end);
+    client.on('notice', ({ code }) => {
+      // 57P01 is a warning if an administrator ends the wait for a standby. The severity is in the server's
+      // language, so only the code is compared.
+      if (code === '01000' || code === '57P01') this.#hasWarned = true;
+    });
+  }
 
-  const submit = (queries: readonly Query[], settle: (outcome: PipelineOutcome) => void): void => {
-    const settleOrBreakOff = (outcome: PipelineOutcome, wasNew: boolean): void => {
-      const failure = outcome instanceof Error ? failureOf(outcome, { wasNew }) : outcome;
-      if (failure instanceof ConnectionLost) breakOff();
-      settle(failure);
-    };
-    client.query(new Exchange(queries, prepared, settleOrBreakOff));
-  };
+  get isDistributed(): boolean {
+    return this.#isDistributed;
+  }
 
-  const send: Session['send'] = (queries) =>
-    new Promise((resolve, reject) => {
-      submit(
-        queries.map((query) => toQuery(query, dialect())),
+  get transactionSettings(): readonly Command[] {
+    return this.#transactionSettings;
+  }
+
+  get isBroken(): boolean {
+    return this.#isBroken;
+  }
+
+  get isLost(): boolean {
+    return this.#isBroken && !this.#isLeft;
+  }
+
+  /** Finds out whether the database is distributed. */
+  async findDistribution(options: SessionOptions): Promise<void> {
+    const [found] = lastRows(await this.send([selectDistribution])) as readonly {
+      readonly tables: bigint;
+    }[];
+    this.#isDistributed = found !== undefined && found.tables > 0n;
+    if (!this.#isDistributed) return;
+    await this.send([
+      "set citus.propagate_set_commands = 'local'",
+      // Without this, a transaction that has read all stores cannot change a table that every server has.
+      "set citus.multi_shard_modify_mode = 'sequential'",
+      // With this level, the server forwards another server's warning at a commit.
+      'set client_min_messages = debug1',
+      // A statement for all stores uses one connection to each server. Citus keeps one, and would open more of
+      // them, with all that an authentication costs, and close them after the transaction.
+      'set citus.max_adaptive_executor_pool_size = 1',
+    ]);
+    // The settings of a session do not reach the other servers; those of a transaction do.
+    this.#transactionSettings = [
+      `set local lock_timeout = ${options.lockWaitMaxMs}`,
+      'set local synchronous_commit = on',
+      'set local enable_seqscan = off',
+    ];
+  }
+
+  send(queries: readonly (Statement | Command)[]): Promise<readonly StatementResult[]> {
+    return new Promise((resolve, reject) => {
+      const dialect = this.#dialect();
+      this.#submit(
+        queries.map((query) => toQuery(query, dialect)),
         (outcome) => {
           if (outcome instanceof Error) reject(outcome);
           else resolve(outcome);
         },
       );
     });
-  const dialect = (): Dialect => (isDistributed ? citusDialect : postgresDialect);
+  }
 
-  return {
-    send,
-    async findDistribution(options) {
-      const [found] = lastRows(await send([selectDistribution])) as readonly { readonly tables: bigint }[];
-      isDistributed = found !== undefined && found.tables > 0n;
-      if (!isDistributed) return;
-      await send([
-        "set citus.propagate_set_commands = 'local'",
-        // Without this, a transaction that has read all stores cannot change a table that every server has.
-        "set citus.multi_shard_modify_mode = 'sequential'",
-        // With this level, the server forwards another server's warning at a commit.
-        'set client_min_messages = debug1',
-        // A statement for all stores uses one connection to each server. Citus keeps one, and would open more of
-        // them, with all that an authentication costs, and close them after the transaction.
-        'set citus.max_adaptive_executor_pool_size = 1',
-      ]);
-      // The settings of a session do not reach the other servers; those of a transaction do.
-      transactionSettings = [
-        `set local lock_timeout = ${options.lockWaitMaxMs}`,
-        'set local synchronous_commit = on',
-        'set local enable_seqscan = off',
-      ];
-    },
-    get isDistributed() {
-      return isDistributed;
-    },
-    get transactionSettings() {
-      return transactionSettings;
-    },
-    post: (command) => submit([toQuery(command, dialect())], () => undefined),
-    async runText(text) {
-      await client.query(text).catch((error: unknown) => {
-        throw error instanceof Error ? failureOf(error, { wasNew: true }) : error;
-      });
-    },
-    hasWarned() {
-      const response = warned;
-      warned = false;
-      return response;
-    },
-    get isBroken() {
-      return isBroken;
-    },
-    onEnd: (listener) => void listeners.push(listener),
-    get isLost() {
-      return isBroken && !isLeft;
-    },
-    destroy() {
-      isLeft ||= !isBroken;
-      breakOff();
-    },
-    async close() {
-      isLeft ||= !isBroken;
-      isBroken = true;
-      const timer = setTimeout(() => socket.destroy(), closeTimeoutMs);
-      await client.end();
-      clearTimeout(timer);
-    },
-  };
+  post(command: Command): void {
+    this.#submit([toQuery(command, this.#dialect())], () => undefined);
+  }
+
+  async runText(text: string): Promise<void> {
+    await this.#client.query(text).catch((error: unknown) => {
+      throw error instanceof Error ? failureOf(error, { wasNew: true }) : error;
+    });
+  }
+
+  hasWarned(): boolean {
+    const response = this.#hasWarned;
+    this.#hasWarned = false;
+    return response;
+  }
+
+  onEnd(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  destroy(): void {
+    this.#isLeft ||= !this.#isBroken;
+    this.#breakOff();
+  }
+
+  async close(): Promise<void> {
+    this.#isLeft ||= !this.#isBroken;
+    this.#isBroken = true;
+    const timer = setTimeout(() => this.#socket.destroy(), closeTimeoutMs);
+    await this.#client.end();
+    clearTimeout(timer);
+  }
+
+  #end(): void {
+    this.#isBroken = true;
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** The pool must not assign the connection again, even before its socket is closed. */
+  #breakOff(): void {
+    this.#isBroken = true;
+    this.#socket.destroy();
+  }
+
+  #submit(queries: readonly Query[], settle: (outcome: PipelineOutcome) => void): void {
+    const settleOrBreakOff = (outcome: PipelineOutcome, wasNew: boolean): void => {
+      const failure = outcome instanceof Error ? failureOf(outcome, { wasNew }) : outcome;
+      if (failure instanceof ConnectionLost) this.#breakOff();
+      settle(failure);
+    };
+    this.#client.query(new Exchange(queries, this.#prepared, settleOrBreakOff));
+  }
+
+  #dialect(): Dialect {
+    return this.#isDistributed ? citusDialect : postgresDialect;
+  }
 }

@@ -24,6 +24,9 @@ type Transaction = {
   abandon(): void;
 };
 
+export const writing = 'begin isolation level read committed, read write';
+export const reading = 'begin isolation level repeatable read, read only';
+
 export function openTransaction(session: Session, ...begin: readonly Command[]): Transaction {
   let isBegun = false;
   let held: (Statement | Command)[] = [];
