@@ -32,6 +32,8 @@ type Sent<Result> = {
 export type Queue<Job, Result> = {
   /** For logs and metrics. */
   readonly name: string;
+  /** Whether a commit of this process can have added jobs that are due. It is called after each commit. */
+  mayHaveJobs(): boolean;
   /**
    * Claims due jobs: at most `roomOf` of each destination and `limit` in total.
    * @returns also whether more jobs may be due.
@@ -93,7 +95,7 @@ export function workerLimitsOn({ isDistributed }: { readonly isDistributed: bool
 }
 
 export type Worker = {
-  /** Polls now, because a transaction may have added jobs. */
+  /** Polls now, if a transaction may have added jobs. */
   wake(): void;
   /** Stops claiming, waits for the jobs in progress, and releases the others. */
   stop(): Promise<void>;
@@ -141,7 +143,7 @@ class QueueWorker<Job, Result> implements Worker {
   }
 
   wake(): void {
-    this.#poll(this.#limits.wakeRestMs);
+    if (this.#queue.mayHaveJobs()) this.#poll(this.#limits.wakeRestMs);
   }
 
   async stop(): Promise<void> {

@@ -74,6 +74,9 @@ export type ReadCache<T> = {
    */
   find(key: string): T | undefined;
 
+  /** Returns the result that this process has in memory. Another process may have changed it since. */
+  findOwn(key: string): T | undefined;
+
   /**
    * Reads as `Storage.read` does, with a result that is cached by key until any process writes to a table that the script
    * read. Undefined is not cached. Keys stay in memory, so they must not be secret.

@@ -25,6 +25,7 @@ async function openWithCache(entriesMax = 4, settings: SqliteSettings = {}) {
     storage,
     look,
     find: (key: string) => cache.find(key),
+    findOwn: (key: string) => cache.findOwn(key),
     /** Returns how many of these sequential reads ran their script. */
     async runsOf(...keys: readonly string[]): Promise<number> {
       runs = 0;
@@ -46,6 +47,18 @@ test('concurrent reads of one turn that miss the cache all run, and agree', asyn
   await using opened = await openWithCache();
   const looks = await Promise.all(['a', 'a', 'b'].map((key) => opened.look(key)));
   assert.deepEqual(looks, [['one'], ['one'], ['one']]);
+});
+
+test('what is in memory is found without the database, until a write of this process', async () => {
+  await using opened = await openWithCache();
+  const other = opened.database.open();
+  assert.equal(opened.findOwn('a'), undefined);
+  await opened.look('a');
+  await other.write(() => insertRow(2, 'two'));
+  assert.deepEqual(opened.findOwn('a'), ['one']);
+  assert.equal(opened.find('a'), undefined);
+  await opened.storage.write(() => insertRow(3, 'three'));
+  assert.equal(opened.findOwn('a'), undefined);
 });
 
 test('a write to a table that was read invalidates the cache, also through a trigger', async () => {

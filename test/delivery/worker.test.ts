@@ -20,6 +20,7 @@ function failingQueue(names: readonly string[]): {
   let room: (destination: string) => number = () => Number.NaN;
   const queue: Queue<Job, null> = {
     name: 'failing',
+    mayHaveJobs: () => true,
     claim({ roomOf }) {
       room = roomOf;
       const destination = left.shift();
@@ -57,7 +58,7 @@ test('the worker throttles failing destinations, and forgets the oldest ones ove
 });
 
 /** A queue without jobs that counts claims. A claim ends when `finish` is called. */
-function emptyQueue(): {
+function emptyQueue(mayHaveJobs = true): {
   readonly queue: Queue<Job, null>;
   readonly claims: () => number;
   readonly finish: () => void;
@@ -66,6 +67,7 @@ function emptyQueue(): {
   let finish = (): void => {};
   const queue: Queue<Job, null> = {
     name: 'empty',
+    mayHaveJobs: () => mayHaveJobs,
     claim() {
       claims += 1;
       return new Promise((resolve) => {
@@ -89,6 +91,17 @@ test('a commit during a poll causes another poll', async () => {
   const stopped = worker.stop();
   finish();
   await stopped;
+});
+
+test('a commit that can have added no jobs causes no poll', async () => {
+  const { queue, claims, finish } = emptyQueue(false);
+  const limits = { ...workerLimits, pollMs: 2 ** 30, wakeRestMs: 0 };
+  const worker = startWorker(queue, pino({ level: 'silent' }), limits);
+  finish();
+  await nextTurn();
+  worker.wake();
+  assert.equal(claims(), 1);
+  await worker.stop();
 });
 
 test('commits cause one poll in a time, which does not begin again with each of them', async () => {

@@ -67,6 +67,8 @@ export type EmailDestinations = {
   /** The longest attempt, in ms. */
   readonly emailMaxMs: number;
   destinationOf(storeId: number): string;
+  /** Whether an email can be due, according to this process. */
+  mayBeDue(now: number): boolean;
   /** Due emails for which there is room, and whether more may be due. */
   listDue(
     now: number,
@@ -85,7 +87,7 @@ export function emailDestinations(
 ): EmailDestinations {
   const traced = (each: EmailTransport): EmailTransport => (tracing ? tracedTransport(each, tracing) : each);
   const shared = transport && traced(transport);
-  /** When the next email is due. The worker polls after every commit. */
+  /** When the next email is due. */
   const next = storage.cache<number>({ entriesMax: 1 });
   const findNextAt = shared ? findNextEmailAt : findNextOwnEmailAt;
   /** Stores whose emails this process has claimed. */
@@ -101,6 +103,7 @@ export function emailDestinations(
   return {
     emailMaxMs: shared?.emailMaxMs ?? emailMaxMs,
     destinationOf,
+    mayBeDue: (now) => (next.findOwn('') ?? now) <= now,
     async listDue(now, { limit, roomOf }) {
       const room = servers ? limit : Math.min(limit, roomOf(destinationOf(0)));
       const nextAt = next.find('') ?? (await next.read('', findNextAt));

@@ -128,6 +128,8 @@ export function emailQueue({
   return {
     name: 'emails',
 
+    mayHaveJobs: () => destinations.mayBeDue(ctx.clock.earliest()),
+
     async claim({ limit, roomOf }) {
       const now = ctx.clock.earliest();
       const { emails: found, hasMore } = await destinations.listDue(now, { limit, roomOf });

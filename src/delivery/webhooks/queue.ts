@@ -74,7 +74,7 @@ export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, Se
   const { ctx, storage, outbound, mayUseLoopback, observer, tracing = null } = options;
   /** The last webhook of the last claim: the next claim continues after it, so that every webhook gets a turn. */
   let place = start;
-  /** Whether a webhook is active, which is rare. The worker polls after every commit. */
+  /** Whether a webhook is active, which is rare. */
   const activity = storage.cache<boolean>({ entriesMax: 1 });
 
   const reportPaused = (paused: readonly Webhook[]): void => {
@@ -92,6 +92,8 @@ export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, Se
 
   return {
     name: 'webhooks',
+
+    mayHaveJobs: () => activity.findOwn('') !== false,
 
     async claim({ limit, roomOf }) {
       const webhooks = await due();

@@ -186,7 +186,7 @@ export function openPostgres(options: PostgresOptions): Storage {
     write: (script, scope) => scripts.write(script, scope),
     dryRun: (script) => scripts.dryRun(script),
     // Not cached: this process is not notified of writes by other processes.
-    cache: () => ({ find: () => undefined, read: (_key, script) => read(script) }),
+    cache: () => ({ find: () => undefined, findOwn: () => undefined, read: (_key, script) => read(script) }),
     get queueDepth() {
       return pool.waiting;
     },

@@ -321,6 +321,7 @@ export function openSqlite(options: SqliteOptions): Storage {
           const entry = found.find(key);
           return entry?.isDurable && !ended && foreign.noneInTurn() ? entry.result : undefined;
         },
+        findOwn: (key) => found.find(key)?.result,
         async read(key, script) {
           const entry = await enqueue(
             reads,
