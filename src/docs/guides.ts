@@ -213,6 +213,25 @@ ${verification}
 \`\`\``,
   },
   {
+    name: 'client',
+    title: 'Client for JavaScript',
+    note: 'The npm package largesse-client: typed methods that retry safely',
+    text: `
+The npm package [largesse-client](https://www.npmjs.com/package/largesse-client) has a typed method for each operation, which the operation’s page shows. It runs on Node.js, Bun, Deno and workers.
+
+\`\`\`js
+import { createClient } from 'largesse-client';
+
+const largesse = createClient({ url: 'http://localhost:3000', token: 'lgs_…' });
+const { gift_card: card } = await largesse.cards.create({ initial_value: '25.00' });
+\`\`\`
+
+- A write that gets no response is sent again with the same \`Idempotency-Key\`, within limits of attempts and time.
+- An error has the [code](errors), the messages of each parameter and the request id.
+- Lists are iterators over all pages. The stream of events continues after a broken connection.
+- \`verifyWebhook\` returns the event of a webhook that is genuine.`,
+  },
+  {
     name: 'generate-a-client',
     title: 'Generate a client',
     note: 'Types and clients from the OpenAPI document',

@@ -17,6 +17,13 @@ test('the newest version of the changelog is the version of the package', () => 
   assert.equal(newest, version);
 });
 
+test('the client library has the version of the service', () => {
+  const client = JSON.parse(readFileSync('packages/client/package.json', 'utf8')) as {
+    readonly version: string;
+  };
+  assert.equal(client.version, version);
+});
+
 test('the package can be published, and depends on no package that brings a Node.js', () => {
   assert.equal(manifest.private, undefined);
   assert.equal(manifest.engines.node, '>=26');

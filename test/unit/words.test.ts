@@ -40,7 +40,8 @@ function expressionOf(parts: readonly RegExp[], flags: string): RegExp {
 const files = globSync([
   '*.md',
   'docs/**/*.md',
-  '{examples,deploy}/**/*.{md,ts,sh}',
+  '{examples,deploy,packaging}/**/*.{md,ts,sh}',
+  'packages/client/{*.md,src/*.ts}',
   'src/console/locales/en.json',
   '{src,test,bench,bin}/**/*.{ts,js,c}',
 ]).filter((path) => path !== 'test/unit/words.test.ts');
