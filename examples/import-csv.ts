@@ -10,7 +10,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { RowProblem, createClient, isRecord } from './client.ts';
+import { createClient } from '../packages/client/src/index.ts';
+import { RowProblem, isRecord } from './checked-card.ts';
 import { openIssuedFile } from './issued.ts';
 import { formatUnits, readRows } from './rows.ts';
 import type { Row } from './rows.ts';
@@ -18,6 +19,8 @@ import { countOutstanding, disable, find, issue, retrieve, startStore, update } 
 import type { StoreImport } from './steps.ts';
 
 const concurrency = 16;
+/** An import waits for a service that restarts or is over its limit of requests. */
+const retry = { attemptsMax: 20, totalMs: 10 * 60_000 };
 
 interface Summary {
   store: StoreImport;
@@ -45,7 +48,7 @@ async function main(): Promise<boolean> {
   const problems: string[] = [];
   const summaries: Summary[] = [];
   for (const [domain, token] of tokens) {
-    const store = startStore(domain, createClient({ url, token }), issued);
+    const store = startStore(domain, createClient({ url, token, retry }), issued);
     const ofStore = rows.filter((row) => row.store === domain);
     summaries.push(await importStore(store, { rows: ofStore, issueOnly: options['issue-only'], problems }));
   }

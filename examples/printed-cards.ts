@@ -7,48 +7,13 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { openApi, sum } from './request.ts';
-
-interface Card {
-  id: number;
-  balance: string;
-  available: string;
-  state: string;
-}
-
-interface Transaction {
-  id: number;
-  kind: string;
-  amount: string;
-  balance_after: string;
-  order_reference: string | null;
-  location_id: number | null;
-}
-
-interface Causes {
-  issued: string;
-  topped_up: string;
-  redeemed: string;
-  refunded: string;
-  adjusted: string;
-}
-
-interface Row extends Causes {
-  group: string | null;
-  change: string;
-}
-
-interface Result {
-  gift_card: Card;
-  transaction: Transaction;
-  location: { id: number };
-  stock: { id: number; state: string; printed: number; sold: number; left: number };
-  codes: { code: string }[];
-  hold: { id: number; status: string };
-  liability: Causes & { outstanding: string };
-  activity: { rows: Row[] };
-  journal: { lines: { location_id: number | null; debit: string; credit: string }[] };
-}
+import {
+  addAmounts,
+  createClient,
+  type SpendableGiftCard,
+  type Transaction,
+} from '../packages/client/src/index.ts';
+import { rejected } from './rejected.ts';
 
 const { values } = parseArgs({
   options: {
@@ -58,9 +23,15 @@ const { values } = parseArgs({
     'time-zone': { type: 'string', default: 'UTC' },
   },
 });
-const { call, callRejected, listAll } = openApi<Result>({ url: values.url, token: values.token });
+const { cards, holds, locations, reports, stocks, transactions } = createClient({
+  url: values.url,
+  token: values.token,
+});
 
-function say(what: string, { balance, available, state }: Card): void {
+function say(
+  what: string,
+  { balance, available, state }: Pick<SpendableGiftCard, 'balance' | 'available' | 'state'>,
+): void {
   console.log(`${what.padEnd(46)} balance ${balance}  available ${available}  ${state}`);
 }
 
@@ -71,69 +42,63 @@ function today(): string {
 }
 
 async function createShop(name: string): Promise<number> {
-  return (await call('POST', '/locations', { name })).location.id;
+  return (await locations.create({ name })).location.id;
 }
 
 const firstDay = today();
 const [market, harbour] = [await createShop('Market Street'), await createShop('Harbour')];
 
-const created = await call('POST', '/stocks', { name: 'Counter cards', count: 500, minimum_value: '10.00' });
-let { stock } = created;
+let { stock } = await stocks.create({ name: 'Counter cards', count: 500, minimum_value: '10.00' });
 for (let look = 0; stock.state !== 'complete'; look += 1) {
   if (look === 100) throw new Error('the stock is not complete after 20 seconds');
   await sleep(200);
-  ({ stock } = await call('GET', `/stocks/${stock.id}`));
+  ({ stock } = await stocks.retrieve(stock.id));
 }
 console.log(`Printed ${stock.printed} cards`);
-const { codes } = await call('GET', `/stocks/${stock.id}/codes?limit=1`);
+const { codes } = await stocks.listCodes(stock.id, { limit: 1 });
 const code = codes[0]?.code;
 if (code === undefined) throw new Error('the stock has no code');
-const unsold = await callRejected('POST', '/gift_card/redeem', { code, amount: '5.00' });
-console.log(`A card that is not sold: ${unsold}`);
+console.log(`A card that is not sold: ${await rejected(cards.redeem({ code, amount: '5.00' }))}`);
 
-await call('POST', '/gift_card', { code, initial_value: '50.00', location_id: market });
-const { gift_card: sold } = await call('POST', '/gift_card/lookup', { code });
+await cards.create({ code, initial_value: '50.00', location_id: market });
+const { gift_card: sold } = await cards.lookup({ code });
 const { id } = sold;
 say('Sold one for 50.00 at Market Street', sold);
 
 /** An order of another run is another one. */
 const order = `order-${id}`;
-const spent = await call('POST', '/gift_card/redeem', {
+const spent = await cards.redeem({
   code,
   amount: '12.50',
   order_reference: order,
   location_id: harbour,
 });
 say('Spent 12.50 at Harbour', spent.gift_card);
-const added = await call('POST', `/gift_card/${id}/credit`, {
-  kind: 'top_up',
-  amount: '20.00',
-  location_id: market,
-});
+const added = await cards.credit(id, { kind: 'top_up', amount: '20.00', location_id: market });
 say('Added 20.00 at Market Street', added.gift_card);
 
-const suspended = await call('POST', `/gift_card/${id}/suspend`, { reason: 'Reported as lost' });
+const suspended = await cards.suspend(id, { reason: 'Reported as lost' });
 say('Suspended the card, which was lost', suspended.gift_card);
-console.log(`Spending it: ${await callRejected('POST', '/gift_card/redeem', { code, amount: '1.00' })}`);
-const resumed = await call('POST', `/gift_card/${id}/resume`);
+console.log(`Spending it: ${await rejected(cards.redeem({ code, amount: '1.00' }))}`);
+const resumed = await cards.resume(id);
 say('Resumed it, because it was found', resumed.gift_card);
 
-const [bought] = await listAll<Transaction>(`/transactions?order_reference=${order}`, 'transactions');
+const [bought] = (await transactions.list({ order_reference: order })).transactions;
 if (!bought) throw new Error('the order was not found');
-const refunded = await call('POST', `/transactions/${bought.id}/reverse`, { location_id: harbour });
+const refunded = await transactions.reverse(bought.id, { location_id: harbour });
 say('Refunded the order, found by its text', refunded.gift_card);
 
 // A checkout whose request for a hold got no response voids it by its own id, whichever arrives first.
 const checkout = `checkout-${id}`;
-const lost = await callRejected('POST', `/holds/external:${checkout}/void`);
+const lost = await rejected(holds.void(`external:${checkout}`));
 console.log(`The checkout gave up before its hold arrived: ${lost}`);
-const late = await callRejected('POST', `/gift_card/${id}/holds`, { amount: '5.00', external_id: checkout });
+const late = await rejected(cards.hold(id, { amount: '5.00', external_id: checkout }));
 console.log(`The hold that arrives later: ${late}`);
-const open = await listAll(`/holds?external_id=${checkout}`, 'holds');
-if (open.length > 0) throw new Error('the checkout left a hold');
+const open = await holds.list({ external_id: checkout });
+if (open.holds.length > 0) throw new Error('the checkout left a hold');
 
-const history = await listAll<Transaction>(`/gift_card/${id}/transactions`, 'transactions');
-const total = sum(history.map(({ amount }) => amount));
+const history = await cards.listTransactions(id);
+const total = addAmounts(...history.transactions.map(({ amount }) => amount));
 const shops = new Map([
   [market, 'Market Street'],
   [harbour, 'Harbour'],
@@ -142,32 +107,34 @@ const shops = new Map([
 console.log('\nThe entries of each shop');
 const changes = new Map<number, string>();
 for (const [location, name] of shops) {
-  const entries = await listAll<Transaction>(`/transactions?location_id=${location}`, 'transactions');
-  const change = sum(entries.map(({ amount }) => amount));
+  const entries: Transaction[] = [];
+  for await (const entry of transactions.list({ location_id: location })) entries.push(entry);
+  const change = addAmounts(...entries.map(({ amount }) => amount));
   changes.set(location, change);
   const lines = entries.toReversed().map(({ kind, amount }) => `${kind} ${amount}`);
   console.log(`${name.padEnd(15)}${lines.join(', ')}: ${change}`);
 }
-const ofShops = sum([...changes.values()]);
+const ofShops = addAmounts(...changes.values());
 if (total !== ofShops || total !== refunded.gift_card.balance)
   throw new Error(`the shops add up to ${ofShops}, and the history to ${total}`);
 console.log(`They add up to ${total}, the balance of the card.`);
 
 console.log('\nThe reports of each shop');
-const days = `from=${firstDay}&to=${today()}`;
-const { activity } = await call('GET', `/reports/activity?by=location&${days}`);
-const { journal } = await call('GET', `/reports/journal?by=location&${days}`);
+const days = { from: firstDay, to: today() };
+const { activity } = await reports.activity({ ...days, by: 'location' });
+const { journal } = await reports.journal({ ...days, by: 'location' });
 for (const [location, name] of shops) {
   const row = activity.rows.find(({ group }) => group === String(location));
   if (!row) throw new Error(`the activity lacks ${name}`);
   const { issued, topped_up: toppedUp, redeemed, refunded: returned, adjusted, change } = row;
-  const causes = sum([issued, toppedUp, `-${redeemed}`, returned, adjusted]);
-  const alone = await call('GET', `/reports/activity?by=actor&location_id=${location}&${days}`);
-  const ofActors = sum(alone.activity.rows.map((actor) => actor.change));
+  const causes = addAmounts(issued, toppedUp, `-${redeemed}`, returned, adjusted);
+  const alone = await reports.activity({ ...days, by: 'actor', location_id: location });
+  const ofActors = addAmounts(...alone.activity.rows.map((actor) => actor.change));
   if (new Set([change, causes, ofActors, changes.get(location)]).size > 1)
     throw new Error(`${name}: ${change} by location, ${causes} by cause, ${ofActors} by actor`);
   const lines = journal.lines.filter(({ location_id: place }) => place === location);
-  const [debits, credits] = [sum(lines.map(({ debit }) => debit)), sum(lines.map(({ credit }) => credit))];
+  const debits = addAmounts(...lines.map(({ debit }) => debit));
+  const credits = addAmounts(...lines.map(({ credit }) => credit));
   if (lines.length === 0 || debits !== credits)
     throw new Error(`${name}: debits ${debits} and credits ${credits}`);
   console.log(
@@ -175,6 +142,6 @@ for (const [location, name] of shops) {
   );
 }
 
-({ stock } = await call('GET', `/stocks/${stock.id}`));
-await call('POST', `/stocks/${stock.id}/void`);
+({ stock } = await stocks.retrieve(stock.id));
+await stocks.void(stock.id);
 console.log(`\n${stock.sold} card of the stock was sold. ${stock.left} were left, which are void now.`);

@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { parse } from 'csv-parse/sync';
-import { RowProblem } from './client.ts';
-import type { GiftCard } from './client.ts';
+import type { CreateGiftCard, GiftCard } from '../packages/client/src/index.ts';
+import { RowProblem } from './checked-card.ts';
 
 const columns = [
   'store',
@@ -68,10 +68,11 @@ export function hash(...parts: string[]): string {
 }
 
 /** The parameters of a creation: what the row leaves empty is left out. */
-export function parametersOf(row: Row): Record<string, string> {
+export function parametersOf(row: Row): CreateGiftCard & { external_id?: undefined } {
   const { code, initial_value, expires_on, email, recipient_email, note, message } = row;
-  const all = { code, initial_value, expires_on, email, recipient_email, note, message };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ''));
+  const others = { code, expires_on, email, recipient_email, note, message };
+  const given = Object.entries(others).filter(([, value]) => value !== '');
+  return { initial_value, ...Object.fromEntries(given) };
 }
 
 /** Each address of the row once. */

@@ -2,8 +2,8 @@
  * The steps of the import, each for one card of one store. A step throws a RowProblem if the service's response
  * differs from the row.
  */
-import { RowProblem, errorsOf, isRecord, readCard } from './client.ts';
-import type { ApiResponse, Client, GiftCard } from './client.ts';
+import { ApiError, type GiftCard, type Largesse } from '../packages/client/src/index.ts';
+import { RowProblem, checkedCard } from './checked-card.ts';
 import type { IssuedFile } from './issued.ts';
 import {
   addressesOf,
@@ -25,7 +25,7 @@ const disableEvery = 11;
 /** One store's part of the import: what is known of the store, and what has been done. */
 export interface StoreImport {
   domain: string;
-  client: Client;
+  client: Largesse;
   issued: IssuedFile;
   /** The store's currency, read from its first card. */
   money: { currency: string; decimals: number } | undefined;
@@ -48,7 +48,7 @@ interface Known extends Imported {
   etag: string;
 }
 
-export function startStore(domain: string, client: Client, issued: IssuedFile): StoreImport {
+export function startStore(domain: string, client: Largesse, issued: IssuedFile): StoreImport {
   return {
     domain,
     client,
@@ -68,15 +68,15 @@ export async function issue(store: StoreImport, { row }: { row: Row }): Promise<
     store.count.recorded += 1;
     return { row, ...earlier, fresh: false };
   }
-  const response = await store.client.issue(parametersOf(row), { key: row.key });
-  const card = readCard(response, { status: 201 });
+  const request = store.client.cards.create(parametersOf(row), { idempotencyKey: row.key });
+  const { card, isReplayed } = await checkedCard(request, { status: 201 });
   const code = card.code ?? '';
   // Before anything is checked: whatever is wrong with the card, its code must not be lost.
   await store.issued.append({ row: row.number, store: store.domain, id: card.id, code, key: row.key });
-  store.count[response.replayed ? 'replayed' : 'issued'] += 1;
+  store.count[isReplayed ? 'replayed' : 'issued'] += 1;
   const wanted = row.code.replaceAll(/[\s-]/g, '').toLowerCase();
   if (wanted !== '' && wanted !== code) throw new RowProblem(`another code than the row's: ${code}`);
-  const imported = { row, id: card.id, code, fresh: !response.replayed };
+  const imported = { row, id: card.id, code, fresh: !isReplayed };
   // A replayed response is the first one, although the card may have changed since.
   const { decimals } = moneyOf(store, card);
   mustMatch(store, card, {
@@ -89,8 +89,7 @@ export async function issue(store: StoreImport, { row }: { row: Row }): Promise<
 /** The card must be what its row says: as issued, or as an earlier run of this example has left it. */
 export async function retrieve(store: StoreImport, imported: Imported): Promise<Known> {
   const { row, id, fresh } = imported;
-  const response = await store.client.retrieve(id);
-  const card = readCard(response, { status: 200 });
+  const { card, etag } = await checkedCard(store.client.cards.retrieve(id), { status: 200 });
   const { decimals } = moneyOf(store, card);
   const changed =
     !fresh && row.number % updateEvery === 0 && card.balance === changesTo(row, { decimals }).balance;
@@ -102,15 +101,15 @@ export async function retrieve(store: StoreImport, imported: Imported): Promise<
   if (card.disabled_at !== null && (fresh || row.number % disableEvery !== 0)) {
     throw new RowProblem(`disabled since ${card.disabled_at}`);
   }
-  return { ...imported, card, etag: etagOf(response) };
+  return { ...imported, card, etag };
 }
 
 /** The card must be found by the end of its code and each address it has. */
 export async function find(store: StoreImport, { row, code, card }: Known): Promise<void> {
   const addresses = addressesOf(row);
   for (const email of addresses) {
-    const response = await store.client.search({ last_characters: lastCharacters(code), email });
-    const found = readCard(response, { status: 200 });
+    const request = store.client.cards.search({ last_characters: lastCharacters(code), email });
+    const { card: found } = await checkedCard(request, { status: 200 });
     if (found.id === card.id) {
       assertNone(differences(found, card));
       continue;
@@ -130,22 +129,22 @@ export async function update(store: StoreImport, known: Known): Promise<Known> {
   const { decimals } = moneyOf(store, card);
   const changes = changesTo(row, { decimals });
   if (row.number % updateEvery !== 0 || card.balance === changes.balance) return known;
-  const key = hash('update', row.key, etag);
-  const response = await store.client.update(card.id, changes, { key, ifMatch: etag });
-  const after = readCard(response, { status: 200 });
+  const options = { idempotencyKey: hash('update', row.key, etag), ifMatch: etag };
+  const request = store.client.cards.update(card.id, changes, options);
+  const { card: after, etag: changed } = await checkedCard(request, { status: 200 });
   assertNone(differences(after, { ...card, ...changes }));
-  if (etagOf(response) === etag) throw new RowProblem('the card changed and its ETag did not');
+  if (changed === etag) throw new RowProblem('the card changed and its ETag did not');
   store.count.updated += 1;
-  return { ...known, card: after, etag: etagOf(response) };
+  return { ...known, card: after, etag: changed };
 }
 
 /** Disables every eleventh row's card, and makes sure that its balance can no longer change. */
 export async function disable(store: StoreImport, known: Known): Promise<Known> {
   const { row, card, etag } = known;
   if (row.number % disableEvery !== 0) return known;
-  const key = hash('disable', row.key, etag);
-  const response = await store.client.update(card.id, { disable: true }, { key, ifMatch: etag });
-  const after = readCard(response, { status: 200 });
+  const options = { idempotencyKey: hash('disable', row.key, etag), ifMatch: etag };
+  const request = store.client.cards.update(card.id, { disable: true }, options);
+  const { card: after, etag: changed } = await checkedCard(request, { status: 200 });
   if (after.disabled_at === null) throw new RowProblem('disabled_at is still null');
   // A repeated disabling succeeds and keeps the first time.
   assertNone(differences(after, { ...card, disabled_at: card.disabled_at ?? after.disabled_at }));
@@ -153,19 +152,18 @@ export async function disable(store: StoreImport, known: Known): Promise<Known> 
 
   const { balance: half } = changesTo(row, moneyOf(store, card));
   const otherBalance = card.balance === half ? card.initial_value : half;
-  const rejected = await store.client.update(card.id, { balance: otherBalance });
-  const errors = errorsOf(rejected.body);
-  if (rejected.status !== 422 || !isRecord(errors) || !('balance' in errors)) {
-    throw new RowProblem(
-      `a balance change of a disabled card: ${rejected.status} ${JSON.stringify(rejected.body)} instead of 422`,
-    );
+  const rejected = await store.client.cards
+    .update(card.id, { balance: otherBalance })
+    .catch((error: unknown) => error);
+  if (!(rejected instanceof ApiError) || rejected.status !== 422 || !('balance' in rejected.fields)) {
+    throw new RowProblem(`a balance change of a disabled card: ${String(rejected)} instead of a rejection`);
   }
-  return { ...known, card: after, etag: etagOf(response) };
+  return { ...known, card: after, etag: changed };
 }
 
 /** Checks at the end that every card equals its last response, and adds up the balances. */
 export async function countOutstanding(store: StoreImport, { card }: Known): Promise<void> {
-  const now = readCard(await store.client.retrieve(card.id), { status: 200 });
+  const { card: now } = await checkedCard(store.client.cards.retrieve(card.id), { status: 200 });
   assertNone(differences(now, card));
   if (now.disabled_at === null) store.outstanding += parseUnits(now.balance, moneyOf(store, now));
 }
@@ -203,11 +201,6 @@ function customerProblems(store: StoreImport, email: string, id: number | null):
 function moneyOf(store: StoreImport, card: GiftCard): { currency: string; decimals: number } {
   store.money ??= { currency: card.currency, decimals: decimalsOf(card.initial_value) };
   return store.money;
-}
-
-function etagOf(response: ApiResponse): string {
-  if (response.etag === null) throw new RowProblem('a response without an ETag');
-  return response.etag;
 }
 
 function assertNone(problems: readonly string[]): void {

@@ -7,35 +7,20 @@
  * another order, so it uses a card's record only if its sequence is not lower than the last one.
  */
 
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import { parseArgs } from 'node:util';
-import { Webhook } from 'standardwebhooks';
-
-interface Event {
-  id: number;
-  type: string;
-  store: string;
-  created_at: string;
-  sequence: number;
-  data: {
-    changed?: string[];
-    gift_card?: { id: number; balance: string; currency: string; disabled_at: string | null };
-    transaction?: { amount: string };
-    hold?: { amount: string; status: string };
-  };
-}
+import { WebhookError, verifyWebhook, type WebhookEvent } from '../packages/client/src/index.ts';
 
 const { values: options } = parseArgs({ options: { port: { type: 'string', default: '4000' } } });
-const secret = process.env['WEBHOOK_SECRET'];
-if (!secret) throw new Error('WEBHOOK_SECRET must be the secret that "largesse webhook create" shows');
-const verifier = new Webhook(secret);
+const secrets = process.env['WEBHOOK_SECRET'];
+if (!secrets) throw new Error('WEBHOOK_SECRET must be the secret that "largesse webhook create" shows');
 const bodyBytesMax = 262_144;
 
 /** A real receiver stores both in its database, in the transaction that handles the event. */
 const seen = new Set<number>();
 const latest = new Map<number, number>();
 
-function print({ id, type, sequence, data }: Event): void {
+function print({ id, type, sequence, data }: WebhookEvent): void {
   if (seen.has(id)) return;
   seen.add(id);
   const { gift_card: card, transaction, hold } = data;
@@ -57,26 +42,29 @@ function print({ id, type, sequence, data }: Event): void {
   console.log(what.join(', '));
 }
 
-const server = createServer((request, response) => {
+/** The status of the response to a message. */
+const receive = async (request: IncomingMessage): Promise<number> => {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  request.on('data', (chunk: Buffer) => {
+  for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > bodyBytesMax) request.destroy();
-    else chunks.push(chunk);
-  });
-  request.on('end', () => {
-    // The signature covers the exact bytes of the body.
-    const body = Buffer.concat(chunks).toString();
-    try {
-      verifier.verify(body, request.headers as Record<string, string>);
-    } catch {
-      response.writeHead(401).end('the signature is not valid');
-      return;
-    }
-    print(JSON.parse(body) as Event);
-    response.writeHead(204).end();
-  });
+    if (bytes > bodyBytesMax) return 413;
+    chunks.push(chunk);
+  }
+  try {
+    print(await verifyWebhook({ body: Buffer.concat(chunks), headers: request.headers, secrets }));
+    return 204;
+  } catch (error) {
+    if (!(error instanceof WebhookError)) throw error;
+    return 401;
+  }
+};
+
+const server = createServer((request, response) => {
+  receive(request).then(
+    (status) => response.writeHead(status).end(),
+    () => response.destroy(),
+  );
 });
 server.listen(Number(options.port), '127.0.0.1', () => {
   const address = server.address();

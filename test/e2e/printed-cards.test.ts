@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { sum } from '../../examples/request.ts';
+import { addAmounts } from '../../packages/client/src/index.ts';
 import { exampleOf, normalised } from '../support/example.ts';
 import { startService } from '../support/service.ts';
 
@@ -42,7 +42,7 @@ test('the example of printed cards works for a store with a token, whose reports
   const ofLocations = await read('location');
   assert.equal(ofLocations.length, 2);
   for (const name of ['issued', 'topped_up', 'redeemed', 'refunded', 'adjusted', 'change'])
-    assert.equal(sum(ofLocations.map((row) => row[name] ?? '')), ofStore?.[name], name);
+    assert.equal(addAmounts(...ofLocations.map((row) => row[name] ?? '')), ofStore?.[name], name);
   const { json } = await service.request('/reports/liability', { token });
   assert.equal((json as { liability: { outstanding: string } }).liability.outstanding, '70.00');
 });
