@@ -22,11 +22,18 @@ export type Claimed<Job> = {
   readonly startsThrottled: boolean;
 };
 
-type Sent<Result> = {
+export type Sent<Result> = {
   readonly result: Result;
   /** Whether the receiver works, even if it rejected this job. */
   readonly isHealthy: boolean;
 };
+
+export type SentJob<Job, Result> = { readonly job: Job; readonly result: Result };
+
+/** The limits of a claim: in total, and of a destination. */
+export type ClaimRoom = { readonly limit: number; readonly roomOf: (destination: string) => number };
+
+export type ClaimedJobs<Job> = { readonly claimed: readonly Claimed<Job>[]; readonly hasMore: boolean };
 
 /** A source of jobs, and how they are sent. */
 export type Queue<Job, Result> = {
@@ -38,14 +45,11 @@ export type Queue<Job, Result> = {
    * Claims due jobs: at most `roomOf` of each destination and `limit` in total.
    * @returns also whether more jobs may be due.
    */
-  claim(room: {
-    readonly limit: number;
-    readonly roomOf: (destination: string) => number;
-  }): Promise<{ readonly claimed: readonly Claimed<Job>[]; readonly hasMore: boolean }>;
+  claim(room: ClaimRoom): Promise<ClaimedJobs<Job>>;
   /** Sends a job. Every failed delivery is a result; the promise rejects only for a defect of this program. */
   send(job: Job, signal: AbortSignal): Promise<Sent<Result>>;
   /** Records results. */
-  settle(sent: readonly { readonly job: Job; readonly result: Result }[]): Promise<void>;
+  settle(sent: readonly SentJob<Job, Result>[]): Promise<void>;
   /** Ends the claims of jobs that were not sent. */
   release(jobs: readonly Job[]): Promise<void>;
   /** When a claimed job must have started, on the monotonic clock. */
@@ -118,7 +122,7 @@ class QueueWorker<Job, Result> implements Worker {
   readonly #limits: WorkerLimits;
   readonly #destinations = new Map<string, Destination<Job>>();
   /** Results that are not recorded yet. */
-  #results: { readonly job: Job; readonly result: Result }[] = [];
+  #results: SentJob<Job, Result>[] = [];
   readonly #aborted = new AbortController();
   #inProgress = 0;
   #inProgressThrottled = 0;

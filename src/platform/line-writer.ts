@@ -44,6 +44,89 @@ const defaultLimits: LineLimits = {
 const writeEndsWithinMs = 50;
 const retrySyncMs = 5;
 
+class BatchedLines implements LineWriter {
+  readonly #fd: number;
+  readonly #onDropped: (lines: number) => void;
+  readonly #limits: LineLimits;
+  readonly #usesThread: boolean;
+  #waiting = '';
+  #dropped = 0;
+  /** The rest of the current write. */
+  #rest: Uint8Array = Buffer.alloc(0);
+  /** Resolves when the current write ends. */
+  #writing: Promise<void> | undefined;
+
+  constructor(fd: number, onDropped: (lines: number) => void, limits: LineLimits) {
+    this.#fd = fd;
+    this.#onDropped = onDropped;
+    this.#limits = limits;
+    const type = fstatSync(fd);
+    // libuv's threads write to files and terminals; pipes and sockets are non-blocking.
+    this.#usesThread = !type.isFIFO() && !type.isSocket();
+    setInterval(() => this.#writeWaiting(), limits.periodMs).unref();
+  }
+
+  write(line: string): void {
+    if (this.#waiting.length + line.length > this.#limits.waitingLengthMax) {
+      this.#dropped += 1;
+      return;
+    }
+    if (this.#dropped > 0) {
+      const lines = this.#dropped;
+      this.#dropped = 0;
+      this.#onDropped(lines);
+    }
+    this.#waiting += line;
+    if (this.#waiting.length >= this.#limits.batchLength) this.#writeWaiting();
+  }
+
+  async flush(): Promise<void> {
+    const late = new AbortController();
+    const timeout = wait(this.#limits.flushMaxMs, undefined, { signal: late.signal }).catch(() => undefined);
+    await Promise.race([this.#drain(), timeout]);
+    late.abort();
+  }
+
+  flushSync(): void {
+    // The thread writes its batch completely or not at all, and cannot report the result to a process that exits.
+    if (this.#writing && this.#usesThread) sleepSync(writeEndsWithinMs);
+    const before = this.#usesThread ? Buffer.alloc(0) : this.#rest;
+    writeAllSync(this.#fd, Buffer.concat([before, Buffer.from(this.#waiting)]), this.#limits);
+    this.#rest = Buffer.alloc(0);
+    this.#waiting = '';
+  }
+
+  async #writeRest(): Promise<void> {
+    let retryMs = 1;
+    while (this.#rest.length > 0) {
+      try {
+        const count = this.#usesThread
+          ? (await writeBytes(this.#fd, this.#rest)).bytesWritten
+          : writeSync(this.#fd, this.#rest);
+        this.#rest = this.#rest.subarray(count);
+        retryMs = 1;
+      } catch {
+        await wait(retryMs, undefined, { ref: false });
+        retryMs = Math.min(retryMs * 2, this.#limits.retryMaxMs);
+      }
+    }
+  }
+
+  #writeWaiting(): void {
+    if (this.#writing || this.#waiting === '') return;
+    this.#rest = Buffer.from(this.#waiting);
+    this.#waiting = '';
+    this.#writing = this.#writeRest().then(() => {
+      this.#writing = undefined;
+      if (this.#waiting.length >= this.#limits.batchLength) this.#writeWaiting();
+    });
+  }
+
+  async #drain(): Promise<void> {
+    for (this.#writeWaiting(); this.#writing; this.#writeWaiting()) await this.#writing;
+  }
+}
+
 /**
  * @param fd a file, a terminal, or a non-blocking pipe or socket.
  * @param onDropped called with the number of dropped lines before the next line is accepted.
@@ -53,72 +136,7 @@ export function lineWriter(
   onDropped: (lines: number) => void,
   limits: LineLimits = defaultLimits,
 ): LineWriter {
-  const type = fstatSync(fd);
-  // libuv's threads write to files and terminals; pipes and sockets are non-blocking.
-  const usesThread = !type.isFIFO() && !type.isSocket();
-  let waiting = '';
-  let dropped = 0;
-  /** The rest of the current write. */
-  let rest: Uint8Array = Buffer.alloc(0);
-  /** Resolves when the current write ends. */
-  let writing: Promise<void> | undefined;
-
-  const writeRest = async (): Promise<void> => {
-    let retryMs = 1;
-    while (rest.length > 0) {
-      try {
-        const count = usesThread ? (await writeBytes(fd, rest)).bytesWritten : writeSync(fd, rest);
-        rest = rest.subarray(count);
-        retryMs = 1;
-      } catch {
-        await wait(retryMs, undefined, { ref: false });
-        retryMs = Math.min(retryMs * 2, limits.retryMaxMs);
-      }
-    }
-  };
-  const writeWaiting = (): void => {
-    if (writing || waiting === '') return;
-    rest = Buffer.from(waiting);
-    waiting = '';
-    writing = writeRest().then(() => {
-      writing = undefined;
-      if (waiting.length >= limits.batchLength) writeWaiting();
-    });
-  };
-  const drain = async (): Promise<void> => {
-    for (writeWaiting(); writing; writeWaiting()) await writing;
-  };
-  setInterval(writeWaiting, limits.periodMs).unref();
-
-  return {
-    write(line) {
-      if (waiting.length + line.length > limits.waitingLengthMax) {
-        dropped += 1;
-        return;
-      }
-      if (dropped > 0) {
-        const lines = dropped;
-        dropped = 0;
-        onDropped(lines);
-      }
-      waiting += line;
-      if (waiting.length >= limits.batchLength) writeWaiting();
-    },
-    async flush() {
-      const late = new AbortController();
-      const timeout = wait(limits.flushMaxMs, undefined, { signal: late.signal }).catch(() => undefined);
-      await Promise.race([drain(), timeout]);
-      late.abort();
-    },
-    flushSync() {
-      // The thread writes its batch completely or not at all, and cannot report the result to a process that exits.
-      if (writing && usesThread) sleepSync(writeEndsWithinMs);
-      const before = usesThread ? Buffer.alloc(0) : rest;
-      writeAllSync(fd, Buffer.concat([before, Buffer.from(waiting)]), limits);
-      rest = Buffer.alloc(0);
-      waiting = '';
-    },
-  };
+  return new BatchedLines(fd, onDropped, limits);
 }
 
 const writeBytes = promisify(write);

@@ -24,6 +24,13 @@ import {
 } from '@opentelemetry/api';
 import { version } from './version.ts';
 
+type TracedRequest = {
+  readonly method: string;
+  /** The path's template. */
+  readonly route: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+};
+
 export type RequestSpan = {
   /** Runs the function so that the spans it starts are below that of the request. */
   run(body: () => void): void;
@@ -46,12 +53,7 @@ type Traced<T> = {
 
 export type Tracing = {
   /** Starts the span of a request, below that of its `traceparent`. */
-  request(request: {
-    readonly method: string;
-    /** The path's template. */
-    readonly route: string;
-    readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  }): RequestSpan;
+  request(request: TracedRequest): RequestSpan;
   /** Runs a transaction in a span below that of the request. Without a request it has no span. */
   transaction<T>(kind: 'read' | 'write', run: () => Promise<T>): Promise<T>;
   /**
@@ -94,23 +96,7 @@ function tracingBy(tracer: Tracer): Tracing {
   /** The current step. */
   let ofStep: Tracing['messageContext'] | null = null;
   return {
-    request({ method, route, headers }) {
-      const parent = propagation.extract(ROOT_CONTEXT, headers);
-      const attributes = { 'http.request.method': method, 'http.route': route };
-      const span = tracer.startSpan(`${method} ${route}`, { kind: SpanKind.SERVER, attributes }, parent);
-      const own = trace.setSpan(parent, span);
-      return {
-        run: (body) => context.with(own, body),
-        end({ status, isComplete }) {
-          span.setAttribute('http.response.status_code', status);
-          if (status >= 500 || !isComplete) {
-            span.setAttribute('error.type', isComplete ? String(status) : 'aborted');
-            span.setStatus({ code: SpanStatusCode.ERROR });
-          }
-          span.end();
-        },
-      };
-    },
+    request: (request) => startRequest(tracer, request),
     async transaction(kind, run) {
       if (!trace.getActiveSpan()) return run();
       return ended(startTransaction(tracer, kind), run);
@@ -160,6 +146,24 @@ function tracingBy(tracer: Tracer): Tracing {
       return context.with(within, () => ended(span, () => run(headers), resultOf));
     },
     outside: (body) => context.with(ROOT_CONTEXT, body),
+  };
+}
+
+function startRequest(tracer: Tracer, { method, route, headers }: TracedRequest): RequestSpan {
+  const parent = propagation.extract(ROOT_CONTEXT, headers);
+  const attributes = { 'http.request.method': method, 'http.route': route };
+  const span = tracer.startSpan(`${method} ${route}`, { kind: SpanKind.SERVER, attributes }, parent);
+  const own = trace.setSpan(parent, span);
+  return {
+    run: (body) => context.with(own, body),
+    end({ status, isComplete }) {
+      span.setAttribute('http.response.status_code', status);
+      if (status >= 500 || !isComplete) {
+        span.setAttribute('error.type', isComplete ? String(status) : 'aborted');
+        span.setStatus({ code: SpanStatusCode.ERROR });
+      }
+      span.end();
+    },
   };
 }
 

@@ -62,19 +62,23 @@ type State = {
   startBatches: () => void;
 };
 
-/** Opens the database, and what observes it. @throws the error of opening the database. */
-export async function openBase(config: Config, { clock: source, log, emailNetwork }: Opening): Promise<Base> {
-  const { logger } = log;
-  const guard = guardClock(source, config.limits, clockLog(config, logger));
-  const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
-  const commits = commitListeners();
-  const state: State = {
+function initialState(): State {
+  return {
     isClosing: false,
     hasFailed: false,
     isReady: () => Promise.resolve(false),
     upkeep: null,
     startBatches() {},
   };
+}
+
+/** Opens the database, and what observes it. @throws the error of opening the database. */
+export async function openBase(config: Config, { clock: source, log, emailNetwork }: Opening): Promise<Base> {
+  const { logger } = log;
+  const guard = guardClock(source, config.limits, clockLog(config, logger));
+  const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
+  const commits = commitListeners();
+  const state = initialState();
   const freeSpace = config.database.kind === 'file' ? freeSpaceOf(dirname(config.database.file)) : null;
   const certificate: CertificateStatus | null = config.https.kind === 'off' ? null : noCertificate();
   const metrics = createMetrics({

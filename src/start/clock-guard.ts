@@ -35,95 +35,124 @@ const retentionMaxMs = 30 * 24 * 60 * 60 * 1_000;
 
 type Reading = { readonly wall: number; readonly monotonic: number };
 
-export function guardClock(
-  source: TimeSource,
-  { clockJumpMaxMs: jumpMaxMs, clockStableMs: stableMs }: ClockGuardLimits,
-  observer: ClockObserver,
-): ClockGuard {
-  const first = { wall: source.now(), monotonic: source.monotonic() };
+class JumpGuard implements ClockGuard {
+  readonly clock: Clock;
+  readonly #source: TimeSource;
+  readonly #limits: ClockGuardLimits;
+  readonly #observer: ClockObserver;
   /** The last time that was as expected. It is replaced only every `stableMs`, because smaller steps must add up. */
-  let reference: Reading & { readonly uptime: number } = { ...first, uptime: source.uptime() };
+  #reference: Reading & { readonly uptime: number };
   /** The first reading after the current jump. */
-  let jumpedTo: Reading | null = null;
+  #jumpedTo: Reading | null = null;
   /** An instant of the monotonic clock. */
-  let trustedFrom = first.monotonic + stableMs;
+  #trustedFrom: number;
   /** Accepted jumps ahead. Rows that were written before such a jump look older than they are. */
-  let accepted: readonly { readonly byMs: number; readonly at: number }[] = [];
+  #accepted: readonly { readonly byMs: number; readonly at: number }[] = [];
 
-  const expectedAt = (monotonic: number): number =>
-    Math.round(reference.wall + monotonic - reference.monotonic);
-  const isFar = (byMs: number): boolean => Math.abs(byMs) > jumpMaxMs;
-  const setReference = (reading: Reading): void => {
-    reference = { ...reading, uptime: source.uptime() };
-  };
-
-  /** Compares the clocks. Every method whose result depends on a jump calls it first, so none misses one. */
-  const readClocks = (): Reading => {
-    const reading = { wall: source.now(), monotonic: source.monotonic() };
-    const { wall, monotonic } = reading;
-    const jump = wall - expectedAt(monotonic);
-    if (!isFar(jump) && isInRange(wall)) {
-      if (jumpedTo) {
-        jumpedTo = null;
-        observer.returned();
-      }
-      if (monotonic - reference.monotonic >= stableMs) setReference(reading);
-      return reading;
-    }
-    const isSameJump = jumpedTo && !isFar(wall - jumpedTo.wall - (monotonic - jumpedTo.monotonic));
-    if (!isSameJump || !jumpedTo) {
-      // The machine was suspended: the system clock is correct, and the monotonic clock did not advance.
-      const jumpWithoutSleep = wall - reference.wall - (source.uptime() - reference.uptime);
-      if (!jumpedTo && !isFar(jumpWithoutSleep) && isInRange(wall)) {
-        setReference(reading);
-        return reading;
-      }
-      jumpedTo = reading;
-      observer.jumped(jump);
-    } else if (monotonic - jumpedTo.monotonic >= stableMs && isInRange(wall)) {
-      jumpedTo = null;
-      if (jump > 0)
-        accepted = [
-          ...accepted.filter(({ at }) => monotonic - at < retentionMaxMs),
-          { byMs: jump, at: monotonic },
-        ];
-      setReference(reading);
-      observer.accepted(jump);
-    }
-    return reading;
-  };
-
-  const isTrusted = ({ monotonic }: Reading): boolean => !jumpedTo && monotonic >= trustedFrom;
-  /** Chooses the system time or, during a jump, one of both times. A system time out of range is never chosen. */
-  const chooseTime = (choose: (left: number, right: number) => number): number => {
-    const { wall, monotonic } = readClocks();
-    if (!jumpedTo) return wall;
-    const expected = expectedAt(monotonic);
-    return isInRange(wall) ? choose(wall, expected) : expected;
-  };
-
-  return {
-    clock: {
+  constructor(source: TimeSource, limits: ClockGuardLimits, observer: ClockObserver) {
+    this.#source = source;
+    this.#limits = limits;
+    this.#observer = observer;
+    const first = { wall: source.now(), monotonic: source.monotonic() };
+    this.#reference = { ...first, uptime: source.uptime() };
+    this.#trustedFrom = first.monotonic + limits.clockStableMs;
+    this.clock = {
       now: () => source.now(),
       monotonic: () => source.monotonic(),
-      earliest: () => chooseTime(Math.min),
-      latest: () => chooseTime(Math.max),
-      retainFrom(periodMs) {
-        const reading = readClocks();
-        if (!isTrusted(reading)) return 0;
-        const { wall, monotonic } = reading;
-        return accepted
-          .filter(({ at }) => monotonic - at < periodMs)
-          .reduce((instant, { byMs }) => instant - byMs, wall - periodMs);
-      },
-    },
-    jumpMs() {
-      const { wall, monotonic } = readClocks();
-      return jumpedTo ? wall - expectedAt(monotonic) : 0;
-    },
-    isTrusted: () => isTrusted(readClocks()),
-    confirm() {
-      trustedFrom = source.monotonic();
-    },
-  };
+      earliest: () => this.#chooseTime(Math.min),
+      latest: () => this.#chooseTime(Math.max),
+      retainFrom: (periodMs) => this.#retainFrom(periodMs),
+    };
+  }
+
+  jumpMs(): number {
+    const { wall, monotonic } = this.#readClocks();
+    return this.#jumpedTo ? wall - this.#expectedAt(monotonic) : 0;
+  }
+
+  isTrusted(): boolean {
+    return this.#isTrusted(this.#readClocks());
+  }
+
+  confirm(): void {
+    this.#trustedFrom = this.#source.monotonic();
+  }
+
+  #expectedAt(monotonic: number): number {
+    return Math.round(this.#reference.wall + monotonic - this.#reference.monotonic);
+  }
+
+  #isFar(byMs: number): boolean {
+    return Math.abs(byMs) > this.#limits.clockJumpMaxMs;
+  }
+
+  #setReference(reading: Reading): void {
+    this.#reference = { ...reading, uptime: this.#source.uptime() };
+  }
+
+  /** Compares the clocks. Every method whose result depends on a jump calls it first, so none misses one. */
+  #readClocks(): Reading {
+    const reading = { wall: this.#source.now(), monotonic: this.#source.monotonic() };
+    const { wall, monotonic } = reading;
+    const jump = wall - this.#expectedAt(monotonic);
+    if (!this.#isFar(jump) && isInRange(wall)) {
+      if (this.#jumpedTo) {
+        this.#jumpedTo = null;
+        this.#observer.returned();
+      }
+      if (monotonic - this.#reference.monotonic >= this.#limits.clockStableMs) this.#setReference(reading);
+      return reading;
+    }
+    const isSameJump =
+      this.#jumpedTo && !this.#isFar(wall - this.#jumpedTo.wall - (monotonic - this.#jumpedTo.monotonic));
+    if (!isSameJump || !this.#jumpedTo) {
+      // The machine was suspended: the system clock is correct, and the monotonic clock did not advance.
+      const jumpWithoutSleep = wall - this.#reference.wall - (this.#source.uptime() - this.#reference.uptime);
+      if (!this.#jumpedTo && !this.#isFar(jumpWithoutSleep) && isInRange(wall)) {
+        this.#setReference(reading);
+        return reading;
+      }
+      this.#jumpedTo = reading;
+      this.#observer.jumped(jump);
+    } else if (monotonic - this.#jumpedTo.monotonic >= this.#limits.clockStableMs && isInRange(wall)) {
+      this.#jumpedTo = null;
+      if (jump > 0)
+        this.#accepted = [
+          ...this.#accepted.filter(({ at }) => monotonic - at < retentionMaxMs),
+          { byMs: jump, at: monotonic },
+        ];
+      this.#setReference(reading);
+      this.#observer.accepted(jump);
+    }
+    return reading;
+  }
+
+  #isTrusted({ monotonic }: Reading): boolean {
+    return !this.#jumpedTo && monotonic >= this.#trustedFrom;
+  }
+
+  #retainFrom(periodMs: number): number {
+    const reading = this.#readClocks();
+    if (!this.#isTrusted(reading)) return 0;
+    const { wall, monotonic } = reading;
+    return this.#accepted
+      .filter(({ at }) => monotonic - at < periodMs)
+      .reduce((instant, { byMs }) => instant - byMs, wall - periodMs);
+  }
+
+  /** Chooses the system time or, during a jump, one of both times. A system time out of range is never chosen. */
+  #chooseTime(choose: (left: number, right: number) => number): number {
+    const { wall, monotonic } = this.#readClocks();
+    if (!this.#jumpedTo) return wall;
+    const expected = this.#expectedAt(monotonic);
+    return isInRange(wall) ? choose(wall, expected) : expected;
+  }
+}
+
+export function guardClock(
+  source: TimeSource,
+  limits: ClockGuardLimits,
+  observer: ClockObserver,
+): ClockGuard {
+  return new JumpGuard(source, limits, observer);
 }

@@ -125,37 +125,23 @@ export async function checkPublicUrl(
   return [...findings, ...reached];
 }
 
-async function checkOrigin(
-  base: string,
-  {
-    hasConsole,
-    hasProxy,
-    ca,
-  }: { readonly hasConsole: boolean; readonly hasProxy: boolean; readonly ca: string | undefined },
-): Promise<readonly DoctorFinding[]> {
+type OriginOptions = {
+  readonly hasConsole: boolean;
+  readonly hasProxy: boolean;
+  readonly ca: string | undefined;
+};
+
+async function checkOrigin(base: string, options: OriginOptions): Promise<readonly DoctorFinding[]> {
+  const { hasConsole, hasProxy, ca } = options;
   const limits = { timeoutMs: requestMaxMs, ...(ca !== undefined && { ca }) };
   let health;
   try {
     health = await getJson(`${base}/healthz`, limits);
   } catch (error) {
-    return [
-      warning(
-        'public_url',
-        `this machine does not reach ${base}/healthz: ${messageOf(error)}`,
-        `open it in a browser on another machine; if that fails, check the name, the certificate and the ${hasProxy ? 'proxy' : 'firewall'}`,
-      ),
-    ];
+    return [unreached(base, error, hasProxy)];
   }
   if (health.status !== 200 || textOfField(health.json, 'status') !== 'ok')
-    return [
-      failure(
-        'public_url',
-        `${base}/healthz has status ${health.status} and is not a response of Largesse`,
-        hasProxy
-          ? 'let the proxy forward all paths to the service unchanged; below a path, set BASE_PATH to it'
-          : 'correct the DNS record: the name leads to another server',
-      ),
-    ];
+    return [anotherServer(base, health.status, hasProxy)];
   // The document names the PUBLIC_URL of the running service.
   const { json } = await getJson(`${base}/openapi.json`, { ...limits, bodyBytesMax: documentBytesMax });
   const { served, servedVersion } = identityOf(json);
@@ -187,6 +173,24 @@ async function checkOrigin(
     ];
   const proxy = hasProxy ? ', and its proxy sends the Host of the client' : '';
   return [ok('public_url', `${base} reaches the service${proxy}`)];
+}
+
+function unreached(base: string, error: unknown, hasProxy: boolean): DoctorFinding {
+  return warning(
+    'public_url',
+    `this machine does not reach ${base}/healthz: ${messageOf(error)}`,
+    `open it in a browser on another machine; if that fails, check the name, the certificate and the ${hasProxy ? 'proxy' : 'firewall'}`,
+  );
+}
+
+function anotherServer(base: string, status: number, hasProxy: boolean): DoctorFinding {
+  return failure(
+    'public_url',
+    `${base}/healthz has status ${status} and is not a response of Largesse`,
+    hasProxy
+      ? 'let the proxy forward all paths to the service unchanged; below a path, set BASE_PATH to it'
+      : 'correct the DNS record: the name leads to another server',
+  );
 }
 
 /** Returns the URL and the version that the OpenAPI document names. */

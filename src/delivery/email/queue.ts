@@ -34,7 +34,7 @@ import type { Storage } from '../../storage/storage.ts';
 import { findStore, hasRealStores } from '../../storage/stores/store.ts';
 import { emailBackoff, nextAttempt, type Backoff } from '../backoff.ts';
 import type { Tracing } from '../../platform/tracing.ts';
-import type { Queue } from '../worker.ts';
+import type { ClaimedJobs, ClaimRoom, Queue, Sent, SentJob } from '../worker.ts';
 import { cancelReasonOf, contentOf, isHeldWith, type EmailContent } from './content.ts';
 import { emailDestinations, type EmailDestinations, type EmailSenders } from './destinations.ts';
 import { messageIdOf, type Email } from './message.ts';
@@ -89,23 +89,81 @@ const operatorBackoff: Backoff = Object.freeze({
   windowMs: 14 * 24 * 60 * minute,
 });
 
-export function emailQueue({
-  ctx,
-  storage,
-  senders,
-  observer,
-  pagesUrl,
-  tracing = null,
-}: EmailQueueOptions): Queue<EmailJob, EmailResult> {
-  const destinations = emailDestinations({ ctx, storage }, senders, tracing);
-  const leaseMs = startsWithinMs + destinations.emailMaxMs + settlesWithinMs;
+class EmailQueue implements Queue<EmailJob, EmailResult> {
+  readonly name = 'emails';
+  readonly #options: EmailQueueOptions;
+  readonly #destinations: EmailDestinations;
+  readonly #leaseMs: number;
 
-  const attempt = async (
-    { claimed }: EmailJob,
-    signal: AbortSignal,
-  ): Promise<{ readonly result: EmailResult; readonly isHealthy: boolean }> => {
+  constructor(options: EmailQueueOptions) {
+    const { ctx, storage, senders, tracing = null } = options;
+    this.#options = options;
+    this.#destinations = emailDestinations({ ctx, storage }, senders, tracing);
+    this.#leaseMs = startsWithinMs + this.#destinations.emailMaxMs + settlesWithinMs;
+  }
+
+  mayHaveJobs(): boolean {
+    return this.#destinations.mayBeDue(this.#options.ctx.clock.earliest());
+  }
+
+  async claim({ limit, roomOf }: ClaimRoom): Promise<ClaimedJobs<EmailJob>> {
+    const { ctx, storage, observer } = this.#options;
     const now = ctx.clock.earliest();
-    const loaded = await storage.read(() => load(ctx, claimed, { destinations, now, pagesUrl }));
+    const { emails: found, hasMore } = await this.#destinations.listDue(now, { limit, roomOf });
+    if (found.length === 0) return { claimed: [], hasMore: false };
+    const startsUntil = performance.now() + startsWithinMs;
+    const claim = { lease: ctx.random.id(), now, firstAt: ctx.clock.latest(), until: now + this.#leaseMs };
+    const emails: ClaimedEmail[] = [];
+    const committed = (claimed: readonly ClaimedEmail[]): void => void emails.push(...claimed);
+    await writeByStore({ storage, committed }, found, (due) => claimEmails(due, claim)).catch(
+      (error: unknown) => {
+        // The claims of other stores were committed.
+        if (emails.length === 0) throw error;
+      },
+    );
+    for (const { isReclaimed } of emails) if (isReclaimed) observer.reclaimed();
+    return {
+      claimed: emails.map((claimed) => ({
+        job: { claimed, startsUntil },
+        destination: this.#destinations.destinationOf(claimed.storeId),
+        startsThrottled: false,
+      })),
+      hasMore: hasMore && emails.length > 0,
+    };
+  }
+
+  async send(job: EmailJob, signal: AbortSignal): Promise<Sent<EmailResult>> {
+    const attempt = () => this.#attempt(job, signal);
+    const { tracing } = this.#options;
+    return await (tracing ? tracedEmail(tracing, job.claimed, attempt) : attempt());
+  }
+
+  async settle(sent: readonly SentJob<EmailJob, EmailResult>[]): Promise<void> {
+    const { ctx, storage } = this.#options;
+    const settled = sent.map((each) => ({ ...each, storeId: each.job.claimed.storeId }));
+    await writeByStore({ storage }, settled, function* (ofStore) {
+      for (const { job, result } of ofStore) if (result !== null) yield* settle(ctx, job.claimed, result);
+    });
+  }
+
+  async release(jobs: readonly EmailJob[]): Promise<void> {
+    const { ctx, storage } = this.#options;
+    const released = jobs.map(({ claimed }) => claimed);
+    await writeByStore({ storage }, released, function* (ofStore) {
+      for (const claimed of ofStore) yield* releaseEmail(claimed, ctx.clock.earliest());
+    });
+  }
+
+  startsUntil(job: EmailJob): number {
+    return job.startsUntil;
+  }
+
+  async #attempt({ claimed }: EmailJob, signal: AbortSignal): Promise<Sent<EmailResult>> {
+    const { ctx, storage, observer, pagesUrl } = this.#options;
+    const now = ctx.clock.earliest();
+    const loaded = await storage.read(() =>
+      load(ctx, claimed, { destinations: this.#destinations, now, pagesUrl }),
+    );
     if (loaded === undefined) return { result: null, isHealthy: true };
     if (loaded === 'held' || 'state' in loaded) return { result: loaded, isHealthy: true };
     const email = emailOf(claimed, loaded);
@@ -123,57 +181,11 @@ export function emailQueue({
       (performance.now() - startedAt) / 1_000,
     );
     return { result, isHealthy: isHealthy(outcome) };
-  };
+  }
+}
 
-  return {
-    name: 'emails',
-
-    mayHaveJobs: () => destinations.mayBeDue(ctx.clock.earliest()),
-
-    async claim({ limit, roomOf }) {
-      const now = ctx.clock.earliest();
-      const { emails: found, hasMore } = await destinations.listDue(now, { limit, roomOf });
-      if (found.length === 0) return { claimed: [], hasMore: false };
-      const startsUntil = performance.now() + startsWithinMs;
-      const claim = { lease: ctx.random.id(), now, firstAt: ctx.clock.latest(), until: now + leaseMs };
-      const emails: ClaimedEmail[] = [];
-      const committed = (claimed: readonly ClaimedEmail[]): void => void emails.push(...claimed);
-      await writeByStore({ storage, committed }, found, (due) => claimEmails(due, claim)).catch(
-        (error: unknown) => {
-          // The claims of other stores were committed.
-          if (emails.length === 0) throw error;
-        },
-      );
-      for (const { isReclaimed } of emails) if (isReclaimed) observer.reclaimed();
-      return {
-        claimed: emails.map((claimed) => ({
-          job: { claimed, startsUntil },
-          destination: destinations.destinationOf(claimed.storeId),
-          startsThrottled: false,
-        })),
-        hasMore: hasMore && emails.length > 0,
-      };
-    },
-
-    send: (job, signal) =>
-      tracing ? tracedEmail(tracing, job.claimed, () => attempt(job, signal)) : attempt(job, signal),
-
-    async settle(sent) {
-      const settled = sent.map((each) => ({ ...each, storeId: each.job.claimed.storeId }));
-      await writeByStore({ storage }, settled, function* (ofStore) {
-        for (const { job, result } of ofStore) if (result !== null) yield* settle(ctx, job.claimed, result);
-      });
-    },
-
-    async release(jobs) {
-      const released = jobs.map(({ claimed }) => claimed);
-      await writeByStore({ storage }, released, function* (ofStore) {
-        for (const claimed of ofStore) yield* releaseEmail(claimed, ctx.clock.earliest());
-      });
-    },
-
-    startsUntil: (job) => job.startsUntil,
-  };
+export function emailQueue(options: EmailQueueOptions): Queue<EmailJob, EmailResult> {
+  return new EmailQueue(options);
 }
 
 type Loaded = {

@@ -21,12 +21,12 @@ import {
 import { writeByStore } from '../../storage/sql/by-store.ts';
 import { recordEvent } from '../../storage/events/event.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
-import type { Storage } from '../../storage/storage.ts';
+import type { ReadCache, Storage } from '../../storage/storage.ts';
 import { openWebhookSecret, type WebhookPlace } from '../../storage/events/webhook.ts';
 import { nextAttempt, webhookBackoff } from '../backoff.ts';
 import { isAccepted, type Outbound, type PostResult } from './post.ts';
 import type { Tracing } from '../../platform/tracing.ts';
-import type { Claimed, Queue } from '../worker.ts';
+import type { Claimed, ClaimedJobs, ClaimRoom, Queue, Sent, SentJob } from '../worker.ts';
 import { signatureHeaders } from './signature.ts';
 import { tracedPost } from './traced-post.ts';
 
@@ -70,105 +70,131 @@ const pauseAfterMs = webhookBackoff.windowMs;
 
 const gone = 410;
 
-export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, SettledAttempt> {
-  const { ctx, storage, outbound, mayUseLoopback, observer, tracing = null } = options;
-  /** The last webhook of the last claim: the next claim continues after it, so that every webhook gets a turn. */
-  let place = start;
+type Post = (headers: Readonly<Record<string, string>>) => Promise<PostResult>;
+
+class WebhookQueue implements Queue<WebhookJob, SettledAttempt> {
+  readonly name = 'webhooks';
+  readonly #options: WebhookQueueOptions;
   /** Whether a webhook is active, which is rare. */
-  const activity = storage.cache<boolean>({ entriesMax: 1 });
+  readonly #activity: ReadCache<boolean>;
+  /** The last webhook of the last claim: the next claim continues after it, so that every webhook gets a turn. */
+  #place = start;
 
-  const reportPaused = (paused: readonly Webhook[]): void => {
-    for (const webhook of paused) observer.paused(webhook);
-  };
+  constructor(options: WebhookQueueOptions) {
+    this.#options = options;
+    this.#activity = options.storage.cache({ entriesMax: 1 });
+  }
 
-  const due = async (): Promise<readonly DueWebhook[]> => {
-    if (!(activity.find('') ?? (await activity.read('', hasActiveWebhook)))) return [];
+  mayHaveJobs(): boolean {
+    return this.#activity.findOwn('') !== false;
+  }
+
+  async claim({ limit, roomOf }: ClaimRoom): Promise<ClaimedJobs<WebhookJob>> {
+    const { ctx, storage } = this.#options;
+    const webhooks = await this.#due();
+    let left = limit;
+    const wanted = webhooks.flatMap((found) => {
+      const room = Math.min(roomOf(destinationOf(found.webhook)), left);
+      left -= Math.max(0, room);
+      return room > 0 ? [{ storeId: found.webhook.storeId, found, room }] : [];
+    });
+    const hasMorePlaces = this.#place !== start;
+    if (wanted.length === 0) return { claimed: [], hasMore: hasMorePlaces };
+    const startsUntil = performance.now() + startsWithinMs;
+    const batches: Batch[] = [];
+    const committed = (claimed: readonly Batch[]): void => void batches.push(...claimed);
+    await writeByStore({ storage, committed }, wanted, (ofStore) => claimAll(ctx, ofStore)).catch(
+      (error: unknown) => {
+        // The claims of other stores were committed.
+        if (batches.length === 0) throw error;
+      },
+    );
+    const claimed = batches.flatMap(({ found, deliveries }) =>
+      deliveries.length > 0 ? jobsOf(ctx, found, deliveries, startsUntil) : [],
+    );
+    const isFull = batches.some(({ deliveries, room }) => deliveries.length === room);
+    return { claimed, hasMore: hasMorePlaces || (isFull && claimed.length > 0) };
+  }
+
+  async send(job: WebhookJob, signal: AbortSignal): Promise<Sent<SettledAttempt>> {
+    const { delivery, url } = job;
+    const { ctx, observer, tracing = null } = this.#options;
+    const [at, firstAt] = [ctx.clock.now(), ctx.clock.latest()];
+    const post = await this.#postOf(job, at, signal);
+    const posted = tracing ? await tracedPost(tracing, { delivery, url }, post) : await post({});
+    const isDelivered = isAccepted(posted);
+    const now = ctx.clock.earliest();
+    const nextAt = isDelivered ? null : nextAfter(ctx, delivery, { firstAt, now, posted });
+    const status = statusOf(isDelivered, nextAt);
+    observer.attempted(status, posted.durationMs / 1_000);
+    const result: AttemptResult =
+      posted.kind === 'responded'
+        ? { kind: 'responded', status: posted.status, body: posted.body }
+        : { kind: 'failed', reason: posted.reason, detail: posted.detail };
+    return {
+      result: { at, firstAt, durationMs: posted.durationMs, result, status, nextAt },
+      isHealthy: isDelivered || (posted.kind === 'responded' && posted.status < 500 && posted.status !== 429),
+    };
+  }
+
+  async settle(sent: readonly SentJob<WebhookJob, SettledAttempt>[]): Promise<void> {
+    const { ctx, storage, observer } = this.#options;
+    const committed = (paused: readonly Webhook[]): void => {
+      for (const webhook of paused) observer.paused(webhook);
+    };
+    const settled = sent.map((each) => ({ ...each, storeId: each.job.delivery.storeId }));
+    await writeByStore({ storage, committed }, settled, (ofStore) => settleAll(ctx, ofStore));
+  }
+
+  async release(jobs: readonly WebhookJob[]): Promise<void> {
+    const { ctx, storage } = this.#options;
+    const released = jobs.map(({ delivery }) => delivery);
+    await writeByStore({ storage }, released, function* (ofStore) {
+      for (const delivery of ofStore) yield* releaseDelivery(delivery, ctx.clock.earliest());
+    });
+  }
+
+  startsUntil(job: WebhookJob): number {
+    return job.startsUntil;
+  }
+
+  async #due(): Promise<readonly DueWebhook[]> {
+    const { ctx, storage } = this.#options;
+    if (!(this.#activity.find('') ?? (await this.#activity.read('', hasActiveWebhook)))) return [];
     const limit = webhooksAtOnceMax;
-    const after = place;
+    const after = this.#place;
     const found = await storage.read(() => listDueWebhooks(after, { now: ctx.clock.earliest(), limit }));
-    place = (found.length === limit ? found.at(-1)?.webhook : undefined) ?? start;
-    return found.length > 0 || after === start ? found : due();
-  };
+    this.#place = (found.length === limit ? found.at(-1)?.webhook : undefined) ?? start;
+    return found.length > 0 || after === start ? found : this.#due();
+  }
 
-  return {
-    name: 'webhooks',
-
-    mayHaveJobs: () => activity.findOwn('') !== false,
-
-    async claim({ limit, roomOf }) {
-      const webhooks = await due();
-      let left = limit;
-      const wanted = webhooks.flatMap((found) => {
-        const room = Math.min(roomOf(destinationOf(found.webhook)), left);
-        left -= Math.max(0, room);
-        return room > 0 ? [{ storeId: found.webhook.storeId, found, room }] : [];
-      });
-      const hasMorePlaces = place !== start;
-      if (wanted.length === 0) return { claimed: [], hasMore: hasMorePlaces };
-      const startsUntil = performance.now() + startsWithinMs;
-      const batches: Batch[] = [];
-      const committed = (claimed: readonly Batch[]): void => void batches.push(...claimed);
-      await writeByStore({ storage, committed }, wanted, (ofStore) => claimAll(ctx, ofStore)).catch(
-        (error: unknown) => {
-          // The claims of other stores were committed.
-          if (batches.length === 0) throw error;
+  /** Returns what sends the request of a job, with additional headers. @param at the time of its signature. */
+  async #postOf(
+    { delivery, url, store, secrets }: WebhookJob,
+    at: number,
+    signal: AbortSignal,
+  ): Promise<Post> {
+    const { outbound, mayUseLoopback } = this.#options;
+    const body = eventJson(delivery.event, store);
+    const id = String(delivery.eventId);
+    const allowLoopback = await mayUseLoopback();
+    return (headers) =>
+      outbound.post({
+        url,
+        headers: {
+          ...headers,
+          'content-type': 'application/json',
+          ...signatureHeaders({ id, attemptedAt: at, body }, secrets),
         },
-      );
-      const claimed = batches.flatMap(({ found, deliveries }) =>
-        deliveries.length > 0 ? jobsOf(ctx, found, deliveries, startsUntil) : [],
-      );
-      const isFull = batches.some(({ deliveries, room }) => deliveries.length === room);
-      return { claimed, hasMore: hasMorePlaces || (isFull && claimed.length > 0) };
-    },
-
-    async send({ delivery, url, store, secrets }, signal) {
-      const body = eventJson(delivery.event, store);
-      const [at, firstAt] = [ctx.clock.now(), ctx.clock.latest()];
-      const id = String(delivery.eventId);
-      const allowLoopback = await mayUseLoopback();
-      const post = (headers: Readonly<Record<string, string>>): Promise<PostResult> =>
-        outbound.post({
-          url,
-          headers: {
-            ...headers,
-            'content-type': 'application/json',
-            ...signatureHeaders({ id, attemptedAt: at, body }, secrets),
-          },
-          body,
-          allowLoopback,
-          signal,
-        });
-      const posted = tracing ? await tracedPost(tracing, { delivery, url }, post) : await post({});
-      const isDelivered = isAccepted(posted);
-      const now = ctx.clock.earliest();
-      const nextAt = isDelivered ? null : nextAfter(ctx, delivery, { firstAt, now, posted });
-      const status = statusOf(isDelivered, nextAt);
-      observer.attempted(status, posted.durationMs / 1_000);
-      const result: AttemptResult =
-        posted.kind === 'responded'
-          ? { kind: 'responded', status: posted.status, body: posted.body }
-          : { kind: 'failed', reason: posted.reason, detail: posted.detail };
-      return {
-        result: { at, firstAt, durationMs: posted.durationMs, result, status, nextAt },
-        isHealthy:
-          isDelivered || (posted.kind === 'responded' && posted.status < 500 && posted.status !== 429),
-      };
-    },
-
-    async settle(sent) {
-      const settled = sent.map((each) => ({ ...each, storeId: each.job.delivery.storeId }));
-      await writeByStore({ storage, committed: reportPaused }, settled, (ofStore) => settleAll(ctx, ofStore));
-    },
-
-    async release(jobs) {
-      const released = jobs.map(({ delivery }) => delivery);
-      await writeByStore({ storage }, released, function* (ofStore) {
-        for (const delivery of ofStore) yield* releaseDelivery(delivery, ctx.clock.earliest());
+        body,
+        allowLoopback,
+        signal,
       });
-    },
+  }
+}
 
-    startsUntil: (job) => job.startsUntil,
-  };
+export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, SettledAttempt> {
+  return new WebhookQueue(options);
 }
 
 function destinationOf({ storeId, id }: Pick<Webhook, 'storeId' | 'id'>): string {
@@ -239,7 +265,7 @@ function statusOf(isDelivered: boolean, nextAt: number | null): SettledAttempt['
 /** Records attempts and the state of their webhooks. @returns the webhooks that it paused. */
 function* settleAll(
   ctx: Context,
-  sent: readonly { readonly job: WebhookJob; readonly result: SettledAttempt }[],
+  sent: readonly SentJob<WebhookJob, SettledAttempt>[],
 ): Script<readonly Webhook[]> {
   const now = ctx.clock.earliest();
   for (const { job, result } of sent) {

@@ -21,73 +21,81 @@ export type Report = { readonly id: number } & (
 
 const startOwn = (): Worker => startThread('delivery/webhooks/thread-main', { execArgv: [] });
 
-/** Does what `openOutbound` does, on a thread that `startWorker` starts. */
-export function openOutboundThread(startWorker: () => Worker = startOwn): Outbound {
-  const waiting = new Map<number, PromiseWithResolvers<PostResult>>();
-  let thread: Worker | undefined;
-  let lastId = 0;
-  let posts: Posting[] = [];
-  let aborted: number[] = [];
+class OutboundThread implements Outbound {
+  readonly #startWorker: () => Worker;
+  readonly #waiting = new Map<number, PromiseWithResolvers<PostResult>>();
+  #thread: Worker | undefined;
+  #lastId = 0;
+  #posts: Posting[] = [];
+  #aborted: number[] = [];
 
-  const failed = (error: unknown): void => {
-    thread = undefined;
-    for (const { reject } of waiting.values()) reject(error);
-    waiting.clear();
-  };
+  constructor(startWorker: () => Worker) {
+    this.#startWorker = startWorker;
+  }
 
-  const start = (): Worker => {
-    const started = startWorker();
+  post({ signal, ...request }: PostRequest): Promise<PostResult> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const post = Promise.withResolvers<PostResult>();
+    this.#waiting.set(id, post);
+    this.#posts.push({ ...request, id });
+    queueMicrotask(() => this.#send());
+    if (!signal) return post.promise;
+    const abort = (): void => {
+      this.#aborted.push(id);
+      queueMicrotask(() => this.#send());
+    };
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    return post.promise.finally(() => signal.removeEventListener('abort', abort));
+  }
+
+  [Symbol.dispose](): void {
+    const ending = this.#thread;
+    this.#thread = undefined;
+    this.#fail(new Error('the webhook thread was stopped'));
+    if (ending) void ending.terminate();
+  }
+
+  #fail(error: unknown): void {
+    this.#thread = undefined;
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+  }
+
+  #start(): Worker {
+    const started = this.#startWorker();
     started.on('message', (reports: readonly Report[]) => {
-      for (const report of reports) settle(report);
+      for (const report of reports) this.#settle(report);
       // It keeps the process alive only while it has requests.
-      if (waiting.size === 0) started.unref();
+      if (this.#waiting.size === 0) started.unref();
     });
-    started.on('error', failed);
+    started.on('error', (error) => this.#fail(error));
     started.on('exit', () => {
-      if (thread === started) failed(new Error('the webhook thread has ended'));
+      if (this.#thread === started) this.#fail(new Error('the webhook thread has ended'));
     });
     return started;
-  };
+  }
 
-  const settle = (report: Report): void => {
-    const post = waiting.get(report.id);
-    waiting.delete(report.id);
+  #settle(report: Report): void {
+    const post = this.#waiting.get(report.id);
+    this.#waiting.delete(report.id);
     if ('result' in report) post?.resolve(report.result);
     else post?.reject(report.error);
-  };
+  }
 
   /** Sends the orders of one turn of the event loop as one message. */
-  const send = (): void => {
-    if (posts.length + aborted.length === 0) return;
-    thread ??= start();
-    thread.ref();
+  #send(): void {
+    if (this.#posts.length + this.#aborted.length === 0) return;
+    this.#thread ??= this.#start();
+    this.#thread.ref();
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread is not a window
-    thread.postMessage({ posts, aborted } satisfies Orders);
-    [posts, aborted] = [[], []];
-  };
+    this.#thread.postMessage({ posts: this.#posts, aborted: this.#aborted } satisfies Orders);
+    [this.#posts, this.#aborted] = [[], []];
+  }
+}
 
-  return {
-    post({ signal, ...request }) {
-      lastId += 1;
-      const id = lastId;
-      const post = Promise.withResolvers<PostResult>();
-      waiting.set(id, post);
-      posts.push({ ...request, id });
-      queueMicrotask(send);
-      if (!signal) return post.promise;
-      const abort = (): void => {
-        aborted.push(id);
-        queueMicrotask(send);
-      };
-      if (signal.aborted) abort();
-      signal.addEventListener('abort', abort, { once: true });
-      return post.promise.finally(() => signal.removeEventListener('abort', abort));
-    },
-    [Symbol.dispose]() {
-      const ending = thread;
-      thread = undefined;
-      failed(new Error('the webhook thread was stopped'));
-      if (ending) void ending.terminate();
-    },
-  };
+/** Does what `openOutbound` does, on a thread that `startWorker` starts. */
+export function openOutboundThread(startWorker = startOwn): Outbound {
+  return new OutboundThread(startWorker);
 }

@@ -42,89 +42,38 @@ type Run = {
 /** When the client of a report that took too long can try again. */
 const retryAfterSeconds = 60;
 
-/** @param tookTooLong is called for each run that ends after `maxMs`. */
-export function reportRuns({
-  clock,
-  storage,
-  turns,
-  maxMs,
-  runsMax,
-  tookTooLong,
-}: {
+type RunOptions = {
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly storage: Pick<Storage, 'read'>;
   readonly turns: Turns;
   readonly maxMs: number;
   readonly runsMax: number;
   readonly tookTooLong: (report: Pick<RequestedReport, 'store' | 'name'>) => void;
-}): ReportRuns {
+};
+
+class SharedRuns {
+  readonly #options: RunOptions;
   /** The last run of each report. */
-  const lastOf = new Map<string, Run>();
-  let running = 0;
+  readonly #lastOf = new Map<string, Run>();
+  #running = 0;
 
-  /** Reads one part of a report per turn, as long as the run goes on. */
-  const partsOf = (
-    { store, name }: Pick<RequestedReport, 'store' | 'name'>,
-    signal: AbortSignal,
-  ): Pick<Storage, 'read'> => {
-    const deadline = clock.monotonic() + maxMs;
-    return {
-      read: (script) =>
-        turns(async () => {
-          if (signal.aborted) throw abandoned();
-          if (clock.monotonic() > deadline) {
-            tookTooLong({ store, name });
-            throw new Fault('overloaded', { detail: tooLong, retryAfterSeconds });
-          }
-          return await storage.read(script);
-        }),
-    };
-  };
-  const begin = <Made>(
-    key: string,
-    requested: RequestedReport,
-    make: (source: ReportSource) => Promise<Made>,
-  ): Run => {
-    if (running >= runsMax) throw new Fault('overloaded', { retryAfterSeconds: 1 });
-    running += 1;
-    const { isPast } = requested;
-    const previous = lastOf.get(key);
-    const end = new AbortController();
-    const work = async (): Promise<Made> => {
-      // Equal requests that arrive before the first read still share the run.
-      await previous?.result.catch(() => undefined);
-      run.hasBegun = true;
-      return await make({ storage: partsOf(requested, end.signal), now: clock.now() });
-    };
-    const result = Promise.resolve()
-      .then(work)
-      .finally(() => {
-        running -= 1;
-        if (lastOf.get(key) === run) lastOf.delete(key);
-      });
-    const run: Run = { isPast, end, result, hasBegun: false, waiting: 0 };
-    // No client receives the error of an abandoned run.
-    result.catch(() => undefined);
-    lastOf.set(key, run);
-    return run;
-  };
+  constructor(options: RunOptions) {
+    this.#options = options;
+  }
 
-  return async <Made>(
-    requested: RequestedReport,
-    make: (source: ReportSource) => Promise<Made>,
-  ): Promise<Made> => {
+  async run<Made>(requested: RequestedReport, make: (source: ReportSource) => Promise<Made>): Promise<Made> {
     const { store, name, made, signal } = requested;
     if (signal.aborted) throw abandoned();
     const key = JSON.stringify([store.id, store.timeZone, store.accountNames, name, made]);
-    const last = lastOf.get(key);
+    const last = this.#lastOf.get(key);
     // A run that has begun may have missed what the client has written since, unless it is of the past.
-    const run = last && (last.isPast || !last.hasBegun) ? last : begin(key, requested, make);
+    const run = last && (last.isPast || !last.hasBegun) ? last : this.#begin(key, requested, make);
     run.waiting += 1;
     const leave = (): void => {
       run.waiting -= 1;
       if (run.waiting > 0) return;
       run.end.abort();
-      if (lastOf.get(key) === run) lastOf.delete(key);
+      if (this.#lastOf.get(key) === run) this.#lastOf.delete(key);
     };
     signal.addEventListener('abort', leave, { once: true });
     try {
@@ -133,7 +82,57 @@ export function reportRuns({
     } finally {
       signal.removeEventListener('abort', leave);
     }
-  };
+  }
+
+  /** Reads one part of a report per turn, as long as the run goes on. */
+  #partsOf(
+    { store, name }: Pick<RequestedReport, 'store' | 'name'>,
+    signal: AbortSignal,
+  ): Pick<Storage, 'read'> {
+    const deadline = this.#options.clock.monotonic() + this.#options.maxMs;
+    return {
+      read: (script) =>
+        this.#options.turns(async () => {
+          if (signal.aborted) throw abandoned();
+          if (this.#options.clock.monotonic() > deadline) {
+            this.#options.tookTooLong({ store, name });
+            throw new Fault('overloaded', { detail: tooLong, retryAfterSeconds });
+          }
+          return await this.#options.storage.read(script);
+        }),
+    };
+  }
+
+  #begin<Made>(key: string, requested: RequestedReport, make: (source: ReportSource) => Promise<Made>): Run {
+    if (this.#running >= this.#options.runsMax) throw new Fault('overloaded', { retryAfterSeconds: 1 });
+    this.#running += 1;
+    const { isPast } = requested;
+    const previous = this.#lastOf.get(key);
+    const end = new AbortController();
+    const work = async (): Promise<Made> => {
+      // Equal requests that arrive before the first read still share the run.
+      await previous?.result.catch(() => undefined);
+      run.hasBegun = true;
+      return await make({ storage: this.#partsOf(requested, end.signal), now: this.#options.clock.now() });
+    };
+    const result = Promise.resolve()
+      .then(work)
+      .finally(() => {
+        this.#running -= 1;
+        if (this.#lastOf.get(key) === run) this.#lastOf.delete(key);
+      });
+    const run: Run = { isPast, end, result, hasBegun: false, waiting: 0 };
+    // No client receives the error of an abandoned run.
+    result.catch(() => undefined);
+    this.#lastOf.set(key, run);
+    return run;
+  }
+}
+
+/** @param options.tookTooLong is called for each run that ends after `maxMs`. */
+export function reportRuns(options: RunOptions): ReportRuns {
+  const runs = new SharedRuns(options);
+  return (requested, make) => runs.run(requested, make);
 }
 
 const tooLong =

@@ -82,44 +82,60 @@ type Settled = OpenDays & {
   sums: readonly OpenSum[];
 };
 
-export function figuresReader({
-  ctx,
-  storage,
-}: {
-  readonly ctx: Context;
-  readonly storage: Pick<Storage, 'read'>;
-}): FiguresReader {
-  const settledOf = new Map<number, Settled>();
-  const settling = new Map<number, Promise<void>>();
+type FiguresSource = { readonly ctx: Context; readonly storage: Pick<Storage, 'read'> };
 
-  const begin = (store: Store, closed: ClosingDay | null): Settled => {
+class SettledFigures implements FiguresReader {
+  readonly #source: FiguresSource;
+  readonly #settledOf = new Map<number, Settled>();
+  readonly #settling = new Map<number, Promise<void>>();
+
+  constructor(source: FiguresSource) {
+    this.#source = source;
+  }
+
+  async read(store: Store, places: EntryPlaces): Promise<TodayFigures | undefined> {
+    const { ctx, storage } = this.#source;
+    const isSettled = await Promise.race([
+      this.#settleOnce(store).then(() => true),
+      wait(patienceMs, false, { ref: false }),
+    ]);
+    if (!isSettled) return undefined;
+    return await storage.read(() =>
+      readFigures(ctx, { store, places }, (closed) => this.#currentOf(store, closed)),
+    );
+  }
+
+  #begin(store: Store, closed: ClosingDay | null): Settled {
     const openFrom = closed?.untilAt ?? 0;
-    const todayFrom = startOfDay(dayOf(ctx.clock.now(), store.timeZone), store.timeZone);
+    const todayFrom = startOfDay(dayOf(this.#source.ctx.clock.now(), store.timeZone), store.timeZone);
     const lastId = Math.max(0, idsAt(openFrom - idSkewMaxMs) - 1);
     return { openFrom, todayFrom, closedDay: closed?.day ?? '', lastId, sums: [] };
-  };
+  }
+
   /** The kept sums; new ones if a day has begun or was closed. */
-  const currentOf = (store: Store, closed: ClosingDay | null): Settled => {
-    const begun = begin(store, closed);
-    const kept = settledOf.get(store.id);
+  #currentOf(store: Store, closed: ClosingDay | null): Settled {
+    const begun = this.#begin(store, closed);
+    const kept = this.#settledOf.get(store.id);
     if (kept && kept.openFrom === begun.openFrom && kept.todayFrom === begun.todayFrom) return kept;
-    const [oldest] = settledOf.keys();
-    if (oldest !== undefined && settledOf.size >= storesMax) settledOf.delete(oldest);
-    settledOf.set(store.id, begun);
+    const [oldest] = this.#settledOf.keys();
+    if (oldest !== undefined && this.#settledOf.size >= storesMax) this.#settledOf.delete(oldest);
+    this.#settledOf.set(store.id, begun);
     return begun;
-  };
+  }
+
+  *#nextPage(store: Store, before: number) {
+    const settled = this.#currentOf(store, yield* findLastClosed(store.id));
+    if (settled.lastId >= before - 1) return undefined;
+    const { lastId: after } = settled;
+    const page = yield* sumOpenTransfers(store, settled, { after, before, limit: pageRows });
+    return { settled, after, page };
+  }
 
   /** Adds the transfers that no open transaction can precede. */
-  const settle = async (store: Store): Promise<void> => {
+  async #settle(store: Store): Promise<void> {
     for (;;) {
-      const before = idsAt(ctx.clock.earliest() - settlingMs);
-      const next = await storage.read(function* () {
-        const settled = currentOf(store, yield* findLastClosed(store.id));
-        if (settled.lastId >= before - 1) return undefined;
-        const { lastId: after } = settled;
-        const page = yield* sumOpenTransfers(store, settled, { after, before, limit: pageRows });
-        return { settled, after, page };
-      });
+      const before = idsAt(this.#source.ctx.clock.earliest() - settlingMs);
+      const next = await this.#source.storage.read(() => this.#nextPage(store, before));
       if (!next) return;
       const { settled, after, page } = next;
       // Another call has added this page.
@@ -128,29 +144,21 @@ export function figuresReader({
       settled.lastId = page.last ?? before - 1;
       if (page.last === undefined) return;
     }
-  };
-  const settleOnce = (store: Store): Promise<void> => {
-    const running = settling.get(store.id);
+  }
+
+  #settleOnce(store: Store): Promise<void> {
+    const running = this.#settling.get(store.id);
     if (running) return running;
-    const begun = settle(store).finally(() => settling.delete(store.id));
-    settling.set(store.id, begun);
+    const begun = this.#settle(store).finally(() => this.#settling.delete(store.id));
+    this.#settling.set(store.id, begun);
     // A request that no longer waits does not receive the error. The next one tries again.
     begun.catch(() => undefined);
     return begun;
-  };
+  }
+}
 
-  return {
-    async read(store, places) {
-      const isSettled = await Promise.race([
-        settleOnce(store).then(() => true),
-        wait(patienceMs, false, { ref: false }),
-      ]);
-      if (!isSettled) return undefined;
-      return await storage.read(() =>
-        readFigures(ctx, { store, places }, (closed) => currentOf(store, closed)),
-      );
-    },
-  };
+export function figuresReader(source: FiguresSource): FiguresReader {
+  return new SettledFigures(source);
 }
 
 function* readFigures(

@@ -60,76 +60,88 @@ export type RequestWriter = {
   write(taken: ReadonlyMap<number, NewRequests>): Promise<void>;
 };
 
-/** @returns what writes the requests of one process. While the database does not accept changes, they wait. */
-export function requestWriter({
-  ctx,
-  storage,
-}: {
-  readonly ctx: Context;
-  readonly storage: Storage;
-}): RequestWriter {
-  const open = new Map<number, OpenBlock[]>();
+type WriterSource = { readonly ctx: Context; readonly storage: Storage };
 
-  const blockFor = (blocks: OpenBlock[], at: number): OpenBlock => {
+class OpenBlocks implements RequestWriter {
+  readonly #source: WriterSource;
+  readonly #open = new Map<number, OpenBlock[]>();
+
+  constructor(source: WriterSource) {
+    this.#source = source;
+  }
+
+  async write(taken: ReadonlyMap<number, NewRequests>): Promise<void> {
+    for (const [storeId, ofStore] of taken) this.#add(storeId, ofStore);
+    const errors: unknown[] = [];
+    const stores = [...this.#open];
+    for (let at = 0; at < stores.length; at += writtenTogether) {
+      const some = stores.slice(at, at + writtenTogether);
+      const writes = await Promise.allSettled(some.map(([storeId, blocks]) => this.#save(storeId, blocks)));
+      for (const write of writes) if (write.status === 'rejected') errors.push(write.reason);
+    }
+    for (const [storeId, blocks] of this.#open) {
+      if (this.#open.size <= openBlocksMax) break;
+      if (blocks.every(({ isWritten }) => isWritten)) this.#open.delete(storeId);
+    }
+    // A full disk or an unavailable server has its own lines in the log: these requests are written later.
+    const unexpected = errors.filter((error) => !(error instanceof Fault));
+    if (unexpected.length > 0) throw new AggregateError(unexpected, 'requests could not be written');
+  }
+
+  #blockFor(blocks: OpenBlock[], at: number): OpenBlock {
     const last = blocks.at(-1);
     if (last && isOpen(last) && at >= endOf(last) && at - last.startedAt < blockMs) return last;
-    const block = { id: ctx.random.id(), startedAt: at, requests: [], dropped: 0, isWritten: false };
+    const block = {
+      id: this.#source.ctx.random.id(),
+      startedAt: at,
+      requests: [],
+      dropped: 0,
+      isWritten: false,
+    };
     blocks.push(block);
     return block;
-  };
-  const add = (storeId: number, { requests, dropped }: NewRequests): void => {
-    const blocks = open.get(storeId) ?? [];
+  }
+
+  #add(storeId: number, { requests, dropped }: NewRequests): void {
+    const blocks = this.#open.get(storeId) ?? [];
     // The stores with the newest requests are last.
-    open.delete(storeId);
-    open.set(storeId, blocks);
+    this.#open.delete(storeId);
+    this.#open.set(storeId, blocks);
     let waiting = blocks.reduce((sum, each) => sum + (each.isWritten ? 0 : each.requests.length), 0);
     for (const request of requests) {
-      const block = blockFor(blocks, request.at);
+      const block = this.#blockFor(blocks, request.at);
       if (waiting < waitingMax) block.requests.push(request);
       else block.dropped += 1;
       block.isWritten = false;
       waiting += 1;
     }
     if (dropped === 0) return;
-    const block = blocks.at(-1) ?? blockFor(blocks, ctx.clock.now());
+    const block = blocks.at(-1) ?? this.#blockFor(blocks, this.#source.ctx.clock.now());
     block.dropped += dropped;
     block.isWritten = false;
-  };
-  const save = async (storeId: number, blocks: OpenBlock[]): Promise<void> => {
+  }
+
+  async #save(storeId: number, blocks: OpenBlock[]): Promise<void> {
     const unwritten = blocks.filter(({ isWritten }) => !isWritten);
     if (unwritten.length === 0) return;
     // The blocks are of this process only, so the transaction can be shared with others.
     try {
-      await storage.write(() => saveBlocks(storeId, unwritten), { storeId, cardId: null });
+      await this.#source.storage.write(() => saveBlocks(storeId, unwritten), { storeId, cardId: null });
     } catch (error) {
       // Another installation has the store, or will have it.
-      if (isStoreClosed(error)) open.delete(storeId);
+      if (isStoreClosed(error)) this.#open.delete(storeId);
       throw error;
     }
     for (const block of unwritten) block.isWritten = true;
     const last = blocks.at(-1);
-    if (last && last.requests.length < blockRequestsMax / 2) open.set(storeId, [last]);
-    else open.delete(storeId);
-  };
-  return {
-    async write(taken) {
-      for (const [storeId, ofStore] of taken) add(storeId, ofStore);
-      const errors: unknown[] = [];
-      const stores = [...open];
-      for (let at = 0; at < stores.length; at += writtenTogether) {
-        const some = stores.slice(at, at + writtenTogether);
-        const writes = await Promise.allSettled(some.map(([storeId, blocks]) => save(storeId, blocks)));
-        for (const write of writes) if (write.status === 'rejected') errors.push(write.reason);
-      }
-      for (const [storeId, blocks] of open) {
-        if (open.size <= openBlocksMax) break;
-        if (blocks.every(({ isWritten }) => isWritten)) open.delete(storeId);
-      }
-      // A full disk or an unavailable server has its own lines in the log: these requests are written later.
-      const unexpected = errors.filter((error) => !(error instanceof Fault));
-      if (unexpected.length > 0) throw new AggregateError(unexpected, 'requests could not be written');
-    },
-  };
+    if (last && last.requests.length < blockRequestsMax / 2) this.#open.set(storeId, [last]);
+    else this.#open.delete(storeId);
+  }
+}
+
+/** @returns what writes the requests of one process. While the database does not accept changes, they wait. */
+export function requestWriter(source: WriterSource): RequestWriter {
+  return new OpenBlocks(source);
 }
 
 function isOpen({ requests }: OpenBlock): boolean {
