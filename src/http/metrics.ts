@@ -32,13 +32,16 @@ export type Metrics = {
 
 const readingMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
+/** Ms between two samples of the event loop's delay. At the default of 10, they are most of what an idle service costs. */
+const eventLoopMonitoringPrecision = 100;
+
 let sharedRegistry: Registry | undefined;
 
 /** Metrics of Node.js. They observe the process until it ends, so services of one process share them. */
 function processMetrics(): Registry {
   if (!sharedRegistry) {
     sharedRegistry = new Registry();
-    collectDefaultMetrics({ register: sharedRegistry });
+    collectDefaultMetrics({ register: sharedRegistry, eventLoopMonitoringPrecision });
   }
   return sharedRegistry;
 }
