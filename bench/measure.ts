@@ -1,5 +1,6 @@
 /** All operations of a service, in turn with the baseline or with another service. */
 
+import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { requestsOf, start, stop, verify, type Fixture } from './fixture.ts';
@@ -65,7 +66,9 @@ export async function measureFixture({ plan, folder }: Bench, fixture: Fixture):
   }
   // On PostgreSQL, the load generator shares the service's core and would disturb what it times.
   const paced =
-    engine === 'embedded' ? await measurePaced(plan, contestant, measured) : { halfCapacity: null };
+    engine === 'embedded'
+      ? await measurePaced({ plan, folder }, { service: contestant, unchecked: requests }, measured)
+      : { halfCapacity: null };
   const underLoad = Math.max(...measured.map((each) => each.service.memoryMb ?? 0));
   await stop(service);
   return {
@@ -85,17 +88,23 @@ export async function measureFixture({ plan, folder }: Bench, fixture: Fixture):
 
 /** Creations at half of the rate of the closed loop, so that they rarely wait in line, and small loads. */
 async function measurePaced(
-  plan: Plan,
-  contestant: Contestant,
+  { plan, folder }: Bench,
+  { service, unchecked }: { readonly service: Contestant; readonly unchecked: Contestant['requests'] },
   measured: readonly Measured[],
 ): Promise<{ readonly halfCapacity: HalfCapacity | null; readonly smallLoads: readonly SmallLoad[] }> {
   const loads: SmallLoad[] = [];
-  for (const load of smallLoads)
-    if (plan.operations.includes(load.operation)) loads.push(await measureLoad(plan, contestant, load));
+  await using floor = await startBaseline(folder, join(folder, 'floor.db'));
+  for (const load of smallLoads) {
+    if (!plan.operations.includes(load.operation)) continue;
+    await setResponseLengths(floor, { server: service.server, next: service.requests[load.operation] });
+    const ofService = await measureLoad(plan, service, load);
+    const ofFloor = await measureLoad(plan, { server: floor, requests: unchecked }, load);
+    loads.push({ ...ofService, floorMicros: ofFloor.microsPerRequest });
+  }
   const capacity = measured.find(({ operation }) => operation === 'create')?.service.requestsPerSecond;
   if (!capacity) return { halfCapacity: null, smallLoads: loads };
   const rate = Math.round(median(capacity) / 2);
-  const { latency } = await measureLoad(plan, contestant, { operation: 'create', rate });
+  const { latency } = await measureLoad(plan, service, { operation: 'create', rate });
   return { halfCapacity: { requestsPerSecond: rate, latency }, smallLoads: loads };
 }
 

@@ -67,13 +67,18 @@ function operationTable(fixture: FixtureResults): Table {
 
 /** On SQLite only. */
 function pacedRows({ halfCapacity, smallLoads = [] }: FixtureResults): readonly (readonly string[])[] {
-  const row = (title: string, micros: string, { requestsPerSecond, latency }: HalfCapacity) =>
-    [title, micros, '', '', countOf(requestsPerSecond), '', ...latencyCells(latency)] as const;
+  const row = (
+    title: string,
+    micros: readonly [own: string, share: string],
+    { requestsPerSecond, latency }: HalfCapacity,
+  ) => [title, ...micros, '', countOf(requestsPerSecond), '', ...latencyCells(latency)] as const;
   return [
-    ...(halfCapacity ? [row('create, half capacity', '', halfCapacity)] : []),
+    ...(halfCapacity ? [row('create, half capacity', ['', ''], halfCapacity)] : []),
     ...smallLoads.map((load) => {
       const pace = load.rate === null ? ', one caller' : ` at ${countOf(load.rate)}/s`;
-      return row(`${load.operation}${pace}`, figureOf(load.microsPerRequest), load);
+      const { microsPerRequest: micros, floorMicros: floor } = load;
+      const share = floor === undefined ? '' : (floor / micros).toFixed(2);
+      return row(`${load.operation}${pace}`, [figureOf(micros), share], load);
     }),
   ];
 }
@@ -313,7 +318,7 @@ export function pageOf(results: Results): string {
     '## How it is measured',
     [
       `- **Rounds.** The service and the baseline, a bare \`node:http\` server of the same Node.js that returns as many bytes, run in turn for ${secondsPerRound} s each, ${rounds} rounds per operation, after ${countOf(warmUpRequests)} warm-up requests to both.`,
-      '- **µs** is the processor time of all threads of the service per request. The figure is the lower quartile of the rounds, because other programs can only add to it. The share of the baseline is the quotient of both quartiles.',
+      '- **µs** is the processor time of all threads of the service per request. The figure is the lower quartile of the rounds, because other programs can only add to it. The share of the baseline is the quotient of both quartiles. For the loads far below the capacity, the baseline also inserts a row, commits and syncs.',
       '- **kB written** per request: with SQLite by the service, log lines included; with PostgreSQL to the log of the server, which makes no checkpoint during the run.',
       '- **Requests/s** are medians in a closed loop: each of ' +
         `${connections} keep-alive connections sends its next request when its response has arrived. Latencies are over all rounds.`,

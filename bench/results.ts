@@ -37,6 +37,8 @@ export type SmallLoad = {
   readonly rate: number | null;
   /** Processor time of all threads of the service, including its work between the requests. */
   readonly microsPerRequest: number;
+  /** The same of a bare server that inserts a row, commits and syncs; absent: not measured. */
+  readonly floorMicros?: number;
   readonly requestsPerSecond: number;
   readonly latency: Latency;
 };

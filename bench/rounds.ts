@@ -110,9 +110,9 @@ function roundsOf({ rounds, database }: Runner): Rounds {
 /** Requests at a fixed rate, or those of one caller who waits for each response. */
 export async function measureLoad(
   { connections, openLoopSeconds: seconds }: Plan,
-  { server, requests }: Contestant,
+  { server, requests }: Pick<Contestant, 'server' | 'requests'>,
   { operation, rate }: Pick<SmallLoad, 'operation' | 'rate'>,
-): Promise<SmallLoad> {
+): Promise<Omit<SmallLoad, 'floorMicros'>> {
   const next = requests[operation];
   const load = { next, ...(rate !== null && { rate }) };
   using client = await LoadClient.connect([server.port], rate === null ? 1 : connections);
@@ -141,10 +141,12 @@ export async function measureIdle(
   return (micros / 1_000 / (performance.now() - startedAt)) * 100;
 }
 
-export function startBaseline(folder: string): Promise<Server> {
+/** @param database the new file to which the baseline writes; undefined: it keeps nothing. */
+export function startBaseline(folder: string, database?: string): Promise<Server> {
   return startServer({
     tree: thisTree,
     script: 'bench/baseline.ts',
+    ...(database !== undefined && { environment: { DATABASE: database } }),
     readiness: '/',
     log: `${folder}/baseline.log`,
   });
@@ -153,7 +155,7 @@ export function startBaseline(folder: string): Promise<Server> {
 /** Has a baseline return as many bytes as a service does to these requests. */
 export async function setResponseLengths(
   baseline: Server,
-  { server, next }: { readonly server: Server; readonly next: () => Request },
+  { server, next }: { readonly server: Contestant['server']; readonly next: () => Request },
 ): Promise<void> {
   using client = await LoadClient.connect([server.port], 1);
   const body = JSON.stringify(await responseLengths(client, next));
