@@ -122,6 +122,7 @@ export const reportJournal = report({
   },
   exampleRow: lineExamples[0],
   responseDescription: 'The journal.',
+  sample: { query: 'from=2026-06-01&to=2026-06-30' },
   async run(source, { by: asked, ...range }) {
     assertRange(range);
     const { store } = source;
@@ -213,6 +214,7 @@ export const reportActivity = report({
   example: { by: 'day', from: '2026-06-01', to: '2026-06-30', currency: 'USD', rows: [activityExample] },
   exampleRow: activityExample,
   responseDescription: 'The activity.',
+  sample: { query: 'by=day&from=2026-06-01&to=2026-06-30' },
   async run(source, { location_id: asked, ...query }) {
     assertRange(query);
     const { store } = source;
@@ -259,6 +261,7 @@ export const reportBreakage = report({
   },
   exampleRow: breakageExample,
   responseDescription: 'The expired balances.',
+  sample: { query: 'from=2026-06-01&to=2026-06-30' },
   async run(source, range) {
     assertRange(range);
     const { store } = source;

@@ -402,6 +402,9 @@ test('the code samples are requests to their operations, with documented bodies'
       const pattern = new RegExp(`^${path.replaceAll(/:[a-z_]+/g, '[1-9][0-9]*')}$`);
       assert.match(address?.groups?.['path'] ?? '', pattern);
       if (source.includes('Idempotency-Key')) assert.ok(isWrite(given), source);
+      const sent = new URLSearchParams(/\?([^"]*)"/.exec(source)?.[1]);
+      for (const [, name = ''] of given.parameters.join().matchAll(/query (\w+) required/g))
+        assert.ok(sent.has(name), `${source} lacks ${name}`);
     }
   }
 });
