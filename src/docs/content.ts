@@ -37,13 +37,21 @@ export type PageBlock =
         readonly method?: string | undefined;
       }[];
     }
-  | CodeSample;
+  | CodeSample
+  | CodeSamples;
 
 export type CodeSample = {
   readonly kind: 'sample';
   readonly caption: string;
-  readonly language: 'sh' | 'json' | 'text';
+  readonly language: 'sh' | 'js' | 'php' | 'python' | 'json' | 'text';
   readonly code: string;
+};
+
+/** The same in several languages, which are the captions. */
+export type CodeSamples = {
+  readonly kind: 'samples';
+  readonly caption: string;
+  readonly samples: readonly CodeSample[];
 };
 
 export type ReferencePage = {
@@ -57,7 +65,7 @@ export type ReferencePage = {
   readonly endpoint?: { readonly method: string; readonly path: string } | undefined;
   readonly blocks: readonly PageBlock[];
   /** Requests and responses that are shown next to the text. */
-  readonly samples: readonly CodeSample[];
+  readonly samples: readonly (CodeSample | CodeSamples)[];
 };
 
 export function prose(...paragraphs: readonly (string | false)[]): PageBlock {

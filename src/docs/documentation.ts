@@ -5,6 +5,7 @@ import { readProgramFile } from '../platform/program-files.ts';
 import { pageHtml } from './html.ts';
 import { pageMarkdown, withUrls } from './markdown.ts';
 import { openApiDocument } from './openapi.ts';
+import { baseUrlOf } from './operation.ts';
 import { allPages } from './pages.ts';
 import type { ReferencePage } from './content.ts';
 import { searchedSections } from './search.ts';
@@ -28,7 +29,7 @@ export function documentationOf({
   readonly basePath: string;
   readonly origin: string;
 }): ServedDocumentation {
-  const pages = allPages(`${origin === '' ? 'http://localhost:3000' : origin}${basePath}`);
+  const pages = allPages(baseUrlOf({ origin, basePath }));
   const whole = (): string =>
     pages.map((page) => pageMarkdown(page, { folder: 'root', extension: '.md' })).join('\n');
   const makers = new Map([

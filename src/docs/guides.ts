@@ -222,7 +222,7 @@ The npm package [largesse-client](https://www.npmjs.com/package/largesse-client)
 \`\`\`js
 import { createClient } from 'largesse-client';
 
-const largesse = createClient({ url: 'http://localhost:3000', token: 'lgs_…' });
+const largesse = createClient({ url: 'http://localhost:3000', token: process.env.TOKEN });
 const { gift_card: card } = await largesse.cards.create({ initial_value: '25.00' });
 \`\`\`
 

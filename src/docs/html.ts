@@ -9,6 +9,7 @@ import {
   type Place,
   type FieldRow,
   type CodeSample,
+  type CodeSamples,
 } from './content.ts';
 import { inlineHtml, textHtml } from './markdown.ts';
 
@@ -126,6 +127,8 @@ function blockHtml(block: PageBlock, place: Place): Markup {
     }
     case 'sample':
       return sampleHtml(block);
+    case 'samples':
+      return languagesHtml(block);
   }
 }
 
@@ -145,9 +148,20 @@ ${text === '' ? undefined : markup`<p>${inlineHtml(text, place)}</p>`}${
 `;
 }
 
-function samplesHtml(samples: readonly CodeSample[]): Markup | undefined {
+function samplesHtml(samples: ReferencePage['samples']): Markup | undefined {
   if (samples.length === 0) return undefined;
-  return markup`<aside class="samples" aria-label="Example">${samples.map(sampleHtml)}</aside>`;
+  return markup`<aside class="samples" aria-label="Example">${samples.map((one) => (one.kind === 'sample' ? sampleHtml(one) : languagesHtml(one)))}</aside>`;
+}
+
+/** One language is open at a time, also without the script. */
+function languagesHtml({ caption, samples }: CodeSamples): Markup {
+  const languages = samples.map(
+    ({ caption: name, code }, index) =>
+      markup`<details name="languages"${index === 0 ? markup` open` : undefined}><summary>${name}</summary><pre tabindex="0" aria-label="${caption}, ${name}"><code>${code}</code></pre></details>
+`,
+  );
+  return markup`<figure class="languages"><figcaption>${caption}</figcaption>${languages}</figure>
+`;
 }
 
 /** A wide sample scrolls horizontally, so it must be focusable. */

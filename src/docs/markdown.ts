@@ -83,6 +83,13 @@ function blockMarkdown(block: PageBlock, place: Place): string {
           return `- [${title}](${urlOf(target, place)}): ${shown}`;
         })
         .join('\n');
+    case 'samples':
+      return block.samples
+        .map((sample) => {
+          const caption = `${block.caption}, ${sample.caption}`;
+          return blockMarkdown({ ...sample, caption }, place);
+        })
+        .join('\n\n');
     case 'sample':
       return `${block.caption}:\n\n\`\`\`${block.language}\n${block.code.trimEnd()}\n\`\`\``;
   }

@@ -11,8 +11,9 @@ import { problems } from '../http/problem.ts';
 import { version } from '../platform/version.ts';
 import { headerReferences, sharedErrors, type Response, type Responses } from './errors.ts';
 import { guides } from './guides.ts';
-import { headersOf, parametersOf, sampleOf, pathTemplateOf } from './operation.ts';
+import { headersOf, parametersOf, pathTemplateOf } from './operation.ts';
 import { published } from './published.ts';
+import { curlSampleOf } from './samples.ts';
 import { objectNameOf, objects } from './schema.ts';
 import { pageSchemas, servicePages } from './service-pages.ts';
 import * as texts from './texts.ts';
@@ -128,7 +129,7 @@ function operationObject(operation: Operation): OperationObject {
     })),
     ...(body && { requestBody: requestBodyOf(body) }),
     responses: { ...successOf(operation), ...sharedErrors.references(operation.id) },
-    'x-codeSamples': [{ lang: 'shell', label: 'curl', source: sampleOf(operation) }],
+    'x-codeSamples': [{ lang: 'shell', label: 'curl', source: curlSampleOf(operation, '$BASE_URL') }],
   };
 }
 

@@ -4,9 +4,17 @@ import { echoedSchema, notSettable, type Fields } from '../api/field.ts';
 import type { Operation } from '../api/operation-route.ts';
 import type { FaultCode } from '../domain/fault.ts';
 import { problems } from '../http/problem.ts';
-import { prose, type PageBlock, type ReferencePage, type FieldRow, type CodeSample } from './content.ts';
+import {
+  prose,
+  type CodeSample,
+  type CodeSamples,
+  type FieldRow,
+  type PageBlock,
+  type ReferencePage,
+} from './content.ts';
 import { errorsOfEveryOperation, ownErrorsOf } from './errors.ts';
-import { headersOf, parametersOf, sampleOf, pathTemplateOf } from './operation.ts';
+import { headersOf, parametersOf, pathTemplateOf } from './operation.ts';
+import { samplesOf } from './samples.ts';
 import { objects, objectsIn, rowsOf, textOf, typeOf } from './schema.ts';
 import * as texts from './texts.ts';
 
@@ -20,7 +28,8 @@ export function linkTo(operation: Operation): string {
   return `[${operation.documentation.summary}](${pageNameOf(operation)})`;
 }
 
-export function operationPage(operation: Operation): ReferencePage {
+/** @param baseUrl the URL of the service. */
+export function operationPage(operation: Operation, baseUrl: string): ReferencePage {
   const { documentation, method, path } = operation;
   const { tag, summary, description, response } = documentation;
   return {
@@ -38,7 +47,7 @@ export function operationPage(operation: Operation): ReferencePage {
       ...responseBlocks(operation),
       ...errorBlocks(operation),
     ],
-    samples: [requestSample(operation), responseSample(response)],
+    samples: [requestSamples(operation, baseUrl), responseSample(response)],
   };
 }
 
@@ -189,8 +198,8 @@ function errorRows(codes: readonly FaultCode[]): readonly FieldRow[] {
     }));
 }
 
-export function requestSample(operation: Operation): CodeSample {
-  return { kind: 'sample', caption: 'Request', language: 'sh', code: sampleOf(operation) };
+export function requestSamples(operation: Operation, baseUrl: string): CodeSamples {
+  return { kind: 'samples', caption: 'Request', samples: samplesOf(operation, baseUrl) };
 }
 
 function responseSample({ status, content }: Operation['documentation']['response']): CodeSample {

@@ -58,26 +58,23 @@ export function pathTemplateOf(path: string): string {
   return path.replaceAll(/:([a-z_]+)/g, '{$1}');
 }
 
-/** The request of the documented example as a curl command. */
-export function sampleOf({ method, path, documentation: { body, sample } }: Operation): string {
-  const examplePath = path.replaceAll(/:([a-z_]+)/g, (_, name: keyof typeof pathIds) =>
-    String(pathIds[name].example),
-  );
-  const { query, idempotencyKey } = sample;
-  const isBodyShown = body && Object.keys(body.fields).length > 0;
-  const sent = sample.body === undefined && isBodyShown ? body.example : sample.body;
-  return [
-    `curl ${method === 'GET' ? '' : `-X ${method} `}"$BASE_URL${examplePath}${query === undefined ? '' : `?${query}`}"`,
-    '-H "Authorization: Bearer $TOKEN"',
-    ...(idempotencyKey === undefined ? [] : [`-H "Idempotency-Key: ${idempotencyKey}"`]),
-    ...(sent ? ['-H "Content-Type: application/json"', `-d '${spaced(sent)}'`] : []),
-  ].join(' \\\n  ');
+/** Whether the response is a page of a list, whose header has the next one. */
+export function isListOf({ documentation }: Operation): boolean {
+  return documentation.response.headers.includes('Link');
 }
 
-/** JSON on one line, with spaces between its parts. */
-function spaced(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(spaced).join(', ')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}: ${spaced(member)}`);
-  return `{${members.join(', ')}}`;
+/** Whether the response is a stream of events. */
+export function isStreamOf({ documentation: { response } }: Operation): boolean {
+  return 'type' in response.content && response.content.type === 'text/event-stream';
+}
+
+/** The URL of a service; of one on this machine if its origin is unknown. */
+export function baseUrlOf({
+  origin,
+  basePath,
+}: {
+  readonly origin: string;
+  readonly basePath: string;
+}): string {
+  return `${origin === '' ? 'http://localhost:3000' : origin}${basePath}`;
 }

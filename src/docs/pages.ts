@@ -10,7 +10,7 @@ import { programCommand } from '../platform/program-files.ts';
 import { anchorOf, prose, type PageBlock, type ReferencePage } from './content.ts';
 import { errorExampleOf } from './errors.ts';
 import { guides } from './guides.ts';
-import { linkTo, operationPage, requestSample } from './operation-page.ts';
+import { linkTo, operationPage, requestSamples } from './operation-page.ts';
 import { objects, objectsIn, rowsOf, textOf } from './schema.ts';
 import { servicePages } from './service-pages.ts';
 import * as texts from './texts.ts';
@@ -24,7 +24,7 @@ const guideGroup = 'Guides';
 export function allPages(baseUrl: string): readonly ReferencePage[] {
   const tags = texts.tags.map(({ name }) => name);
   const ofOperations = operations
-    .map(operationPage)
+    .map((operation) => operationPage(operation, baseUrl))
     .toSorted((one, other) => tags.indexOf(one.group) - tags.indexOf(other.group));
   const pages = [...guides.map(guidePage), ...ofOperations, objectsPage(), servicePage()];
   return [indexPage(baseUrl, pages), ...pages];
@@ -57,18 +57,18 @@ function indexPage(baseUrl: string, pages: readonly ReferencePage[]): ReferenceP
         texts.introduction,
         'The API has JSON and form bodies, JSON responses and plain HTTP methods. Every write is [safe to retry](idempotency) with an `Idempotency-Key`, and every [error](errors) has a stable code.',
         '## Base URL',
-        `All paths are relative to the URL of the service: \`${baseUrl}\`. Examples call it \`$BASE_URL\`.`,
+        `All paths are relative to the URL of the service: \`${baseUrl}\`.`,
         '## First call',
-        `Every request needs an [access token](authentication). Create one in the folder of the service:`,
+        `Every request needs an [access token](authentication). Create one in the folder of the service. Samples read it from the environment:`,
       ),
       {
         kind: 'sample',
         caption: 'Create a token',
         language: 'sh',
-        code: `export BASE_URL=${baseUrl}\nexport TOKEN=$(${programCommand} token create --name shop --json |\n  grep -o 'lgs_[^"]*')`,
+        code: `export TOKEN=$(${programCommand} token create --name shop --json |\n  grep -o 'lgs_[^"]*')`,
       },
       prose('Issue a gift card, and keep the `code` of the response: it is returned only once.'),
-      requestSample(createGiftCard),
+      requestSamples(createGiftCard, baseUrl),
       prose(
         'In [development mode](authentication#development-mode) requests from the same machine need no token.',
       ),

@@ -57,6 +57,7 @@ function partsOf(block: PageBlock): readonly Part[] {
       ];
     case 'links':
     case 'sample':
+    case 'samples':
       return [];
   }
 }

@@ -161,6 +161,16 @@ export const textStyle: string = css`
     margin: 0;
     border: 0;
   }
+  .languages summary {
+    padding: 0.375rem 1rem;
+    color: var(--code-soft);
+    font-size: 0.8125rem;
+    cursor: pointer;
+  }
+  .languages summary:hover,
+  .languages [open] > summary {
+    color: var(--code-ink);
+  }
   .copy {
     padding: 0.125rem 0.5rem;
     border: 1px solid var(--code-line);

@@ -103,15 +103,15 @@ test('the API reference finds a field and copies a sample', async () => {
   await using service = await startService();
   await using window = await chromium.window(service, { expected });
   const { page, open } = window;
-  assert.equal(await open('/docs'), 200);
-  await page.evaluate(() => {
+  await page.evaluateOnNewDocument(() => {
     navigator.clipboard.writeText = (text) => {
       document.body.dataset['copied'] = text;
       return Promise.resolve();
     };
   });
+  assert.equal(await open('/docs'), 200);
   const sample = await page.$eval('figure pre', (pre) => pre.textContent);
-  assert.match(sample, new RegExp(`^export BASE_URL=${new URL(page.url()).origin}`));
+  assert.match(sample, /^export TOKEN=/);
   await page.click('figure .copy');
   assert.equal(await page.$eval('body', ({ dataset }) => dataset['copied']), sample);
   await page.keyboard.press('/');
@@ -119,6 +119,20 @@ test('the API reference finds a field and copies a sample', async () => {
   await page.waitForSelector('.results a');
   await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
   assert.equal(pathOf(page), '/docs/create-hold');
+
+  // A language that is opened stays open on other pages.
+  const openLanguages = (): Promise<readonly string[]> =>
+    page.$$eval('.languages > [open] > summary', (found) => found.map(({ textContent }) => textContent));
+  assert.deepEqual(await openLanguages(), ['curl']);
+  await page.click('.languages > details:nth-of-type(4) > summary');
+  await page.waitForSelector('.languages > [open]:nth-of-type(4)');
+  assert.deepEqual(await openLanguages(), ['Python']);
+  await page.click('.languages > [open] .copy');
+  const copied = await page.$eval('body', ({ dataset }) => dataset['copied']);
+  assert.match(copied ?? '', new RegExp(`"${new URL(page.url()).origin}/gift_card/\\d+/holds"`));
+  assert.equal(await open('/docs/redeem-gift-card'), 200);
+  assert.deepEqual(await openLanguages(), ['Python']);
+
   await page.type('[type=search]', 'xyzzy');
   await page.waitForFunction(() =>
     document.querySelector('.results')?.textContent.includes('Nothing contains'),

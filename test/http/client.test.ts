@@ -68,8 +68,8 @@ test('every write is applied once on a network that loses requests and responses
   });
 
   const work = async (count: number): Promise<Account> => {
-    const { gift_card: card } = await client.cards.create({ initial_value: '100.00' });
-    const account: Account = { id: card.id, code: card.code, balance: '100.00', entries: 1, holds: [] };
+    const { gift_card: card } = await client.cards.create({ initial_value: '5000.00' });
+    const account: Account = { id: card.id, code: card.code, balance: '5000.00', entries: 1, holds: [] };
     const amountOf = (): string => `${random.between(0, 2)}.${random.between(10, 99)}`;
     for (let done = 0; done < count; done += 1) await act(client, account, random(), amountOf());
     return account;

@@ -5,6 +5,7 @@ import { get } from 'node:http';
 import test, { after } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { operations } from '../../src/api/index.ts';
+import { clientMethods } from '../../src/docs/client-methods.ts';
 import { problems } from '../../src/http/problem.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { exchange, requestText } from '../support/wire.ts';
@@ -191,7 +192,9 @@ test('the page of an operation and its Markdown contain its parameters, errors a
       for (const text of [page, markdown]) {
         assert.ok(text.includes(summary));
         assert.ok(text.includes(path.replaceAll(/:([a-z_]+)/g, '{$1}')));
-        assert.match(text, new RegExp(`curl (?:-X ${method} )?"\\$BASE_URL`));
+        assert.match(text, new RegExp(`curl (?:-X ${method} )?"http://`));
+        assert.match(text, new RegExp(`largesse\\.${clientMethods[id]}\\(`));
+        for (const call of ['stream_context_create([', 'urlopen(request)']) assert.ok(text.includes(call));
         for (const line of JSON.stringify(response.content.example, null, 2).split('\n'))
           if ('members' in response.content) assert.ok(text.includes(line), line);
       }

@@ -1,4 +1,4 @@
-/** Search and copy buttons of the API reference. Every page can be read without them. */
+/** Search, copy buttons and the chosen language of the API reference. Every page can be read without them. */
 
 /** @typedef {import('../search.ts').SearchedSection} SearchedSection */
 
@@ -33,6 +33,17 @@ for (const code of document.querySelectorAll('pre > code')) {
     pre.replaceWith(block);
     block.append(pre, button);
   }
+}
+
+// The language that a reader opens is open on every page.
+const languageKey = 'largesse-language';
+for (const language of document.querySelectorAll('.languages > details')) {
+  if (!(language instanceof HTMLDetailsElement)) continue;
+  const name = language.querySelector('summary')?.textContent ?? '';
+  if (name === localStorage.getItem(languageKey)) language.open = true;
+  language.addEventListener('toggle', () => {
+    if (language.open) localStorage.setItem(languageKey, name);
+  });
 }
 
 /** @type {Promise<readonly SearchedSection[]> | undefined} */

@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import test, { after } from 'node:test';
+import { openSampleServer, sampleToken } from '../support/code-samples.ts';
 import { runProgram } from '../support/programs.ts';
 import { startService } from '../support/service.ts';
 
@@ -136,6 +137,16 @@ test('the README runs on each installed Node.js', async (t) => {
   }
 }); // prettier-ignore
 
+const strictOptions = {
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noEmit: true,
+  target: 'es2022',
+  lib: ['es2022', 'dom', 'dom.iterable'],
+  types: [],
+  module: 'nodenext',
+};
+
 /** A program that compiles. Each line after `@ts-expect-error` does not. */
 const consumer = `
 import {
@@ -215,15 +226,34 @@ export async function wrong(error: unknown): Promise<void> {
 }
 `;
 
+test('the samples of the API reference compile, and make the documented requests', async () => {
+  await using server = await openSampleServer();
+  const samples = join(folder.path, 'samples');
+  const files = server.writeSamples(samples, 'JavaScript', 'js');
+  writeFileSync(join(samples, 'process.d.ts'), 'declare const process: { env: { TOKEN: string } };');
+  const compilerOptions = { ...strictOptions, allowJs: true, checkJs: true };
+  writeFileSync(join(samples, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
+  execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', samples], { stdio: 'inherit' });
+
+  // The stream has no end: the server rejects it.
+  const run = `
+    for (const file of ${JSON.stringify(files)})
+      await import('./' + file).catch((error) => {
+        if (file !== 'streamEvents.js' || error.status !== 404) throw error;
+      });
+  `;
+  writeFileSync(join(samples, 'run.mjs'), run);
+  const environment = { TOKEN: sampleToken, NODE_OPTIONS: '', NODE_COMPILE_CACHE: '' };
+  const { code, errors } = await runProgram(process.execPath, ['run.mjs'], { folder: samples, environment });
+  assert.equal(code, 0, errors);
+  server.assertReceived();
+});
+
 test('the types accept what the API accepts, and reject wrong fields', () => {
   writeFileSync(join(folder.path, 'consumer.ts'), consumer);
-  const compilerOptions = {
-    strict: true, noEmit: true, target: 'es2022', lib: ['es2022', 'dom', 'dom.iterable'], types: [], module: 'nodenext',
-    exactOptionalPropertyTypes: true,
-  }; // prettier-ignore
   writeFileSync(
     join(folder.path, 'tsconfig.json'),
-    JSON.stringify({ compilerOptions, files: ['consumer.ts'] }),
+    JSON.stringify({ compilerOptions: strictOptions, files: ['consumer.ts'] }),
   );
   const compile = (): string =>
     execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', folder.path], { encoding: 'utf8' });
