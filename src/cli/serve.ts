@@ -2,7 +2,7 @@
 
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
-import { readConfig, withDomain } from '../start/config.ts';
+import { readConfig, readInheritedSockets, withDomain } from '../start/config.ts';
 import { settingsHelp } from './settings.ts';
 
 /**
@@ -24,14 +24,22 @@ export function addServeCommand(root: Command): void {
       setFlagsFromString(`--heap-growing-percent=${heapGrowthPercent}`);
       // Other commands do not load the HTTP server, whose libraries are most of the program.
       const { start } = await import('../start/main.ts');
-      const service = await start(readConfig(withDomain(domain)));
       const stopped = new Promise<'stop'>((resolve) => {
         process.on('SIGTERM', () => resolve('stop'));
         process.on('SIGINT', () => resolve('stop'));
       });
-      const reason = await Promise.race([stopped, service.failed.then(() => 'failed' as const)]);
-      await service[Symbol.asyncDispose]();
+      let reason: 'stop' | 'failed' | 'restored';
+      do {
+        const service = await start(readConfig(withDomain(domain)));
+        reason = await Promise.race([
+          stopped,
+          service.failed.then(() => 'failed' as const),
+          service.restored.then(() => 'restored' as const),
+        ]);
+        await service[Symbol.asyncDispose]();
+        // Sockets of systemd are closed with the service: systemd passes them to the next process.
+      } while (reason === 'restored' && !readInheritedSockets());
       // Exits explicitly, because an open socket of a client would keep the process alive.
-      process.exit(reason === 'stop' ? 0 : 1);
+      process.exit(reason === 'failed' ? 1 : 0);
     });
 }

@@ -22,6 +22,8 @@ import { locationSettingsRoutes } from './settings/locations.ts';
 import { proxySettingsRoutes } from './settings/proxy.ts';
 import { shopSettingsRoutes } from './settings/shop.ts';
 import { textSettingsRoutes } from './settings/wording.ts';
+import { restoreRoutes } from './gate/restore.ts';
+import { restoredRoutes } from './settings/restored.ts';
 import { setupRoutes } from './gate/setup.ts';
 import { signInRoutes } from './gate/sign-in.ts';
 import { staffRoutes } from './staff/people.ts';
@@ -35,6 +37,8 @@ import { todayRoutes } from './today/today.ts';
 
 export const consoleRoutes: readonly ConsoleRoute[] = [
   ...setupRoutes,
+  ...restoreRoutes,
+  ...restoredRoutes,
   ...signInRoutes,
   ...passkeyRoutes,
   ...joinRoutes,

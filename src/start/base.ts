@@ -18,6 +18,8 @@ import type { PublicNetwork } from '../delivery/email/public-socket.ts';
 import { commitListeners, type CommitListeners } from './commits.ts';
 import { noCertificate, type CertificateStatus } from './https.ts';
 import { chooseMode } from './mode.ts';
+import { finishRestore } from './restore-install.ts';
+import { listRestoredCopies } from '../service/stores/restored.ts';
 
 /** The clock, the log and the network, which tests replace. */
 export type StartOptions = {
@@ -47,6 +49,10 @@ export type Base = {
   readonly certificate: CertificateStatus | null;
   /** Resolves when the database can no longer be trusted. */
   readonly failed: Promise<unknown>;
+  /** Resolves when a backup is to be restored by the next start. */
+  readonly restored: PromiseWithResolvers<void>;
+  /** The stores that a backup has restored, until an owner confirms it: when it was made, in ms. */
+  readonly restoredCopies: Map<number, number>;
   /** The state that changes while the service runs. */
   readonly state: State;
 };
@@ -88,6 +94,7 @@ export async function openBase(config: Config, { clock: source, log, emailNetwor
     certificate,
     isReady: () => state.isReady(),
   });
+  await finishRestore(config, logger);
   const primaries = watchPrimaries(metrics, logger);
   const tracing = openTracing();
   const opened = await openDatabase(config, {
@@ -126,6 +133,8 @@ export async function openBase(config: Config, { clock: source, log, emailNetwor
     primaries,
     certificate,
     failed,
+    restored: Promise.withResolvers<void>(),
+    restoredCopies: new Map(),
     state,
   };
 }
@@ -135,12 +144,15 @@ export async function openBase(config: Config, { clock: source, log, emailNetwor
  * @throws StartError if the service cannot serve.
  */
 export async function prepare({ config, log: { logger }, ...base }: Base): Promise<boolean> {
-  const { database, guard, freeSpace, primaries, state } = base;
+  const { database, guard, freeSpace, primaries, restoredCopies, state } = base;
   primaries.assertOne();
   await assertDurable(config, database.storage, (risk) => logger.warn(risk));
   await checkClock(config, { database, guard, logger });
   if (config.database.kind === 'file') removeCopies(config.database.file, logger);
   const developmentMode = await chooseMode(config, database);
+  if (config.database.kind === 'file')
+    for (const { storeId, doneAt } of await database.storage.read(listRestoredCopies))
+      restoredCopies.set(storeId, doneAt);
   state.isReady = readiness(
     config,
     { ...database, guard, freeSpace },

@@ -26,7 +26,14 @@ type ConsoleParts = {
   readonly stockTries: StockTries;
 } & Pick<
   Parameters<typeof addConsole>[1],
-  'onCommit' | 'condition' | 'turns' | 'reports' | 'webhookUrls' | 'startBatches'
+  | 'onCommit'
+  | 'condition'
+  | 'restoring'
+  | 'restoredCopies'
+  | 'turns'
+  | 'reports'
+  | 'webhookUrls'
+  | 'startBatches'
 >;
 
 export function consoleServicesOf(

@@ -28,6 +28,7 @@ import { setUpEmail, startEmails } from './email.ts';
 import { machineCondition } from './health.ts';
 import { noCertificate, openHttps, transportSecurityOf, type Https } from './https.ts';
 import { listen, listeningUrl } from './listen.ts';
+import { restoringOf } from './restoring.ts';
 import { findSetupLink } from './mode.ts';
 import { type StartOptions, type Base, openBase, prepare } from './base.ts';
 
@@ -36,6 +37,8 @@ export type Service = AsyncDisposable & {
   readonly url: string;
   /** Resolves when the database can no longer be trusted: the process must exit. */
   readonly failed: Promise<unknown>;
+  /** Resolves when the next start restores a backup: the service has to be started again. */
+  readonly restored: Promise<unknown>;
 };
 
 /** Starts the service. @throws StartError, or the error of opening the database. */
@@ -93,7 +96,12 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       });
     if (isExposed(config.keysFile))
       logger.warn({ file: config.keysFile }, 'users other than its owner can read the key file');
-    return { url, failed, [Symbol.asyncDispose]: () => stop(base, { app, https, workers }) };
+    return {
+      url,
+      failed,
+      restored: base.restored.promise,
+      [Symbol.asyncDispose]: () => stop(base, { app, https, workers }),
+    };
   } catch (error) {
     await database[Symbol.asyncDispose]();
     throw error;
@@ -182,6 +190,9 @@ function serverOf(base: Base, developmentMode: boolean) {
   return { app, parts, hasPages: pages !== null };
 }
 
+/** The wait before a restart, in which the response is sent. */
+const restartDelayMs = 300;
+
 function pagesOf(base: Base, parts: Parts, developmentMode: boolean) {
   const { config, database, commits, state } = base;
   const { email, retiredCodeUses, stockTries, turns, reports, webhookUrls } = parts.shared;
@@ -196,6 +207,15 @@ function pagesOf(base: Base, parts: Parts, developmentMode: boolean) {
     reports,
     webhookUrls,
     startBatches: () => state.startBatches(),
+    restoredCopies: base.restoredCopies,
+    restoring: restoringOf({
+      config,
+      storage: database.storage,
+      freeSpace: base.freeSpace,
+      logger: base.log.logger,
+      // The browser has the response before.
+      restart: () => setTimeout(base.restored.resolve, restartDelayMs).unref(),
+    }),
     condition: {
       emailTransport: email.transportKind,
       machineRule: machineRuleOf(config),

@@ -244,6 +244,13 @@ async function emailPath(shop: ConsoleShop, visitor: Visitor): Promise<string> {
   return /"(\/emails\/\d+)"/.exec(text)?.[1] ?? assert.fail(text);
 }
 
+const setupPath: Path = async ({ unused }) => {
+  const { output, errors } = await command(unused.environment, 'setup', 'link', '--json');
+  return output === ''
+    ? assert.fail(errors)
+    : new URL((JSON.parse(output) as { readonly link: string }).link).pathname;
+};
+
 const ofCard =
   (end: string): Path =>
   ({ cards }) =>
@@ -252,12 +259,8 @@ const ofCard =
 /** A path for each route with parameters, and for pages with more to show than their path alone. */
 const paths: Readonly<Record<string, Path>> = {
   '/join/:token': ({ service }) => invite(service, 'new@flowers.example', 'cashier'),
-  '/setup/:token': async ({ unused }) => {
-    const { output, errors } = await command(unused.environment, 'setup', 'link', '--json');
-    return output === ''
-      ? assert.fail(errors)
-      : new URL((JSON.parse(output) as { readonly link: string }).link).pathname;
-  },
+  '/setup/:token': setupPath,
+  '/setup/:token/restore': async (shop, visitor) => `${await setupPath(shop, visitor)}/restore`,
   '/account/passkeys/:id': passkeyPath,
   '/staff/links/:key': (shop, visitor) =>
     resultOf(shop, visitor, '/staff/new', {
@@ -313,7 +316,7 @@ const paths: Readonly<Record<string, Path>> = {
 };
 
 /** Routes that lead on. */
-const redirects = new Set(['/', '/till/find', '/cards/:id/print']);
+const redirects = new Set(['/', '/till/find', '/cards/:id/print', '/restored']);
 const reportFiles = consoleRoutes.filter(({ path }) => path.endsWith('.csv')).map(({ path }) => path);
 /** Routes that send something else than a page. */
 const streams = new Set([

@@ -575,7 +575,7 @@ CREATE TABLE schema_migrations (
 
 CREATE TABLE setup_steps (
   store_id integer not null references stores (id),
-  step text not null check (step = 'key_file' or step = 'backup'),
+  step text not null check (step = 'key_file' or step = 'backup' or step = 'restored_copy'),
   done_at integer not null,
   -- Null: the command line.
   staff_id integer,

@@ -27,6 +27,7 @@ import { testLimitedStaff } from './limited-staff.ts';
 import { testLookupThrottle } from './lookup-throttle.ts';
 import { testEmailLists } from './email-lists.ts';
 import { testEmailServers } from './email-servers.ts';
+import { testRestored } from './restored.ts';
 import { testEmails } from './emails.ts';
 import { testPastCards } from './past-cards.ts';
 import { testRecipientLookups } from './recipient-lookup.ts';
@@ -74,6 +75,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: today`, () => testToday(factory));
   suite(`${name}: emails`, () => testEmails(factory));
   suite(`${name}: mail servers of stores`, () => testEmailServers(factory));
+  suite(`${name}: restored copies`, () => testRestored(factory));
   suite(`${name}: lists of emails`, () => testEmailLists(factory));
   suite(`${name}: webhooks`, () => testWebhooks(factory));
   suite(`${name}: traces`, () => testTraces(factory));

@@ -74,7 +74,7 @@ function meaningOf(page: Page, result: AttemptResult): string | undefined {
 function nextText(page: Page, { status, nextAt }: Delivery, { paused }: Webhook): MarkupPart {
   const { log: text } = page.text.developers;
   if (status === 'delivered') return undefined;
-  if (nextAt === null) return text.deadText;
+  if (nextAt === null) return status === 'dead' ? text.deadText : text.heldText;
   if (paused) return text.nextPaused;
   if (nextAt <= page.now) return text.nextNow;
   return fill(text.next, { time: page.time(nextAt, withSeconds) });

@@ -40,6 +40,7 @@ import {
   type ShopField,
   type ShopValues,
 } from './setup-form.ts';
+import { restorePathOf } from './restore.ts';
 import { startSession } from './sign-in.ts';
 import { fillPlain } from '../kit/texts.ts';
 import { firstServerPath } from '../settings/email-server.ts';
@@ -85,6 +86,13 @@ ${await demonstrationForm(page)}`;
   };
 }
 
+/** For a shop that moves here; undefined: the database is on a server. */
+function backupLink(page: VisitorPage): Markup | undefined {
+  if (!page.services.restoring) return undefined;
+  return markup`<p><a href="${page.url(restorePathOf(page.param('token')))}">${page.text.setup.haveBackup}</a></p>
+`;
+}
+
 type ShopForm = { readonly values: ShopValues; readonly errors: ErrorsOf<ShopField> };
 
 function suggestedShop(page: VisitorPage): ShopValues {
@@ -114,7 +122,7 @@ async function shopPage(page: VisitorPage, { values, errors }: ShopForm): Promis
   }));
   const hasErrors = Object.keys(errors).length > 0;
   const currency = parseCurrency(values.currency, page.language);
-  const body = markup`<form class="grid" method="post" action="${page.basePath}/setup/${page.param('token')}"${isSuggested ? markup` data-suggests` : undefined}>
+  const body = markup`${backupLink(page)}<form class="grid" method="post" action="${page.basePath}/setup/${page.param('token')}"${isSuggested ? markup` data-suggests` : undefined}>
 ${hasErrors ? alert(text.errors) : undefined}
 ${inputField({ name: 'shop', label: text.shopName, value: values.shop, autocomplete: 'organization', error: errors.shop, hasFocus: !hasErrors })}
 <div class="fields">${inputField({ name: 'currency', label: text.currency, value: values.currency, options: currencyOptions(page.language), hint: text.currencyHint, error: errors.currency })}

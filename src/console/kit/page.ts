@@ -6,7 +6,8 @@ import { brandFileName, type Brand } from './brand.ts';
 import type { PageFrame } from './frame.ts';
 import type { ConsoleRequest } from './request.ts';
 import type { StaffRequest } from './route.ts';
-import { textsOf, type Texts } from './texts.ts';
+import { timeText } from './format.ts';
+import { fillPlain, textsOf, type Texts } from './texts.ts';
 
 const texts = textsOf('frame');
 
@@ -174,6 +175,22 @@ export function demonstrationNotice(
 `;
 }
 
+/** On every page of a shop that a backup has restored, until an owner confirms it. */
+export function restoredNotice(
+  { frame: { basePath, restoredFrom } }: Framed,
+  { language, signedIn: { store, member } }: Pick<StaffRequest, 'language' | 'signedIn'>,
+): Markup | undefined {
+  const madeAt = restoredFrom(store.id);
+  if (madeAt === undefined) return undefined;
+  const text = texts[language];
+  const time = timeText(madeAt, store, language);
+  const link = isPermitted(member, 'changeSettings')
+    ? markup` <a href="${basePath}/restored">${text.restoredLink}</a>`
+    : undefined;
+  return markup`<p class="notice restored-notice" role="note">${fillPlain(text.restored, { time })}${link}</p>
+`;
+}
+
 /** A page for a member of staff: the navigation, and the content with its heading. */
 export function shellPage(
   services: Framed,
@@ -226,7 +243,7 @@ export function shellPage(
 </header>
 <main class="main" id="content">
 <header class="top"><h1>${heading ?? page.title}</h1>${actions}</header>
-${demonstrationNotice(services, request)}${page.body}
+${demonstrationNotice(services, request)}${restoredNotice(services, request)}${page.body}
 </main>
 <nav class="tabbar" aria-label="${text.main}">${main.map((entry) => link(entry, true))}<a href="${basePath}/more"${moreCurrent}>${icons.more}${pages.more}</a></nav>
 </div>`,

@@ -11,6 +11,7 @@ import type { EmailText, EmailTextPart } from '../../domain/emails/wording.ts';
 import type { Logo } from '../../domain/emails/logo.ts';
 import type { Parsed } from '../../platform/parsed.ts';
 import type { Permission } from '../../domain/staff/staff.ts';
+import type { RestoreTools } from '../../domain/stores/restore.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import type { Streams } from '../../http/streams.ts';
 import type { Markup } from '../../platform/markup.ts';
@@ -71,6 +72,10 @@ export type ConsoleServices = {
   readonly operations: readonly Pick<ApiRequest, 'method' | 'route'>[];
   /** Issues the cards of new batches now. */
   readonly startBatches: () => void;
+  /** Restores a backup before there is a shop; null: the database is on a server. */
+  readonly restoring: RestoreTools | null;
+  /** The stores of a restored backup that no owner has confirmed: when it was made, in ms. */
+  readonly restoredCopies: Map<number, number>;
   /** The streams of changes that open pages show. */
   readonly live: Streams;
 };
@@ -266,7 +271,12 @@ type Endpoint = {
 };
 
 /** A route that needs no session. */
-export type OpenRoute = Endpoint & { readonly access: 'anyone'; readonly handle: Handler<ConsoleRequest> };
+export type OpenRoute = Endpoint & {
+  readonly access: 'anyone';
+  readonly handle: Handler<ConsoleRequest>;
+  /** Whether a body of `formBytesMax` is read, although there is no session. Its bytes are the file of the request. */
+  readonly mayUpload?: (services: ConsoleServices, params: ConsoleRequest['params']) => Promise<boolean>;
+};
 
 export type StaffRoute = Endpoint & {
   /** Returns the path at which a person continues whose session had ended. Default: the page of the form. */

@@ -54,7 +54,11 @@ export function addConsole(
   const { basePath } = services.origin;
   const assets = loadAssets();
   const folder = `${basePath}/assets/${assets.version}`;
-  const frame = { basePath, assetUrl: (name: string) => `${folder}/${name}` };
+  const frame = {
+    basePath,
+    assetUrl: (name: string) => `${folder}/${name}`,
+    restoredFrom: (storeId: number) => services.restoredCopies.get(storeId),
+  };
   const live = limitedStreams({ onCommit, streamsMax, pauseMs: livePauseMs });
   app.addHook('preClose', (done) => {
     live.close();
@@ -85,7 +89,8 @@ export function addConsole(
         assertHost(request.headers, all.origin);
         if (route.method !== 'GET' && route.acceptsOtherSites !== true)
           assertSameOrigin(request.headers, all.origin);
-        if (route.formBytesMax !== undefined && isLongForm(request, app)) await assertSignedIn(all, request);
+        if (route.formBytesMax !== undefined && isLongForm(request, app))
+          await assertMaySend(all, route, request);
       },
       handler: async (request, reply) => {
         const response = await handle(all, route, request, reply);
@@ -108,9 +113,16 @@ function isLongForm(
 }
 
 /** Before a long form is read. @throws Fault `body-too-large`. */
-async function assertSignedIn(services: ConsoleServices, raw: FastifyRequest): Promise<void> {
-  const { signedIn } = await visitorOf(services, raw);
-  if (!signedIn) throw new Fault('body-too-large');
+async function assertMaySend(
+  services: ConsoleServices,
+  route: ConsoleRoute,
+  raw: FastifyRequest,
+): Promise<void> {
+  const may =
+    'mayUpload' in route
+      ? await route.mayUpload(services, raw.params as ConsoleRequest['params'])
+      : (await visitorOf(services, raw)).signedIn !== null;
+  if (!may) throw new Fault('body-too-large');
 }
 
 async function handle(
@@ -218,6 +230,8 @@ function formOf({ method, body }: FastifyRequest): ReadonlyMap<string, string> {
 /** @throws Fault `unsupported-media-type` or `invalid-body`. */
 function fileFormOf(raw: FastifyRequest): FileForm {
   const { contentType = '', bytes } = (raw.body ?? {}) as Partial<RawBody>;
+  if (bytes && contentType === 'application/octet-stream')
+    return { form: new Map(), file: bytes, fileName: '' };
   if (!bytes || !/^multipart\/form-data *;/i.test(contentType))
     return { form: formOf(raw), file: null, fileName: '' };
   return readFileForm(contentType, bytes);

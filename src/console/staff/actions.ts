@@ -8,7 +8,7 @@ import { showStaffActions, type ShownActions } from '../../service/staff/people.
 import type { StaffAction, StaffActionName } from '../../storage/staff/action.ts';
 import { fieldLabel } from '../cards/fields.ts';
 import { select } from '../kit/form.ts';
-import { amountText, timeElement } from '../kit/format.ts';
+import { amountText, dayText, timeElement } from '../kit/format.ts';
 import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
 import { get, type Page } from '../kit/page-context.ts';
 import { staffPills } from './pills.ts';
@@ -73,6 +73,8 @@ const actions = {
   'webhook-changed': ['settings', null],
   'webhook-deleted': ['settings', null],
   'event-sent': ['settings', null],
+  'database-restored': ['settings', null],
+  'restore-confirmed': ['settings', null],
 } as const satisfies Readonly<Record<StaffActionName, readonly [Kind, 'person' | 'till' | 'card' | null]>>;
 
 const actionNames = Object.keys(actions) as readonly StaffActionName[];
@@ -263,6 +265,7 @@ const flags = [
   'rotated',
   'test',
   'verified',
+  'dropped',
 ] as const;
 
 function isFlag(name: string): name is (typeof flags)[number] {
@@ -272,6 +275,7 @@ function isFlag(name: string): name is (typeof flags)[number] {
 function countOf(name: string, count: number, language: PageLanguage): string | undefined {
   const { details: parts } = texts[language];
   if (name === 'codes') return plural(language, parts.codes, count);
+  if (name === 'emails' || name === 'events') return plural(language, parts[name], count);
   return name === 'rows' || name === 'count' ? plural(language, parts.rows, count) : undefined;
 }
 
@@ -288,6 +292,8 @@ function detailOf(name: string, shown: string, store: Store, language: PageLangu
       return fillPlain(parts.role, { value: isRole(shown) ? frames[language].roles[shown] : shown });
     case 'amount':
       return detailAmount(shown, store, language);
+    case 'day':
+      return fillPlain(parts.day, { value: dayText(shown, language) });
     case 'before':
     case 'balance':
       return fillPlain(parts[name], { value: detailAmount(shown, store, language) });

@@ -3,7 +3,15 @@
 import { isPermitted } from '../../domain/staff/staff.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { hasTillCookie } from '../kit/cookie.ts';
-import { demonstrationNotice, documentOf, frameTexts, icons, mark, type Document } from '../kit/page.ts';
+import {
+  demonstrationNotice,
+  documentOf,
+  frameTexts,
+  icons,
+  mark,
+  restoredNotice,
+  type Document,
+} from '../kit/page.ts';
 import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
 import { appLinks } from './app.ts';
 
@@ -31,7 +39,7 @@ export function tillPage(
     body: markup`<main class="till${isWide ? ' wide' : ''}" id="content">
 <h1 class="sr">${page.title}</h1>
 <div class="tillbar"><a class="mark" href="${basePath}/till">${mark}<span>${frameTexts(request).pages.till}<small>${store.name}</small></span></a>${menu(services, request)}</div>
-${demonstrationNotice(services, request)}${page.body}
+${demonstrationNotice(services, request)}${restoredNotice(services, request)}${page.body}
 </main>`,
   });
 }

@@ -129,9 +129,10 @@ function notAge(cause?: unknown): SealedBackupError {
 async function decrypt(source: AsyncGenerator<Uint8Array>, identity: Secret): Promise<Readable> {
   const decrypter = new Decrypter();
   decrypter.addIdentity(identity.reveal());
+  const web = Readable.toWeb(Readable.from(source)) as ReadableStream<Uint8Array>;
   let content: ReadableStream<Uint8Array>;
   try {
-    content = await decrypter.decrypt(ReadableStream.from(source));
+    content = await decrypter.decrypt(web);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     if (error.message.startsWith('no identity matched'))

@@ -1,6 +1,7 @@
 /** Email settings of stores, and emails with their delivery state. */
 
 import type { Context } from '../context.ts';
+import { timeUnlessHeld } from '../../domain/stores/restore.ts';
 import {
   defaultEmailSettings,
   type EmailDelivery,
@@ -21,7 +22,7 @@ import {
   type Column,
   type RowOf,
 } from '../sql/columns.ts';
-import { all, first, execute, sql, toNumber, type Script } from '../sql/sql.ts';
+import { all, first, execute, sql, toNumber, toNumberOrNull, type Script } from '../sql/sql.ts';
 import { ofOpenStore } from '../stores/store.ts';
 
 const settings = columns({
@@ -78,7 +79,12 @@ const deliveries = columns({
   occasion: textOrNull('occasion'),
   state: unchanged<EmailState>()('state'),
   send_at: integer('sendAt'),
-  next_at: integerOrNull('nextAt'),
+  // An email that waits for an owner after a restore has no time.
+  next_at: {
+    field: 'nextAt',
+    read: (stored: bigint | null) => timeUnlessHeld(toNumberOrNull(stored)),
+    write: ({ nextAt }: { readonly nextAt: number | null }) => nextAt,
+  },
   attempts: integer('attempts'),
   last_at: integerOrNull('lastAt'),
   response: textOrNull('response'),

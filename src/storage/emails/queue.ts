@@ -8,6 +8,7 @@
 import type { EmailDelivery, EmailState } from '../../domain/emails/email.ts';
 import { lateEmailsMax, type LateEmails } from '../../domain/health.ts';
 import { emailColumns, toEmailDelivery, type DeliveryRow, type EmailKey } from './email.ts';
+import { heldMs } from '../../domain/stores/restore.ts';
 import {
   all,
   first,
@@ -228,7 +229,7 @@ export function* findEmailDelay(now: number): Script<EmailDelay> {
     select min(case when next_at <= ${now} then next_at end) as due, min(first_at) as earliest,
       min(case when attempts > 0 then send_at end) as tried
     from (
-      select next_at, first_at, attempts, send_at from email_deliveries where next_at is not null and ${ofOpenStore}
+      select next_at, first_at, attempts, send_at from email_deliveries where next_at < ${heldMs} and ${ofOpenStore}
       order by next_at limit ${examinedMax}
     ) as soon`);
   return {
@@ -241,7 +242,7 @@ export function* findEmailDelay(now: number): Script<EmailDelay> {
 /** A condition: the email waits for its next attempt although it was to be sent before an instant (ms). */
 function lateIn(storeId: number, state: 'queued' | 'deferred', before: number): Part {
   return part`email_deliveries ${indexedBy('email_deliveries_by_state')}
-    where store_id = ${storeId} and state = ${state} and next_at is not null and send_at < ${before}`;
+    where store_id = ${storeId} and state = ${state} and next_at < ${heldMs} and send_at < ${before}`;
 }
 
 /** Returns the emails of a store that were to be sent before `before` (ms) and wait; undefined: there is none. */

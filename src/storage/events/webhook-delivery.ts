@@ -1,8 +1,9 @@
 /** Deliveries, one row per event and webhook, and the log of earlier attempts. */
 
 import type { Attempt, AttemptResult, Delivery, DeliveryStatus } from '../../domain/events/webhook.ts';
-import { columns, integer, integerOrNull, unchanged, writeOnly, type RowOf } from '../sql/columns.ts';
-import { all, first, execute, parallel, sql, toNumber, type Script } from '../sql/sql.ts';
+import { timeUnlessHeld } from '../../domain/stores/restore.ts';
+import { columns, integer, unchanged, writeOnly, type RowOf } from '../sql/columns.ts';
+import { all, first, execute, parallel, sql, toNumber, toNumberOrNull, type Script } from '../sql/sql.ts';
 import { fragment } from '../sql/fragments.ts';
 
 type ResultRow = {
@@ -41,7 +42,12 @@ const deliveries = columns({
   status: unchanged<DeliveryStatus>()('status'),
   created_at: integer('createdAt'),
   attempts: integer('attempts'),
-  next_at: integerOrNull('nextAt'),
+  // One that waits for an owner after a restore has no time.
+  next_at: {
+    field: 'nextAt',
+    read: (stored: bigint | null) => timeUnlessHeld(toNumberOrNull(stored)),
+    write: ({ nextAt }: { readonly nextAt: number | null }) => nextAt,
+  },
 });
 
 type DeliveryRow = RowOf<typeof deliveries> &

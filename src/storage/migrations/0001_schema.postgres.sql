@@ -1183,7 +1183,7 @@ create index unknown_addresses_by_digest on unknown_addresses (store_id, digest)
 -- Steps before the shop opens that the service cannot always check.
 create table setup_steps (
   store_id bigint not null references stores (id),
-  step text collate "C" not null check (step = 'key_file' or step = 'backup'),
+  step text collate "C" not null check (step = 'key_file' or step = 'backup' or step = 'restored_copy'),
   done_at bigint not null,
   -- Null: the command line.
   staff_id bigint,

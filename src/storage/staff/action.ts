@@ -55,6 +55,8 @@ const staffActionNames = [
   'webhook-changed',
   'webhook-deleted',
   'event-sent',
+  'database-restored',
+  'restore-confirmed',
 ] as const;
 
 export type StaffActionName = (typeof staffActionNames)[number];

@@ -1,9 +1,12 @@
-/** The steps before a shop opens that the service cannot always find out. */
+/**
+ * The steps before a shop opens that the service cannot always find out. `restored_copy` is the opposite of one: a backup was
+ * restored on another machine, and no owner has confirmed it yet. Its time is that of the backup.
+ */
 
 import { columns, integer, integerOrNull, unchanged, type RowOf } from '../sql/columns.ts';
-import { all, execute, one, sql, toNumber, type Script } from '../sql/sql.ts';
+import { all, execute, first, one, sql, toNumber, type Script } from '../sql/sql.ts';
 
-const setupStepNames = ['key_file', 'backup'] as const;
+const setupStepNames = ['key_file', 'backup', 'restored_copy'] as const;
 
 export type SetupStepName = (typeof setupStepNames)[number];
 
@@ -25,6 +28,9 @@ const steps = columns({
 
 type StepRow = RowOf<typeof steps>;
 
+/** More stores than an embedded database has. */
+const storesMax = 10_000;
+
 /** Records that a step is done; repeated, when it was done last. */
 export function* saveSetupStep(step: SetupStep): Script<void> {
   yield* execute(sql`
@@ -34,6 +40,21 @@ export function* saveSetupStep(step: SetupStep): Script<void> {
 
 export function* listSetupSteps(storeId: number): Script<readonly SetupStep[]> {
   const rows = yield* all(sql<StepRow>`select ${steps.names} from setup_steps where store_id = ${storeId}`);
+  return rows.map(steps.read);
+}
+
+/** @returns false if it was not recorded. */
+export function* removeSetupStep({ storeId, step }: Pick<SetupStep, 'storeId' | 'step'>): Script<boolean> {
+  const row = yield* first(sql<{ step: string }>`
+    delete from setup_steps where store_id = ${storeId} and step = ${step} returning step`);
+  return row !== undefined;
+}
+
+/** Returns the steps of all stores that no owner has confirmed since a restore. */
+export function* listRestoredCopies(): Script<readonly SetupStep[]> {
+  const rows = yield* all(
+    sql<StepRow>`select ${steps.names} from setup_steps where step = 'restored_copy' limit ${storesMax}`,
+  );
   return rows.map(steps.read);
 }
 

@@ -1,0 +1,181 @@
+/** “I have a backup”: the upload, the key of the recovery sheet, and the name of the shop, before there is a shop. */
+
+import { Fault } from '../../domain/fault.ts';
+import { sliceBytes, type RestoreState, type RestoreTools } from '../../domain/stores/restore.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
+import { findSetupProgress, isOpenSetupLink } from '../../service/stores/setup.ts';
+import { alert, inputField } from '../kit/form.ts';
+import { timeText } from '../kit/format.ts';
+import { gatePage } from '../kit/page.ts';
+import { openRoute, type VisitorPage } from '../kit/page-context.ts';
+import { seeOther, type ConsoleResponse, type ConsoleRoute, type ConsoleServices } from '../kit/route.ts';
+import { plural } from '../kit/texts.ts';
+
+/** The path of the pages for a link. */
+export function restorePathOf(token: string): string {
+  return `/setup/${token}/restore`;
+}
+
+/** Undefined: the link cannot be used, there is a shop, or the database is on a server. */
+async function toolsFor(
+  { restoring, storage, ctx }: ConsoleServices,
+  token: string,
+): Promise<RestoreTools | undefined> {
+  if (!restoring || !(await storage.read(() => isOpenSetupLink(ctx, token)))) return undefined;
+  const { stores } = await storage.read(findSetupProgress);
+  return stores.length === 0 ? restoring : undefined;
+}
+
+type Step = (page: VisitorPage, tools: RestoreTools) => ConsoleResponse | Promise<ConsoleResponse>;
+
+/** A page of a restore. A script gets an error, and a person the first page. */
+function withBackup(step: Step): (page: VisitorPage) => Promise<ConsoleResponse> {
+  return async (page) => {
+    const tools = await toolsFor(page.services, page.param('token'));
+    return tools ? await step(page, tools) : seeOther('/');
+  };
+}
+
+/** The page for a step of the restore. */
+function restorePage(
+  page: VisitorPage,
+  state: RestoreState,
+  { nameError }: { readonly nameError?: string } = {},
+): ConsoleResponse {
+  const text = page.text.restore;
+  const { problem, step } = state;
+  const said = problem === null ? undefined : alert(text.problems[problem]);
+  const body = markup`${said}${panelOf(page, state, nameError)}`;
+  const isRejected = problem !== null || nameError !== undefined;
+  return {
+    status: isRejected ? 422 : 200,
+    body: gatePage(page.services, page.request, {
+      title: text.title,
+      place: 'Largesse',
+      body,
+      scripts: ['restore.js'],
+      ...(step === 'examining' && { refreshSeconds: 2 }),
+    }),
+  };
+}
+
+function panelOf(page: VisitorPage, state: RestoreState, nameError: string | undefined): Markup {
+  const text = page.text.restore;
+  const path = page.url(restorePathOf(page.param('token')));
+  switch (state.step) {
+    case 'uploading':
+      return uploadPanel(page, state);
+    case 'uploaded':
+      return markup`<section class="panel stack" aria-labelledby="key-title"><h2 id="key-title">${text.keyTitle}</h2>
+<form class="stack" method="post" action="${path}/key">${inputField({ name: 'key', label: text.key, kind: 'code', hint: text.keyHint, hasFocus: true })}
+<div><button class="button first">${text.open}</button></div></form></section>${dropForm(page)}`;
+    case 'examining':
+      return markup`<section class="panel stack" role="status"><h2>${text.examining}</h2><p>${text.examiningText}</p></section>`;
+    case 'examined':
+      return foundPanel(page, state, nameError);
+    case 'installing':
+      return markup`<section class="panel stack" role="status" data-restarting="${page.url('/sign-in')}"><h2>${text.installing}</h2><p>${text.installingText}</p></section>`;
+  }
+}
+
+/** The browser sends the file in slices, and continues after an interruption. */
+function uploadPanel(page: VisitorPage, { upload }: RestoreState): Markup {
+  const text = page.text.restore;
+  const path = page.url(restorePathOf(page.param('token')));
+  const continued =
+    upload && upload.received > 0 ? markup`<p class="notice">${text.continues}</p>` : undefined;
+  const sent = upload
+    ? markup` data-bytes="${upload.bytes}" data-next="${Math.floor(upload.received / sliceBytes)}"`
+    : undefined;
+  return markup`<section class="panel stack" aria-labelledby="file-title"><h2 id="file-title">${text.fileTitle}</h2><p>${text.lead}</p>${continued}
+<form class="stack" data-upload="${path}" data-slice="${sliceBytes}"${sent} data-failed="${text.uploadFailed}"><div><label for="backup">${text.file}</label><input class="field" type="file" id="backup" accept=".age" required><p class="hint">${text.fileHint}</p></div>
+<div><button class="button first">${text.upload}</button></div>
+<progress class="progress" max="100" value="0" aria-label="${text.progress}" hidden></progress><p role="status"></p></form>
+<noscript><p class="notice bad">${text.noScript}</p></noscript></section>
+<p class="center"><a class="button quiet" href="${page.url(`/setup/${page.param('token')}`)}">${text.newShop}</a></p>`;
+}
+
+function dropForm(page: VisitorPage): Markup {
+  const path = page.url(restorePathOf(page.param('token')));
+  return markup`<form class="center" method="post" action="${path}/drop"><button class="button quiet">${page.text.restore.another}</button></form>`;
+}
+
+function foundPanel(page: VisitorPage, { found }: RestoreState, nameError: string | undefined): Markup {
+  const text = page.text.restore;
+  const path = page.url(restorePathOf(page.param('token')));
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  const made = found ? timeText(found.madeAt, { timeZone }, page.language) : '';
+  const shops = (found?.shops ?? []).map(
+    ({ name, cards }) => markup`<dt>${name}</dt><dd>${plural(page.language, text.cards, cards)}</dd>`,
+  );
+  return markup`<section class="panel stack" aria-labelledby="found"><h2 id="found">${text.found}</h2>
+<dl class="facts"><dt>${text.made}</dt><dd>${made}</dd>${shops}</dl><p class="notice">${text.missing}</p>
+<form class="stack" method="post" action="${path}/install">${inputField({ name: 'shop', label: text.shop, hint: text.shopHint, error: nameError })}
+<div><button class="button first">${text.restore}</button></div></form></section>${dropForm(page)}`;
+}
+
+/** Reads a number of a path or a form. @throws Fault `not-found`. */
+function numberIn(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new Fault('not-found');
+  return Number(text);
+}
+
+const begin: Step = async (page, tools) => {
+  const bytes = numberIn(page.typed('bytes'));
+  if (bytes === 0) return { status: 200, json: { problem: page.text.restore.problems['not-a-backup'] } };
+  const problem = await tools.begin(bytes);
+  return {
+    status: 200,
+    json: problem === null ? { next: 0 } : { problem: page.text.restore.problems[problem] },
+  };
+};
+
+const append: Step = async (page, tools) => {
+  const { file } = page.request;
+  if (!file) throw new Fault('unsupported-media-type');
+  const result = await tools.append(numberIn(page.param('number')), file);
+  return {
+    status: 200,
+    json: typeof result === 'number' ? { next: result } : { problem: page.text.restore.problems[result] },
+  };
+};
+
+const here = (page: VisitorPage): ConsoleResponse => seeOther(restorePathOf(page.param('token')));
+
+const examine: Step = async (page, tools) => {
+  await tools.examine(page.request.form.get('key') ?? '');
+  return here(page);
+};
+
+const install: Step = async (page, tools) => {
+  const isInstalled = await tools.install(page.typed('shop'));
+  const state = tools.state();
+  if (!isInstalled && state.step === 'examined')
+    return restorePage(page, state, { nameError: page.text.restore.wrongName });
+  // The link ends with the restart.
+  return state.step === 'installing' ? restorePage(page, state) : here(page);
+};
+
+const drop: Step = async (page, tools) => {
+  await tools.drop();
+  return here(page);
+};
+
+const path = '/setup/:token/restore';
+
+export const restoreRoutes: readonly ConsoleRoute[] = [
+  openRoute(
+    'GET',
+    path,
+    withBackup((page, tools) => restorePage(page, tools.state())),
+  ),
+  openRoute('POST', `${path}/begin`, withBackup(begin)),
+  openRoute('POST', `${path}/slices/:number`, withBackup(append), {
+    acceptsFile: true,
+    formBytesMax: sliceBytes,
+    mayUpload: async (services, { token = '' }) => (await toolsFor(services, token)) !== undefined,
+  }),
+  openRoute('POST', `${path}/key`, withBackup(examine)),
+  openRoute('POST', `${path}/install`, withBackup(install)),
+  openRoute('POST', `${path}/drop`, withBackup(drop)),
+];

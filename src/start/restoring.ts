@@ -1,0 +1,276 @@
+/** A backup that a person uploads to a fresh machine: its slices, its examination, and the restore at the next start. */
+
+import { createReadStream } from 'node:fs';
+import { access, constants, open, rm, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import {
+  sliceBytes,
+  type RestoredShop,
+  type RestoreProblem,
+  type RestoreState,
+  type RestoreTools,
+} from '../domain/stores/restore.ts';
+import type { FreeSpace } from '../platform/disk.ts';
+import { codeOf } from '../platform/error-code.ts';
+import { makeFolder } from '../platform/folders.ts';
+import { KeyFileError, readKeyFile } from '../platform/key-file.ts';
+import type { Log } from '../platform/log.ts';
+import { SealedBackupError } from '../platform/sealed-backup/error.ts';
+import { openBackup } from '../platform/sealed-backup/open.ts';
+import { parseRecoveryKey } from '../platform/sealed-backup/recovery-key.ts';
+import type { Secret } from '../platform/secret.ts';
+import { markRestored } from '../service/stores/restored.ts';
+import { MigrationError } from '../storage/schema/migration-error.ts';
+import { tryLockFile } from '../storage/sqlite/file-lock.ts';
+import { isSqliteFile, syncFile } from '../storage/sqlite/restore.ts';
+import { hasRealStores, listOpenStores } from '../storage/stores/store.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { Config, DatabaseConfig } from './config.ts';
+import { openDatabase } from './database.ts';
+import {
+  commitRestore,
+  removeAbandonedUpload,
+  restoreFolderOf,
+  type RestoreFolder,
+} from './restore-install.ts';
+
+type Parts = {
+  readonly config: Config;
+  /** The fresh database. */
+  readonly storage: Storage;
+  readonly freeSpace: FreeSpace;
+  readonly logger: Log['logger'];
+  /** Starts the service again. */
+  readonly restart: () => void;
+};
+
+type Found = { readonly madeAt: number; readonly shops: readonly RestoredShop[] };
+
+/** Null: the database is on a server, which has tools of its own. */
+export function restoringOf(
+  parts: Omit<Parts, 'freeSpace'> & { readonly freeSpace: FreeSpace | null },
+): RestoreTools | null {
+  const { config, freeSpace } = parts;
+  return config.database.kind === 'file' && freeSpace
+    ? new Restoring({ ...parts, freeSpace }, config.database.file)
+    : null;
+}
+
+class Restoring implements RestoreTools {
+  readonly #parts: Parts;
+  readonly #file: string;
+  readonly #folder: RestoreFolder;
+  #lock: Disposable | null = null;
+  #upload: { readonly bytes: number; readonly received: number } | null = null;
+  #step: RestoreState['step'] = 'uploading';
+  #problem: RestoreProblem | null = null;
+  #found: Found | null = null;
+  /** Only one change at a time. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: Parts, file: string) {
+    this.#parts = parts;
+    this.#file = file;
+    this.#folder = restoreFolderOf(file);
+  }
+
+  state(): RestoreState {
+    return { upload: this.#upload, step: this.#step, problem: this.#problem, found: this.#found };
+  }
+
+  begin(bytes: number): Promise<RestoreProblem | null> {
+    return this.#inTurn(async () => {
+      if (this.#isBusy()) return 'failed';
+      this.#reset();
+      this.#problem = await this.#problemOf(bytes);
+      if (this.#problem !== null) return this.#problem;
+      makeFolder(this.#folder.path);
+      this.#lock = tryLockFile(this.#folder.lock);
+      if (!this.#lock) return (this.#problem = 'failed');
+      await (await open(this.#folder.upload, 'wx', 0o600)).close();
+      this.#upload = { bytes, received: 0 };
+      return null;
+    });
+  }
+
+  append(number: number, slice: Uint8Array): Promise<number | RestoreProblem> {
+    return this.#inTurn(async () => {
+      const upload = this.#upload;
+      if (!upload || this.#step !== 'uploading') return 'failed';
+      const next = Math.ceil(upload.received / sliceBytes);
+      const expected = Math.min(sliceBytes, upload.bytes - upload.received);
+      // A slice whose response was lost is sent again.
+      if (number !== next || slice.length !== expected) return next;
+      if (!(await this.#hasSpace(slice.length))) return (this.#problem = 'no-space');
+      const file = await open(this.#folder.upload, 'r+');
+      try {
+        await file.write(slice, 0, slice.length, upload.received);
+      } finally {
+        await file.close();
+      }
+      const received = upload.received + slice.length;
+      this.#upload = { ...upload, received };
+      if (received === upload.bytes) this.#step = 'uploaded';
+      return next + 1;
+    });
+  }
+
+  async examine(key: string): Promise<void> {
+    const parsed = await parseRecoveryKey(key);
+    if (this.#step !== 'uploaded' && this.#step !== 'examined') return;
+    if (!parsed.ok) {
+      this.#problem = 'no-key';
+      return;
+    }
+    this.#step = 'examining';
+    this.#problem = null;
+    this.#found = null;
+    // The page shows the result when there is one.
+    void this.#inTurn(async () => {
+      try {
+        this.#found = await this.#examine(parsed.value.identity);
+        this.#step = 'examined';
+      } catch (error) {
+        this.#problem = problemIn(error);
+        if (this.#problem === 'failed')
+          this.#parts.logger.error({ err: error }, 'a backup could not be examined');
+        this.#step = 'uploaded';
+      }
+    });
+  }
+
+  install(typedName: string): Promise<boolean> {
+    return this.#inTurn(async () => {
+      const found = this.#found;
+      if (!found || this.#step !== 'examined') return false;
+      if (!found.shops.some(({ name }) => normalized(name) === normalized(typedName))) return false;
+      if (await this.#parts.storage.read(hasRealStores)) return false;
+      this.#step = 'installing';
+      try {
+        await this.#mark(found);
+      } catch (error) {
+        this.#step = 'uploaded';
+        this.#found = null;
+        this.#problem = problemIn(error);
+        this.#parts.logger.error({ err: error }, 'a backup could not be restored');
+        return true;
+      }
+      this.#lock?.[Symbol.dispose]();
+      this.#lock = null;
+      commitRestore(this.#file);
+      this.#parts.logger.info('the service starts again with the restored database');
+      this.#parts.restart();
+      return true;
+    });
+  }
+
+  drop(): Promise<void> {
+    return this.#inTurn(async () => {
+      if (!this.#isBusy()) this.#reset();
+      return await Promise.resolve();
+    });
+  }
+
+  #inTurn<Result>(task: () => Promise<Result>): Promise<Result> {
+    const done = this.#last.then(task);
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+
+  #isBusy(): boolean {
+    return this.#step === 'examining' || this.#step === 'installing';
+  }
+
+  #reset(): void {
+    this.#lock?.[Symbol.dispose]();
+    this.#lock = null;
+    removeAbandonedUpload(this.#file);
+    this.#upload = null;
+    this.#step = 'uploading';
+    this.#problem = null;
+    this.#found = null;
+  }
+
+  async #problemOf(bytes: number): Promise<RestoreProblem | null> {
+    try {
+      await access(dirname(this.#parts.config.keysFile), constants.W_OK);
+    } catch {
+      return 'no-access';
+    }
+    return (await this.#hasSpace(bytes)) ? null : 'no-space';
+  }
+
+  async #spareBytes(): Promise<number> {
+    const { config, freeSpace } = this.#parts;
+    return ((await freeSpace()) ?? 0) - config.limits.diskFreeBytesMin;
+  }
+
+  async #hasSpace(bytes: number): Promise<boolean> {
+    return (await this.#spareBytes()) >= bytes;
+  }
+
+  /** The configuration of the copy in the folder. */
+  #copyConfig(): DatabaseConfig {
+    const { database, keys } = this.#folder;
+    return { ...this.#parts.config, database: { kind: 'file', file: database }, keysFile: keys };
+  }
+
+  async #examine(identity: Secret): Promise<Found> {
+    const { upload, database, keys } = this.#folder;
+    for (const end of ['', '-wal', '-shm', '-journal']) await rm(`${database}${end}`, { force: true });
+    await rm(keys, { force: true });
+    const databaseBytesMax = Math.max(0, await this.#spareBytes());
+    const opened = await openBackup(createReadStream(upload), { identity, database, databaseBytesMax });
+    await writeFile(keys, opened.keys, { flag: 'wx', mode: 0o600, flush: true });
+    if (!isSqliteFile(database)) throw new SealedBackupError('not-a-backup', 'the copy is not a database');
+    readKeyFile(keys);
+    // Most starts never verify a backup.
+    const { verifyDatabase } = await import('../cli/verifying.ts');
+    const { stores, mismatches } = await verifyDatabase(this.#copyConfig(), { prepare: true });
+    if (mismatches.length > 0) throw new UnsoundError('unsound');
+    await using copy = await openDatabase(this.#copyConfig(), { prepare: false });
+    const shops = (await copy.storage.read(listOpenStores)).flatMap(({ store }) =>
+      store.demonstration
+        ? []
+        : [
+            {
+              name: store.name,
+              domain: store.domain,
+              cards: stores.find((each) => each.store === store.domain)?.cards ?? 0,
+            },
+          ],
+    );
+    if (shops.length === 0) throw new UnsoundError('no-shop');
+    return { madeAt: opened.at, shops };
+  }
+
+  async #mark({ madeAt }: Found): Promise<void> {
+    const { database } = this.#folder;
+    {
+      await using copy = await openDatabase(this.#copyConfig(), { prepare: false });
+      await copy.storage.write(() => markRestored(copy.ctx, madeAt));
+    }
+    syncFile(database);
+  }
+}
+
+/** An opened backup that is not restored. */
+class UnsoundError extends Error {
+  readonly problem: 'unsound' | 'no-shop';
+
+  constructor(problem: 'unsound' | 'no-shop') {
+    super(problem);
+    this.problem = problem;
+  }
+}
+
+function problemIn(error: unknown): RestoreProblem {
+  if (error instanceof SealedBackupError || error instanceof UnsoundError) return error.problem;
+  if (error instanceof MigrationError) return 'newer';
+  if (error instanceof KeyFileError) return 'damaged';
+  return codeOf(error) === 'ENOSPC' ? 'no-space' : 'failed';
+}
+
+function normalized(name: string): string {
+  return name.normalize('NFC').trim().replaceAll(/\s+/g, ' ').toLowerCase();
+}
