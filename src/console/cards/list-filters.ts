@@ -4,27 +4,23 @@ import { meaningOf, type SearchFilter } from '../../domain/cards/search.ts';
 import type { Location } from '../../domain/stores/location.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { sorts, type SortName } from '../../service/cards/filter.ts';
-import { cardsTexts, filterText } from './parts.ts';
+import { filterText } from './parts.ts';
 import { queryWith, type CardsQuery } from './query.ts';
 import { hidden, inputField } from '../kit/form.ts';
 import { placeField } from '../kit/places.ts';
-import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
+import type { Page } from '../kit/page-context.ts';
 
 /** A form with POST, because what a person types or scans can be a code, which must not be in a URL. */
-export function searchForm({ frame }: ConsoleServices, { language }: StaffRequest): Markup {
-  const text = cardsTexts[language];
-  return markup`<form method="post" action="${frame.basePath}/cards/find" role="search"><label class="sr" for="q">${text.find}</label>
+export function searchForm(page: Page): Markup {
+  const text = page.text.cards;
+  return markup`<form method="post" action="${page.basePath}/cards/find" role="search"><label class="sr" for="q">${text.find}</label>
 <div class="search"><input class="field" id="q" name="q" type="search" autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="300" aria-describedby="q-hint" autofocus><button class="button">${text.search}</button></div>
 <p class="hint" id="q-hint">${text.findHint}</p></form>`;
 }
 
-export function stateFilters(
-  { frame }: ConsoleServices,
-  { language }: StaffRequest,
-  query: CardsQuery,
-): Markup {
-  const text = cardsTexts[language];
+export function stateFilters(page: Page, query: CardsQuery): Markup {
+  const text = page.text.cards;
   const { state } = query.filters;
   const isBounced = query.filters.email_status === 'bounced' && state === undefined;
   const names = [
@@ -45,7 +41,7 @@ export function stateFilters(
     };
     const isShown = name === 'bounced' ? isBounced : !isBounced && (state ?? 'all') === name;
     const current = isShown ? markup` aria-current="true"` : undefined;
-    return markup`<a href="${frame.basePath}/cards${queryWith(query, changes)}"${current}>${text.states[name]}</a>`;
+    return markup`<a href="${page.basePath}/cards${queryWith(query, changes)}"${current}>${text.states[name]}</a>`;
   });
   return markup`<nav class="pills" aria-label="${text.show}">${links}</nav>`;
 }
@@ -56,41 +52,28 @@ function keptFields(query: CardsQuery, changes: Readonly<Record<string, undefine
 }
 
 /** A filter by the location at which the cards were issued, for a person who sees some. */
-export function placeForm(
-  { frame }: ConsoleServices,
-  request: StaffRequest,
-  query: CardsQuery,
-  locations: readonly Location[],
-): Markup | undefined {
+export function placeForm(page: Page, query: CardsQuery, locations: readonly Location[]): Markup | undefined {
   const chosen = query.filters.location_id;
-  const field = placeField(request, { locations, chosen, name: 'location_id', hasNone: false });
+  const field = placeField(page.request, { locations, chosen, name: 'location_id', hasNone: false });
   if (!field) return undefined;
-  return markup`<form class="filters" action="${frame.basePath}/cards">${keptFields(query, { location_id: undefined })}${field}<button class="button">${cardsTexts[request.language].dormant.show}</button></form>
+  return markup`<form class="filters" action="${page.basePath}/cards">${keptFields(query, { location_id: undefined })}${field}<button class="button">${page.text.cards.dormant.show}</button></form>
 `;
 }
 
 /** A filter by the day after which a card was not used, as laws on unclaimed property need it. */
-export function dormantForm(
-  { frame }: ConsoleServices,
-  { language }: StaffRequest,
-  query: CardsQuery,
-): Markup | undefined {
+export function dormantForm(page: Page, query: CardsQuery): Markup | undefined {
   if (query.sent.has('last_activity_at_max')) return undefined;
-  const { dormant } = cardsTexts[language];
+  const { dormant } = page.text.cards;
   const kept = keptFields(query);
   const field = inputField({ name: 'last_activity_at_max', label: dormant.until, type: 'date' });
-  return markup`<details class="small"><summary>${dormant.title}</summary><form class="filters" action="${frame.basePath}/cards">${kept}${field}<button class="button">${dormant.show}</button></form></details>
+  return markup`<details class="small"><summary>${dormant.title}</summary><form class="filters" action="${page.basePath}/cards">${kept}${field}<button class="button">${dormant.show}</button></form></details>
 `;
 }
 
 /** Returns the filters of the list, apart from the state, each with a link that removes it. */
-export function searchFilters(
-  { frame }: ConsoleServices,
-  { language, query: given }: StaffRequest,
-  query: CardsQuery,
-): Markup | undefined {
-  const text = cardsTexts[language];
-  const path = `${frame.basePath}/cards`;
+export function searchFilters(page: Page, query: CardsQuery): Markup | undefined {
+  const text = page.text.cards;
+  const path = `${page.basePath}/cards`;
   const shown = [...query.sent].filter(
     ([name]) =>
       name !== 'state' &&
@@ -99,14 +82,14 @@ export function searchFilters(
   );
   if (shown.length === 0) return undefined;
   const items = shown.map(([name, value]) => {
-    const filter = filterText(name, value, language);
+    const filter = filterText(name, value, page.language);
     const remove = fillPlain(text.remove, { filter });
     return markup`<li><span class="chip">${filter} <a href="${path}${queryWith(query, { [name]: undefined })}" aria-label="${remove}">×</a></span></li>`;
   });
-  const others = otherSearches(given.get('typed') ?? '', query);
+  const others = otherSearches(page.request.query.get('typed') ?? '', query);
   const links = others.map(
     ({ name, value }) =>
-      markup`<li><a href="${path}?${new URLSearchParams({ [name]: value }).toString()}">${filterText(name, value, language)}</a></li>`,
+      markup`<li><a href="${path}?${new URLSearchParams({ [name]: value }).toString()}">${filterText(name, value, page.language)}</a></li>`,
   );
   const also = links.length > 0 ? markup`<li class="soft">${text.alsoSearch}</li>${links}` : undefined;
   return markup`<ul class="chips" aria-label="${text.filters}">${items}${also}</ul>
@@ -121,11 +104,11 @@ function otherSearches(typed: string, { sent }: CardsQuery): readonly SearchFilt
   return all.some(({ name }) => sent.has(name)) ? all.filter(({ name }) => !sent.has(name)) : [];
 }
 
-export function sortLinks({ frame }: ConsoleServices, { language }: StaffRequest, query: CardsQuery): Markup {
-  const text = cardsTexts[language];
+export function sortLinks(page: Page, query: CardsQuery): Markup {
+  const text = page.text.cards;
   const links = (Object.keys(sorts) as SortName[]).map((sort) => {
     const current = sort === query.sort ? markup` aria-current="true"` : undefined;
-    return markup`<li><a href="${frame.basePath}/cards${queryWith({ ...query, sort })}"${current}>${text.sorts[sort]}</a></li>`;
+    return markup`<li><a href="${page.basePath}/cards${queryWith({ ...query, sort })}"${current}>${text.sorts[sort]}</a></li>`;
   });
   return markup`<details class="sort"><summary><span class="sr">${text.sortedBy}: </span>${text.sorts[query.sort]}</summary><ul>${links}</ul></details>`;
 }

@@ -38,18 +38,12 @@ import {
   sortLinks,
   stateFilters,
 } from './list-filters.ts';
-import { amountText, dayText, timeElement } from '../kit/format.ts';
+import { dayText } from '../kit/format.ts';
 import { longReads } from '../kit/long-reads.ts';
-import { shellPage } from '../kit/page.ts';
 import { listPlaces } from '../kit/places.ts';
-import {
-  seeOther,
-  type ConsoleResponse,
-  type ConsoleRoute,
-  type ConsoleServices,
-  type StaffRequest,
-} from '../kit/route.ts';
+import { seeOther, type ConsoleResponse, type ConsoleRoute, type StaffRequest } from '../kit/route.ts';
 import { fill, fillPlain, plural } from '../kit/texts.ts';
+import { get, post, type Page } from '../kit/page-context.ts';
 
 const pageSize = 50;
 
@@ -67,42 +61,34 @@ type Listed = CardListPage & {
   readonly unsorted: { readonly sort: SortName; readonly sortableSince: string | undefined } | null;
 };
 
-function may({ signedIn: { member } }: StaffRequest, permission: Permission): boolean {
-  return isPermitted(member, permission);
+function may(page: Page, permission: Permission): boolean {
+  return isPermitted(page.member, permission);
 }
 
-async function readFilter(
-  { storage }: ConsoleServices,
-  { signedIn: { store, member } }: StaffRequest,
-  { filters, email }: CardsQuery,
-): Promise<CardFilter> {
-  const customerId = email ? await storage.read(() => customerIdOf(store.id, email)) : null;
-  return limitedFilter(member, filterOf(filters, customerId));
+async function readFilter(page: Page, { filters, email }: CardsQuery): Promise<CardFilter> {
+  const customerId = email ? await page.read(() => customerIdOf(page.store.id, email)) : null;
+  return limitedFilter(page.member, filterOf(filters, customerId));
 }
 
 function scopeOf(
-  { signedIn: { store } }: StaffRequest,
+  page: Page,
   sort: SortName,
   filter: CardFilter,
 ): { readonly older: CursorScope; readonly newer: CursorScope } {
-  const list = ['console cards', store.id, sort, filter];
+  const list = ['console cards', page.store.id, sort, filter];
   return { older: [...list, 'older'], newer: [...list, 'newer'] };
 }
 
 type Position = { readonly after: CardPosition | null; readonly isBackwards: boolean };
 
 /** The position of the page. A cursor of another list begins at the first page. */
-function positionOf(
-  { ctx }: ConsoleServices,
-  { query }: StaffRequest,
-  scopes: ReturnType<typeof scopeOf>,
-): Position {
-  const [older, newer] = [query.get('cursor') ?? '', query.get('newer') ?? ''];
+function positionOf(page: Page, scopes: ReturnType<typeof scopeOf>): Position {
+  const [older, newer] = [page.request.query.get('cursor') ?? '', page.request.query.get('newer') ?? ''];
   const isBackwards = newer !== '';
   const text = isBackwards ? newer : older;
   if (!isCursor(text)) return { after: null, isBackwards: false };
   try {
-    return { after: readCardCursor(ctx, isBackwards ? scopes.newer : scopes.older, text), isBackwards };
+    return { after: readCardCursor(page.ctx, isBackwards ? scopes.newer : scopes.older, text), isBackwards };
   } catch (error) {
     if (error instanceof Fault && error.code === 'invalid-query') return { after: null, isBackwards: false };
     throw error;
@@ -117,44 +103,41 @@ function positionAt(found: DetailedCard | undefined): CardPosition | null {
 
 /** A page of the list. If its part of the list has no card that meets the filters, it reads some more parts. */
 async function readPage(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   { filter, sort, ...from }: { readonly filter: CardFilter; readonly sort: SortName } & Position,
 ): Promise<Listed> {
-  const { ctx } = services;
-  const { store } = request.signedIn;
-  const reads = longReads(services);
+  const reads = longReads(page.services);
+  const { store } = page;
   const list = { store, filter, sort: sorts[sort], limit: pageSize, isBackwards: from.isBackwards };
   let { after } = from;
-  let page: CardListPage = { cards: [], next: after };
+  let shown: CardListPage = { cards: [], next: after };
   for (
     let step = 0;
-    step < stepsMax && page.cards.length === 0 && (step === 0 || after !== null);
+    step < stepsMax && shown.cards.length === 0 && (step === 0 || after !== null);
     step += 1
   ) {
     const position = after;
-    page = await reads.read(() => listCards(ctx, { ...list, after: position }));
-    after = page.next;
+    shown = await reads.read(() => listCards(page.ctx, { ...list, after: position }));
+    after = shown.next;
   }
-  const { cards, next } = page;
+  const { cards, next } = shown;
   if (from.isBackwards) {
     // Fewer cards are before this page than it could have: it is the first one.
-    if (next === null)
-      return await readPage(services, request, { filter, sort, after: null, isBackwards: false });
+    if (next === null) return await readPage(page, { filter, sort, after: null, isBackwards: false });
     return { cards, next, newer: next, older: positionAt(cards.at(-1)) ?? next, unsorted: null };
   }
   const newer = from.after === null ? null : (positionAt(cards[0]) ?? next);
   return { cards, next, newer, older: next, unsorted: null };
 }
 
-async function listPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx } = services;
-  const { store } = request.signedIn;
+async function listPage(page: Page): Promise<ConsoleResponse> {
+  const { ctx, store, services, request } = page;
+  const reads = longReads(services);
   const query = readCardsQuery(request.query, store);
-  const filter = await readFilter(services, request, query);
+  const filter = await readFilter(page, query);
   const read = (sort: SortName): Promise<Listed> => {
-    const position = positionOf(services, request, scopeOf(request, sort, filter));
-    return readPage(services, request, { filter, sort, ...position });
+    const position = positionOf(page, scopeOf(page, sort, filter));
+    return readPage(page, { filter, sort, ...position });
   };
   const listed = await read(query.sort).catch(async (error: unknown) => {
     const isTooLong =
@@ -162,12 +145,10 @@ async function listPage(services: ConsoleServices, request: StaffRequest): Promi
     if (!isTooLong) throw error;
     // Another period can be too long as well.
     const hasPeriod = query.sent.has('created_at_min') || query.sent.has('created_at_max');
-    const sortableSince = hasPeriod
-      ? undefined
-      : await longReads(services).read(() => findSortableSince(ctx, store));
+    const sortableSince = hasPeriod ? undefined : await reads.read(() => findSortableSince(ctx, store));
     return { ...(await read('-created_at')), unsorted: { sort: query.sort, sortableSince } };
   });
-  const name = listed.cards.length === 0 && !listed.older ? nameMeant(request, query) : undefined;
+  const name = listed.cards.length === 0 && !listed.older ? nameMeant(page, query) : undefined;
   if (name) return seeOther(pathOfSearch(name, request.query.get('typed')));
   // A list on one page needs no statement to count it.
   const count =
@@ -175,31 +156,23 @@ async function listPage(services: ConsoleServices, request: StaffRequest): Promi
       ? await exactCount(
           services.reports,
           { store, signal: request.signal },
-          { filter, counted: await longReads(services).read(() => countCards(ctx, { store, filter })) },
+          { filter, counted: await reads.read(() => countCards(ctx, { store, filter })) },
         )
       : { count: listed.cards.length, isExact: true };
   const shown = listed.unsorted ? { ...query, sort: '-created_at' as const } : query;
-  const { title } = cardsTexts[request.language];
-  const locations = await services.storage.read(() => listPlaces(request.signedIn));
-  const body = listBody(services, request, { query: shown, filter, listed, count, locations });
-  return {
-    status: 200,
-    body: shellPage(services, request, {
-      title,
-      path: '/cards',
-      actions: issueLink(services, request),
-      body,
-    }),
-  };
+  const { title } = page.text.cards;
+  const locations = await page.read(() => listPlaces(request.signedIn));
+  const body = listBody(page, { query: shown, filter, listed, count, locations });
+  return page.show('/cards', { title, actions: issueLink(page), body });
 }
 
-function issueLink({ frame }: ConsoleServices, request: StaffRequest): Markup | undefined {
-  const text = cardsTexts[request.language];
-  const many = may(request, 'issueBatches')
-    ? markup`<a class="button" href="${frame.basePath}/cards/batches">${text.issueMany}</a>`
+function issueLink(page: Page): Markup | undefined {
+  const text = page.text.cards;
+  const many = may(page, 'issueBatches')
+    ? markup`<a class="button" href="${page.basePath}/cards/batches">${text.issueMany}</a>`
     : undefined;
-  return may(request, 'useTill')
-    ? markup`<span class="row">${many}<a class="button first" href="${frame.basePath}/cards/new">${text.issue}</a></span>`
+  return may(page, 'useTill')
+    ? markup`<span class="row">${many}<a class="button first" href="${page.basePath}/cards/new">${text.issue}</a></span>`
     : undefined;
 }
 
@@ -212,65 +185,60 @@ type Shown = {
   readonly locations: readonly Location[];
 };
 
-function listBody(services: ConsoleServices, request: StaffRequest, shown: Shown): Markup {
+function listBody(page: Page, shown: Shown): Markup {
   const { query, listed, count, locations } = shown;
-  const text = cardsTexts[request.language];
-  const unsorted = listed.unsorted ? unsortedNotice(services, request, query, listed.unsorted) : undefined;
-  const counted = plural(request.language, count.isExact ? text.count : text.countAtLeast, count.count);
-  const path = `${services.frame.basePath}/cards`;
-  const exported = may(request, 'exportCards')
+  const text = page.text.cards;
+  const unsorted = listed.unsorted ? unsortedNotice(page, query, listed.unsorted) : undefined;
+  const counted = plural(page.language, count.isExact ? text.count : text.countAtLeast, count.count);
+  const path = `${page.basePath}/cards`;
+  const exported = may(page, 'exportCards')
     ? markup`<a class="button" href="${path}/export${queryWith(query)}">${text.export}</a>`
     : undefined;
   const cards =
     listed.cards.length === 0
-      ? emptyPanel(services, request, shown)
-      : markup`${cardTable(services, request, listed.cards)}
-<div class="row apart"><span class="small soft" role="status">${counted}</span><span class="row">${exported}${pageLinks(services, request, shown)}</span></div>`;
-  return markup`<div class="stack">${searchForm(services, request)}
-${stateFilters(services, request, query)}
-${placeForm(services, request, query, locations)}${searchFilters(services, request, query)}${dormantForm(services, request, query)}${unsorted}${listed.cards.length > 0 ? sortLinks(services, request, query) : undefined}
+      ? emptyPanel(page, shown)
+      : markup`${cardTable(page, listed.cards)}
+<div class="row apart"><span class="small soft" role="status">${counted}</span><span class="row">${exported}${pageLinks(page, shown)}</span></div>`;
+  return markup`<div class="stack">${searchForm(page)}
+${stateFilters(page, query)}
+${placeForm(page, query, locations)}${searchFilters(page, query)}${dormantForm(page, query)}${unsorted}${listed.cards.length > 0 ? sortLinks(page, query) : undefined}
 ${cards}</div>`;
 }
 
 /** Says that the cards are not sorted by balance, with a link to the newest ones that can be. */
 function unsortedNotice(
-  { frame }: ConsoleServices,
-  { language }: StaffRequest,
+  page: Page,
   query: CardsQuery,
   { sort, sortableSince }: NonNullable<Listed['unsorted']>,
 ): Markup {
-  const text = cardsTexts[language];
+  const text = page.text.cards;
   if (sortableSince === undefined) return markup`<p class="notice" role="alert">${text.sortImpossible}</p>`;
-  const path = `${frame.basePath}/cards${queryWith({ ...query, sort }, { created_at_min: sortableSince })}`;
-  const name = fillPlain(text.sortableSince, { day: dayText(sortableSince, language) });
+  const path = `${page.basePath}/cards${queryWith({ ...query, sort }, { created_at_min: sortableSince })}`;
+  const name = fillPlain(text.sortableSince, { day: dayText(sortableSince, page.language) });
   return markup`<p class="notice" role="alert">${fill(text.sortFewer, { link: markup`<a href="${path}">${name}</a>` })}</p>`;
 }
 
 /** The search for a name, if the list shows only the cards that end with its four letters. */
-function nameMeant({ query }: StaffRequest, { sent }: CardsQuery): SearchFilter | undefined {
-  const typed = query.get('typed') ?? '';
+function nameMeant(page: Page, { sent }: CardsQuery): SearchFilter | undefined {
+  const typed = page.request.query.get('typed') ?? '';
   const meaning = meaningOf(typed);
   if (meaning.kind !== 'filter' || /\d/.test(typed)) return undefined;
   if (sent.size !== 1 || !sent.has('last_characters')) return undefined;
   return meaning.others.find(({ name }) => name === 'text');
 }
 
-function cardTable(
-  { ctx, frame }: ConsoleServices,
-  { language, signedIn: { store } }: StaffRequest,
-  cards: readonly DetailedCard[],
-): Markup {
-  const text = cardsTexts[language];
-  const day = today(ctx, store);
+function cardTable(page: Page, cards: readonly DetailedCard[]): Markup {
+  const text = page.text.cards;
+  const day = today(page.ctx, page.store);
   const rows = cards.map((found) => {
     const { card } = found;
-    const { name, details } = holderOf(found, language);
+    const { name, details } = holderOf(found, page.language);
     const held =
       card.held.minor > 0n
-        ? markup`<br><span class="small soft">${fillPlain(text.onHold, { amount: amountText(card.held, language) })}</span>`
+        ? markup`<br><span class="small soft">${fillPlain(text.onHold, { amount: page.amount(card.held) })}</span>`
         : undefined;
-    const path = `${frame.basePath}/cards/${ctx.keys.publicIds.of(card.id)}`;
-    return markup`<tr role="row"><td role="cell" class="code nowrap"><a class="whole" href="${path}">${cardEnding(found, language)}</a></td><td role="cell"><strong>${name}</strong>${details}</td><td role="cell">${stateTag(found, { today: day, language })}</td><td role="cell" class="soft nowrap">${timeElement(card.createdAt, store, language, { dateStyle: 'medium' })}</td><td role="cell" class="sum soft">${amountText(card.initialValue, language)}</td><td role="cell" class="sum"><strong>${amountText(card.balance, language)}</strong>${held}</td></tr>
+    const path = `${page.basePath}/cards/${page.publicId(card.id)}`;
+    return markup`<tr role="row"><td role="cell" class="code nowrap"><a class="whole" href="${path}">${cardEnding(found, page.language)}</a></td><td role="cell"><strong>${name}</strong>${details}</td><td role="cell">${stateTag(found, { today: day, language: page.language })}</td><td role="cell" class="soft nowrap">${page.time(card.createdAt, { dateStyle: 'medium' })}</td><td role="cell" class="sum soft">${page.amount(card.initialValue)}</td><td role="cell" class="sum"><strong>${page.amount(card.balance)}</strong>${held}</td></tr>
 `;
   });
   const { columns } = text;
@@ -299,40 +267,35 @@ function holderOf(
   };
 }
 
-function pageLinks(
-  { ctx, frame }: ConsoleServices,
-  request: StaffRequest,
-  { query, filter, listed: { older, newer } }: Shown,
-): Markup | undefined {
-  const text = cardsTexts[request.language];
-  const scopes = scopeOf(request, query.sort, filter);
+function pageLinks(page: Page, { query, filter, listed: { older, newer } }: Shown): Markup | undefined {
+  const text = page.text.cards;
+  const scopes = scopeOf(page, query.sort, filter);
   const to = (changes: Readonly<Record<string, string>>): string =>
-    `${frame.basePath}/cards${queryWith(query, changes)}`;
+    `${page.basePath}/cards${queryWith(query, changes)}`;
   const newerLink =
     newer &&
-    markup`<a class="button" rel="prev" href="${to({ newer: cardCursorOf(ctx, scopes.newer, newer) })}">${text.newer}</a>`;
+    markup`<a class="button" rel="prev" href="${to({ newer: cardCursorOf(page.ctx, scopes.newer, newer) })}">${text.newer}</a>`;
   const olderLink =
     older &&
-    markup`<a class="button" rel="next" href="${to({ cursor: cardCursorOf(ctx, scopes.older, older) })}">${text.older}</a>`;
+    markup`<a class="button" rel="next" href="${to({ cursor: cardCursorOf(page.ctx, scopes.older, older) })}">${text.older}</a>`;
   if (!newerLink && !olderLink) return undefined;
   return markup`<nav class="row" aria-label="${text.pages}">${newerLink ?? undefined}${olderLink ?? undefined}</nav>`;
 }
 
 /** One sentence and one action. */
-function emptyPanel(services: ConsoleServices, request: StaffRequest, shown: Shown): Markup {
-  const { frame, ctx } = services;
+function emptyPanel(page: Page, shown: Shown): Markup {
   const { query, filter, listed } = shown;
-  const text = cardsTexts[request.language];
-  const path = `${frame.basePath}/cards`;
+  const text = page.text.cards;
+  const path = `${page.basePath}/cards`;
   if (listed.older) {
-    const cursor = cardCursorOf(ctx, scopeOf(request, query.sort, filter).older, listed.older);
+    const cursor = cardCursorOf(page.ctx, scopeOf(page, query.sort, filter).older, listed.older);
     const more = markup`<a class="button" rel="next" href="${path}${queryWith(query, { cursor })}">${text.continueSearch}</a>`;
     return emptyPanelOf(text.continueTitle, [markup`<span class="soft">${text.continueText}</span>`, more]);
   }
   if (query.sent.size === 0 && !listed.newer)
     return emptyPanelOf(text.noneTitle, [
       markup`<span class="soft">${text.noneText}</span>`,
-      issueLink(services, request),
+      issueLink(page),
     ]);
   const all = markup`<a class="button" href="${path}">${text.showAll}</a>`;
   const searched = (['last_characters', 'email', 'order_id', 'text', 'note', 'tag'] satisfies FilterName[])
@@ -354,7 +317,7 @@ function emptyPanel(services: ConsoleServices, request: StaffRequest, shown: Sho
 }
 
 export const cardsRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/cards', access: 'readCards', handle: listPage },
-  { method: 'POST', path: '/cards/find', access: 'readCards', handle: findCards },
+  get('/cards', 'readCards', listPage),
+  post('/cards/find', 'readCards', findCards),
   ...exportRoutes,
 ];

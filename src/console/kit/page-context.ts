@@ -1,7 +1,7 @@
 /** A page as its handlers see it: the request, the texts of its language, the store, and what builds its HTML. */
 
 import type { Money } from '../../domain/money/money.ts';
-import type { Permission, StaffMember } from '../../domain/staff/staff.ts';
+import type { StaffMember } from '../../domain/staff/staff.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import type { ByStaff } from '../../service/staff-actions/as-staff.ts';
@@ -149,7 +149,7 @@ ${body}</form>`;
 type Handle<Of = Page> = (page: Of) => ConsoleResponse | Promise<ConsoleResponse>;
 
 /** A permission or any member of staff, and whether the person must have confirmed to be present. */
-type Access = Permission | 'staff' | { readonly sensitive: Permission };
+type Access = StaffRoute['access'] | { readonly sensitive: StaffRoute['access'] };
 
 type Named = 'method' | 'path' | 'access' | 'isSensitive' | 'handle' | 'tooLarge';
 type Options = Omit<StaffRoute, Named> & { readonly tooLarge?: Handle };

@@ -9,12 +9,12 @@ import type { StaffAction, StaffActionName } from '../../storage/staff/action.ts
 import { fieldLabel } from '../cards/fields.ts';
 import { select } from '../kit/form.ts';
 import { amountText, dayText, timeElement } from '../kit/format.ts';
-import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
-import { get, type Page } from '../kit/page-context.ts';
+import type { ConsoleResponse, ConsoleServices, StaffRoute } from '../kit/route.ts';
 import { staffPills } from './pills.ts';
 import { parseAmount } from '../../domain/money/money.ts';
 import { fillPlain, type PageLanguage, plural, textsOf } from '../kit/texts.ts';
 import { readStoredId } from '../kit/ids.ts';
+import { type Page, get } from '../kit/page-context.ts';
 
 const texts = textsOf('audit');
 const frames = textsOf('frame');
@@ -90,9 +90,9 @@ function actionsOf(kind: (typeof kinds)[number]): readonly StaffActionName[] {
   return kind === 'failures' ? failures : actionNames.filter((name) => actions[name][0] === kind);
 }
 
-function filterOf({ query }: StaffRequest): Filter {
-  const kind = kinds.find((each) => each === query.get('kind')) ?? null;
-  return { staffId: readStoredId(query.get('staff')) ?? null, kind };
+function filterOf(page: Page): Filter {
+  const kind = kinds.find((each) => each === page.request.query.get('kind')) ?? null;
+  return { staffId: readStoredId(page.request.query.get('staff')) ?? null, kind };
 }
 
 type Names = Pick<ShownActions, 'tills' | 'cards' | 'addresses'> & {
@@ -103,7 +103,7 @@ type Names = Pick<ShownActions, 'tills' | 'cards' | 'addresses'> & {
 async function auditPage(page: Page): Promise<ConsoleResponse> {
   const { services, request, language, store } = page;
   const { audit: text } = page.text;
-  const filter = filterOf(request);
+  const filter = filterOf(page);
   const asked = readStoredId(request.query.get('before'));
   const shown = await page.read(() =>
     showStaffActions(store, {

@@ -15,6 +15,7 @@ import {
   verifyRegistration,
   type FoundPasskey,
 } from '../../service/staff/passkey.ts';
+import type { Ceremony } from '../../service/staff/passkey-challenge.ts';
 import { releaseSignIn, reserveSignIn } from '../../service/staff/sign-in-throttle.ts';
 import { listPasskeys } from '../../service/staff/people.ts';
 import { reauthenticate } from '../../service/staff/session.ts';
@@ -23,8 +24,6 @@ import type { Acting } from '../../service/staff/staff.ts';
 import type { Passkey } from '../../storage/staff/passkey.ts';
 import { compareCounted } from '../kit/attempt.ts';
 import { alert, inputField } from '../kit/form.ts';
-import { timeElement } from '../kit/format.ts';
-import { shellPage } from '../kit/page.ts';
 import {
   beginCeremony,
   credentialOf,
@@ -34,15 +33,7 @@ import {
   passkeyIcon,
   withPasskeys,
 } from './passkey-ceremony.ts';
-import { formText, type ConsoleRequest } from '../kit/request.ts';
-import {
-  seeOther,
-  type ConsoleResponse,
-  type ConsoleRoute,
-  type ConsoleServices,
-  type StaffRequest,
-  type StaffRoute,
-} from '../kit/route.ts';
+import { seeOther, type ConsoleResponse, type ConsoleRoute, type StaffRoute } from '../kit/route.ts';
 import {
   confirmPage,
   accountOf,
@@ -55,11 +46,7 @@ import {
 } from '../gate/sign-in.ts';
 import { actingAs } from './people.ts';
 import { browserText } from '../kit/user-agent.ts';
-import { textsOf } from '../kit/texts.ts';
-import { VisitorPage, Page } from '../kit/page-context.ts';
-
-const texts = textsOf('account');
-const gate = textsOf('gate');
+import { get, openRoute, post, type Page, type VisitorPage } from '../kit/page-context.ts';
 
 type Checked =
   | { readonly result: 'accepted'; readonly found: FoundPasskey }
@@ -72,132 +59,121 @@ type Checked =
  * @param only the member whose passkey it must be.
  */
 async function checkPasskey(
-  services: ConsoleServices,
-  request: ConsoleRequest,
+  page: VisitorPage,
   { purpose, by, only }: { readonly purpose: string; readonly by: Acting; readonly only?: number },
 ): Promise<Checked> {
-  const { ctx, storage } = services;
+  const { services, request, ctx } = page;
   const ceremony = openCeremony(services, request, purpose);
   const presented = ceremony && parsePresented(ctx, credentialOf(request));
-  const found = presented && (await storage.read(() => findPresented(presented)));
+  const found = presented && (await page.read(() => findPresented(presented)));
   if (!ceremony || !presented || !found) return { result: 'rejected' };
   const { passkey, account } = found;
   const { member } = account;
   if (only !== undefined && member.id !== only) return { result: 'rejected' };
-  const key = signInKey(new VisitorPage(services, request), accountOf(member), `passkey ${passkey.id}`);
-  const attempt = await storage.write(() => reserveSignIn(ctx, key));
+  const key = signInKey(page, accountOf(member), `passkey ${passkey.id}`);
+  const attempt = await page.write(() => reserveSignIn(ctx, key));
   if (!attempt.isAllowed) return { result: 'throttled', waitMs: attempt.waitMs };
   const verified = await compareCounted(services, {
     giveBack: () => releaseSignIn(ctx, key),
     compare: () => verifyAuthentication(ctx, ceremony, { passkey, response: presented.response }),
   });
   const isConfirmation = only !== undefined;
-  const isAccepted = await storage.write(() =>
+  const isAccepted = await page.write(() =>
     attemptPasskey(ctx, { key, member, verified, by, isConfirmation }),
   );
   return isAccepted ? { result: 'accepted', found } : { result: 'rejected' };
 }
 
-async function signIn(services: ConsoleServices, request: ConsoleRequest): Promise<ConsoleResponse> {
-  const next = localPath(formText(request, 'next'));
-  const checked = await checkPasskey(services, request, { purpose: 'sign-in', by: null });
+async function signIn(page: VisitorPage): Promise<ConsoleResponse> {
+  const next = localPath(page.typed('next'));
+  const checked = await checkPasskey(page, { purpose: 'sign-in', by: null });
   const form = { email: '', store: '', next };
   switch (checked.result) {
     case 'accepted': {
       const { member } = checked.found.account;
-      return await startSession(new VisitorPage(services, request), { member, method: 'passkey', next });
+      return await startSession(page, { member, method: 'passkey', next });
     }
     case 'throttled':
-      return await throttledSignIn(new VisitorPage(services, request), checked.waitMs, form);
+      return await throttledSignIn(page, checked.waitMs, form);
     case 'rejected':
-      return await signInPage(new VisitorPage(services, request), 401, {
-        ...form,
-        error: gate[request.language].passkeyFailed,
-      });
+      return await signInPage(page, 401, { ...form, error: page.text.gate.passkeyFailed });
   }
 }
 
-function confirmPurpose({ signedIn: { session } }: StaffRequest): string {
-  return `confirm ${session.storeId} ${session.id}`;
+function confirmPurpose(page: Page): string {
+  return `confirm ${page.request.signedIn.session.storeId} ${page.request.signedIn.session.id}`;
 }
 
-async function confirm(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx, storage } = services;
-  const { session, member } = request.signedIn;
-  const next = localPath(formText(request, 'next'));
-  const [purpose, by] = [confirmPurpose(request), actingAs(request)];
-  const checked = await checkPasskey(services, request, { purpose, by, only: member.id });
+async function confirm(page: Page): Promise<ConsoleResponse> {
+  const next = localPath(page.typed('next'));
+  const [purpose, by] = [confirmPurpose(page), actingAs(page)];
+  const checked = await checkPasskey(page, { purpose, by, only: page.member.id });
   switch (checked.result) {
     case 'accepted':
-      await storage.write(() => reauthenticate(ctx, session));
+      await page.write(() => reauthenticate(page.ctx, page.request.signedIn.session));
       return seeOther(next);
     case 'throttled':
-      return await throttledConfirm(new Page(services, request), checked.waitMs, next);
+      return await throttledConfirm(page, checked.waitMs, next);
     case 'rejected':
-      return await confirmPage(new Page(services, request), 401, {
+      return await confirmPage(page, 401, {
         next,
-        error: gate[request.language].passkeyFailed,
+        error: page.text.gate.passkeyFailed,
       });
   }
 }
 
-function ownerOf({ signedIn: { member, store } }: StaffRequest) {
-  return { ...member, staffId: member.id, storeName: store.name };
+function ownerOf(page: Page) {
+  return { ...page.member, staffId: page.member.id, storeName: page.store.name };
 }
 
-function addPurpose({ signedIn: { session } }: StaffRequest): string {
-  return `add ${session.storeId} ${session.id}`;
+function addPurpose(page: Page): string {
+  return `add ${page.request.signedIn.session.storeId} ${page.request.signedIn.session.id}`;
 }
 
 function newPage(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   {
     name,
     nameError,
     error,
   }: { readonly name?: string; readonly nameError?: string; readonly error?: string } = {},
 ): ConsoleResponse {
-  const { frame } = services;
-  const { language, userAgent } = request;
-  const text = texts[language];
-  const elsewhere = notHere(services, request, '/account/passkeys/new');
+  const text = page.text.account;
+  const elsewhere = notHere(page.services, page.request, '/account/passkeys/new');
   const content = markup`${inputField({
     name: 'name',
     label: text.name,
-    value: name ?? browserText(userAgent, language),
+    value: name ?? browserText(page.request.userAgent, page.language),
     hint: text.nameHint,
     error: nameError,
   })}
 <button class="button first">${passkeyIcon}${text.addPasskey}</button>`;
-  const form = passkeyForm(services, {
+  const form = passkeyForm(page.services, {
     action: '/account/passkeys/new',
     kind: 'create',
     failed: text.notCreated,
     content,
   });
   const body = markup`<div class="stack narrow">${error === undefined ? undefined : alert(error)}
-<section class="panel stack" aria-label="${text.addPasskey}"><p class="soft">${gate[language].createHint}</p>
+<section class="panel stack" aria-label="${text.addPasskey}"><p class="soft">${page.text.gate.createHint}</p>
 ${elsewhere ?? markup`${withPasskeys(form)}<p class="notice" data-without-passkeys>${text.needsScript}</p>`}
 </section>
-<p><a class="button quiet" href="${frame.basePath}/account">${text.back}</a></p></div>`;
-  const page = { title: text.addPasskey, path: '/account', body, scripts: ['passkey.js'] };
+<p><a class="button quiet" href="${page.basePath}/account">${text.back}</a></p></div>`;
   const status = nameError === undefined && error === undefined ? 200 : 422;
-  return { status, body: shellPage(services, request, page) };
+  return page.show('/account', { status, title: text.addPasskey, body, scripts: ['passkey.js'] });
 }
 
-async function add(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx, storage } = services;
-  const text = texts[request.language];
-  const typed = formText(request, 'name');
+async function add(page: Page): Promise<ConsoleResponse> {
+  const text = page.text.account;
+  const typed = page.typed('name');
   const name = parsePasskeyName(typed);
-  if (!name.ok) return newPage(services, request, { name: typed.slice(0, 200), nameError: text.nameInvalid });
-  const ceremony = openCeremony(services, request, addPurpose(request));
-  const passkey = ceremony && (await verifyRegistration(ctx, ceremony, credentialOf(request)));
-  if (!passkey) return newPage(services, request, { name: name.value, error: text.notAccepted });
+  if (!name.ok) return newPage(page, { name: typed.slice(0, 200), nameError: text.nameInvalid });
+  const ceremony = openCeremony(page.services, page.request, addPurpose(page));
+  const passkey = ceremony && (await verifyRegistration(page.ctx, ceremony, credentialOf(page.request)));
+  if (!passkey) return newPage(page, { name: name.value, error: text.notAccepted });
   try {
-    const added = { name: name.value, by: actingAs(request), passkey };
-    await storage.write(() => addPasskey(ctx, request.signedIn.member, added));
+    const added = { name: name.value, by: actingAs(page), passkey };
+    await page.write(() => addPasskey(page.ctx, page.member, added));
     return seeOther('/account');
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
@@ -206,21 +182,20 @@ async function add(services: ConsoleServices, request: StaffRequest): Promise<Co
     if (error.code !== 'invalid-parameter') throw error;
     const isTaken = error.errors?.['passkey']?.[0] === 'is already in use';
     const message = isTaken ? text.passkeyTaken : text.tooManyPasskeys;
-    return newPage(services, request, { name: name.value, error: message });
+    return newPage(page, { name: name.value, error: message });
   }
 }
 
-async function requirePasskey({ storage }: ConsoleServices, request: StaffRequest): Promise<Passkey> {
-  const id = Number(request.params['id']);
-  const passkeys = await storage.read(() => listPasskeys(ownerOf(request)));
+async function requirePasskey(page: Page): Promise<Passkey> {
+  const id = Number(page.param('id'));
+  const passkeys = await page.read(() => listPasskeys(ownerOf(page)));
   const passkey = passkeys.find((each) => each.id === id);
   if (!passkey) throw new Fault('not-found');
   return passkey;
 }
 
 function passkeyPage(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   passkey: Passkey,
   {
     name = passkey.name,
@@ -228,11 +203,9 @@ function passkeyPage(
     error,
   }: { readonly name?: string; readonly nameError?: string; readonly error?: string } = {},
 ): ConsoleResponse {
-  const { frame } = services;
-  const { language, signedIn } = request;
-  const text = texts[language];
-  const path = `${frame.basePath}/account/passkeys/${String(passkey.id)}`;
-  const time = (at: number | null) => (at === null ? text.never : timeElement(at, signedIn.store, language));
+  const text = page.text.account;
+  const path = `${page.basePath}/account/passkeys/${String(passkey.id)}`;
+  const time = (at: number | null) => (at === null ? text.never : page.time(at));
   const body = markup`<div class="stack narrow">${error === undefined ? undefined : alert(error)}
 <section class="panel stack" aria-label="${passkey.name}">
 <dl class="facts"><dt>${text.added}</dt><dd>${time(passkey.createdAt)}</dd><dt>${text.lastUsed}</dt><dd>${time(passkey.lastUsedAt)}</dd></dl>
@@ -241,101 +214,76 @@ ${inputField({ name: 'name', label: text.name, value: name, hint: text.nameHint,
 <button class="button first">${text.save}</button></form></section>
 <section class="panel stack" aria-label="${text.remove}"><p class="soft">${text.removeHelp}</p>
 <form method="post" action="${path}/remove"><button class="button bad">${text.remove}</button></form></section>
-<p><a class="button quiet" href="${frame.basePath}/account">${text.back}</a></p></div>`;
+<p><a class="button quiet" href="${page.basePath}/account">${text.back}</a></p></div>`;
   const status = nameError === undefined && error === undefined ? 200 : 422;
-  return { status, body: shellPage(services, request, { title: passkey.name, path: '/account', body }) };
+  return page.show('/account', { status, title: passkey.name, body });
 }
 
-async function rename(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const passkey = await requirePasskey(services, request);
-  const typed = formText(request, 'name');
+async function rename(page: Page): Promise<ConsoleResponse> {
+  const passkey = await requirePasskey(page);
+  const typed = page.typed('name');
   const name = parsePasskeyName(typed);
   if (!name.ok) {
-    const nameError = texts[request.language].nameInvalid;
-    return passkeyPage(services, request, passkey, { name: typed.slice(0, 200), nameError });
+    const nameError = page.text.account.nameInvalid;
+    return passkeyPage(page, passkey, { name: typed.slice(0, 200), nameError });
   }
   const renamed = { id: passkey.id, name: name.value };
-  await services.storage.write(() => renamePasskey(request.signedIn.member, renamed));
+  await page.write(() => renamePasskey(page.member, renamed));
   return seeOther('/account');
 }
 
-async function remove(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx, storage } = services;
-  const { store, member } = request.signedIn;
-  const passkey = await requirePasskey(services, request);
+async function remove(page: Page): Promise<ConsoleResponse> {
+  const passkey = await requirePasskey(page);
   try {
-    const removed = { store, member, id: passkey.id, by: actingAs(request) };
-    await storage.write(() => removePasskey(ctx, removed));
+    const removed = { store: page.store, member: page.member, id: passkey.id, by: actingAs(page) };
+    await page.write(() => removePasskey(page.ctx, removed));
     return seeOther('/account');
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== 'invalid-parameter') throw error;
-    return passkeyPage(services, request, passkey, { error: texts[request.language].lastWay });
+    return passkeyPage(page, passkey, { error: page.text.account.lastWay });
   }
 }
 
-const own = { access: 'staff', isSensitive: true } as const;
-
 const signInRoutes: readonly ConsoleRoute[] = [
-  {
-    method: 'POST',
-    path: '/sign-in/passkey/options',
-    access: 'anyone',
-    handle: (services, request) =>
-      begun(services, request, 'sign-in', (ceremony) =>
-        authenticationOptions(services.ctx, ceremony, { allowed: [] }),
-      ),
-  },
-  { method: 'POST', path: '/sign-in/passkey', access: 'anyone', handle: signIn },
-  {
-    method: 'POST',
-    path: '/confirm/passkey/options',
-    access: 'staff',
-    async handle(services, request) {
-      const allowed = await services.storage.read(() => listPasskeys(ownerOf(request)));
-      return await begun(services, request, confirmPurpose(request), (ceremony) =>
-        authenticationOptions(services.ctx, ceremony, { allowed }),
-      );
-    },
-  },
-  { method: 'POST', path: '/confirm/passkey', access: 'staff', handle: confirm },
+  openRoute('POST', '/sign-in/passkey/options', (page) =>
+    begun(page, 'sign-in', (ceremony) => authenticationOptions(page.ctx, ceremony, { allowed: [] })),
+  ),
+  openRoute('POST', '/sign-in/passkey', signIn),
+  post('/confirm/passkey/options', 'staff', async (page) => {
+    const allowed = await page.read(() => listPasskeys(ownerOf(page)));
+    return await begun(page, confirmPurpose(page), (ceremony) =>
+      authenticationOptions(page.ctx, ceremony, { allowed }),
+    );
+  }),
+  post('/confirm/passkey', 'staff', confirm),
 ];
 
+const owned = { sensitive: 'staff' } as const;
+
 const accountRoutes: readonly StaffRoute[] = [
-  {
-    method: 'GET',
-    path: '/account/passkeys/new',
-    ...own,
-    handle: (services, request) => Promise.resolve(newPage(services, request)),
-  },
-  { method: 'POST', path: '/account/passkeys/new', ...own, handle: add },
-  {
-    method: 'POST',
-    path: '/account/passkeys/new/options',
-    ...own,
-    async handle(services, request) {
-      const owner = ownerOf(request);
-      const existing = await services.storage.read(() => listPasskeys(owner));
-      return await begun(services, request, addPurpose(request), (ceremony) =>
-        registrationOptions(services.ctx, ceremony, { owner, existing }),
-      );
-    },
-  },
-  {
-    method: 'GET',
-    path: '/account/passkeys/:id',
-    ...own,
-    async handle(services, request) {
-      return passkeyPage(services, request, await requirePasskey(services, request));
-    },
-  },
-  { method: 'POST', path: '/account/passkeys/:id', ...own, handle: rename },
-  { method: 'POST', path: '/account/passkeys/:id/remove', ...own, handle: remove },
+  get('/account/passkeys/new', owned, (page) => newPage(page)),
+  post('/account/passkeys/new', owned, add),
+  post('/account/passkeys/new/options', owned, async (page) => {
+    const owner = ownerOf(page);
+    const existing = await page.read(() => listPasskeys(owner));
+    return await begun(page, addPurpose(page), (ceremony) =>
+      registrationOptions(page.ctx, ceremony, { owner, existing }),
+    );
+  }),
+  get('/account/passkeys/:id', owned, async (page) => passkeyPage(page, await requirePasskey(page))),
+  post('/account/passkeys/:id', owned, rename),
+  post('/account/passkeys/:id/remove', owned, remove),
 ];
 
 export const passkeyRoutes: readonly ConsoleRoute[] = [...signInRoutes, ...accountRoutes];
 
 /** @throws Fault `not-found` where browsers accept no passkeys. */
-function begun(...beginning: Parameters<typeof beginCeremony>): Promise<ConsoleResponse> {
-  const response = beginCeremony(...beginning);
-  return response ? Promise.resolve(response) : Promise.reject(new Fault('not-found'));
+async function begun(
+  page: VisitorPage,
+  purpose: string,
+  optionsOf: (ceremony: Ceremony) => object,
+): Promise<ConsoleResponse> {
+  const response = beginCeremony(page.services, page.request, purpose, optionsOf);
+  if (!response) throw new Fault('not-found');
+  return response;
 }

@@ -7,16 +7,16 @@ import { listPeople, type ListedPerson } from '../../service/staff/people.ts';
 import { listAllLocations } from '../../service/stores/location.ts';
 import { actingOf } from '../../service/staff-actions/as-staff.ts';
 import type { Acting } from '../../service/staff/staff.ts';
-import { byOf, get, type Page } from '../kit/page-context.ts';
 import { small, table, tag, type Row } from '../kit/parts.ts';
-import type { ConsoleResponse, StaffRequest, StaffRoute } from '../kit/route.ts';
+import type { ConsoleResponse, StaffRoute } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
 import { invitationRoutes } from './invitation.ts';
 import { personRoutes } from './person.ts';
 import { memberTag, staffPills } from './pills.ts';
+import { type Page, get } from '../kit/page-context.ts';
 
-export function actingAs(request: Pick<StaffRequest, 'signedIn'>): Acting {
-  return actingOf(byOf(request));
+export function actingAs(page: Page): Acting {
+  return actingOf(page.by);
 }
 
 /** The ways in which a person signs in, or why the person cannot. */

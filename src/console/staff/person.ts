@@ -9,7 +9,6 @@ import type { StaffChanges } from '../../service/staff/staff.ts';
 import type { StaffAccess } from '../../storage/staff/staff.ts';
 import { alert } from '../kit/form.ts';
 import { keyInput } from '../kit/once.ts';
-import { get, post, type Page } from '../kit/page-context.ts';
 import { seeOther, type ConsoleResponse, type StaffRoute } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
 import { createLinkOnce } from './invitation.ts';
@@ -26,6 +25,7 @@ import {
 } from './person-form.ts';
 import { memberTag } from './pills.ts';
 import { sessionList } from './session-list.ts';
+import { get, post, type Page } from '../kit/page-context.ts';
 
 /** The person in the path. @throws Fault `not-found`. */
 async function requireMember(page: Page): Promise<StaffMember> {
@@ -40,7 +40,6 @@ async function memberPage(
   member: StaffMember,
   { values = valuesOfMember(page, member), errors = {} }: Form = {},
 ): Promise<ConsoleResponse> {
-  const { services, request } = page;
   const { staff: text, account } = page.text;
   const { id, name } = member;
   const { access, ...places } = await page.read(() => showAccess(page.ctx, member));
@@ -56,7 +55,7 @@ async function memberPage(
 ${personFields(page, { values, errors }, locations)}
 <button class="button first">${text.save}</button></form></section>
 ${accessPanel(page, member, access, errors.disabled)}</div>
-${sessionList(services, request, listed)}
+${sessionList(page, listed)}
 <p class="row">${page.link(`/audit?staff=${String(id)}`, fillPlain(text.actionsOf, { name }))}</p></div>`;
   return page.show('/staff', { title: name, body, status: statusOf(errors) });
 }

@@ -2,12 +2,9 @@
 
 import { markup, type Markup } from '../../platform/markup.ts';
 import { openSessionsMax, type SignedInPlaces } from '../../service/staff/people.ts';
-import { timeElement } from '../kit/format.ts';
-import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
-import { fillPlain, textsOf } from '../kit/texts.ts';
+import { fillPlain } from '../kit/texts.ts';
 import { browserText } from '../kit/user-agent.ts';
-
-const texts = textsOf('account');
+import type { Page } from '../kit/page-context.ts';
 
 type Sessions = SignedInPlaces & {
   readonly heading: string;
@@ -16,14 +13,10 @@ type Sessions = SignedInPlaces & {
   readonly path: string;
 };
 
-export function sessionList(
-  { frame }: Pick<ConsoleServices, 'frame'>,
-  { language, signedIn }: Pick<StaffRequest, 'language' | 'signedIn'>,
-  { heading, none, path, sessions, tills }: Sessions,
-): Markup {
-  const text = texts[language];
-  const { store, session: current } = signedIn;
-  const forms = `${frame.basePath}${path}/sessions`;
+export function sessionList(page: Page, { heading, none, path, sessions, tills }: Sessions): Markup {
+  const text = page.text.account;
+  const forms = `${page.basePath}${path}/sessions`;
+  const { session: current } = page.request.signedIn;
   const others = sessions.filter(({ id }) => id !== current.id);
   const isOwn = others.length < sessions.length;
   const endAll =
@@ -34,7 +27,7 @@ export function sessionList(
   if (sessions.length === 0)
     return markup`<section class="panel flush">${head}<p class="empty soft">${none}</p></section>`;
   const rows = sessions.map(({ id, tillId, userAgent, createdAt, lastUsedAt }) => {
-    const browser = browserText(userAgent, language);
+    const browser = browserText(userAgent, page.language);
     const till = tillId === null ? undefined : tills.get(tillId);
     const device = till === undefined ? browser : fillPlain(text.onTill, { till });
     const label = fillPlain(text.endOf, { name: device });
@@ -42,7 +35,7 @@ export function sessionList(
       id === current.id
         ? markup`<span class="small soft">${text.thisOne}</span>`
         : markup`<form method="post" action="${forms}/${String(id)}/end"><button class="button quiet bad" aria-label="${label}">${text.end}</button></form>`;
-    return markup`<tr role="row"><td role="cell"><strong>${device}</strong>${till === undefined ? undefined : markup`<br><span class="small soft">${browser}</span>`}</td><td role="cell" class="soft small wide">${timeElement(createdAt, store, language)}</td><td role="cell" class="soft small whole-line">${timeElement(lastUsedAt, store, language)}</td><td role="cell" class="aside end">${end}</td></tr>
+    return markup`<tr role="row"><td role="cell"><strong>${device}</strong>${till === undefined ? undefined : markup`<br><span class="small soft">${browser}</span>`}</td><td role="cell" class="soft small wide">${page.time(createdAt)}</td><td role="cell" class="soft small whole-line">${page.time(lastUsedAt)}</td><td role="cell" class="aside end">${end}</td></tr>
 `;
   });
   const limit =
