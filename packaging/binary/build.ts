@@ -27,7 +27,12 @@ import { packagedAssets } from '../../src/console/kit/assets.ts';
 import { readFolders } from '../files.ts';
 
 const root = join(import.meta.dirname, '../..');
-const threads = ['storage/sqlite/checkpoint-worker', 'delivery/webhooks/thread-main', 'cli/verify-worker'];
+const threads = [
+  'storage/sqlite/checkpoint-worker',
+  'delivery/webhooks/thread-main',
+  'cli/verify-worker',
+  'start/backups/thread-main',
+];
 
 const { values } = parseArgs({
   options: {

@@ -16,6 +16,7 @@ import { passkeyRoutes } from './staff/passkeys.ts';
 import { reportRoutes } from './reports/reports.ts';
 import { recipientRoutes } from './recipient/recipient.ts';
 import type { ConsoleRoute } from './kit/route.ts';
+import { backupSettingsRoutes } from './settings/backups.ts';
 import { emailServerRoutes } from './settings/email-server.ts';
 import { emailSettingsRoutes } from './settings/emails.ts';
 import { locationSettingsRoutes } from './settings/locations.ts';
@@ -64,6 +65,7 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...shopSettingsRoutes,
   ...emailSettingsRoutes,
   ...emailServerRoutes,
+  ...backupSettingsRoutes,
   ...textSettingsRoutes,
   ...locationSettingsRoutes,
   ...proxySettingsRoutes,

@@ -19,7 +19,7 @@ export function upkeepGauges(
   const backup = hasBackups
     ? gauge(
         'largesse_last_backup_timestamp_seconds',
-        'When "largesse backup" last made a backup, in seconds since 1970 UTC. 0: never. NaN: there are no stores. Only with the embedded database.',
+        'When the service or "largesse backup" last made a verified backup, in seconds since 1970 UTC. 0: never. NaN: there are no stores. Only with the embedded database.',
       )
     : null;
   const verification = gauge(

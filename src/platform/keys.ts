@@ -39,6 +39,8 @@ export type Purpose =
   | 'mail'
   | 'email-server'
   | 'email-server-code'
+  | 'backup-bucket'
+  | 'recovery-sheet'
   | 'batch'
   | 'batch-key'
   | 'stock'

@@ -116,6 +116,8 @@ export const limits = Object.freeze({
   /** At start: how far the clock can be behind the newest time in the database, and off the server's clock. */
   clockOffsetMaxMs: 60 * 60_000,
   reminderPeriodMs: 5 * 60_000,
+  /** The period of checks whether a backup is due. */
+  backupPeriodMs: 60_000,
   /** The period of reads of the gauges of the database. */
   examinationPeriodMs: 60_000,
   readinessWaitMaxMs: 2_000,

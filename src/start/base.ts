@@ -27,6 +27,8 @@ export type StartOptions = {
   readonly log: Log;
   /** The connection to the mail servers of stores. Absent: as any public host. */
   readonly emailNetwork?: PublicNetwork;
+  /** The mounts of this machine, as Linux lists them. Absent: those of this process. */
+  readonly readMounts?: () => string;
   /** Writes to the terminal of the person who starts the service. Absent: there is none, and the log says where it serves. */
   readonly terminal?: ((text: string) => void) | undefined;
 };
@@ -38,6 +40,7 @@ export type Base = {
   readonly config: Config;
   readonly log: Log;
   readonly emailNetwork: PublicNetwork;
+  readonly readMounts: () => string;
   readonly guard: ClockGuard;
   readonly freeSpace: FreeSpace | null;
   readonly metrics: Metrics;
@@ -79,7 +82,10 @@ function initialState(): State {
 }
 
 /** Opens the database, and what observes it. @throws the error of opening the database. */
-export async function openBase(config: Config, { clock: source, log, emailNetwork }: Opening): Promise<Base> {
+export async function openBase(
+  config: Config,
+  { clock: source, log, emailNetwork, readMounts }: Opening,
+): Promise<Base> {
   const { logger } = log;
   const guard = guardClock(source, config.limits, clockLog(config, logger));
   const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
@@ -124,6 +130,7 @@ export async function openBase(config: Config, { clock: source, log, emailNetwor
     config,
     log,
     emailNetwork,
+    readMounts,
     guard,
     freeSpace,
     metrics,

@@ -16,7 +16,9 @@ import { previewStored } from '../delivery/email/stored.ts';
 import { passwordsOf } from '../service/staff/password.ts';
 import type { CardKey } from '../storage/cards/card.ts';
 import type { LookupKey } from '../storage/stocks/code.ts';
-import { pagesUrlOf, type EmailSetup } from './email.ts';
+import { backupToolsOf } from './backups/tools.ts';
+import type { Backups } from './backups/backups.ts';
+import { pagesUrlOf, sendNotice, type EmailSetup } from './email.ts';
 
 type ConsoleParts = {
   readonly database: Database;
@@ -24,6 +26,7 @@ type ConsoleParts = {
   readonly developmentMode: boolean;
   readonly retiredUses: RetiredCodeUses;
   readonly stockTries: StockTries;
+  readonly backups: Backups | null;
 } & Pick<
   Parameters<typeof addConsole>[1],
   | 'onCommit'
@@ -38,7 +41,15 @@ type ConsoleParts = {
 
 export function consoleServicesOf(
   config: Config,
-  { database: { ctx, storage }, email, developmentMode, retiredUses, stockTries, ...parts }: ConsoleParts,
+  {
+    database: { ctx, storage },
+    email,
+    developmentMode,
+    retiredUses,
+    stockTries,
+    backups,
+    ...parts
+  }: ConsoleParts,
 ): Parameters<typeof addConsole>[1] {
   const { publicUrl, basePath, lookupFailuresPerHour, limits } = config;
   const pagesUrl = pagesUrlOf(config);
@@ -66,6 +77,8 @@ export function consoleServicesOf(
       ofOperator: email.senders.transport?.server ?? null,
       ...serverToolsOf(ctx, email.network),
     },
+    backups: backups && backupToolsOf(backups.parts, backups.runs),
+    sendNotice: (notice) => sendNotice(ctx, email, notice),
     async emailPartsOf(storeId) {
       const transport = await email.ownTransport(storeId);
       if (!transport) return null;

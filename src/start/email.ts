@@ -3,12 +3,15 @@
 import { emailTransportOf, machineRuleOf, type Config } from './config.ts';
 import { emailWorkerLimits, type EmailSenders } from '../delivery/email/destinations.ts';
 import { emailFolder } from '../delivery/email/folder.ts';
+import { noticeEmail, type Notice } from '../delivery/email/notice.ts';
 import { emailQueue } from '../delivery/email/queue.ts';
 import type { PublicNetwork } from '../delivery/email/public-socket.ts';
 import { storeServers } from '../delivery/email/store-servers.ts';
 import { folderTransport, smtpTransport, type EmailTransport } from '../delivery/email/transport.ts';
 import { startWorker, type Worker } from '../delivery/worker.ts';
 import type { MachineRule } from '../domain/emails/server.ts';
+import type { Store } from '../domain/stores/store.ts';
+import type { Context } from '../storage/context.ts';
 import type { Database } from './database.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { EmailServices } from '../http/services.ts';
@@ -112,6 +115,24 @@ function createUnsentLogger(logger: Log['logger']): EmailServices['logUnsent'] {
       'a gift card was not emailed because SMTP_URL is not set; further cards of this store are not logged',
     );
   };
+}
+
+/** The longest wait for a mail server, in which a person waits for the page. */
+const noticeMaxMs = 20_000;
+
+/** Sends an email about the service itself, through the mail server of the operator or of the store. Returns whether it was accepted. */
+export async function sendNotice(
+  { clock, random }: Context,
+  { senders, ownTransport }: Pick<EmailSetup, 'senders' | 'ownTransport'>,
+  { store, to, ...notice }: Notice & { readonly store: Store; readonly to: string },
+): Promise<boolean> {
+  const transport = senders.transport ?? (await ownTransport(store.id));
+  if (!transport) return false;
+  const date = clock.now();
+  const id = `service-${random.id()}`;
+  const email = noticeEmail(notice, { id, date, store, from: transport.from, to });
+  const { kind } = await transport.send(email, { name: id, sendAt: date }, AbortSignal.timeout(noticeMaxMs));
+  return kind === 'sent' || kind === 'kept';
 }
 
 type Emails = Pick<Worker, 'wake' | 'stop'>;

@@ -3,6 +3,7 @@
 import type { FastifyBaseLogger } from 'fastify';
 import type { ClockGuard } from './clock-guard.ts';
 import type { Limits } from '../platform/limits.ts';
+import type { BackupRuns } from './backups/backups.ts';
 import type { Database } from './database.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { EmailServices } from '../http/services.ts';
@@ -56,9 +57,11 @@ export function startBackground(options: {
   readonly email: Pick<EmailServices, 'canSend'>;
   /** Receives what operators are alerted of. */
   readonly examined: (upkeep: Upkeep) => void;
+  /** Null: the database is on a server. */
+  readonly backups: Pick<BackupRuns, 'runIfDue' | 'removeLeft' | 'stop'> | null;
   readonly logger: FastifyBaseLogger;
 }): Background {
-  const { limits, retention, guard, metrics, logger } = options;
+  const { limits, retention, guard, metrics, logger, backups } = options;
   const { ctx, storage: unstopped } = options.database;
   let isStopping = false;
   const storage = stoppable(unstopped, () => isStopping);
@@ -150,8 +153,14 @@ export function startBackground(options: {
     repeatTrusted(() => recordExpiries(tools), limits.expiryPeriodMs),
     closing,
     repeatTrusted(() => addCheckpoints(tools), limits.checkpointPeriodMs),
+    ...(backups ? [repeat(backups.runIfDue, limits.backupPeriodMs)] : []),
     repeatTrusted(createReminders({ ...tools, canSend: options.email.canSend }), limits.reminderPeriodMs),
   ];
+  const removing = backups
+    ?.removeLeft()
+    .catch((error: unknown) =>
+      logger.error({ err: error }, 'the files of a backup that was interrupted could not be removed'),
+    );
   // Metrics show the state of the database from the start.
   examination.wake();
   // The database can be a restored or imported one, with many days to close.
@@ -164,8 +173,9 @@ export function startBackground(options: {
     startBatches: () => batches.wake(),
     async stop() {
       isStopping = true;
+      await backups?.stop();
       await Promise.all(jobs.map((job) => job.stop()));
-      await firstHeartbeat;
+      await Promise.all([firstHeartbeat, removing]);
       for (const { what, write } of lastWritten)
         await write().catch((error: unknown) =>
           logger.warn({ err: error }, `the last ${what} could not be written`),

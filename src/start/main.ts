@@ -5,7 +5,7 @@ import { operations } from '../api/index.ts';
 import { startBackground, type Background } from './jobs.ts';
 import { assertInRange, systemClock } from '../platform/clock.ts';
 import { distributedPeriods } from '../platform/limits.ts';
-import { localUseOf, machineRuleOf, type Config } from './config.ts';
+import { databaseConfigOf, localUseOf, machineRuleOf, type Config } from './config.ts';
 import { loopbackRule, startWebhooks, webhookUrlsOf } from '../delivery/webhooks/webhooks.ts';
 import { openOutboundThread } from '../delivery/webhooks/thread.ts';
 import { createServer } from '../http/server.ts';
@@ -24,6 +24,9 @@ import type { LookupKey } from '../storage/stocks/code.ts';
 import { lastBeat } from '../storage/heartbeat.ts';
 import { createTurns } from '../service/turns.ts';
 import { consoleServicesOf } from './console-services.ts';
+import { backupRuns, type Backups } from './backups/backups.ts';
+import type { BackupParts } from './backups/parts.ts';
+import { readMounts as systemMounts } from '../platform/mounts.ts';
 import { setUpEmail, startEmails } from './email.ts';
 import { machineCondition } from './health.ts';
 import { noCertificate, openHttps, transportSecurityOf, type Https } from './https.ts';
@@ -48,6 +51,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
     log,
     terminal,
     emailNetwork = {},
+    readMounts = systemMounts,
   }: StartOptions = options ?? {
     clock: systemClock,
     log: await createLog(config),
@@ -58,7 +62,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
   // Only warnings come before the start message.
   if (terminal && ['trace', 'debug', 'info'].includes(level)) logger.level = 'warn';
   assertInRange(source.now());
-  const base = await openBase(config, { clock: source, log, emailNetwork });
+  const base = await openBase(config, { clock: source, log, emailNetwork, readMounts });
   const { database, failed } = base;
   try {
     const developmentMode = await prepare(base);
@@ -125,7 +129,14 @@ async function openSecurely(
 type Parts = ReturnType<typeof partsOf>;
 
 /** Returns the common parts of the server, the pages and the jobs. */
-function partsOf({ config, log: { logger }, emailNetwork, database, guard }: Base) {
+function partsOf(base: Base) {
+  const {
+    config,
+    log: { logger },
+    emailNetwork,
+    database,
+    guard,
+  } = base;
   const { ctx, storage } = database;
   const { limits } = config;
   const mayUseLoopback = loopbackRule(localUseOf(config), storage);
@@ -135,6 +146,7 @@ function partsOf({ config, log: { logger }, emailNetwork, database, guard }: Bas
     // While the clock is not trusted, days are closed that ended before it was trusted for the last time.
     trustedUntil: async (): Promise<number> =>
       guard.isTrusted() ? Number.POSITIVE_INFINITY : await storage.read(lastBeat),
+    backups: backupsOf(base),
     shared: {
       email: setUpEmail(config, { database, logger, network: emailNetwork }),
       webhookUrls: webhookUrlsOf(ctx, mayUseLoopback),
@@ -157,6 +169,32 @@ function partsOf({ config, log: { logger }, emailNetwork, database, guard }: Bas
       }),
     },
   };
+}
+
+/** The sealed backups of the embedded database; null: the database is on a server. */
+function backupsOf({
+  config,
+  database,
+  emailNetwork,
+  readMounts,
+  freeSpace,
+  guard,
+  log,
+}: Base): Backups | null {
+  if (config.database.kind !== 'file') return null;
+  const { backupFolder } = config;
+  const parts: BackupParts = {
+    config: databaseConfigOf(config),
+    database,
+    rule: machineRuleOf(config),
+    operatorPlace: backupFolder === null ? null : { kind: 'folder', folder: backupFolder },
+    network: emailNetwork,
+    readMounts,
+    freeSpace,
+    isClockTrusted: () => guard.isTrusted(),
+    logger: log.logger,
+  };
+  return { parts, runs: backupRuns(parts) };
 }
 
 /** The server with its pages, which does not listen yet. */
@@ -199,6 +237,7 @@ function pagesOf(base: Base, parts: Parts, developmentMode: boolean) {
   return consoleServicesOf(config, {
     database,
     email,
+    backups: parts.backups,
     developmentMode,
     retiredUses: retiredCodeUses,
     stockTries,
@@ -231,12 +270,13 @@ type Workers = {
 };
 
 /** Starts the jobs, and the workers that send emails and webhooks. */
-function startWorkers(base: Base, { shared, mayUseLoopback, trustedUntil }: Parts): Workers {
+function startWorkers(base: Base, { shared, backups, mayUseLoopback, trustedUntil }: Parts): Workers {
   const { email } = shared;
   const { config, database, guard, metrics, tracing, log, commits, state } = base;
   const { logger } = log;
   const background = startBackground({
     ...shared,
+    backups: backups?.runs ?? null,
     trustedUntil,
     database,
     limits: { ...config.limits, ...(database.storage.isDistributed && distributedPeriods) },

@@ -147,11 +147,20 @@ const serviceSettings = {
   machine: setting<'owner' | 'operator' | null>({
     variable: 'MACHINE',
     description:
-      'Who may set the mail server of a store on the pages, and whether such servers are used: the owners of the store, or only the operator, with `SMTP_URL`.',
+      'Who may set the mail server of a store and the backups on the pages, and whether these are used: the owners of the store, or only the operator, with `SMTP_URL` and `largesse backup`.',
     accepts: '`owner` or `operator`',
     default: null,
     shownDefault: '`owner` with the embedded database while it has one store, otherwise `operator`',
     parse: (text) => (text === 'owner' || text === 'operator' ? text : undefined),
+  }),
+  backupFolder: setting<string | null>({
+    variable: 'BACKUP_FOLDER',
+    description:
+      'The folder of the encrypted backups that the service makes itself, on another disk or a share, in place of the one that owners choose on the pages. It must exist. Only with the embedded database, where owners may set backups up (`MACHINE`).',
+    accepts: 'the path of a folder',
+    default: null,
+    shownDefault: 'none (owners choose on the pages)',
+    parse: (text) => resolve(text),
   }),
   metricsToken: setting<Secret | null>({
     variable: 'METRICS_TOKEN',

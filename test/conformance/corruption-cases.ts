@@ -284,6 +284,8 @@ export const otherTables: Readonly<Record<string, string>> = {
   unknown_addresses: 'Digests of addresses, which expire. Entries of the audit log do not depend on them.',
   verifications: 'The record of the last verification itself.',
   setup_steps: 'What a person has ticked on the first page of the console.',
+  backup_settings: 'The place of the backups, and the public half of a key.',
+  backups: 'A list of files, which are compared when they are made.',
   heartbeat: 'The time of the last start.',
   copies: 'The state of a copy.',
   store_copies: 'The state of the copies of stores.',

@@ -25,6 +25,7 @@ import { testCodes } from './codes.ts';
 import { testKeys } from './keys.ts';
 import { testLimitedStaff } from './limited-staff.ts';
 import { testLookupThrottle } from './lookup-throttle.ts';
+import { testBackups } from './backups.ts';
 import { testEmailLists } from './email-lists.ts';
 import { testEmailServers } from './email-servers.ts';
 import { testRestored } from './restored.ts';
@@ -73,6 +74,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: books`, () => testBooks(factory));
   suite(`${name}: VAT in the books`, () => testNetBooks(factory));
   suite(`${name}: today`, () => testToday(factory));
+  suite(`${name}: backups`, () => testBackups(factory));
   suite(`${name}: emails`, () => testEmails(factory));
   suite(`${name}: mail servers of stores`, () => testEmailServers(factory));
   suite(`${name}: restored copies`, () => testRestored(factory));

@@ -68,7 +68,7 @@ test('an export counts from its request on, also before its first part', async (
     assert.ok('file' in response);
     const parts: string[] = [];
     await assert.rejects(exports.post(), { code: 'overloaded' });
-    for await (const part of response.file.parts) parts.push(part);
+    for await (const part of response.file.parts) parts.push(String(part));
     assert.equal(parts.join('').trim().split('\r\n').length, 121);
     // The next one takes the place of this one.
     started.push(exports.post());

@@ -29,12 +29,14 @@ export async function openStaffedShop({
   store = {},
   environment = {},
   emailNetwork,
+  readMounts,
   isDurable = false,
   limits = {},
 }: {
   readonly store?: Partial<TestStore>;
   readonly environment?: Readonly<Record<string, string>>;
   readonly emailNetwork?: PublicNetwork;
+  readonly readMounts?: () => string;
   /** Whether the service can run in production, which needs a durable database. */
   readonly isDurable?: boolean;
   readonly limits?: Partial<Limits>;
@@ -44,6 +46,7 @@ export async function openStaffedShop({
     environment,
     limits,
     ...(emailNetwork && { emailNetwork }),
+    ...(readMounts && { readMounts }),
     ...(isDurable && { database: { durable: true } }),
   });
   const token = await service.token(domain);

@@ -98,6 +98,7 @@ export async function startService({
   database: wish,
   limits = {},
   emailNetwork,
+  readMounts,
 }: {
   readonly stores?: readonly TestStore[];
   readonly environment?: Readonly<Record<string, string>>;
@@ -107,6 +108,8 @@ export async function startService({
   readonly limits?: Partial<Limits>;
   /** The way of the first process to the mail servers of stores. */
   readonly emailNetwork?: PublicNetwork;
+  /** The mounts that the first process sees. */
+  readonly readMounts?: () => string;
 } = {}): Promise<TestService> {
   const provided = await engine.createDatabase(wish);
   const environment = { ...provided.environment, PORT: '0', RATE_LIMIT: 'off', ...given };
@@ -143,7 +146,12 @@ export async function startService({
     },
   });
   const log = logWith(pino({ level: 'trace', messageKey: 'message' }, sink));
-  const service = await start(config, { clock, log, ...(emailNetwork && { emailNetwork }) });
+  const service = await start(config, {
+    clock,
+    log,
+    ...(emailNetwork && { emailNetwork }),
+    ...(readMounts && { readMounts }),
+  });
   const url = `${service.url}${config.basePath}`;
   const second = processes === 2 ? await serve({ ...environment, LOG_LEVEL: 'info' }) : undefined;
   const urls = second ? [url, second.url] : [url];

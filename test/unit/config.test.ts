@@ -148,6 +148,12 @@ const cases: {
     accepted: [['owner', 'owner'], ['operator', 'operator']],
     rejected: ['Owner', 'anyone', 'owner ', '1'],
   },
+  backupFolder: {
+    read: (environment) => readConfig(environment).backupFolder,
+    default: null,
+    accepted: [['/srv/backups', '/srv/backups'], ['/srv/backups/', '/srv/backups']],
+    rejected: [],
+  },
   metricsToken: {
       read: (environment) => revealed(readConfig(environment).metricsToken),
       default: null,

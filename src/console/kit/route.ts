@@ -9,6 +9,10 @@ import type { EmailKind, EmailSettings } from '../../domain/emails/email.ts';
 import type { DomainFinding, MachineRule, EmailTrouble, OpenedServer } from '../../domain/emails/server.ts';
 import type { EmailText, EmailTextPart } from '../../domain/emails/wording.ts';
 import type { Logo } from '../../domain/emails/logo.ts';
+import type { AnyPlace, Backup, BackupError } from '../../domain/backups/backup.ts';
+import type { BackupTrial } from '../../service/backups/backups.ts';
+import type { RecoveryKey } from '../../platform/sealed-backup/recovery-key.ts';
+import type { Secret } from '../../platform/secret.ts';
 import type { Parsed } from '../../platform/parsed.ts';
 import type { Permission } from '../../domain/staff/staff.ts';
 import type { RestoreTools } from '../../domain/stores/restore.ts';
@@ -52,6 +56,10 @@ export type ConsoleServices = {
   readonly customerLanguage: (locale: string) => CustomerLanguage;
   readonly emailTools: EmailTools;
   readonly serverTools: ServerTools;
+  /** Null: the database is on a server, whose operator backs it up. */
+  readonly backups: BackupTools | null;
+  /** Sends an email about the service itself to a person of a store. Returns whether a mail server has accepted it. */
+  readonly sendNotice: (notice: Omit<ServiceNotice, 'store'> & { readonly store: Store }) => Promise<boolean>;
   /** The parts that differ for a store with a mail server of its own; null: nothing. */
   readonly emailPartsOf: (
     storeId: number,
@@ -145,6 +153,33 @@ type ServerTools = {
   readonly checkDomain: (sender: Pick<OpenedServer, 'sender' | 'host'>) => Promise<readonly DomainFinding[]>;
 };
 
+/** The tools that set up the backups of the machine. */
+type BackupTools = {
+  /** The people who may set them up. */
+  readonly rule: MachineRule;
+  /** The place of the operator; null: owners choose one. */
+  readonly operatorPlace: AnyPlace | null;
+  /** The disks other than that of the database. */
+  readonly listDisks: () => readonly {
+    readonly path: string;
+    readonly source: string;
+    readonly isWritable: boolean;
+  }[];
+  readonly parseHost: (text: string) => Parsed<{ readonly host: string; readonly port: number }>;
+  readonly makeSheet: () => Promise<RecoveryKey>;
+  readonly sheetIdOf: (recipient: string) => string;
+  readonly parseKey: (text: string) => Promise<Parsed<RecoveryKey>>;
+  /** Makes a backup now. A failure is stored, and not thrown. */
+  readonly run: () => Promise<void>;
+  readonly isRunning: () => boolean;
+  /** Opens the newest backup and verifies it. Null: there is none, or other work with backups is in progress. */
+  readonly tryNewest: (key: Secret) => Promise<BackupTrial | BackupError | null>;
+  /** Undefined: there is no such backup. @throws BackupError if it cannot be read. */
+  readonly read: (
+    name: string,
+  ) => Promise<{ readonly backup: Backup; readonly content: AsyncIterable<Uint8Array> } | undefined>;
+};
+
 type ServiceNotice = {
   readonly store: Pick<Store, 'name' | 'domain'>;
   readonly to: string;
@@ -222,7 +257,11 @@ export type ConsoleResponse =
   /** A file that the browser stores. Its parts are read while it is sent. */
   | {
       readonly status: 200;
-      readonly file: { readonly name: string; readonly type: string; readonly parts: AsyncIterable<string> };
+      readonly file: {
+        readonly name: string;
+        readonly type: string;
+        readonly parts: AsyncIterable<string | Uint8Array>;
+      };
       readonly cookies?: readonly string[];
     }
   /** A document for a frame of a page, which is sandboxed: an email. */

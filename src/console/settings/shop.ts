@@ -38,6 +38,7 @@ import {
   settingsTexts,
   type ShownForm,
 } from './page.ts';
+import { backupsPath } from './recovery-sheet.ts';
 import { catalogue, fillPlain, type PageLanguage } from '../kit/texts.ts';
 import { setupTexts } from '../gate/welcome.ts';
 import { get, post, type Page } from '../kit/page-context.ts';
@@ -211,7 +212,7 @@ ${checkField(form, page.language, ['stock_required', text.stockRequired, text.st
 <section class="panel stack" aria-labelledby="books"><h2 id="books">${text.books}</h2><div class="fields">${select({ ...vatField, ...(vatNow && { hint: fillPlain(text.now, { value: vatNow.text }) }), options: vatOptions })}
 ${inputField({ ...field('vat_rate', text.vatRate, text.vatRateHint), inputMode: 'decimal', isOptional: true })}</div>
 <details${isAccountRejected ? markup` open` : undefined}><summary>${text.accountNames}</summary><div class="stack"><p class="hint">${text.accountNamesHint}</p><div class="fields">${accounts}</div></div></details></section>
-<div class="row apart"><button class="button first">${text.save}</button><a class="button quiet" href="${page.basePath}/settings/locations">${catalogue[page.language].locations.title}</a></div></form>`;
+<div class="row apart"><button class="button first">${text.save}</button><span class="row"><a class="button quiet" href="${page.basePath}${backupsPath}">${page.text.backups.title}</a><a class="button quiet" href="${page.basePath}/settings/locations">${catalogue[page.language].locations.title}</a></span></div></form>`;
   return pageOfSettings(page, { area: 'shop', form, body });
 }
 

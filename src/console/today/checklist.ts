@@ -4,8 +4,9 @@ import { isPermitted } from '../../domain/staff/staff.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import type { SetupStepName } from '../../storage/stores/setup-step.ts';
 import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
-import { fillPlain } from '../kit/texts.ts';
+import { catalogue, fillPlain } from '../kit/texts.ts';
 import { emailServerPath } from '../settings/email-server.ts';
+import { backupsPath } from '../settings/recovery-sheet.ts';
 import { todayTexts, type TodayTexts } from './texts.ts';
 
 type StepName = keyof TodayTexts['steps'];
@@ -21,7 +22,7 @@ export const tickedSteps: ReadonlyMap<string, SetupStepName> = new Map([
 
 /** Undefined: all is done, or the person does not decide about it. */
 export function checklist(
-  { frame: { basePath }, serverTools }: Pick<ConsoleServices, 'frame' | 'serverTools'>,
+  { frame: { basePath }, serverTools, backups }: Pick<ConsoleServices, 'frame' | 'serverTools' | 'backups'>,
   { language, signedIn: { member } }: StaffRequest,
   readiness: Readiness,
 ): Markup | undefined {
@@ -42,7 +43,10 @@ export function checklist(
         : { action: link(emailServerPath, text.setServer) },
     staff: { action: link('/staff/new', text.invite) },
     keyFile: { details: how(text.keyFileHow), action: tick('key-file', 'keyFile') },
-    backup: { details: how(text.backupHow, 'largesse backup <file>'), action: tick('backup', 'backup') },
+    backup:
+      backups && backups.rule !== 'operator'
+        ? { action: link(backupsPath, catalogue[language].backups.concern.setUp) }
+        : { details: how(text.backupHow, 'largesse backup <file>'), action: tick('backup', 'backup') },
   };
   const items = names.map((name) => {
     const { details, action } = actions[name];

@@ -11,6 +11,7 @@ import type { Page } from '../kit/page-context.ts';
 import type { ConsoleServices } from '../kit/route.ts';
 import { fillPlain, plural } from '../kit/texts.ts';
 import { emailServerPath } from '../settings/email-server.ts';
+import { backupsPath } from '../settings/recovery-sheet.ts';
 
 /** Reads nothing from the database if all is well. @param hasCards whether a card can wait for its email. */
 export async function readHealth(
@@ -139,13 +140,16 @@ function how(page: Page, said: string, command: string): Markup {
 function backupItem(page: Page, { lastAt }: HealthFinding & { readonly about: 'backup' }): Item {
   const { health, backupHow } = page.text.today;
   const texts = health.backup;
+  const { backups } = page.services;
+  const action = backups ? page.link(backupsPath, page.text.backups.concern.link, 'first') : undefined;
   const below = how(page, backupHow, 'largesse backup <file>');
-  if (lastAt === null) return { title: texts.never, text: texts.text, below };
+  if (lastAt === null) return { title: texts.never, text: texts.text, action, below };
   const duration = durationText(page.now - lastAt, page.language);
   const time = timeText(lastAt, page.store, page.language);
   return {
     title: fillPlain(texts.old, { duration }),
     text: `${fillPlain(texts.last, { time })} ${texts.text}`,
+    action,
     below,
   };
 }

@@ -4,11 +4,13 @@ import type { DetailedCard } from '../../storage/cards/detailed-card.ts';
 import type { Counted } from '../../storage/books/today.ts';
 import type { VerificationRecord } from '../../storage/proofs/verification.ts';
 import type { Webhook } from '../../domain/events/webhook.ts';
+import type { BackupConcern } from '../../service/backups/backups.ts';
 import { isPermitted } from '../../domain/staff/staff.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
-import { fill, plural } from '../kit/texts.ts';
+import { catalogue, fill, plural } from '../kit/texts.ts';
 import { timeText } from '../kit/format.ts';
+import { backupsPath } from '../settings/recovery-sheet.ts';
 import { todayTexts } from './texts.ts';
 
 export type Concerns = {
@@ -22,6 +24,7 @@ export type Concerns = {
   readonly verification: VerificationRecord | undefined;
   /** Whether many wrong codes were entered on the page of recipients in the last hour. */
   readonly hasManyWrongCodes: boolean;
+  readonly backup: BackupConcern;
 };
 
 /** A person who is limited to locations does not see these parts, which are about the whole store. */
@@ -57,6 +60,12 @@ export function notices(
     items.push({
       content: plural(language, text.mismatches, verification.mismatches, { time }),
       isBad: true,
+    });
+  }
+  if (concerns.backup !== null) {
+    const { concern } = catalogue[language].backups;
+    items.push({
+      content: markup`${concern[concerns.backup]} <a href="${basePath}${backupsPath}">${concern.link}</a>`,
     });
   }
   if (isOfStore && concerns.hasManyWrongCodes) items.push({ content: text.wrongCodes, isBad: true });

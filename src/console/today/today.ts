@@ -19,6 +19,8 @@ import {
 } from '../../service/books/today-page.ts';
 import { withoutUndone, type MovementSum, type TodayFigures } from '../../service/books/today.ts';
 import type { CardCount } from '../../service/cards/list.ts';
+import { findBackupConcern, type BackupConcern } from '../../service/backups/backups.ts';
+import { mayOwnersSetServer } from '../../service/emails/server.ts';
 import { recordSetupStep } from '../../service/staff-actions/settings.ts';
 import type { EmailCounts } from '../../storage/books/today.ts';
 import type { VerificationRecord } from '../../storage/proofs/verification.ts';
@@ -115,9 +117,23 @@ async function find(services: ConsoleServices, { query, signedIn }: StaffRequest
       ...counts,
       ...state,
       failed,
+      backup: await backupConcernOf(services, signedIn),
     },
     health: await readHealth(services, signedIn, { hasCards: counts.hasCards }),
   };
+}
+
+/** The concern of an owner who may set the backups up. */
+async function backupConcernOf(
+  { ctx, storage, backups }: ConsoleServices,
+  { store, member }: StaffRequest['signedIn'],
+): Promise<BackupConcern> {
+  if (!backups || !isPermitted(member, 'changeSettings')) return null;
+  const { rule, operatorPlace } = backups;
+  return await storage.read(function* concerns() {
+    const concern = yield* findBackupConcern(ctx, operatorPlace);
+    return concern !== null && (yield* mayOwnersSetServer(store, rule)) ? concern : null;
+  });
 }
 
 async function todayPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {

@@ -1,6 +1,6 @@
 /** The reasons why a sealed backup cannot be opened. */
 
-type BackupProblem =
+export type BackupProblem =
   /** The file is not an age file, or contains something else than a backup. */
   | 'not-a-backup'
   /** The file was encrypted for another recovery sheet. */

@@ -1475,6 +1475,49 @@ create table heartbeat (
 );
 insert into heartbeat (id, beaten_at) values (1, 0);
 
+-- One row: the recovery sheet and the place of the backups that the service makes itself, with the embedded database.
+create table backup_settings (
+  id bigint primary key check (id = 1),
+  -- The public half of the key on the recovery sheet, which the service does not have.
+  recipient text,
+  sheet_made_at bigint,
+  -- When a person last confirmed to have the sheet.
+  sheet_seen_at bigint,
+  -- A keyed digest of the last characters on the sheet.
+  sheet_digest bytea,
+  -- A new sheet that is not confirmed yet.
+  draft_recipient text,
+  draft_digest bytea,
+  -- JSON; null: an owner has not chosen one.
+  place text,
+  place_set_at bigint,
+  -- Of S3, sealed, and bound to the bucket.
+  secret bytea,
+  secret_set_at bigint,
+  rhythm text not null check (rhythm in ('nightly', 'hourly')),
+  -- Failures in a row.
+  failures bigint not null check (failures >= 0),
+  failed_at bigint,
+  trouble text,
+  response text,
+  next_at bigint,
+  -- JSON: the last backup that was opened with the sheet, and what was in it.
+  trial text
+);
+insert into backup_settings (id, rhythm, failures) values (1, 'nightly', 0);
+
+-- Backups that were read back and compared.
+create table backups (
+  place text not null,
+  name text not null,
+  made_at bigint not null,
+  bytes bigint not null check (bytes > 0),
+  database_bytes bigint not null check (database_bytes > 0),
+  verified_at bigint not null,
+  downloaded_at bigint,
+  primary key (place, name)
+);
+
 -- The last `largesse verify`.
 create table verifications (
   store_id bigint not null references stores (id),

@@ -1388,6 +1388,49 @@ create table heartbeat (
 ) strict;
 insert into heartbeat (id, beaten_at) values (1, 0);
 
+-- One row: the recovery sheet and the place of the backups that the service makes itself, with the embedded database.
+create table backup_settings (
+  id integer primary key check (id = 1),
+  -- The public half of the key on the recovery sheet, which the service does not have.
+  recipient text,
+  sheet_made_at integer,
+  -- When a person last confirmed to have the sheet.
+  sheet_seen_at integer,
+  -- A keyed digest of the last characters on the sheet.
+  sheet_digest blob,
+  -- A new sheet that is not confirmed yet.
+  draft_recipient text,
+  draft_digest blob,
+  -- JSON; null: an owner has not chosen one.
+  place text,
+  place_set_at integer,
+  -- Of S3, sealed, and bound to the bucket.
+  secret blob,
+  secret_set_at integer,
+  rhythm text not null check (rhythm in ('nightly', 'hourly')),
+  -- Failures in a row.
+  failures integer not null check (failures >= 0),
+  failed_at integer,
+  trouble text,
+  response text,
+  next_at integer,
+  -- JSON: the last backup that was opened with the sheet, and what was in it.
+  trial text
+) strict;
+insert into backup_settings (id, rhythm, failures) values (1, 'nightly', 0);
+
+-- Backups that were read back and compared.
+create table backups (
+  place text not null,
+  name text not null,
+  made_at integer not null,
+  bytes integer not null check (bytes > 0),
+  database_bytes integer not null check (database_bytes > 0),
+  verified_at integer not null,
+  downloaded_at integer,
+  primary key (place, name)
+) strict, without rowid;
+
 -- The last `largesse verify`.
 create table verifications (
   store_id integer not null references stores (id),

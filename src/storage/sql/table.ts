@@ -34,6 +34,9 @@ export type Key = readonly SqlValue[];
 const ownTables: ReadonlySet<string> = new Set([
   'schema_migrations',
   'heartbeat',
+  // Another machine has other disks.
+  'backup_settings',
+  'backups',
   'copies',
   // Places of rows in this database.
   'log_cursors',

@@ -1,0 +1,105 @@
+/** The backups that the service makes itself: who may set them up, what is known about them, and what is overdue. */
+
+import type { MachineRule } from '../../domain/emails/server.ts';
+import {
+  downloadOverdueMs,
+  placeKey,
+  sheetPeriodMs,
+  type AnyPlace,
+  type Backup,
+} from '../../domain/backups/backup.ts';
+import type { Context } from '../../storage/context.ts';
+import {
+  deleteOtherBackups,
+  findBackupSettings,
+  findNewestBackup,
+  listBackups,
+  saveBackup,
+  type BackupSettings,
+} from '../../storage/backups/backup.ts';
+import type { Script } from '../../storage/sql/sql.ts';
+import { hasSeveralRealStores, listOpenStores } from '../../storage/stores/store.ts';
+import { recordBackup } from '../proofs/verification.ts';
+
+export {
+  deleteBackup,
+  openBucketSecret,
+  saveBackupFailure,
+  saveBackupTrial,
+  saveDownload,
+  type BackupSettings,
+  type BackupTrial,
+} from '../../storage/backups/backup.ts';
+
+/** More than are ever kept. */
+const backupsListedMax = 100;
+
+export type BackupState = {
+  readonly settings: BackupSettings;
+  /** The place of the operator, or else of an owner; null: none is chosen. */
+  readonly place: AnyPlace | null;
+  /** The verified backups there, the newest first. */
+  readonly backups: readonly Backup[];
+};
+
+/** @param operatorPlace the place of `BACKUP_FOLDER`; null: owners choose. */
+export function* readBackupState(operatorPlace: AnyPlace | null): Script<BackupState> {
+  const settings = yield* findBackupSettings();
+  const place = operatorPlace ?? settings.place;
+  const backups = place === null ? [] : yield* listBackups(placeKey(place), backupsListedMax);
+  return { settings, place, backups };
+}
+
+/** Whether the service makes backups: they contain every store, so the owner of one of several must not receive them. */
+export function* mayMakeBackups(rule: MachineRule): Script<boolean> {
+  if (rule === 'operator') return false;
+  return rule === 'owner' || !(yield* hasSeveralRealStores());
+}
+
+/** The time zone whose nights are quiet: that of a store. */
+export function* findBackupTimeZone(): Script<string> {
+  const [first] = yield* listOpenStores();
+  return first?.store.timeZone ?? 'UTC';
+}
+
+/** Records a backup that was read back, for the pages, the metrics and the list of steps. */
+export function* recordSealedBackup(
+  ctx: Context,
+  {
+    place,
+    backup,
+    keptDays,
+  }: { readonly place: AnyPlace; readonly backup: Backup; readonly keptDays: number },
+): Script<void> {
+  yield* saveBackup(placeKey(place), backup);
+  yield* deleteOtherBackups(placeKey(place), ctx.clock.now() - keptDays * 24 * 60 * 60 * 1_000);
+  yield* recordBackup(ctx);
+}
+
+/**
+ * When the newest sealed backup was made that was read back and compared, in ms since 1970 UTC; null: there is none.
+ * Pages about the health of the machine read it. `findLastBackup` of the metrics also counts those of `largesse backup`.
+ */
+export function* lastVerifiedBackupAt(): Script<number | null> {
+  return (yield* findNewestBackup()).madeAt;
+}
+
+/**
+ * The task of an owner: to download a backup, of which none was downloaded for a week, or to look for the recovery
+ * sheet, half a year after the last time. Null: nothing. The card about health says that a backup is overdue.
+ */
+export type BackupConcern = 'download' | 'sheet' | null;
+
+/** Reads one row if no backups are set up. */
+export function* findBackupConcern(
+  { clock }: Pick<Context, 'clock'>,
+  operatorPlace: AnyPlace | null,
+): Script<BackupConcern> {
+  const { recipient, sheetSeenAt, place, placeSetAt } = yield* findBackupSettings();
+  if (recipient === null || sheetSeenAt === null) return null;
+  const now = clock.now();
+  if (now - sheetSeenAt > sheetPeriodMs) return 'sheet';
+  if ((operatorPlace ?? place)?.kind !== 'download') return null;
+  const { downloadedAt } = yield* findNewestBackup();
+  return now - (downloadedAt ?? placeSetAt ?? now) > downloadOverdueMs ? 'download' : null;
+}
