@@ -45,7 +45,7 @@ function declarationOf(name: string, schema: Schema, named: ReadonlyMap<string, 
   const side = schema.additionalProperties === false ? 'request' : 'response';
   const [base, own, ...rest] = schema.allOf ?? [];
   if (base?.$ref !== undefined && own && rest.length === 0)
-    return `export interface ${name} extends ${nameIn(base.$ref)} ${typeOf(own, side, named)}`;
+    return `export type ${name} = ${nameIn(base.$ref)} & ${typeOf(own, side, named)};`;
   const type = typeOf(schema, side, named, name);
   return type.startsWith('{') ? `export interface ${name} ${type}` : `export type ${name} = ${type};`;
 }

@@ -3,10 +3,12 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
 import { clientMethods } from '../../src/docs/client-methods.ts';
 import { createClient, responseOf, type Largesse } from '../../packages/client/src/index.ts';
 import { startService } from '../support/service.ts';
-import { described, validator, type Json } from '../unit/openapi-document.ts';
+import { described, document, inlined, validator, type Json } from '../unit/openapi-document.ts';
 
 const domain = 'flowers.example';
 const service = await startService({ stores: [{ domain, undoWindowMinutes: 30 }] });
@@ -246,6 +248,24 @@ test('the client reads reports, proofs, events and the service', async () => {
   assert.ok((await pages.readiness()).status);
   assert.match(await pages.metrics(), /^# HELP/m);
   assert.equal((await pages.openapi()).openapi, '3.1.1');
+});
+
+test('every event has the data that the document shows for its type', async () => {
+  const schemas: Readonly<Record<string, object>> = document.components.schemas;
+  const { mapping } = (schemas['WebhookEvent'] as { readonly discriminator: { readonly mapping: Json } })
+    .discriminator;
+  const accepts = new Map(
+    Object.entries(mapping).map(([type, $ref]) => [type, Compile(inlined({ $ref }) as TSchema)] as const),
+  );
+  const seen = new Set<string>();
+  for await (const event of client.events.list({ limit: 250 })) {
+    assert.ok(accepts.get(event.type)?.Check(event), JSON.stringify(event));
+    const member = Object.keys(event.data).find((name) => name !== 'changed') ?? '';
+    const { [member]: _, ...rest } = event.data as Json;
+    assert.ok(!accepts.get(event.type)?.Check({ ...event, data: rest }), `${event.type} without ${member}`);
+    seen.add(event.type);
+  }
+  assert.ok(seen.size >= 16, [...seen].join());
 });
 
 test('every method was called, and every result is documented', async () => {

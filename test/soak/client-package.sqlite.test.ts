@@ -179,7 +179,7 @@ function described(event: WebhookEvent): string {
   switch (event.type) {
     case 'gift_card.redeemed': {
       const type: 'gift_card.redeemed' = event.type;
-      return type + (event.data.transaction?.amount ?? '');
+      return type + event.data.transaction.amount;
     }
     default:
       return event.type;
@@ -217,6 +217,8 @@ export async function wrong(error: unknown): Promise<void> {
   (await client.holds.retrieve(1)).hold.balance;
   // @ts-expect-error An unknown type of event.
   for await (const { type } of client.events.stream()) if (type === 'gift_card.redeem') return;
+  // @ts-expect-error The event of a customer has no gift card.
+  for await (const event of client.events.stream()) if (event.type === 'customer.created') event.data.gift_card.id;
   // @ts-expect-error The body must not be parsed.
   await verifyWebhook({ body: { id: 1 }, headers: new Headers(), secrets: 'a' });
   // @ts-expect-error An unknown option.

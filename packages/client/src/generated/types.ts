@@ -1849,134 +1849,255 @@ export interface OpenapiResult {
 }
 
 /** The event `gift_card.created`. */
-export interface GiftCardCreatedEvent extends Event {
+export type GiftCardCreatedEvent = Event & {
   type: 'gift_card.created';
-}
+  data: {
+    gift_card: GiftCard;
+    /** The fields of the record that changed. */
+    changed: string[];
+  };
+};
 
 /** The event `gift_card.updated`. */
-export interface GiftCardUpdatedEvent extends Event {
+export type GiftCardUpdatedEvent = Event & {
   type: 'gift_card.updated';
-}
+  data: {
+    gift_card: GiftCard;
+    /** The fields of the record that changed. */
+    changed: string[];
+  };
+};
 
 /** The event `gift_card.disabled`. */
-export interface GiftCardDisabledEvent extends Event {
+export type GiftCardDisabledEvent = Event & {
   type: 'gift_card.disabled';
-}
+  data: {
+    gift_card: GiftCard;
+    /** The fields of the record that changed. */
+    changed: string[];
+  };
+};
 
 /** The event `gift_card.suspended`. */
-export interface GiftCardSuspendedEvent extends Event {
+export type GiftCardSuspendedEvent = Event & {
   type: 'gift_card.suspended';
-}
+  data: {
+    gift_card: GiftCard;
+    /** The fields of the record that changed. */
+    changed: string[];
+  };
+};
 
 /** The event `gift_card.resumed`. */
-export interface GiftCardResumedEvent extends Event {
+export type GiftCardResumedEvent = Event & {
   type: 'gift_card.resumed';
-}
+  data: {
+    gift_card: GiftCard;
+    /** The fields of the record that changed. */
+    changed: string[];
+  };
+};
 
 /** The event `gift_card.redeemed`. */
-export interface GiftCardRedeemedEvent extends Event {
+export type GiftCardRedeemedEvent = Event & {
   type: 'gift_card.redeemed';
-}
+  data: {
+    gift_card: GiftCard;
+    /** The fields of the record that changed. */
+    changed: string[];
+    transaction: Transaction;
+  };
+};
 
 /** The event `gift_card.credited`. */
-export interface GiftCardCreditedEvent extends Event {
+export type GiftCardCreditedEvent = Event & {
   type: 'gift_card.credited';
-}
+  data: {
+    gift_card: GiftCard;
+    /** The fields of the record that changed. */
+    changed: string[];
+    transaction: Transaction;
+  };
+};
 
 /** The event `gift_card.reversed`. */
-export interface GiftCardReversedEvent extends Event {
+export type GiftCardReversedEvent = Event & {
   type: 'gift_card.reversed';
-}
+  data: {
+    gift_card: GiftCard;
+    /** The fields of the record that changed. */
+    changed: string[];
+    transaction: Transaction;
+  };
+};
 
 /** The event `gift_card.held`. */
-export interface GiftCardHeldEvent extends Event {
+export type GiftCardHeldEvent = Event & {
   type: 'gift_card.held';
-}
+  data: {
+    gift_card: GiftCard;
+    /** The fields of the record that changed. */
+    changed: string[];
+    hold: Hold;
+  };
+};
 
 /** The event `gift_card.hold_extended`. */
-export interface GiftCardHoldExtendedEvent extends Event {
+export type GiftCardHoldExtendedEvent = Event & {
   type: 'gift_card.hold_extended';
-}
+  data: {
+    gift_card: GiftCard;
+    /** The fields of the record that changed. */
+    changed: string[];
+    hold: Hold;
+  };
+};
 
 /** The event `gift_card.hold_released`. */
-export interface GiftCardHoldReleasedEvent extends Event {
+export type GiftCardHoldReleasedEvent = Event & {
   type: 'gift_card.hold_released';
-}
+  data: {
+    gift_card: GiftCard;
+    /** The fields of the record that changed. */
+    changed: string[];
+    hold: Hold;
+  };
+};
 
 /** The event `gift_card.expired`. */
-export interface GiftCardExpiredEvent extends Event {
+export type GiftCardExpiredEvent = Event & {
   type: 'gift_card.expired';
-}
+  data: {
+    gift_card: GiftCard;
+    /** The fields of the record that changed. */
+    changed: string[];
+  };
+};
 
 /** The event `gift_card.expiring_soon`. */
-export interface GiftCardExpiringSoonEvent extends Event {
+export type GiftCardExpiringSoonEvent = Event & {
   type: 'gift_card.expiring_soon';
-}
+  data: {
+    gift_card: GiftCard;
+    /** The fields of the record that changed. */
+    changed: string[];
+  };
+};
 
 /** The event `gift_card.code_rotated`. */
-export interface GiftCardCodeRotatedEvent extends Event {
+export type GiftCardCodeRotatedEvent = Event & {
   type: 'gift_card.code_rotated';
-}
+  data: {
+    gift_card: GiftCard;
+    /** The fields of the record that changed. */
+    changed: string[];
+  };
+};
 
 /** The event `gift_card.retired_code_used`. */
-export interface GiftCardRetiredCodeUsedEvent extends Event {
+export type GiftCardRetiredCodeUsedEvent = Event & {
   type: 'gift_card.retired_code_used';
-}
+  data: {
+    gift_card: GiftCard;
+    /** The fields of the record that changed. */
+    changed: string[];
+  };
+};
 
 /** The event `gift_card.delivery_failed`. */
-export interface GiftCardDeliveryFailedEvent extends Event {
+export type GiftCardDeliveryFailedEvent = Event & {
   type: 'gift_card.delivery_failed';
-}
+  data: {
+    gift_card: GiftCard;
+    /** The fields of the record that changed. */
+    changed: string[];
+    delivery: EmailDelivery;
+  };
+};
 
 /** The event `customer.created`. */
-export interface CustomerCreatedEvent extends Event {
+export type CustomerCreatedEvent = Event & {
   type: 'customer.created';
-}
+  data: {
+    /** A customer, with the email address as first received; null if the customer was erased. */
+    customer: {
+      id: number;
+      email: string | null;
+      storefront_customer_id: number | null;
+    };
+  };
+};
 
 /** The event `checkpoint.created`. */
-export interface CheckpointCreatedEvent extends Event {
+export type CheckpointCreatedEvent = Event & {
   type: 'checkpoint.created';
-}
+  data: CreateCheckpointResult;
+};
 
 /** The event `customer.erased`. */
-export interface CustomerErasedEvent extends Event {
+export type CustomerErasedEvent = Event & {
   type: 'customer.erased';
-}
+  data: {
+    /** A customer, with the email address as first received; null if the customer was erased. */
+    customer: {
+      id: number;
+      email: string | null;
+      storefront_customer_id: number | null;
+    };
+  };
+};
 
 /** The event `batch.completed`. */
-export interface BatchCompletedEvent extends Event {
+export type BatchCompletedEvent = Event & {
   type: 'batch.completed';
-}
+  data: CreateBatchResult;
+};
 
 /** The event `stock.completed`. */
-export interface StockCompletedEvent extends Event {
+export type StockCompletedEvent = Event & {
   type: 'stock.completed';
-}
+  data: CreateStockResult;
+};
 
 /** The event `stock.codes_read`. */
-export interface StockCodesReadEvent extends Event {
+export type StockCodesReadEvent = Event & {
   type: 'stock.codes_read';
-}
+  data: {
+    stock: Stock;
+    /** The caller that read or voided the codes of a stock. */
+    actor: string;
+  };
+};
 
 /** The event `stock.voided`. */
-export interface StockVoidedEvent extends Event {
+export type StockVoidedEvent = Event & {
   type: 'stock.voided';
-}
+  data: {
+    stock: Stock;
+    /** The caller that read or voided the codes of a stock. */
+    actor: string;
+    /** How many codes of a stock were voided. */
+    codes: number;
+  };
+};
 
 /** The event `stock.code_tried`. */
-export interface StockCodeTriedEvent extends Event {
+export type StockCodeTriedEvent = Event & {
   type: 'stock.code_tried';
-}
+  data: CreateStockResult;
+};
 
 /** The event `webhook.test`. */
-export interface WebhookTestEvent extends Event {
+export type WebhookTestEvent = Event & {
   type: 'webhook.test';
-}
+  data: RetrieveWebhookResult;
+};
 
 /** The event `webhook.paused`. */
-export interface WebhookPausedEvent extends Event {
+export type WebhookPausedEvent = Event & {
   type: 'webhook.paused';
-}
+  data: RetrieveWebhookResult;
+};
 
 /** An event, by its type. */
 export type WebhookEvent =
