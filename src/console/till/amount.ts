@@ -11,18 +11,9 @@ import { markup, type Markup } from '../../platform/markup.ts';
 import { loadCard } from '../../service/money/money.ts';
 import { redeem } from '../../service/staff-actions/redemption.ts';
 import { hidden } from '../kit/form.ts';
-import { amountText, amountValue, figure, parseTypedAmount } from '../kit/format.ts';
-import { findResult, hasResult, keyInput, keyOf, runOnce } from '../kit/once.ts';
-import { readById } from '../kit/lookups.ts';
-import { byOf } from '../kit/page-context.ts';
-import { formText } from '../kit/request.ts';
-import {
-  seeOther,
-  type ConsoleResponse,
-  type ConsoleServices,
-  type StaffRequest,
-  type StaffRoute,
-} from '../kit/route.ts';
+import { amountValue, figure, parseTypedAmount } from '../kit/format.ts';
+import { findResult, hasResult, keyInput, runOnce } from '../kit/once.ts';
+import { seeOther, type ConsoleResponse, type ConsoleServices, type StaffRoute } from '../kit/route.ts';
 import { fillPlain, type PageLanguage } from '../kit/texts.ts';
 import { cardColumn, cardTasks } from './card.ts';
 import { amountEntry, entryData, payButton } from './entry.ts';
@@ -34,6 +25,7 @@ import { isTillResult, redeemedPath, type Redeemed, type TillResult } from './re
 import { resumedForm, resumedPath } from './resume.ts';
 import { amountPath, keyOwner } from './scan.ts';
 import { checkingTemplate, repeatedValues, unknownPage } from './unknown.ts';
+import { get, post, type Page } from '../kit/page-context.ts';
 
 /** The typed text, and its error. */
 type Typed = {
@@ -54,16 +46,14 @@ type CardForm = {
   readonly notice?: Markup;
 };
 
-function cardPage(services: ConsoleServices, request: StaffRequest, form: CardForm): ConsoleResponse {
+function cardPage(page: Page, form: CardForm): ConsoleResponse {
   const { card, status, total, notice } = form;
-  const { ctx, frame } = services;
-  const text = tillTexts(request);
-  const { member } = request.signedIn;
+  const text = tillTexts(page.request);
   const { currency } = card.balance;
   const available = unheldOf(card);
-  const path = `${frame.basePath}/till/card/${ctx.keys.publicIds.of(card.id)}`;
-  const data = entryData(request, {
-    hint: hintOf(request, available),
+  const path = `${page.basePath}/till/card/${page.publicId(card.id)}`;
+  const data = entryData(page, {
+    hint: hintOf(page, available),
     note: { text: text.leaves, base: available, change: 'takes' },
     button: text.redeem,
     buttonAmount: text.redeemAmount,
@@ -71,24 +61,24 @@ function cardPage(services: ConsoleServices, request: StaffRequest, form: CardFo
       amount: available,
       rest: text.restToPay,
       above: fillPlain(text.above, {
-        available: amountText(available, request.language),
+        available: page.amount(available),
         amount: '{amount}',
       }),
     },
   });
-  const right = total ? offerOf(services, request, { card, total }) : amountForm(services, request, form);
-  const body = markup`${notice}<form class="columns" id="redeem" method="post" action="${path}?k=${form.key}" data-key="${form.key}" data-check="${frame.basePath}${redeemedPath(form.key)}" data-member="${String(member.id)}" data-tail="•••• ${card.lastCharacters}"${data} novalidate>
+  const right = total ? offerOf(page, { card, total }) : amountForm(page, form);
+  const body = markup`${notice}<form class="columns" id="redeem" method="post" action="${path}?k=${form.key}" data-key="${form.key}" data-check="${page.basePath}${redeemedPath(form.key)}" data-member="${String(page.member.id)}" data-tail="•••• ${card.lastCharacters}"${data} novalidate>
 <button class="sr" tabindex="-1" aria-hidden="true">${text.redeem}</button>
-${keyInput(ctx, form.key)}${hidden('currency', currency.code)}${hidden('tail', card.lastCharacters)}
-${cardColumn(services, request, card)}
+${keyInput(page.ctx, form.key)}${hidden('currency', currency.code)}${hidden('tail', card.lastCharacters)}
+${cardColumn(page, card)}
 <div>${right}</div></form>
-${checkingTemplate(services, request)}`;
+${checkingTemplate(page)}`;
   const title = total ? text.offerTitle : text.amountTitle;
-  return { status, body: tillPage(services, request, { title, body, isWide: true }) };
+  return { status, body: tillPage(page.services, page.request, { title, body, isWide: true }) };
 }
 
-function hintOf({ language }: Pick<StaffRequest, 'language'>, available: Money): string {
-  return fillPlain(tillTexts({ language }).hint, { amount: amountText(available, language) });
+function hintOf(page: Page, available: Money): string {
+  return fillPlain(tillTexts({ language: page.language }).hint, { amount: page.amount(available) });
 }
 
 /** Two round amounts below what is available, such as €10 and €20 of €47. */
@@ -102,22 +92,17 @@ function roundAmounts(available: Money): readonly Money[] {
   return rounds.slice(-2);
 }
 
-function amountForm(
-  services: ConsoleServices,
-  request: StaffRequest,
-  { card, key, typed }: Pick<CardForm, 'card' | 'key' | 'typed'>,
-): Markup {
-  const { language } = request;
-  const text = tillTexts(request);
+function amountForm(page: Page, { card, key, typed }: Pick<CardForm, 'card' | 'key' | 'typed'>): Markup {
+  const text = tillTexts(page.request);
   const available = unheldOf(card);
   const { amountError, referenceError, reference } = typed;
-  const entry = amountEntry(request, {
+  const entry = amountEntry(page, {
     label: text.amount,
-    hint: hintOf(request, available),
+    hint: hintOf(page, available),
     typed: typed.amount,
     error: amountError,
     quick: [
-      { amount: available, label: fillPlain(text.all, { amount: amountText(available, language) }) },
+      { amount: available, label: fillPlain(text.all, { amount: page.amount(available) }) },
       ...roundAmounts(available).map((amount) => ({ amount })),
     ],
   });
@@ -129,69 +114,55 @@ function amountForm(
           markup` aria-invalid="true" aria-describedby="reference-error"`,
           markup`<p class="error" id="reference-error" role="alert">${referenceError}</p>`,
         ];
-  return markup`${cardTasks(services, request, { card, current: 'redeem', key })}
+  return markup`${cardTasks(page, { card, current: 'redeem', key })}
 ${entry}
 <div class="folded-row"><details class="folded"${isOpen}><summary>${text.reference}</summary><label class="sr" for="reference">${text.reference}</label><input class="field" id="reference" name="reference" maxlength="255" autocomplete="off" value="${reference}"${invalid}>
-${error}</details><a class="button quiet" href="${services.frame.basePath}/till">${text.otherCard}</a></div>
+${error}</details><a class="button quiet" href="${page.basePath}/till">${text.otherCard}</a></div>
 ${payButton(text.redeem)}`;
 }
 
 /** States what happens if the card has less than the amount. */
-function offerOf(
-  { ctx, frame }: ConsoleServices,
-  request: StaffRequest,
-  { card, total }: { readonly card: Card; readonly total: Money },
-): Markup {
-  const { language } = request;
-  const text = tillTexts(request);
+function offerOf(page: Page, { card, total }: { readonly card: Card; readonly total: Money }): Markup {
+  const text = tillTexts(page.request);
   const available = unheldOf(card);
-  const shown = (money: Money): string => amountText(money, language);
-  const key = keyOf(request) ?? '';
-  const path = `${frame.basePath}/till/card/${ctx.keys.publicIds.of(card.id)}?k=${key}`;
-  return markup`${hidden('total', amountValue(total, language))}${hidden('choice', amountValue(available, language))}${hidden('reference', formText(request, 'reference'))}
+  const shown = (money: Money): string => page.amount(money);
+  const key = page.key ?? '';
+  const path = `${page.basePath}/till/card/${page.publicId(card.id)}?k=${key}`;
+  return markup`${hidden('total', amountValue(total, page.language))}${hidden('choice', amountValue(available, page.language))}${hidden('reference', page.typed('reference'))}
 <div class="amount" role="status"><p class="soft">${fillPlain(text.offer, { available: shown(available), total: shown(total) })}</p>
-${figure(available, language)}<p><strong>${fillPlain(text.restToPay, { amount: shown(subtract(total, available)) })}</strong></p></div>
-<div class="quick two-up"><a class="button" href="${path}" autofocus>${text.otherAmount}</a><a class="button" href="${frame.basePath}/till">${text.otherCard}</a></div>
+${figure(available, page.language)}<p><strong>${fillPlain(text.restToPay, { amount: shown(subtract(total, available)) })}</strong></p></div>
+<div class="quick two-up"><a class="button" href="${path}" autofocus>${text.otherAmount}</a><a class="button" href="${page.basePath}/till">${text.otherCard}</a></div>
 ${payButton(fillPlain(text.redeemAmount, { amount: shown(available) }))}`;
 }
 
 /** @throws Fault `not-found` if the path does not have the id of a card. */
-async function requireCard(services: ConsoleServices, request: StaffRequest): Promise<Card> {
-  const { ctx } = services;
-  const { store } = request.signedIn;
-  const { card } = await readById(services, request, (id) =>
-    loadCard(ctx, { storeId: store.id, cardId: id }),
-  );
+async function requireCard(page: Page): Promise<Card> {
+  const { card } = await page.readById((id) => loadCard(page.ctx, { storeId: page.store.id, cardId: id }));
   return card;
 }
 
 /** Leads to a new key of a person who reads cards; others find the card again, by its code or an address. */
-function withoutKey(services: ConsoleServices, request: StaffRequest, { id }: Card): ConsoleResponse {
-  const { member, session } = request.signedIn;
-  const mayOpen = session.tillId === null && isPermitted(member, 'readCards');
-  return seeOther(mayOpen ? amountPath(services, request, id) : '/till');
+function withoutKey(page: Page, { id }: Card): ConsoleResponse {
+  const mayOpen = page.request.signedIn.session.tillId === null && isPermitted(page.member, 'readCards');
+  return seeOther(mayOpen ? amountPath(page, id) : '/till');
 }
 
-async function showCard(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const card = await requireCard(services, request);
-  const key = request.query.get('k') ?? '';
+async function showCard(page: Page): Promise<ConsoleResponse> {
+  const card = await requireCard(page);
+  const key = page.request.query.get('k') ?? '';
   // The key is in the URL, so that Back leads to the form of the same redemption, and from there to its result.
-  if (!isKeyOf(services.ctx, key, keyOwner(request, card.id))) return withoutKey(services, request, card);
-  if (await hasResult(services, request, key)) return seeOther(redeemedPath(key));
-  const { notice, ...typed } = resumedForm(request) ?? { amount: '', reference: '' };
-  return await shownCard(services, request, { status: 200, card, key, typed, ...(notice && { notice }) });
+  if (!isKeyOf(page.ctx, key, keyOwner(page, card.id))) return withoutKey(page, card);
+  if (await hasResult(page.services, page.request, key)) return seeOther(redeemedPath(key));
+  const { notice, ...typed } = resumedForm(page) ?? { amount: '', reference: '' };
+  return await shownCard(page, { status: 200, card, key, typed, ...(notice && { notice }) });
 }
 
 /** The form, or why the card cannot be redeemed. */
-async function shownCard(
-  services: ConsoleServices,
-  request: StaffRequest,
-  form: CardForm,
-): Promise<ConsoleResponse> {
+async function shownCard(page: Page, form: CardForm): Promise<ConsoleResponse> {
   const { card, status } = form;
-  const state = tillStateOf(services, request, card);
-  if (state === 'active') return cardPage(services, request, form);
-  return await unusablePage(services, request, { card, state, status });
+  const state = tillStateOf(page, card);
+  if (state === 'active') return cardPage(page, form);
+  return await unusablePage(page, { card, state, status });
 }
 
 /** Whether a text that was entered as an amount came from a scanner: it has letters, or more digits than the card. */
@@ -210,15 +181,14 @@ type ReadForm =
       readonly reference: string | null;
     };
 
-function readForm(request: StaffRequest, { card }: { readonly card: Card }): ReadForm {
-  const { store } = request.signedIn;
-  const text = tillTexts(request);
+function readForm(page: Page, { card }: { readonly card: Card }): ReadForm {
+  const text = tillTexts(page.request);
   const available = unheldOf(card);
-  const [choice, amountTyped] = [formText(request, 'choice'), formText(request, 'amount')];
+  const [choice, amountTyped] = [page.typed('choice'), page.typed('amount')];
   const entered = choice === '' ? amountTyped : choice;
-  const amount = parseTypedAmount(entered, store, request);
-  const total = parseTypedAmount(formText(request, 'total'), store, request);
-  const reference = parseText(formText(request, 'reference'), referenceLengthMax);
+  const amount = parseTypedAmount(entered, page.store, page.request);
+  const total = parseTypedAmount(page.typed('total'), page.store, page.request);
+  const reference = parseText(page.typed('reference'), referenceLengthMax);
   const isScanned = looksScanned(entered, amount.ok ? amount.value : null, available);
   if (amount.ok && reference.ok && !isScanned && entered.length <= amountLengthMax) {
     const isPart = total.ok && exceeds(total.value, amount.value);
@@ -230,8 +200,8 @@ function readForm(request: StaffRequest, { card }: { readonly card: Card }): Rea
     };
   }
   const example = amountValue(
-    { minor: 245n * 10n ** BigInt(store.currency.decimals - 1), currency: store.currency },
-    request.language,
+    { minor: 245n * 10n ** BigInt(page.store.currency.decimals - 1), currency: page.store.currency },
+    page.language,
   );
   return {
     isValid: false,
@@ -248,34 +218,32 @@ function readForm(request: StaffRequest, { card }: { readonly card: Card }): Rea
 
 const amountLengthMax = 40;
 
-async function submit(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx } = services;
-  const card = await requireCard(services, request);
-  const key = keyOf(request);
+async function submit(page: Page): Promise<ConsoleResponse> {
+  const card = await requireCard(page);
+  const key = page.key;
   // With a key whose result is no longer stored, the redemption could be a repetition.
-  if (key === undefined || !isKeyOf(ctx, key, keyOwner(request, card.id)))
-    return withoutKey(services, request, card);
-  const form = readForm(request, { card });
-  const earlier = await findResult(services, request, key, isTillResult);
-  if (earlier) return seeOther(redeemedPath(key, { isOther: isOther(earlier, card, form, ctx) }));
+  if (key === undefined || !isKeyOf(page.ctx, key, keyOwner(page, card.id))) return withoutKey(page, card);
+  const form = readForm(page, { card });
+  const earlier = await findResult(page.services, page.request, key, isTillResult);
+  if (earlier) return seeOther(redeemedPath(key, { isOther: isOther(earlier, card, form, page.ctx) }));
   const offer = (total: Money): Promise<ConsoleResponse> =>
-    shownCard(services, request, {
+    shownCard(page, {
       status: 422,
       card,
       key,
       total,
-      typed: { amount: '', reference: formText(request, 'reference') },
+      typed: { amount: '', reference: page.typed('reference') },
     });
-  if (!form.isValid) return await shownCard(services, request, { status: 422, card, key, typed: form.typed });
+  if (!form.isValid) return await shownCard(page, { status: 422, card, key, typed: form.typed });
   if (exceeds(form.amount, unheldOf(card))) return await offer(form.total ?? form.amount);
   try {
-    return await redeemOnce(services, request, { card, key, form });
+    return await redeemOnce(page, { card, key, form });
   } catch (error) {
     // The card has changed since it was read.
     if (!(error instanceof Fault) || !changed.has(error.code)) throw error;
-    const now = await requireCard(services, request);
+    const now = await requireCard(page);
     const total = form.total ?? form.amount;
-    return await shownCard(services, request, {
+    return await shownCard(page, {
       status: 422,
       card: now,
       key,
@@ -309,17 +277,15 @@ function isOther(
 }
 
 async function redeemOnce(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   { card, key, form }: { readonly card: Card; readonly key: string; readonly form: ValidForm },
 ): Promise<ConsoleResponse> {
-  const { ctx } = services;
   const { amount, total, reference } = form;
-  const { result, isRepeated } = await runOnce<TillResult>(services, request, key, function* run() {
+  const { result, isRepeated } = await runOnce<TillResult>(page.services, page.request, key, function* run() {
     const redemption = { cardId: card.id, amount, reference, note: null };
-    return resultOf(services, { ...(yield* redeem(ctx, byOf(request), redemption)), total });
+    return resultOf(page.services, { ...(yield* redeem(page.ctx, page.by, redemption)), total });
   });
-  const isDifferent = isRepeated && isOther(result, card, form, ctx);
+  const isDifferent = isRepeated && isOther(result, card, form, page.ctx);
   return seeOther(redeemedPath(key, { isOther: isDifferent }));
 }
 
@@ -358,15 +324,11 @@ function shownAmount(form: ReadonlyMap<string, string>, language: PageLanguage):
 }
 
 export const tillAmountRoutes: readonly StaffRoute[] = [
-  { method: 'GET', path: '/till/card/:id', access: 'useTill', handle: showCard },
-  {
-    method: 'POST',
-    path: '/till/card/:id',
-    access: 'useTill',
-    handle: submit,
+  get('/till/card/:id', 'useTill', showCard),
+  post('/till/card/:id', 'useTill', submit, {
     resumed: (request) =>
       resumedPath(`/till/card/${request.params['id'] ?? ''}`, request, { k: request.form.get('key') ?? '' }),
     unknownPage: (services, request) =>
       unknownPage(services, request, { amount: shownAmount(request.form, request.language) }),
-  },
+  }),
 ];

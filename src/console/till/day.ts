@@ -17,23 +17,19 @@ import { readTillDay } from '../../service/books/till-day.ts';
 import { findStaffNames } from '../../service/staff/actors.ts';
 import { listAllLocations } from '../../service/stores/location.ts';
 import { alert } from '../kit/form.ts';
-import { cardTail, amountText, figure, timeElement } from '../kit/format.ts';
+import { cardTail, amountText, figure } from '../kit/format.ts';
 import { longReads } from '../kit/long-reads.ts';
-import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
-import { catalogue, fill, fillPlain, plural, textsOf } from '../kit/texts.ts';
+import type { ConsoleResponse, StaffRequest, StaffRoute } from '../kit/route.ts';
+import { catalogue, fill, fillPlain, plural } from '../kit/texts.ts';
 import { tillPage } from './page.ts';
 import { tillReceiptRoutes } from './receipts.ts';
-
-const texts = textsOf('tillDay');
+import { get, type Page } from '../kit/page-context.ts';
 
 const listedMax = 50;
 
 /** The day that a request asks for; today if there is none, or it is not a day that has begun. */
-function dayIn(
-  { query }: StaffRequest,
-  today: string,
-): { readonly day: string; readonly isInvalid: boolean } {
-  const asked = query.get('day');
+function dayIn(page: Page, today: string): { readonly day: string; readonly isInvalid: boolean } {
+  const asked = page.request.query.get('day');
   if (asked === undefined || asked === '') return { day: today, isInvalid: false };
   const parsed = asked.length > 10 ? undefined : parseDay(asked);
   return parsed?.ok && parsed.value <= today
@@ -51,81 +47,77 @@ type View = {
   readonly device: TillFigures | undefined;
 };
 
-function viewOf({ signedIn }: StaffRequest, entries: readonly TillEntry[]): View {
-  const { member, session } = signedIn;
-  const seesAll = session.tillId === null && isPermitted(member, 'readCards');
+function viewOf(page: Page, entries: readonly TillEntry[]): View {
+  const seesAll = page.request.signedIn.session.tillId === null && isPermitted(page.member, 'readCards');
   if (seesAll) return { seesAll, entries, main: figuresOf(entries), device: undefined };
-  const own = entries.filter(({ staffId }) => staffId === member.id);
-  const { tillId } = session;
-  const device = tillId === null ? undefined : figuresOf(entries.filter((entry) => entry.tillId === tillId));
+  const own = entries.filter(({ staffId }) => staffId === page.member.id);
+  const device =
+    page.request.signedIn.session.tillId === null
+      ? undefined
+      : figuresOf(entries.filter((entry) => entry.tillId === page.request.signedIn.session.tillId));
   return { seesAll, entries: own, main: figuresOf(own), device };
 }
 
 /** The formats of a page: amounts in the currency of the store. */
-function amountsOf({ language, signedIn: { store } }: StaffRequest) {
-  const { currency } = store;
-  return (minor: bigint): string => amountText({ minor, currency }, language);
+function amountsOf(page: Page) {
+  const { currency } = page.store;
+  return (minor: bigint): string => amountText({ minor, currency }, page.language);
 }
 
-async function dayPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx, storage, frame } = services;
-  const { language, signedIn } = request;
-  const { store } = signedIn;
-  const text = texts[language];
-  const now = ctx.clock.now();
-  const today = dayOf(now, store.timeZone);
-  const { day, isInvalid } = dayIn(request, today);
+async function dayPage(page: Page): Promise<ConsoleResponse> {
+  const text = page.text.tillDay;
+  const now = page.ctx.clock.now();
+  const today = dayOf(now, page.store.timeZone);
+  const { day, isInvalid } = dayIn(page, today);
   const { entries: all, isCut } = await readTillDay(
-    { ctx, storage: longReads(services) },
-    { store, day, places: signedIn.member.locationIds },
+    { ctx: page.ctx, storage: longReads(page.services) },
+    { store: page.store, day, places: page.member.locationIds },
   );
-  const view = viewOf(request, all);
+  const view = viewOf(page, all);
   const tillIds = new Set(all.map(({ tillId }) => tillId).filter((id) => id !== null));
-  if (signedIn.session.tillId !== null) tillIds.add(signedIn.session.tillId);
-  const { members: memberNames, tills: tillNames } = await storage.read(() =>
-    findStaffNames(store, [...tillIds]),
+  if (page.request.signedIn.session.tillId !== null) tillIds.add(page.request.signedIn.session.tillId);
+  const { members: memberNames, tills: tillNames } = await page.read(() =>
+    findStaffNames(page.store, [...tillIds]),
   );
   const names = {
     member: (id: number): string => memberNames.get(id) ?? text.unknown,
     till: (id: number | null): string => (id === null ? text.noTill : (tillNames.get(id) ?? text.unknown)),
   };
   const asOf =
-    day === today
-      ? fill(text.asOf, { time: timeElement(now, store, language, { timeStyle: 'short' }) })
-      : text.closed;
-  const path = `${frame.basePath}/till/day`;
+    day === today ? fill(text.asOf, { time: page.time(now, { timeStyle: 'short' }) }) : text.closed;
+  const path = `${page.basePath}/till/day`;
   const later =
     day < today ? markup` · <a href="${path}?day=${addDays(day, 1)}">${text.after}</a>` : undefined;
   const cut = isCut
-    ? alert(fillPlain(text.cut, { count: new Intl.NumberFormat(language).format(all.length) }))
+    ? alert(fillPlain(text.cut, { count: new Intl.NumberFormat(page.language).format(all.length) }))
     : undefined;
   const places =
     view.seesAll && all.some(({ locationId }) => locationId !== null)
-      ? await storage.read(() => listAllLocations(store.id))
+      ? await page.read(() => listAllLocations(page.store.id))
       : [];
   const groups = view.seesAll
-    ? markup`${locationsPanel(request, view.entries, places)}
+    ? markup`${locationsPanel(page, view.entries, places)}
 ${groupPanel(
-  request,
+  page,
   { id: 'staff', heading: text.byStaff, caption: text.byStaffCaption, column: text.who },
   figuresBy(view.entries, ({ staffId }) => names.member(staffId)),
 )}
 ${groupPanel(
-  request,
+  page,
   { id: 'tills', heading: text.byTill, caption: text.byTillCaption, column: text.till },
   figuresBy(view.entries, ({ tillId }) => names.till(tillId)),
 )}`
-    : view.device && figuresPanel(request, 'device', text.device, view.device);
-  const body = markup`<header><h2>${longDay(day, language)}</h2><p class="soft small">${asOf} <span class="noprint">· <a href="${path}?day=${addDays(day, -1)}">${text.before}</a>${later}</span></p></header>
+    : view.device && figuresPanel(page, 'device', text.device, view.device);
+  const body = markup`<header><h2>${longDay(day, page.language)}</h2><p class="soft small">${asOf} <span class="noprint">· <a href="${path}?day=${addDays(day, -1)}">${text.before}</a>${later}</span></p></header>
 ${isInvalid ? alert(text.invalidDay) : undefined}${cut}
-${figuresPanel(request, 'main', view.seesAll ? text.all : text.yours, view.main)}
+${figuresPanel(page, 'main', view.seesAll ? text.all : text.yours, view.main)}
 ${groups}
-${entriesPanel(services, request, { day, view, names })}
+${entriesPanel(page, { day, view, names })}
 <form class="row noprint" method="get" action="${path}"><label for="day">${text.chooseDay}</label><input class="field fit" type="date" id="day" name="day" value="${day}" max="${today}" required><button class="button">${text.show}</button></form>
 <button class="button noprint" type="button" data-print hidden>${text.print}</button>
-<div class="paybar noprint"><a class="button first big" href="${frame.basePath}/till">${text.next}</a></div>`;
+<div class="paybar noprint"><a class="button first big" href="${page.basePath}/till">${text.next}</a></div>`;
   const title = `${text.title} · ${day}`;
-  return { status: 200, body: tillPage(services, request, { title, body }) };
+  return { status: 200, body: tillPage(page.services, page.request, { title, body }) };
 }
 
 function longDay(day: string, language: StaffRequest['language']): string {
@@ -140,24 +132,23 @@ function longDay(day: string, language: StaffRequest['language']): string {
   }).format(noon.epochMilliseconds);
 }
 
-function figuresPanel(request: StaffRequest, id: string, heading: string, figures: TillFigures): Markup {
-  const { language, signedIn } = request;
-  const { currency } = signedIn.store;
-  const text = texts[language];
-  const shown = amountsOf(request);
+function figuresPanel(page: Page, id: string, heading: string, figures: TillFigures): Markup {
+  const { currency } = page.store;
+  const text = page.text.tillDay;
+  const shown = amountsOf(page);
   const [redeemed, sold] = [redeemedOf(figures), soldOf(figures)];
   const line = (name: string, { entries, minor }: Count, isAlways = false): Markup | undefined =>
     entries === 0 && !isAlways
       ? undefined
-      : markup`<dt>${name}</dt><dd class="sum">${new Intl.NumberFormat(language).format(entries)} · ${shown(minor)}</dd>`;
+      : markup`<dt>${name}</dt><dd class="sum">${new Intl.NumberFormat(page.language).format(entries)} · ${shown(minor)}</dd>`;
   const hasTaken = figures.undone.entries + figures.cancelled.entries > 0;
-  return markup`<section class="panel" aria-labelledby="${id}"><h2 id="${id}">${heading}</h2><p class="soft">${text.redeemed}</p><p>${figure({ minor: redeemed.minor, currency }, language)}</p><p class="soft small">${plural(language, text.times, redeemed.entries)} ${id === 'main' ? text.shouldEqual : undefined}</p>
-<dl class="facts"><dt>${text.sold}</dt><dd class="sum">${plural(language, text.cards, sold.entries)} · ${shown(sold.minor)}</dd>${line(text.refunded, figures.refunded, true)}${line(text.undone, figures.undone)}${line(text.cancelled, figures.cancelled)}${line(text.toppedUp, figures.toppedUp)}${line(text.adjusted, figures.adjusted)}</dl>
+  return markup`<section class="panel" aria-labelledby="${id}"><h2 id="${id}">${heading}</h2><p class="soft">${text.redeemed}</p><p>${figure({ minor: redeemed.minor, currency }, page.language)}</p><p class="soft small">${plural(page.language, text.times, redeemed.entries)} ${id === 'main' ? text.shouldEqual : undefined}</p>
+<dl class="facts"><dt>${text.sold}</dt><dd class="sum">${plural(page.language, text.cards, sold.entries)} · ${shown(sold.minor)}</dd>${line(text.refunded, figures.refunded, true)}${line(text.undone, figures.undone)}${line(text.cancelled, figures.cancelled)}${line(text.toppedUp, figures.toppedUp)}${line(text.adjusted, figures.adjusted)}</dl>
 ${hasTaken ? markup`<p class="soft small">${text.notIncluded}</p>` : undefined}</section>`;
 }
 
 function groupPanel(
-  request: StaffRequest,
+  page: Page,
   {
     id,
     heading,
@@ -167,13 +158,12 @@ function groupPanel(
   groups: ReadonlyMap<string, TillFigures>,
 ): Markup | undefined {
   if (groups.size === 0) return undefined;
-  const { language } = request;
-  const text = texts[language];
-  const shown = amountsOf(request);
+  const text = page.text.tillDay;
+  const shown = amountsOf(page);
   const cell = ({ entries, minor }: Count): Markup =>
     entries === 0 && minor === 0n
       ? markup`<td role="cell" class="sum"></td>`
-      : markup`<td role="cell" class="sum">${shown(minor)}<br><span class="small soft">${new Intl.NumberFormat(language).format(entries)}</span></td>`;
+      : markup`<td role="cell" class="sum">${shown(minor)}<br><span class="small soft">${new Intl.NumberFormat(page.language).format(entries)}</span></td>`;
   const rows = Array.from(groups).map(
     ([name, figures]) =>
       markup`<tr role="row"><th scope="row" role="rowheader">${name}</th>${cell(soldOf(figures))}${cell(redeemedOf(figures))}${cell(figures.refunded)}</tr>
@@ -185,15 +175,15 @@ ${rows}</tbody></table></div></section>`;
 
 /** The figures of each location, if an entry of the day has one. */
 function locationsPanel(
-  request: StaffRequest,
+  page: Page,
   entries: readonly TillEntry[],
   places: readonly Location[],
 ): Markup | undefined {
   if (places.length === 0) return undefined;
-  const { locations: text } = catalogue[request.language];
+  const { locations: text } = catalogue[page.language];
   const names = new Map(places.map(({ id, name }) => [id, name]));
   return groupPanel(
-    request,
+    page,
     { id: 'locations', heading: text.byLocation, caption: text.byLocation, column: text.till },
     figuresBy(entries, ({ locationId }) =>
       locationId === null ? text.noLocation : (names.get(locationId) ?? String(locationId)),
@@ -203,8 +193,7 @@ function locationsPanel(
 
 /** The newest entries, or those before an entry. */
 function entriesPanel(
-  { ctx, frame }: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   {
     day,
     view,
@@ -215,28 +204,27 @@ function entriesPanel(
     readonly names: { readonly member: (id: number) => string; readonly till: (id: number | null) => string };
   },
 ): Markup {
-  const { language, query, signedIn } = request;
-  const { store } = signedIn;
-  const text = texts[language];
-  const shown = amountsOf(request);
-  const path = `${frame.basePath}/till/day?day=${day}`;
-  const before = ctx.keys.publicIds.read(Number(query.get('before') ?? '')) ?? Number.MAX_SAFE_INTEGER;
+  const text = page.text.tillDay;
+  const shown = amountsOf(page);
+  const path = `${page.basePath}/till/day?day=${day}`;
+  const before =
+    page.ctx.keys.publicIds.read(Number(page.request.query.get('before') ?? '')) ?? Number.MAX_SAFE_INTEGER;
   const found = view.entries.filter(({ id }) => id < before).toReversed();
   const listed = found.slice(0, listedMax);
   const rows = listed.map((entry) => {
-    const receipt = String(ctx.keys.publicIds.of(entry.id));
+    const receipt = String(page.publicId(entry.id));
     const where: MarkupPart = view.seesAll
       ? markup`<br><span class="small soft">${names.member(entry.staffId)} · ${names.till(entry.tillId)}</span>`
       : undefined;
-    return markup`<tr role="row"><th scope="row" role="rowheader"><a class="whole" href="${frame.basePath}/till/receipts/${receipt}">${text.kinds[entry.part]}</a>${where}</th><td role="cell">${timeElement(entry.createdAt, store, language, { timeStyle: 'short' })} · ${cardTail(entry.lastCharacters)}</td><td role="cell" class="aside sum">${shown(entry.counted)}</td></tr>
+    return markup`<tr role="row"><th scope="row" role="rowheader"><a class="whole" href="${page.basePath}/till/receipts/${receipt}">${text.kinds[entry.part]}</a>${where}</th><td role="cell">${page.time(entry.createdAt, { timeStyle: 'short' })} · ${cardTail(entry.lastCharacters)}</td><td role="cell" class="aside sum">${shown(entry.counted)}</td></tr>
 `;
   });
   const last = listed.at(-1);
   const older =
     last && found.length > listedMax
-      ? markup`<a class="button" href="${path}&before=${String(ctx.keys.publicIds.of(last.id))}">${text.older}</a>`
+      ? markup`<a class="button" href="${path}&before=${String(page.publicId(last.id))}">${text.older}</a>`
       : undefined;
-  const newest = query.has('before')
+  const newest = page.request.query.has('before')
     ? markup`<a class="button" href="${path}">${text.newest}</a>`
     : undefined;
   const table =
@@ -249,6 +237,6 @@ ${newest || older ? markup`<div class="quick two-up noprint">${newest}${older}</
 }
 
 export const tillDayRoutes: readonly StaffRoute[] = [
-  { method: 'GET', path: '/till/day', access: 'useTill', handle: dayPage },
+  get('/till/day', 'useTill', dayPage),
   ...tillReceiptRoutes,
 ];

@@ -14,28 +14,19 @@ import { qrPicture } from '../kit/code-view.ts';
 import { cookieNameOf, setCookie } from '../kit/cookie.ts';
 import { inputField, optionsOf } from '../kit/form.ts';
 import { readStoredId } from '../kit/ids.ts';
-import { get, post, type Page } from '../kit/page-context.ts';
 import { small, table, tag, type Row } from '../kit/parts.ts';
-import {
-  seeOther,
-  type ConsoleResponse,
-  type ConsoleRoute,
-  type ConsoleServices,
-  type StaffRequest,
-} from '../kit/route.ts';
+import { seeOther, type ConsoleResponse, type ConsoleRoute } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
 import { tillPinRoutes } from './pin.ts';
+import { Page, get, post } from '../kit/page-context.ts';
 
 const cookieSeconds = 365 * 24 * 60 * 60;
 
 /** The till that the browser is enrolled as in the store of the person. */
-async function ownTill(
-  { storage, origin }: ConsoleServices,
-  { cookies, signedIn }: StaffRequest,
-): Promise<Till | null> {
-  const token = tillTokens.parse(cookies.get(cookieNameOf('till', origin)) ?? '');
-  if (token?.storeId !== signedIn.store.id) return null;
-  return (await storage.read(() => findPresentedTill(token)))?.till ?? null;
+async function ownTill(page: Page): Promise<Till | null> {
+  const token = tillTokens.parse(page.request.cookies.get(cookieNameOf('till', page.services.origin)) ?? '');
+  if (token?.storeId !== page.store.id) return null;
+  return (await page.read(() => findPresentedTill(token)))?.till ?? null;
 }
 
 type FormState = { readonly name: string; readonly error?: string };
@@ -44,7 +35,7 @@ async function listPage(page: Page, form: FormState): Promise<ConsoleResponse> {
   const { store, member } = page;
   const text = page.text.tillDevices;
   const seesPins = isPermitted(member, 'manageStaff');
-  const own = await ownTill(page.services, page.request);
+  const own = await ownTill(page);
   const { tills: devices, members } = await page.read(() => listDevices(store));
   const locations = await page.read(() => listAllLocations(store.id));
   const people = seesPins ? await page.read(() => listPinPeople(store)) : [];
@@ -162,7 +153,7 @@ async function enroll(page: Page): Promise<ConsoleResponse> {
       name: typed.slice(0, 200),
       error: typed === '' ? text.nameMissing : text.nameInvalid,
     });
-  const replaced = (await ownTill(services, request))?.id ?? null;
+  const replaced = (await ownTill(new Page(services, request)))?.id ?? null;
   try {
     const { session } = request.signedIn;
     const { token } = await page.write(() =>

@@ -3,9 +3,10 @@
 import type { Money } from '../../domain/money/money.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { amountValue, moneyParts } from '../kit/format.ts';
-import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
+import type { ConsoleServices } from '../kit/route.ts';
 import type { PageLanguage } from '../kit/texts.ts';
 import { shortAmount, tillTexts } from './frame.ts';
+import type { Page } from '../kit/page-context.ts';
 
 const digits = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '00', '0'] as const;
 
@@ -23,24 +24,21 @@ export type EntryTexts = {
 };
 
 /** The attributes of the form for the script of the keypad. */
-export function entryData(
-  { language, signedIn }: Pick<StaffRequest, 'language' | 'signedIn'>,
-  { hint, note, button, buttonAmount, most }: EntryTexts,
-): Markup {
-  const { currency } = signedIn.store;
+export function entryData(page: Page, { hint, note, button, buttonAmount, most }: EntryTexts): Markup {
+  const { currency } = page.store;
   const shown =
     note &&
-    markup` data-note="${note.text}" data-base="${amountValue(note.base, language)}" data-change="${note.change}"`;
+    markup` data-note="${note.text}" data-base="${amountValue(note.base, page.language)}" data-change="${note.change}"`;
   const limit =
     most &&
-    markup` data-most="${amountValue(most.amount, language)}" data-rest="${most.rest}" data-above="${most.above}"`;
+    markup` data-most="${amountValue(most.amount, page.language)}" data-rest="${most.rest}" data-above="${most.above}"`;
   const form = markup` data-currency="${currency.code}" data-decimals="${currency.decimals}" data-hint="${hint}" data-button="${button}" data-button-amount="${buttonAmount}"`;
   return markup`${form}${shown}${limit}`;
 }
 
 /** The field, with the keypad. @param quick amounts that fill the field: nothing is submitted by them. */
 export function amountEntry(
-  request: Pick<StaffRequest, 'language' | 'signedIn'>,
+  page: Page,
   {
     label,
     hint,
@@ -55,17 +53,16 @@ export function amountEntry(
     readonly quick?: readonly { readonly amount: Money; readonly label?: string }[];
   },
 ): Markup {
-  const { language, signedIn } = request;
-  const { currency } = signedIn.store;
-  const text = tillTexts(request);
+  const { currency } = page.store;
+  const text = tillTexts(page.request);
   const zero = { minor: 0n, currency };
   const described = error === undefined ? '' : ' amount-error';
   const invalid = error === undefined ? undefined : markup` aria-invalid="true"`;
   const shownError =
     error === undefined ? undefined : markup`<p class="error" id="amount-error" role="alert">${error}</p>`;
   const fills = quick.map(
-    ({ amount, label: name = shortAmount(amount, language) }) =>
-      markup`<button class="button" type="button" data-fill="${amountValue(amount, language)}">${name}</button>`,
+    ({ amount, label: name = shortAmount(amount, page.language) }) =>
+      markup`<button class="button" type="button" data-fill="${amountValue(amount, page.language)}">${name}</button>`,
   );
   const quickRow =
     fills.length === 0
@@ -74,7 +71,7 @@ export function amountEntry(
 `;
   const keys = digits.map((digit) => markup`<button type="button" data-digit="${digit}">${digit}</button>`);
   return markup`<div class="amount"><label class="sr" for="amount">${label}</label>
-<div class="entry">${symbolOf(zero, language, 'before')}<input class="typed" id="amount" name="amount" size="6" inputmode="decimal" maxlength="100" autocomplete="off" enterkeyhint="done" placeholder="${amountValue(zero, language)}" value="${typed}" required autofocus aria-describedby="amount-note${described}"${invalid}>${symbolOf(zero, language, 'after')}</div>
+<div class="entry">${symbolOf(zero, page.language, 'before')}<input class="typed" id="amount" name="amount" size="6" inputmode="decimal" maxlength="100" autocomplete="off" enterkeyhint="done" placeholder="${amountValue(zero, page.language)}" value="${typed}" required autofocus aria-describedby="amount-note${described}"${invalid}>${symbolOf(zero, page.language, 'after')}</div>
 <p class="soft small" id="amount-note" aria-live="polite">${hint}</p>
 ${shownError}</div>
 ${quickRow}<div class="pad" role="group" aria-label="${text.keypad}" data-needs-script hidden>${keys}<button type="button" data-digit="delete" aria-label="${text.deleteDigit}">⌫</button></div>`;

@@ -4,8 +4,8 @@ import { unheldOf, type Card } from '../../domain/cards/card.ts';
 import { spendStateOf, type SpendState } from '../../domain/cards/state.ts';
 import { formatMoney, type Money } from '../../domain/money/money.ts';
 import { today } from '../../service/money/money.ts';
-import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
 import { type PageLanguage, type Texts, textsOf } from '../kit/texts.ts';
+import type { Page } from '../kit/page-context.ts';
 
 const texts = textsOf('till');
 
@@ -27,8 +27,8 @@ export function shortAmount(money: Money, language: PageLanguage): string {
 /** A card as the till shows it. `empty`: nothing is left, `held`: all that is left is on hold. */
 export type TillState = SpendState | 'empty' | 'held';
 
-export function tillStateOf({ ctx }: ConsoleServices, { signedIn }: StaffRequest, card: Card): TillState {
-  const state = spendStateOf(card, today(ctx, signedIn.store));
+export function tillStateOf(page: Page, card: Card): TillState {
+  const state = spendStateOf(card, today(page.ctx, page.store));
   if (state !== 'active') return state;
   if (unheldOf(card).minor > 0n) return 'active';
   return card.balance.minor > 0n ? 'held' : 'empty';

@@ -14,6 +14,7 @@ import {
 } from '../kit/page.ts';
 import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
 import { appLinks } from './app.ts';
+import type { Page } from '../kit/page-context.ts';
 
 type TillServices = Pick<ConsoleServices, 'frame' | 'origin'>;
 
@@ -68,9 +69,8 @@ function menu({ frame, origin }: TillServices, request: StaffRequest): Markup {
 
 /** The heading of a task of the till, with the way back. */
 export function taskHeading(
-  { frame: { basePath } }: Pick<ConsoleServices, 'frame'>,
-  request: Pick<StaffRequest, 'language'>,
+  page: Page,
   { title, path = '/till' }: { readonly title: MarkupPart; readonly path?: string },
 ): Markup {
-  return markup`<div class="row apart"><h2>${title}</h2><a class="button quiet" href="${basePath}${path}">${frameTexts(request).back}</a></div>`;
+  return markup`<div class="row apart"><h2>${title}</h2><a class="button quiet" href="${page.basePath}${path}">${frameTexts(page.request).back}</a></div>`;
 }

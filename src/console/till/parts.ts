@@ -4,12 +4,11 @@ import { Fault } from '../../domain/fault.ts';
 import { parseAmount, type Money } from '../../domain/money/money.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
-import { keyOf } from '../kit/once.ts';
-import type { StaffRequest } from '../kit/route.ts';
+import type { Page } from '../kit/page-context.ts';
 
 /** The key of a submitted form. @throws Fault `invalid-body` if the service did not make the form. */
-export function requireKey(request: StaffRequest): string {
-  const key = keyOf(request);
+export function requireKey(page: Page): string {
+  const key = page.key;
   if (key === undefined) throw new Fault('invalid-body');
   return key;
 }

@@ -6,15 +6,13 @@ import type { Location } from '../../domain/stores/location.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { findReceipt } from '../../service/books/till-day.ts';
 import { actorName } from '../kit/actors.ts';
-import { cardTail, amountText, dayText, figure, timeElement } from '../kit/format.ts';
-import { readById } from '../kit/lookups.ts';
+import { cardTail, dayText, figure, timeElement } from '../kit/format.ts';
 import { documentOf } from '../kit/page.ts';
-import type { ConsoleResponse, ConsoleServices, StaffRequest, StaffRoute } from '../kit/route.ts';
-import { fill, fillPlain, type Texts, textsOf } from '../kit/texts.ts';
+import type { ConsoleResponse, StaffRoute } from '../kit/route.ts';
+import { fill, fillPlain, type Texts } from '../kit/texts.ts';
 import { qrPicture } from '../kit/code-view.ts';
 import { groupsOfFour, slipLines } from './slip.ts';
-
-const texts = textsOf('tillDay');
+import { get, type Page } from '../kit/page-context.ts';
 
 function titleOf({ kind, debit }: Transfer, text: Texts['tillDay']): string {
   switch (kind) {
@@ -39,30 +37,27 @@ function addressOf({ name, address }: Location): Markup {
   return markup`<p>${name}</p>${lines}`;
 }
 
-async function receiptPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx, frame } = services;
-  const { language, signedIn } = request;
-  const { store } = signedIn;
-  const text = texts[language];
-  const receipt = await readById(services, request, (id) => findReceipt(ctx, signedIn, id));
+async function receiptPage(page: Page): Promise<ConsoleResponse> {
+  const text = page.text.tillDay;
+  const receipt = await page.readById((id) => findReceipt(page.ctx, page.request.signedIn, id));
   const { transfer, card, tillName, actors, location } = receipt;
-  const place = { timeZone: location?.timeZone ?? store.timeZone };
+  const place = { timeZone: location?.timeZone ?? page.store.timeZone };
   const { amount, balanceAfter, createdAt, reference } = transfer;
   const { currency } = amount;
-  const number = String(ctx.keys.publicIds.of(transfer.id));
+  const number = String(page.publicId(transfer.id));
   const title = titleOf(transfer, text);
   const changed = effectOf(transfer);
   const before = { minor: balanceAfter.minor - changed, currency };
-  const shown = (money: typeof amount): string => amountText(money, language);
-  const expires = card.expiresOn === null ? text.never : dayText(card.expiresOn, language);
+  const shown = (money: typeof amount): string => page.amount(money);
+  const expires = card.expiresOn === null ? text.never : dayText(card.expiresOn, page.language);
   const till = tillName === null ? '' : fillPlain(text.tillName, { name: tillName });
   const refund =
     receipt.isRefundable && !isDisabled(card)
-      ? markup`<a class="button" href="${frame.basePath}/till/refund/entry/${number}">${text.refund}</a>`
+      ? markup`<a class="button" href="${page.basePath}/till/refund/entry/${number}">${text.refund}</a>`
       : undefined;
-  const body = markup`<main id="content"><p class="tools noprint"><button class="button" type="button" data-print hidden>${text.print}</button>${refund}<a class="button" href="${frame.basePath}/till">${text.back}</a></p>
-<article class="receipt" aria-label="${fillPlain(text.receiptTitle, { number: groupsOfFour(number) })}"><header><h1>${store.name}</h1><p>${store.domain}</p>${location && addressOf(location)}</header>
-<div class="center"><p>${title}</p><p>${figure(amount, language)}</p><p>${fill(text.cardTail, { card: cardTail(card.lastCharacters) })}</p></div>
+  const body = markup`<main id="content"><p class="tools noprint"><button class="button" type="button" data-print hidden>${text.print}</button>${refund}<a class="button" href="${page.basePath}/till">${text.back}</a></p>
+<article class="receipt" aria-label="${fillPlain(text.receiptTitle, { number: groupsOfFour(number) })}"><header><h1>${page.store.name}</h1><p>${page.store.domain}</p>${location && addressOf(location)}</header>
+<div class="center"><p>${title}</p><p>${figure(amount, page.language)}</p><p>${fill(text.cardTail, { card: cardTail(card.lastCharacters) })}</p></div>
 ${slipLines([
   [text.balanceBefore, shown(before)],
   [title, shown({ minor: changed, currency })],
@@ -73,16 +68,14 @@ ${slipLines([
   [text.number, markup`<span class="nowrap">${groupsOfFour(number)}</span>`],
   reference === null ? undefined : [text.reference, reference],
   [
-    timeElement(createdAt, place, language, { dateStyle: 'medium' }),
-    timeElement(createdAt, place, language, { timeStyle: 'short' }),
+    timeElement(createdAt, place, page.language, { dateStyle: 'medium' }),
+    timeElement(createdAt, place, page.language, { timeStyle: 'short' }),
   ],
-  [till, actorName(transfer.actor, actors, language)],
+  [till, actorName(transfer.actor, actors, page.language)],
 ])}
 <div class="center"><div class="qr">${qrPicture(number, text.qr)}</div></div></article></main>`;
-  const documentTitle = `${fillPlain(text.receiptTitle, { number: groupsOfFour(number) })} · ${store.name}`;
-  return { status: 200, body: documentOf(services, request, { title: documentTitle, body }) };
+  const documentTitle = `${fillPlain(text.receiptTitle, { number: groupsOfFour(number) })} · ${page.store.name}`;
+  return { status: 200, body: documentOf(page.services, page.request, { title: documentTitle, body }) };
 }
 
-export const tillReceiptRoutes: readonly StaffRoute[] = [
-  { method: 'GET', path: '/till/receipts/:id', access: 'useTill', handle: receiptPage },
-];
+export const tillReceiptRoutes: readonly StaffRoute[] = [get('/till/receipts/:id', 'useTill', receiptPage)];

@@ -4,13 +4,14 @@ import { isDisabled } from '../../domain/cards/card.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import type { Refundable, RefundableCard } from '../../service/staff-actions/refund.ts';
 import { alert } from '../kit/form.ts';
-import { amountText, amountValue, timeElement } from '../kit/format.ts';
+import { amountValue } from '../kit/format.ts';
 import { keyInput } from '../kit/once.ts';
-import type { ConsoleServices, PageResponse, StaffRequest } from '../kit/route.ts';
+import type { ConsoleServices, PageResponse } from '../kit/route.ts';
 import { fillPlain, textsOf } from '../kit/texts.ts';
 import { cardColumn, cardTasks } from './card.ts';
 import { amountEntry, entryData, nextCardBar, payButton } from './entry.ts';
 import { tillPage } from './page.ts';
+import type { Page } from '../kit/page-context.ts';
 
 export const refundTexts = textsOf('tillRefunds');
 
@@ -28,41 +29,44 @@ type RefundForm = Shown &
     readonly chosen?: Refundable;
   };
 
-export function refundPage(services: ConsoleServices, request: StaffRequest, form: RefundForm): PageResponse {
+export function refundPage(page: Page, form: RefundForm): PageResponse {
   const { card, chosen, typed, key, error, notice } = form;
-  const { language } = request;
-  const text = refundTexts[language];
+  const text = page.text.tillRefunds;
   const isRefundable = chosen !== undefined && chosen.left.minor > 0n && !isDisabled(card);
   const frameOf = (entry: Markup): Markup =>
-    markup`${cardColumn(services, request, card)}
-<div>${cardTasks(services, request, { card, current: 'refund' })}
-${redemptionList(services, request, form)}${entry}</div>`;
-  const page = (body: Markup): PageResponse => ({
+    markup`${cardColumn(page, card)}
+<div>${cardTasks(page, { card, current: 'refund' })}
+${redemptionList(page, form)}${entry}</div>`;
+  const shown = (body: Markup): PageResponse => ({
     status: error === undefined ? 200 : 422,
-    body: tillPage(services, request, { title: text.title, body: markup`${notice}${body}`, isWide: true }),
+    body: tillPage(page.services, page.request, {
+      title: text.title,
+      body: markup`${notice}${body}`,
+      isWide: true,
+    }),
   });
   if (!isRefundable) {
     const without = chosen ? text.allRefunded : text.none;
     const reason = alert(isDisabled(card) ? text.disabled : without);
-    return page(
-      markup`<div class="columns">${frameOf(markup`${reason}${nextCardBar(services, text.next)}`)}</div>`,
+    return shown(
+      markup`<div class="columns">${frameOf(markup`${reason}${nextCardBar(page.services, text.next)}`)}</div>`,
     );
   }
   const { left } = chosen;
-  const hint = fillPlain(text.amountHint, { amount: amountText(left, language) });
-  const data = entryData(request, {
+  const hint = fillPlain(text.amountHint, { amount: page.amount(left) });
+  const data = entryData(page, {
     hint,
     note: { text: text.willHave, base: card.balance, change: 'adds' },
     button: text.refund,
     buttonAmount: text.refundAmount,
   });
-  const entry = amountEntry(request, {
+  const entry = amountEntry(page, {
     label: text.amount,
     hint,
-    typed: typed ?? amountValue(left, language),
+    typed: typed ?? amountValue(left, page.language),
     error,
   });
-  return page(markup`<form class="columns entry-form" method="post" action="${pathOf(services, chosen)}"${data}>${keyInput(services.ctx, key)}
+  return shown(markup`<form class="columns entry-form" method="post" action="${pathOf(page.services, chosen)}"${data}>${keyInput(page.ctx, key)}
 ${frameOf(markup`${entry}
 ${payButton(text.refund)}`)}</form>`);
 }
@@ -72,12 +76,8 @@ function pathOf({ ctx, frame }: ConsoleServices, { transfer }: Refundable): stri
 }
 
 /** Links to the redemptions of the card. */
-function redemptionList(
-  services: ConsoleServices,
-  { language, signedIn: { store } }: StaffRequest,
-  { redemptions, chosen }: RefundForm,
-): Markup | undefined {
-  const text = refundTexts[language];
+function redemptionList(page: Page, { redemptions, chosen }: RefundForm): Markup | undefined {
+  const text = page.text.tillRefunds;
   const isListed = redemptions.some(({ transfer }) => transfer.id === chosen?.transfer.id);
   const listed = chosen && !isListed ? [chosen, ...redemptions] : redemptions;
   if (listed.length === 0) return undefined;
@@ -88,8 +88,8 @@ function redemptionList(
     const part =
       left.minor === amount.minor
         ? undefined
-        : markup`<br><small class="soft">${fillPlain(text.left, { amount: amountText(left, language) })}</small>`;
-    return markup`<li><a class="choice" href="${pathOf(services, redemption)}"${current}><span>${timeElement(createdAt, store, language)}${part}</span><span class="sum">${amountText(amount, language)}</span></a></li>
+        : markup`<br><small class="soft">${fillPlain(text.left, { amount: page.amount(left) })}</small>`;
+    return markup`<li><a class="choice" href="${pathOf(page.services, redemption)}"${current}><span>${page.time(createdAt)}${part}</span><span class="sum">${page.amount(amount)}</span></a></li>
 `;
   });
   return markup`<nav aria-label="${text.cardTitle}"><ul class="spent">${items}</ul></nav>

@@ -13,10 +13,8 @@ import { usualAmounts } from '../../service/books/usual-amounts.ts';
 import type { Script } from '../../storage/sql/sql.ts';
 import { inputField } from '../kit/form.ts';
 import { cardTail, amountText, amountValue, figure, parseTypedAmount } from '../kit/format.ts';
-import { readById, runSearch } from '../kit/lookups.ts';
-import { findResult, hasFields, hasResult, keyInput, runOnce } from '../kit/once.ts';
-import { byOf } from '../kit/page-context.ts';
-import { formText } from '../kit/request.ts';
+import { runSearch } from '../kit/lookups.ts';
+import { findResult, hasFields, hasResult, keyInput } from '../kit/once.ts';
 import {
   seeOther,
   throttled,
@@ -34,48 +32,41 @@ import { tillPage, taskHeading } from './page.ts';
 import { storedAmount, requireKey, tick } from './parts.ts';
 import { refundPage, refundTexts, type Shown } from './refund-form.ts';
 import { resumedForm, resumedPath } from './resume.ts';
+import { get, post, type Page } from '../kit/page-context.ts';
 
 const texts = refundTexts;
 
-function page(
-  services: ConsoleServices,
-  request: StaffRequest,
+function response(
+  page: Page,
   { status = 200, ...shown }: Parameters<typeof tillPage>[2] & { readonly status?: 200 | 404 | 422 },
 ): PageResponse {
-  return { status, body: tillPage(services, request, shown) };
+  return { status, body: tillPage(page.services, page.request, shown) };
 }
 
-function findPage(
-  services: ConsoleServices,
-  request: StaffRequest,
-  status: 200 | 404 | 422 = 200,
-  error?: string,
-): PageResponse {
-  const text = texts[request.language];
-  const { basePath } = services.frame;
+function findPage(page: Page, status: 200 | 404 | 422 = 200, error?: string): PageResponse {
+  const text = texts[page.language];
   // A code that was typed is not shown again.
-  const body = markup`${taskHeading(services, request, { title: text.title })}
-<div class="columns"><div>${cameraFrame(services, request)}</div>
-<div><form class="entry-form" data-code method="post" action="${basePath}/till/refund/find" autocomplete="off">
+  const body = markup`${taskHeading(page, { title: text.title })}
+<div class="columns"><div>${cameraFrame(page)}</div>
+<div><form class="entry-form" data-code method="post" action="${page.basePath}/till/refund/find" autocomplete="off">
 ${inputField({ name: 'find', label: text.find, kind: 'code', hint: text.findHint, hasFocus: true, error })}
 ${payButton(text.findButton)}</form></div></div>`;
-  return page(services, request, { status, title: text.title, body, isWide: true, scripts: cameraScripts });
+  return response(page, { status, title: text.title, body, isWide: true, scripts: cameraScripts });
 }
 
-async function find(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx } = services;
-  const text = texts[request.language];
-  const typed = formText(request, 'find');
-  if (typed === '' || typed.length > typedCodeLengthMax)
-    return findPage(services, request, 422, text.findMissing);
-  const outcome = await runSearch(services, request, (searcher) => findForRefund(ctx, searcher, typed));
-  if (outcome.kind === 'missed' || outcome.kind === 'unsold')
-    return findPage(services, request, 404, text.notFound);
+async function find(page: Page): Promise<ConsoleResponse> {
+  const text = texts[page.language];
+  const typed = page.typed('find');
+  if (typed === '' || typed.length > typedCodeLengthMax) return findPage(page, 422, text.findMissing);
+  const outcome = await runSearch(page.services, page.request, (searcher) =>
+    findForRefund(page.ctx, searcher, typed),
+  );
+  if (outcome.kind === 'missed' || outcome.kind === 'unsold') return findPage(page, 404, text.notFound);
   if (outcome.kind === 'throttled') {
     const { retryAfterSeconds = 1 } = outcome.fault;
-    return throttled(findPage(services, request, 422, text.tooMany), retryAfterSeconds * 1_000);
+    return throttled(findPage(page, 422, text.tooMany), retryAfterSeconds * 1_000);
   }
-  const { publicIds } = ctx.keys;
+  const { publicIds } = page.ctx.keys;
   const found = outcome.result;
   switch (found.kind) {
     case 'card':
@@ -91,27 +82,20 @@ async function find(services: ConsoleServices, request: StaffRequest): Promise<C
 }
 
 /** The page of a card with its redemptions, one of which is refunded. */
-async function cardPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { store } = request.signedIn;
-  const found = await readById(services, request, (cardId) =>
-    findRefundableCard({ storeId: store.id, cardId }),
-  );
+async function cardPage(page: Page): Promise<ConsoleResponse> {
+  const found = await page.readById((cardId) => findRefundableCard({ storeId: page.store.id, cardId }));
   const [chosen] = found.redemptions;
-  return refundPage(services, request, { ...found, ...(chosen && { chosen }) });
+  return refundPage(page, { ...found, ...(chosen && { chosen }) });
 }
 
-function loadRedemption(services: ConsoleServices, request: StaffRequest) {
-  return readById(services, request, (id) => findRefundable(request.signedIn.store.id, id));
+function loadRedemption(page: Page) {
+  return page.readById((id) => findRefundable(page.store.id, id));
 }
 
-async function entryPage(
-  services: ConsoleServices,
-  request: StaffRequest,
-  shown: Shown = {},
-): Promise<ConsoleResponse> {
-  const found = await loadRedemption(services, request);
-  const resumed = resumedForm(request);
-  return refundPage(services, request, {
+async function entryPage(page: Page, shown: Shown = {}): Promise<ConsoleResponse> {
+  const found = await loadRedemption(page);
+  const resumed = resumedForm(page);
+  return refundPage(page, {
     ...found,
     ...shown,
     ...(resumed && { typed: resumed.amount, notice: resumed.notice }),
@@ -159,16 +143,15 @@ function faultText(fault: Fault, { language, signedIn: { store } }: StaffRequest
   }
 }
 
-function invalidAmountText({ language, signedIn: { store } }: StaffRequest): string {
-  const { currency } = store;
-  const example = amountValue({ minor: 25n * 10n ** BigInt(currency.decimals), currency }, language);
-  return fillPlain(texts[language].amountInvalid, { example });
+function invalidAmountText(page: Page): string {
+  const { currency } = page.store;
+  const example = amountValue({ minor: 25n * 10n ** BigInt(currency.decimals), currency }, page.language);
+  return fillPlain(texts[page.language].amountInvalid, { example });
 }
 
 /** Runs a change once, and shows the form with a sentence if it was rejected. */
 async function change(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   {
     show,
     run,
@@ -177,17 +160,18 @@ async function change(
     readonly run: (amount: Money) => Script<DoneResult>;
   },
 ): Promise<ConsoleResponse> {
-  const typed = formText(request, 'amount').slice(0, typedCodeLengthMax);
-  const amount = parseTypedAmount(typed, request.signedIn.store, request);
-  const key = requireKey(request);
-  if (!amount.ok) return await show({ typed, key, error: invalidAmountText(request) });
+  const typed = page.typed('amount').slice(0, typedCodeLengthMax);
+  const amount = parseTypedAmount(typed, page.store, page.request);
+  const key = requireKey(page);
+  if (!amount.ok) return await show({ typed, key, error: invalidAmountText(page) });
   try {
-    await runOnce(services, request, key, () => run(amount.value));
+    await page.once(key, () => run(amount.value));
   } catch (error) {
-    const sentence = error instanceof Fault ? faultText(error, request) : undefined;
+    const sentence = error instanceof Fault ? faultText(error, page.request) : undefined;
     if (sentence === undefined) throw error;
     // A concurrent submission of the same form can have used up the amount.
-    if (!(await hasResult(services, request, key))) return await show({ typed, key, error: sentence });
+    if (!(await hasResult(page.services, page.request, key)))
+      return await show({ typed, key, error: sentence });
   }
   return seeOther(`/till/refund/done/${key}`);
 }
@@ -211,122 +195,85 @@ function resultOf(
   };
 }
 
-async function refund(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx } = services;
-  const { id: transferId } = (await loadRedemption(services, request)).chosen.transfer;
-  return await change(services, request, {
-    show: (shown) => entryPage(services, request, shown),
+async function refund(page: Page): Promise<ConsoleResponse> {
+  const { id: transferId } = (await loadRedemption(page)).chosen.transfer;
+  return await change(page, {
+    show: (shown) => entryPage(page, shown),
     *run(amount) {
-      const { transfer, card } = yield* refundToCard(ctx, byOf(request), { transferId, amount, note: null });
-      return resultOf(services, { card, entryId: transfer.id, amount, isTopUp: false });
+      const { transfer, card } = yield* refundToCard(page.ctx, page.by, { transferId, amount, note: null });
+      return resultOf(page.services, { card, entryId: transfer.id, amount, isTopUp: false });
     },
   });
 }
 
-function loadCardOf(services: ConsoleServices, request: StaffRequest): Promise<Card> {
-  return readById(services, request, (id) => retrieve(request.signedIn.store.id, id));
+function loadCardOf(page: Page): Promise<Card> {
+  return page.readById((id) => retrieve(page.store.id, id));
 }
 
-async function topUpPage(
-  services: ConsoleServices,
-  request: StaffRequest,
-  { typed = '', key, error }: Shown = {},
-): Promise<ConsoleResponse> {
-  const { ctx, storage, frame } = services;
-  const { store, member } = request.signedIn;
-  const text = texts[request.language];
-  const card = await loadCardOf(services, request);
-  const usual = await storage.read(() => usualAmounts(store, member.saleLimit));
-  const resumed = resumedForm(request);
-  const path = `${frame.basePath}/till/refund/card/${String(ctx.keys.publicIds.of(card.id))}/add`;
-  const data = entryData(request, {
+async function topUpPage(page: Page, { typed = '', key, error }: Shown = {}): Promise<ConsoleResponse> {
+  const text = texts[page.language];
+  const card = await loadCardOf(page);
+  const usual = await page.read(() => usualAmounts(page.store, page.member.saleLimit));
+  const resumed = resumedForm(page);
+  const path = `${page.basePath}/till/refund/card/${String(page.publicId(card.id))}/add`;
+  const data = entryData(page, {
     hint: text.topUpHint,
     note: { text: text.willHave, base: card.balance, change: 'adds' },
     button: text.topUpButton,
     buttonAmount: text.topUpAmountButton,
   });
-  const entry = amountEntry(request, {
+  const entry = amountEntry(page, {
     label: text.topUpAmount,
     hint: text.topUpHint,
     typed: resumed?.amount ?? typed,
     error,
     quick: usual.map((amount) => ({ amount })),
   });
-  const body = markup`${resumed?.notice}<form class="columns entry-form" method="post" action="${path}"${data}>${keyInput(ctx, key)}
-${cardColumn(services, request, card)}
-<div>${cardTasks(services, request, { card, current: 'add' })}
+  const body = markup`${resumed?.notice}<form class="columns entry-form" method="post" action="${path}"${data}>${keyInput(page.ctx, key)}
+${cardColumn(page, card)}
+<div>${cardTasks(page, { card, current: 'add' })}
 ${entry}
 ${payButton(text.topUpButton)}</div></form>`;
   const status = error === undefined ? 200 : 422;
-  return page(services, request, { status, title: text.topUpTitle, body, isWide: true });
+  return response(page, { status, title: text.topUpTitle, body, isWide: true });
 }
 
-async function topUp(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx } = services;
-  const { id: cardId } = await loadCardOf(services, request);
-  return await change(services, request, {
-    show: (shown) => topUpPage(services, request, shown),
+async function topUp(page: Page): Promise<ConsoleResponse> {
+  const { id: cardId } = await loadCardOf(page);
+  return await change(page, {
+    show: (shown) => topUpPage(page, shown),
     *run(amount) {
-      const { transfer, card } = yield* topUpCard(ctx, byOf(request), { cardId, amount });
-      return resultOf(services, { card, entryId: transfer.id, amount, isTopUp: true });
+      const { transfer, card } = yield* topUpCard(page.ctx, page.by, { cardId, amount });
+      return resultOf(page.services, { card, entryId: transfer.id, amount, isTopUp: true });
     },
   });
 }
 
-async function donePage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx, storage, frame } = services;
-  const { language, signedIn, params } = request;
-  const { store } = signedIn;
-  const text = texts[language];
-  const result = await findResult(services, request, params['key'] ?? '', isDone);
-  const cardId = result && ctx.keys.publicIds.read(result.card);
+async function donePage(page: Page): Promise<ConsoleResponse> {
+  const text = texts[page.language];
+  const result = await findResult(page.services, page.request, page.param('key'), isDone);
+  const cardId = result && page.ctx.keys.publicIds.read(result.card);
   if (!result || cardId === undefined) throw new Fault('not-found');
-  const card = await storage.read(() => retrieve(store.id, cardId));
-  const balance = amountText(storedAmount(result.balance, store), language);
+  const card = await page.read(() => retrieve(page.store.id, cardId));
+  const balance = amountText(storedAmount(result.balance, page.store), page.language);
   const sentence = fill(result.isTopUp ? text.added : text.done, { card: cardTail(card.lastCharacters) });
-  const body = markup`<div class="paid" role="status">${tick}<div>${figure(storedAmount(result.amount, store), language)}</div><p><strong>${sentence}</strong><br>${fillPlain(text.balanceNow, { amount: balance })}</p></div>
-<a class="button" href="${frame.basePath}/till/receipts/${String(result.entry)}">${text.receipt}</a>
-${nextCardBar(services, text.next)}`;
-  return page(services, request, { title: result.isTopUp ? text.addedTitle : text.doneTitle, body });
+  const body = markup`<div class="paid" role="status">${tick}<div>${figure(storedAmount(result.amount, page.store), page.language)}</div><p><strong>${sentence}</strong><br>${fillPlain(text.balanceNow, { amount: balance })}</p></div>
+<a class="button" href="${page.basePath}/till/receipts/${String(result.entry)}">${text.receipt}</a>
+${nextCardBar(page.services, text.next)}`;
+  return response(page, { title: result.isTopUp ? text.addedTitle : text.doneTitle, body });
 }
 
-const changing = { access: 'changeCards' } as const;
-
 export const tillRefundRoutes: readonly StaffRoute[] = [
-  {
-    method: 'GET',
-    path: '/till/refund',
-    access: 'useTill',
-    usesWebAssembly: true,
-    handle: (services, request) => Promise.resolve(findPage(services, request)),
-  },
-  { method: 'POST', path: '/till/refund/find', access: 'useTill', usesWebAssembly: true, handle: find },
-  { method: 'GET', path: '/till/refund/card/:id', access: 'useTill', handle: cardPage },
-  {
-    method: 'GET',
-    path: '/till/refund/card/:id/add',
-    ...changing,
-    handle: (services, request) => topUpPage(services, request),
-  },
-  {
-    method: 'POST',
-    path: '/till/refund/card/:id/add',
-    ...changing,
-    handle: topUp,
+  get('/till/refund', 'useTill', (page) => findPage(page), { usesWebAssembly: true }),
+  post('/till/refund/find', 'useTill', find, { usesWebAssembly: true }),
+  get('/till/refund/card/:id', 'useTill', cardPage),
+  get('/till/refund/card/:id/add', 'changeCards', (page) => topUpPage(page)),
+  post('/till/refund/card/:id/add', 'changeCards', topUp, {
     resumed: (request) => resumedPath(`/till/refund/card/${request.params['id'] ?? ''}/add`, request),
-  },
-  {
-    method: 'GET',
-    path: '/till/refund/entry/:id',
-    access: 'useTill',
-    handle: (services, request) => entryPage(services, request),
-  },
-  {
-    method: 'POST',
-    path: '/till/refund/entry/:id',
-    access: 'useTill',
-    handle: refund,
+  }),
+  get('/till/refund/entry/:id', 'useTill', (page) => entryPage(page)),
+  post('/till/refund/entry/:id', 'useTill', refund, {
     resumed: (request) => resumedPath(`/till/refund/entry/${request.params['id'] ?? ''}`, request),
-  },
-  { method: 'GET', path: '/till/refund/done/:key', access: 'useTill', handle: donePage },
+  }),
+  get('/till/refund/done/:key', 'useTill', donePage),
 ];

@@ -10,14 +10,7 @@ import { endRedemptionKey, sumReversed, undoRedemption } from '../../service/sta
 import { alert } from '../kit/form.ts';
 import { cardTail, amountText, figure, parseTypedAmount } from '../kit/format.ts';
 import { findResult, hasFields, isKey, keyInput, runOnce, type Json } from '../kit/once.ts';
-import { byOf } from '../kit/page-context.ts';
-import {
-  seeOther,
-  type ConsoleResponse,
-  type ConsoleServices,
-  type StaffRequest,
-  type StaffRoute,
-} from '../kit/route.ts';
+import { seeOther, type ConsoleResponse, type ConsoleServices, type StaffRoute } from '../kit/route.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
 import { nextCardBar, payButton } from './entry.ts';
 import { tillTexts } from './frame.ts';
@@ -26,6 +19,7 @@ import { tillPage } from './page.ts';
 import { tick } from './parts.ts';
 import { checkingTemplate, repeatedInputs } from './unknown.ts';
 import { readId } from '../kit/ids.ts';
+import { get, post, type Page } from '../kit/page-context.ts';
 
 /** A redemption. Amounts are in minor units of the store's currency, and ids are public ones. */
 export type Redeemed = {
@@ -63,8 +57,8 @@ function undoKeyOf(key: string): string {
 
 const back: Markup = markup`<svg class="tick" viewBox="0 0 48 48" fill="none" stroke="currentColor" stroke-width="3.5" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><circle cx="24" cy="24" r="21"/><path d="M30 31c4-9-5-14-14-10m5-6-6 6 7 5"/></svg>`;
 
-function nextCard(services: ConsoleServices, request: StaffRequest): Markup {
-  return nextCardBar(services, tillTexts(request).nextCard, { hasFocus: true });
+function nextCard(page: Page): Markup {
+  return nextCardBar(page.services, tillTexts(page.request).nextCard, { hasFocus: true });
 }
 
 /** A form that finds the next card, which the script submits with a code that was scanned on this page. */
@@ -74,23 +68,16 @@ export function nextForm({ frame }: ConsoleServices): Markup {
 
 type Shown = { readonly result: Redeemed; readonly key: string; readonly error?: string };
 
-async function redeemedPage(
-  services: ConsoleServices,
-  request: StaffRequest,
-  { result, key, error }: Shown,
-): Promise<ConsoleResponse> {
-  const { ctx, storage, frame } = services;
-  const { language, query } = request;
-  const { store, member } = request.signedIn;
-  const text = tillTexts(request);
-  const entryId = readId(services, String(result.entry)) ?? 0;
-  const reversed = await storage.read(() => sumReversed(store.id, entryId));
-  const moneyOf = (minor: string): Money => ({ minor: BigInt(minor), currency: store.currency });
+async function redeemedPage(page: Page, { result, key, error }: Shown): Promise<ConsoleResponse> {
+  const text = tillTexts(page.request);
+  const entryId = readId(page.services, String(result.entry)) ?? 0;
+  const reversed = await page.read(() => sumReversed(page.store.id, entryId));
+  const moneyOf = (minor: string): Money => ({ minor: BigInt(minor), currency: page.store.currency });
   const amount = moneyOf(result.amount);
   const isUndone = reversed >= amount.minor;
   const tail = cardTail(result.tail);
-  if (isUndone) return undoneShown(services, request, { amount: figure(amount, language), tail, key });
-  const left = amountText(moneyOf(result.available), language);
+  if (isUndone) return undoneShown(page, { amount: figure(amount, page.language), tail, key });
+  const left = amountText(moneyOf(result.available), page.language);
   const leftText =
     result.name === null
       ? fillPlain(text.left, { amount: left })
@@ -98,100 +85,96 @@ async function redeemedPage(
   const rest =
     result.total === null
       ? undefined
-      : markup`<p class="rest"><strong>${fillPlain(text.restToPay, { amount: amountText(moneyOf(String(BigInt(result.total) - amount.minor)), language) })}</strong></p>`;
-  const mayUndo = reversed === 0n && (isUndoable(ctx, result.at) || isPermitted(member, 'changeCards'));
+      : markup`<p class="rest"><strong>${fillPlain(text.restToPay, { amount: amountText(moneyOf(String(BigInt(result.total) - amount.minor)), page.language) })}</strong></p>`;
+  const mayUndo =
+    reversed === 0n && (isUndoable(page.ctx, result.at) || isPermitted(page.member, 'changeCards'));
   const undoForm = mayUndo
-    ? markup`<form method="post" action="${frame.basePath}/till/redeemed/${key}/undo"><button class="button bad">${text.undo}</button></form>`
+    ? markup`<form method="post" action="${page.basePath}/till/redeemed/${key}/undo"><button class="button bad">${text.undo}</button></form>`
     : undefined;
-  const differs = query.has('differs') ? alert(text.differs) : undefined;
-  const body = markup`${error === undefined ? differs : alert(error)}<div class="paid" role="status" data-key="${key}" data-result="redeemed">${tick}<div>${figure(amount, language)}</div><p><strong>${fill(text.redeemedFrom, { tail })}</strong><br>${leftText}</p>${rest}</div>
-<div class="quick two-up"><a class="button" href="${frame.basePath}/till/receipts/${result.entry}">${text.receipt}</a>${undoForm}</div>${nextForm(services)}
-${nextCard(services, request)}`;
+  const differs = page.request.query.has('differs') ? alert(text.differs) : undefined;
+  const body = markup`${error === undefined ? differs : alert(error)}<div class="paid" role="status" data-key="${key}" data-result="redeemed">${tick}<div>${figure(amount, page.language)}</div><p><strong>${fill(text.redeemedFrom, { tail })}</strong><br>${leftText}</p>${rest}</div>
+<div class="quick two-up"><a class="button" href="${page.basePath}/till/receipts/${result.entry}">${text.receipt}</a>${undoForm}</div>${nextForm(page.services)}
+${nextCard(page)}`;
   return {
     status: error === undefined ? 200 : 422,
-    body: tillPage(services, request, { title: text.redeemedTitle, body }),
+    body: tillPage(page.services, page.request, { title: text.redeemedTitle, body }),
   };
 }
 
 /** @param page the amount and the card, and the key of the redemption if it is known. */
 export function undoneShown(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   { amount, tail, key = '' }: { readonly amount: Markup; readonly tail: Markup; readonly key?: string },
 ): ConsoleResponse {
-  const text = tillTexts(request);
-  const body = markup`<div class="paid" role="status" data-key="${key}" data-result="undone">${back}<div>${amount}</div><p><strong>${fill(text.undone, { tail })}</strong><br>${text.undoneNote}</p></div>${nextForm(services)}
-${nextCard(services, request)}`;
-  return { status: 200, body: tillPage(services, request, { title: text.undoneTitle, body }) };
+  const text = tillTexts(page.request);
+  const body = markup`<div class="paid" role="status" data-key="${key}" data-result="undone">${back}<div>${amount}</div><p><strong>${fill(text.undone, { tail })}</strong><br>${text.undoneNote}</p></div>${nextForm(page.services)}
+${nextCard(page)}`;
+  return { status: 200, body: tillPage(page.services, page.request, { title: text.undoneTitle, body }) };
 }
 
-function cancelledPage(services: ConsoleServices, request: StaffRequest, key: string): ConsoleResponse {
-  const text = tillTexts(request);
-  const body = markup`<div class="paid" role="status" data-key="${key}" data-result="cancelled">${back}<p><strong>${text.cancelled}</strong><br>${text.cancelledNote}</p></div>${nextForm(services)}
-${nextCard(services, request)}`;
-  return { status: 200, body: tillPage(services, request, { title: text.cancelledTitle, body }) };
+function cancelledPage(page: Page, key: string): ConsoleResponse {
+  const text = tillTexts(page.request);
+  const body = markup`<div class="paid" role="status" data-key="${key}" data-result="cancelled">${back}<p><strong>${text.cancelled}</strong><br>${text.cancelledNote}</p></div>${nextForm(page.services)}
+${nextCard(page)}`;
+  return { status: 200, body: tillPage(page.services, page.request, { title: text.cancelledTitle, body }) };
 }
 
 /** Offers to try a redemption again that has not happened. Its fields are in the query. */
-function notRedeemedPage(services: ConsoleServices, request: StaffRequest, key: string): ConsoleResponse {
-  const { ctx, frame } = services;
-  const { language, query } = request;
-  const { store, member } = request.signedIn;
-  const text = tillTexts(request);
-  const card = query.get('card') ?? '';
-  if (!isKey(key) || readId(services, card) === undefined) throw new Fault('not-found');
-  if (!isCurrent(ctx, key)) {
-    const page = isPermitted(member, 'readCards')
-      ? markup`<p><a class="button" href="${frame.basePath}/cards/${card}">${text.cardPage}</a></p>`
+function notRedeemedPage(page: Page, key: string): ConsoleResponse {
+  const text = tillTexts(page.request);
+  const card = page.request.query.get('card') ?? '';
+  if (!isKey(key) || readId(page.services, card) === undefined) throw new Fault('not-found');
+  if (!isCurrent(page.ctx, key)) {
+    const made = isPermitted(page.member, 'readCards')
+      ? markup`<p><a class="button" href="${page.basePath}/cards/${card}">${text.cardPage}</a></p>`
       : undefined;
     const body = markup`<p class="notice" role="status" data-key="${key}" data-result="old">${text.tooOld}</p>
-${page}${nextCard(services, request)}`;
-    return { status: 200, body: tillPage(services, request, { title: text.tooOldTitle, body }) };
+${made}${nextCard(page)}`;
+    return { status: 200, body: tillPage(page.services, page.request, { title: text.tooOldTitle, body }) };
   }
-  const amount = parseTypedAmount((query.get('choice') ?? query.get('amount') ?? '').trim(), store, request);
-  const shown = amount.ok ? figure(amount.value, language) : undefined;
-  const typedTail = query.get('tail') ?? '';
+  const amount = parseTypedAmount(
+    (page.request.query.get('choice') ?? page.request.query.get('amount') ?? '').trim(),
+    page.store,
+    page.request,
+  );
+  const shown = amount.ok ? figure(amount.value, page.language) : undefined;
+  const typedTail = page.request.query.get('tail') ?? '';
   const lastCharacters = /^[0-9a-z]{4}$/.test(typedTail) ? typedTail : '????';
-  const { currency } = store;
+  const { currency } = page.store;
   const body = markup`<div class="paid wait" role="status" data-result="none"><div>${shown}</div><p><strong>${fill(text.notRedeemed, { tail: cardTail(lastCharacters) })}</strong></p><p>${text.notRedeemedNote}</p></div>
-<div class="quick two-up"><a class="button" href="${frame.basePath}/till">${text.nextCustomer}</a><form method="post" action="${frame.basePath}${redeemedPath(key)}/cancel"><button class="button bad">${text.cancel}</button></form></div>
-<form class="stack" id="redeem" method="post" action="${frame.basePath}/till/card/${card}?k=${key}" data-key="${key}" data-check="${frame.basePath}${redeemedPath(key)}" data-member="${String(member.id)}" data-currency="${currency.code}" data-decimals="${currency.decimals}" data-tail="•••• ${lastCharacters}">${keyInput(ctx, key)}${repeatedInputs(query)}${payButton(text.tryAgain)}</form>
-${checkingTemplate(services, request)}`;
-  return { status: 200, body: tillPage(services, request, { title: text.notRedeemedTitle, body }) };
+<div class="quick two-up"><a class="button" href="${page.basePath}/till">${text.nextCustomer}</a><form method="post" action="${page.basePath}${redeemedPath(key)}/cancel"><button class="button bad">${text.cancel}</button></form></div>
+<form class="stack" id="redeem" method="post" action="${page.basePath}/till/card/${card}?k=${key}" data-key="${key}" data-check="${page.basePath}${redeemedPath(key)}" data-member="${String(page.member.id)}" data-currency="${currency.code}" data-decimals="${currency.decimals}" data-tail="•••• ${lastCharacters}">${keyInput(page.ctx, key)}${repeatedInputs(page.request.query)}${payButton(text.tryAgain)}</form>
+${checkingTemplate(page)}`;
+  return { status: 200, body: tillPage(page.services, page.request, { title: text.notRedeemedTitle, body }) };
 }
 
-async function showResult(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const key = request.params['key'] ?? '';
-  const result = await findResult(services, request, key, isTillResult);
-  if (!result) return notRedeemedPage(services, request, key);
-  if (result.state === 'cancelled') return cancelledPage(services, request, key);
-  return await redeemedPage(services, request, { result, key });
+async function showResult(page: Page): Promise<ConsoleResponse> {
+  const key = page.param('key');
+  const result = await findResult(page.services, page.request, key, isTillResult);
+  if (!result) return notRedeemedPage(page, key);
+  if (result.state === 'cancelled') return cancelledPage(page, key);
+  return await redeemedPage(page, { result, key });
 }
 
 /** Reverses a redemption once, and shows why if that is not possible. */
-async function undoOnce(
-  services: ConsoleServices,
-  request: StaffRequest,
-  { result, key }: Shown,
-): Promise<ConsoleResponse> {
-  const { ctx } = services;
-  const transferId = readId(services, String(result.entry)) ?? 0;
+async function undoOnce(page: Page, { result, key }: Shown): Promise<ConsoleResponse> {
+  const transferId = readId(page.services, String(result.entry)) ?? 0;
   try {
-    await runOnce(services, request, undoKeyOf(key), function* run() {
-      const { transfer } = yield* undoRedemption(ctx, byOf(request), transferId);
-      return { state: 'undone', entry: ctx.keys.publicIds.of(transfer.id) };
+    await page.once(undoKeyOf(key), function* run() {
+      const { transfer } = yield* undoRedemption(page.ctx, page.by, transferId);
+      return { state: 'undone', entry: page.publicId(transfer.id) };
     });
     return seeOther(redeemedPath(key));
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    const text = undoError(request, error);
+    const text = undoError(page, error);
     if (text === undefined) throw error;
-    return await redeemedPage(services, request, { result, key, error: text });
+    return await redeemedPage(page, { result, key, error: text });
   }
 }
 
-export function undoError(request: StaffRequest, { code, errors }: Fault): string | undefined {
-  const text = tillTexts(request);
+export function undoError(page: Page, { code, errors }: Fault): string | undefined {
+  const text = tillTexts(page.request);
   if (errors?.['location_id']) return undefined;
   switch (code) {
     case 'reversal-exceeds-transaction':
@@ -207,27 +190,27 @@ export function undoError(request: StaffRequest, { code, errors }: Fault): strin
   }
 }
 
-async function undo(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const key = request.params['key'] ?? '';
-  const result = await findResult(services, request, key, isTillResult);
+async function undo(page: Page): Promise<ConsoleResponse> {
+  const key = page.param('key');
+  const result = await findResult(page.services, page.request, key, isTillResult);
   if (!result) throw new Fault('not-found');
   if (result.state === 'cancelled') return seeOther(redeemedPath(key));
-  return await undoOnce(services, request, { result, key });
+  return await undoOnce(page, { result, key });
 }
 
 /** Closes a key, so that a request that arrives later redeems nothing, and undoes the redemption if there was one. */
-async function cancel(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const key = request.params['key'] ?? '';
-  if (!isCurrent(services.ctx, key)) throw new Fault('not-found');
-  const { result } = await runOnce<TillResult>(services, request, key, () =>
-    endRedemptionKey(byOf(request), { state: 'cancelled' }),
+async function cancel(page: Page): Promise<ConsoleResponse> {
+  const key = page.param('key');
+  if (!isCurrent(page.ctx, key)) throw new Fault('not-found');
+  const { result } = await runOnce<TillResult>(page.services, page.request, key, () =>
+    endRedemptionKey(page.by, { state: 'cancelled' }),
   );
   if (result.state === 'cancelled') return seeOther(redeemedPath(key));
-  return await undoOnce(services, request, { result, key });
+  return await undoOnce(page, { result, key });
 }
 
 export const tillResultRoutes: readonly StaffRoute[] = [
-  { method: 'GET', path: '/till/redeemed/:key', access: 'useTill', handle: showResult },
-  { method: 'POST', path: '/till/redeemed/:key/undo', access: 'useTill', handle: undo },
-  { method: 'POST', path: '/till/redeemed/:key/cancel', access: 'useTill', handle: cancel },
+  get('/till/redeemed/:key', 'useTill', showResult),
+  post('/till/redeemed/:key/undo', 'useTill', undo),
+  post('/till/redeemed/:key/cancel', 'useTill', cancel),
 ];

@@ -6,9 +6,9 @@
 import { markup, type Markup } from '../../platform/markup.ts';
 import { amountValue, parseTypedAmount } from '../kit/format.ts';
 import type { ConsoleRequest } from '../kit/request.ts';
-import type { StaffRequest } from '../kit/route.ts';
 import { tillTexts } from './frame.ts';
 import { repeatedValues } from './unknown.ts';
+import type { Page } from '../kit/page-context.ts';
 
 const mark = 'ended=1';
 
@@ -38,17 +38,16 @@ export function endedNotice(
 }
 
 /** The values of a resumed form; undefined: the request is not one. */
-export function resumedForm({
-  query,
-  language,
-  signedIn: { store },
-}: StaffRequest):
-  { readonly amount: string; readonly reference: string; readonly notice: Markup } | undefined {
-  if (!query.has('ended')) return undefined;
-  const amount = parseTypedAmount(query.get('amount') ?? '', store, { language });
+export function resumedForm(
+  page: Page,
+): { readonly amount: string; readonly reference: string; readonly notice: Markup } | undefined {
+  if (!page.request.query.has('ended')) return undefined;
+  const amount = parseTypedAmount(page.request.query.get('amount') ?? '', page.store, {
+    language: page.language,
+  });
   return {
-    amount: amount.ok ? amountValue(amount.value, language) : '',
-    reference: query.get('reference')?.slice(0, 40) ?? '',
-    notice: markup`<p class="notice" role="alert">${tillTexts({ language }).resumed}</p>`,
+    amount: amount.ok ? amountValue(amount.value, page.language) : '',
+    reference: page.request.query.get('reference')?.slice(0, 40) ?? '',
+    notice: markup`<p class="notice" role="alert">${tillTexts({ language: page.language }).resumed}</p>`,
   };
 }

@@ -4,21 +4,22 @@ import { exceeds, type Money } from '../../domain/money/money.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import { readOffer } from '../../service/books/usual-amounts.ts';
 import { readEmailSettings } from '../../service/emails/settings.ts';
-import { emailTexts, keepsEmails } from '../emails/texts.ts';
-import { amountText, amountValue } from '../kit/format.ts';
+import { keepsEmails } from '../emails/texts.ts';
+import { amountValue } from '../kit/format.ts';
 import { hidden, inputField } from '../kit/form.ts';
 import { keyInput } from '../kit/once.ts';
-import type { ConsoleServices, PageResponse, StaffRequest } from '../kit/route.ts';
+import type { PageResponse } from '../kit/route.ts';
 import { fillPlain, textsOf } from '../kit/texts.ts';
 import { cameraFrame, cameraScripts } from './camera.ts';
 import { amountEntry, entryData, payButton } from './entry.ts';
 import { taskHeading, tillPage } from './page.ts';
+import type { Page } from '../kit/page-context.ts';
 
 export const saleTexts = textsOf('tillSales');
 
 /** The highest amount that the person can sell; null: there is no limit. */
-function highestOf({ signedIn: { store, member } }: StaffRequest): Money | null {
-  const limits = [store.issueLimit, member.saleLimit].filter((limit) => limit !== null);
+function highestOf(page: Page): Money | null {
+  const limits = [page.store.issueLimit, page.member.saleLimit].filter((limit) => limit !== null);
   return limits.toSorted((left, right) => (exceeds(left, right) ? 1 : -1))[0] ?? null;
 }
 
@@ -32,12 +33,9 @@ export function wayIn(typed: string | undefined): Way {
 }
 
 /** Whether the service and the store send emails. */
-export async function sendsEmails(
-  { storage, canSend }: ConsoleServices,
-  { signedIn }: StaffRequest,
-): Promise<boolean> {
-  if (!canSend) return false;
-  const { enabled } = await storage.read(() => readEmailSettings(signedIn.store.id));
+export async function sendsEmails(page: Page): Promise<boolean> {
+  if (!page.services.canSend) return false;
+  const { enabled } = await page.read(() => readEmailSettings(page.store.id));
   return enabled;
 }
 
@@ -50,35 +48,31 @@ type AmountForm = {
 
 /** The first step: the amount, and how the customer gets the card. */
 export async function amountPage(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   { typed = '', way: chosen = 'card', error, notice }: AmountForm = {},
 ): Promise<PageResponse> {
-  const { ctx, storage, frame } = services;
-  const { language, signedIn } = request;
-  const { store, member } = signedIn;
-  const text = saleTexts[language];
-  const highest = highestOf(request);
-  const { usual, canSend: canEmail } = await storage.read(() =>
-    readOffer(store, member.saleLimit, services.canSend),
+  const text = page.text.tillSales;
+  const highest = highestOf(page);
+  const { usual, canSend: canEmail } = await page.read(() =>
+    readOffer(page.store, page.member.saleLimit, page.services.canSend),
   );
-  const hint = highest === null ? '' : fillPlain(text.amountMost, { amount: amountText(highest, language) });
+  const hint = highest === null ? '' : fillPlain(text.amountMost, { amount: page.amount(highest) });
   const choices = ways
-    .filter((way) => way === 'card' || !store.stockRequired)
+    .filter((way) => way === 'card' || !page.store.stockRequired)
     .filter((way) => way !== 'email' || canEmail)
     .map((way) => {
       const checked = way === chosen ? markup` checked` : undefined;
       return markup`<label class="choice"><input type="radio" name="how" value="${way}" data-button="${text.ways[way].button}" data-button-amount="${text.ways[way].buttonAmount}"${checked}>${wayIcons[way]}${text.ways[way].name}</label>
 `;
     });
-  const data = entryData(request, { hint, button: text.sellTitle, buttonAmount: text.sellTitle });
-  const body = markup`${notice}${taskHeading(services, request, { title: text.sellTitle })}
-<form class="entry-form" method="post" action="${frame.basePath}/till/sell"${data}>${keyInput(ctx)}
+  const data = entryData(page, { hint, button: text.sellTitle, buttonAmount: text.sellTitle });
+  const body = markup`${notice}${taskHeading(page, { title: text.sellTitle })}
+<form class="entry-form" method="post" action="${page.basePath}/till/sell"${data}>${keyInput(page.ctx)}
 <fieldset><legend class="sr">${text.waysTitle}</legend><div class="ways">${choices}</div></fieldset>
-${amountEntry(request, { label: text.amount, hint, typed, error, quick: usual.map((amount) => ({ amount })) })}
+${amountEntry(page, { label: text.amount, hint, typed, error, quick: usual.map((amount) => ({ amount })) })}
 ${payButton(text.sellTitle)}</form>`;
   const status = error === undefined ? 200 : 422;
-  return { status, body: tillPage(services, request, { title: text.sellTitle, body }) };
+  return { status, body: tillPage(page.services, page.request, { title: text.sellTitle, body }) };
 }
 
 function wayIcon(path: Markup): Markup {
@@ -95,8 +89,7 @@ export type SaleErrors = { readonly code?: string; readonly email?: string };
 
 /** The second step: the printed card, or the address. A code that was typed is not shown again. */
 export async function soldCardPage(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   {
     amount,
     way,
@@ -111,10 +104,8 @@ export async function soldCardPage(
     readonly errors?: SaleErrors;
   },
 ): Promise<PageResponse> {
-  const { ctx, frame } = services;
-  const { language } = request;
-  const text = saleTexts[language];
-  const shown = amountText(amount, language);
+  const text = page.text.tillSales;
+  const shown = page.amount(amount);
   const title = fillPlain(text.chooseTitle, { amount: shown });
   const isByEmail = way === 'email';
   const address = inputField({
@@ -122,7 +113,7 @@ export async function soldCardPage(
     label: text.email,
     type: 'email',
     value: email,
-    hint: keepsEmails(services) ? emailTexts[language].keptNotice : text.emailHint,
+    hint: keepsEmails(page.services) ? page.text.emails.keptNotice : text.emailHint,
     isOptional: !isByEmail,
     hasFocus: isByEmail,
     error: errors.email,
@@ -131,19 +122,19 @@ export async function soldCardPage(
   const fields = isByEmail
     ? address
     : markup`${inputField({ name: 'code', label: text.code, kind: 'code', hint: text.codeHint, hasFocus: true, error: errors.code })}
-${(await sendsEmails(services, request)) ? markup`<details class="folded"${isOpen}><summary>${text.emailFold}</summary>${address}</details>` : undefined}`;
-  const form = markup`<form class="entry-form"${isByEmail ? undefined : markup` data-code`} method="post" action="${frame.basePath}/till/sell" autocomplete="off">
-${keyInput(ctx, key)}${hidden('amount', amountValue(amount, language))}${hidden('how', isByEmail ? 'email' : 'card')}
+${(await sendsEmails(page)) ? markup`<details class="folded"${isOpen}><summary>${text.emailFold}</summary>${address}</details>` : undefined}`;
+  const form = markup`<form class="entry-form"${isByEmail ? undefined : markup` data-code`} method="post" action="${page.basePath}/till/sell" autocomplete="off">
+${keyInput(page.ctx, key)}${hidden('amount', amountValue(amount, page.language))}${hidden('how', isByEmail ? 'email' : 'card')}
 ${fields}
 ${payButton(isByEmail ? fillPlain(text.sellEmail, { amount: shown }) : text.sellCard)}</form>`;
-  const heading = taskHeading(services, request, { title, path: '/till/sell' });
+  const heading = taskHeading(page, { title, path: '/till/sell' });
   const body = isByEmail
     ? markup`${heading}
 ${form}`
     : markup`${heading}
-<div class="columns"><div>${cameraFrame(services, request)}</div>
+<div class="columns"><div>${cameraFrame(page)}</div>
 <div>${form}</div></div>`;
   const status = Object.keys(errors).length === 0 ? 200 : 422;
-  const page = { title, body, isWide: !isByEmail, ...(!isByEmail && { scripts: cameraScripts }) };
-  return { status, body: tillPage(services, request, page) };
+  const made = { title, body, isWide: !isByEmail, ...(!isByEmail && { scripts: cameraScripts }) };
+  return { status, body: tillPage(page.services, page.request, made) };
 }

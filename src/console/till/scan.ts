@@ -8,12 +8,10 @@ import { findCardByCode, findCardsByEmail, type SearchOutcome } from '../../serv
 import { inputField } from '../kit/form.ts';
 import { cardTail, amountText } from '../kit/format.ts';
 import { runSearch } from '../kit/lookups.ts';
-import { formText } from '../kit/request.ts';
 import {
   seeOther,
   throttled,
   type ConsoleResponse,
-  type ConsoleServices,
   type PageResponse,
   type StaffRequest,
   type StaffRoute,
@@ -25,6 +23,7 @@ import { tillTexts } from './frame.ts';
 import { tillPage, taskHeading } from './page.ts';
 import { pendingSection } from './pending.ts';
 import { newKey, type KeyOwner } from './key.ts';
+import { get, post, type Page } from '../kit/page-context.ts';
 
 /** Cards of one address that the page lists. */
 const choiceMax = 20;
@@ -32,26 +31,24 @@ const emailLengthMax = 320;
 
 type Status = 200 | 404 | 422;
 
-function scanPage(
-  services: ConsoleServices,
-  request: StaffRequest,
-  status: Status,
-  error?: string,
-): PageResponse {
-  const { basePath } = services.frame;
-  const { member } = request.signedIn;
-  const text = tillTexts(request);
+function scanPage(page: Page, status: Status, error?: string): PageResponse {
+  const text = tillTexts(page.request);
   const described =
     error === undefined ? undefined : markup` aria-invalid="true" aria-describedby="code-error"`;
-  const body = markup`${pendingSection(request, member.id)}
-<div class="columns"><div>${cameraFrame(services, request)}</div>
-<div><form data-code method="post" action="${basePath}/till/find"><label class="sr" for="code">${text.code}</label>
+  const body = markup`${pendingSection(page.request, page.member.id)}
+<div class="columns"><div>${cameraFrame(page)}</div>
+<div><form data-code method="post" action="${page.basePath}/till/find"><label class="sr" for="code">${text.code}</label>
 <div class="search-line"><input class="field code" id="code" name="code" maxlength="${typedCodeLengthMax}" autocapitalize="off" autocomplete="off" autocorrect="off" spellcheck="false" enterkeyhint="search" placeholder="${text.placeholder}" required autofocus${described}><button class="button first">${text.find}</button></div>
 ${error === undefined ? undefined : markup`<p class="error" id="code-error" role="alert">${error}</p>`}</form>
-<nav class="quick" aria-label="${text.others}"><a class="button" href="${basePath}/till/sell">${text.sellShort}</a><a class="button" href="${basePath}/till/refund">${text.refund}</a><a class="button" href="${basePath}/till/day">${text.day}</a></nav></div></div>`;
+<nav class="quick" aria-label="${text.others}"><a class="button" href="${page.basePath}/till/sell">${text.sellShort}</a><a class="button" href="${page.basePath}/till/refund">${text.refund}</a><a class="button" href="${page.basePath}/till/day">${text.day}</a></nav></div></div>`;
   return {
     status,
-    body: tillPage(services, request, { title: text.title, body, isWide: true, scripts: cameraScripts }),
+    body: tillPage(page.services, page.request, {
+      title: text.title,
+      body,
+      isWide: true,
+      scripts: cameraScripts,
+    }),
   };
 }
 
@@ -69,34 +66,30 @@ function missPage(
 }
 
 /** The path of the amount page of a card that the person has found, with the key of its redemption. */
-export function amountPath(
-  { ctx }: Pick<ConsoleServices, 'ctx'>,
-  request: Pick<StaffRequest, 'signedIn'>,
-  cardId: number,
-): string {
-  return `/till/card/${ctx.keys.publicIds.of(cardId)}?k=${newKey(ctx, keyOwner(request, cardId))}`;
+export function amountPath(page: Page, cardId: number): string {
+  return `/till/card/${page.publicId(cardId)}?k=${newKey(page.ctx, keyOwner(page, cardId))}`;
 }
 
-export function keyOwner({ signedIn }: Pick<StaffRequest, 'signedIn'>, cardId: number): KeyOwner {
-  const { store, member } = signedIn;
-  return { storeId: store.id, staffId: member.id, cardId };
+export function keyOwner(page: Page, cardId: number): KeyOwner {
+  return { storeId: page.store.id, staffId: page.member.id, cardId };
 }
 
-async function find(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const { ctx } = services;
-  const text = tillTexts(request);
-  const typed = formText(request, 'code');
-  if (typed.includes('@')) return await findByEmail(services, request, typed);
+async function find(page: Page): Promise<ConsoleResponse> {
+  const text = tillTexts(page.request);
+  const typed = page.typed('code');
+  if (typed.includes('@')) return await findByEmail(page, typed);
   const codes = parseTypedCode(typed);
-  if (!codes.ok) return scanPage(services, request, 422, text.notCode);
-  const found = await runSearch(services, request, (searcher) => findCardByCode(ctx, searcher, codes.value));
-  if (found.kind === 'found') return seeOther(amountPath(services, request, found.result.id));
-  if (found.kind === 'unsold') return await activationPage(services, request, found);
+  if (!codes.ok) return scanPage(page, 422, text.notCode);
+  const found = await runSearch(page.services, page.request, (searcher) =>
+    findCardByCode(page.ctx, searcher, codes.value),
+  );
+  if (found.kind === 'found') return seeOther(amountPath(page, found.result.id));
+  if (found.kind === 'unsold') return await activationPage(page, found);
   const tail = codes.value[0]?.reveal().slice(-4) ?? '';
   const isReplaced = found.kind === 'missed' && found.retired.length > 0;
-  return missPage(found, request, {
+  return missPage(found, page.request, {
     missed: fillPlain(isReplaced ? text.replacedCode : text.unknownCode, { tail }),
-    pageOf: (error) => scanPage(services, request, 404, error),
+    pageOf: (error) => scanPage(page, 404, error),
   });
 }
 
@@ -107,13 +100,8 @@ type EmailForm = {
   readonly cards?: readonly Card[];
 };
 
-function emailPage(
-  services: ConsoleServices,
-  request: StaffRequest,
-  { status, email, error, cards = [] }: EmailForm,
-): PageResponse {
-  const { basePath } = services.frame;
-  const text = tillTexts(request);
+function emailPage(page: Page, { status, email, error, cards = [] }: EmailForm): PageResponse {
+  const text = tillTexts(page.request);
   const shown = cards.slice(0, choiceMax);
   const more =
     cards.length > choiceMax
@@ -122,68 +110,42 @@ function emailPage(
   const list =
     shown.length === 0
       ? undefined
-      : markup`<section class="stack" aria-labelledby="choice"><h2 id="choice">${text.choose}</h2><ul class="matches">${shown.map((card) => choiceOf(services, request, card))}</ul>${more}</section>`;
-  const body = markup`${taskHeading(services, request, { title: text.emailTitle })}
-<form class="stack" method="post" action="${basePath}/till/email">
+      : markup`<section class="stack" aria-labelledby="choice"><h2 id="choice">${text.choose}</h2><ul class="matches">${shown.map((card) => choiceOf(page, card))}</ul>${more}</section>`;
+  const body = markup`${taskHeading(page, { title: text.emailTitle })}
+<form class="stack" method="post" action="${page.basePath}/till/email">
 ${inputField({ name: 'email', label: text.email, type: 'email', value: email, error })}
 <button class="button ${shown.length === 0 ? 'first big' : ''}">${text.emailFind}</button></form>
 ${list}`;
-  return { status, body: tillPage(services, request, { title: text.emailTitle, body }) };
+  return { status, body: tillPage(page.services, page.request, { title: text.emailTitle, body }) };
 }
 
-function choiceOf(services: ConsoleServices, request: StaffRequest, card: Card): Markup {
-  const text = tillTexts(request);
-  const path = `${services.frame.basePath}${amountPath(services, request, card.id)}`;
-  return markup`<li><a class="found" href="${path}"><span class="mini" aria-hidden="true"></span><span><strong>${card.recipientName ?? text.giftCard}</strong><br><span class="small soft">${cardTail(card.lastCharacters)}</span></span><span class="end"><strong>${amountText(unheldOf(card), request.language)}</strong><br><span class="small soft">${text.availableSmall}</span></span></a></li>
+function choiceOf(page: Page, card: Card): Markup {
+  const text = tillTexts(page.request);
+  const path = `${page.basePath}${amountPath(page, card.id)}`;
+  return markup`<li><a class="found" href="${path}"><span class="mini" aria-hidden="true"></span><span><strong>${card.recipientName ?? text.giftCard}</strong><br><span class="small soft">${cardTail(card.lastCharacters)}</span></span><span class="end"><strong>${amountText(unheldOf(card), page.language)}</strong><br><span class="small soft">${text.availableSmall}</span></span></a></li>
 `;
 }
 
-async function findByEmail(
-  services: ConsoleServices,
-  request: StaffRequest,
-  typed: string,
-): Promise<ConsoleResponse> {
-  const { ctx } = services;
-  const text = tillTexts(request);
+async function findByEmail(page: Page, typed: string): Promise<ConsoleResponse> {
+  const text = tillTexts(page.request);
   const email = typed.slice(0, emailLengthMax);
   const address = parseEmail(email);
-  if (!address.ok) return emailPage(services, request, { status: 422, email, error: text.notEmail });
+  if (!address.ok) return emailPage(page, { status: 422, email, error: text.notEmail });
   const searched = { address: address.value, limit: choiceMax + 1 };
-  const found = await runSearch(services, request, (searcher) => findCardsByEmail(ctx, searcher, searched));
-  if (found.kind === 'found')
-    return emailPage(services, request, { status: 200, email, cards: found.result });
-  return missPage(found, request, {
+  const found = await runSearch(page.services, page.request, (searcher) =>
+    findCardsByEmail(page.ctx, searcher, searched),
+  );
+  if (found.kind === 'found') return emailPage(page, { status: 200, email, cards: found.result });
+  return missPage(found, page.request, {
     missed: text.unknownEmail,
-    pageOf: (error) => emailPage(services, request, { status: 404, email, error }),
+    pageOf: (error) => emailPage(page, { status: 404, email, error }),
   });
 }
 
 export const tillScanRoutes: readonly StaffRoute[] = [
-  {
-    method: 'GET',
-    path: '/till',
-    access: 'useTill',
-    usesWebAssembly: true,
-    handle: (services, request) => Promise.resolve(scanPage(services, request, 200)),
-  },
-  {
-    method: 'GET',
-    path: '/till/find',
-    access: 'useTill',
-    // Reloading a page of this address requests it again.
-    handle: () => Promise.resolve(seeOther('/till')),
-  },
-  { method: 'POST', path: '/till/find', access: 'useTill', usesWebAssembly: true, handle: find },
-  {
-    method: 'GET',
-    path: '/till/email',
-    access: 'useTill',
-    handle: (services, request) => Promise.resolve(emailPage(services, request, { status: 200, email: '' })),
-  },
-  {
-    method: 'POST',
-    path: '/till/email',
-    access: 'useTill',
-    handle: (services, request) => findByEmail(services, request, formText(request, 'email')),
-  },
+  get('/till', 'useTill', (page) => scanPage(page, 200), { usesWebAssembly: true }),
+  get('/till/find', 'useTill', () => seeOther('/till')),
+  post('/till/find', 'useTill', find, { usesWebAssembly: true }),
+  get('/till/email', 'useTill', (page) => emailPage(page, { status: 200, email: '' })),
+  post('/till/email', 'useTill', (page) => findByEmail(page, page.typed('email'))),
 ];

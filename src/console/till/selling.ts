@@ -5,18 +5,18 @@ import { exceeds, formatMoney, type Money } from '../../domain/money/money.ts';
 import { sellCard, type CardToSell } from '../../service/staff-actions/sale.ts';
 import { amountText, amountValue } from '../kit/format.ts';
 import { hasFields, runOnce, type Outcome } from '../kit/once.ts';
-import { byOf } from '../kit/page-context.ts';
-import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
+import type { StaffRequest } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
 import { storedAmount } from './parts.ts';
 import { saleTexts as texts } from './sale-forms.ts';
+import type { Page } from '../kit/page-context.ts';
 
-export function amountErrorText({ language, signedIn: { store } }: StaffRequest): string {
+export function amountErrorText(page: Page): string {
   const example = amountValue(
-    { minor: 25n * 10n ** BigInt(store.currency.decimals), currency: store.currency },
-    language,
+    { minor: 25n * 10n ** BigInt(page.store.currency.decimals), currency: page.store.currency },
+    page.language,
   );
-  return fillPlain(texts[language].amountInvalid, { example });
+  return fillPlain(page.text.tillSales.amountInvalid, { example });
 }
 
 /** The sentence for an amount that a limit or a printed card does not allow, which the fault names. */
@@ -68,15 +68,10 @@ export const rejections: ReadonlySet<FaultCode> = new Set([
 ]);
 
 /** Sells a card once, and stores what the page of the result shows. */
-export function sellOnce(
-  services: ConsoleServices,
-  request: StaffRequest,
-  key: string,
-  sold: CardToSell,
-): Promise<Outcome<SoldResult>> {
-  return runOnce<SoldResult>(services, request, key, function* run() {
-    const { card, code, transferId, activation } = yield* sellCard(services.ctx, byOf(request), sold);
-    const { publicIds } = services.ctx.keys;
+export function sellOnce(page: Page, key: string, sold: CardToSell): Promise<Outcome<SoldResult>> {
+  return runOnce<SoldResult>(page.services, page.request, key, function* run() {
+    const { card, code, transferId, activation } = yield* sellCard(page.ctx, page.by, sold);
+    const { publicIds } = page.ctx.keys;
     return {
       card: publicIds.of(card.id),
       entry: publicIds.of(transferId),

@@ -10,11 +10,11 @@ import {
 import { alert } from '../kit/form.ts';
 import { cardTail, figure } from '../kit/format.ts';
 import { keyInput } from '../kit/once.ts';
-import { get, post, type Page } from '../kit/page-context.ts';
 import { seeOther, type ConsoleResponse, type StaffRoute } from '../kit/route.ts';
 import { fill } from '../kit/texts.ts';
 import { tillPage } from './page.ts';
 import { undoError, undoneShown } from './result.ts';
+import { Page, get, post } from '../kit/page-context.ts';
 
 /** @throws Fault `not-found` if the path does not have the id of a redemption. */
 function requireRedemption(page: Page): Promise<UndoableRedemption> {
@@ -30,7 +30,7 @@ function undoPage(
   const text = page.text.till;
   const tail = cardTail(card.lastCharacters);
   const amount = figure(transfer.amount, page.language);
-  if (reversed >= transfer.amount.minor) return undoneShown(services, request, { amount, tail });
+  if (reversed >= transfer.amount.minor) return undoneShown(new Page(services, request), { amount, tail });
   const path = page.url(`/till/undo/${page.publicId(transfer.id)}`);
   const body = markup`${error === undefined ? undefined : alert(error)}<div class="paid wait"><div>${amount}</div><p><strong>${fill(text.redeemedFrom, { tail })}</strong></p></div>
 <form class="stack" method="post" action="${path}">${keyInput(ctx)}<button class="button bad big">${text.undo}</button></form>`;
@@ -51,7 +51,7 @@ async function submitUndo(page: Page): Promise<ConsoleResponse> {
     });
     return seeOther(path);
   } catch (error) {
-    const text = error instanceof Fault ? undoError(page.request, error) : undefined;
+    const text = error instanceof Fault ? undoError(page, error) : undefined;
     if (text === undefined) throw error;
     return undoPage(page, redemption, text);
   }

@@ -8,9 +8,10 @@ import { cardTail } from '../kit/format.ts';
 import { hidden } from '../kit/form.ts';
 import { isKey } from '../kit/once.ts';
 import { documentOf } from '../kit/page.ts';
-import type { ConsoleServices, StaffRequest, UnknownPage, UnknownRequest } from '../kit/route.ts';
+import type { ConsoleServices, UnknownPage, UnknownRequest } from '../kit/route.ts';
 import { fill } from '../kit/texts.ts';
 import { tillTexts, type TillTexts } from './frame.ts';
+import type { Page } from '../kit/page-context.ts';
 
 const refreshSeconds = 5;
 
@@ -65,13 +66,13 @@ function statement(
 }
 
 /** Returns the notice that the script shows after a lost connection. */
-export function checkingTemplate({ frame }: ConsoleServices, request: StaffRequest): Markup {
-  const text = tillTexts(request);
+export function checkingTemplate(page: Page): Markup {
+  const text = tillTexts(page.request);
   const amount = markup`<span class="figure" data-amount></span>`;
   const tail = markup`<span class="code nowrap" data-tail></span>`;
   const since = markup`${fill(text.lostAt, { time: markup`<time data-time></time>` })} `;
   return markup`<template id="checking" data-title="${text.checkingTitle}" data-checking="${text.checking}" data-cancelling="${text.cancelling}">${statement(text, { amount, tail, since })}
-<div class="quick two-up"><a class="button" href="${frame.basePath}/till" data-next>${text.nextCustomer}</a><button class="button bad" type="button" data-cancel>${text.cancel}</button></div>
+<div class="quick two-up"><a class="button" href="${page.basePath}/till" data-next>${text.nextCustomer}</a><button class="button bad" type="button" data-cancel>${text.cancel}</button></div>
 <p class="small soft center">${text.waysOut}</p>
 <button class="button first big" type="button" data-check>${text.checkNow}</button></template>`;
 }

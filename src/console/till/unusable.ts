@@ -8,15 +8,16 @@ import type { Store } from '../../domain/stores/store.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { readCardPast } from '../../service/cards/card-page.ts';
 import { actorName } from '../kit/actors.ts';
-import { amountText, cardTail, dayText, timeText } from '../kit/format.ts';
+import { cardTail, dayText, timeText } from '../kit/format.ts';
 import { contactOf } from '../recipient/place.ts';
-import type { ConsoleServices, PageResponse, StaffRequest } from '../kit/route.ts';
+import type { PageResponse } from '../kit/route.ts';
 import { fillPlain, textsOf } from '../kit/texts.ts';
 import { mayTopUp } from './card.ts';
 import { nextCardBar } from './entry.ts';
 import { tillTexts, type TillState } from './frame.ts';
 import { tillPage } from './page.ts';
 import { nextForm } from './result.ts';
+import type { Page } from '../kit/page-context.ts';
 
 const texts = textsOf('tillUnusable');
 
@@ -40,118 +41,105 @@ type Details = {
 };
 
 export async function unusablePage(
-  services: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   {
     card,
     state,
     status,
   }: { readonly card: Card; readonly state: UnusableState; readonly status: PageResponse['status'] },
 ): Promise<PageResponse> {
-  const { frame } = services;
-  const text = texts[request.language];
-  const details = await detailsOf(services, request, card);
-  const { title, facts, say, todo, links } = explanations[state](services, request, { card, details });
+  const text = page.text.tillUnusable;
+  const details = await detailsOf(page, card);
+  const { title, facts, say, todo, links } = explanations[state](page, {
+    card,
+    details,
+  });
   const shown = [cardTail(card.lastCharacters), ...facts, text.nothing].map((fact, index) =>
     index === 0 ? fact : markup` · ${fact}`,
   );
   const buttons = links.map(
-    ([path, label]) => markup`<a class="button" href="${frame.basePath}${path}">${label}</a>`,
+    ([path, label]) => markup`<a class="button" href="${page.basePath}${path}">${label}</a>`,
   );
   const body = markup`<section class="unusable${['empty', 'held', 'suspended'].includes(state) ? ' wait' : ''}" role="alert">${icons[state]}<h2>${title}</h2><p>${shown}</p></section>
 <section class="panel stack"><div><h2>${text.sayTitle}</h2><p class="say">${say}</p></div><div><h2>${text.doTitle}</h2><ol class="todo">${todo.map((step) => markup`<li><span>${step}</span></li>`)}</ol></div></section>
-${buttons.length === 0 ? undefined : markup`<div class="quick two-up">${buttons}</div>`}${nextForm(services)}
-${nextCardBar(services, tillTexts(request).nextCard)}`;
-  return { status, body: tillPage(services, request, { title, body }) };
+${buttons.length === 0 ? undefined : markup`<div class="quick two-up">${buttons}</div>`}${nextForm(page.services)}
+${nextCardBar(page.services, tillTexts(page.request).nextCard)}`;
+  return { status, body: tillPage(page.services, page.request, { title, body }) };
 }
 
-async function detailsOf(
-  { storage }: ConsoleServices,
-  { language, signedIn: { store } }: StaffRequest,
-  { id: cardId, disabledAt }: Card,
-): Promise<Details> {
-  const past = await storage.read(() => readCardPast(store, cardId));
+async function detailsOf(page: Page, { id: cardId, disabledAt }: Card): Promise<Details> {
+  const past = await page.read(() => readCardPast(page.store, cardId));
   const { settings, transfers, changes, actors } = past;
   const disabling =
     disabledAt === null
       ? undefined
       : changes.find(({ fields }) => fields.some(({ field }) => field === 'disabled_at'));
   return {
-    disabledBy: disabling ? actorName(disabling.actor, actors, language) : null,
+    disabledBy: disabling ? actorName(disabling.actor, actors, page.language) : null,
     lastRedemption: transfers.find(({ kind }) => kind === 'debit' || kind === 'capture'),
     contact: contactOf(settings),
   };
 }
 
-type Explain = (
-  services: ConsoleServices,
-  request: StaffRequest,
-  of: { readonly card: Card; readonly details: Details },
-) => Explanation;
+type Explain = (page: Page, of: { readonly card: Card; readonly details: Details }) => Explanation;
 
 const explanations: Readonly<Record<UnusableState, Explain>> = {
-  expired({ ctx }, request, { card, details: { contact } }) {
-    const { language } = request;
-    const text = texts[language];
-    const day = card.expiresOn === null ? '' : dayText(card.expiresOn, language, 'long');
+  expired(page, { card, details: { contact } }) {
+    const text = texts[page.language];
+    const day = card.expiresOn === null ? '' : dayText(card.expiresOn, page.language, 'long');
     const ask = contact === null ? text.askToExtend : fillPlain(text.askToExtendOr, { contact });
     return {
       title: fillPlain(text.expiredTitle, { day }),
-      facts: [fillPlain(text.wasLeft, { amount: amountText(card.balance, language) })],
+      facts: [fillPlain(text.wasLeft, { amount: page.amount(card.balance) })],
       say: fillPlain(text.expiredSay, { day }),
       todo: [text.payOtherwise, ask],
-      links: isAtOffice(request, 'changeCards')
-        ? [[`/cards/${ctx.keys.publicIds.of(card.id)}/edit`, text.extend]]
-        : [],
+      links: isAtOffice(page, 'changeCards') ? [[`/cards/${page.publicId(card.id)}/edit`, text.extend]] : [],
     };
   },
-  disabled({ ctx }, request, { card, details: { disabledBy } }) {
-    const { language, signedIn } = request;
-    const text = texts[language];
-    const day = longDay(card.disabledAt, signedIn.store, language);
+  disabled(page, { card, details: { disabledBy } }) {
+    const text = texts[page.language];
+    const day = longDay(card.disabledAt, page.store, page.language);
     const by = disabledBy === null ? [] : [fillPlain(text.disabledBy, { name: disabledBy })];
     return {
       title: fillPlain(text.disabledTitle, { day }),
-      facts: [...by, fillPlain(text.isOnIt, { amount: amountText(card.balance, language) })],
+      facts: [...by, fillPlain(text.isOnIt, { amount: page.amount(card.balance) })],
       say: text.disabledSay,
       todo: [text.giveNothing, text.askForNewer, text.callManager],
-      links: isAtOffice(request, 'readCards')
-        ? [[`/cards/${ctx.keys.publicIds.of(card.id)}`, tillTexts(request).cardPage]]
+      links: isAtOffice(page, 'readCards')
+        ? [[`/cards/${page.publicId(card.id)}`, tillTexts(page.request).cardPage]]
         : [],
     };
   },
-  suspended({ ctx }, request, { card, details: { contact } }) {
-    const { language, signedIn } = request;
-    const text = texts[language];
+  suspended(page, { card, details: { contact } }) {
+    const text = texts[page.language];
     const { suspendedAt, suspendReason: reason } = card;
     const ask = contact === null ? text.doNotKeep : fillPlain(text.doNotKeepOr, { contact });
     return {
-      title: fillPlain(text.suspendedTitle, { day: longDay(suspendedAt, signedIn.store, language) }),
+      title: fillPlain(text.suspendedTitle, { day: longDay(suspendedAt, page.store, page.language) }),
       facts: [
-        fillPlain(text.isOnIt, { amount: amountText(card.balance, language) }),
+        fillPlain(text.isOnIt, { amount: page.amount(card.balance) }),
         ...(reason === null ? [] : [fillPlain(text.suspendReason, { reason })]),
       ],
       say: text.suspendedSay,
       todo: [text.payOtherwise, ask],
-      links: isAtOffice(request, 'readCards')
-        ? [[`/cards/${ctx.keys.publicIds.of(card.id)}`, tillTexts(request).cardPage]]
+      links: isAtOffice(page, 'readCards')
+        ? [[`/cards/${page.publicId(card.id)}`, tillTexts(page.request).cardPage]]
         : [],
     };
   },
-  empty({ ctx }, request, { card, details: { lastRedemption } }) {
-    const { language, signedIn } = request;
-    const text = texts[language];
-    const title = fillPlain(text.emptyTitle, { amount: amountText(card.balance, language) });
-    const canAdd = mayTopUp(request);
+  empty(page, { card, details: { lastRedemption } }) {
+    const text = texts[page.language];
+    const title = fillPlain(text.emptyTitle, { amount: page.amount(card.balance) });
+    const canAdd = mayTopUp(page);
     const links: Explanation['links'] = canAdd
-      ? [[`/till/refund/card/${ctx.keys.publicIds.of(card.id)}/add`, tillTexts(request).addMoney]]
+      ? [[`/till/refund/card/${page.publicId(card.id)}/add`, tillTexts(page.request).addMoney]]
       : [];
     const todo = canAdd ? [text.payOtherwise, text.orAdd] : [text.payOtherwise];
     if (!lastRedemption) return { title, facts: [], say: text.emptySay, todo, links };
     const { amount, createdAt } = lastRedemption;
     const last = {
-      amount: amountText(amount, language),
-      time: timeText(createdAt, signedIn.store, language, { dateStyle: 'long', timeStyle: 'short' }),
+      amount: page.amount(amount),
+      time: timeText(createdAt, page.store, page.language, { dateStyle: 'long', timeStyle: 'short' }),
     };
     return {
       title,
@@ -161,10 +149,10 @@ const explanations: Readonly<Record<UnusableState, Explain>> = {
       links,
     };
   },
-  held(_services, { language }, { card }) {
-    const text = texts[language];
+  held(page, { card }) {
+    const text = texts[page.language];
     return {
-      title: fillPlain(text.heldTitle, { amount: amountText(card.held, language) }),
+      title: fillPlain(text.heldTitle, { amount: page.amount(card.held) }),
       facts: [],
       say: text.heldSay,
       todo: [text.payOtherwise, text.heldUntil],
@@ -174,11 +162,8 @@ const explanations: Readonly<Record<UnusableState, Explain>> = {
 };
 
 /** Whether the person may do something in the office: a session with a PIN is at the till only. */
-function isAtOffice(
-  { signedIn: { member, session } }: StaffRequest,
-  permission: 'readCards' | 'changeCards',
-): boolean {
-  return session.tillId === null && isPermitted(member, permission);
+function isAtOffice(page: Page, permission: 'readCards' | 'changeCards'): boolean {
+  return page.request.signedIn.session.tillId === null && isPermitted(page.member, permission);
 }
 
 function longDay(instant: number | null, { timeZone }: Store, language: string): string {
