@@ -23,6 +23,7 @@ import { addStaffCommands } from './staff.ts';
 import { addStockCommands } from './stock.ts';
 import { addStoreCommands } from './store.ts';
 import { addTokenCommands } from './token.ts';
+import { addUpgradeCommand } from './upgrade.ts';
 import { addWebhookCommands } from './webhook.ts';
 import { version } from '../platform/version.ts';
 
@@ -39,6 +40,7 @@ export function program(): Command {
     .exitOverride()
     .addHelpText('after', notes);
   addServeCommand(root);
+  addUpgradeCommand(root);
   addStatusCommand(root);
   addHealthCommand(root);
   addDoctorCommand(root);

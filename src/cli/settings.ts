@@ -10,6 +10,7 @@ const groups: readonly { readonly title: string; readonly rows: readonly Setting
   { title: 'Database', rows: Object.values(settings.database) },
   { title: 'Email', rows: Object.values(settings.email) },
   { title: 'Retention', rows: Object.values(settings.retention) },
+  { title: 'Versions', rows: Object.values(settings.releases) },
 ];
 
 /** Writes docs/settings.md: `npm run docs:settings`. */

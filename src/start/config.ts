@@ -65,6 +65,7 @@ export type Config = DatabaseConfig &
     readonly emailFolder: string;
     /** Whether only programs on this machine can connect to `host`. */
     readonly isLoopback: boolean;
+    readonly releases: ValuesOf<typeof settings.releases>;
   };
 
 /** The location of the database without user and password. */
@@ -209,6 +210,7 @@ export function readConfig(environment: Environment = process.env): Config {
     isLoopback: isLoopback(service.host) && https.mode === 'off',
     email: readEmailSettings(reader),
     emailFolder: join(dirname(database.keysFile), 'mails'),
+    releases: reader.readGroup(settings.releases),
   });
 }
 

@@ -7,6 +7,23 @@ import { Secret } from '../platform/secret.ts';
 import { isLoopback } from '../platform/loopback.ts';
 import { isIP } from 'node:net';
 
+export type Setting<T> = {
+  readonly variable: string;
+  /** One sentence. Text in backquotes is code. */
+  readonly description: string;
+  /** The accepted values; reads after "must be". */
+  readonly accepts: string;
+  readonly default: T;
+  /** The default as shown in the documentation. */
+  readonly shownDefault: string;
+  /** Returns undefined for a text that is not accepted. */
+  readonly parse: (text: string) => T | undefined;
+  /** Explains a rejected text in more detail than `accepts`, which it does if undefined; reads after the name of the variable. */
+  readonly explain?: (text: string) => string | undefined;
+  /** A secret is never shown, and only the scheme of a URL. Both can be read from a file that `<variable>_FILE` names. */
+  readonly contains?: 'secret' | 'url';
+};
+
 export function parsePort(text: string): number | undefined {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   return port <= 65_535 ? port : undefined;

@@ -10,6 +10,7 @@ import { resolve } from 'node:path';
 import { parseSenderAddress } from '../domain/email-address.ts';
 import { Secret } from '../platform/secret.ts';
 import { parseSmtpUrl } from '../platform/smtp-url.ts';
+import { releaseSettings } from './release-settings.ts';
 import {
   parsePort,
   parseHost,
@@ -27,24 +28,10 @@ import {
   parseFileUrl,
   parseServerUrl,
   type DatabaseLocation,
+  type Setting,
 } from './setting-values.ts';
 
-export type Setting<T> = {
-  readonly variable: string;
-  /** One sentence. Text in backquotes is code. */
-  readonly description: string;
-  /** The accepted values; reads after "must be". */
-  readonly accepts: string;
-  readonly default: T;
-  /** The default as shown in the documentation. */
-  readonly shownDefault: string;
-  /** Returns undefined for a text that is not accepted. */
-  readonly parse: (text: string) => T | undefined;
-  /** Explains a rejected text in more detail than `accepts`, which it does if undefined; reads after the name of the variable. */
-  readonly explain?: (text: string) => string | undefined;
-  /** A secret is never shown, and only the scheme of a URL. Both can be read from a file that `<variable>_FILE` names. */
-  readonly contains?: 'secret' | 'url';
-};
+export type { Setting } from './setting-values.ts';
 
 /** The values of a group of settings. */
 export type ValuesOf<Group> = {
@@ -384,6 +371,7 @@ export const settings = {
   retention: retentionSettings,
   database: databaseSettings,
   email: emailSettings,
+  releases: releaseSettings,
 } as const;
 
 /** Returns one sentence that says why a text is rejected, without secrets. */

@@ -23,6 +23,7 @@ const printing = [
   'status',
   'doctor',
   'certificate',
+  'upgrade',
   'verify',
   'backup',
   'restore',

@@ -161,6 +161,20 @@ const cases: {
       rejected: ['hush', 'hush-hush-hush-'],
     },
   },
+  releases: {
+    url: {
+      read: (environment) => readConfig(environment).releases.url,
+      default: null,
+      accepted: [['https://releases.example/list.json', 'https://releases.example/list.json']],
+      rejected: ['http://releases.example/list.json', 'https://u@releases.example', 'list.json'],
+    },
+    key: {
+      read: (environment) => readConfig(environment).releases.key?.asymmetricKeyType ?? null,
+      default: null,
+      accepted: [['11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=', 'ed25519']],
+      rejected: ['11qYAYKxCrfVS', 'x'.repeat(44), '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo'],
+    },
+  },
   https: {
     mode: {
       read: (environment) => readConfig({ ...ofHttps, ...environment }).https.kind,
@@ -375,6 +389,7 @@ test('without configuration, the service listens on this machine only, on port 3
     ...of(cases.service),
     ...of(cases.database),
     database: { kind: 'file', file: resolve('data/largesse.db') },
+    releases: { url: null, key: null },
     retention: {
       eventsMs: 400 * day,
       emailsMs: 400 * day,

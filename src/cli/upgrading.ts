@@ -1,0 +1,146 @@
+/** Replaces the executable by the newest version of a signed list. The previous one is kept. */
+
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { KeyObject } from 'node:crypto';
+import {
+  isLater,
+  listBytesMax,
+  readReleaseList,
+  ReleaseListError,
+  type ReleaseFile,
+  type ReleaseList,
+} from '../platform/releases/list.ts';
+import { syncFolder } from '../platform/folders.ts';
+import { CommandError } from './failure.ts';
+
+type Source = {
+  /** The URL of the signed list. */
+  readonly url: URL;
+  readonly key: KeyObject;
+};
+
+export type Installed = {
+  /** The path of the executable. */
+  readonly path: string;
+  readonly version: string;
+  /** Such as `linux-x64`. */
+  readonly platform: string;
+};
+
+const listMaxMs = 30_000;
+const downloadMaxMs = 30 * 60_000;
+
+/** Reads the list. It has no part that identifies this machine. @throws CommandError. */
+export async function readNewest({ url, key }: Source, now: number): Promise<ReleaseList> {
+  const parts: Uint8Array[] = [];
+  await readBounded(url, { bytesMax: listBytesMax, maxMs: listMaxMs, take: (part) => void parts.push(part) });
+  try {
+    return readReleaseList(Buffer.concat(parts).toString(), key, now);
+  } catch (error) {
+    if (error instanceof ReleaseListError) throw new CommandError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/**
+ * Replaces the executable with one rename, after its size, hash and version were checked. A failure changes nothing.
+ * @returns the path of the previous executable; null: the present version is the newest one.
+ * @throws CommandError.
+ */
+export async function upgrade(list: ReleaseList, installed: Installed): Promise<string | null> {
+  const { path, version, platform } = installed;
+  if (!isLater(list.version, version)) return null;
+  const file = list.files.get(platform);
+  if (!file) throw new CommandError(`version ${list.version} has no executable for ${platform}`);
+  const next = `${path}.next`;
+  const { mode } = statSync(path);
+  rmSync(next, { force: true });
+  try {
+    await download(file, { path: next, mode });
+    assertVersion(next, list.version);
+    const previous = `${path}.previous`;
+    const kept = `${next}.kept`;
+    rmSync(kept, { force: true });
+    linkSync(path, kept);
+    renameSync(kept, previous);
+    renameSync(next, path);
+    syncFolder(dirname(path));
+    return previous;
+  } finally {
+    if (existsSync(next)) rmSync(next, { force: true });
+  }
+}
+
+/** Stores a file that is exactly the one of the list. */
+async function download(
+  { url, bytes, sha256 }: ReleaseFile,
+  { path, mode }: { readonly path: string; readonly mode: number },
+): Promise<void> {
+  const target = await open(path, 'wx', mode & 0o777);
+  const hash = createHash('sha256');
+  let read = 0;
+  try {
+    await readBounded(new URL(url), {
+      bytesMax: bytes,
+      maxMs: downloadMaxMs,
+      async take(part) {
+        read += part.length;
+        hash.update(part);
+        await target.writeFile(part);
+      },
+    });
+    // The mode of a new file is limited by the umask.
+    await target.chmod(mode & 0o777);
+    await target.sync();
+  } finally {
+    await target.close();
+  }
+  if (read !== bytes || hash.digest('hex') !== sha256)
+    throw new CommandError('the downloaded file is not the one of the list of versions, so it was removed');
+}
+
+type Reading = {
+  readonly bytesMax: number;
+  readonly maxMs: number;
+  readonly take: (part: Uint8Array) => void | Promise<void>;
+};
+
+/** @throws CommandError if there is no complete response within the limits. */
+async function readBounded(url: URL, { bytesMax, maxMs, take }: Reading): Promise<void> {
+  const failed = (reason: string, cause?: unknown): CommandError =>
+    new CommandError(`${url.origin}${url.pathname}: ${reason}`, { cause });
+  let response: Response;
+  try {
+    response = await fetch(url, { signal: AbortSignal.timeout(maxMs) });
+  } catch (error) {
+    throw failed(
+      error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error),
+      error,
+    );
+  }
+  if (!response.ok || !response.body) throw failed(`status ${response.status}`);
+  let left = bytesMax;
+  try {
+    for await (const part of response.body as AsyncIterable<Uint8Array>) {
+      left -= part.length;
+      if (left < 0) throw failed(`the response has more than ${bytesMax} bytes`);
+      await take(part);
+    }
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    throw failed('the connection was lost', error);
+  }
+}
+
+const startMaxMs = 30_000;
+
+/** The new executable must start on this machine, and be what the list says. @throws CommandError. */
+function assertVersion(path: string, version: string): void {
+  const { stdout, status } = spawnSync(path, ['--version'], { encoding: 'utf8', timeout: startMaxMs });
+  if (status !== 0 || stdout.trim() !== version)
+    throw new CommandError(`the new executable does not start as version ${version}, so it was removed`);
+}
