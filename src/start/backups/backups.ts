@@ -186,12 +186,14 @@ async function removeOld(
     const [newest] = backups;
     const removed =
       place.kind === 'download'
-        ? backups.slice(1).map(({ name }) => name)
+        ? present.filter((name) => name !== newest?.name)
         : backupsToRemove({ verified: backups, present }, Math.max(ctx.clock.now(), newest?.at ?? 0));
-    for (const name of removed) await target.remove(name);
     const there = new Set(present);
-    const gone = backups.filter(({ name }) => removed.includes(name) || !there.has(name));
-    for (const { name } of gone) await storage.write(() => deleteBackup(placeKey(place), name));
+    // A listed backup exists: it is removed from the list first.
+    for (const { name } of backups)
+      if (removed.includes(name) || !there.has(name))
+        await storage.write(() => deleteBackup(placeKey(place), name));
+    for (const name of removed) await target.remove(name);
   } catch (error) {
     logger.warn({ err: error }, 'old backups could not be removed');
   }
