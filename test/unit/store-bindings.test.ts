@@ -43,6 +43,7 @@ const ofAllStores: readonly { readonly text: string; readonly why: string }[] = 
   { text: 'select store_id, id as card_id, ', why: 'only for the command verify, which reads everything' },
   { text: 'select min(case when next_at <=', why: 'for the metrics, once a minute' },
   { text: "select max(done_at) as last from setup_steps where step = 'backup'", why: 'for the metrics, once a minute' },
+  { text: "select store_id, step, done_at, staff_id from setup_steps where step = 'restored_copy'", why: 'only at a start with an embedded database' },
   { text: 'select max(verified_at) as last, max(mismatches) as mismatches from verifications', why: 'for the metrics, once a minute' },
   { text: "select count(*) as paused from webhooks where pause_reason <> 'requested'", why: 'for the metrics, once a minute' },
   { text: 'select count(*) as records from idempotency_records', why: 'only for the command verify, which reads everything' },
