@@ -3,11 +3,11 @@
 import { isPermitted } from '../../domain/staff/staff.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import type { SetupStepName } from '../../storage/stores/setup-step.ts';
-import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
 import { catalogue, fillPlain } from '../kit/texts.ts';
 import { emailServerPath } from '../settings/email-server.ts';
 import { backupsPath } from '../settings/recovery-sheet.ts';
-import { todayTexts, type TodayTexts } from './texts.ts';
+import type { TodayTexts } from './texts.ts';
+import type { Page } from '../kit/page-context.ts';
 
 type StepName = keyof TodayTexts['steps'];
 
@@ -21,31 +21,28 @@ export const tickedSteps: ReadonlyMap<string, SetupStepName> = new Map([
 ]);
 
 /** Undefined: all is done, or the person does not decide about it. */
-export function checklist(
-  { frame: { basePath }, serverTools, backups }: Pick<ConsoleServices, 'frame' | 'serverTools' | 'backups'>,
-  { language, signedIn: { member } }: StaffRequest,
-  readiness: Readiness,
-): Markup | undefined {
-  const text = todayTexts[language];
+export function checklist(page: Page, readiness: Readiness): Markup | undefined {
+  const text = page.text.today;
   const names = Object.keys(text.steps) as readonly StepName[];
-  if (!isPermitted(member, 'changeSettings') || names.every((name) => readiness[name])) return undefined;
+  if (!isPermitted(page.member, 'changeSettings') || names.every((name) => readiness[name])) return undefined;
   const how = (explanation: MarkupPart, command?: string): Markup =>
     markup`<details class="small"><summary>${text.show}</summary><p class="soft">${explanation}</p>${command && markup`<p><code class="copy">${command}</code></p>`}</details>`;
   const tick = (path: string, name: StepName): Markup =>
-    markup`<form method="post" action="${basePath}/today/done/${path}"><button class="button quiet" aria-label="${fillPlain(text.markDone, { step: text.steps[name] })}">${text.done}</button></form>`;
-  const link = (path: string, label: string): Markup => markup`<a href="${basePath}${path}">${label}</a>`;
+    markup`<form method="post" action="${page.basePath}/today/done/${path}"><button class="button quiet" aria-label="${fillPlain(text.markDone, { step: text.steps[name] })}">${text.done}</button></form>`;
+  const link = (path: string, label: string): Markup =>
+    markup`<a href="${page.basePath}${path}">${label}</a>`;
   const actions: Readonly<Record<StepName, { readonly details?: Markup; readonly action?: Markup }>> = {
     shop: {},
     card: { action: link('/cards/new', text.issue) },
     email:
-      serverTools.rule === 'operator'
+      page.services.serverTools.rule === 'operator'
         ? { details: how(text.emailHow), action: link('/settings/emails', text.emailSettings) }
         : { action: link(emailServerPath, text.setServer) },
     staff: { action: link('/staff/new', text.invite) },
     keyFile: { details: how(text.keyFileHow), action: tick('key-file', 'keyFile') },
     backup:
-      backups && backups.rule !== 'operator'
-        ? { action: link(backupsPath, catalogue[language].backups.concern.setUp) }
+      page.services.backups && page.services.backups.rule !== 'operator'
+        ? { action: link(backupsPath, catalogue[page.language].backups.concern.setUp) }
         : { details: how(text.backupHow, 'largesse backup <file>'), action: tick('backup', 'backup') },
   };
   const items = names.map((name) => {

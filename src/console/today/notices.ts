@@ -7,11 +7,10 @@ import type { Webhook } from '../../domain/events/webhook.ts';
 import type { BackupConcern } from '../../service/backups/backups.ts';
 import { isPermitted } from '../../domain/staff/staff.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
-import type { ConsoleServices, StaffRequest } from '../kit/route.ts';
 import { catalogue, fill, plural } from '../kit/texts.ts';
 import { timeText } from '../kit/format.ts';
 import { backupsPath } from '../settings/recovery-sheet.ts';
-import { todayTexts } from './texts.ts';
+import type { Page } from '../kit/page-context.ts';
 
 export type Concerns = {
   /** Usable cards whose email could not be delivered, the newest first; one more than are shown. */
@@ -45,44 +44,40 @@ function expiringPath({ expiringFrom, expiringTo }: Concerns): string {
   return `/cards?state=active&expires_on_min=${expiringFrom}&expires_on_max=${expiringTo}&sort=expires_on`;
 }
 
-export function notices(
-  { ctx, frame: { basePath } }: Pick<ConsoleServices, 'ctx' | 'frame'>,
-  { language, signedIn: { store, member } }: StaffRequest,
-  concerns: Concerns,
-): Markup | undefined {
-  const text = todayTexts[language];
-  const isOfStore = isPermitted(member, 'readStore');
+export function notices(page: Page, concerns: Concerns): Markup | undefined {
+  const text = page.text.today;
+  const isOfStore = isPermitted(page.member, 'readStore');
   const { failed, paused, expiring, verification } = isOfStore ? concerns : { ...concerns, ...unseen };
-  const mayChange = isPermitted(member, 'changeEmails');
+  const mayChange = isPermitted(page.member, 'changeEmails');
   const items: { readonly content: MarkupPart; readonly isBad?: boolean }[] = [];
   if (verification && verification.mismatches > 0) {
-    const time = timeText(verification.verifiedAt, store, language);
+    const time = timeText(verification.verifiedAt, page.store, page.language);
     items.push({
-      content: plural(language, text.mismatches, verification.mismatches, { time }),
+      content: plural(page.language, text.mismatches, verification.mismatches, { time }),
       isBad: true,
     });
   }
   if (concerns.backup !== null) {
-    const { concern } = catalogue[language].backups;
+    const { concern } = catalogue[page.language].backups;
     items.push({
-      content: markup`${concern[concerns.backup]} <a href="${basePath}${backupsPath}">${concern.link}</a>`,
+      content: markup`${concern[concerns.backup]} <a href="${page.basePath}${backupsPath}">${concern.link}</a>`,
     });
   }
   if (isOfStore && concerns.hasManyWrongCodes) items.push({ content: text.wrongCodes, isBad: true });
   for (const { card } of failed.slice(0, failedShown)) {
-    const path = `${basePath}/cards/${String(ctx.keys.publicIds.of(card.id))}`;
+    const path = `${page.basePath}/cards/${String(page.publicId(card.id))}`;
     const link = markup`<a href="${path}"><span class="code">•••• ${card.lastCharacters}</span></a>`;
     const person = card.recipient?.email ?? card.customer?.email;
     const said =
       person === undefined || person === null
         ? fill(text.failedUnknown, { card: link })
         : fill(text.failed, { card: link, person });
-    const action = markup`<a href="${basePath}${failedPath}">${text.failedAction}</a>`;
+    const action = markup`<a href="${page.basePath}${failedPath}">${text.failedAction}</a>`;
     items.push({ content: mayChange ? markup`${said} ${action}` : said });
   }
   if (isOfStore && failed.length > failedShown)
     items.push({
-      content: markup`<a href="${basePath}${failedPath}">${text.moreFailed}</a>`,
+      content: markup`<a href="${page.basePath}${failedPath}">${text.moreFailed}</a>`,
     });
   for (const { url, paused: pause } of paused.slice(0, pausedShown)) {
     const said = { failures: text.paused, gone: text.pausedGone, requested: text.pausedRequested };
@@ -93,7 +88,7 @@ export function notices(
   if (expiring.count > 0) {
     const form = expiring.isExact ? text.expiringNotice : text.expiringNoticeAtLeast;
     items.push({
-      content: markup`${plural(language, form, expiring.count)} <a href="${basePath}${expiringPath(concerns)}">${text.expiringLink}</a>`,
+      content: markup`${plural(page.language, form, expiring.count)} <a href="${page.basePath}${expiringPath(concerns)}">${text.expiringLink}</a>`,
     });
   }
   if (items.length === 0) return undefined;

@@ -29,9 +29,7 @@ import { monthsChart } from '../kit/chart.ts';
 import { amountText, figure, timeElement } from '../kit/format.ts';
 import { noRow } from '../kit/live.ts';
 import { longReads } from '../kit/long-reads.ts';
-import { byOf, Page } from '../kit/page-context.ts';
 import { chosenPlace, listPlaces, placeField, placeText } from '../kit/places.ts';
-import { shellPage } from '../kit/page.ts';
 import {
   seeOther,
   type ConsoleResponse,
@@ -40,26 +38,26 @@ import {
   type StaffRoute,
 } from '../kit/route.ts';
 import { catalogue, fill, fillPlain, plural } from '../kit/texts.ts';
-import { reportTexts } from '../reports/texts.ts';
 import { activityRows } from './activity.ts';
 import { checklist, tickedSteps, type Readiness } from './checklist.ts';
 import { healthPanel, readHealth } from './health.ts';
 import { notices, type Concerns } from './notices.ts';
 import { todayTexts } from './texts.ts';
+import { get, post, type Page } from '../kit/page-context.ts';
 
 /** Up to so many issued cards, those with a balance are counted. */
 const cardsCountedMax = 10_000;
 
 export const todayRoutes: readonly StaffRoute[] = [
-  { method: 'GET', path: '/today', access: 'readCards', handle: todayPage },
-  { method: 'POST', path: '/today/done/:step', access: 'changeSettings', handle: tickStep },
+  get('/today', 'readCards', todayPage),
+  post('/today/done/:step', 'changeSettings', tickStep),
 ];
 
 /** Records that a person has done a step of the checklist. */
-async function tickStep({ ctx, storage }: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const step = tickedSteps.get(request.params['step'] ?? '');
+async function tickStep(page: Page): Promise<ConsoleResponse> {
+  const step = tickedSteps.get(page.param('step'));
   if (!step) throw new Fault('not-found');
-  await storage.write(() => recordSetupStep(ctx, byOf(request), step));
+  await page.write(() => recordSetupStep(page.ctx, page.by, step));
   return seeOther('/today');
 }
 
@@ -84,12 +82,12 @@ type Found = Pick<TodayCounts, 'held' | 'emails' | 'hasCards'> &
     readonly health: readonly HealthFinding[];
   };
 
-async function find(services: ConsoleServices, { query, signedIn }: StaffRequest): Promise<Found> {
-  const { ctx, storage, condition, lookups } = services;
-  const { store, member } = signedIn;
+async function find(page: Page): Promise<Found> {
+  const { services, ctx, store, member, request } = page;
+  const { signedIn } = request;
   const reads = longReads(services);
-  const locations = await storage.read(() => listPlaces(signedIn));
-  const chosen = chosenPlace(query.get('location'), signedIn, locations);
+  const locations = await page.read(() => listPlaces(signedIn));
+  const chosen = chosenPlace(request.query.get('location'), signedIn, locations);
   const places = visiblePlaces(member, chosen);
   const figures = await services.figures.read(store, places);
   const day = dayOf(ctx.clock.now(), store.timeZone);
@@ -101,8 +99,10 @@ async function find(services: ConsoleServices, { query, signedIn }: StaffRequest
   const isCounted = figures !== undefined && figures.cards <= cardsCountedMax;
   const withBalance = isCounted ? await reads.read(() => countWithBalance(ctx, store)) : null;
   const failed = await reads.read(() => listCardsUndelivered(ctx, store, member.locationIds));
-  const state = await storage.read(() => findTodayState(ctx, store, { perHour: lookups.perHour, places }));
-  const hasTransport = condition.emailTransport !== 'none';
+  const state = await page.read(() =>
+    findTodayState(ctx, store, { perHour: services.lookups.perHour, places }),
+  );
+  const hasTransport = services.condition.emailTransport !== 'none';
   return {
     ...counts,
     ...state,
@@ -110,7 +110,7 @@ async function find(services: ConsoleServices, { query, signedIn }: StaffRequest
     chosen,
     figures,
     takenBack,
-    trustedUntil: await condition.trustedUntil(),
+    trustedUntil: await services.condition.trustedUntil(),
     withBalance,
     sendsEmails: hasTransport && counts.settings.enabled,
     concerns: {
@@ -136,37 +136,30 @@ async function backupConcernOf(
   });
 }
 
-async function todayPage(services: ConsoleServices, request: StaffRequest): Promise<ConsoleResponse> {
-  const found = await find(services, request);
-  const { language, signedIn } = request;
-  const { store, member } = signedIn;
-  const { basePath } = services.frame;
-  const text = todayTexts[language];
-  const maySell = isPermitted(member, 'useTill');
+async function todayPage(page: Page): Promise<ConsoleResponse> {
+  const found = await find(page);
+  const text = page.text.today;
+  const maySell = isPermitted(page.member, 'useTill');
   const actions = maySell
-    ? markup`<a class="button" href="${basePath}/till">${text.openTill}</a><a class="button first" href="${basePath}/cards/new">${text.issueCard}</a>`
+    ? markup`<a class="button" href="${page.basePath}/till">${text.openTill}</a><a class="button first" href="${page.basePath}/cards/new">${text.issueCard}</a>`
     : undefined;
-  const first = found.hasCards ? undefined : firstCard(services, request);
+  const first = found.hasCards ? undefined : firstCard(page);
   const body = markup`<div class="stack">
-${await healthPanel(new Page(services, request), found.health)}${notices(services, request, found.concerns)}<div class="grid two"><div class="grid">${isPermitted(member, 'readStore') ? balancePanel(services, request, found) : undefined}
-${first ?? activityPanel(services, request, found)}</div>
-<div class="grid">${sumsPanel(services, request, found)}
-${checklist(services, request, readinessOf(services, found))}</div></div></div>`;
-  const hour = hourOf(services.ctx.clock.now(), store);
+${await healthPanel(page, found.health)}${notices(page, found.concerns)}<div class="grid two"><div class="grid">${isPermitted(page.member, 'readStore') ? balancePanel(page, found) : undefined}
+${first ?? activityPanel(page, found)}</div>
+<div class="grid">${sumsPanel(page, found)}
+${checklist(page, readinessOf(page.services, found))}</div></div></div>`;
+  const hour = hourOf(page.ctx.clock.now(), page.store);
   const greeting = found.hasCards ? text.greetings[partOfDay(hour)] : text.greetings.welcome;
-  return {
-    status: 200,
-    body: shellPage(services, request, {
-      title: text.title,
-      heading: fillPlain(greeting, { name: member.name }),
-      path: '/today',
-      actions,
-      body,
-      scripts: ['live.js'],
-      // The sums are ready soon.
-      ...(!found.figures && { refreshSeconds: 3 }),
-    }),
-  };
+  return page.show('/today', {
+    title: text.title,
+    heading: fillPlain(greeting, { name: page.member.name }),
+    actions,
+    body,
+    scripts: ['live.js'],
+    // The sums are ready soon.
+    ...(!found.figures && { refreshSeconds: 3 }),
+  });
 }
 
 function hourOf(instant: number, { timeZone }: Pick<Store, 'timeZone'>): number {
@@ -178,21 +171,17 @@ function partOfDay(hour: number): 'morning' | 'afternoon' | 'evening' {
   return hour < 12 ? 'morning' : 'afternoon';
 }
 
-function balancePanel(
-  services: ConsoleServices,
-  { language, signedIn: { store } }: StaffRequest,
-  found: Found,
-): Markup {
-  const text = todayTexts[language];
+function balancePanel(page: Page, found: Found): Markup {
+  const text = page.text.today;
   const { figures, hasCards: hasAny } = found;
   const shown = figures
-    ? markup`<p>${figure({ minor: figures.outstanding, currency: store.currency }, language)}</p>
-<p class="soft small">${hasAny ? detailsOf(found, store, language) : text.noChart}</p>
-${hasAny ? chartOf(services, store, language, { ...found, figures }) : undefined}`
+    ? markup`<p>${figure({ minor: figures.outstanding, currency: page.store.currency }, page.language)}</p>
+<p class="soft small">${hasAny ? detailsOf(found, page.store, page.language) : text.noChart}</p>
+${hasAny ? chartOf(page.services, page.store, page.language, { ...found, figures }) : undefined}`
     : markup`<p class="soft" role="status">${text.summing}</p>`;
   return markup`<section class="panel" aria-labelledby="outstanding"><h2 id="outstanding">${text.outstanding}</h2>
 ${shown}
-${hasAny ? verifiedLine(found.concerns.verification, store, language) : undefined}</section>`;
+${hasAny ? verifiedLine(found.concerns.verification, page.store, page.language) : undefined}</section>`;
 }
 
 type PageLanguage = StaffRequest['language'];
@@ -253,33 +242,31 @@ function movementOf({ entries, minor }: Count): MovementSum {
 }
 
 function sumsPanel(
-  { ctx, frame: { basePath } }: ConsoleServices,
-  request: StaffRequest,
+  page: Page,
   { figures, takenBack, emails, sendsEmails, locations, chosen }: Found,
 ): Markup {
-  const { language, signedIn } = request;
-  const { store, member } = signedIn;
-  const text = todayTexts[language];
-  const amountOf = (minor: bigint): string => amountText({ minor, currency: store.currency }, language);
+  const text = page.text.today;
+  const amountOf = (minor: bigint): string => page.amount({ minor, currency: page.store.currency });
   const shown = (
     { entries, amount }: MovementSum,
     counted: { readonly one: string; readonly other: string },
-  ): string => (entries === 0 ? text.none : `${plural(language, counted, entries)} · ${amountOf(amount)}`);
-  const sent = sendsEmails ? sentOf(emails, language) : text.notSetUp;
+  ): string =>
+    entries === 0 ? text.none : `${plural(page.language, counted, entries)} · ${amountOf(amount)}`;
+  const sent = sendsEmails ? sentOf(emails, page.language) : text.notSetUp;
   const today = figures && withoutUndone(figures.today, takenBack);
-  const day = dayOf(ctx.clock.now(), store.timeZone);
-  const byLocation = markup`<p><a href="${basePath}/books/activity?${new URLSearchParams({ by: 'location', from: day, to: day }).toString()}">${catalogue[language].locations.byLocation}</a></p>`;
-  const field = placeField(request, { locations, chosen });
+  const day = dayOf(page.ctx.clock.now(), page.store.timeZone);
+  const byLocation = markup`<p><a href="${page.basePath}/books/activity?${new URLSearchParams({ by: 'location', from: day, to: day }).toString()}">${catalogue[page.language].locations.byLocation}</a></p>`;
+  const field = placeField(page.request, { locations, chosen });
   const choice =
     field &&
-    markup`<form class="filters" action="${basePath}/today">${field}<button class="button">${reportTexts[language].show}</button></form>`;
+    markup`<form class="filters" action="${page.basePath}/today">${field}<button class="button">${page.text.reports.show}</button></form>`;
   const ifAny = (name: string, sum: MovementSum): Markup | undefined =>
     sum.entries === 0 ? undefined : line(name, shown(sum, text.times));
   const sums =
     today &&
     markup`${line(text.sold, shown(today.sold, text.soldCards))}${line(text.redeemed, shown(today.redeemed, text.times))}${line(text.refunded, shown(today.refunded, text.times))}${ifAny(text.undone, movementOf(takenBack.undone))}${ifAny(text.cancelled, movementOf(takenBack.cancelled))}${ifAny(text.added, today.added)}${ifAny(text.adjusted, today.adjusted)}`;
   return markup`<section class="panel" aria-labelledby="sums"><h2 id="sums">${text.today}</h2>${choice}${figures ? undefined : markup`<p class="soft small">${text.summing}</p>`}<dl class="facts">
-${sums}${isPermitted(member, 'readStore') ? line(text.emails, sent) : undefined}</dl>${locations.length > 0 ? byLocation : undefined}</section>`;
+${sums}${isPermitted(page.member, 'readStore') ? line(text.emails, sent) : undefined}</dl>${locations.length > 0 ? byLocation : undefined}</section>`;
 }
 
 function sentOf(emails: EmailCounts, language: PageLanguage): string {
@@ -299,13 +286,12 @@ function atLeast({ due, isExact }: EmailCounts, language: PageLanguage): string 
   return `${isExact ? '' : '≥ '}${numberOf(due, language)}`;
 }
 
-function activityPanel(
-  { ctx, frame: { basePath } }: ConsoleServices,
-  { language, signedIn: { store } }: StaffRequest,
-  { recent, chosen }: Pick<Found, 'recent' | 'chosen'>,
-): Markup {
-  const text = todayTexts[language];
-  const rows = activityRows({ ctx, store, language, basePath }, recent);
+function activityPanel(page: Page, { recent, chosen }: Pick<Found, 'recent' | 'chosen'>): Markup {
+  const text = page.text.today;
+  const rows = activityRows(
+    { ctx: page.ctx, store: page.store, language: page.language, basePath: page.basePath },
+    recent,
+  );
   const { columns } = text;
   const headings = [columns.time, columns.what, columns.card, columns.who, columns.amount].map(
     (name) => markup`<th scope="col">${name}</th>`,
@@ -313,22 +299,19 @@ function activityPanel(
   const after = rows.at(0)?.key ?? noRow;
   const at = chosen === undefined ? '' : `location=${placeText(chosen)}&`;
   return markup`<section class="panel flush" aria-labelledby="recent"><div class="head row apart"><h2 id="recent">${text.recent}</h2><span class="tag" hidden data-live-state data-live="${text.live}" data-lost="${text.notLive}"></span></div>
-<table class="table feed" aria-labelledby="recent"><thead class="sr"><tr>${headings}</tr></thead><tbody data-live-rows data-url="${basePath}/live?${at}after=" data-after="${after}" data-rows="10" data-one="${text.newEntries.one}" data-other="${text.newEntries.other}">
+<table class="table feed" aria-labelledby="recent"><thead class="sr"><tr>${headings}</tr></thead><tbody data-live-rows data-url="${page.basePath}/live?${at}after=" data-after="${after}" data-rows="10" data-one="${text.newEntries.one}" data-other="${text.newEntries.other}">
 ${rows.map(({ row }) => row)}</tbody></table>
 <p class="sr" role="status" data-live-summary></p></section>`;
 }
 
-function firstCard(
-  { frame: { basePath } }: ConsoleServices,
-  { language, signedIn: { store, member } }: StaffRequest,
-): Markup {
-  const text = todayTexts[language];
+function firstCard(page: Page): Markup {
+  const text = page.text.today;
   const amount = amountText(
-    { minor: 10n * 10n ** BigInt(store.currency.decimals), currency: store.currency },
-    language,
+    { minor: 10n * 10n ** BigInt(page.store.currency.decimals), currency: page.store.currency },
+    page.language,
   );
-  const action = isPermitted(member, 'useTill')
-    ? markup`<p><a class="button first" href="${basePath}/cards/new">${text.firstAction}</a></p>`
+  const action = isPermitted(page.member, 'useTill')
+    ? markup`<p><a class="button first" href="${page.basePath}/cards/new">${text.firstAction}</a></p>`
     : undefined;
   return markup`<section class="panel empty" aria-labelledby="first"><svg viewBox="0 0 88 60" aria-hidden="true"><rect x="3" y="3" width="82" height="54" rx="8"/><path d="M60 3v54M3 28h82"/><path class="knot" d="M60 28c-9-13-17-8-12-3 3 3 8 3 12 3s9 0 12-3c5-5-3-10-12 3zM60 28c-2 5-5 8-8 11M60 28c2 5 5 8 8 11"/></svg>
 <h2 id="first">${text.firstTitle}</h2><p class="soft">${fillPlain(text.firstText, { amount })}</p>
