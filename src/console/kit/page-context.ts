@@ -24,7 +24,7 @@ import type {
 import { catalogue, type PageLanguage, type Texts } from './texts.ts';
 
 /** The person who sent a request, for what the person changes. */
-export function byOf({ signedIn: { store, member, session } }: Pick<StaffRequest, 'signedIn'>): ByStaff {
+function byOf({ signedIn: { store, member, session } }: Pick<StaffRequest, 'signedIn'>): ByStaff {
   return { store, member, tillId: session.tillId, locationId: session.locationId };
 }
 
