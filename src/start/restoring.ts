@@ -1,7 +1,6 @@
 /** A backup that a person uploads to a fresh machine: its slices, its examination, and the restore at the next start. */
 
-import { createReadStream } from 'node:fs';
-import { access, constants, open, rm, writeFile } from 'node:fs/promises';
+import { access, constants, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import {
   sliceBytes,
@@ -13,18 +12,15 @@ import {
 import type { FreeSpace } from '../platform/disk.ts';
 import { codeOf } from '../platform/error-code.ts';
 import { makeFolder } from '../platform/folders.ts';
-import { KeyFileError, readKeyFile } from '../platform/key-file.ts';
 import type { Log } from '../platform/log.ts';
-import { SealedBackupError } from '../platform/sealed-backup/error.ts';
-import { openBackup } from '../platform/sealed-backup/open.ts';
 import { parseRecoveryKey } from '../platform/sealed-backup/recovery-key.ts';
 import type { Secret } from '../platform/secret.ts';
 import { markRestored } from '../service/stores/restored.ts';
-import { MigrationError } from '../storage/schema/migration-error.ts';
 import { tryLockFile } from '../storage/sqlite/file-lock.ts';
-import { isSqliteFile, syncFile } from '../storage/sqlite/restore.ts';
+import { syncFile } from '../storage/sqlite/restore.ts';
 import { hasRealStores, listOpenStores } from '../storage/stores/store.ts';
 import type { Storage } from '../storage/storage.ts';
+import { openOrder, runInThread, type OpenReport } from './backups/thread.ts';
 import type { Config, DatabaseConfig } from './config.ts';
 import { openDatabase } from './database.ts';
 import {
@@ -220,14 +216,14 @@ class Restoring implements RestoreTools {
     for (const end of ['', '-wal', '-shm', '-journal']) await rm(`${database}${end}`, { force: true });
     await rm(keys, { force: true });
     const databaseBytesMax = Math.max(0, await this.#spareBytes());
-    const opened = await openBackup(createReadStream(upload), { identity, database, databaseBytesMax });
-    await writeFile(keys, opened.keys, { flag: 'wx', mode: 0o600, flush: true });
-    if (!isSqliteFile(database)) throw new SealedBackupError('not-a-backup', 'the copy is not a database');
-    readKeyFile(keys);
-    // Most starts never verify a backup.
-    const { verifyDatabase } = await import('../cli/verifying.ts');
-    const { stores, mismatches } = await verifyDatabase(this.#copyConfig(), { prepare: true });
-    if (mismatches.length > 0) throw new UnsoundError('unsound');
+    const order = openOrder({
+      config: this.#parts.config,
+      files: { copy: database, sealed: upload, keys },
+      identity,
+      databaseBytesMax,
+    });
+    const { problem, at: madeAt, stores } = await runInThread(order, new AbortController().signal);
+    if (problem !== null) throw new RestoreError(problemOf(problem));
     await using copy = await openDatabase(this.#copyConfig(), { prepare: false });
     const shops = (await copy.storage.read(listOpenStores)).flatMap(({ store }) =>
       store.demonstration
@@ -240,8 +236,8 @@ class Restoring implements RestoreTools {
             },
           ],
     );
-    if (shops.length === 0) throw new UnsoundError('no-shop');
-    return { madeAt: opened.at, shops };
+    if (shops.length === 0) throw new RestoreError('no-shop');
+    return { madeAt, shops };
   }
 
   async #mark({ madeAt }: Found): Promise<void> {
@@ -254,20 +250,23 @@ class Restoring implements RestoreTools {
   }
 }
 
-/** An opened backup that is not restored. */
-class UnsoundError extends Error {
-  readonly problem: 'unsound' | 'no-shop';
+/** A backup that is not restored. */
+class RestoreError extends Error {
+  readonly problem: RestoreProblem;
 
-  constructor(problem: 'unsound' | 'no-shop') {
+  constructor(problem: RestoreProblem) {
     super(problem);
     this.problem = problem;
   }
 }
 
+function problemOf(problem: NonNullable<OpenReport['problem']>): RestoreProblem {
+  if (problem === 'mismatches') return 'unsound';
+  return problem === 'unreadable' ? 'damaged' : problem;
+}
+
 function problemIn(error: unknown): RestoreProblem {
-  if (error instanceof SealedBackupError || error instanceof UnsoundError) return error.problem;
-  if (error instanceof MigrationError) return 'newer';
-  if (error instanceof KeyFileError) return 'damaged';
+  if (error instanceof RestoreError) return error.problem;
   return codeOf(error) === 'ENOSPC' ? 'no-space' : 'failed';
 }
 

@@ -1,6 +1,7 @@
 /** A machine on which nothing was set up, and the forms with which a person restores a backup on it. */
 
 import assert from 'node:assert/strict';
+import { setTimeout as wait } from 'node:timers/promises';
 import { sliceBytes } from '../../src/domain/stores/restore.ts';
 import { openBrowser, type Browser } from './browser.ts';
 import { textOfPage } from './counter-staff.ts';
@@ -74,6 +75,8 @@ export async function examined({ browser, setup }: Machine, key: string): Promis
   assert.equal((await browser.post(`${setup}/restore/key`, { key })).status, 303);
   let text = '';
   await until(async () => {
+    // Requests without a session are limited to ten a second.
+    await wait(200);
     text = textOfPage(await browser.get(`${setup}/restore`));
     return !text.includes('is being opened');
   });

@@ -14,6 +14,7 @@ import { openBackup } from '../../platform/sealed-backup/open.ts';
 import { sealBackup } from '../../platform/sealed-backup/seal.ts';
 import { Secret } from '../../platform/secret.ts';
 import { verify, type Verification } from '../../service/proofs/verify.ts';
+import { MigrationError } from '../../storage/schema/migration-error.ts';
 import { inspectFile } from '../../storage/sqlite/inspection.ts';
 import type { DatabaseConfig } from '../config.ts';
 import { openDatabase } from '../database.ts';
@@ -35,14 +36,21 @@ async function copyDatabase(file: string, target: string): Promise<void> {
   }
 }
 
-/** Verifies a copy and its rows. @throws Error if it cannot be opened, such as with other keys. */
+/**
+ * Verifies a copy and its rows. @param isMigrated whether an earlier version of the program may have made it.
+ * @throws Error if it cannot be opened, such as with other keys.
+ */
 async function verifyCopyOf(
   config: DatabaseConfig,
-  { copy, keysFile }: { readonly copy: string; readonly keysFile: string },
+  {
+    copy,
+    keysFile,
+    isMigrated = false,
+  }: { readonly copy: string; readonly keysFile: string; readonly isMigrated?: boolean },
 ): Promise<Verification> {
   const damage = inspectFile(copy).map((problem) => ({ store: null, cardId: null, problem }));
   if (damage.length > 0) return { stores: [], mismatches: damage };
-  const options = { prepare: false, recordsKeys: false, withoutTimeLimit: true };
+  const options = { prepare: isMigrated, recordsKeys: false, withoutTimeLimit: true };
   await using database = await openDatabase(
     { ...config, keysFile, database: { kind: 'file', file: copy } },
     options,
@@ -73,26 +81,30 @@ async function seal({ config, files, recipient, at }: SealOrder): Promise<SealRe
 }
 
 function failed(problem: OpenReport['problem']): OpenReport {
-  return { kind: 'opened', problem, stores: [] };
+  return { kind: 'opened', problem, at: 0, stores: [] };
 }
 
 async function tryOpening({ config, files, identity, databaseBytesMax }: OpenOrder): Promise<OpenReport> {
+  let at: number;
   try {
     const opened = await openBackup(createReadStream(files.sealed), {
       identity: new Secret(identity),
       database: files.copy,
       databaseBytesMax,
     });
-    writeFileSync(files.keys, opened.keys, { flag: 'wx', mode: 0o600 });
+    writeFileSync(files.keys, opened.keys, { flag: 'wx', mode: 0o600, flush: true });
+    ({ at } = opened);
   } catch (error) {
     if (error instanceof SealedBackupError) return failed(error.problem);
     throw error;
   }
   try {
-    const { stores, mismatches } = await verifyCopyOf(config, { copy: files.copy, keysFile: files.keys });
+    const copied = { copy: files.copy, keysFile: files.keys, isMigrated: true };
+    const { stores, mismatches } = await verifyCopyOf(config, copied);
     return {
       kind: 'opened',
       problem: mismatches.length > 0 ? 'mismatches' : null,
+      at,
       stores: stores.map(({ store, currency, cards, outstanding }) => ({
         store,
         currency,
@@ -100,8 +112,8 @@ async function tryOpening({ config, files, identity, databaseBytesMax }: OpenOrd
         outstanding: String(outstanding),
       })),
     };
-  } catch {
-    return failed('unreadable');
+  } catch (error) {
+    return failed(error instanceof MigrationError ? 'newer' : 'unreadable');
   }
 }
 

@@ -58,7 +58,10 @@ export type SealReport =
 
 export type OpenReport = {
   readonly kind: 'opened';
-  readonly problem: BackupProblem | 'mismatches' | 'unreadable' | null;
+  /** `newer`: a later version of the program made it. */
+  readonly problem: BackupProblem | 'mismatches' | 'unreadable' | 'newer' | null;
+  /** When the backup was made, in ms; 0 if that is not known. */
+  readonly at: number;
   readonly stores: readonly StoreInBackup[];
 };
 

@@ -66,7 +66,7 @@ async function tryNewest(
     const trial = {
       triedAt: ctx.clock.now(),
       name: newest.name,
-      problem,
+      problem: problem === 'newer' ? 'unreadable' : problem,
       stores: stores.slice(0, storesMax),
     };
     await storage.write(() => saveBackupTrial(trial));
