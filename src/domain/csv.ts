@@ -28,13 +28,15 @@ type Cell = string | number | Decimal | null;
  * what they read as a day, a time or a fraction. Days as `YYYY-MM-DD` stay days.
  */
 const changed =
-  /^'*(?:\d{12,}|0\d+|\d+[.,/:]\d[\d.,/:]*|\d+(?:\.\d+)?e\d+|\d{1,2}-\d{1,2}(?:-\d{2,4})?|true|false|\d{1,2}[ -]?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mrz|mär|mai|okt|dez|ene|abr|ago|dic|fév|avr|aoû|déc)[a-zé]*\.?(?:[ -]?\d{2,4})?|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mrz|mär|mai|okt|dez|ene|abr|ago|dic|fév|avr|aoû|déc)[a-zé]*\.?[ -]?\d{1,4})$/i;
+  /^(?:\d{12,}|0\d+|\d+[.,/:]\d[\d.,/:]*|\d+(?:\.\d+)?e\d+|\d{1,2}-\d{1,2}(?:-\d{2,4})?|true|false|\d{1,2}[ -]?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mrz|mär|mai|okt|dez|ene|abr|ago|dic|fév|avr|aoû|déc)[a-zé]*\.?(?:[ -]?\d{2,4})?|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mrz|mär|mai|okt|dez|ene|abr|ago|dic|fév|avr|aoû|déc)[a-zé]*\.?[ -]?\d{1,4})$/i;
 
 /** Longer texts are not changed. */
 const changedLengthMax = 40;
 
+/** Apostrophes in front do not count, so a text with some of its own gets one more, and the reader knows which to remove. */
 function isChanged(text: string): boolean {
-  return text.length <= changedLengthMax && changed.test(text);
+  const bare = text.replace(/^'+/, '');
+  return bare.length <= changedLengthMax && changed.test(bare);
 }
 
 /**
@@ -59,7 +61,8 @@ function cellOf(
   const text = typeof value === 'object' ? value.decimal : String(value);
   if (dialect && typeof value === 'object') return text.replace('.', dialect.decimalSign);
   const safe = place > 0 && decimalNumber.test(text) ? text : text.replaceAll(unsafe, "$1'");
-  const kept = dialect && isText && isChanged(safe) ? `'${safe}` : safe;
+  const isEscaped = safe.startsWith("'") || (dialect !== undefined && isText);
+  const kept = isEscaped && isChanged(safe) ? `'${safe}` : safe;
   const isQuoted = (dialect ? /[",;\t\r\n]/ : /[",\r\n]/).test(kept) || kept !== kept.trim();
   return isQuoted ? `"${kept.replaceAll('"', '""')}"` : kept;
 }

@@ -5,7 +5,7 @@ import test from 'node:test';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { dayAfter, firstDay, type BooksDay } from '../../src/domain/books/books.ts';
-import { csvOf, textOfCell } from '../../src/domain/csv.ts';
+import { csvOf, textOfCell, type CsvDialect } from '../../src/domain/csv.ts';
 import { formatVat, parseVatRate, readVat, taxesOf, taxIn } from '../../src/domain/money/vat.ts';
 import { prefersCsv } from '../../src/api/report.ts';
 
@@ -137,22 +137,33 @@ const dangerous = fc
   .array(fc.constantFrom(...Array.from(';\t\n\r,"\'=+-@＝ \u00a0a1.')), { maxLength: 12 })
   .map((characters) => characters.join(''));
 
-function csvOfTexts(texts: CsvTexts): string {
+function csvOfTexts(texts: CsvTexts, dialect?: CsvDialect): string {
   const columns = ['first', 'second', 'count'];
-  return csvOf(columns, texts.map(([first, second, count]) => ({ first, second, count }))); // prettier-ignore
+  return csvOf(columns, texts.map(([first, second, count]) => ({ first, second, count })), dialect); // prettier-ignore
 }
 
-test('a text is read back from CSV as it was', () => {
-  fc.assert(
-    fc.property(csvTexts(fc.oneof(dangerous, fc.string({ unit: 'binary' }))), (texts) => {
-      const parsed = parse(csvOfTexts(texts), { record_delimiter: '\r\n' });
-      const read = parsed.slice(1).map(([first = '', second = '', count = '']) => {
-        return [textOfCell(first), textOfCell(second), Number(count)] as const;
-      });
-      assert.deepEqual(read, texts);
-    }),
-  );
-});
+/** Texts with an apostrophe of their own before what a spreadsheet changes, at the longest that it changes. */
+const ownApostrophes: CsvTexts = [
+  ["'1.1", "''true", 1],
+  ['1'.repeat(40), `'${'1'.repeat(40)}`, 2],
+  [`'${'1'.repeat(39)}`, `'${'1'.repeat(41)}`, 3],
+];
+
+for (const dialect of [undefined, { separator: ';', decimalSign: ',' }] as const)
+  test(`a text is read back from CSV as it was, ${dialect ? 'in a dialect' : 'without a dialect'}`, () => {
+    fc.assert(
+      fc.property(csvTexts(fc.oneof(dangerous, fc.string({ unit: 'binary' }))), (texts) => {
+        const options = { record_delimiter: '\r\n', delimiter: dialect?.separator ?? ',', bom: true };
+        const read = parse(csvOfTexts(texts, dialect), options)
+          .slice(1)
+          .map(([first = '', second = '', count = '']) => {
+            return [textOfCell(first), textOfCell(second), Number(textOfCell(count))] as const;
+          });
+        assert.deepEqual(read, texts);
+      }),
+      { examples: [[ownApostrophes]] },
+    );
+  });
 
 type ReadCell = (
   text: string,
