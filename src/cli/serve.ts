@@ -2,7 +2,8 @@
 
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
-import { readConfig, readInheritedSockets, withDomain } from '../start/config.ts';
+import { readConfig, withDomain } from '../start/config.ts';
+import { readInheritedSockets } from '../start/inherited-sockets.ts';
 import { settingsHelp } from './settings.ts';
 
 /**
