@@ -2,8 +2,7 @@
 
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
-import { readConfig, withDomain } from '../start/config.ts';
-import { readInheritedSockets } from '../start/inherited-sockets.ts';
+import { readConfig, readInheritedSockets, withDomain } from '../start/config.ts';
 import { settingsHelp } from './settings.ts';
 
 /**

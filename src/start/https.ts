@@ -21,8 +21,7 @@ import { findAddresses } from '../platform/certificates/reach.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Random } from '../platform/random.ts';
 import { tryLockFile } from '../storage/sqlite/file-lock.ts';
-import type { Config, HttpsConfig } from './config.ts';
-import { readInheritedSockets } from './inherited-sockets.ts';
+import { readInheritedSockets, type Config, type HttpsConfig } from './config.ts';
 import { StartError } from './error.ts';
 import { securePortError } from './listen.ts';
 

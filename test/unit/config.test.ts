@@ -8,13 +8,13 @@ import {
   readConfig,
   readCopyConfig,
   readDatabaseConfig,
+  readInheritedSockets,
   readLocalUse,
   withDomain,
   readEmailConfig,
   shownLocation,
   type HttpsConfig,
 } from '../../src/start/config.ts';
-import { readInheritedSockets } from '../../src/start/inherited-sockets.ts';
 import { isLoopback } from '../../src/platform/loopback.ts';
 import { limits } from '../../src/platform/limits.ts';
 import type { Secret } from '../../src/platform/secret.ts';
