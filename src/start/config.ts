@@ -322,21 +322,6 @@ export function readDatabaseConfig(environment: Environment = process.env): Data
 }
 
 /** The people who may set the mail servers of stores. An owner of one of several stores must not decide about the machine. */
-/** The settings of the database alone, which can be sent to a thread. */
-export function databaseConfigOf(config: DatabaseConfig): DatabaseConfig {
-  const { database, keysFile, connectionsMax, partitions, limits: ofConfig } = config;
-  const { asynchronousStandbyAllowed, implausibleClockAllowed } = config;
-  return {
-    database,
-    keysFile,
-    connectionsMax,
-    partitions,
-    asynchronousStandbyAllowed,
-    implausibleClockAllowed,
-    limits: ofConfig,
-  };
-}
-
 export function machineRuleOf({ machine, database }: Pick<Config, 'machine' | 'database'>): MachineRule {
   return machine ?? (database.kind === 'file' ? 'owner-of-one-store' : 'operator');
 }

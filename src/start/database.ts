@@ -39,6 +39,21 @@ export type OpenOptions = {
 
 const noObserver: StorageObserver = { committed() {}, failed() {} };
 
+/** The settings of the database alone, which can be sent to a thread. */
+export function databaseConfigOf(config: DatabaseConfig): DatabaseConfig {
+  const { database, keysFile, connectionsMax, partitions, limits: ofConfig } = config;
+  const { asynchronousStandbyAllowed, implausibleClockAllowed } = config;
+  return {
+    database,
+    keysFile,
+    connectionsMax,
+    partitions,
+    asynchronousStandbyAllowed,
+    implausibleClockAllowed,
+    limits: ofConfig,
+  };
+}
+
 /** @throws MigrationError, KeyFileError, TimelineFileError, or Error if the file does not exist or is not a database. */
 export async function openDatabase(
   config: DatabaseConfig,
