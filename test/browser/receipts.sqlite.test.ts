@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import jsQr from 'jsqr';
 import { openChromium } from '../support/chromium.ts';
 import { openStoreWithStaff } from '../support/console.ts';
 import { enrollDevice, hiddenValue, joinAs } from '../support/counter.ts';
+import { scan } from './scan.ts';
 
 const chromium = await openChromium();
 after(() => chromium[Symbol.asyncDispose]());
@@ -60,27 +60,7 @@ test('the QR codes of a sale and a receipt contain the code and the number', asy
     [receipt?.[1] ?? '', receipt?.[2] ?? ''],
   ] as const) {
     await window.open(page);
-    const pixels = await window.page.evaluate(async () => {
-      const image = document.querySelector('.qr svg');
-      if (!image) throw new Error('there is no QR code');
-      const [size, margin] = [400, 40];
-      const canvas = new OffscreenCanvas(size, size);
-      const context = canvas.getContext('2d');
-      if (!context) throw new Error('there is no canvas');
-      const modules = Number(image.getAttribute('viewBox')?.split(' ')[2]);
-      // The paper around it is white.
-      context.fillStyle = '#fff';
-      context.fillRect(0, 0, size, size);
-      context.translate(margin, margin);
-      context.scale((size - 2 * margin) / modules, (size - 2 * margin) / modules);
-      for (const shape of image.querySelectorAll('path')) {
-        context.fillStyle = shape.getAttribute('fill') ?? '';
-        // oxlint-disable-next-line unicorn/no-array-fill-with-reference-type -- A canvas, not an array.
-        context.fill(new Path2D(shape.getAttribute('d') ?? ''));
-      }
-      return Array.from(context.getImageData(0, 0, size, size).data);
-    });
-    assert.equal(jsQr.default(Uint8ClampedArray.from(pixels), 400, 400)?.data, expected, page);
+    assert.equal(await scan(window.page, '.qr svg'), expected, page);
   }
 });
 
