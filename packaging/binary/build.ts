@@ -19,7 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
@@ -64,7 +64,8 @@ using work = mkdtempDisposableSync(join(tmpdir(), 'largesse-binary-'));
 async function bundle(
   main: string,
 ): Promise<{ readonly file: string; readonly packages: readonly string[] }> {
-  const file = join(work.path, `${basename(main)}.js`);
+  // Two threads can have main modules of the same name in different folders.
+  const file = join(work.path, `${main.replaceAll('/', '-')}.js`);
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: [`src/${main}.ts`],

@@ -26,7 +26,7 @@ async function upgradeTo(
   ) as [string, string, string, string];
   writeFileSync(file, `#!/bin/sh\necho ${version}\n`);
   writeFileSync(ca, certificate);
-  const server = createServer({ cert: certificate, key: certificateKey }, (request, response) => {
+  await using server = createServer({ cert: certificate, key: certificateKey }, (request, response) => {
     response.end(readFileSync(request.url === '/list.json' ? list : file));
   });
   server.listen(0);
@@ -49,7 +49,6 @@ async function upgradeTo(
   assert.equal(execFileSync(executable, { encoding: 'utf8' }), `${version}\n`);
   const previous = execFileSync(`${executable}.previous`, ['--version'], { encoding: 'utf8' });
   assert.match(previous, /^\d+\.\d+\.\d+/);
-  server.close();
 }
 
 test('the single executable serves in an empty folder without Node.js', { timeout: 280_000 }, async () => {

@@ -85,7 +85,8 @@ export async function tour(installed: Installed): Promise<void> {
     });
     assert.match(created, /"balance":"25\.00".*"code":"[a-z0-9]{16}"/);
     // The thread for webhooks sends it.
-    assert.match(await receiver.body, /gift_card\.created/);
+    const ended = service.ended(30_000).then(() => assert.fail(service.errors()));
+    assert.match(await Promise.race([receiver.body, ended]), /gift_card\.created/);
     // The assets of the pages, with the ones of other packages, and pages that load modules on demand.
     const [, assets = ''] =
       /href="(\/assets\/[^/"]+\/)largesse\.css"/.exec(await responds(url, '/setup')) ?? [];
