@@ -100,6 +100,8 @@ const programs: readonly { readonly files: RegExp; readonly program: string; rea
   { files: /^test\/soak\/code-samples/, program: 'curl', package: 'curl' },
   { files: /^test\/soak\/code-samples/, program: 'php', package: 'php-cli' },
   { files: /^test\/soak\/code-samples/, program: 'python3', package: 'python3' },
+  { files: /^test\/soak\/backup-kills/, program: 'age', package: 'age' },
+  { files: /^test\/soak\/backup-kills/, program: 'zstd', package: 'zstd' },
   { files: /^test\/soak\/prometheus/, program: 'promtool', package: 'prometheus' },
   { files: /^test\/(?:e2e\/https|soak\/certificates)\./, program: 'pebble', package: 'pebble' },
   { files: /^test\/soak\/certificates\./, program: 'systemd-socket-activate', package: 'systemd' },
