@@ -184,7 +184,7 @@ export const reportAging = report({
 const by = required(
   choice<ActivityGroup>(
     activityGroups,
-    'What the rows are: days, months, or the actors or the locations of the transactions.',
+    'The rows are days, months, or the actors or the locations of the transactions.',
   ),
 );
 

@@ -1,6 +1,5 @@
 /** `largesse migrate`, `verify`, `backup`, `vacuum` */
 
-import { rmSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -17,6 +16,7 @@ import { print, printJson, printTable } from './output.ts';
 import { DistributionError } from '../storage/postgres/distribute.ts';
 import { vacuum } from '../storage/sqlite/vacuum.ts';
 import { showProgress } from './progress.ts';
+import { removeDatabase } from '../storage/sqlite/restore.ts';
 import { describeMismatch, verifyDatabase } from './verifying.ts';
 
 export function addDatabaseCommands(root: Command): void {
@@ -119,7 +119,7 @@ async function makeBackup(file: string, { json }: { json?: boolean }): Promise<v
   assertCanMake(target);
   const unverified = `${target}.unverified`;
   // An earlier backup that was killed may have left its log, which does not belong to this copy.
-  for (const rest of ['', '-wal', '-shm', '-journal']) rmSync(`${unverified}${rest}`, { force: true });
+  removeDatabase(unverified);
   await backup(unverified);
   const { mismatches } = await verifyDatabase(
     { ...config, database: { kind: 'file', file: unverified } },

@@ -5,7 +5,6 @@ import { createHash } from 'node:crypto';
 import { existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { KeyObject } from 'node:crypto';
 import {
   isLater,
   listBytesMax,
@@ -20,7 +19,7 @@ import { CommandError } from './failure.ts';
 type Source = {
   /** The URL of the signed list. */
   readonly url: URL;
-  readonly key: KeyObject;
+  readonly key: Uint8Array;
 };
 
 export type Installed = {

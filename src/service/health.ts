@@ -1,19 +1,19 @@
 /** The findings that concern a person, for the page “Today”. */
 
+import { mayOwnersSetMachine } from './stores/machine.ts';
+import type { MachineRule } from '../domain/stores/machine.ts';
 import {
   emailLateMs,
   findMachineProblems,
   type HealthFinding,
   type MachineCondition,
 } from '../domain/health.ts';
-import type { MachineRule } from '../domain/emails/server.ts';
 import { isPermitted, type StaffMember } from '../domain/staff/staff.ts';
 import type { Store } from '../domain/stores/store.ts';
 import type { Context } from '../storage/context.ts';
 import { findLateEmails } from '../storage/emails/queue.ts';
 import { findLastBackup } from '../storage/stores/setup-step.ts';
 import type { Script } from '../storage/sql/sql.ts';
-import { mayOwnersSetServer } from './emails/server.ts';
 
 /** Whether `findHealth` can find something: if not, no statement runs. @param now in ms. */
 export function mayBeIll(machine: MachineCondition, now: number): boolean {
@@ -46,7 +46,7 @@ export function* findHealth(
   }
   const problems = findMachineProblems(machine, now);
   if (problems.length === 0 || !isPermitted(member, 'changeSettings')) return findings;
-  if (!(yield* mayOwnersSetServer(store, rule))) return findings;
+  if (!(yield* mayOwnersSetMachine(store, rule))) return findings;
   if (!machine.backup || problems.every(({ about }) => about !== 'backup')) return [...findings, ...problems];
   const backup = { ...machine.backup, lastAt: yield* findLastBackup() };
   return [...findings, ...findMachineProblems({ ...machine, backup }, now)];

@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import type { MachineRule } from '../domain/stores/machine.ts';
 import type { EmailConfig } from '../delivery/email/transport.ts';
-import type { MachineRule } from '../domain/emails/server.ts';
 import type { EmailTransportKind } from '../http/services.ts';
 import { certificateFolderOf } from '../platform/certificates/folder.ts';
 import type { CertificateFiles } from '../platform/certificates/files.ts';

@@ -1,5 +1,6 @@
 /** Starts the sending of emails of every store. */
 
+import type { MachineRule } from '../domain/stores/machine.ts';
 import { emailTransportOf, machineRuleOf, type Config } from './config.ts';
 import { emailWorkerLimits, type EmailSenders } from '../delivery/email/destinations.ts';
 import { emailFolder } from '../delivery/email/folder.ts';
@@ -9,7 +10,6 @@ import type { PublicNetwork } from '../delivery/email/public-socket.ts';
 import { storeServers } from '../delivery/email/store-servers.ts';
 import { folderTransport, smtpTransport, type EmailTransport } from '../delivery/email/transport.ts';
 import { startWorker, type Worker } from '../delivery/worker.ts';
-import type { MachineRule } from '../domain/emails/server.ts';
 import type { Store } from '../domain/stores/store.ts';
 import type { Context } from '../storage/context.ts';
 import type { Database } from './database.ts';

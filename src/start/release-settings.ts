@@ -1,6 +1,5 @@
 /** The settings of `largesse upgrade`. Both are needed: there is no default, because nothing is requested without them. */
 
-import type { KeyObject } from 'node:crypto';
 import { parseReleaseKey } from '../platform/releases/list.ts';
 import { parseSecureUrl, type Setting } from './setting-values.ts';
 
@@ -14,7 +13,7 @@ const url: Setting<string | null> = {
   parse: parseSecureUrl,
 };
 
-const key: Setting<KeyObject | null> = {
+const key: Setting<Uint8Array | null> = {
   variable: 'RELEASES_KEY',
   description: 'The public key with which the list of `RELEASES_URL` is verified.',
   accepts: 'a public key of Ed25519: 32 bytes in base64',

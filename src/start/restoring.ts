@@ -17,7 +17,7 @@ import { parseRecoveryKey } from '../platform/sealed-backup/recovery-key.ts';
 import type { Secret } from '../platform/secret.ts';
 import { markRestored } from '../service/stores/restored.ts';
 import { tryLockFile } from '../storage/sqlite/file-lock.ts';
-import { syncFile } from '../storage/sqlite/restore.ts';
+import { removeDatabase, syncFile } from '../storage/sqlite/restore.ts';
 import { hasRealStores, listOpenStores } from '../storage/stores/store.ts';
 import type { Storage } from '../storage/storage.ts';
 import { openOrder, runInThread, type OpenReport } from './backups/thread.ts';
@@ -213,7 +213,7 @@ class Restoring implements RestoreTools {
 
   async #examine(identity: Secret): Promise<Found> {
     const { upload, database, keys } = this.#folder;
-    for (const end of ['', '-wal', '-shm', '-journal']) await rm(`${database}${end}`, { force: true });
+    removeDatabase(database);
     await rm(keys, { force: true });
     const databaseBytesMax = Math.max(0, await this.#spareBytes());
     const order = openOrder({

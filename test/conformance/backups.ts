@@ -2,14 +2,13 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { isMachineOfOwners } from '../../src/service/stores/machine.ts';
 import type { Backup, BackupPlace } from '../../src/domain/backups/backup.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { makeRecoveryKey, sheetIdOf } from '../../src/platform/sealed-backup/recovery-key.ts';
 import {
   deleteBackup,
   findBackupConcern,
-  lastVerifiedBackupAt,
-  mayMakeBackups,
   readBackupState,
   recordSealedBackup,
   saveBackupFailure,
@@ -24,7 +23,7 @@ import {
   setBackupPlace,
 } from '../../src/service/staff-actions/backups.ts';
 import { createStore } from '../../src/service/stores/store.ts';
-import { openBucketSecret } from '../../src/storage/backups/backup.ts';
+import { findNewestBackup, openBucketSecret } from '../../src/storage/backups/backup.ts';
 import { findLastBackup } from '../../src/storage/stores/setup-step.ts';
 import { personOf } from '../support/acting.ts';
 import type { StorageFactory } from '../support/database.ts';
@@ -105,7 +104,7 @@ export function testBackups(factory: StorageFactory): void {
   test('a verified backup ends the failures, is listed at its place, and is the last backup of the metrics', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx } = opened;
-    assert.equal(await storage.read(lastVerifiedBackupAt), null);
+    assert.equal(await storage.read(findLastBackup), null);
     const failure = { trouble: 'full', response: 'no space', failedAt: 1, nextAt: 2 } as const;
     await storage.write(() => saveBackupFailure(failure));
     await storage.write(() => saveBackupFailure(failure));
@@ -124,7 +123,7 @@ export function testBackups(factory: StorageFactory): void {
       backups.map(({ name }) => name),
       ['c', 'b', 'a'],
     );
-    assert.equal(await storage.read(lastVerifiedBackupAt), now - 1_000);
+    assert.equal((await storage.read(findNewestBackup)).madeAt, now - 1_000);
     assert.equal(await storage.read(findLastBackup), now);
     await storage.write(() => saveDownload('disk /media/usb', 'b', 77));
     await storage.write(() => deleteBackup('disk /media/usb', 'c'));
@@ -183,19 +182,19 @@ export function testBackups(factory: StorageFactory): void {
     await using opened = await openStore(factory);
     const { storage, ctx } = opened;
     const owner = await personOf(opened, 'owner');
-    const set = (given: Parameters<typeof mayMakeBackups>[0]) =>
+    const set = (given: Parameters<typeof isMachineOfOwners>[0]) =>
       storage.write(() =>
         setBackupPlace(ctx, owner, { rule: given, place: disk, rhythm: 'nightly', secret: null, shown: 'x' }),
       );
     const one = 'owner-of-one-store';
-    assert.equal(await storage.read(() => mayMakeBackups(one)), true);
+    assert.equal(await storage.read(() => isMachineOfOwners(one)), true);
     await set(one);
     await storage.write(() => createStore(ctx, newStore({ domain: 'second.example' })));
-    assert.equal(await storage.read(() => mayMakeBackups(one)), false);
+    assert.equal(await storage.read(() => isMachineOfOwners(one)), false);
     await assert.rejects(set(one), { code: 'insufficient-scope' });
     await assert.rejects(set('operator'), { code: 'insufficient-scope' });
-    assert.equal(await storage.read(() => mayMakeBackups('operator')), false);
-    assert.equal(await storage.read(() => mayMakeBackups('owner')), true);
+    assert.equal(await storage.read(() => isMachineOfOwners('operator')), false);
+    assert.equal(await storage.read(() => isMachineOfOwners('owner')), true);
     await set('owner');
     for (const role of ['manager', 'accountant', 'cashier'] as const) {
       const other = await personOf(opened, role);

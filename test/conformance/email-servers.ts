@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { pino } from 'pino';
+import { mayOwnersSetMachine } from '../../src/service/stores/machine.ts';
 import { emailWorkerLimits } from '../../src/delivery/email/destinations.ts';
 import { emailQueue } from '../../src/delivery/email/queue.ts';
 import type { StoreServers } from '../../src/delivery/email/store-servers.ts';
@@ -11,7 +12,7 @@ import { startWorker } from '../../src/delivery/worker.ts';
 import type { EmailServer, OpenedServer } from '../../src/domain/emails/server.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { issue } from '../../src/service/cards/issue.ts';
-import { mayOwnersSetServer, readEmailServers } from '../../src/service/emails/server.ts';
+import { readEmailServers } from '../../src/service/emails/server.ts';
 import { createStore } from '../../src/service/stores/store.ts';
 import {
   draftEmailServer,
@@ -95,7 +96,7 @@ export function testEmailServers(factory: StorageFactory): void {
     await assert.rejects(storage.write(() => draftEmailServer(ctx, manager, change)), { code: 'insufficient-scope' });
     await assert.rejects(storage.write(() => verifyEmailServer(ctx, manager, { rule, digits: '123456' })), { code: 'insufficient-scope' });
     await assert.rejects(storage.write(() => removeEmailServer(ctx, manager)), { code: 'insufficient-scope' });
-    const may = (by: Parameters<typeof mayOwnersSetServer>[1]) => storage.read(() => mayOwnersSetServer(store, by));
+    const may = (by: Parameters<typeof mayOwnersSetMachine>[1]) => storage.read(() => mayOwnersSetMachine(store, by));
     assert.deepEqual([await may('owner'), await may('owner-of-one-store'), await may('operator')], [true, true, false]);
     await storage.write(() => createStore(ctx, newStore({ domain: 'books.example' })));
     assert.deepEqual([await may('owner'), await may('owner-of-one-store'), await may('operator')], [true, false, false]);

@@ -169,9 +169,9 @@ const cases: {
       rejected: ['http://releases.example/list.json', 'https://u@releases.example', 'list.json'],
     },
     key: {
-      read: (environment) => readConfig(environment).releases.key?.asymmetricKeyType ?? null,
+      read: (environment) => readConfig(environment).releases.key?.toBase64() ?? null,
       default: null,
-      accepted: [['11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=', 'ed25519']],
+      accepted: [['11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=', '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=']],
       rejected: ['11qYAYKxCrfVS', 'x'.repeat(44), '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo'],
     },
   },

@@ -31,6 +31,8 @@ after(() => server.close());
 const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+/** Its 32 bytes. */
+const releaseKey = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32);
 
 /** An executable that says its version. */
 function program(version: string): Buffer {
@@ -58,7 +60,7 @@ function signed(list: string, { key = privateKey, prefix = signedPrefix } = {}):
   return JSON.stringify({ list, signature });
 }
 
-const read = (document: string) => readReleaseList(document, publicKey, now);
+const read = (document: string) => readReleaseList(document, releaseKey, now);
 
 test('a list is accepted only with its signature, before its end, and in its form', () => {
   assert.equal(read(signed(listWith())).version, '2.0.0');
@@ -100,7 +102,7 @@ test('versions are compared by their numbers, and a version before a release is 
 });
 
 test('a key is 32 bytes in base64', () => {
-  const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('base64');
+  const raw = releaseKey.toString('base64');
   assert.ok(parseReleaseKey(raw).ok);
   for (const text of ['', 'x', raw.slice(1), `${raw} `, 'A'.repeat(44), 'x'.repeat(10_000)])
     assert.equal(parseReleaseKey(text).ok, false, text.slice(0, 50));
@@ -114,7 +116,7 @@ function install(name: string): Installed {
 
 async function newest(document: string) {
   served.set('/releases.json', Buffer.from(document));
-  return await readNewest({ url: new URL(`${base}/releases.json`), key: publicKey }, now);
+  return await readNewest({ url: new URL(`${base}/releases.json`), key: releaseKey }, now);
 }
 
 function left(name: string): readonly string[] {

@@ -1,12 +1,13 @@
 /** The routes of the pages: one value each, with what a visitor must be allowed to do. */
 
 import type { Readable } from 'node:stream';
+import type { MachineRule } from '../../domain/stores/machine.ts';
 import type { EmailTransportKind } from '../../http/services.ts';
 import type { Context } from '../../storage/context.ts';
 import type { ApiRequest } from '../../domain/stores/api-request.ts';
 import type { MachineCondition } from '../../domain/health.ts';
 import type { EmailKind, EmailSettings } from '../../domain/emails/email.ts';
-import type { DomainFinding, MachineRule, EmailTrouble, OpenedServer } from '../../domain/emails/server.ts';
+import type { DomainFinding, EmailTrouble, OpenedServer } from '../../domain/emails/server.ts';
 import type { EmailText, EmailTextPart } from '../../domain/emails/wording.ts';
 import type { Logo } from '../../domain/emails/logo.ts';
 import type { AnyPlace, Backup, BackupError } from '../../domain/backups/backup.ts';

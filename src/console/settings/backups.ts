@@ -1,5 +1,6 @@
 /** The backups of the machine, which owners set up: the state, the recovery sheet, the place, the list, and a trial. */
 
+import { mayOwnersSetMachine } from '../../service/stores/machine.ts';
 import { BackupError, placeKey, type Backup } from '../../domain/backups/backup.ts';
 import { currencyOf } from '../../domain/money/currency.ts';
 import { Fault } from '../../domain/fault.ts';
@@ -10,7 +11,6 @@ import {
   type BackupState,
   type BackupTrial,
 } from '../../service/backups/backups.ts';
-import { mayOwnersSetServer } from '../../service/emails/server.ts';
 import { listBackupUse } from '../../service/staff-actions/backups.ts';
 import { alert, hidden, textArea } from '../kit/form.ts';
 import { get, post, type Page } from '../kit/page-context.ts';
@@ -138,7 +138,7 @@ async function backupsPage(page: Page, shown: Shown = {}): Promise<PageResponse>
       body: markup`<div class="stack settings"><section class="panel"><p>${said}</p></section>${back}</div>`,
     });
   if (!tools) return only(text.server);
-  if (!(await page.read(() => mayOwnersSetServer(page.store, tools.rule)))) return only(text.notAllowed);
+  if (!(await page.read(() => mayOwnersSetMachine(page.store, tools.rule)))) return only(text.notAllowed);
   const state = await page.read(() => readBackupState(tools.operatorPlace));
   const done = doneNames.find((name) => name === page.request.query.get('done'));
   const notice = done && markup`<p class="notice good" role="status">${text.done[done]}</p>`;
@@ -169,7 +169,7 @@ const waitMaxMs = 10_000;
 function withTools(handle: (page: Page, tools: BackupTools) => Promise<ConsoleResponse>) {
   return async (page: Page): Promise<ConsoleResponse> => {
     const tools = page.services.backups;
-    if (!tools || !(await page.read(() => mayOwnersSetServer(page.store, tools.rule))))
+    if (!tools || !(await page.read(() => mayOwnersSetMachine(page.store, tools.rule))))
       return await backupsPage(page);
     return await handle(page, tools);
   };

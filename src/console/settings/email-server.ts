@@ -1,5 +1,6 @@
 /** The mail server of a store: its settings, a test email with digits to type, and what the domain of the sender says. */
 
+import { mayOwnersSetMachine } from '../../service/stores/machine.ts';
 import { parseSenderAddress } from '../../domain/email-address.ts';
 import { emailProviders, providerOfHost } from '../../domain/emails/providers.ts';
 import {
@@ -19,7 +20,6 @@ import type { Parsed } from '../../platform/parsed.ts';
 import { Secret } from '../../platform/secret.ts';
 import {
   listOwnerAddresses,
-  mayOwnersSetServer,
   readEmailServers,
   removeServerCode,
   type ServersOfStore,
@@ -240,7 +240,7 @@ const doneNames = ['verified', 'verifiedUnnoticed', 'removed', 'repeated'] as co
 async function serverPage(page: Page, shown: Shown = {}): Promise<PageResponse> {
   const text = page.text.emailServer;
   const { rule } = page.services.serverTools;
-  const may = await page.read(() => mayOwnersSetServer(page.store, rule));
+  const may = await page.read(() => mayOwnersSetMachine(page.store, rule));
   const stored = await page.read(() => readEmailServers(page.store.id));
   const done = doneNames.find((name) => name === page.request.query.get('done'));
   const notice = done && markup`<p class="notice good" role="status">${text.done[done]}</p>`;

@@ -1,5 +1,6 @@
 /** Today: what is owed, what happened, and what needs attention. */
 
+import { mayOwnersSetMachine } from '../../service/stores/machine.ts';
 import { dayOf } from '../../domain/day.ts';
 import { Fault } from '../../domain/fault.ts';
 import type { HealthFinding } from '../../domain/health.ts';
@@ -20,7 +21,6 @@ import {
 import { withoutUndone, type MovementSum, type TodayFigures } from '../../service/books/today.ts';
 import type { CardCount } from '../../service/cards/list.ts';
 import { findBackupConcern, type BackupConcern } from '../../service/backups/backups.ts';
-import { mayOwnersSetServer } from '../../service/emails/server.ts';
 import { recordSetupStep } from '../../service/staff-actions/settings.ts';
 import type { EmailCounts } from '../../storage/books/today.ts';
 import type { VerificationRecord } from '../../storage/proofs/verification.ts';
@@ -132,7 +132,7 @@ async function backupConcernOf(
   const { rule, operatorPlace } = backups;
   return await storage.read(function* concerns() {
     const concern = yield* findBackupConcern(ctx, operatorPlace);
-    return concern !== null && (yield* mayOwnersSetServer(store, rule)) ? concern : null;
+    return concern !== null && (yield* mayOwnersSetMachine(store, rule)) ? concern : null;
   });
 }
 

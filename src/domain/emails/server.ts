@@ -26,9 +26,6 @@ export type OpenedServer = EmailServer & {
   readonly revision: string;
 };
 
-/** The people who may set the mail server of a store: the owners, the owners of the only store, or the operator. */
-export type MachineRule = 'owner' | 'owner-of-one-store' | 'operator';
-
 export function parseServerPort(text: string): Parsed<number> {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   return (serverPorts as readonly number[]).includes(port)

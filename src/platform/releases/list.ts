@@ -4,7 +4,7 @@
  * forever the same list.
  */
 
-import { createPublicKey, verify, type KeyObject } from 'node:crypto';
+import { verifySignature } from '../keys.ts';
 import { accepted, rejected, type Parsed } from '../parsed.ts';
 
 /** An executable of a platform, such as `linux-x64`. */
@@ -30,18 +30,11 @@ const fileBytesMax = 2 ** 30;
 /** Signed before the text, so that a signature for another purpose is not one of a list. */
 export const signedPrefix = 'largesse releases v1\n';
 
-/** The first bytes of every public key of Ed25519 in DER (RFC 8410, 4). */
-const keyPrefix = Buffer.from('302a300506032b6570032100', 'hex');
-
 /** Parses a public key: 32 bytes in base64. */
-export function parseReleaseKey(text: string): Parsed<KeyObject> {
+export function parseReleaseKey(text: string): Parsed<Uint8Array> {
   const bytes = text.length === 44 ? Buffer.from(text, 'base64') : Buffer.alloc(0);
-  if (bytes.length !== 32 || bytes.toString('base64') !== text) return rejected('must be 32 bytes in base64');
-  try {
-    return accepted(createPublicKey({ key: Buffer.concat([keyPrefix, bytes]), format: 'der', type: 'spki' }));
-  } catch {
-    return rejected('must be a public key of Ed25519');
-  }
+  const isKey = bytes.length === 32 && bytes.toString('base64') === text;
+  return isKey ? accepted(bytes) : rejected('must be 32 bytes in base64');
 }
 
 /** The list is not signed with the key, has ended, or does not have the form of one. */
@@ -53,11 +46,10 @@ export class ReleaseListError extends Error {
 const clockOffsetMaxMs = 24 * 60 * 60 * 1_000;
 
 /** @param document `{"list": "<JSON>", "signature": "<base64>"}`. @param now in ms. @throws ReleaseListError. */
-export function readReleaseList(document: string, key: KeyObject, now: number): ReleaseList {
+export function readReleaseList(document: string, key: Uint8Array, now: number): ReleaseList {
   const { list, signature } = fieldsOf(parsed(document));
   if (typeof list !== 'string' || typeof signature !== 'string') throw malformed();
-  const signed = Buffer.from(`${signedPrefix}${list}`);
-  if (!verify(null, signed, key, Buffer.from(signature, 'base64')))
+  if (!verifySignature(key, `${signedPrefix}${list}`, Buffer.from(signature, 'base64')))
     throw new ReleaseListError('the list of versions is not signed with RELEASES_KEY');
   const found = listOf(fieldsOf(parsed(list)));
   if (now > found.expiresAt)

@@ -1,6 +1,5 @@
 /** The backups that the service makes itself: who may set them up, what is known about them, and what is overdue. */
 
-import type { MachineRule } from '../../domain/emails/server.ts';
 import {
   downloadOverdueMs,
   placeKey,
@@ -18,7 +17,7 @@ import {
   type BackupSettings,
 } from '../../storage/backups/backup.ts';
 import type { Script } from '../../storage/sql/sql.ts';
-import { hasSeveralRealStores, listOpenStores } from '../../storage/stores/store.ts';
+import { listOpenStores } from '../../storage/stores/store.ts';
 import { recordBackup } from '../proofs/verification.ts';
 
 export {
@@ -50,12 +49,6 @@ export function* readBackupState(operatorPlace: AnyPlace | null): Script<BackupS
   return { settings, place, backups };
 }
 
-/** Whether the service makes backups: they contain every store, so the owner of one of several must not receive them. */
-export function* mayMakeBackups(rule: MachineRule): Script<boolean> {
-  if (rule === 'operator') return false;
-  return rule === 'owner' || !(yield* hasSeveralRealStores());
-}
-
 /** The time zone whose nights are quiet: that of a store. */
 export function* findBackupTimeZone(): Script<string> {
   const [first] = yield* listOpenStores();
@@ -74,14 +67,6 @@ export function* recordSealedBackup(
   yield* saveBackup(placeKey(place), backup);
   yield* deleteOtherBackups(placeKey(place), ctx.clock.now() - keptDays * 24 * 60 * 60 * 1_000);
   yield* recordBackup(ctx);
-}
-
-/**
- * When the newest sealed backup was made that was read back and compared, in ms since 1970 UTC; null: there is none.
- * Pages about the health of the machine read it. `findLastBackup` of the metrics also counts those of `largesse backup`.
- */
-export function* lastVerifiedBackupAt(): Script<number | null> {
-  return (yield* findNewestBackup()).madeAt;
 }
 
 /**

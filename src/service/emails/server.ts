@@ -1,6 +1,6 @@
 /** The mail server of a store: what sends its emails, and who may set it. */
 
-import type { MachineRule, OpenedServer } from '../../domain/emails/server.ts';
+import type { OpenedServer } from '../../domain/emails/server.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import type { Context } from '../../storage/context.ts';
 import {
@@ -12,7 +12,6 @@ import {
 } from '../../storage/emails/server.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import { listStaff } from '../../storage/staff/staff.ts';
-import { hasSeveralRealStores } from '../../storage/stores/store.ts';
 
 export { removeServerCode } from '../../storage/emails/server.ts';
 
@@ -25,16 +24,6 @@ export type ServersOfStore = {
 export function* readEmailServers(storeId: number): Script<ServersOfStore> {
   const [verified, draft] = yield* parallel(findEmailServer(storeId), findServerDraft(storeId));
   return { verified, draft };
-}
-
-/** Whether owners may set the mail server of their store. */
-export function* mayOwnersSetServer(
-  { demonstration }: Pick<Store, 'demonstration'>,
-  rule: MachineRule,
-): Script<boolean> {
-  // The owner of the demonstration has no password.
-  if (rule === 'operator' || demonstration) return false;
-  return rule === 'owner' || !(yield* hasSeveralRealStores());
 }
 
 /** The server that sends a store's emails, with its password; undefined: there is none. */

@@ -1,7 +1,8 @@
 /** The backups of the machine, which an owner sets up: the recovery sheet, and the place. */
 
+import { mayOwnersSetMachine } from '../stores/machine.ts';
+import type { MachineRule } from '../../domain/stores/machine.ts';
 import type { BackupPlace, BackupRhythm } from '../../domain/backups/backup.ts';
-import type { MachineRule } from '../../domain/emails/server.ts';
 import { Fault } from '../../domain/fault.ts';
 import { sameBytes } from '../../platform/keys.ts';
 import type { Secret } from '../../platform/secret.ts';
@@ -16,14 +17,13 @@ import {
   useSheetDraft,
 } from '../../storage/backups/backup.ts';
 import type { Script } from '../../storage/sql/sql.ts';
-import { mayOwnersSetServer } from '../emails/server.ts';
 import { asStaff, listAsStaff, type ByStaff } from './as-staff.ts';
 
 /** So many characters at the end of the sheet are typed to confirm it. */
 export const sheetTypedLength = 6;
 
 function* assertOwnersMay({ store }: Pick<ByStaff, 'store'>, rule: MachineRule): Script<void> {
-  if (!(yield* mayOwnersSetServer(store, rule))) throw new Fault('insufficient-scope');
+  if (!(yield* mayOwnersSetMachine(store, rule))) throw new Fault('insufficient-scope');
 }
 
 function entryOf(fields: 'recovery_sheet' | 'backups', details: Readonly<Record<string, string | true>>) {

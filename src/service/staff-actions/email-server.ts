@@ -3,11 +3,12 @@
  * email, so that a wrong one never replaces one that works.
  */
 
+import { mayOwnersSetMachine } from '../stores/machine.ts';
+import type { MachineRule } from '../../domain/stores/machine.ts';
 import {
   codeAttemptsMax,
   codePeriodMs,
   type EmailServer,
-  type MachineRule,
   type OpenedServer,
 } from '../../domain/emails/server.ts';
 import { Fault } from '../../domain/fault.ts';
@@ -26,7 +27,7 @@ import {
   type StoredServer,
 } from '../../storage/emails/server.ts';
 import type { Script } from '../../storage/sql/sql.ts';
-import { mayOwnersSetServer, openEmailServer, readEmailServers } from '../emails/server.ts';
+import { openEmailServer, readEmailServers } from '../emails/server.ts';
 import { asStaff, type ByStaff } from './as-staff.ts';
 
 export type ServerChange = {
@@ -45,7 +46,7 @@ export type ServerTest = {
 };
 
 function* assertOwnersMay({ store }: Pick<ByStaff, 'store'>, rule: MachineRule): Script<void> {
-  if (!(yield* mayOwnersSetServer(store, rule))) throw new Fault('insufficient-scope');
+  if (!(yield* mayOwnersSetMachine(store, rule))) throw new Fault('insufficient-scope');
 }
 
 function entryOf(done: string, { host, port, user }: Pick<EmailServer, 'host' | 'port' | 'user'>) {

@@ -6,6 +6,7 @@
 
 import { existsSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { isMachineOfOwners } from '../../service/stores/machine.ts';
 import type { BackupTarget } from '../../delivery/backups/target.ts';
 import {
   backupNameOf,
@@ -20,7 +21,6 @@ import { sheetIdOf } from '../../platform/sealed-backup/recovery-key.ts';
 import {
   deleteBackup,
   findBackupTimeZone,
-  mayMakeBackups,
   readBackupState,
   recordSealedBackup,
   saveBackupFailure,
@@ -93,7 +93,7 @@ export function backupRuns(parts: BackupParts): BackupRuns {
     if (running) return void (await running.catch(() => undefined));
     const state = await storage.read(() => readBackupState(operatorPlace));
     const { settings, place } = state;
-    if (place === null || settings.recipient === null || !(await storage.read(() => mayMakeBackups(rule))))
+    if (place === null || settings.recipient === null || !(await storage.read(() => isMachineOfOwners(rule))))
       return;
     await alone(async (work) => {
       try {

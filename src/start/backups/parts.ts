@@ -1,9 +1,9 @@
 /** The parts of the service that make backups. */
 
 import type { FastifyBaseLogger } from 'fastify';
+import type { MachineRule } from '../../domain/stores/machine.ts';
 import type { PublicNetwork } from '../../delivery/email/public-socket.ts';
 import type { AnyPlace } from '../../domain/backups/backup.ts';
-import type { MachineRule } from '../../domain/emails/server.ts';
 import type { FreeSpace } from '../../platform/disk.ts';
 import type { DatabaseConfig } from '../config.ts';
 import type { Database } from '../database.ts';

@@ -3,6 +3,7 @@
 import type { Secret } from '../../platform/secret.ts';
 import { startThread } from '../../platform/program-files.ts';
 import type { BackupProblem } from '../../platform/sealed-backup/error.ts';
+import { filesOfDatabase } from '../../storage/sqlite/restore.ts';
 import type { DatabaseConfig } from '../config.ts';
 
 /** The files that a backup makes next to the database, and removes. */
@@ -18,7 +19,7 @@ export function workFilesOf(database: string): WorkFiles {
 
 /** All files that can be left, with those of SQLite. */
 export function leftFilesOf({ copy, sealed, keys }: WorkFiles): readonly string[] {
-  return [...['', '-wal', '-shm', '-journal'].map((end) => `${copy}${end}`), sealed, keys];
+  return [...filesOfDatabase(copy), sealed, keys];
 }
 
 export type SealOrder = {

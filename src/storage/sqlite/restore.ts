@@ -129,9 +129,13 @@ export function syncFile(path: string): void {
   }
 }
 
-/** Removes a database file, its log and its other files. */
-function removeDatabase(file: string): void {
-  for (const end of ['', '-wal', '-shm', '-journal']) rmSync(`${file}${end}`, { force: true });
+/** A database file, its log and its other files, which may not exist. */
+export function filesOfDatabase(file: string): readonly string[] {
+  return ['', '-wal', '-shm', '-journal'].map((end) => `${file}${end}`);
+}
+
+export function removeDatabase(file: string): void {
+  for (const path of filesOfDatabase(file)) rmSync(path, { force: true });
 }
 
 /** The end of the name of a copy that is to replace a database, and of the files that belong to it. */

@@ -362,7 +362,7 @@ export interface ReportsAgingQuery {
 }
 
 export interface ReportsActivityQuery {
-  /** What the rows are: days, months, or the actors or the locations of the transactions. */
+  /** The rows are days, months, or the actors or the locations of the transactions. */
   by: 'day' | 'month' | 'actor' | 'location';
   /** The first day, in the store’s time zone. */
   from: string;

@@ -1,0 +1,21 @@
+/** The people who may set up the machine: mail servers, backups and what the page about its health names. */
+
+import type { MachineRule } from '../../domain/stores/machine.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import type { Script } from '../../storage/sql/sql.ts';
+import { hasSeveralRealStores } from '../../storage/stores/store.ts';
+
+/** Whether owners decide about the machine. The owner of one of several stores must not, unless the operator allows it. */
+export function* isMachineOfOwners(rule: MachineRule): Script<boolean> {
+  if (rule === 'operator') return false;
+  return rule === 'owner' || !(yield* hasSeveralRealStores());
+}
+
+/** Whether the owners of a store may set up the machine. */
+export function* mayOwnersSetMachine(
+  { demonstration }: Pick<Store, 'demonstration'>,
+  rule: MachineRule,
+): Script<boolean> {
+  // The owner of the demonstration has no password.
+  return !demonstration && (yield* isMachineOfOwners(rule));
+}
