@@ -100,7 +100,9 @@ class Restoring implements RestoreTools {
       if (!(await this.#hasSpace(slice.length))) return (this.#problem = 'no-space');
       const file = await open(this.#folder.upload, 'r+');
       try {
-        await file.write(slice, 0, slice.length, upload.received);
+        const { bytesWritten } = await file.write(slice, 0, slice.length, upload.received);
+        // A disk that becomes full stores a part of it.
+        if (bytesWritten < slice.length) return (this.#problem = 'no-space');
       } finally {
         await file.close();
       }
