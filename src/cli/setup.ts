@@ -5,7 +5,7 @@ import { readConfig, readDatabaseConfig } from '../start/config.ts';
 import { openDatabase } from '../start/database.ts';
 import { formatInstant } from '../domain/day.ts';
 import { createSetupLink } from '../service/stores/setup.ts';
-import { setupUrl } from '../start/message.ts';
+import { setupQr, setupUrl } from '../start/message.ts';
 import { CommandError } from './failure.ts';
 import { print, printJson } from './output.ts';
 
@@ -28,6 +28,9 @@ export function addSetupCommands(root: Command): void {
         );
       const url = setupUrl(config, config.port, link.token.reveal());
       if (json) printJson({ link: url, expires_at: formatInstant(link.expiresAt) });
-      else print(`${url}\nThe link works once, for 24 hours.`);
+      else {
+        const qr = process.stdout.isTTY ? setupQr(config, url) : '';
+        print(`${qr}${url}\nThe link works once, for 24 hours.`);
+      }
     });
 }

@@ -1,11 +1,13 @@
-/** The message at a terminal after the start: six lines, instead of log lines. */
+/** The message at a terminal after the start: six lines instead of log lines, below the QR code of a setup link. */
 
 import type { Https } from './https.ts';
 import { emailTransportOf, isDevelopment, shownLocation, type Config } from './config.ts';
 import type { EmailServices } from '../http/services.ts';
 import type { Log } from '../platform/log.ts';
 import type { StoredState } from '../platform/certificates/folder.ts';
+import { isLoopback } from '../platform/loopback.ts';
 import { version } from '../platform/version.ts';
+import { terminalQr } from './terminal-qr.ts';
 
 /** Returns the origin at which a browser reaches the service: `https://cards.flowers.example`, or this machine. */
 function browserOrigin({ publicUrl }: Pick<Config, 'publicUrl'>, port: number): string {
@@ -49,7 +51,13 @@ export function startMessage(
     `  Keys  ${config.keysFile}`,
     `  Mode  ${modeOf(config, developmentMode)}; ${emailsOf(config, hasOwnServers)}`,
   ];
-  return `${lines.join('\n')}\n`;
+  const qr = setupToken === null ? '' : setupQr(config, setupUrl(config, port, setupToken));
+  return `${qr}${lines.join('\n')}\n`;
+}
+
+/** The QR code of a setup link at a terminal; empty: phones cannot open it. */
+export function setupQr({ publicUrl }: Pick<Config, 'publicUrl'>, url: string): string {
+  return publicUrl && !isLoopback(publicUrl.hostname) ? terminalQr(url) : '';
 }
 
 function modeOf(config: Config, developmentMode: boolean): string {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { barcodeOf, type Barcode } from '../../src/domain/cards/symbol.ts';
+import { barcodeOf, qrModulesOfText, type Barcode } from '../../src/domain/cards/symbol.ts';
 import { codeAlphabet } from '../../src/domain/cards/code.ts';
 import { Secret } from '../../src/platform/secret.ts';
+import { terminalQr } from '../../src/start/terminal-qr.ts';
 
 /** Widths of bars and spaces, in turn, without the margins. */
 function widthsOf({ width, bars }: Barcode): readonly number[] {
@@ -21,6 +22,20 @@ test('the barcode of a code has the bars that a decoder has read', () => {
     widthsOf(barcode).join(''),
     /^211214111323131123131321112313123221223211221132221231\d{6}2331112$/,
   );
+});
+
+test('a terminal shows the modules of a link as half blocks, in colors of its own', () => {
+  const link = 'https://cards.flowers.example/setup/lgf_0123456789';
+  const modules = qrModulesOfText(link, { isForScreen: true });
+  const lines = terminalQr(link).trimEnd().split('\n');
+  assert.equal(lines.length, Math.ceil(modules.length / 2));
+  assert.ok(lines.length <= 23, 'all of it fits a small terminal');
+  const shown = lines.flatMap((line) => {
+    const [, blocks = ''] = /^\u001B\[30;107m([ ▀▄█]+)\u001B\[0m$/.exec(line) ?? [];
+    assert.notEqual(blocks, '', line);
+    return ['▀█', '▄█'].map((dark) => Array.from(blocks, (block) => dark.includes(block)));
+  });
+  assert.deepEqual(shown.slice(0, modules.length), modules);
 });
 
 test('every symbol of a code has bars and spaces of eleven modules, and the margins stay light', () => {

@@ -9,9 +9,13 @@ const quietModules = 4;
 
 type Modules = readonly (readonly boolean[])[];
 
-/** The modules of a text's QR code with their margin; true is dark. */
-export function qrModulesOfText(text: string): Modules {
-  return encode(text, { ecc: 'M', boostEcc: true, border: quietModules }).data;
+/**
+ * The modules of a text's QR code with their margin; true is dark.
+ * @param isForScreen whether it is read at once from a screen, on which it cannot be damaged: then it is smaller.
+ */
+export function qrModulesOfText(text: string, { isForScreen = false } = {}): Modules {
+  const form = isForScreen ? ({ ecc: 'L', border: 2 } as const) : ({ ecc: 'M', border: quietModules } as const);
+  return encode(text, { ...form, boostEcc: true }).data;
 }
 
 /**
