@@ -3,24 +3,30 @@
 import assert from 'node:assert/strict';
 import { consoleRoutes } from '../../src/console/routes.ts';
 import { isOpenWithPin } from '../../src/console/kit/server.ts';
+import { issue } from '../../src/service/cards/issue.ts';
+import { markRestored } from '../../src/service/stores/restored.ts';
+import { requireStore } from '../../src/service/stores/store.ts';
 import { isPermitted, isRole, roles, type Role } from '../../src/domain/staff/staff.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { consoleDomain, invite, join, staffPassword, submitForm } from '../support/console.ts';
 import { until } from '../support/delivering.ts';
+import { email, issueCommand } from '../support/fixtures.ts';
 import { command } from '../support/served.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { shopOf, type Shop } from '../support/shop.ts';
 
 /**
- * A role, a visitor who is not signed in, an enrolled till, a cashier who has signed in there with the PIN, or the first
- * visitor of a service without a store.
+ * A role, a visitor who is not signed in, an enrolled till, a cashier who has signed in there with the PIN, the first
+ * visitor of a service without a store, or the owner of a shop that was restored from a backup.
  */
-export type Visitor = Role | 'visitor' | 'till' | 'pin' | 'newcomer';
+export type Visitor = Role | 'visitor' | 'till' | 'pin' | 'newcomer' | 'restorer';
 
 export type ConsoleShop = {
   readonly service: TestService;
   /** A service that has only the demonstration store. */
   readonly unused: TestService;
+  /** A service whose shop was restored, with an email that waits. */
+  readonly restored: TestService;
   readonly shop: Shop;
   /** The browsers that have a session, and the device of the counter without one. */
   readonly browsers: ReadonlyMap<Visitor, Browser>;
@@ -34,6 +40,18 @@ export type ConsoleShop = {
 
 const tillCookie = 'largesse-till';
 
+/** A shop with a card whose email was on its way when the backup was made. */
+async function startRestored(): Promise<TestService> {
+  return await startService({
+    stores: [{ domain: consoleDomain, name: 'Flowers' }],
+    async beforeStart({ ctx, storage }) {
+      const { store } = await storage.read(() => requireStore(consoleDomain));
+      await storage.write(() => issue(ctx, issueCommand(store, { recipient: email('grace@example.com') })));
+      await storage.write(() => markRestored(ctx, ctx.clock.now() - 60 * 60_000));
+    },
+  });
+}
+
 /** A service with a member of each role, and cards in several states. */
 export async function openConsoleShop(): Promise<AsyncDisposable & ConsoleShop> {
   const service = await startService({
@@ -42,10 +60,11 @@ export async function openConsoleShop(): Promise<AsyncDisposable & ConsoleShop> 
     limits: { diskFreeBytesMin: Number.MAX_SAFE_INTEGER },
   });
   const unused = await startService();
+  const restored = await startRestored();
   const browsers = new Map<Visitor, Browser>();
   for (const role of roles) browsers.set(role, await join(service, role));
   const [till, pin] = await enrollTill(service, browsers.get('cashier') ?? assert.fail());
-  browsers.set('till', till).set('pin', pin);
+  browsers.set('till', till).set('pin', pin).set('restorer', await join(restored, 'owner'));
   const shop = await shopOf(service, consoleDomain);
   const used = await shop.issue({
     initial_value: '80.00',
@@ -65,6 +84,7 @@ export async function openConsoleShop(): Promise<AsyncDisposable & ConsoleShop> 
   return {
     service,
     unused,
+    restored,
     shop,
     browsers,
     cards: { used: used.id, disabled: disabled.id, suspended: suspended.id },
@@ -73,6 +93,7 @@ export async function openConsoleShop(): Promise<AsyncDisposable & ConsoleShop> 
     hold,
     async [Symbol.asyncDispose]() {
       await unused[Symbol.asyncDispose]();
+      await restored[Symbol.asyncDispose]();
       await service[Symbol.asyncDispose]();
     },
   };
@@ -105,9 +126,9 @@ async function enterPin(device: Browser): Promise<void> {
 export async function signInAgain(shop: ConsoleShop, visitor: Visitor): Promise<void> {
   const browser = browserOf(shop, visitor);
   if (visitor === 'pin') return await enterPin(browser);
-  if (!isRole(visitor)) return;
-  const email = `${visitor}@${consoleDomain}`;
-  const { status, text } = await browser.post('/sign-in', { email, password: staffPassword });
+  if (!isRole(visitor) && visitor !== 'restorer') return;
+  const address = `${visitor === 'restorer' ? 'owner' : visitor}@${consoleDomain}`;
+  const { status, text } = await browser.post('/sign-in', { email: address, password: staffPassword });
   assert.equal(status, 303, text);
 }
 
@@ -316,7 +337,7 @@ const paths: Readonly<Record<string, Path>> = {
 };
 
 /** Routes that lead on. */
-const redirects = new Set(['/', '/till/find', '/cards/:id/print', '/restored']);
+const redirects = new Set(['/', '/till/find', '/cards/:id/print']);
 const reportFiles = consoleRoutes.filter(({ path }) => path.endsWith('.csv')).map(({ path }) => path);
 /** Routes that send something else than a page. */
 const streams = new Set([
@@ -355,6 +376,7 @@ export function consolePages(): readonly Page[] {
       (role) =>
         access === 'staff' || (access !== 'anyone' && isPermitted({ role, locationIds: null }, access)),
     );
+    if (route === '/restored') return [{ route, path, visitors: ['restorer'] as const }];
     const isForPin = served.access !== 'anyone' && isOpenWithPin(served) && members.includes('cashier');
     const [first, ...others] = members;
     const stranger = strangers.find(([start]) => route.startsWith(start))?.[1] ?? 'visitor';
@@ -374,6 +396,7 @@ export function browserOf(shop: ConsoleShop, visitor: Visitor): Browser {
   return staffOf(shop, visitor);
 }
 
-export function serviceOf({ service, unused }: ConsoleShop, visitor: Visitor): TestService {
+export function serviceOf({ service, unused, restored }: ConsoleShop, visitor: Visitor): TestService {
+  if (visitor === 'restorer') return restored;
   return visitor === 'newcomer' ? unused : service;
 }

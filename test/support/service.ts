@@ -9,7 +9,7 @@ import { pino } from 'pino';
 import { plainClock, systemClock, type Clock, type TimeSource } from '../../src/platform/clock.ts';
 import { readConfig } from '../../src/start/config.ts';
 import type { Limits } from '../../src/platform/limits.ts';
-import { openDatabase } from '../../src/start/database.ts';
+import { openDatabase, type Database } from '../../src/start/database.ts';
 import { currencyOf } from '../../src/domain/money/currency.ts';
 import type { PublicNetwork } from '../../src/delivery/email/public-socket.ts';
 import { Secret } from '../../src/platform/secret.ts';
@@ -99,6 +99,7 @@ export async function startService({
   limits = {},
   emailNetwork,
   readMounts,
+  beforeStart,
 }: {
   readonly stores?: readonly TestStore[];
   readonly environment?: Readonly<Record<string, string>>;
@@ -110,6 +111,8 @@ export async function startService({
   readonly emailNetwork?: PublicNetwork;
   /** The mounts that the first process sees. */
   readonly readMounts?: () => string;
+  /** Changes the database of the stores. */
+  readonly beforeStart?: (database: Database) => Promise<void>;
 } = {}): Promise<TestService> {
   const provided = await engine.createDatabase(wish);
   const environment = { ...provided.environment, PORT: '0', RATE_LIMIT: 'off', ...given };
@@ -136,6 +139,7 @@ export async function startService({
       const token = { store: made, name: 'first', scopes: allScopes };
       if (config.isProduction) await database.storage.write(() => createToken(database.ctx, token));
     }
+    await beforeStart?.(database);
   }
   const queries = provided.keepOpen();
   const lines: string[] = [];
