@@ -34,14 +34,20 @@ export async function startAuthority({
   validSeconds = 3_600,
   rejectedNonces = 5,
   domain = 'cards.flowers.example',
+  ports = {},
 }: {
   readonly validSeconds?: number;
   /** Percent. */
   readonly rejectedNonces?: number;
   readonly domain?: string;
+  /** Those of the domain and of its DNS server. Default: free ones. */
+  readonly ports?: { readonly http?: number; readonly https?: number; readonly dns?: number };
 } = {}): Promise<Authority> {
   const folder = makeScratchFolder('largesse-authority-');
-  const [port, managementPort, dnsPort, dnsManagementPort, httpPort, httpsPort] = await freePorts(6);
+  const [port, managementPort, dnsManagementPort, ...free] = await freePorts(6);
+  const [dnsPort = 0, httpPort = 0, httpsPort = 0] = [ports.dns, ports.http, ports.https].map(
+    (given, place) => given ?? free[place],
+  );
   const file = (name: string, text: string): string => {
     writeFileSync(join(folder, name), text);
     return join(folder, name);
