@@ -252,6 +252,8 @@ function pagesOf(base: Base, parts: Parts, developmentMode: boolean) {
       config,
       storage: database.storage,
       freeSpace: base.freeSpace,
+      clock: database.ctx.clock,
+      network: base.emailNetwork,
       logger: base.log.logger,
       // The browser has the response before.
       restart: () => setTimeout(base.restored.resolve, restartDelayMs).unref(),

@@ -9,6 +9,10 @@ import {
   type RestoreState,
   type RestoreTools,
 } from '../domain/stores/restore.ts';
+import { readNewestOf } from '../delivery/backups/s3-target.ts';
+import type { PublicNetwork } from '../delivery/email/public-socket.ts';
+import { BackupError, type S3Bucket } from '../domain/backups/backup.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { FreeSpace } from '../platform/disk.ts';
 import { codeOf } from '../platform/error-code.ts';
 import { makeFolder } from '../platform/folders.ts';
@@ -35,6 +39,8 @@ type Parts = {
   /** The fresh database. */
   readonly storage: Storage;
   readonly freeSpace: FreeSpace;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly network: PublicNetwork;
   readonly logger: Log['logger'];
   /** Starts the service again. */
   readonly restart: () => void;
@@ -60,6 +66,9 @@ class Restoring implements RestoreTools {
   #upload: { readonly bytes: number; readonly received: number } | null = null;
   #step: RestoreState['step'] = 'uploading';
   #problem: RestoreProblem | null = null;
+  #trouble: RestoreState['trouble'] = null;
+  /** Ends a backup that is being fetched. */
+  #fetching = new AbortController();
   #found: Found | null = null;
   /** Only one change at a time. */
   #last: Promise<unknown> = Promise.resolve();
@@ -71,21 +80,31 @@ class Restoring implements RestoreTools {
   }
 
   state(): RestoreState {
-    return { upload: this.#upload, step: this.#step, problem: this.#problem, found: this.#found };
+    return {
+      upload: this.#upload,
+      step: this.#step,
+      problem: this.#problem,
+      trouble: this.#trouble,
+      found: this.#found,
+    };
   }
 
   begin(bytes: number): Promise<RestoreProblem | null> {
     return this.#inTurn(async () => {
       if (this.#isBusy()) return 'failed';
-      this.#reset();
-      this.#problem = await this.#problemOf(bytes);
-      if (this.#problem !== null) return this.#problem;
-      makeFolder(this.#folder.path);
-      this.#lock = tryLockFile(this.#folder.lock);
-      if (!this.#lock) return (this.#problem = 'failed');
-      await (await open(this.#folder.upload, 'wx', 0o600)).close();
+      if (!(await this.#prepare(bytes))) return this.#problem;
       this.#upload = { bytes, received: 0 };
       return null;
+    });
+  }
+
+  fetch(bucket: S3Bucket, parts: { readonly secret: Secret; readonly sheet: string | null }): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#isBusy() || !(await this.#prepare(0))) return;
+      this.#step = 'fetching';
+      this.#fetching = new AbortController();
+      // The page shows the result when there is one.
+      void this.#receive(bucket, { ...parts, signal: this.#fetching.signal });
     });
   }
 
@@ -164,7 +183,8 @@ class Restoring implements RestoreTools {
 
   drop(): Promise<void> {
     return this.#inTurn(async () => {
-      if (!this.#isBusy()) this.#reset();
+      if (this.#step === 'fetching') this.#fetching.abort();
+      if (!this.#isBusy() || this.#step === 'fetching') this.#reset();
       return await Promise.resolve();
     });
   }
@@ -176,7 +196,7 @@ class Restoring implements RestoreTools {
   }
 
   #isBusy(): boolean {
-    return this.#step === 'examining' || this.#step === 'installing';
+    return ['fetching', 'examining', 'installing'].includes(this.#step);
   }
 
   #reset(): void {
@@ -186,7 +206,63 @@ class Restoring implements RestoreTools {
     this.#upload = null;
     this.#step = 'uploading';
     this.#problem = null;
+    this.#trouble = null;
     this.#found = null;
+  }
+
+  /** Begins with an empty file. @param bytes its size; 0: it is not known. @returns false: `#problem` says why it cannot. */
+  async #prepare(bytes: number): Promise<boolean> {
+    this.#reset();
+    this.#problem = await this.#problemOf(bytes);
+    if (this.#problem !== null) return false;
+    makeFolder(this.#folder.path);
+    this.#lock = tryLockFile(this.#folder.lock);
+    if (!this.#lock) this.#problem = 'failed';
+    else await (await open(this.#folder.upload, 'wx', 0o600)).close();
+    return this.#problem === null;
+  }
+
+  /** Stores the newest backup of a bucket. */
+  async #receive(
+    bucket: S3Bucket,
+    {
+      signal,
+      ...parts
+    }: { readonly secret: Secret; readonly sheet: string | null; readonly signal: AbortSignal },
+  ): Promise<void> {
+    const { clock, network } = this.#parts;
+    let received = 0;
+    let problem: RestoreProblem | null = null;
+    let trouble: RestoreState['trouble'] = null;
+    try {
+      const source = await readNewestOf(bucket, { ...parts, clock, network, signal });
+      if (!source) throw new RestoreError('none-found');
+      await using file = await open(this.#folder.upload, 'r+');
+      let checkedAt = -sliceBytes;
+      for await (const part of source) {
+        if (received - checkedAt >= sliceBytes) {
+          if (!(await this.#hasSpace(sliceBytes))) throw new RestoreError('no-space');
+          checkedAt = received;
+        }
+        await file.writeFile(part);
+        received += part.length;
+        if (!signal.aborted) this.#upload = { bytes: received, received };
+      }
+    } catch (error) {
+      if (error instanceof BackupError) trouble = { kind: error.trouble, said: error.message };
+      else problem = problemIn(error);
+      if (problem === 'failed' && !signal.aborted)
+        this.#parts.logger.error({ err: error }, 'a backup could not be fetched');
+    }
+    // Another backup can have begun.
+    if (signal.aborted) return;
+    if (problem === null && trouble === null) {
+      this.#step = 'uploaded';
+      return;
+    }
+    this.#reset();
+    this.#problem = problem;
+    this.#trouble = trouble;
   }
 
   async #problemOf(bytes: number): Promise<RestoreProblem | null> {

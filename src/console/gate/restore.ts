@@ -2,14 +2,17 @@
 
 import { Fault } from '../../domain/fault.ts';
 import { sliceBytes, type RestoreState, type RestoreTools } from '../../domain/stores/restore.ts';
+import { s3SecretLengthMax } from '../../domain/backups/backup.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
+import { Secret } from '../../platform/secret.ts';
 import { findSetupProgress, isOpenSetupLink } from '../../service/stores/setup.ts';
 import { alert, inputField } from '../kit/form.ts';
 import { timeText } from '../kit/format.ts';
 import { gatePage } from '../kit/page.ts';
 import { openRoute, type VisitorPage } from '../kit/page-context.ts';
 import { seeOther, type ConsoleResponse, type ConsoleRoute, type ConsoleServices } from '../kit/route.ts';
-import { plural } from '../kit/texts.ts';
+import { fillPlain, plural } from '../kit/texts.ts';
+import { bucketFieldNames, bucketInputs, readBucket, type BucketField } from '../settings/backup-place.ts';
 
 /** The path of the pages for a link. */
 export function restorePathOf(token: string): string {
@@ -40,13 +43,13 @@ function withBackup(step: Step): (page: VisitorPage) => Promise<ConsoleResponse>
 function restorePage(
   page: VisitorPage,
   state: RestoreState,
-  { nameError }: { readonly nameError?: string } = {},
+  { nameError, bucket }: { readonly nameError?: string; readonly bucket?: BucketForm } = {},
 ): ConsoleResponse {
   const text = page.text.restore;
-  const { problem, step } = state;
+  const { problem, trouble, step } = state;
   const said = problem === null ? undefined : alert(text.problems[problem]);
-  const body = markup`${said}${panelOf(page, state, nameError)}`;
-  const isRejected = problem !== null || nameError !== undefined;
+  const body = markup`${said}${troublePart(page, trouble)}${panelOf(page, state, { nameError, bucket })}`;
+  const isRejected = problem !== null || trouble !== null || nameError !== undefined || bucket !== undefined;
   return {
     status: isRejected ? 422 : 200,
     body: gatePage(page.services, page.request, {
@@ -54,17 +57,36 @@ function restorePage(
       place: 'Largesse',
       body,
       scripts: ['restore.js'],
-      ...(step === 'examining' && { refreshSeconds: 2 }),
+      ...((step === 'examining' || step === 'fetching') && { refreshSeconds: 2 }),
     }),
   };
 }
 
-function panelOf(page: VisitorPage, state: RestoreState, nameError: string | undefined): Markup {
+/** The sentence for people above the own words of the storage. */
+function troublePart(page: VisitorPage, trouble: RestoreState['trouble']): Markup | undefined {
+  if (!trouble) return undefined;
+  const { troubles, response } = page.text.backups;
+  const { title, advice } = troubles[trouble.kind];
+  return markup`<div class="notice bad" role="alert"><div class="stack"><h2>${fillPlain(title, { place: page.text.restore.storage })}</h2><p>${advice}</p><p>${response}</p></div></div><p class="payload" dir="ltr">${trouble.said}</p>`;
+}
+
+type BucketForm = {
+  readonly values: Readonly<Record<BucketField | 'sheet', string>>;
+  readonly errors: Readonly<Partial<Record<BucketField | 'sheet' | 'secret', string>>>;
+};
+
+function panelOf(
+  page: VisitorPage,
+  state: RestoreState,
+  { nameError, bucket }: { readonly nameError: string | undefined; readonly bucket: BucketForm | undefined },
+): Markup {
   const text = page.text.restore;
   const path = page.url(restorePathOf(page.param('token')));
   switch (state.step) {
     case 'uploading':
-      return uploadPanel(page, state);
+      return markup`${uploadPanel(page, state)}${bucketPanel(page, { bucket, isOpen: state.trouble !== null || state.problem === 'none-found' })}${newShopLink(page)}`;
+    case 'fetching':
+      return markup`<section class="panel stack" role="status"><h2>${text.fetching}</h2><p>${fillPlain(text.fetchingText, { size: sizeText(page, state.upload?.received ?? 0) })}</p></section>${dropForm(page)}`;
     case 'uploaded':
       return markup`<section class="panel stack" aria-labelledby="key-title"><h2 id="key-title">${text.keyTitle}</h2>
 <form class="stack" method="post" action="${path}/key">${inputField({ name: 'key', label: text.key, kind: 'code', hint: text.keyHint, hasFocus: true })}
@@ -91,8 +113,51 @@ function uploadPanel(page: VisitorPage, { upload }: RestoreState): Markup {
 <form class="stack" data-upload="${path}" data-slice="${sliceBytes}"${sent} data-failed="${text.uploadFailed}"><div><label for="backup">${text.file}</label><input class="field" type="file" id="backup" accept=".age" required><p class="hint">${text.fileHint}</p></div>
 <div><button class="button first">${text.upload}</button></div>
 <progress class="progress" max="100" value="0" aria-label="${text.progress}" hidden></progress><p role="status"></p></form>
-<noscript><p class="notice bad">${text.noScript}</p></noscript></section>
-<p class="center"><a class="button quiet" href="${page.url(`/setup/${page.param('token')}`)}">${text.newShop}</a></p>`;
+<noscript><p class="notice bad">${text.noScript}</p></noscript></section>`;
+}
+
+function newShopLink(page: VisitorPage): Markup {
+  return markup`<p class="center"><a class="button quiet" href="${page.url(`/setup/${page.param('token')}`)}">${page.text.restore.newShop}</a></p>`;
+}
+
+function sizeText({ language }: VisitorPage, bytes: number): string {
+  return new Intl.NumberFormat(language, {
+    style: 'unit',
+    unit: 'megabyte',
+    maximumFractionDigits: 1,
+  }).format(bytes / 1_000_000);
+}
+
+/** The service fetches the newest backup of a bucket itself. */
+function bucketPanel(
+  page: VisitorPage,
+  { bucket, isOpen }: { readonly bucket: BucketForm | undefined; readonly isOpen: boolean },
+): Markup {
+  const text = page.text.restore;
+  const none = { address: '', region: '', bucket: '', keyId: '', sheet: '' };
+  const { values, errors } = bucket ?? { values: none, errors: {} };
+  const path = page.url(restorePathOf(page.param('token')));
+  const secret = inputField({
+    name: 'secret',
+    label: page.text.backups.secret,
+    type: 'password',
+    autocomplete: 'off',
+    hint: text.secretHint,
+    error: errors.secret,
+  });
+  const sheet = inputField({
+    name: 'sheet',
+    label: page.text.backups.id,
+    value: values.sheet,
+    kind: 'code',
+    isOptional: true,
+    hint: text.sheetHint,
+    error: errors.sheet,
+  });
+  return markup`<details class="panel stack"${isOpen || bucket ? markup` open` : undefined}><summary>${text.fromStorage}</summary>
+<form class="stack" method="post" action="${path}/fetch"><p>${text.fromStorageHint}</p><div class="fields">${bucketInputs(page, { values, errors, isOptional: false })}
+${secret}
+${sheet}</div><div><button class="button first">${text.fetch}</button></div></form></details>`;
 }
 
 function dropForm(page: VisitorPage): Markup {
@@ -140,6 +205,30 @@ const append: Step = async (page, tools) => {
   };
 };
 
+const sheetLength = 4;
+
+const fetchNewest: Step = async (page, tools) => {
+  const { backups } = page.services;
+  if (!backups) throw new Fault('not-found');
+  const values = {
+    ...(Object.fromEntries(bucketFieldNames.map((name) => [name, page.typed(name)])) as Record<BucketField, string>),
+    sheet: page.typed('sheet').toUpperCase(),
+  };
+  const typed = page.request.form.get('secret') ?? '';
+  const read = readBucket(page, backups, values);
+  const { errors: texts } = page.text.backups;
+  const errors = {
+    ...(read.ok ? {} : read.errors),
+    ...(typed === '' && { secret: texts.secretAgain }),
+    ...(typed.length > s3SecretLengthMax && { secret: texts.secret }),
+    ...(!/^(?:[0-9A-F]{4})?$/.test(values.sheet) && { sheet: fillPlain(page.text.restore.wrongSheet, { count: sheetLength }) }),
+  };
+  if (!read.ok || Object.keys(errors).length > 0) return restorePage(page, tools.state(), { bucket: { values, errors } });
+  const sheet = values.sheet === '' ? null : values.sheet;
+  await tools.fetch(read.bucket, { secret: new Secret(typed), sheet });
+  return here(page);
+}; // prettier-ignore
+
 const here = (page: VisitorPage): ConsoleResponse => seeOther(restorePathOf(page.param('token')));
 
 const examine: Step = async (page, tools) => {
@@ -175,6 +264,7 @@ export const restoreRoutes: readonly ConsoleRoute[] = [
     formBytesMax: sliceBytes,
     mayUpload: async (services, { token = '' }) => (await toolsFor(services, token)) !== undefined,
   }),
+  openRoute('POST', `${path}/fetch`, withBackup(fetchNewest)),
   openRoute('POST', `${path}/key`, withBackup(examine)),
   openRoute('POST', `${path}/install`, withBackup(install)),
   openRoute('POST', `${path}/drop`, withBackup(drop)),

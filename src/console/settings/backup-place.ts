@@ -7,6 +7,7 @@ import {
   s3SecretLengthMax,
   type AnyPlace,
   type BackupPlace,
+  type S3Bucket,
 } from '../../domain/backups/backup.ts';
 import { Fault } from '../../domain/fault.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
@@ -15,14 +16,17 @@ import { Secret } from '../../platform/secret.ts';
 import type { BackupState } from '../../service/backups/backups.ts';
 import { removeBackups, setBackupPlace } from '../../service/staff-actions/backups.ts';
 import { inputField, select } from '../kit/form.ts';
-import type { Page } from '../kit/page-context.ts';
+import type { Page, VisitorPage } from '../kit/page-context.ts';
 import { seeOther, type ConsoleResponse } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
 import { notifyOwners } from './owner-notice.ts';
 import { backupsPath, type BackupTools } from './recovery-sheet.ts';
 
 const kinds = ['disk', 's3', 'download'] as const;
-const fields = ['kind', 'disk', 'address', 'region', 'bucket', 'keyId', 'rhythm'] as const;
+export const bucketFieldNames = ['address', 'region', 'bucket', 'keyId'] as const;
+const fields = ['kind', 'disk', ...bucketFieldNames, 'rhythm'] as const;
+
+export type BucketField = (typeof bucketFieldNames)[number];
 
 type Field = (typeof fields)[number];
 type Values = Readonly<Record<Field, string>>;
@@ -51,6 +55,34 @@ function valuesOf({ settings: { place, rhythm } }: BackupState): Values {
   const { host, port, region, bucket, keyId } = place;
   const address = `https://${host}${port === 443 ? '' : `:${port}`}`;
   return { ...none, address, region, bucket, keyId };
+}
+
+/** The fields of a bucket, without the secret. @param isOptional whether another place can be chosen. */
+export function bucketInputs(
+  { text: { backups: text } }: Pick<VisitorPage, 'text'>,
+  {
+    values,
+    errors,
+    isOptional,
+  }: {
+    readonly values: Readonly<Record<BucketField, string>>;
+    readonly errors: Readonly<Partial<Record<BucketField, string>>>;
+    readonly isOptional: boolean;
+  },
+): Markup {
+  const input = (name: BucketField, label: string, hint?: string, optional = isOptional): Markup =>
+    inputField({
+      name,
+      label,
+      value: values[name],
+      error: errors[name],
+      isOptional: optional,
+      ...(hint !== undefined && { hint }),
+    });
+  return markup`${input('address', text.s3Address, text.s3AddressHint)}
+${input('region', text.s3Region, text.s3RegionHint, true)}
+${input('bucket', text.s3Bucket, text.s3BucketHint)}
+${input('keyId', text.s3KeyId)}`;
 }
 
 export function placePanel(page: Page, tools: BackupTools, state: BackupState, shown?: ShownPlace): Markup {
@@ -88,15 +120,11 @@ export function placePanel(page: Page, tools: BackupTools, state: BackupState, s
         ? text.secretHint
         : markup`${text.secretSet} ${page.day(secretSetAt)}. ${text.secretStays}`,
   });
-  const optional = { isOptional: true } as const;
   const problem =
     errors.kind === undefined ? undefined : markup`<p class="error" role="alert">${errors.kind}</p>`;
   const body = markup`${problem}<fieldset class="places"><legend>${text.where}</legend><div class="choices down">${kinds.map(choice)}</div>
 <div class="fields of-disk">${select({ ...field('disk', text.diskLabel, text.diskHint), options })}</div>
-<div class="fields of-s3">${inputField({ ...field('address', text.s3Address, text.s3AddressHint), ...optional })}
-${inputField({ ...field('region', text.s3Region, text.s3RegionHint), ...optional })}
-${inputField({ ...field('bucket', text.s3Bucket, text.s3BucketHint), ...optional })}
-${inputField({ ...field('keyId', text.s3KeyId), ...optional })}
+<div class="fields of-s3">${bucketInputs(page, { values, errors, isOptional: true })}
 ${secret}</div></fieldset>
 <div class="fields">${select({ ...field('rhythm', text.rhythm, text.kept), options: backupRhythms.map((value) => ({ value, text: text.rhythms[value] })) })}</div>
 <div><button class="button first">${text.save}</button></div>`;
@@ -113,6 +141,31 @@ ${secret}</div></fieldset>
 type ReadPlace =
   { readonly ok: true; readonly place: BackupPlace } | { readonly ok: false; readonly errors: PlaceErrors };
 
+type ReadBucket =
+  | { readonly ok: true; readonly bucket: S3Bucket }
+  | { readonly ok: false; readonly errors: Readonly<Partial<Record<BucketField, string>>> };
+
+/** Reads the fields of a bucket, without the secret. */
+export function readBucket(
+  { text: { backups } }: Pick<VisitorPage, 'text'>,
+  { parseHost }: Pick<BackupTools, 'parseHost'>,
+  values: Readonly<Record<BucketField, string>>,
+): ReadBucket {
+  const errors: Partial<Record<BucketField, string>> = {};
+  const read = <Value>(name: BucketField, parsed: Parsed<Value>): Value | undefined => {
+    if (parsed.ok) return parsed.value;
+    errors[name] = backups.errors[name];
+    return undefined;
+  };
+  const address = read('address', parseHost(values.address));
+  const region = read('region', parseS3Text(values.region === '' ? 'us-east-1' : values.region));
+  const bucket = read('bucket', parseBucket(values.bucket));
+  const keyId = read('keyId', parseS3Text(values.keyId));
+  if (!address || region === undefined || bucket === undefined || keyId === undefined)
+    return { ok: false, errors };
+  return { ok: true, bucket: { ...address, region, bucket, keyId } };
+}
+
 function readPlace(page: Page, tools: BackupTools, values: Values): ReadPlace {
   const { errors: texts } = page.text.backups;
   switch (values.kind) {
@@ -125,22 +178,8 @@ function readPlace(page: Page, tools: BackupTools, values: Values): ReadPlace {
       return { ok: true, place: { kind: 'disk', mount: disk.path } };
     }
     case 's3': {
-      const errors: Partial<Record<Field, string>> = {};
-      const read = <Value>(
-        name: 'address' | 'region' | 'bucket' | 'keyId',
-        parsed: Parsed<Value>,
-      ): Value | undefined => {
-        if (parsed.ok) return parsed.value;
-        errors[name] = texts[name];
-        return undefined;
-      };
-      const address = read('address', tools.parseHost(values.address));
-      const region = read('region', parseS3Text(values.region === '' ? 'us-east-1' : values.region));
-      const bucket = read('bucket', parseBucket(values.bucket));
-      const keyId = read('keyId', parseS3Text(values.keyId));
-      if (!address || region === undefined || bucket === undefined || keyId === undefined)
-        return { ok: false, errors };
-      return { ok: true, place: { kind: 's3', ...address, region, bucket, keyId } };
+      const read = readBucket(page, tools, values);
+      return read.ok ? { ok: true, place: { kind: 's3', ...read.bucket } } : read;
     }
     default:
       return { ok: false, errors: { kind: texts.kind } };

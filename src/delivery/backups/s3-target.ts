@@ -9,7 +9,12 @@ import { request } from 'node:https';
 import { isIP } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { rootCertificates } from 'node:tls';
-import { BackupError, type BackupTrouble, type S3Bucket } from '../../domain/backups/backup.ts';
+import {
+  BackupError,
+  readBackupName,
+  type BackupTrouble,
+  type S3Bucket,
+} from '../../domain/backups/backup.ts';
 import { awsEncoded, awsQuery, emptyHash, signAwsRequest } from '../../platform/aws-signature.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { codeOf } from '../../platform/error-code.ts';
@@ -63,25 +68,12 @@ type Call = {
 };
 
 export function s3Target(bucket: S3Bucket, { folder, secret, clock, network }: Parts): BackupTarget {
-  const call = (options: Call): Promise<IncomingMessage> =>
-    callS3(bucket, { ...options, secret, network, at: clock.now() });
+  const call: SendCall = (options) => callS3(bucket, { ...options, secret, network, at: clock.now() });
   const keyOf = (name: string): string => `${folder}/${name}`;
   const drained = async (options: Call): Promise<string> =>
     await textOfResponse(await call(options), listBytesMax);
-  const list = async (): Promise<readonly string[]> => {
-    const names: string[] = [];
-    let token: string | undefined;
-    for (let page = 0; page < listPagesMax; page++) {
-      const after = token === undefined ? {} : { 'continuation-token': token };
-      const query = { 'list-type': '2', prefix: `${folder}/`, ...after };
-      const text = await drained({ method: 'GET', key: null, query });
-      for (const [, key = ''] of text.matchAll(/<Key>([^<]{1,1024})<\/Key>/g))
-        names.push(key.slice(folder.length + 1));
-      token = /<NextContinuationToken>([^<]{1,1024})</.exec(text)?.[1];
-      if (token === undefined) return names;
-    }
-    throw new BackupError('rejected', 'the bucket has too many objects in the folder of the backups');
-  };
+  const list = async (): Promise<readonly string[]> =>
+    (await listKeys(call, `${folder}/`)).map((key) => key.slice(folder.length + 1));
   const remove = async (name: string): Promise<void> => {
     await drained({ method: 'DELETE', key: keyOf(name) });
   };
@@ -109,6 +101,58 @@ export function s3Target(bucket: S3Bucket, { folder, secret, clock, network }: P
       yield* (await call({ method: 'GET', key: keyOf(name) })) as AsyncIterable<Uint8Array>;
     },
   };
+}
+
+type SendCall = (options: Call) => Promise<IncomingMessage>;
+
+/** The keys of all objects that begin with a prefix. @throws BackupError. */
+async function listKeys(call: SendCall, prefix: string): Promise<readonly string[]> {
+  const keys: string[] = [];
+  let token: string | undefined;
+  for (let page = 0; page < listPagesMax; page++) {
+    const after = token === undefined ? {} : { 'continuation-token': token };
+    const query = { 'list-type': '2', prefix, ...after };
+    const text = await textOfResponse(await call({ method: 'GET', key: null, query }), listBytesMax);
+    for (const [, key = ''] of text.matchAll(/<Key>([^<]{1,1024})<\/Key>/g)) keys.push(key);
+    token = /<NextContinuationToken>([^<]{1,1024})</.exec(text)?.[1];
+    if (token === undefined) return keys;
+  }
+  throw new BackupError('rejected', 'the bucket has too many objects');
+}
+
+/**
+ * Reads the newest backup of a bucket, by its name, in the folder of any installation.
+ * @param sheet the id of its recovery sheet; null: any.
+ * @returns undefined: there is none. @throws BackupError.
+ */
+export async function readNewestOf(
+  bucket: S3Bucket,
+  {
+    sheet,
+    signal,
+    ...parts
+  }: Omit<Parts, 'folder'> & { readonly sheet: string | null; readonly signal: AbortSignal },
+): Promise<AsyncIterable<Uint8Array> | undefined> {
+  const { secret, clock, network } = parts;
+  const call: SendCall = (options) =>
+    callS3(bucket, { ...options, signal, secret, network, at: clock.now() });
+  const found = (await listKeys(call, 'largesse-')).flatMap((key) => {
+    const read = /^largesse-[0-9a-f]{8}\/(.+)$/.exec(key);
+    const name = readBackupName(read?.[1] ?? '');
+    return name && (sheet === null || name.sheet === sheet) ? [{ key, at: name.at }] : [];
+  });
+  const [newest] = found.toSorted((left, right) => right.at - left.at);
+  return newest && explainedParts(await call({ method: 'GET', key: newest.key }));
+}
+
+/** @throws BackupError if the connection is lost. */
+async function* explainedParts(response: IncomingMessage): AsyncGenerator<Uint8Array> {
+  const parts = response[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
+  for (;;) {
+    const part = await explained(async () => await parts.next());
+    if (part.done === true) return;
+    yield part.value;
+  }
 }
 
 /** @throws BackupError unless the response is a success. */

@@ -1,5 +1,8 @@
 /** A backup that is restored in a browser on a fresh machine, and what was on its way when the backup was made. */
 
+import type { BackupTrouble, S3Bucket } from '../backups/backup.ts';
+import type { Secret } from '../../platform/secret.ts';
+
 /** The bytes of a slice of an upload; only the last one can be shorter. */
 export const sliceBytes = 4 * 2 ** 20;
 
@@ -16,6 +19,8 @@ export type RestoreProblem =
   /** A later version of the program made it. */
   | 'newer'
   | 'no-shop'
+  /** The storage has no backup, or none for the sheet. */
+  | 'none-found'
   | 'no-space'
   /** The service may not write the key file. */
   | 'no-access'
@@ -27,9 +32,11 @@ export type RestoredShop = { readonly name: string; readonly domain: string; rea
 export type RestoreState = {
   /** The size of the upload, and the bytes that have arrived; null: there is none. */
   readonly upload: { readonly bytes: number; readonly received: number } | null;
-  readonly step: 'uploading' | 'uploaded' | 'examining' | 'examined' | 'installing';
+  readonly step: 'uploading' | 'fetching' | 'uploaded' | 'examining' | 'examined' | 'installing';
   /** Null: nothing went wrong since the last form. */
   readonly problem: RestoreProblem | null;
+  /** The reason why a storage did not send a backup, and its own words. */
+  readonly trouble: { readonly kind: BackupTrouble; readonly said: string } | null;
   /** Null: the backup was not examined, or cannot be restored. */
   readonly found: { readonly madeAt: number; readonly shops: readonly RestoredShop[] } | null;
 };
@@ -41,6 +48,11 @@ export type RestoreTools = {
   readonly begin: (bytes: number) => Promise<RestoreProblem | null>;
   /** Stores a slice. @returns the number of the next one, which differs if this one was not expected; or the problem. */
   readonly append: (number: number, slice: Uint8Array) => Promise<number | RestoreProblem>;
+  /** Fetches the newest backup of a storage, which can take minutes. @param sheet the id of its recovery sheet; null: any. */
+  readonly fetch: (
+    bucket: S3Bucket,
+    parts: { readonly secret: Secret; readonly sheet: string | null },
+  ) => Promise<void>;
   /** Opens and verifies the backup, which can take minutes. @param key the typed key of the recovery sheet. */
   readonly examine: (key: string) => Promise<void>;
   /** Restores the examined backup, and starts the service again. @returns false if the name is not that of a shop of it. */

@@ -1,0 +1,113 @@
+/** “I have a backup”: the service fetches the newest one of a bucket itself. */
+
+import assert from 'node:assert/strict';
+import test, { after } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { backupNameOf } from '../../src/domain/backups/backup.ts';
+import { parseRecoveryKey, sheetIdOf } from '../../src/platform/sealed-backup/recovery-key.ts';
+import { bucketHost, openBucket } from '../support/bucket.ts';
+import { openBrowser } from '../support/browser.ts';
+import { textOfPage } from '../support/counter-staff.ts';
+import { until } from '../support/delivering.ts';
+import { sealedShop } from '../support/sealed-shop.ts';
+import { command } from '../support/served.ts';
+import { startService } from '../support/service.ts';
+
+const bucket = await openBucket();
+after(() => bucket[Symbol.asyncDispose]());
+const service = await startService({ emailNetwork: bucket.network });
+after(() => service[Symbol.asyncDispose]());
+const { backup, madeAt, key } = await sealedShop();
+const parsed = await parseRecoveryKey(key);
+assert.ok(parsed.ok);
+const sheet = sheetIdOf(parsed.value.recipient);
+const otherSheet = sheet === '0000' ? '0001' : '0000';
+
+const linked = await command(service.environment, 'setup', 'link', '--json');
+const setup = new URL((JSON.parse(linked.output) as { readonly link: string }).link).pathname;
+const browser = openBrowser(service);
+
+const typed = {
+  address: `https://${bucketHost}`,
+  region: 'eu-test-1',
+  bucket: 'shop-backups',
+  keyId: 'AKIDTEST',
+  secret: 'hush-hush-hush',
+  sheet: '',
+};
+
+/** The page once the backup was fetched. */
+async function fetched(changes: Partial<typeof typed> = {}): Promise<string> {
+  const sent = await browser.post(`${setup}/restore/fetch`, { ...typed, ...changes });
+  assert.equal(sent.status, 303, textOfPage(sent));
+  let text = '';
+  await until(async () => {
+    // Requests without a session are limited to ten a second.
+    await wait(150);
+    text = textOfPage(await browser.get(`${setup}/restore`));
+    return !text.includes('is being fetched');
+  });
+  return text;
+}
+
+function put(at: number, id: string, content: Uint8Array): void {
+  bucket.objects.set(`largesse-0123abcd/${backupNameOf(at, id)}`, Buffer.from(content));
+}
+
+test('the fields are checked, and a secret is required', async () => {
+  const wrong = { address: 'http://10.0.0.1', bucket: 'X', keyId: '', secret: '', sheet: 'xyz' };
+  const rejected = await browser.post(`${setup}/restore/fetch`, { ...typed, ...wrong });
+  assert.equal(rejected.status, 422);
+  const text = textOfPage(rejected);
+  assert.match(text, /Enter the address of the storage/);
+  assert.match(text, /A bucket has 3 to 63 small letters/);
+  assert.match(text, /Enter the id of the access key/);
+  assert.match(text, /Enter the secret key/);
+  assert.match(text, /The id of a sheet has 4 digits and letters/);
+  const long = await browser.post(`${setup}/restore/fetch`, { ...typed, secret: 'x'.repeat(501) });
+  assert.match(textOfPage(long), /The secret key is too long/);
+  assert.deepEqual(bucket.requests, []);
+});
+
+test('a bucket without a backup, one that rejects the key, and a private address are named', async () => {
+  bucket.objects.set('largesse-0123abcd/readme.txt', Buffer.from('hello'));
+  bucket.objects.set('other/largesse-20261123T180005Z-7F3A.tar.zst.age', Buffer.from('hello'));
+  assert.match(await fetched(), /The storage has no backup of Largesse/);
+  bucket.fault = 'forbidden';
+  assert.match(await fetched(), /The storage does not accept the access key .*SignatureDoesNotMatch/);
+  bucket.fault = null;
+  assert.match(await fetched({ address: 'https://inside.storage.example' }), /The storage is not on the internet/);
+  assert.match(await fetched({ address: 'https://none.storage.example' }), /The address of the storage is not known/);
+}); // prettier-ignore
+
+test('the newest backup of the sheet is fetched, opened, and can be restored', async () => {
+  put(madeAt, sheet, backup);
+  put(madeAt - 60_000, sheet, Buffer.from('an older one'));
+  put(madeAt + 60_000, otherSheet, Buffer.from('a newer one of another sheet'));
+  assert.match(await fetched({ sheet: sheet.toLowerCase() }), /The key of the recovery sheet/);
+  assert.equal((await browser.post(`${setup}/restore/key`, { key })).status, 303);
+  let text = '';
+  await until(async () => {
+    await wait(150);
+    text = textOfPage(await browser.get(`${setup}/restore`));
+    return !text.includes('is being opened');
+  });
+  assert.match(text, /This is in the backup Made .* Flowers 3 cards/);
+  assert.match(await fetched(), /The key of the recovery sheet/, 'any sheet: the newer one');
+  assert.equal((await browser.post(`${setup}/restore/drop`, {})).status, 303);
+  assert.ok(!service.log().includes(typed.secret));
+});
+
+test('a fetch that takes long shows its progress, and can be ended', async () => {
+  bucket.fault = 'silent';
+  assert.equal((await browser.post(`${setup}/restore/fetch`, typed)).status, 303);
+  const page = await browser.get(`${setup}/restore`);
+  assert.match(textOfPage(page), /The backup is being fetched 0 MB so far/);
+  assert.match(page.text, /http-equiv="refresh"/);
+  const begun = await browser.post(`${setup}/restore/begin`, { bytes: '10' });
+  assert.match(JSON.stringify(begun.json), /problem/, 'one backup at a time');
+  assert.equal((await browser.post(`${setup}/restore/drop`, {})).status, 303);
+  bucket.fault = null;
+  assert.match(textOfPage(await browser.get(`${setup}/restore`)), /in a storage on the internet/);
+  assert.match(await fetched({ sheet }), /The key of the recovery sheet/);
+});
