@@ -5,6 +5,7 @@ import { ClockError } from '../platform/clock.ts';
 import { ConfigError } from '../start/config.ts';
 import { Fault } from '../domain/fault.ts';
 import { KeyFileError } from '../platform/key-file.ts';
+import { DownloadError } from '../delivery/releases/download.ts';
 import { CopyError } from '../service/moves/copy.ts';
 import { StartError } from '../start/error.ts';
 import { MigrationError } from '../storage/schema/migration-error.ts';
@@ -20,6 +21,7 @@ const expected = [
   ClockError,
   CommandError,
   CopyError,
+  DownloadError,
   KeyFileError,
   StartError,
   MigrationError,

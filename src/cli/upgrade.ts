@@ -3,13 +3,15 @@
 import { realpathSync } from 'node:fs';
 import { isSea } from 'node:sea';
 import type { Command } from 'commander';
+import { readNewest } from '../delivery/releases/download.ts';
 import { systemClock } from '../platform/clock.ts';
+import { findInstallation, upgradeCommand } from '../platform/installation.ts';
+import { isLater } from '../platform/releases/list.ts';
 import { version } from '../platform/version.ts';
 import { readConfig } from '../start/config.ts';
 import { CommandError } from './failure.ts';
 import { print, printJson } from './output.ts';
-import { readNewest, upgrade } from './upgrading.ts';
-import { isLater } from '../platform/releases/list.ts';
+import { upgrade } from './upgrading.ts';
 
 type Options = { readonly check?: boolean; readonly json?: boolean };
 
@@ -41,17 +43,17 @@ export function addUpgradeCommand(root: Command): void {
     });
 }
 
-/** The folder of the executable in the Debian package. */
-const packageFolder = '/usr/lib/largesse/';
+const installed = {
+  package: 'as a Debian package',
+  container: 'as a container image',
+  npm: 'with npm',
+  clone: 'from a clone',
+} as const;
 
 /** @throws CommandError with the command to use instead. */
 function assertBareExecutable(): void {
-  if (!isSea())
-    throw new CommandError(
-      'this program was installed with npm or from a clone: use "npm install largesse@latest", or "git pull && npm ci"',
-    );
-  if (realpathSync(process.execPath).startsWith(packageFolder))
-    throw new CommandError(
-      'this program was installed as a Debian package: use "sudo apt install ./largesse_<version>_<architecture>.deb"',
-    );
+  const installation = findInstallation();
+  if (installation === 'executable') return;
+  const command = upgradeCommand(installation, { version: null });
+  throw new CommandError(`this program was installed ${installed[installation]}: use "${command}"`);
 }

@@ -5,22 +5,10 @@ import { createHash } from 'node:crypto';
 import { existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import {
-  isLater,
-  listBytesMax,
-  readReleaseList,
-  ReleaseListError,
-  type ReleaseFile,
-  type ReleaseList,
-} from '../platform/releases/list.ts';
+import { readBounded } from '../delivery/releases/download.ts';
+import { isLater, type ReleaseFile, type ReleaseList } from '../platform/releases/list.ts';
 import { syncFolder } from '../platform/folders.ts';
 import { CommandError } from './failure.ts';
-
-type Source = {
-  /** The URL of the signed list. */
-  readonly url: URL;
-  readonly key: Uint8Array;
-};
 
 export type Installed = {
   /** The path of the executable. */
@@ -30,25 +18,12 @@ export type Installed = {
   readonly platform: string;
 };
 
-const listMaxMs = 30_000;
 const downloadMaxMs = 30 * 60_000;
-
-/** Reads the list. It has no part that identifies this machine. @throws CommandError. */
-export async function readNewest({ url, key }: Source, now: number): Promise<ReleaseList> {
-  const parts: Uint8Array[] = [];
-  await readBounded(url, { bytesMax: listBytesMax, maxMs: listMaxMs, take: (part) => void parts.push(part) });
-  try {
-    return readReleaseList(Buffer.concat(parts).toString(), key, now);
-  } catch (error) {
-    if (error instanceof ReleaseListError) throw new CommandError(error.message, { cause: error });
-    throw error;
-  }
-}
 
 /**
  * Replaces the executable with one rename, after its size, hash and version were checked. A failure changes nothing.
  * @returns the path of the previous executable; null: the present version is the newest one.
- * @throws CommandError.
+ * @throws CommandError. @throws DownloadError.
  */
 export async function upgrade(list: ReleaseList, installed: Installed): Promise<string | null> {
   const { path, version, platform } = installed;
@@ -100,39 +75,6 @@ async function download(
   }
   if (read !== bytes || hash.digest('hex') !== sha256)
     throw new CommandError('the downloaded file is not the one of the list of versions, so it was removed');
-}
-
-type Reading = {
-  readonly bytesMax: number;
-  readonly maxMs: number;
-  readonly take: (part: Uint8Array) => void | Promise<void>;
-};
-
-/** @throws CommandError if there is no complete response within the limits. */
-async function readBounded(url: URL, { bytesMax, maxMs, take }: Reading): Promise<void> {
-  const failed = (reason: string, cause?: unknown): CommandError =>
-    new CommandError(`${url.origin}${url.pathname}: ${reason}`, { cause });
-  let response: Response;
-  try {
-    response = await fetch(url, { signal: AbortSignal.timeout(maxMs) });
-  } catch (error) {
-    throw failed(
-      error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error),
-      error,
-    );
-  }
-  if (!response.ok || !response.body) throw failed(`status ${response.status}`);
-  let left = bytesMax;
-  try {
-    for await (const part of response.body as AsyncIterable<Uint8Array>) {
-      left -= part.length;
-      if (left < 0) throw failed(`the response has more than ${bytesMax} bytes`);
-      await take(part);
-    }
-  } catch (error) {
-    if (error instanceof CommandError) throw error;
-    throw failed('the connection was lost', error);
-  }
 }
 
 const startMaxMs = 30_000;

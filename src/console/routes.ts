@@ -22,6 +22,7 @@ import { emailSettingsRoutes } from './settings/emails.ts';
 import { locationSettingsRoutes } from './settings/locations.ts';
 import { proxySettingsRoutes } from './settings/proxy.ts';
 import { shopSettingsRoutes } from './settings/shop.ts';
+import { versionRoutes } from './settings/versions.ts';
 import { textSettingsRoutes } from './settings/wording.ts';
 import { restoreRoutes } from './gate/restore.ts';
 import { restoredRoutes } from './settings/restored.ts';
@@ -66,6 +67,7 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...emailSettingsRoutes,
   ...emailServerRoutes,
   ...backupSettingsRoutes,
+  ...versionRoutes,
   ...textSettingsRoutes,
   ...locationSettingsRoutes,
   ...proxySettingsRoutes,

@@ -8,8 +8,8 @@ export type HealthLevel = 'warning' | 'error';
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-/** A backup is made every day, so one has failed when the last one is this old. */
-const backupAgeMaxMs = 2 * dayMs;
+/** A backup is made every day. One that failed is repeated, so it needs a person when the last one is this old. */
+const backupAgeMaxMs = 3 * dayMs;
 
 /** The first one of a new shop is a step of its checklist. @param lastAt null: there was none. @param sinceAt of the first store. */
 export function isBackupOverdue(
@@ -74,6 +74,8 @@ export type MachineCondition = {
   readonly backup: { readonly lastAt: number | null; readonly sinceAt: number } | null;
   /** Whether emails of any store are late. */
   readonly hasLateEmails: boolean;
+  /** Since when (ms) no list of versions was accepted although one was to be read each day; null: all is well. */
+  readonly versionsFailingSince: number | null;
 };
 
 /** A failed attempt to obtain or renew a certificate. */
@@ -96,11 +98,12 @@ export type HealthFinding =
       readonly level: HealthLevel;
       readonly until: number | null;
       readonly failure: CertificateFailure | null;
-    };
+    }
+  | { readonly about: 'versions'; readonly level: 'warning'; readonly since: number };
 
 /** Returns what is wrong with the machine, the most urgent first. @param now in ms. */
 export function findMachineProblems(
-  { disk, clockJumpMs, certificate, backup }: MachineCondition,
+  { disk, clockJumpMs, certificate, backup, versionsFailingSince }: MachineCondition,
   now: number,
 ): readonly HealthFinding[] {
   const findings: HealthFinding[] = [];
@@ -117,5 +120,7 @@ export function findMachineProblems(
       until: certificate.period?.until ?? null,
       failure: certificate.failure,
     });
+  if (versionsFailingSince !== null)
+    findings.push({ about: 'versions', level: 'warning', since: versionsFailingSince });
   return findings;
 }

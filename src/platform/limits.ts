@@ -118,6 +118,10 @@ export const limits = Object.freeze({
   reminderPeriodMs: 5 * 60_000,
   /** The period of checks whether a backup is due. */
   backupPeriodMs: 60_000,
+  /** The periods of checks whether the list of versions is to be read, emails to owners wait, and the certificate ends soon. */
+  versionsPeriodMs: 60_000,
+  noticesPeriodMs: 30_000,
+  certificateNoticePeriodMs: 10 * 60_000,
   /** The period of reads of the gauges of the database. */
   examinationPeriodMs: 60_000,
   readinessWaitMaxMs: 2_000,

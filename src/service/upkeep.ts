@@ -6,7 +6,9 @@ import { findLastBackup } from '../storage/stores/setup-step.ts';
 import { parallel, type Script } from '../storage/sql/sql.ts';
 import { emailLateMs } from '../domain/health.ts';
 import type { Store } from '../domain/stores/store.ts';
+import type { VersionCheck } from '../domain/versions.ts';
 import { findFirstRealStoreAt } from '../storage/stores/store.ts';
+import { findVersionCheck } from '../storage/version-check.ts';
 import { findLastVerification } from '../storage/proofs/verification.ts';
 import { countPausedWebhooks } from '../storage/events/webhook.ts';
 import { beginClosing } from './books/closing.ts';
@@ -26,17 +28,20 @@ export type Upkeep = {
   readonly hasLateEmails: boolean;
   /** When the first store was created, in ms; null: there is none, or only the demonstration. */
   readonly firstStoreAt: number | null;
+  readonly versions: VersionCheck;
 };
 
 export function* findUpkeep(ctx: Context): Script<Upkeep> {
   const now = ctx.clock.now();
-  const [lastBackupAt, { verifiedAt, mismatches }, pausedWebhooks, emails, firstStoreAt] = yield* parallel(
-    findLastBackup(),
-    findLastVerification(),
-    countPausedWebhooks(),
-    findEmailDelay(now),
-    findFirstRealStoreAt(),
-  );
+  const [lastBackupAt, { verifiedAt, mismatches }, pausedWebhooks, emails, firstStoreAt, versions] =
+    yield* parallel(
+      findLastBackup(),
+      findLastVerification(),
+      countPausedWebhooks(),
+      findEmailDelay(now),
+      findFirstRealStoreAt(),
+      findVersionCheck(),
+    );
   const { dueAt, firstAt, triedSendAt } = emails;
   const lateSince = Math.min(dueAt ?? now, triedSendAt ?? now);
   return {
@@ -48,6 +53,7 @@ export function* findUpkeep(ctx: Context): Script<Upkeep> {
     emailRetriedMs: Math.max(0, now - (firstAt ?? now)),
     hasLateEmails: now - lateSince > emailLateMs,
     firstStoreAt,
+    versions,
   };
 }
 

@@ -1,7 +1,7 @@
 /** The services that the pages for staff and recipients use. */
 
 import { operations } from '../api/index.ts';
-import type { Config } from './config.ts';
+import { machineRuleOf, type Config } from './config.ts';
 import { emailToolsOf } from '../delivery/email/tools.ts';
 import type { Database } from './database.ts';
 import { visitorLimiter } from '../http/rate-limit.ts';
@@ -13,12 +13,15 @@ import { serverToolsOf } from '../delivery/email/server-tools.ts';
 import type { EmailTransport } from '../delivery/email/transport.ts';
 import type { PreviewedEmail } from '../domain/emails/preview.ts';
 import { previewStored } from '../delivery/email/stored.ts';
+import { findInstallation } from '../platform/installation.ts';
 import { passwordsOf } from '../service/staff/password.ts';
 import type { CardKey } from '../storage/cards/card.ts';
 import type { LookupKey } from '../storage/stocks/code.ts';
 import { backupToolsOf } from './backups/tools.ts';
 import type { Backups } from './backups/backups.ts';
-import { pagesUrlOf, sendNotice, type EmailSetup } from './email.ts';
+import { pagesUrlOf, type EmailSetup } from './email.ts';
+import type { OwnerNotices } from './owner-notices.ts';
+import type { VersionRuns } from './versions.ts';
 
 type ConsoleParts = {
   readonly database: Database;
@@ -27,6 +30,8 @@ type ConsoleParts = {
   readonly retiredUses: RetiredCodeUses;
   readonly stockTries: StockTries;
   readonly backups: Backups | null;
+  readonly versions: VersionRuns;
+  readonly notices: OwnerNotices;
 } & Pick<
   Parameters<typeof addConsole>[1],
   | 'onCommit'
@@ -48,6 +53,8 @@ export function consoleServicesOf(
     retiredUses,
     stockTries,
     backups,
+    versions,
+    notices,
     ...parts
   }: ConsoleParts,
 ): Parameters<typeof addConsole>[1] {
@@ -78,7 +85,8 @@ export function consoleServicesOf(
       ...serverToolsOf(ctx, email.network),
     },
     backups: backups && backupToolsOf(backups.parts, backups.runs),
-    sendNotice: (notice) => sendNotice(ctx, email, notice),
+    versions: { ...versions, machineRule: machineRuleOf(config), installation: findInstallation() },
+    sendOwnerNotices: notices.sendOf,
     async emailPartsOf(storeId) {
       const transport = await email.ownTransport(storeId);
       if (!transport) return null;

@@ -4,6 +4,8 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { ClockGuard } from './clock-guard.ts';
 import type { Limits } from '../platform/limits.ts';
 import type { BackupRuns } from './backups/backups.ts';
+import type { OwnerNotices } from './owner-notices.ts';
+import type { VersionRuns } from './versions.ts';
 import type { Database } from './database.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { EmailServices } from '../http/services.ts';
@@ -59,9 +61,11 @@ export function startBackground(options: {
   readonly examined: (upkeep: Upkeep) => void;
   /** Null: the database is on a server. */
   readonly backups: Pick<BackupRuns, 'runIfDue' | 'removeLeft' | 'stop'> | null;
+  readonly versions: Pick<VersionRuns, 'runIfDue'>;
+  readonly notices: Pick<OwnerNotices, 'sendDue' | 'noticeCertificate'>;
   readonly logger: FastifyBaseLogger;
 }): Background {
-  const { limits, retention, guard, metrics, logger, backups } = options;
+  const { limits, retention, guard, metrics, logger, backups, versions, notices } = options;
   const { ctx, storage: unstopped } = options.database;
   let isStopping = false;
   const storage = stoppable(unstopped, () => isStopping);
@@ -154,6 +158,9 @@ export function startBackground(options: {
     closing,
     repeatTrusted(() => addCheckpoints(tools), limits.checkpointPeriodMs),
     ...(backups ? [repeat(backups.runIfDue, limits.backupPeriodMs)] : []),
+    repeat(versions.runIfDue, limits.versionsPeriodMs),
+    repeat(notices.sendDue, limits.noticesPeriodMs),
+    repeatTrusted(notices.noticeCertificate, limits.certificateNoticePeriodMs),
     repeatTrusted(createReminders({ ...tools, canSend: options.email.canSend }), limits.reminderPeriodMs),
   ];
   const removing = backups

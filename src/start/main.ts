@@ -28,12 +28,14 @@ import { consoleServicesOf } from './console-services.ts';
 import { backupRuns, type Backups } from './backups/backups.ts';
 import type { BackupParts } from './backups/parts.ts';
 import { readMounts as systemMounts } from '../platform/mounts.ts';
-import { setUpEmail, startEmails } from './email.ts';
+import { sendNotice, setUpEmail, startEmails } from './email.ts';
 import { machineCondition } from './health.ts';
 import { noCertificate, openHttps, transportSecurityOf, type Https } from './https.ts';
 import { listen, listeningUrl } from './listen.ts';
 import { restoringOf } from './restoring.ts';
 import { findSetupLink } from './mode.ts';
+import { ownerNotices } from './owner-notices.ts';
+import { versionRuns } from './versions.ts';
 import { type StartOptions, type Base, openBase, prepare } from './base.ts';
 
 export type Service = AsyncDisposable & {
@@ -142,14 +144,23 @@ function partsOf(base: Base) {
   const { limits } = config;
   const mayUseLoopback = loopbackRule(localUseOf(config), storage);
   const turns = createTurns(limits.waitingListsMax);
+  const email = setUpEmail(config, { database, logger, network: emailNetwork });
   return {
     mayUseLoopback,
     // While the clock is not trusted, days are closed that ended before it was trusted for the last time.
     trustedUntil: async (): Promise<number> =>
       guard.isTrusted() ? Number.POSITIVE_INFINITY : await storage.read(lastBeat),
     backups: backupsOf(base),
+    versions: versionRuns({ config, database, logger }),
+    notices: ownerNotices({
+      database,
+      send: async (notice) => await sendNotice(ctx, email, notice),
+      rule: machineRuleOf(config),
+      certificate: base.certificate,
+      logger,
+    }),
     shared: {
-      email: setUpEmail(config, { database, logger, network: emailNetwork }),
+      email,
       webhookUrls: webhookUrlsOf(ctx, mayUseLoopback),
       turns,
       reports: reportRuns({
@@ -239,6 +250,8 @@ function pagesOf(base: Base, parts: Parts, developmentMode: boolean) {
     database,
     email,
     backups: parts.backups,
+    versions: parts.versions,
+    notices: parts.notices,
     developmentMode,
     retiredUses: retiredCodeUses,
     stockTries,
@@ -273,13 +286,18 @@ type Workers = {
 };
 
 /** Starts the jobs, and the workers that send emails and webhooks. */
-function startWorkers(base: Base, { shared, backups, mayUseLoopback, trustedUntil }: Parts): Workers {
+function startWorkers(
+  base: Base,
+  { shared, backups, versions, notices, mayUseLoopback, trustedUntil }: Parts,
+): Workers {
   const { email } = shared;
   const { config, database, guard, metrics, tracing, log, commits, state } = base;
   const { logger } = log;
   const background = startBackground({
     ...shared,
     backups: backups?.runs ?? null,
+    versions,
+    notices,
     trustedUntil,
     database,
     limits: { ...config.limits, ...(database.storage.isDistributed && distributedPeriods) },

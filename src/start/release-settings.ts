@@ -1,15 +1,18 @@
-/** The settings of `largesse upgrade`. Both are needed: there is no default, because nothing is requested without them. */
+/**
+ * The settings of `largesse upgrade` and of the daily look for new versions. URL and key are both needed: there is no
+ * default, because nothing is requested without them.
+ */
 
 import { parseReleaseKey } from '../platform/releases/list.ts';
-import { parseSecureUrl, type Setting } from './setting-values.ts';
+import { parseSecureUrl, parseSwitch, type Setting } from './setting-values.ts';
 
 const url: Setting<string | null> = {
   variable: 'RELEASES_URL',
   description:
-    'The signed list of versions that `largesse upgrade` reads. The service itself never requests it.',
+    'The signed list of versions that `largesse upgrade` reads, and the service once a day if that is allowed.',
   accepts: 'an https URL',
   default: null,
-  shownDefault: 'none (`largesse upgrade` requests nothing)',
+  shownDefault: 'none (nothing is requested)',
   parse: parseSecureUrl,
 };
 
@@ -25,4 +28,14 @@ const key: Setting<Uint8Array | null> = {
   },
 };
 
-export const releaseSettings = { url, key } as const;
+const isChecked: Setting<boolean | null> = {
+  variable: 'RELEASES_CHECK',
+  description:
+    'Whether the service reads the list of `RELEASES_URL` once a day, and shows owners a later version. Nothing is upgraded by itself.',
+  accepts: '`on` or `off`',
+  default: null,
+  shownDefault: 'none (an owner decides on the pages; until then, nothing is requested)',
+  parse: parseSwitch,
+};
+
+export const releaseSettings = { url, key, isChecked } as const;

@@ -64,7 +64,10 @@ export async function openConsoleShop(): Promise<AsyncDisposable & ConsoleShop> 
   const browsers = new Map<Visitor, Browser>();
   for (const role of roles) browsers.set(role, await join(service, role));
   const [till, pin] = await enrollTill(service, browsers.get('cashier') ?? assert.fail());
-  browsers.set('till', till).set('pin', pin).set('restorer', await join(restored, 'owner'));
+  browsers
+    .set('till', till)
+    .set('pin', pin)
+    .set('restorer', await join(restored, 'owner'));
   const shop = await shopOf(service, consoleDomain);
   const used = await shop.issue({
     initial_value: '80.00',
@@ -367,7 +370,7 @@ export type Page = {
 
 /** Every page. @throws AssertionError if a route has parameters and no path above. */
 export function consolePages(): readonly Page[] {
-  return consoleRoutes.flatMap((served) => {
+  return consoleRoutes.flatMap((served): readonly Page[] => {
     const { method, path: route, access } = served;
     if (method !== 'GET' || redirects.has(route) || streams.has(route)) return [];
     const path = paths[route] ?? (() => route);
@@ -376,7 +379,7 @@ export function consolePages(): readonly Page[] {
       (role) =>
         access === 'staff' || (access !== 'anyone' && isPermitted({ role, locationIds: null }, access)),
     );
-    if (route === '/restored') return [{ route, path, visitors: ['restorer'] as const }];
+    if (route === '/restored') return [{ route, path, visitors: ['restorer'] satisfies Page['visitors'] }];
     const isForPin = served.access !== 'anyone' && isOpenWithPin(served) && members.includes('cashier');
     const [first, ...others] = members;
     const stranger = strangers.find(([start]) => route.startsWith(start))?.[1] ?? 'visitor';

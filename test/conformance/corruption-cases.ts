@@ -286,6 +286,8 @@ export const otherTables: Readonly<Record<string, string>> = {
   setup_steps: 'What a person has ticked on the first page of the console.',
   backup_settings: 'The place of the backups, and the public half of a key.',
   backups: 'A list of files, which are compared when they are made.',
+  version_check: 'A decision of an owner, and what a signed list said.',
+  owner_notices: 'Emails that were sent, or wait.',
   heartbeat: 'The time of the last start.',
   copies: 'The state of a copy.',
   store_copies: 'The state of the copies of stores.',

@@ -79,6 +79,7 @@ const indexesOfAllStores = [
   'holds_open_by_expiry',
   'idempotency_records_by_age',
   'lookup_throttle_by_refill',
+  'owner_notices_due',
   'stocks_running',
   'stocks_with_codes',
 ];

@@ -570,6 +570,21 @@ CREATE TABLE lookup_throttle (
   primary key (store_id, caller)
 ) strict, without rowid;
 
+CREATE TABLE owner_notices (
+  store_id integer not null references stores (id),
+  id integer not null check (id > 0),
+  address text not null,
+  -- Such as the end of a certificate; null: a change by an owner.
+  occasion text,
+  -- JSON: the subject, the paragraphs and their language.
+  content text not null,
+  created_at integer not null,
+  -- When the next attempt is due; null: it was sent, or given up.
+  next_at integer,
+  attempts integer not null check (attempts >= 0),
+  primary key (store_id, id)
+) strict, without rowid;
+
 CREATE TABLE passkeys (
   store_id integer not null,
   id integer not null check (id > 0),
@@ -1002,6 +1017,24 @@ CREATE TABLE verifications (
   primary key (store_id)
 ) strict, without rowid;
 
+CREATE TABLE version_check (
+  id integer primary key check (id = 1),
+  -- Null: no owner has decided.
+  is_wanted integer check (is_wanted in (0, 1)),
+  decided_at integer,
+  -- When the next request is due; null: none was made since the decision.
+  next_at integer,
+  -- The last list that was accepted: its version, its key in base64, when it was published, and when it was read.
+  newest text,
+  list_key text,
+  published_at integer,
+  checked_at integer,
+  -- Failures in a row, and the last one.
+  failures integer not null check (failures >= 0),
+  failed_at integer,
+  problem text
+) strict;
+
 CREATE TABLE webhook_attempts (
   store_id integer not null,
   webhook_id integer not null,
@@ -1151,6 +1184,10 @@ CREATE INDEX late_entries_by_day on late_entries (store_id, day);
 CREATE INDEX log_pages_by_id on log_pages (store_id, highest_id, place, lowest_id);
 
 CREATE INDEX lookup_throttle_by_refill on lookup_throttle (refilled_at);
+
+CREATE UNIQUE INDEX owner_notices_by_occasion on owner_notices (store_id, address, occasion) where occasion is not null;
+
+CREATE INDEX owner_notices_due on owner_notices (next_at) where next_at is not null;
 
 CREATE INDEX staff_actions_by_action on staff_actions (store_id, action, id);
 

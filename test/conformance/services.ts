@@ -28,6 +28,7 @@ import { testLookupThrottle } from './lookup-throttle.ts';
 import { testBackups } from './backups.ts';
 import { testEmailLists } from './email-lists.ts';
 import { testEmailServers } from './email-servers.ts';
+import { testOwnerNotices } from './owner-notices.ts';
 import { testRestored } from './restored.ts';
 import { testEmails } from './emails.ts';
 import { testPastCards } from './past-cards.ts';
@@ -77,6 +78,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: backups`, () => testBackups(factory));
   suite(`${name}: emails`, () => testEmails(factory));
   suite(`${name}: mail servers of stores`, () => testEmailServers(factory));
+  suite(`${name}: emails to owners`, () => testOwnerNotices(factory));
   suite(`${name}: restored copies`, () => testRestored(factory));
   suite(`${name}: lists of emails`, () => testEmailLists(factory));
   suite(`${name}: webhooks`, () => testWebhooks(factory));

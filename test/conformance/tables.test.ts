@@ -67,7 +67,9 @@ test('every table of the migrations is copied, except those about the database i
     'log_cursors',
     'log_backfills',
     'log_turn',
+    'owner_notices',
     'verifications',
+    'version_check',
   ]);
   assert.deepEqual(
     tables.map(({ name }) => name).toSorted(),

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { checkDatabase } from '../../src/cli/doctor/database.ts';
 import { readConfig } from '../../src/start/config.ts';
-import { scriptedServer } from '../delivery/email/smtp-server.ts';
+import { scriptedServer, smtpServer } from '../delivery/email/smtp-server.ts';
 import type { Browser } from '../support/browser.ts';
 import { openStaffedShop, textOfPage, type StaffedShop } from '../support/counter-staff.ts';
 import { until } from '../support/delivering.ts';
@@ -60,12 +60,12 @@ test('an owner of the machine finds a full disk, a wrong clock and a missing bac
   const manager = await shop.as('manager');
   await neglect(shop);
   shop.service.clock.jump(3 * 60 * 60_000);
-  const card = await finds(owner, engine.id === 'sqlite' ? /No backup/ : /clock/);
+  const card = await finds(owner, engine.id === 'sqlite' ? /No backup was/ : /clock/);
   assert.match(card, /urgent: The clock has jumped ahead by 3 hours Check the time of the machine/);
   if (engine.id === 'sqlite') {
     assert.match(card, /^3 things need you/);
     assert.match(card, /The disk of the database is full [\d,.]+ (?:GB|MB) are free\. When it is full/);
-    assert.match(card, /No backup has ever been made .*largesse backup <file>/);
+    assert.match(card, /No backup was ever verified .*largesse backup <file>/);
     const spoken = [
       ['de', /^Um 3 Sachen müssen Sie sich kümmern .*dringend: Die Uhr ist um 3 Stunden vorgesprungen/],
       ['fr', /^3 points demandent votre attention .*L’horloge a avancé d’un coup de 3 heures/],
@@ -99,13 +99,13 @@ testOfFile('a backup ends its finding at once', async () => {
   await using shop = await openStaffedShop({ limits: { examinationPeriodMs: 1_000 } });
   const owner = await shop.as('owner');
   await neglect(shop);
-  await finds(owner, /No backup has ever been made/);
+  await finds(owner, /No backup was ever verified/);
   const { environment, database } = shop.service;
   const { code, errors } = await runCommand(['backup', join(database.folder, 'copy.db')], { environment });
   assert.equal(code, 0, errors);
   assert.equal(await cardOf(owner), '');
   await database.meddle(`update setup_steps set done_at = done_at - ${3 * day}`);
-  assert.match(await finds(owner, /No backup/), /No backup for 3 days The last one: /);
+  assert.match(await finds(owner, /No verified backup/), /No verified backup for 3 days The last one: /);
 }); // prettier-ignore
 
 test('emails that are not sent are shown with the reason, to those who may change emails, and by doctor', async () => {
@@ -146,6 +146,7 @@ test('a certificate that ends soon is shown with its end', async () => {
   writeFileSync(certFile, chain);
   writeFileSync(keyFile, key);
   chmodSync(keyFile, 0o600);
+  await using smtp = await smtpServer();
   const port = String(await freePort());
   const environment = {
     ...owned,
@@ -156,9 +157,21 @@ test('a certificate that ends soon is shown with its end', async () => {
     TLS_CERT_FILE: certFile,
     TLS_KEY_FILE: keyFile,
     PUBLIC_URL: `https://localhost:${port}`,
+    SMTP_URL: smtp.url().reveal(),
+    MAIL_FROM: 'gifts@flowers.example',
   };
-  await using shop = await openStaffedShop({ limits, environment });
+  const periods = { certificateNoticePeriodMs: 20, noticesPeriodMs: 20 };
+  await using shop = await openStaffedShop({ limits: { ...limits, ...periods }, environment });
   const card = await cardOf(await shop.as('owner'));
+  await until(() => smtp.received.length > 0);
+  const said = smtp.received.map(({ message }) => message.toString()).join('');
+  assert.match(said, /Subject: The certificate of Flowers ends soon/);
+  assert.match(said, /was not renewed/);
   assert.match(card, /^1 thing needs you soon: The certificate expires in 9 days Valid until /);
   assert.match(card, /Without it, browsers do not open these pages\. .*largesse doctor/);
+  // The job has looked many times since.
+  assert.deepEqual(
+    smtp.received.map(({ to }) => to),
+    [['owner@flowers.example']],
+  );
 });

@@ -57,7 +57,7 @@ test('doctor exits with 0 while the service runs, and without one, if nothing is
   assert.equal(running.code, 0, running.output);
   assert.match(running.output, /^✓ service: ready at http:\/\/127\.0\.0\.1:\d+$/m);
   assert.match(running.output, /^✓ key file: \S+ has every key of the database \(1\)$/m);
-  assert.match(running.output, /^✓ backup: the last backup is from 20/m);
+  assert.match(running.output, /^✓ backup: the last verified backup is from 20/m);
   assert.match(running.output, /^ {4}PORT=\d+$/m);
   assert.match(running.output, /\nEvery check succeeded\.\n$/);
   await service.database.meddle('delete from setup_steps');
@@ -65,7 +65,7 @@ test('doctor exits with 0 while the service runs, and without one, if nothing is
   const { code, output } = await runCommand(['doctor', '--json'], { environment });
   const report = JSON.parse(output) as Report;
   assert.deepEqual([code, report.ok], [0, true], 'a warning is not an error');
-  assert.equal(only(report.findings, 'backup'), 'warning: no backup was ever recorded');
+  assert.equal(only(report.findings, 'backup'), 'warning: no backup was ever verified');
   assert.equal(await service.state(), stateBefore, 'nothing is written');
   const { findings } = JSON.parse(
     (await runCommand(['doctor', '--json'], { environment: { ...environment, PORT: '1' } })).output,
@@ -266,10 +266,10 @@ test('an old backup, an old verification and one that found problems are found',
   assert.match(only(await checkDatabase(config), 'verification'), /^warning: the database was never completely verified$/);
   const ago = (days: number): number => now - days * dayMs;
   await service.database.meddle(`
-    insert into setup_steps (store_id, step, done_at) values ((select id from stores), 'backup', ${ago(3)});
+    insert into setup_steps (store_id, step, done_at) values ((select id from stores), 'backup', ${ago(4)});
     insert into verifications (store_id, verified_at, rows_read, mismatches, actor) values ((select id from stores), ${ago(40)}, 5, 0, 'x')`);
   const old = await checkDatabase(config);
-  assert.match(only(old, 'backup'), /^warning: the last backup is from /);
+  assert.match(only(old, 'backup'), /^warning: the last verified backup is from /);
   assert.match(only(old, 'verification'), /^warning: the last complete verification was on /);
   await service.database.meddle(`
     update setup_steps set done_at = ${ago(1)}; update verifications set verified_at = ${ago(1)}, mismatches = 2`);

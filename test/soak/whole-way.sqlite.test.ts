@@ -1,11 +1,11 @@
-/** The way of a shop owner from one command to a second machine, in a network of its own (`whole-way.ts`). */
+/** The way of a shop owner from one command to a second machine, in a network of its own (`test/browser/whole-way.ts`). */
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
 import { runProgram, startProgram } from '../support/programs.ts';
 
-const script = join(import.meta.dirname, 'whole-way.ts');
+const script = join(import.meta.dirname, '../browser/whole-way.ts');
 
 test('one command and a browser lead to a sold card, and a second machine has the shop back', async (t) => {
   const { HOME = '/tmp', SHOTS } = process.env;

@@ -40,7 +40,7 @@ export async function startAuthority({
   /** Percent. */
   readonly rejectedNonces?: number;
   readonly domain?: string;
-  /** Those of the domain and of its DNS server. Default: free ones. */
+  /** The ports of the domain and of its DNS server. Default: free ones. */
   readonly ports?: { readonly http?: number; readonly https?: number; readonly dns?: number };
 } = {}): Promise<Authority> {
   const folder = makeScratchFolder('largesse-authority-');

@@ -174,6 +174,12 @@ const cases: {
       accepted: [['11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=', '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=']],
       rejected: ['11qYAYKxCrfVS', 'x'.repeat(44), '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo'],
     },
+    isChecked: {
+      read: (environment) => readConfig(environment).releases.isChecked,
+      default: null,
+      accepted: [['on', true], ['off', false]],
+      rejected: ['yes', 'daily', 'true', 'ON'],
+    },
   },
   https: {
     mode: {
@@ -389,7 +395,7 @@ test('without configuration, the service listens on this machine only, on port 3
     ...of(cases.service),
     ...of(cases.database),
     database: { kind: 'file', file: resolve('data/largesse.db') },
-    releases: { url: null, key: null },
+    releases: { url: null, key: null, isChecked: null },
     retention: {
       eventsMs: 400 * day,
       emailsMs: 400 * day,

@@ -21,6 +21,7 @@ const well: MachineCondition = {
   certificate: { period: { from: now - day, until: now + 89 * day }, failure: null },
   backup: { lastAt: now - day, sinceAt: 0 },
   hasLateEmails: false,
+  versionsFailingSince: null,
 };
 
 function problems(changes: Partial<MachineCondition>): readonly string[] {
@@ -43,9 +44,10 @@ test('each part has its limits, and the most urgent one is first', () => {
       disk: { freeBytes: 2 ** 20 - 1, bytesMin: 2 ** 20 },
       clockJumpMs: -1,
       certificate: ended,
-      backup: { lastAt: now - 2 * day - 1, sinceAt: 0 },
+      backup: { lastAt: now - 3 * day - 1, sinceAt: 0 },
+      versionsFailingSince: 0,
     }),
-    ['disk: error', 'clock: error', 'backup: error', 'certificate: error'],
+    ['disk: error', 'clock: error', 'backup: error', 'certificate: error', 'versions: warning'],
   );
   assert.equal(assessDisk(2 ** 23, { bytesMin: 2 ** 20 }), null);
   assert.equal(assessDisk(2 ** 23 - 1, { bytesMin: 2 ** 20 }), 'warning');
@@ -55,9 +57,9 @@ test('each part has its limits, and the most urgent one is first', () => {
   assert.equal(assessCertificate({ from: now - 75 * day - 4, until: now + 25 * day }, now), 'warning');
 });
 
-test('a new shop has two days for its first backup', () => {
-  assert.equal(isBackupOverdue({ lastAt: null, sinceAt: now - 2 * day }, now), false);
-  assert.equal(isBackupOverdue({ lastAt: null, sinceAt: now - 2 * day - 1 }, now), true);
+test('a new shop has three days for its first backup', () => {
+  assert.equal(isBackupOverdue({ lastAt: null, sinceAt: now - 3 * day }, now), false);
+  assert.equal(isBackupOverdue({ lastAt: null, sinceAt: now - 3 * day - 1 }, now), true);
   assert.equal(isBackupOverdue({ lastAt: now - 2 * day, sinceAt: 0 }, now), false);
 });
 

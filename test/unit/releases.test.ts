@@ -9,7 +9,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import test, { after } from 'node:test';
-import { readNewest, upgrade, type Installed } from '../../src/cli/upgrading.ts';
+import { upgrade, type Installed } from '../../src/cli/upgrading.ts';
+import { readNewest } from '../../src/delivery/releases/download.ts';
 import { isLater, parseReleaseKey, readReleaseList, signedPrefix } from '../../src/platform/releases/list.ts';
 import { runCommand } from '../support/command-line.ts';
 import { makeScratchFolder } from '../support/scratch.ts';
@@ -188,7 +189,7 @@ test('the maintainers sign a list that the command reads', async () => {
 test('a clone and npm have another command, and without settings nothing is requested', async () => {
   const upgraded = await runCommand(['upgrade'], { environment: {} });
   assert.equal(upgraded.code, 1);
-  assert.match(upgraded.errors, /npm install largesse@latest/);
+  assert.match(upgraded.errors, /installed from a clone: use "git pull && npm ci"/);
   const checked = await runCommand(['upgrade', '--check'], { environment: {} });
   assert.match(checked.errors, /set RELEASES_URL and RELEASES_KEY/);
 });

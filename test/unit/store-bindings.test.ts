@@ -25,6 +25,7 @@ const ofAllStores: readonly { readonly text: string; readonly why: string }[] = 
   { text: 'select next_at from email_deliveries where next_at is not null order by next_at', why: 'finds the time of the next email' },
   { text: 'select next_at from email_deliveries where next_at is not null and store_id in', why: 'finds the time of the next email' },
   { text: "select 1 as one from email_servers where state = 'verified' limit 1", why: 'only for the readiness check and the command doctor' },
+  { text: 'select distinct store_id from owner_notices where next_at <=', why: 'finds due emails to owners' },
   { text: 'select count(*) as emails from email_deliveries where next_at is not null', why: 'only for the command status' },
   { text: 'select store_id from email_settings where enabled = 1', why: 'finds stores that send reminders' },
   { text: 'select 1 as one from customer_erasures limit 1', why: 'only once, by the background job' },

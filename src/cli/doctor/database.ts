@@ -20,6 +20,7 @@ import { findLastBackup } from '../../storage/stores/setup-step.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { listOpenStores, listStores } from '../../storage/stores/store.ts';
 import { findLastVerification } from '../../storage/proofs/verification.ts';
+import { checkVersions } from './versions.ts';
 import { checked, failure, messageOf, ok, warning, type DoctorFinding } from './finding.ts';
 
 const dayMs = 24 * 60 * 60 * 1_000;
@@ -69,6 +70,7 @@ export async function checkDatabase(
     await checked('backup', () => checkBackup(config, { storage, now })),
     await checked('verification', () => checkVerification(storage, now)),
     await checked('emails', () => checkQueue(storage, now)),
+    await checked('versions', () => checkVersions(config, { storage, now })),
   ];
   if (primaries.length > 1)
     findings.push([
@@ -221,8 +223,8 @@ async function checkBackup(
   const last = await storage.read(findLastBackup);
   if (last === null && stores.length === 0) return [ok('backup', 'there are no stores yet to back up')];
   const remedy = 'run "largesse backup <file>", and let a timer run it once a day';
-  if (last === null) return [warning('backup', 'no backup was ever recorded', remedy)];
-  const message = `the last backup is from ${new Date(last).toISOString()}`;
+  if (last === null) return [warning('backup', 'no backup was ever verified', remedy)];
+  const message = `the last verified backup is from ${new Date(last).toISOString()}`;
   return [
     isBackupOverdue({ lastAt: last, sinceAt: last }, now)
       ? warning('backup', message, remedy)

@@ -18,6 +18,7 @@ export const checkNames = [
   'backup',
   'verification',
   'emails',
+  'versions',
   'service',
   'certificate',
   'public_url',

@@ -12,6 +12,7 @@ import type { EmailText, EmailTextPart } from '../../domain/emails/wording.ts';
 import type { Logo } from '../../domain/emails/logo.ts';
 import type { AnyPlace, Backup, BackupError } from '../../domain/backups/backup.ts';
 import type { BackupTrial } from '../../service/backups/backups.ts';
+import type { Installation } from '../../platform/installation.ts';
 import type { RecoveryKey } from '../../platform/sealed-backup/recovery-key.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { Parsed } from '../../platform/parsed.ts';
@@ -23,6 +24,7 @@ import type { Markup } from '../../platform/markup.ts';
 import type { PreviewedEmail, StoredPreview } from '../../domain/emails/preview.ts';
 import type { Passwords } from '../../service/staff/password.ts';
 import type { SignedIn } from '../../service/staff/session.ts';
+import type { VersionRule } from '../../service/versions.ts';
 import type { CardKey } from '../../storage/cards/card.ts';
 import type { LookupKey } from '../../storage/stocks/code.ts';
 import type { WebhookUrls } from '../../service/events/webhook.ts';
@@ -59,8 +61,12 @@ export type ConsoleServices = {
   readonly serverTools: ServerTools;
   /** Null: the database is on a server, whose operator backs it up. */
   readonly backups: BackupTools | null;
-  /** Sends an email about the service itself to a person of a store. Returns whether a mail server has accepted it. */
-  readonly sendNotice: (notice: Omit<ServiceNotice, 'store'> & { readonly store: Store }) => Promise<boolean>;
+  readonly versions: VersionTools;
+  /** Sends the enqueued emails to the owners of a store. Returns whether mail servers have accepted all of them. */
+  readonly sendOwnerNotices: (
+    store: Store,
+    send?: (notice: ServiceNotice) => Promise<boolean>,
+  ) => Promise<boolean>;
   /** The parts that differ for a store with a mail server of its own; null: nothing. */
   readonly emailPartsOf: (
     storeId: number,
@@ -179,6 +185,16 @@ type BackupTools = {
   readonly read: (
     name: string,
   ) => Promise<{ readonly backup: Backup; readonly content: AsyncIterable<Uint8Array> } | undefined>;
+};
+
+/** The settings about new versions. */
+type VersionTools = {
+  /** The people who may decide. */
+  readonly machineRule: MachineRule;
+  readonly rule: VersionRule;
+  readonly installation: Installation;
+  /** Reads the list if that is due. A failure is stored, and not thrown. */
+  readonly runIfDue: () => Promise<void>;
 };
 
 type ServiceNotice = {

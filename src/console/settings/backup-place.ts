@@ -19,7 +19,7 @@ import { inputField, select } from '../kit/form.ts';
 import type { Page, VisitorPage } from '../kit/page-context.ts';
 import { seeOther, type ConsoleResponse } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
-import { notifyOwners } from './owner-notice.ts';
+import { changeAndNotify, notifyOwners } from './owner-notice.ts';
 import { backupsPath, type BackupTools } from './recovery-sheet.ts';
 
 const kinds = ['disk', 's3', 'download'] as const;
@@ -204,14 +204,16 @@ export async function savePlace(
   const { place } = read;
   const shown = backupPlaceText(page, place);
   try {
-    await page.write(() =>
-      setBackupPlace(page.ctx, page.by, { rule: tools.rule, place, rhythm, secret, shown }),
+    await changeAndNotify(
+      page,
+      () => setBackupPlace(page.ctx, page.by, { rule: tools.rule, place, rhythm, secret, shown }),
+      () => noticeOf(page, shown),
     );
   } catch (error) {
     if (!(error instanceof Fault) || !error.errors?.['secret']) throw error;
     return await rejected({ values, errors: { secret: text.errors.secretAgain } });
   }
-  const areNotified = await notifyOwners(page, noticeOf(page, shown));
+  const areNotified = await notifyOwners(page);
   // A first backup shows at once whether the place works.
   void tools.run();
   return seeOther(`${backupsPath}?done=${areNotified ? 'saved' : 'savedUnnoticed'}`);
@@ -230,7 +232,11 @@ function noticeOf(page: Page, shown: string | null) {
 }
 
 export async function removePlace(page: Page, tools: BackupTools): Promise<ConsoleResponse> {
-  await page.write(() => removeBackups(page.ctx, page.by, tools.rule));
-  await notifyOwners(page, noticeOf(page, null));
+  await changeAndNotify(
+    page,
+    () => removeBackups(page.ctx, page.by, tools.rule),
+    () => noticeOf(page, null),
+  );
+  await notifyOwners(page);
   return seeOther(`${backupsPath}?done=removed`);
 }

@@ -18,12 +18,7 @@ import { Fault } from '../../domain/fault.ts';
 import { markup, type Markup } from '../../platform/markup.ts';
 import type { Parsed } from '../../platform/parsed.ts';
 import { Secret } from '../../platform/secret.ts';
-import {
-  listOwnerAddresses,
-  readEmailServers,
-  removeServerCode,
-  type ServersOfStore,
-} from '../../service/emails/server.ts';
+import { readEmailServers, removeServerCode, type ServersOfStore } from '../../service/emails/server.ts';
 import { reserveTestEmail } from '../../service/emails/test-email.ts';
 import {
   draftEmailServer,
@@ -40,6 +35,7 @@ import {
   type StaffRoute,
 } from '../kit/route.ts';
 import { fillPlain } from '../kit/texts.ts';
+import { changeAndNotify, notifyOwners } from './owner-notice.ts';
 import { domainPanel } from './sender-domain.ts';
 
 export const emailServerPath = '/settings/emails/server';
@@ -336,37 +332,25 @@ async function testServer(page: Page): Promise<ConsoleResponse> {
   }
 }
 
-/** Notifies all owners of a change, through the server that sent the emails before, or else the new one. */
-async function notifyOwners(
-  page: Page,
-  servers: readonly (OpenedServer | undefined)[],
-  change: 'changed' | 'removed',
-): Promise<boolean> {
+function noticeOf(page: Page, change: 'changed' | 'removed') {
   const text = page.text.emailServer;
-  const { store, member, services } = page;
-  const owners = await page.read(() => listOwnerAddresses(store));
+  const { store, member } = page;
   const values = { store: store.name, name: member.name, email: member.email };
-  const notice = {
-    store,
+  return {
     subject: fillPlain(text.notices[change].subject, values),
     paragraphs: [fillPlain(text.notices[change].text, values), text.notices.advice],
-    code: null,
-    locale: page.language,
   };
-  const areNotified = await Promise.all(
-    owners.slice(0, ownersNotifiedMax).map(async (to) => {
-      for (const server of servers) {
-        if (server && (await services.serverTools.send(server, { ...notice, to })).trouble === null)
-          return true;
-      }
-      return false;
-    }),
-  );
-  return areNotified.every(Boolean);
 }
 
-/** Owners of a shop are few. */
-const ownersNotifiedMax = 20;
+/** Notifies all owners of a change, through the server that sent the emails before, or else the new one. */
+async function notifyThrough(page: Page, servers: readonly (OpenedServer | undefined)[]): Promise<boolean> {
+  const { serverTools } = page.services;
+  return await notifyOwners(page, async (notice) => {
+    for (const server of servers)
+      if (server && (await serverTools.send(server, notice)).trouble === null) return true;
+    return false;
+  });
+}
 
 async function verifyDigits(page: Page): Promise<ConsoleResponse> {
   const text = page.text.emailServer;
@@ -374,18 +358,26 @@ async function verifyDigits(page: Page): Promise<ConsoleResponse> {
   const digits = page.typed('digits').replaceAll(/\s/g, '');
   if (!/^\d{6}$/.test(digits)) return await serverPage(page, { errors: { digits: text.errors.digits } });
   const verified = await unlessForbidden(page, () =>
-    page.write(() => verifyEmailServer(page.ctx, page.by, { rule, digits })),
+    changeAndNotify(
+      page,
+      () => verifyEmailServer(page.ctx, page.by, { rule, digits }),
+      ({ result }) => (result === 'verified' ? noticeOf(page, 'changed') : null),
+    ),
   );
   if ('status' in verified) return verified;
   if (verified.result === 'wrong') return await serverPage(page, { errors: { digits: text.errors.wrong } });
   if (verified.result === 'ended') return await serverPage(page, { problem: text.codeEnded });
-  const areNotified = await notifyOwners(page, [verified.before, verified.server], 'changed');
+  const areNotified = await notifyThrough(page, [verified.before, verified.server]);
   return seeOther(pathWith(page, { done: areNotified ? 'verified' : 'verifiedUnnoticed' }));
 }
 
 async function removeServer(page: Page): Promise<ConsoleResponse> {
-  const before = await page.write(() => removeEmailServer(page.ctx, page.by));
-  if (before) await notifyOwners(page, [before], 'removed');
+  const before = await changeAndNotify(
+    page,
+    () => removeEmailServer(page.ctx, page.by),
+    (removed) => (removed ? noticeOf(page, 'removed') : null),
+  );
+  if (before) await notifyThrough(page, [before]);
   return seeOther(pathWith(page, { done: 'removed' }));
 }
 

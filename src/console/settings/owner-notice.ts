@@ -1,21 +1,57 @@
-/** An email to all owners of a store about a change that matters to them. */
+/** Emails to all owners of a store: about a change that matters to them, and about the certificate. */
 
-import { listOwnerAddresses } from '../../service/emails/server.ts';
+import type { CertificateFailure } from '../../domain/health.ts';
+import type { Store } from '../../domain/stores/store.ts';
+import { enqueueOwnerNotices, type NoticeContent } from '../../service/emails/owner-notices.ts';
+import type { Script } from '../../storage/sql/sql.ts';
+import { timeText } from '../kit/format.ts';
 import type { Page } from '../kit/page-context.ts';
+import type { ConsoleServices } from '../kit/route.ts';
+import { catalogue, fillPlain, pageLanguageOf } from '../kit/texts.ts';
 
-/** Owners of a shop are few. */
-const ownersNotifiedMax = 20;
+type ChangeNotice = Omit<NoticeContent, 'locale'>;
 
-/** Returns whether a mail server has accepted the email to each owner. */
+/** Makes a change and enqueues an email to each owner about it, in one transaction. @param noticeOf null: nothing has changed. */
+export async function changeAndNotify<Result>(
+  page: Page,
+  change: () => Script<Result>,
+  noticeOf: (result: Result) => ChangeNotice | null,
+): Promise<Result> {
+  return await page.write(function* changed() {
+    const result = yield* change();
+    const notice = noticeOf(result);
+    if (notice) {
+      const content = { ...notice, locale: page.language };
+      yield* enqueueOwnerNotices(page.ctx, page.store, { content });
+    }
+    return result;
+  });
+}
+
+/** Sends the emails of a change. Returns whether a mail server has accepted all of them; the others are sent later. */
 export async function notifyOwners(
   page: Page,
-  { subject, paragraphs }: { readonly subject: string; readonly paragraphs: readonly string[] },
+  send?: Parameters<ConsoleServices['sendOwnerNotices']>[1],
 ): Promise<boolean> {
-  const { store, services, language } = page;
-  const owners = await page.read(() => listOwnerAddresses(store));
-  const notice = { store, subject, paragraphs, code: null, locale: language };
-  const sent = await Promise.all(
-    owners.slice(0, ownersNotifiedMax).map(async (to) => await services.sendNotice({ ...notice, to })),
-  );
-  return sent.every(Boolean);
+  return await page.services.sendOwnerNotices(page.store, send);
+}
+
+/** The email about a certificate that was not renewed. @param locale that of the store's emails. @param until in ms. */
+export function certificateNotice(
+  store: Store,
+  locale: string,
+  { until, failure }: { readonly until: number; readonly failure: CertificateFailure | null },
+): NoticeContent {
+  const language = pageLanguageOf(locale, store);
+  const text = catalogue[language].today.health;
+  const { notice } = text.certificate;
+  return {
+    subject: fillPlain(notice.subject, { store: store.name }),
+    paragraphs: [
+      fillPlain(notice.text, { time: timeText(until, store, language) }),
+      ...(failure ? [failure.why] : []),
+      `${text.doctor} largesse doctor`,
+    ],
+    locale: language,
+  };
 }

@@ -10,7 +10,7 @@ import { inputField } from '../kit/form.ts';
 import type { Page } from '../kit/page-context.ts';
 import { seeOther, type ConsoleResponse, type ConsoleServices, type PageResponse } from '../kit/route.ts';
 import { fill, fillPlain } from '../kit/texts.ts';
-import { notifyOwners } from './owner-notice.ts';
+import { changeAndNotify, notifyOwners } from './owner-notice.ts';
 
 export const backupsPath = '/settings/machine/backups';
 export const sheetPath = `${backupsPath}/sheet`;
@@ -105,6 +105,18 @@ function typedOf(page: Page): string {
   return typed.length > typedLengthMax ? '' : typed;
 }
 
+function sheetNotice(page: Page, id: string) {
+  const { notices } = page.text.backups;
+  const { member, store } = page;
+  return {
+    subject: fillPlain(notices.sheet.subject, { store: store.name }),
+    paragraphs: [
+      fillPlain(notices.sheet.text, { name: member.name, email: member.email, id }),
+      notices.advice,
+    ],
+  };
+}
+
 /** @param shown the page of the backups with the error at the field. */
 export async function confirmTyped(
   page: Page,
@@ -114,13 +126,13 @@ export async function confirmTyped(
   const text = page.text.backups;
   const { rule, sheetIdOf: sheetId } = tools;
   const typed = typedOf(page);
-  const recipient = await page.write(() => confirmSheet(page.ctx, page.by, { rule, typed, sheetId }));
+  const recipient = await changeAndNotify(
+    page,
+    () => confirmSheet(page.ctx, page.by, { rule, typed, sheetId }),
+    (confirmed) => (confirmed === null ? null : sheetNotice(page, sheetId(confirmed))),
+  );
   if (recipient === null) return await shown(text.wrongTyped);
-  const values = { name: page.member.name, email: page.member.email, id: sheetId(recipient) };
-  const areNotified = await notifyOwners(page, {
-    subject: fillPlain(text.notices.sheet.subject, { store: page.store.name }),
-    paragraphs: [fillPlain(text.notices.sheet.text, values), text.notices.advice],
-  });
+  const areNotified = await notifyOwners(page);
   // A first backup shows at once whether the place works.
   void tools.run();
   return seeOther(`${backupsPath}?done=${areNotified ? 'sheet' : 'sheetUnnoticed'}`);

@@ -39,6 +39,7 @@ import {
   type ShownForm,
 } from './page.ts';
 import { backupsPath } from './recovery-sheet.ts';
+import { versionsPath } from './versions.ts';
 import { catalogue, fillPlain, type PageLanguage } from '../kit/texts.ts';
 import { setupTexts } from '../gate/welcome.ts';
 import { get, post, type Page } from '../kit/page-context.ts';
@@ -212,7 +213,7 @@ ${checkField(form, page.language, ['stock_required', text.stockRequired, text.st
 <section class="panel stack" aria-labelledby="books"><h2 id="books">${text.books}</h2><div class="fields">${select({ ...vatField, ...(vatNow && { hint: fillPlain(text.now, { value: vatNow.text }) }), options: vatOptions })}
 ${inputField({ ...field('vat_rate', text.vatRate, text.vatRateHint), inputMode: 'decimal', isOptional: true })}</div>
 <details${isAccountRejected ? markup` open` : undefined}><summary>${text.accountNames}</summary><div class="stack"><p class="hint">${text.accountNamesHint}</p><div class="fields">${accounts}</div></div></details></section>
-<div class="row apart"><button class="button first">${text.save}</button><span class="row"><a class="button quiet" href="${page.basePath}${backupsPath}">${page.text.backups.title}</a><a class="button quiet" href="${page.basePath}/settings/locations">${catalogue[page.language].locations.title}</a></span></div></form>`;
+<div class="row apart"><button class="button first">${text.save}</button><span class="row"><a class="button quiet" href="${page.basePath}${backupsPath}">${page.text.backups.title}</a><a class="button quiet" href="${page.basePath}${versionsPath}">${page.text.versions.title}</a><a class="button quiet" href="${page.basePath}/settings/locations">${catalogue[page.language].locations.title}</a></span></div></form>`;
   return pageOfSettings(page, { area: 'shop', form, body });
 }
 

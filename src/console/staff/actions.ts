@@ -266,6 +266,9 @@ const flags = [
   'test',
   'verified',
   'dropped',
+  'downloaded',
+  'allowed',
+  'declined',
 ] as const;
 
 function isFlag(name: string): name is (typeof flags)[number] {

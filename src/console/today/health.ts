@@ -12,6 +12,7 @@ import type { ConsoleServices } from '../kit/route.ts';
 import { fillPlain, plural } from '../kit/texts.ts';
 import { emailServerPath } from '../settings/email-server.ts';
 import { backupsPath } from '../settings/recovery-sheet.ts';
+import { versionsPath } from '../settings/versions.ts';
 
 /** Reads nothing from the database if all is well. @param hasCards whether a card can wait for its email. */
 export async function readHealth(
@@ -86,6 +87,11 @@ async function itemOf(page: Page, finding: HealthFinding): Promise<Item> {
       return backupItem(page, finding);
     case 'certificate':
       return certificateItem(page, finding);
+    case 'versions': {
+      const time = timeText(finding.since, page.store, page.language);
+      const action = page.link(versionsPath, text.versions.action, 'first');
+      return { title: text.versions.title, text: fillPlain(text.versions.text, { time }), action };
+    }
   }
 }
 

@@ -5,11 +5,13 @@ import type { Counted } from '../../storage/books/today.ts';
 import type { VerificationRecord } from '../../storage/proofs/verification.ts';
 import type { Webhook } from '../../domain/events/webhook.ts';
 import type { BackupConcern } from '../../service/backups/backups.ts';
+import type { VersionConcern } from '../../service/versions.ts';
 import { isPermitted } from '../../domain/staff/staff.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
-import { catalogue, fill, plural } from '../kit/texts.ts';
+import { catalogue, fill, fillPlain, plural } from '../kit/texts.ts';
 import { timeText } from '../kit/format.ts';
 import { backupsPath } from '../settings/recovery-sheet.ts';
+import { versionsPath } from '../settings/versions.ts';
 import type { Page } from '../kit/page-context.ts';
 
 export type Concerns = {
@@ -24,6 +26,7 @@ export type Concerns = {
   /** Whether many wrong codes were entered on the page of recipients in the last hour. */
   readonly hasManyWrongCodes: boolean;
   readonly backup: BackupConcern;
+  readonly versions: VersionConcern | null;
 };
 
 /** A person who is limited to locations does not see these parts, which are about the whole store. */
@@ -63,6 +66,7 @@ export function notices(page: Page, concerns: Concerns): Markup | undefined {
       content: markup`${concern[concerns.backup]} <a href="${page.basePath}${backupsPath}">${concern.link}</a>`,
     });
   }
+  if (concerns.versions !== null) items.push({ content: versionNotice(page, concerns.versions) });
   if (isOfStore && concerns.hasManyWrongCodes) items.push({ content: text.wrongCodes, isBad: true });
   for (const { card } of failed.slice(0, failedShown)) {
     const path = `${page.basePath}/cards/${String(page.publicId(card.id))}`;
@@ -101,4 +105,11 @@ export function notices(page: Page, concerns: Concerns): Markup | undefined {
   );
   return markup`<section aria-label="${text.attention}"><ul class="notices">
 ${shown}</ul></section>`;
+}
+
+function versionNotice(page: Page, found: VersionConcern): Markup {
+  const { concern } = page.text.versions;
+  const said = found.kind === 'ask' ? concern.ask : fillPlain(concern.later, { version: found.version });
+  const label = found.kind === 'ask' ? concern.decide : concern.show;
+  return markup`${said} <a href="${page.basePath}${versionsPath}">${label}</a>`;
 }

@@ -21,6 +21,7 @@ import {
 import { withoutUndone, type MovementSum, type TodayFigures } from '../../service/books/today.ts';
 import type { CardCount } from '../../service/cards/list.ts';
 import { findBackupConcern, type BackupConcern } from '../../service/backups/backups.ts';
+import { findVersionConcern, type VersionConcern } from '../../service/versions.ts';
 import { recordSetupStep } from '../../service/staff-actions/settings.ts';
 import type { EmailCounts } from '../../storage/books/today.ts';
 import type { VerificationRecord } from '../../storage/proofs/verification.ts';
@@ -118,6 +119,7 @@ async function find(page: Page): Promise<Found> {
       ...state,
       failed,
       backup: await backupConcernOf(services, signedIn),
+      versions: await versionConcernOf(services, signedIn),
     },
     health: await readHealth(services, signedIn, { hasCards: counts.hasCards }),
   };
@@ -133,6 +135,18 @@ async function backupConcernOf(
   return await storage.read(function* concerns() {
     const concern = yield* findBackupConcern(ctx, operatorPlace);
     return concern !== null && (yield* mayOwnersSetMachine(store, rule)) ? concern : null;
+  });
+}
+
+/** The concern of an owner who may decide about the machine. */
+async function versionConcernOf(
+  { storage, versions: { rule, machineRule } }: ConsoleServices,
+  { store, member }: StaffRequest['signedIn'],
+): Promise<VersionConcern | null> {
+  if (rule.host === null || !isPermitted(member, 'changeSettings')) return null;
+  return await storage.read(function* concerns() {
+    const concern = yield* findVersionConcern(rule);
+    return concern !== null && (yield* mayOwnersSetMachine(store, machineRule)) ? concern : null;
   });
 }
 

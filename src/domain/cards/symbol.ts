@@ -14,7 +14,9 @@ type Modules = readonly (readonly boolean[])[];
  * @param isForScreen whether it is read at once from a screen, on which it cannot be damaged: then it is smaller.
  */
 export function qrModulesOfText(text: string, { isForScreen = false } = {}): Modules {
-  const form = isForScreen ? ({ ecc: 'L', border: 2 } as const) : ({ ecc: 'M', border: quietModules } as const);
+  const form = isForScreen
+    ? ({ ecc: 'L', border: 2 } as const)
+    : ({ ecc: 'M', border: quietModules } as const);
   return encode(text, { ...form, boostEcc: true }).data;
 }
 

@@ -1,6 +1,6 @@
 /** The backups of the machine, which an owner sets up: the recovery sheet, and the place. */
 
-import { mayOwnersSetMachine } from '../stores/machine.ts';
+import { assertOwnersSetMachine } from '../stores/machine.ts';
 import type { MachineRule } from '../../domain/stores/machine.ts';
 import type { BackupPlace, BackupRhythm } from '../../domain/backups/backup.ts';
 import { Fault } from '../../domain/fault.ts';
@@ -21,10 +21,6 @@ import { asStaff, listAsStaff, type ByStaff } from './as-staff.ts';
 
 /** So many characters at the end of the sheet are typed to confirm it. */
 export const sheetTypedLength = 6;
-
-function* assertOwnersMay({ store }: Pick<ByStaff, 'store'>, rule: MachineRule): Script<void> {
-  if (!(yield* mayOwnersSetMachine(store, rule))) throw new Fault('insufficient-scope');
-}
 
 function entryOf(fields: 'recovery_sheet' | 'backups', details: Readonly<Record<string, string | true>>) {
   return { action: 'settings-changed', subjectId: null, details: { fields, ...details } } as const;
@@ -51,7 +47,7 @@ export function* draftSheet(
   yield* asStaff(ctx, by, {
     permission: 'changeSettings',
     *change() {
-      yield* assertOwnersMay(by, rule);
+      yield* assertOwnersSetMachine(by.store, rule);
       yield* saveSheetDraft(recipient, ctx.keys.digest('recovery-sheet', sheetText(recipient, typed)));
     },
     entryOf: () => null,
@@ -86,7 +82,7 @@ export function* confirmSheet(
   return yield* asStaff(ctx, by, {
     permission: 'changeSettings',
     *change() {
-      yield* assertOwnersMay(by, rule);
+      yield* assertOwnersSetMachine(by.store, rule);
       const { draftRecipient: recipient, draftDigest: digest } = yield* findBackupSettings();
       if (!matches(ctx, { recipient, digest }, typed)) return null;
       yield* useSheetDraft(ctx.clock.now());
@@ -106,7 +102,7 @@ export function* seeSheet(
   return yield* asStaff(ctx, by, {
     permission: 'changeSettings',
     *change() {
-      yield* assertOwnersMay(by, rule);
+      yield* assertOwnersSetMachine(by.store, rule);
       const { recipient, sheetDigest: digest } = yield* findBackupSettings();
       const isRight = matches(ctx, { recipient, digest }, typed);
       if (isRight) yield* saveSheetSeen(ctx.clock.now());
@@ -138,7 +134,7 @@ export function* setBackupPlace(
   yield* asStaff(ctx, by, {
     permission: 'changeSettings',
     *change() {
-      yield* assertOwnersMay(by, rule);
+      yield* assertOwnersSetMachine(by.store, rule);
       const now = ctx.clock.now();
       if (place.kind === 's3' && !secret && !isSameBucket(place, (yield* findBackupSettings()).place))
         throw new Fault('invalid-parameter', { errors: { secret: ['is required'] } });
@@ -161,7 +157,7 @@ export function* removeBackups(ctx: Context, by: ByStaff, rule: MachineRule): Sc
   yield* asStaff(ctx, by, {
     permission: 'changeSettings',
     *change() {
-      yield* assertOwnersMay(by, rule);
+      yield* assertOwnersSetMachine(by.store, rule);
       yield* removeBackupPlace();
     },
     entryOf: () => entryOf('backups', { removed: true }),
@@ -178,6 +174,6 @@ export function* listBackupUse(
     use,
   }: { readonly rule: MachineRule; readonly name: string; readonly use: 'downloaded' | 'test' },
 ): Script<void> {
-  yield* assertOwnersMay(by, rule);
+  yield* assertOwnersSetMachine(by.store, rule);
   yield* listAsStaff(ctx, by, 'changeSettings', entryOf('backups', { name, [use]: true }));
 }

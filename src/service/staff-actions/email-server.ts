@@ -3,7 +3,7 @@
  * email, so that a wrong one never replaces one that works.
  */
 
-import { mayOwnersSetMachine } from '../stores/machine.ts';
+import { assertOwnersSetMachine } from '../stores/machine.ts';
 import type { MachineRule } from '../../domain/stores/machine.ts';
 import {
   codeAttemptsMax,
@@ -45,10 +45,6 @@ export type ServerTest = {
   readonly sentAt: number;
 };
 
-function* assertOwnersMay({ store }: Pick<ByStaff, 'store'>, rule: MachineRule): Script<void> {
-  if (!(yield* mayOwnersSetMachine(store, rule))) throw new Fault('insufficient-scope');
-}
-
 function entryOf(done: string, { host, port, user }: Pick<EmailServer, 'host' | 'port' | 'user'>) {
   const details = { fields: 'email_server', name: `${user} · ${host}:${port}`, [done]: true };
   return { action: 'settings-changed', subjectId: null, details } as const;
@@ -68,7 +64,7 @@ export function* draftEmailServer(
   return yield* asStaff(ctx, by, {
     permission: 'changeSettings',
     *change() {
-      yield* assertOwnersMay(by, rule);
+      yield* assertOwnersSetMachine(by.store, rule);
       const now = ctx.clock.now();
       const sealed = password
         ? { sealedPassword: sealServerPassword(ctx, storeId, { ...server, password }), passwordSetAt: now }
@@ -131,7 +127,7 @@ export function* verifyEmailServer(
   return yield* asStaff<VerifiedServer>(ctx, by, {
     permission: 'changeSettings',
     *change() {
-      yield* assertOwnersMay(by, rule);
+      yield* assertOwnersSetMachine(by.store, rule);
       const now = ctx.clock.now();
       const attempt = { sentAfter: now - codePeriodMs, attemptsMax: codeAttemptsMax };
       const expected = yield* countCodeAttempt(storeId, attempt);

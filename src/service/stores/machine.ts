@@ -1,5 +1,6 @@
 /** The people who may set up the machine: mail servers, backups and what the page about its health names. */
 
+import { Fault } from '../../domain/fault.ts';
 import type { MachineRule } from '../../domain/stores/machine.ts';
 import type { Store } from '../../domain/stores/store.ts';
 import type { Script } from '../../storage/sql/sql.ts';
@@ -18,4 +19,12 @@ export function* mayOwnersSetMachine(
 ): Script<boolean> {
   // The owner of the demonstration has no password.
   return !demonstration && (yield* isMachineOfOwners(rule));
+}
+
+/** @throws Fault `insufficient-scope` if the owners of a store may not set up the machine. */
+export function* assertOwnersSetMachine(
+  store: Pick<Store, 'demonstration'>,
+  rule: MachineRule,
+): Script<void> {
+  if (!(yield* mayOwnersSetMachine(store, rule))) throw new Fault('insufficient-scope');
 }

@@ -18,6 +18,7 @@ import {
   holdCopiedDeliveries,
   sendCopiedDeliveries,
 } from '../../storage/events/copied.ts';
+import { dropOwnerNotices } from '../../storage/emails/owner-notice.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import { removeSetupStep, saveSetupStep } from '../../storage/stores/setup-step.ts';
 import { listOpenStores } from '../../storage/stores/store.ts';
@@ -36,6 +37,7 @@ export function* markRestored(ctx: Context, madeAt: number): Script<void> {
     const { id: storeId } = store;
     yield* saveSetupStep({ storeId, step, doneAt: madeAt, staffId: null });
     yield* holdCopiedEmails(storeId, now);
+    yield* dropOwnerNotices(storeId);
     yield* holdCopiedDeliveries(storeId);
     const details = { day: dayOf(madeAt, store.timeZone) };
     yield* recordAction(ctx, null, { storeId, action: 'database-restored', subjectId: null, details });

@@ -1518,6 +1518,45 @@ create table backups (
   primary key (place, name)
 );
 
+-- One row: whether an owner lets the service look for new versions, and what it has found.
+create table version_check (
+  id bigint primary key check (id = 1),
+  -- Null: no owner has decided.
+  is_wanted bigint check (is_wanted in (0, 1)),
+  decided_at bigint,
+  -- When the next request is due; null: none was made since the decision.
+  next_at bigint,
+  -- The last list that was accepted: its version, its key in base64, when it was published, and when it was read.
+  newest text,
+  list_key text,
+  published_at bigint,
+  checked_at bigint,
+  -- Failures in a row, and the last one.
+  failures bigint not null check (failures >= 0),
+  failed_at bigint,
+  problem text
+);
+insert into version_check (id, failures) values (1, 0);
+
+-- Emails to owners about the machine, until they are sent. Those about an occasion stay for a while, so that it is
+-- enqueued once.
+create table owner_notices (
+  store_id bigint not null references stores (id),
+  id bigint not null check (id > 0),
+  address text collate "C" not null,
+  -- Such as the end of a certificate; null: a change by an owner.
+  occasion text collate "C",
+  -- JSON: the subject, the paragraphs and their language.
+  content text not null,
+  created_at bigint not null,
+  -- When the next attempt is due; null: it was sent, or given up.
+  next_at bigint,
+  attempts bigint not null check (attempts >= 0),
+  primary key (store_id, id)
+); -- by store
+create unique index owner_notices_by_occasion on owner_notices (store_id, address, occasion) where occasion is not null;
+create index owner_notices_due on owner_notices (next_at) where next_at is not null;
+
 -- The last `largesse verify`.
 create table verifications (
   store_id bigint not null references stores (id),

@@ -1431,6 +1431,45 @@ create table backups (
   primary key (place, name)
 ) strict, without rowid;
 
+-- One row: whether an owner lets the service look for new versions, and what it has found.
+create table version_check (
+  id integer primary key check (id = 1),
+  -- Null: no owner has decided.
+  is_wanted integer check (is_wanted in (0, 1)),
+  decided_at integer,
+  -- When the next request is due; null: none was made since the decision.
+  next_at integer,
+  -- The last list that was accepted: its version, its key in base64, when it was published, and when it was read.
+  newest text,
+  list_key text,
+  published_at integer,
+  checked_at integer,
+  -- Failures in a row, and the last one.
+  failures integer not null check (failures >= 0),
+  failed_at integer,
+  problem text
+) strict;
+insert into version_check (id, failures) values (1, 0);
+
+-- Emails to owners about the machine, until they are sent. Those about an occasion stay for a while, so that it is
+-- enqueued once.
+create table owner_notices (
+  store_id integer not null references stores (id),
+  id integer not null check (id > 0),
+  address text not null,
+  -- Such as the end of a certificate; null: a change by an owner.
+  occasion text,
+  -- JSON: the subject, the paragraphs and their language.
+  content text not null,
+  created_at integer not null,
+  -- When the next attempt is due; null: it was sent, or given up.
+  next_at integer,
+  attempts integer not null check (attempts >= 0),
+  primary key (store_id, id)
+) strict, without rowid;
+create unique index owner_notices_by_occasion on owner_notices (store_id, address, occasion) where occasion is not null;
+create index owner_notices_due on owner_notices (next_at) where next_at is not null;
+
 -- The last `largesse verify`.
 create table verifications (
   store_id integer not null references stores (id),

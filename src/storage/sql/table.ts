@@ -37,6 +37,8 @@ const ownTables: ReadonlySet<string> = new Set([
   // Another machine has other disks.
   'backup_settings',
   'backups',
+  'version_check',
+  'owner_notices',
   'copies',
   // Places of rows in this database.
   'log_cursors',
