@@ -75,8 +75,8 @@ async function bundle(
     // Compiled code is stored for scripts only, not for modules.
     format: 'cjs',
     target: `node${process.versions.node}`,
-    // An optional native client of pg that is not installed.
-    external: ['pg-native'],
+    // An optional native client of pg that is not installed, and `largesse mcp`, which belongs to the npm package.
+    external: ['pg-native', './src/mcp/serve.ts'],
     keepNames: true,
     legalComments: 'none',
     metafile: true,

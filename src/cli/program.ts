@@ -13,6 +13,7 @@ import { addDoctorCommand } from './doctor.ts';
 import { addEmailCommands } from './email.ts';
 import { addLocationCommands } from './location.ts';
 import { addHealthCommand } from './health.ts';
+import { addMcpCommand } from './mcp.ts';
 import { addReportsCommands } from './reports.ts';
 import { addRestoreCommand } from './restore.ts';
 import { addServeCommand } from './serve.ts';
@@ -62,6 +63,7 @@ export function program(): Command {
   addCheckpointCommands(root);
   addEmailCommands(root);
   addAppProxyCommand(root);
+  addMcpCommand(root);
   addDemoCommands(root);
   return root;
 }

@@ -11,6 +11,7 @@ const groups: readonly { readonly title: string; readonly rows: readonly Setting
   { title: 'Email', rows: Object.values(settings.email) },
   { title: 'Retention', rows: Object.values(settings.retention) },
   { title: 'Versions', rows: Object.values(settings.releases) },
+  { title: 'Agents', rows: Object.values(settings.agent) },
 ];
 
 /** Writes docs/settings.md: `npm run docs:settings`. */

@@ -233,6 +233,8 @@ export type TillRecord = Readonly<Static<typeof tillGiftCardSchema>>;
 
 const text = nullable(Type.String());
 
+const callerText = 'The caller: `api_client:<id>`, `mcp:<id>` (an agent of that client), or `development`.';
+
 export const transactionSchema = closedObject(
   {
     id: publicIdSchema(),
@@ -247,7 +249,7 @@ export const transactionSchema = closedObject(
     }),
     currency: giftCardRecord.currency,
     balance_after: decimal(),
-    actor: Type.String({ description: 'The caller: `api_client:<id>`, or `development`.' }),
+    actor: Type.String({ description: callerText }),
     reference: text,
     note: text,
     order_id: nullable(id),
@@ -273,10 +275,7 @@ export const historySchema = closedObject(
         '`expired`: the last valid day has passed. `recording_began`: the card is older than the record of changes, so changes between its creation and this entry are unknown.',
     }),
     created_at: timestamp(),
-    actor: nullable(
-      Type.String(),
-      'The caller: `api_client:<id>`, or `development`; null if it was not a request.',
-    ),
+    actor: nullable(Type.String(), `${callerText.slice(0, -1)}; null if it was not a request.`),
     state: Type.Enum([...cardStates], {
       description: 'The state of the card after the entry; `active` for an empty or scheduled card.',
     }),
@@ -308,7 +307,7 @@ export const holdSchema = closedObject(
     amount: decimal(),
     captured_amount: decimal(),
     currency: giftCardRecord.currency,
-    actor: Type.String({ description: 'The caller that created it: `api_client:<id>`, or `development`.' }),
+    actor: Type.String({ description: callerText }),
     reference: text,
     note: text,
     order_id: nullable(id),

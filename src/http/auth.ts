@@ -76,11 +76,15 @@ export function authenticate(
 ): Caller | Promise<Caller> {
   const token = presentedToken(request);
   const proxied = proxiedBy(credentials.query);
-  if (proxied) return authenticateProxied(authentication, { token, proxied }, credentials);
+  if (proxied)
+    return authenticateProxied(authentication, { token, proxied, kind: actorKindOf(request) }, credentials);
   if (token) {
     const found = findToken(authentication.tokens, token);
     const { ctx } = authentication;
-    return found instanceof Promise ? found.then((read) => tokenCaller(ctx, read)) : tokenCaller(ctx, found);
+    const kind = actorKindOf(request);
+    return found instanceof Promise
+      ? found.then((read) => tokenCaller(ctx, read, kind))
+      : tokenCaller(ctx, found, kind);
   }
   if (!authentication.developmentMode) throw new Fault('unauthenticated');
   return enterDevelopment(authentication.storage, request);
@@ -88,7 +92,11 @@ export function authenticate(
 
 async function authenticateProxied(
   { ctx, tokens, signedStores }: Authentication,
-  { token, proxied }: { readonly token: PresentedToken | null; readonly proxied: Proxied },
+  {
+    token,
+    proxied,
+    kind,
+  }: { readonly token: PresentedToken | null; readonly proxied: Proxied; readonly kind: ActorKind },
   { query, customerMaySearch }: Credentials,
 ): Promise<Caller> {
   const [found, shop] = await Promise.all([
@@ -96,7 +104,7 @@ async function authenticateProxied(
     findCached(signedStores, proxied.shop, () => findSignedStore(ctx, proxied.shop)),
   ]);
   verifySignature(ctx, proxied, { query, secret: shop?.proxySecret });
-  return token ? tokenCaller(ctx, found, shop) : customerCaller(shop, proxied, customerMaySearch);
+  return token ? tokenCaller(ctx, found, kind, shop) : customerCaller(shop, proxied, customerMaySearch);
 }
 
 /**
@@ -143,10 +151,18 @@ function trim(value: string | string[] | undefined): string | undefined {
   return typeof value === 'string' ? value.trim() : undefined;
 }
 
+/** `mcp`: the request says that an agent made it with the token. */
+type ActorKind = 'api_client' | 'mcp';
+
+function actorKindOf({ headers }: FastifyRequest): ActorKind {
+  return headers['largesse-agent'] === 'mcp' ? 'mcp' : 'api_client';
+}
+
 /** @param signedBy the store whose signature the request has; undefined: none. */
 function tokenCaller(
   { clock }: Pick<Context, 'clock'>,
   found: FoundToken | undefined,
+  kind: ActorKind,
   signedBy?: SignedStore,
 ): Caller {
   if (!found) throw new Fault('unauthenticated');
@@ -162,7 +178,7 @@ function tokenCaller(
     apiClientId: token.apiClientId,
     tokenId: token.id,
     locationId: token.locationId,
-    actor: `api_client:${token.apiClientId}`,
+    actor: `${kind}:${token.apiClientId}`,
     onlyStorefrontCustomerId: null,
   };
 }

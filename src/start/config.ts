@@ -66,6 +66,8 @@ export type Config = DatabaseConfig &
     /** Whether only programs on this machine can connect to `host`. */
     readonly isLoopback: boolean;
     readonly releases: ValuesOf<typeof settings.releases>;
+    /** The service that `largesse mcp` uses. */
+    readonly agent: ValuesOf<typeof settings.agent>;
   };
 
 /** The location of the database without user and password. */
@@ -211,6 +213,7 @@ export function readConfig(environment: Environment = process.env): Config {
     email: readEmailSettings(reader),
     emailFolder: join(dirname(database.keysFile), 'mails'),
     releases: reader.readGroup(settings.releases),
+    agent: reader.readGroup(settings.agent),
   });
 }
 

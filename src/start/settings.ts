@@ -10,6 +10,7 @@ import { resolve } from 'node:path';
 import { parseSenderAddress } from '../domain/email-address.ts';
 import { Secret } from '../platform/secret.ts';
 import { parseSmtpUrl } from '../platform/smtp-url.ts';
+import { agentSettings } from './agent-settings.ts';
 import { releaseSettings } from './release-settings.ts';
 import {
   parsePort,
@@ -372,6 +373,7 @@ export const settings = {
   database: databaseSettings,
   email: emailSettings,
   releases: releaseSettings,
+  agent: agentSettings,
 } as const;
 
 /** Returns one sentence that says why a text is rejected, without secrets. */

@@ -116,6 +116,7 @@ test('every command has help, and commands that print data accept --json', async
       'serve',
       'health',
       'app-proxy',
+      'mcp',
       'card export',
       'location assign',
       'stock codes',

@@ -68,6 +68,10 @@ test('the single executable serves in an empty folder without Node.js', { timeou
   });
   assert.equal(production.status, 2, production.stderr);
   assert.match(production.stderr, /needs a store .*:\n {2}largesse store create/);
+  const mcp = spawnSync(executable, ['mcp'], { cwd: folder.path, env: environment, encoding: 'utf8' });
+  assert.equal(mcp.status, 1);
+  assert.match(mcp.stderr, /^largesse: the executable does not contain this command: use "npx largesse mcp"/);
+  assert.doesNotMatch(licences, /modelcontextprotocol/);
   await tour({ command: [executable], folder: join(folder.path, 'empty'), environment });
   await upgradeTo('9.9.9', { executable, folder: folder.path });
 });

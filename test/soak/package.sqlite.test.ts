@@ -85,5 +85,20 @@ test('npm pack makes a package that serves in an empty folder', { timeout: 280_0
   });
   assert.equal(version, `${manifest.version}\n`);
   const command = [join(folder.path, 'node_modules/.bin/largesse')] as const;
+
+  await t.test('it contains the tools for agents, with the client library', () => {
+    const initialize = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'initialize',
+      params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+    };
+    const output = execFileSync(command[0], ['mcp'], {
+      env: environment,
+      input: `${JSON.stringify(initialize)}\n`,
+      encoding: 'utf8',
+    });
+    assert.match(output, /"serverInfo":\{"name":"largesse"/);
+  });
   await tour({ command, folder: installation, environment });
 });

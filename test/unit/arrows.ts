@@ -19,8 +19,9 @@ export const sees: Readonly<Record<string, readonly string[]>> = {
   docs: [...service, 'http', 'api', 'docs'],
   console: [...service, 'http', 'console'],
   jobs: [...service, 'jobs'],
-  cli: [...service, 'delivery', 'start', 'cli'],
-  start: [...service, 'delivery', 'http', 'api', 'docs', 'console', 'jobs', 'cli', 'start'],
+  mcp: [...service, 'http', 'api', 'docs', 'mcp'],
+  cli: [...service, 'delivery', 'start', 'mcp', 'cli'],
+  start: [...service, 'delivery', 'http', 'api', 'docs', 'console', 'jobs', 'mcp', 'cli', 'start'],
 };
 
 /** The folders of which a folder can import types only. */

@@ -181,6 +181,20 @@ const cases: {
       rejected: ['yes', 'daily', 'true', 'ON'],
     },
   },
+  agent: {
+    url: {
+      read: (environment) => readConfig(environment).agent.url,
+      default: 'http://127.0.0.1:3000',
+      accepted: [['https://cards.example/api', 'https://cards.example/api'], ['http://localhost:3000', 'http://localhost:3000/']],
+      rejected: ['cards.example', 'ftp://cards.example', 'https://u@cards.example', 'https://cards.example/?a', 'https://cards.example/#a'],
+    },
+    token: {
+      read: (environment) => readConfig(environment).agent.token?.reveal() ?? null,
+      default: null,
+      accepted: [['lgs_1_secret', 'lgs_1_secret']],
+      rejected: ['a b', 'é', 'x'.repeat(256)],
+    },
+  },
   https: {
     mode: {
       read: (environment) => readConfig({ ...ofHttps, ...environment }).https.kind,
@@ -396,6 +410,7 @@ test('without configuration, the service listens on this machine only, on port 3
     ...of(cases.database),
     database: { kind: 'file', file: resolve('data/largesse.db') },
     releases: { url: null, key: null, isChecked: null },
+    agent: { url: 'http://127.0.0.1:3000', token: null },
     retention: {
       eventsMs: 400 * day,
       emailsMs: 400 * day,
@@ -478,7 +493,7 @@ test('commands that only need the database ignore other invalid variables', () =
 });
 
 const withFile = rows.filter(({ row }) => row.contains !== undefined);
-assert.equal(withFile.length, 3);
+assert.equal(withFile.length, 4);
 for (const { row, given } of withFile) {
   const { variable } = row;
   test(`${variable} can come from the file in ${variable}_FILE`, (t) => {

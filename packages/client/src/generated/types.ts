@@ -297,7 +297,7 @@ export interface Transaction {
   /** ISO 4217 code: the store’s currency. */
   currency: string;
   balance_after: string;
-  /** The caller: `api_client:<id>`, or `development`. */
+  /** The caller: `api_client:<id>`, `mcp:<id>` (an agent of that client), or `development`. */
   actor: string;
   reference: string | null;
   note: string | null;
@@ -321,7 +321,7 @@ export interface HistoryEntry {
   /** `expired`: the last valid day has passed. `recording_began`: the card is older than the record of changes, so changes between its creation and this entry are unknown. */
   kind: 'created' | 'changed' | 'expired' | 'recording_began';
   created_at: string;
-  /** The caller: `api_client:<id>`, or `development`; null if it was not a request. */
+  /** The caller: `api_client:<id>`, `mcp:<id>` (an agent of that client), or `development`; null if it was not a request. */
   actor: string | null;
   /** The state of the card after the entry; `active` for an empty or scheduled card. */
   state: 'disabled' | 'expired' | 'suspended' | 'empty' | 'scheduled' | 'active';
@@ -355,7 +355,7 @@ export interface Hold {
   captured_amount: string;
   /** ISO 4217 code: the store’s currency. */
   currency: string;
-  /** The caller that created it: `api_client:<id>`, or `development`. */
+  /** The caller: `api_client:<id>`, `mcp:<id>` (an agent of that client), or `development`. */
   actor: string;
   reference: string | null;
   note: string | null;
