@@ -26,7 +26,7 @@ import { hasRealStores, listOpenStores } from '../storage/stores/store.ts';
 import type { Storage } from '../storage/storage.ts';
 import { openOrder, runInThread, type OpenReport } from './backups/thread.ts';
 import type { Config, DatabaseConfig } from './config.ts';
-import { openDatabase } from './database.ts';
+import { databaseConfigOf, openDatabase } from './database.ts';
 import {
   commitRestore,
   removeAbandonedUpload,
@@ -295,7 +295,8 @@ class Restoring implements RestoreTools {
     await rm(keys, { force: true });
     const databaseBytesMax = Math.max(0, await this.#spareBytes());
     const order = openOrder({
-      config: this.#parts.config,
+      // A thread gets a copy, and the other settings cannot be copied.
+      config: databaseConfigOf(this.#parts.config),
       files: { copy: database, sealed: upload, keys },
       identity,
       databaseBytesMax,

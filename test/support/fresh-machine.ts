@@ -23,7 +23,9 @@ export type Machine = AsyncDisposable & {
 /** A machine on which nothing was set up. */
 export async function freshMachine(): Promise<Machine> {
   const database = await databaseToServe({ empty: true });
-  const own = { ...database.environment, PORT: String(await freePort()) };
+  const port = String(await freePort());
+  // Browsers of a shop have an address.
+  const own = { ...database.environment, PORT: port, PUBLIC_URL: `http://localhost:${port}` };
   const served = await serve(own);
   const { output, errors, code } = await command(own, 'setup', 'link', '--json');
   assert.equal(code, 0, errors);
