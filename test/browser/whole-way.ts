@@ -10,7 +10,7 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import puppeteer, { type Page } from 'puppeteer-core';
+import puppeteer, { type Browser, type Page } from 'puppeteer-core';
 import { certificateFor } from '../delivery/email/certificate.ts';
 import { smtpServer } from '../delivery/email/smtp-server.ts';
 import { startAuthority } from '../support/authority.ts';
@@ -24,6 +24,7 @@ const smtpHost = 'smtp.server.example';
 /** Addresses of the public internet, in this network only. */
 const [address, smtpAddress] = ['93.184.215.14', '93.184.215.15'];
 const phone = { width: 390, height: 664, isMobile: true, hasTouch: true };
+const desktop = { width: 1280, height: 900 };
 const owner = { email: 'ada@flowers.example', password: 'correct horse battery' };
 const shots = process.env['SHOTS'];
 
@@ -103,10 +104,18 @@ async function openBrowser(root: string) {
       executablePath: path,
       pipe: true,
       userDataDir: join(home, 'profile'),
+      defaultViewport: desktop,
       args: ['--no-first-run', '--no-sandbox', '--disable-dev-shm-usage'],
       env: { PATH: process.env['PATH'], LANG: 'C.UTF-8', ...environment, HOME: home },
     });
   throw new Error('no Chrome or Chromium runs on this machine');
+}
+
+/** A tab of a person who prefers less motion: while pages fade, a click reaches neither of them. */
+async function openTab(browser: Browser): Promise<Page> {
+  const page = await browser.newPage();
+  await page.emulateMediaFeatures([{ name: 'prefers-reduced-motion', value: 'reduce' }]);
+  return page;
 }
 
 let shot = 0;
@@ -124,7 +133,12 @@ async function textOf(page: Page): Promise<string> {
 }
 
 async function submit(page: Page, selector: string): Promise<void> {
-  await Promise.all([page.waitForNavigation({ timeout: 60_000 }), page.click(selector)]);
+  try {
+    await Promise.all([page.waitForNavigation({ timeout: 60_000 }), page.click(selector)]);
+  } catch (error) {
+    await keepShot(page, 'failed');
+    throw new Error(`${page.url()}: ${selector} leads to no page: ${await textOf(page)}`, { cause: error });
+  }
 }
 
 async function type(page: Page, fields: Readonly<Record<string, string>>): Promise<void> {
@@ -132,6 +146,14 @@ async function type(page: Page, fields: Readonly<Record<string, string>>): Promi
     await page.$eval(`[name="${name}"]`, (field) => ((field as HTMLInputElement).value = ''));
     await page.type(`[name="${name}"]`, value);
   }
+}
+
+/** Chooses one of the values of a field, as with the keyboard: the page can move below a pointer. */
+async function choose(page: Page, name: string, value: string): Promise<void> {
+  const selector = `[name="${name}"][value="${value}"]`;
+  await page.focus(selector);
+  await page.keyboard.press('Space');
+  assert.ok(await page.$eval(selector, (field) => (field as HTMLInputElement).checked), selector);
 }
 
 async function shows(page: Page, pattern: RegExp, timeoutMs = 60_000): Promise<string> {
@@ -149,7 +171,7 @@ async function setUpShop(page: Page, link: string): Promise<void> {
   await type(page, { shop: 'Flowers', currency: 'EUR', time_zone: 'Europe/Berlin' });
   await submit(page, 'form[data-suggests] button.first');
   await type(page, { name: 'Ada', email: owner.email });
-  await page.click('input[value=password]');
+  await choose(page, 'how', 'password');
   await page.type('#password', owner.password);
   await keepShot(page, 'owner');
   await submit(page, 'main form button.first');
@@ -190,7 +212,7 @@ async function setUpBackups(page: Page): Promise<string> {
   const key = await page.$eval('.key .code', (code) => code.textContent);
   await type(page, { typed: key.replaceAll(/\s/g, '').slice(-6) });
   await submit(page, 'form[action$="/sheet/confirm"] button');
-  await page.click('input[name=kind][value=download]');
+  await choose(page, 'kind', 'download');
   await submit(page, 'form[action$="/machine/backups"] button.first');
   await shows(page, /The last verified backup is from/);
   await keepShot(page, 'backups');
@@ -203,12 +225,12 @@ async function sellAtPhone(page: Page, { server }: Smtp): Promise<string> {
   await page.setViewport(phone);
   await page.goto(`https://${domain}/till/sell`);
   for (const digit of '5000') await page.tap(`[data-digit="${digit}"]`);
-  await page.click('.choice:has([value="email"])');
+  await choose(page, 'how', 'email');
   await keepShot(page, 'till-amount');
   await Promise.all([page.waitForNavigation(), page.tap('#pay')]);
   await type(page, { email: 'grace@example.com' });
   await keepShot(page, 'till-email');
-  await submit(page, 'main form button.first, main form button:not([type=button])');
+  await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
   await shows(page, /€50\.00/);
   await keepShot(page, 'till-sold');
   for (const until = performance.now() + 60_000; performance.now() < until; await wait(100)) {
@@ -224,7 +246,7 @@ async function sellAtPhone(page: Page, { server }: Smtp): Promise<string> {
 
 /** Backs up now and downloads the backup. @returns its path. */
 async function downloadBackup(page: Page): Promise<string> {
-  await page.setViewport({ width: 1280, height: 800 });
+  await page.setViewport(desktop);
   const target = join(folder, 'downloads');
   const client = await page.createCDPSession();
   await client.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: target });
@@ -264,7 +286,7 @@ async function restore(page: Page, link: string, { backup, key }: { readonly bac
   await submit(page, 'form[action$="/restore/install"] button.first');
   await page.waitForFunction(() => location.pathname.endsWith('/sign-in'), { timeout: 120_000 });
   await type(page, owner);
-  await submit(page, 'main form button.first');
+  await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
   await page.goto(`https://${domain}/restored`);
   await keepShot(page, 'restored');
   await page.click('[name=off]');
@@ -288,7 +310,7 @@ const environment = {
   NODE_ENV: 'production',
 };
 const browser = await openBrowser(await authority.root());
-let page = await browser.newPage();
+let page = await openTab(browser);
 const first = await startMachine('first', environment);
 await setUpShop(page, first.link);
 await setUpEmails(page, smtp);
@@ -301,8 +323,13 @@ rmSync(first.folder, { recursive: true });
 say('the first machine is thrown away');
 
 const second = await startMachine('second', environment);
-page = await browser.newPage();
-await restore(page, second.link, { backup, key });
+page = await openTab(browser);
+try {
+  await restore(page, second.link, { backup, key });
+} catch (error) {
+  // The log says why.
+  throw new Error(second.program.output(), { cause: error });
+}
 await page.goto(`https://${domain}/cards`);
 const cards = await textOf(page);
 assert.match(cards, /€50\.00/);
