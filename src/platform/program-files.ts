@@ -11,8 +11,8 @@ import { Worker, type WorkerOptions } from 'node:worker_threads';
 /** The start of a command as people run it: the npm package is not in `PATH`, the single executable is. */
 export const programCommand = isSea() ? 'largesse' : 'npx largesse';
 
-/** Whether the sources run, and not the JavaScript of the npm package. */
-export const runsSources = import.meta.url.endsWith('.ts');
+/** Whether the sources run. The single executable has no URL of a module. */
+export const runsSources = !isSea() && import.meta.url.endsWith('.ts');
 
 /** @param path in `src`. */
 function inSource(path: string): URL {
