@@ -67,7 +67,7 @@ export async function measureFixture({ plan, folder }: Bench, fixture: Fixture):
   // On PostgreSQL, the load generator shares the service's core and would disturb what it times.
   const paced =
     engine === 'embedded'
-      ? await measurePaced({ plan, folder }, { service: contestant, unchecked: requests }, measured)
+      ? await measurePaced({ plan, folder }, { fixture, service: contestant, unchecked: requests }, measured)
       : { halfCapacity: null };
   const underLoad = Math.max(...measured.map((each) => each.service.memoryMb ?? 0));
   await stop(service);
@@ -89,11 +89,19 @@ export async function measureFixture({ plan, folder }: Bench, fixture: Fixture):
 /** Creations at half of the rate of the closed loop, so that they rarely wait in line, and small loads. */
 async function measurePaced(
   { plan, folder }: Bench,
-  { service, unchecked }: { readonly service: Contestant; readonly unchecked: Contestant['requests'] },
+  {
+    fixture,
+    service,
+    unchecked,
+  }: {
+    readonly fixture: Fixture;
+    readonly service: Contestant;
+    readonly unchecked: Contestant['requests'];
+  },
   measured: readonly Measured[],
 ): Promise<{ readonly halfCapacity: HalfCapacity | null; readonly smallLoads: readonly SmallLoad[] }> {
   const loads: SmallLoad[] = [];
-  await using floor = await startBaseline(folder, join(folder, 'floor.db'));
+  await using floor = await startBaseline(folder, join(folder, `floor-${fixture.cards}.db`));
   for (const load of smallLoads) {
     if (!plan.operations.includes(load.operation)) continue;
     await setResponseLengths(floor, { server: service.server, next: service.requests[load.operation] });
