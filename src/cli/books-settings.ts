@@ -1,6 +1,7 @@
-/** The settings of a store's books: the VAT of its cards, and the names of its accounts. */
+/** The settings of a store's books: the VAT of its cards, the names of its accounts, and DATEV. */
 
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import { parseDatev, type Datev } from '../domain/stores/datev.ts';
 import { journalAccounts, type AccountNames, type JournalAccount } from '../domain/stores/store.ts';
 import { parseText } from '../domain/text.ts';
 import { parseVatRate, type Vat } from '../domain/money/vat.ts';
@@ -18,6 +19,13 @@ function readVatOption(text: string): Vat | 'none' {
       'It must be none, multi_purpose, or single_purpose:<percent> such as single_purpose:19.',
     );
   return { kind, rate: parsed.value };
+}
+
+function readDatevOption(text: string): Datev | 'none' {
+  if (text === 'none') return 'none';
+  const datev = parseDatev(text);
+  if (!datev.ok) throw new InvalidArgumentError(`It ${datev.error}, or none.`);
+  return datev.value;
 }
 
 function isJournalAccount(name: string): name is JournalAccount {
@@ -51,6 +59,12 @@ export function addBooksOptions(command: Command): Command {
         '--account <account=name>',
         `the name of an account in the journal, repeatable; empty: the default. Accounts: ${journalAccounts.join(', ')}`,
       ).argParser(readAccountName),
+    )
+    .addOption(
+      new Option(
+        '--datev <consultant/client>',
+        'for the journal’s files for DATEV: the accountant’s numbers, such as 29098/55003; with the first month of a fiscal year and the digits of accounts, if they are not 1 and 4: 29098/55003/7/6; or none',
+      ).argParser(readDatevOption),
     );
 }
 

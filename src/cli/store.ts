@@ -10,6 +10,7 @@ import type { EmailSettings } from '../domain/emails/email.ts';
 import { holdLimitDefaultDays, holdLimitMaxDays } from '../domain/money/hold.ts';
 import { formatMoney, parseAmount, type Money } from '../domain/money/money.ts';
 import { Secret } from '../platform/secret.ts';
+import { formatDatev, type Datev } from '../domain/stores/datev.ts';
 import { formatVat, type Vat } from '../domain/money/vat.ts';
 import { undoWindowDefaultMinutes, type AccountNames } from '../domain/stores/store.ts';
 import { changeEmailSettings } from '../service/emails/email.ts';
@@ -40,6 +41,7 @@ type Options = EmailOptions & {
   readonly lookupFailuresPerHour?: number | 'default';
   readonly vat?: Vat | 'none';
   readonly account?: AccountNames;
+  readonly datev?: Datev | 'none';
   readonly json?: boolean;
 };
 
@@ -49,6 +51,11 @@ const issueLimitDefault = '2000';
 /** Undefined: not set. */
 function vatOf({ vat }: Options): Vat | null | undefined {
   return vat === 'none' ? null : vat;
+}
+
+/** Undefined: not set. */
+function datevOf({ datev }: Options): Datev | null | undefined {
+  return datev === 'none' ? null : datev;
 }
 
 function readCurrency(text: string): Currency {
@@ -232,6 +239,7 @@ async function create(domain: string, options: Options): Promise<void> {
       lookupFailuresPerHour: failuresOf(options) ?? null,
       vat: vatOf(options) ?? null,
       accountNames: withAccountNames({}, options.account),
+      datev: datevOf(options) ?? null,
     });
     yield* changeEmailSettings(ctx, made.id, emailChangesOf(options));
   });
@@ -244,7 +252,7 @@ async function update(domain: string, options: Options): Promise<void> {
   const { store: present } = await storage.read(() => requireStore(domain));
   const { name, timeZone, issueLimit, proxySecret, requireSignature, customerSearch, undoWindow } = options;
   const { expiringSoon, holdLimit, stockRequired } = options;
-  const [lookupFailuresPerHour, vat] = [failuresOf(options), vatOf(options)];
+  const [lookupFailuresPerHour, vat, datev] = [failuresOf(options), vatOf(options), datevOf(options)];
   const changes: StoreChanges = {
     ...(name !== undefined && { name }),
     ...(timeZone !== undefined && { timeZone }),
@@ -259,6 +267,7 @@ async function update(domain: string, options: Options): Promise<void> {
     ...(holdLimit !== undefined && { holdLimitDays: holdLimit }),
     ...(lookupFailuresPerHour !== undefined && { lookupFailuresPerHour }),
     ...(vat !== undefined && { vat }),
+    ...(datev !== undefined && { datev }),
     ...(options.account && { accountNames: withAccountNames(present.accountNames, options.account) }),
   };
   await storage.write(function* () {
@@ -300,6 +309,7 @@ function rowOf({ store, sealedSecret, status }: StoreRecord): OutputRow {
     ...Object.fromEntries(
       Object.entries(store.accountNames).map(([account, name]) => [`account_${account}`, name]),
     ),
+    datev: store.datev && formatDatev(store.datev),
     demonstration: store.demonstration,
     status,
   };

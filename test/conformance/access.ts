@@ -57,6 +57,7 @@ export function testAccess(factory: StorageFactory): void {
       lookupFailuresPerHour: null,
       vat: null,
       accountNames: {},
+      datev: null,
     };
     assert.deepEqual(store, { ...defaults, ...settings, id: store.id, demonstration: false });
     assert.equal(openProxySecret(ctx, record)?.reveal(), 'hush');

@@ -346,6 +346,7 @@ test('stores and tokens are created, changed and listed, as JSON and as text', a
     hold_limit_days: 7,
     lookup_failures_per_hour: null,
     vat: null,
+    datev: null,
     demonstration: false,
   };
   const emailSettings = {

@@ -4,12 +4,14 @@ import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { consoleRoutes } from '../../src/console/routes.ts';
 import { roles, type Role } from '../../src/domain/staff/staff.ts';
+import { journalFormats } from '../../src/service/books/journal-file.ts';
 import { addDays, dayOf } from '../../src/domain/day.ts';
 import { openBrowser, type Browser } from '../support/browser.ts';
 import { consoleDomain, join, staffPassword } from '../support/console.ts';
 import { until } from '../support/delivering.ts';
 import { seeded } from '../support/seeded.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { changeStoreElsewhere } from '../support/second-process.ts';
 import { shopOf, type Shop } from '../support/shop.ts';
 
 const zone = 'Europe/Berlin';
@@ -173,6 +175,10 @@ test('the figures of the pages and the CSV files are those of the API, on random
       [someDay(), someDay()].toSorted(),
       [addDays(today(), -365), today()],
       [addDays(begun, -400), addDays(begun, -380)],
+      [`${today().slice(0, 7)}-01`, today()],
+      [`${addDays(today(), -31).slice(0, 7)}-01`, today()],
+      ['2026-10-01', '2026-11-30'],
+      ['2026-01-01', '2026-11-30'],
     ];
     for (const [from = '', to = ''] of ranges)
       await assertRange(shop, accountant, `from=${from}&to=${to}`, what);
@@ -272,6 +278,7 @@ async function assertRange(shop: Shop, browser: Browser, query: string, what: st
         rows.map((row) => [String(row['transactions']), ...names.map((name) => shown(row[name]))]),
         where,
       );
+    if (by !== 'actor') await assertBars(shop, page, new URLSearchParams(`by=${by}&${query}`), where);
   }
   const { months, closing } = (await reportOf(shop, `breakage?${query}`)) as {
     readonly months: readonly Row[];
@@ -286,6 +293,73 @@ async function assertRange(shop: Shop, browser: Browser, query: string, what: st
       months.map((row) => [...names.map((name) => shown(row[name])), String(row['cards'])]),
       where,
     );
+}
+
+/** A bar's value in words: its day or month, and that of the period before. */
+const valuesPattern =
+  /<g class="slot[^"]*" tabindex="0" role="img" aria-label="([^:]*): sold €([\d,.]*), redeemed €([\d,.]*)(?:; ([^:]*): sold €([\d,.]*))?">/g;
+
+/** Each bar is the API's row of its day or month, also in the period before. */
+async function assertBars(shop: Shop, page: string, query: URLSearchParams, where: string): Promise<void> {
+  const [, wide = ''] = /<svg class="plot bars wide"(.*?)<\/svg>/s.exec(page) ?? [];
+  const bars = Array.from(
+    wide.matchAll(valuesPattern),
+    ([, name = '', sold, redeemed, before, soldBefore]) => ({
+      name,
+      sold,
+      redeemed,
+      before,
+      soldBefore,
+    }),
+  );
+  const [from, to] = [query.get('from') ?? '', query.get('to') ?? ''];
+  const isDaily = query.get('by') === 'day' && addDays(from, 62) > to;
+  const [first, last] = [Temporal.PlainDate.from(from), Temporal.PlainDate.from(to)];
+  const spanned = (last.year - first.year) * 12 + last.month - first.month + 1;
+  // A quarter or a year that has not ended is compared with the one before.
+  const isQuarter = first.day === 1 && [1, 4, 7, 10].includes(first.month) && [2, 3].includes(spanned);
+  const isYear = first.day === 1 && first.month === 1 && spanned > 3 && spanned <= 12;
+  const usual = isYear ? 12 : spanned;
+  const months = isQuarter ? 3 : usual;
+  const isByMonths = !isDaily || first.day === 1;
+  const shift = isByMonths ? { months } : { days: first.until(last).days + 1 };
+  const by = isDaily ? 'day' : 'month';
+  const rowsOf = async (
+    days: Readonly<Record<'from' | 'to', string>>,
+  ): Promise<ReadonlyMap<unknown, Row>> => {
+    const path = `activity?${new URLSearchParams({ by, ...days }).toString()}`;
+    const { rows } = (await reportOf(shop, path)) as { readonly rows: readonly Row[] };
+    return new Map(rows.map((row) => [row['group'] ?? row[by], row]));
+  };
+  const now = await rowsOf({ from, to });
+  const [start, end] = [first.subtract(shift), last.subtract(shift)];
+  const then = await rowsOf({ from: start.toString(), to: end.toString() });
+  const isEmpty = [...now.values()].every((row) => Number(row['issued']) + Number(row['redeemed']) === 0);
+  if (isEmpty) {
+    assert.equal(wide, '', where);
+    return;
+  }
+  const dayOfName = (name: string): Temporal.PlainDate =>
+    Temporal.PlainDate.from(new Date(`${isDaily ? name : `1 ${name}`} 12:00Z`).toISOString().slice(0, 10));
+  const groupOf = (day: Temporal.PlainDate): string => day.toString().slice(0, isDaily ? 10 : 7);
+  const groups = new Set<string>();
+  for (let day = from; day <= to; day = addDays(day, 1)) groups.add(isDaily ? day : day.slice(0, 7));
+  assert.deepEqual(
+    bars.map(({ name }) => groupOf(dayOfName(name))),
+    [...groups],
+    where,
+  );
+  for (const { name, sold, redeemed, before, soldBefore } of bars) {
+    const row = now.get(groupOf(dayOfName(name)));
+    assert.deepEqual([sold, redeemed], [shown(row?.['issued'] ?? 0), shown(row?.['redeemed'] ?? 0)], where);
+    const earlier = dayOfName(name).subtract(shift);
+    const hasEarlier = !isByMonths || !isDaily || earlier.day === dayOfName(name).day;
+    if (then.size === 0 || !hasEarlier) assert.equal(before, undefined, `${name} ${where}`);
+    else {
+      assert.equal(groupOf(dayOfName(before ?? '')), groupOf(earlier), where);
+      assert.equal(soldBefore, shown(then.get(groupOf(earlier))?.['issued'] ?? 0), where);
+    }
+  }
 }
 
 /** The names of accounts on the page, after those that the store gave them. */
@@ -408,12 +482,51 @@ test('rejected days and periods are 422 with a sentence at the field, in the lan
   assert.equal((await owner.get('/books/activity?by=year')).status, 200);
 });
 
+test('the journal has files for accounting programs, or says what they need', async () => {
+  const shop = await shopOf(service, consoleDomain);
+  await shop.issue({ initial_value: '119.00' });
+  const [owner, accountant] = [await signIn('owner'), await signIn('accountant')];
+  const period = `from=${today()}&to=${today()}`;
+  const before = await pageOf(owner, `journal?${period}`);
+  assert.match(before, /DATEV needs the numbers of your accountant\. <a href="\/settings#books">/);
+  assert.match(before, /These accounts have no number: Gift card liability, valid cards/);
+  assert.doesNotMatch(await pageOf(accountant, `journal?${period}`), /settings#books/);
+  for (const [format, status] of [
+    ['datev', 422],
+    ['xero', 422],
+    ['quickbooks', 200],
+    ['sage', 404],
+  ] as const)
+    assert.equal((await owner.get(`/books/journal/${format}?${period}`)).status, status, format);
+  assert.equal((await owner.get('/books/journal/quickbooks?from=2026-02-30&to=2026-03-01')).status, 422);
+
+  const names = ['liability_active', 'liability_expired', 'liability_disabled', 'sales', 'vat_payable'];
+  const numbers = Object.fromEntries(
+    [...names, 'redemptions', 'adjustments'].map((name, place) => [name, `${1700 + place} ${name}`]),
+  );
+  const datevSettings = { consultant: 29098, client: 55003, firstMonth: 1, accountLength: 4 };
+  await changeStoreElsewhere(service, consoleDomain, { accountNames: numbers, datev: datevSettings });
+  const page = await pageOf(accountant, `journal?${period}`);
+  assert.doesNotMatch(page, /needs the numbers|have no number/);
+  const datev = await accountant.get(`/books/journal/datev?${period}`);
+  assert.equal(
+    datev.headers.get('content-disposition'),
+    `attachment; filename="EXTF_Buchungsstapel_${today()}_${today()}.csv"`,
+  );
+  assert.match(datev.text, /^"EXTF";700;21;"Buchungsstapel";13;\d{17};;"";"";"";29098;55003;/);
+  assert.match(datev.text, /\r\n19,00;"S";"EUR";;;;1703;1704;;\d{4};"GC\d{8}";;;"Sold";/);
+  const xero = await accountant.get(`/books/journal/xero?${period}&tax_rate=No+VAT`);
+  assert.match(xero.text, /,1703,No VAT,\d+\.00,,,,\r\n/);
+});
+
 test('owners, managers and accountants have the reports, and cashiers do not', async () => {
   const paths = consoleRoutes.map(({ path }) => path).filter((path) => path.startsWith('/books/'));
-  assert.equal(paths.length, 2 * reports.length);
+  assert.equal(paths.length, 2 * reports.length + journalFormats.length);
   const [manager, cashier] = [await signIn('manager'), await signIn('cashier')];
   for (const path of paths) {
-    assert.equal((await manager.get(path)).status, 200, path);
+    // A file for a program needs more settings than a report.
+    const isFile = journalFormats.some((format) => path.endsWith(`/${format}`));
+    assert.ok([200, isFile ? 422 : 200].includes((await manager.get(path)).status), path);
     assert.equal((await cashier.get(path)).status, 403, path);
     assert.equal((await openBrowser(service).get(path)).status, 303, path);
   }

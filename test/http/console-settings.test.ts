@@ -83,6 +83,7 @@ test('every setting of the shop is saved, once, with an entry in the audit log',
     vat_rate: '8,10 %',
     account_sales: '8400',
     account_liability_active: 'Ćards',
+    datev: '29098 / 55003',
   };
   const saved = await save('/settings', changes, form);
   assert.equal(locationOf(saved), '/settings?done=saved', saved.text);
@@ -98,6 +99,7 @@ test('every setting of the shop is saved, once, with an entry in the audit log',
     customer_search: '1',
     vat: 'single_purpose 8.1',
     account_names: '{"liability_active":"Ćards","sales":"8400"}',
+    datev: '29098/55003/1/4',
   }))
     assert.equal(shown[name], value, name);
   const page = await owner.get('/settings?done=saved');
@@ -105,7 +107,7 @@ test('every setting of the shop is saved, once, with an entry in the audit log',
   assert.ok(!page.text.includes('<b>Herbs'));
   const fields = await loggedChanges();
   assert.deepEqual(fields, [
-    'name, time_zone, issue_limit, lookup_failures, undo_window, expiring_soon, hold_limit, customer_search, vat, account_names',
+    'name, time_zone, issue_limit, lookup_failures, undo_window, expiring_soon, hold_limit, customer_search, vat, account_names, datev',
   ]);
   assert.match(textOfPage(await owner.get('/audit')), /Changed the settings name of the shop, time zone, /);
   const [zone] = await shop.service.query('select actor, new_value from store_changes');
@@ -141,6 +143,8 @@ test('a rejected setting has its message at its field, with what was typed, and 
     ['/settings', 'hold_limit', '0'],
     ['/settings', 'hold_limit', '91'],
     ['/settings', 'account_breakage', 'x'.repeat(101)],
+    ['/settings', 'datev', '1000/55003'],
+    ['/settings', 'datev', '29098/55003/13/4'],
     ['/settings/emails', 'from_name', 'a\u0007b'],
     ['/settings/emails', 'from_address', 'flowers'],
     ['/settings/emails', 'reply_to', 'a@b.c\nBcc: x@y.example'],

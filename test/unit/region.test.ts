@@ -71,6 +71,7 @@ test('an email has the region of its locale, or else that of the store', () => {
     lookupFailuresPerHour: null,
     vat: null,
     accountNames: {},
+    datev: null,
   };
   const store = { ...given, ...later, id: 1, demonstration: false };
   const localeOf = (locale: string): string => {

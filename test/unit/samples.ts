@@ -39,6 +39,7 @@ export function storeWith(given: Partial<Store> = {}): Store {
     demonstration: false,
     vat: null,
     accountNames: {},
+    datev: null,
     ...given,
   };
 }

@@ -98,21 +98,20 @@ function drawing(
   language: PageLanguage,
   title: string,
 ): Markup {
-  const step = stepOf(points);
+  const step = stepOf(
+    points.map(({ amount }) => amount),
+    lines,
+  );
   const top = step * BigInt(lines);
   const { left, right, bottom } = area;
   const x = (place: number): string =>
     (points.length === 1 ? right : left + ((right - left) * place) / (points.length - 1)).toFixed(1);
   const height = bottom - area.top;
-  // Hundredths of a unit, so that amounts beyond 2^53 are exact enough.
-  const y = (amount: bigint): string => {
-    const part = Number(((amount < 0n ? 0n : amount) * 100_000n) / top) / 100_000;
-    return (bottom - height * part).toFixed(1);
-  };
+  const y = (amount: bigint): string => (bottom - heightOf(amount, top, height)).toFixed(1);
   const grid = Array.from({ length: lines + 1 }, (_, place) => {
     const amount = step * BigInt(place);
     const at = y(amount);
-    return markup`<line class="grid" x1="${left}" x2="${right}" y1="${at}" y2="${at}"/><text x="${left - 8}" y="${(Number(at) + 4).toFixed(1)}" text-anchor="end">${compact({ minor: amount, currency }, language)}</text>`;
+    return markup`<line class="grid" x1="${left}" x2="${right}" y1="${at}" y2="${at}"/><text x="${left - 8}" y="${(Number(at) + 4).toFixed(1)}" text-anchor="end">${compactText({ minor: amount, currency }, language)}</text>`;
   });
   const line = points.map(({ amount }, place) => `${x(place)},${y(amount)}`).join(' ');
   const months = points.map(
@@ -121,20 +120,27 @@ function drawing(
   );
   const last = points.at(-1);
   const end = last
-    ? markup`<circle class="dot" cx="${x(points.length - 1)}" cy="${y(last.amount)}" r="5"/><text class="now" x="${right + 12}" y="${(Number(y(last.amount)) + 4).toFixed(1)}">${compact({ minor: last.amount, currency }, language)}</text>`
+    ? markup`<circle class="dot" cx="${x(points.length - 1)}" cy="${y(last.amount)}" r="5"/><text class="now" x="${right + 12}" y="${(Number(y(last.amount)) + 4).toFixed(1)}">${compactText({ minor: last.amount, currency }, language)}</text>`
     : undefined;
   return markup`<svg class="plot" viewBox="0 0 540 230" role="img" aria-labelledby="chart-title"><title id="chart-title">${title}</title>${grid}<polygon class="area" points="${x(0)},${bottom} ${line} ${x(points.length - 1)},${bottom}"/><polyline class="line" points="${line}"/>${end}${months}</svg>`;
 }
 
-/** A third of the height, in minor units: 1, 2 or 5 times a power of ten. */
-function stepOf(points: readonly ChartPoint[]): bigint {
-  const highest = points.reduce((most, { amount }) => (amount > most ? amount : most), 1n);
-  const least = (highest + BigInt(lines) - 1n) / BigInt(lines);
+/** The part of a height that an amount has; a negative one has none. @param top the amount of the whole height. */
+export function heightOf(amount: bigint, top: bigint, height: number): number {
+  // Hundred thousandths, so that amounts beyond 2^53 are exact enough.
+  return (height * Number(((amount < 0n ? 0n : amount) * 100_000n) / top)) / 100_000;
+}
+
+/** The distance of the lines of a chart, in minor units: 1, 2 or 5 times a power of ten. */
+export function stepOf(amounts: readonly bigint[], count: number): bigint {
+  const highest = amounts.reduce((most, amount) => (amount > most ? amount : most), 1n);
+  const least = (highest + BigInt(count) - 1n) / BigInt(count);
   for (let power = 1n; ; power *= 10n)
     for (const factor of [1n, 2n, 5n]) if (factor * power >= least) return factor * power;
 }
 
-function compact(money: Money, language: PageLanguage): string {
+/** An amount without its currency and with few digits, such as `1.2K`. */
+export function compactText(money: Money, language: PageLanguage): string {
   return new Intl.NumberFormat(language, { notation: 'compact', maximumSignificantDigits: 3 }).format(
     formatMoney(money) as `${number}`,
   );

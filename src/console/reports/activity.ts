@@ -10,6 +10,7 @@ import {
   type ActivityQuery,
 } from '../../service/books/reports.ts';
 import { actorName, listActors } from '../kit/actors.ts';
+import { barsPanel, comparedDays } from './bars.ts';
 import { select } from '../kit/form.ts';
 import { chosenPlace, placeField, placeText } from '../kit/places.ts';
 import { dayText, monthText } from '../kit/format.ts';
@@ -81,6 +82,11 @@ export const activityRoutes = routesOfReport<ActivityQuery, ActivityReport>({
     to,
   }),
   read: ({ source }, query) => readActivity(source, query),
+  compare(query) {
+    if (query.by !== 'day' && query.by !== 'month') return undefined;
+    const days = comparedDays(query, query.by);
+    return days && { ...query, ...days };
+  },
   file: ({ rows }, { from, to }) => ({ rows, about: `${from}-${to}` }),
   links: (context, current) =>
     periodLinks(
@@ -88,7 +94,8 @@ export const activityRoutes = routesOfReport<ActivityQuery, ActivityReport>({
         periodPath(context, 'activity', { ...splitOf(groupIn(context), locationIn(context)), ...days }),
       { ...context, current },
     ),
-  async show(context, { rows }, query) {
+  async show(context, made, query, before) {
+    const { rows } = made;
     const { language } = context;
     const text = reportTexts[language];
     const nameOf = await groupNames(context, query.by);
@@ -99,7 +106,8 @@ export const activityRoutes = routesOfReport<ActivityQuery, ActivityReport>({
     const left = rows.length - listed.length;
     const cut =
       left === 0 ? undefined : markup`<p class="small soft">${plural(language, text.cut, left)}</p>`;
-    return markup`${groupsPanel(context, { rows, listed, query, nameOf })}${cut}`;
+    const bars = before && barsPanel(context, made, before);
+    return markup`${bars}${groupsPanel(context, { rows, listed, query, nameOf })}${cut}`;
   },
 });
 

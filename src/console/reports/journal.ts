@@ -16,6 +16,7 @@ import {
   tablePanel,
   type ReportContext,
 } from './page.ts';
+import { journalExports, programsPanel } from './journal-programs.ts';
 import { askedDays, periodLinks, usualPeriods } from './period.ts';
 import { reportTexts } from './texts.ts';
 import { fillPlain } from '../kit/texts.ts';
@@ -57,11 +58,13 @@ export const journalRoutes = routesOfReport<JournalQuery, JournalReport>({
       ...context,
       current,
     }),
+  exports: journalExports,
   show: (context, journal, query) =>
     query.locations
       ? linesPanel(context, journal, query)
       : markup`${liabilityPanel(context, journal)}
 ${accountsPanel(context, journal)}
+${query.by === undefined ? programsPanel(context, journal) : undefined}
 ${linesPanel(context, journal, query)}`,
 });
 

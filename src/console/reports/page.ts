@@ -53,16 +53,30 @@ export type ReportContext = {
 
 type Rows = Parameters<typeof reportFile>[2];
 
+/** A file for another program. */
+type ReportExport = { readonly name: string; readonly bytes: Buffer };
+
 type ReportDefinition<Query, Made> = {
   readonly name: ReportName;
   readonly ask: (context: ReportContext) => Asked<Query>;
   /** The query of the CSV file. */
   readonly search: (query: Query) => Readonly<Record<string, string>>;
   readonly read: (context: ReportContext, query: Query) => Promise<Made>;
+  /** Returns the query of the period before, which the page shows too. */
+  readonly compare?: (query: Query) => Query | undefined;
   readonly file: (made: Made, query: Query) => Rows;
+  /** Other files of the report, by the names of their paths; undefined: it cannot be made. */
+  readonly exports?: Readonly<
+    Record<string, (context: ReportContext, made: Made, query: Query) => ReportExport | undefined>
+  >;
   /** Links to other periods, above the fields. */
   readonly links?: (context: ReportContext, query: Query | undefined) => Markup;
-  readonly show: (context: ReportContext, made: Made, query: Query) => Promise<Markup> | Markup;
+  readonly show: (
+    context: ReportContext,
+    made: Made,
+    query: Query,
+    before: Made | undefined,
+  ) => Promise<Markup> | Markup;
 };
 
 async function contextOf(page: Page): Promise<ReportContext> {
@@ -113,8 +127,12 @@ async function make<Query, Made>(
 function pageOf<Query, Made>(
   { name, search, links }: ReportDefinition<Query, Made>,
   context: ReportContext,
-  { query, fields }: Asked<Query>,
-  content?: Markup,
+  {
+    query,
+    fields,
+    content,
+    status = query === undefined ? 422 : 200,
+  }: Asked<Query> & { readonly content?: Markup; readonly status?: 200 | 422 | undefined },
 ): ConsoleResponse {
   const { language, store, today, page } = context;
   const text = page.text.reports;
@@ -130,13 +148,12 @@ ${links?.(context, query)}
 <form class="panel filters" action="${path}" aria-label="${text.titles[name]}">${fields}<button class="button">${text.show}</button></form>
 ${content}</div>`;
   const section = isPermitted(page.member, 'readStore') ? reportPaths.liability : reportPaths.activity;
-  const status = query === undefined ? 422 : 200;
   return page.show(section, { status, title: text.titles[name], actions, body });
 }
 
 /** The page of a report, and its CSV file. */
 export function routesOfReport<Query, Made>(report: ReportDefinition<Query, Made>): readonly StaffRoute[] {
-  const { name, ask, file, show } = report;
+  const { name, ask, file, show, exports = {} } = report;
   const [path, access] = [reportPaths[name], reportAccess[name]];
   return [
     get(path, access, async (page) => {
@@ -144,7 +161,7 @@ export function routesOfReport<Query, Made>(report: ReportDefinition<Query, Made
       const asked = ask(context);
       const { query } = asked;
       if (query === undefined) return pageOf(report, context, asked);
-      return pageOf(report, context, asked, await show(context, await make(report, context, query), query));
+      return await shownPage(context, asked, query);
     }),
     get(`${path}.csv`, access, async (page) => {
       const context = await contextOf(page);
@@ -156,11 +173,36 @@ export function routesOfReport<Query, Made>(report: ReportDefinition<Query, Made
       const type = 'text/csv; charset=utf-8; header=present';
       return { status: 200, file: { name: fileName, type, parts: partsOf(text) } };
     }),
+    ...Object.entries(exports).map(([program, exported]) =>
+      get(`${path}/${program}`, access, async (page) => {
+        const context = await contextOf(page);
+        const asked = ask(context);
+        const { query } = asked;
+        if (query === undefined) return pageOf(report, context, asked);
+        const made = exported(context, await make(report, context, query), query);
+        // The page says why.
+        if (made === undefined) return await shownPage(context, asked, query, 422);
+        return { status: 200, file: { name: made.name, type: 'text/csv', parts: partsOf(made.bytes) } };
+      }),
+    ),
   ];
+
+  async function shownPage(
+    context: ReportContext,
+    asked: Asked<Query>,
+    query: Query,
+    status?: 422,
+  ): Promise<ConsoleResponse> {
+    const made = await make(report, context, query);
+    const earlier = report.compare?.(query);
+    const before = earlier === undefined ? undefined : await make(report, context, earlier);
+    const content = await show(context, made, query, before);
+    return pageOf(report, context, { ...asked, content, status });
+  }
 }
 
-async function* partsOf(text: string): AsyncGenerator<string, void> {
-  yield text;
+async function* partsOf<Part extends string | Buffer>(file: Part): AsyncGenerator<Part, void> {
+  yield file;
 }
 
 /** The path of a report of a period. */

@@ -119,3 +119,45 @@ export function periodLinks(
   });
   return markup`<nav class="pills" aria-label="${text.period}">${links}</nav>`;
 }
+
+/**
+ * The distance of the period before, in months. A quarter and a year that have not ended are compared with the one before
+ * from its beginning, and other periods with as many months.
+ */
+function monthsBefore(first: Temporal.PlainDate, last: Temporal.PlainDate): number {
+  const months = (last.year - first.year) * 12 + last.month - first.month + 1;
+  if (first.day !== 1 || months === 1) return months;
+  if ((first.month - 1) % 3 === 0 && months <= 3) return 3;
+  return first.month === 1 && months <= 12 ? 12 : months;
+}
+
+/**
+ * The period before, and its day or month for one of this period. A period that begins with a month is compared day by day
+ * with whole months before; another one with the same number of days, or of months if the report is by month.
+ */
+export function periodBefore(
+  { from, to }: ReportDays,
+  by: 'day' | 'month',
+): {
+  readonly days: ReportDays;
+  /** Undefined: the month before has no such day. */
+  readonly earlier: (group: string) => string | undefined;
+} {
+  const [first, last] = [Temporal.PlainDate.from(from), Temporal.PlainDate.from(to)];
+  if (by === 'day' && first.day !== 1) {
+    const days = first.until(last).days + 1;
+    const earlier = (day: string): string => addDays(day, -days);
+    return { days: { from: earlier(from), to: earlier(to) }, earlier };
+  }
+  const months = monthsBefore(first, last);
+  return {
+    days: { from: first.subtract({ months }).toString(), to: last.subtract({ months }).toString() },
+    earlier: (group) => {
+      if (group.length === 'YYYY-MM'.length)
+        return Temporal.PlainYearMonth.from(group).subtract({ months }).toString();
+      const day = Temporal.PlainDate.from(group);
+      const before = day.subtract({ months });
+      return before.day === day.day ? before.toString() : undefined;
+    },
+  };
+}

@@ -41,6 +41,7 @@ const areas: Readonly<Record<Area, { readonly path: string; readonly names: read
       'customer_search',
       'vat',
       'account_names',
+      'datev',
     ],
   },
   emails: {

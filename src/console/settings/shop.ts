@@ -2,6 +2,7 @@
 
 import { holdLimitMaxDays } from '../../domain/money/hold.ts';
 import type { Money } from '../../domain/money/money.ts';
+import { datevDefaults, formatDatev, parseDatev, type Datev } from '../../domain/stores/datev.ts';
 import type { Settings } from '../../domain/stores/settings.ts';
 import {
   journalAccounts,
@@ -58,6 +59,7 @@ const fields = [
   'stock_required',
   'vat',
   'vat_rate',
+  'datev',
   ...accountFields,
 ] as const;
 
@@ -81,8 +83,16 @@ function valuesOf({ store }: Settings, language: PageLanguage): Values {
     stock_required: store.stockRequired ? 'yes' : '',
     vat: store.vat?.kind ?? '',
     vat_rate: store.vat?.kind === 'single_purpose' ? store.vat.rate : '',
+    datev: store.datev ? shownDatev(store.datev) : '',
     ...(Object.fromEntries(accounts) as Record<`account_${JournalAccount}`, string>),
   };
+}
+
+/** Without the parts that have their usual values. */
+function shownDatev(datev: Datev): string {
+  const { firstMonth, accountLength } = datevDefaults;
+  const isUsual = datev.firstMonth === firstMonth && datev.accountLength === accountLength;
+  return isUsual ? `${datev.consultant}/${datev.client}` : formatDatev(datev);
 }
 
 const failuresMax = 100_000;
@@ -152,6 +162,8 @@ function readShopSettings(
   const vat = vatOf(values);
   if (vat === undefined) errors.vat_rate = text.vatRateInvalid;
   const accountNames = accountNamesOf(values, (field) => (errors[field] = text.accountInvalid));
+  const datev = values.datev === '' ? null : parseDatev(values.datev.replaceAll(/\s/g, ''));
+  if (datev?.ok === false) errors.datev = text.datevInvalid;
   if (!name.ok || timeZone === undefined || failures === undefined || vat === undefined)
     return { ok: false, errors };
   if (undoWindowMinutes === undefined || expiringSoonDays === undefined || holdLimitDays === undefined)
@@ -171,6 +183,7 @@ function readShopSettings(
       stockRequired: values.stock_required !== '',
       vat,
       accountNames,
+      datev: datev?.ok ? datev.value : null,
     },
   };
 }
@@ -198,7 +211,9 @@ function shopPage(page: Page, form: ShownForm<Field>, settings: Settings): Conso
   const accounts = journalAccounts.map((account) =>
     inputField({ ...field(`account_${account}`, text.accounts[account]), isOptional: true }),
   );
-  const isAccountRejected = accountFields.some((name) => form.errors[name] !== undefined);
+  const isAccountRejected = ([...accountFields, 'datev'] as const).some(
+    (name) => form.errors[name] !== undefined,
+  );
   const body = markup`<form class="stack" method="post" action="${page.basePath}/settings">${formStart(page, form)}
 <section class="panel stack" aria-labelledby="shop"><h2 id="shop">${text.shop}</h2><div class="fields">${inputField({ ...field('name', text.name), autocomplete: 'organization' })}
 ${inputField({ ...field('time_zone', setup.timeZone, text.timeZoneHint), options: timeZoneOptions() })}</div>
@@ -212,7 +227,8 @@ ${checkField(form, page.language, ['customer_search', text.customerSearch, text.
 ${checkField(form, page.language, ['stock_required', text.stockRequired, text.stockRequiredHint])}</section>
 <section class="panel stack" aria-labelledby="books"><h2 id="books">${text.books}</h2><div class="fields">${select({ ...vatField, ...(vatNow && { hint: fillPlain(text.now, { value: vatNow.text }) }), options: vatOptions })}
 ${inputField({ ...field('vat_rate', text.vatRate, text.vatRateHint), inputMode: 'decimal', isOptional: true })}</div>
-<details${isAccountRejected ? markup` open` : undefined}><summary>${text.accountNames}</summary><div class="stack"><p class="hint">${text.accountNamesHint}</p><div class="fields">${accounts}</div></div></details></section>
+<details${isAccountRejected ? markup` open` : undefined}><summary>${text.accountNames}</summary><div class="stack"><p class="hint">${text.accountNamesHint}</p><div class="fields">${accounts}
+${inputField({ ...field('datev', text.datev, text.datevHint), isOptional: true })}</div></div></details></section>
 <div class="row apart"><button class="button first">${text.save}</button><span class="row"><a class="button quiet" href="${page.basePath}${backupsPath}">${page.text.backups.title}</a><a class="button quiet" href="${page.basePath}${versionsPath}">${page.text.versions.title}</a><a class="button quiet" href="${page.basePath}/settings/locations">${catalogue[page.language].locations.title}</a></span></div></form>`;
   return pageOfSettings(page, { area: 'shop', form, body });
 }

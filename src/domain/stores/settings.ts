@@ -4,6 +4,7 @@ import type { EmailSettings } from '../emails/email.ts';
 import type { EmailText } from '../emails/wording.ts';
 import { formatMoney } from '../money/money.ts';
 import { journalAccounts, type Store } from './store.ts';
+import { formatDatev } from './datev.ts';
 import { formatVat } from '../money/vat.ts';
 
 export type Settings = {
@@ -30,6 +31,7 @@ export type SettingName =
   | 'stock_required'
   | 'vat'
   | 'account_names'
+  | 'datev'
   | 'proxy_secret'
   | 'require_signature'
   | 'emails'
@@ -63,6 +65,7 @@ export function settingTexts({ store, emails, textsDigest, hasProxySecret }: Set
     stock_required: flagText(store.stockRequired),
     vat: store.vat ? formatVat(store.vat) : '',
     account_names: journalAccounts.map((account) => store.accountNames[account] ?? '').join('\n'),
+    datev: store.datev ? formatDatev(store.datev) : '',
     proxy_secret: flagText(hasProxySecret),
     require_signature: flagText(store.requireSignature),
     emails: flagText(emails.enabled),

@@ -3,6 +3,7 @@
  * one time zone. The *demonstration store* is the store of development mode.
  */
 
+import type { Datev } from './datev.ts';
 import type { Currency } from '../money/currency.ts';
 import { exceeds, formatMoney, type Money } from '../money/money.ts';
 import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
@@ -55,6 +56,8 @@ export type Store = {
   readonly vat: Vat | null;
   /** The names of accounts in the journal that differ from the default. */
   readonly accountNames: AccountNames;
+  /** The settings of DATEV; null: none. */
+  readonly datev: Datev | null;
 };
 
 /**

@@ -7,6 +7,7 @@ import { holdLimitDefaultDays } from '../../domain/money/hold.ts';
 import type { Money } from '../../domain/money/money.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { undoWindowDefaultMinutes, type AccountNames, type Store } from '../../domain/stores/store.ts';
+import type { Datev } from '../../domain/stores/datev.ts';
 import type { Vat } from '../../domain/money/vat.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import {
@@ -44,6 +45,8 @@ export type NewStore = {
   readonly vat?: Vat | null;
   /** Default: the default names. */
   readonly accountNames?: AccountNames;
+  /** Default: null. */
+  readonly datev?: Datev | null;
 };
 
 /** @throws Fault `invalid-parameter` if the domain is taken. */
@@ -66,6 +69,7 @@ function recordOf(
     lookupFailuresPerHour: null,
     vat: null,
     accountNames: {},
+    datev: null,
     ...settings,
     id: ctx.random.id(),
     demonstration,
@@ -89,6 +93,7 @@ export type StoreChanges = Partial<
     | 'lookupFailuresPerHour'
     | 'vat'
     | 'accountNames'
+    | 'datev'
   >
 > & {
   readonly proxySecret?: Secret | null;

@@ -83,6 +83,8 @@ create table stores (
   vat text collate "C",
   -- JSON: {account: name, …}, the names of the accounts in the journal that differ from the default.
   account_names text collate "C",
+  -- 'consultant/client/first month/account length', for the files for DATEV; null: none.
+  datev text collate "C",
   -- open; closing: requests in progress can still change it; closed: nothing changes it; moved: another installation
   -- has it; arriving: its rows are being copied into this database. Only an open store is served.
   status text collate "C" not null default 'open' check (status in ('open', 'closing', 'closed', 'moved', 'arriving')),

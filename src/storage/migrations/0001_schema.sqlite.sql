@@ -36,6 +36,8 @@ create table stores (
   vat text,
   -- JSON: {account: name, …}, the names of the accounts in the journal that differ from the default.
   account_names text check (account_names is null or json_type(account_names) = 'object'),
+  -- 'consultant/client/first month/account length', for the files for DATEV; null: none.
+  datev text,
   -- open; closing: requests in progress can still change it; closed: nothing changes it; moved: another installation
   -- has it; arriving: its rows are being copied into this database. Only an open store is served.
   status text not null default 'open' check (status in ('open', 'closing', 'closed', 'moved', 'arriving')),

@@ -4,6 +4,7 @@ import type { Context } from '../context.ts';
 import { currencyOf } from '../../domain/money/currency.ts';
 import { Fault } from '../../domain/fault.ts';
 import { Secret } from '../../platform/secret.ts';
+import { formatDatev, parseDatev, type Datev } from '../../domain/stores/datev.ts';
 import type { AccountNames, Store, StoreStatus } from '../../domain/stores/store.ts';
 import { formatVat, readVat } from '../../domain/money/vat.ts';
 import { sealNonceLength } from '../../platform/keys.ts';
@@ -17,6 +18,12 @@ export type StoreRecord = {
   readonly sealedSecret: Uint8Array | null;
   readonly status: StoreStatus;
 };
+
+function datevOf(stored: string): Datev {
+  const datev = parseDatev(stored);
+  if (!datev.ok) throw new RangeError(`${stored} is not a setting of DATEV`);
+  return datev.value;
+}
 
 const changeable = {
   name: text('name'),
@@ -44,6 +51,11 @@ const changeable = {
     read: (stored: string | null) => (stored === null ? {} : (JSON.parse(stored) as AccountNames)),
     write: ({ accountNames }: Store) =>
       Object.keys(accountNames).length === 0 ? null : JSON.stringify(accountNames),
+  },
+  datev: {
+    field: 'datev',
+    read: (stored: string | null) => (stored === null ? null : datevOf(stored)),
+    write: ({ datev }: Store) => datev && formatDatev(datev),
   },
 } as const;
 

@@ -118,6 +118,7 @@ test('a sender has the texts of the language of its locale', () => {
     lookupFailuresPerHour: null,
     vat: null,
     accountNames: {},
+    datev: null,
     expiringSoonDays: 0,
     holdLimitDays: 7,
   };

@@ -1,0 +1,103 @@
+/** The journal’s files for accounting programs: a panel of the page, and the files. */
+
+import type { JournalAccount } from '../../domain/stores/store.ts';
+import { isPermitted } from '../../domain/staff/staff.ts';
+import { markup, type Markup } from '../../platform/markup.ts';
+import {
+  journalFile,
+  journalFormats,
+  type JournalFileProblem,
+  type JournalFormat,
+} from '../../service/books/journal-file.ts';
+import type { JournalQuery, JournalReport } from '../../service/books/reports.ts';
+import { inputField } from '../kit/form.ts';
+import { fillPlain } from '../kit/texts.ts';
+import type { ReportContext } from './page.ts';
+import { reportTexts } from './texts.ts';
+
+const taxRateLengthMax = 50;
+
+/** The name of the tax rate in the request. */
+function taxRateIn({ request, language }: ReportContext): string {
+  const typed = (request.query.get('tax_rate') ?? '').slice(0, taxRateLengthMax).trim();
+  return typed === '' ? reportTexts[language].programs.taxRateUsual : typed;
+}
+
+function madeFor(format: JournalFormat, context: ReportContext, { lines, summary }: JournalReport) {
+  const { store, source, language } = context;
+  const text = reportTexts[language];
+  return journalFile(format, {
+    store,
+    days: summary,
+    lines,
+    usualNameOf: (account) => text.accounts[account],
+    textOf: (kind) => text.kinds[kind],
+    taxRate: taxRateIn(context),
+    now: source.now,
+  });
+}
+
+type Exported = (
+  context: ReportContext,
+  journal: JournalReport,
+  query: JournalQuery,
+) => { readonly name: string; readonly bytes: Buffer } | undefined;
+
+/** The files by the names of their paths. A journal that is split or limited has none. */
+export const journalExports: Readonly<Record<string, Exported>> = Object.fromEntries(
+  journalFormats.map((format): [string, Exported] => [
+    format,
+    (context, journal, query) => {
+      if (query.by !== undefined || query.locations) return undefined;
+      const made = madeFor(format, context, journal);
+      return made.ok ? made.file : undefined;
+    },
+  ]),
+);
+
+/** The files that can be made, and why the others cannot. */
+export function programsPanel(context: ReportContext, journal: JournalReport): Markup | undefined {
+  if (journal.lines.length === 0) return undefined;
+  const { language } = context;
+  const text = reportTexts[language].programs;
+  const rows = journalFormats.map((format) => {
+    const made = madeFor(format, context, journal);
+    const shown = made.ok ? form(format, context, journal) : problemText(context, made.problem);
+    return markup`<div class="stack"><h3>${text.names[format]}</h3>${shown}</div>`;
+  });
+  return markup`<section class="panel stack" aria-labelledby="programs"><h2 id="programs">${text.title}</h2><p class="soft small">${text.hint}</p>
+${rows}</section>`;
+}
+
+function form(format: JournalFormat, context: ReportContext, { summary }: JournalReport): Markup {
+  const { basePath, language } = context;
+  const text = reportTexts[language].programs;
+  const field =
+    format === 'xero'
+      ? inputField({
+          name: 'tax_rate',
+          label: text.taxRate,
+          hint: text.taxRateHint,
+          value: taxRateIn(context),
+          autocomplete: 'on',
+        })
+      : undefined;
+  return markup`<form class="row" action="${basePath}/books/journal/${format}"><input type="hidden" name="from" value="${summary.from}"><input type="hidden" name="to" value="${summary.to}">${field}<button class="button">${text.download}</button></form>`;
+}
+
+function problemText(context: ReportContext, problem: JournalFileProblem): Markup {
+  const { language, basePath, request } = context;
+  const text = reportTexts[language];
+  const canChange =
+    (problem.name === 'accounts' || problem.name === 'datev') &&
+    isPermitted(request.signedIn.member, 'changeSettings');
+  const link = canChange
+    ? markup` <a href="${basePath}/settings#books">${text.programs.settings}</a>`
+    : undefined;
+  return markup`<p class="soft">${problem.name === 'accounts' ? fillPlain(text.programs.accounts, { accounts: namesOf(problem.accounts) }) : text.programs[problem.name]}${link}</p>`;
+
+  function namesOf(accounts: readonly JournalAccount[]): string {
+    const names = accounts.map((account) => text.accounts[account]);
+    return new Intl.ListFormat(language).format(names);
+  }
+}
