@@ -8,14 +8,17 @@ export type Installation = 'executable' | 'package' | 'container' | 'npm' | 'clo
 
 /** The folder of the executable in the Debian package. */
 const packageFolder = '/usr/lib/largesse/';
-/** Docker and Podman make one of these files in each container. */
+/** The executable of the container image. Docker and Podman make one of the files in each container. */
+const imagePath = '/usr/bin/largesse';
 const containerFiles = ['/.dockerenv', '/run/.containerenv'];
 
 /** The installation of this process. */
 export function findInstallation(): Installation {
   if (!isSea()) return runsSources ? 'clone' : 'npm';
-  if (realpathSync(process.execPath).startsWith(packageFolder)) return 'package';
-  return containerFiles.some((file) => existsSync(file)) ? 'container' : 'executable';
+  const path = realpathSync(process.execPath);
+  if (path.startsWith(packageFolder)) return 'package';
+  const isImage = path === imagePath && containerFiles.some((file) => existsSync(file));
+  return isImage ? 'container' : 'executable';
 }
 
 const debianNames: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
