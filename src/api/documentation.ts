@@ -17,7 +17,8 @@ export type Tag =
   | 'Verification'
   | 'Events'
   | 'Reports'
-  | 'Webhooks';
+  | 'Webhooks'
+  | 'Sandbox';
 
 /** The values of the sample request that differ from the documented example. */
 export type Sample = {
@@ -38,7 +39,8 @@ type Wrapper =
   | 'checkpoint'
   | 'batch'
   | 'stock'
-  | 'location';
+  | 'location'
+  | 'test_clock';
 
 export type BodyDefinition<F extends Fields> = {
   /** The name of its schema in the documentation. */

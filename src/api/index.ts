@@ -40,9 +40,11 @@ import { creditGiftCard, debitGiftCard, redeemGiftCard, reverseTransaction } fro
 import { lookUpGiftCard, retrieveBalance } from './lookups.ts';
 import { eraseCustomer, exportCustomer, retrieveErasure } from './privacy.ts';
 import { reportActivity, reportAging, reportBreakage, reportJournal, reportLiability } from './reports.ts';
+import type { Operation } from './operation-route.ts';
 import { createStock, listStockCodes, listStocks, retrieveStock, voidStock } from './stocks.ts';
 import { resumeGiftCard, suspendGiftCard } from './suspension.ts';
 import { listStoreTransactions, listTransactions, retrieveTransaction } from './transactions.ts';
+import { advanceTestClock, retrieveTestClock } from './test-clock.ts';
 import * as webhooks from './webhooks.ts';
 
 export const operations = [
@@ -130,6 +132,14 @@ export const operations = [
   webhooks.testWebhook, // POST /webhooks/:webhook_id/test
   webhooks.listDeliveries, // GET /webhooks/:webhook_id/deliveries
   webhooks.retrieveDelivery, // GET /webhooks/:webhook_id/deliveries/:event_id
+
+  retrieveTestClock, // GET /test_clock
+  advanceTestClock, // POST /test_clock
 ] as const;
+
+/** The operations of a service. Only a sandbox has a clock that can be moved. */
+export function operationsOf(isSandbox: boolean): readonly Operation[] {
+  return isSandbox ? operations : operations.filter(({ documentation: { tag } }) => tag !== 'Sandbox');
+}
 
 export type OperationId = (typeof operations)[number]['id'];

@@ -16,6 +16,7 @@ import type { HttpResponse } from '../service/requests/http-response.ts';
 import type { Script } from '../storage/sql/sql.ts';
 import type { WriteScope } from '../storage/storage.ts';
 import type { BodyDefinition, Documentation, NoFields } from './documentation.ts';
+import { followFixedCode } from './fixed-code.ts';
 import { fieldReader, type FieldContext, type Fields, type Values } from './field.ts';
 import { idReader, type ExternalPath, type Ids } from './path.ts';
 import {
@@ -147,6 +148,7 @@ export function read<
         const sent = requestContext.readBody(body.wrapper, errors);
         values = readBody(sent, { ...context, isForm: sent.isForm }, errors);
         errors.throwIfAny();
+        if (ctx.testClock) await followFixedCode(values, request.raw.socket);
       }
       let effect: Effect | undefined;
       const input = {
@@ -230,6 +232,8 @@ export function write<
      */
     readonly countCodes?: (values: Partial<Values<F>>) => number;
     readonly run: (request: WriteRequest<P, Values<F>>) => Script<NoInfer<WriteResult<M, H>>>;
+    /** Does, before `run`, what takes more than one transaction; not for a dry run or a repeated request. */
+    readonly perform?: (request: WriteRequest<P, Values<F>>) => Promise<void>;
     /**
      * Runs before fields are rejected that can have been valid when they were first sent with the external id. Returns the
      * object of that request; null: there is none.
@@ -309,6 +313,7 @@ export function write<
       const context = { store, now: ctx.clock.now(), isForm: sent.isForm, ...prepared };
       const values = readBody(sent, context, errors);
       check?.(values, errors, requestContext);
+      if (ctx.testClock) await followFixedCode(values, request.raw.socket);
       let rejection: Fault | undefined;
       // With errors and without `reject`, nothing is looked for.
       const codes = errors.any && !reject ? 0 : (countCodes?.(values) ?? 0);
@@ -319,6 +324,11 @@ export function write<
         ifMatch: (id: number) => matchedVersions(request.headers['if-match'], id),
       }; // prettier-ignore
       if (inspect && input && !errors.any) await inspect(input, errors);
+      if (definition.perform && input && !errors.any && !requestContext.isDryRun) {
+        const stored = await requestContext.findStored(sent);
+        if (stored) return stored;
+        await definition.perform(input as WriteRequest<P, Values<F>>);
+      }
       const earlier = earlierBody(sent, context, { values, errors });
       const script = (): Script<HttpResponse> => {
         effect = undefined;

@@ -4,6 +4,7 @@ import Type, { type TSchema } from 'typebox';
 import * as batches from '../domain/batch-schemas.ts';
 import * as customers from '../domain/customer-schemas.ts';
 import { eventSchema } from '../domain/event-schemas.ts';
+import { testClockSchema } from '../domain/test-clock-schemas.ts';
 import * as proofs from '../domain/proof-schemas.ts';
 import * as records from '../domain/schemas.ts';
 import * as webhooks from '../domain/webhook-schemas.ts';
@@ -79,6 +80,7 @@ export const components: Readonly<Record<string, TSchema>> = {
   StockCode: batches.stockCodeSchema,
   EmailDelivery: customers.emailDeliverySchema,
   Checkpoint: proofs.checkpointSchema,
+  TestClock: testClockSchema,
   Log: proofs.logSchema,
   Consistency: proofs.consistencySchema,
   LeafRange: proofs.leafRangeSchema,

@@ -1,7 +1,7 @@
 /** Stocks of printed codes, which become gift cards when they are activated. */
 
 import Type from 'typebox';
-import { parseCode, codePattern } from '../domain/cards/code.ts';
+import { parseNewCode, codePattern } from '../domain/cards/code.ts';
 import { orNull } from '../domain/cards/new-card.ts';
 import { Fault, type FieldErrors } from '../domain/fault.ts';
 import { decimalPattern, parseAmount, type Money } from '../domain/money/money.ts';
@@ -47,7 +47,7 @@ function parseCodes(sent: readonly unknown[]): ParsedCodes {
   };
   const places = new Map<string, number>();
   for (const [index, text] of sent.entries()) {
-    const code = parseCode(text);
+    const code = parseNewCode(text);
     if (!code.ok) {
       add(index, code.error);
       continue;

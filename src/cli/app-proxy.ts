@@ -17,7 +17,7 @@ import { pipeline } from 'node:stream/promises';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { readDatabaseConfig } from '../start/config.ts';
 import { openDatabase } from '../start/database.ts';
-import type { Clock } from '../platform/clock.ts';
+import type { WallClock } from '../platform/clock.ts';
 import { proxyParameters, signingText, type QueryParameter } from '../domain/stores/app-proxy.ts';
 import type { Secret } from '../platform/secret.ts';
 import { openProxySecret } from '../storage/stores/store.ts';
@@ -43,7 +43,7 @@ export type AppProxy = {
   readonly to: URL;
   /** The signed-in customer; null: none. */
   readonly customerId: number | null;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<WallClock, 'now'>;
 };
 
 /** Headers that the proxy does not forward: those of a single connection, and the storefront's cookies. */
@@ -101,7 +101,7 @@ async function findProxiedStore(
     throw new CommandError(
       `${shop} has no proxy secret: largesse store update ${shop} --proxy-secret <secret>`,
     );
-  return { shop, secret, clock: ctx.clock };
+  return { shop, secret, clock: ctx.wallClock };
 }
 
 /** Creates the app proxy. The caller starts it with `listen`. */

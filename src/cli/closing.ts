@@ -16,7 +16,11 @@ export async function findTrustedUntil(
 ): Promise<number> {
   const { isDistributed } = storage;
   const evidence = await storage.read(() =>
-    findClockEvidence({ hasServer: kind === 'server', isDistributed }),
+    findClockEvidence({
+      hasServer: kind === 'server',
+      isDistributed,
+      aheadMs: ctx.testClock?.offsetMs() ?? 0,
+    }),
   );
   const { kind: verdict } = assessClock(evidence, { now: ctx.clock.now(), limits });
   const isTrusted = verdict === 'confirmed' || verdict === 'unopposed';

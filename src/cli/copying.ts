@@ -12,6 +12,7 @@ import {
   differencesOf,
   findProgress,
   identify,
+  sandboxIsNotCopied,
   takeInventory,
   takeTotals,
   takeWatermark,
@@ -71,6 +72,7 @@ export type DatabaseOutcome = CopyOutcome & {
  */
 export async function copyDatabase(copying: Copying, sourceShown: string): Promise<DatabaseOutcome> {
   const { ctx, source, target, run } = copying;
+  if (ctx.testClock) throw new CopyError(sandboxIsNotCopied);
   const isConverted = isBeforeRelease(await source.applied());
   const tables = isConverted ? await listConverted(copying) : await listEqual(copying);
   const command = {

@@ -60,6 +60,7 @@ async function migrate({ citus, json }: { citus?: boolean; json?: boolean }): Pr
   const config = readDatabaseConfig();
   await using database = await openDatabase(config, { prepare: true });
   const applied = await database.storage.applied();
+  if (citus && database.ctx.testClock) throw new CommandError('a sandbox is not distributed over servers');
   const distributed = citus ? await distribute(database) : [];
   if (json) printJson({ database: shownLocation(config.database), migrations: applied, distributed });
   else {

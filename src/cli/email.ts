@@ -99,6 +99,7 @@ async function test({ store: domain, to, json }: Options & { readonly to: string
   if (!config) throw new CommandError('SMTP_URL is not set: there is no mail server to send it to');
   await using database = await openStore(domain);
   const { ctx, storage, store } = database;
+  if (ctx.testClock) throw new CommandError('the database is a sandbox, which sends no email');
   const parts = await storage.read(() => findSenderParts(store));
   const sample = sampleEmail('gift_card', senderOf(parts, config.from), {
     currency: store.currency,

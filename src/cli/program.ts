@@ -16,6 +16,7 @@ import { addHealthCommand } from './health.ts';
 import { addMcpCommand } from './mcp.ts';
 import { addReportsCommands } from './reports.ts';
 import { addRestoreCommand } from './restore.ts';
+import { addSandboxCommand } from './sandbox.ts';
 import { addServeCommand } from './serve.ts';
 import { addSettingsPageCommand } from './settings.ts';
 import { addSetupCommands } from './setup.ts';
@@ -41,6 +42,7 @@ export function program(): Command {
     .exitOverride()
     .addHelpText('after', notes);
   addServeCommand(root);
+  addSandboxCommand(root);
   addUpgradeCommand(root);
   addStatusCommand(root);
   addHealthCommand(root);

@@ -102,6 +102,8 @@ async function copyVerified(
   try {
     copyDurably(backup, temporary, like);
     const verification = await verifyCopy({ ...config, database: { kind: 'file', file: temporary } });
+    if (verification.isSandbox)
+      throw new Error('it is of a sandbox, whose gift cards have no value: a sandbox is never restored');
     const [first, ...rest] = verification.mismatches;
     if (first) {
       const others = rest.length > 0 ? `, and ${rest.length} more problems` : '';

@@ -2,7 +2,7 @@
 
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
-import { readConfig, readInheritedSockets, withDomain } from '../start/config.ts';
+import { readConfig, readInheritedSockets, withDomain, type Environment } from '../start/config.ts';
 import { settingsHelp } from './settings.ts';
 
 /**
@@ -20,26 +20,29 @@ export function addServeCommand(root: Command): void {
       'serve https://<name> with a certificate of its own: PUBLIC_URL=https://<name> and HTTPS=auto',
     )
     .addHelpText('after', settingsHelp)
-    .action(async ({ domain }: { readonly domain?: string }) => {
-      setFlagsFromString(`--heap-growing-percent=${heapGrowthPercent}`);
-      // Other commands do not load the HTTP server, whose libraries are most of the program.
-      const { start } = await import('../start/main.ts');
-      const stopped = new Promise<'stop'>((resolve) => {
-        process.on('SIGTERM', () => resolve('stop'));
-        process.on('SIGINT', () => resolve('stop'));
-      });
-      let reason: 'stop' | 'failed' | 'restored';
-      do {
-        const service = await start(readConfig(withDomain(domain)));
-        reason = await Promise.race([
-          stopped,
-          service.failed.then(() => 'failed' as const),
-          service.restored.then(() => 'restored' as const),
-        ]);
-        await service[Symbol.asyncDispose]();
-        // Sockets of systemd are closed with the service: systemd passes them to the next process.
-      } while (reason === 'restored' && !readInheritedSockets());
-      // Exits explicitly, because an open socket of a client would keep the process alive.
-      process.exit(reason === 'failed' ? 1 : 0);
-    });
+    .action(({ domain }: { readonly domain?: string }) => serve(withDomain(domain)));
+}
+
+/** Runs the service until SIGTERM or SIGINT, and ends the process. */
+export async function serve(environment: Environment): Promise<void> {
+  setFlagsFromString(`--heap-growing-percent=${heapGrowthPercent}`);
+  // Other commands do not load the HTTP server, whose libraries are most of the program.
+  const { start } = await import('../start/main.ts');
+  const stopped = new Promise<'stop'>((resolve) => {
+    process.on('SIGTERM', () => resolve('stop'));
+    process.on('SIGINT', () => resolve('stop'));
+  });
+  let reason: 'stop' | 'failed' | 'restored';
+  do {
+    const service = await start(readConfig(environment));
+    reason = await Promise.race([
+      stopped,
+      service.failed.then(() => 'failed' as const),
+      service.restored.then(() => 'restored' as const),
+    ]);
+    await service[Symbol.asyncDispose]();
+    // Sockets of systemd are closed with the service: systemd passes them to the next process.
+  } while (reason === 'restored' && !readInheritedSockets());
+  // Exits explicitly, because an open socket of a client would keep the process alive.
+  process.exit(reason === 'failed' ? 1 : 0);
 }

@@ -3,6 +3,7 @@
 import { shownLocation, type DatabaseConfig } from '../start/config.ts';
 import { openDatabase } from '../start/database.ts';
 import { printCopied, printReordered, rounded, storesOf } from './copy-output.ts';
+import { CopyError, nothingIntoSandbox, sandboxIsNotCopied } from '../service/moves/copy.ts';
 import { print, printJson } from './output.ts';
 import { showProgress } from './progress.ts';
 import { moveStore, type MoveOutcome } from './store-copying.ts';
@@ -22,6 +23,8 @@ export async function runMove({ from, to, domain, asJson, startedAt }: Moving): 
   const options = { prepare: false, withoutTimeLimit: true, recordsKeys: false };
   await using source = await openDatabase(from, options);
   await using target = await openDatabase(to, options);
+  if (source.ctx.testClock) throw new CopyError(sandboxIsNotCopied);
+  if (target.ctx.testClock) throw new CopyError(nothingIntoSandbox);
   const sides = {
     source: { ...source, shown: shownLocation(from.database), isFile: from.database.kind === 'file' },
     target: { ...target, shown: shownLocation(to.database), isFile: to.database.kind === 'file' },

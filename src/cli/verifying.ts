@@ -16,6 +16,7 @@ type ShownMismatch = Mismatch & { readonly gift_card_id: number | null };
 
 export type VerifiedDatabase = {
   readonly stores: Verification['stores'];
+  readonly isSandbox: boolean;
   readonly mismatches: readonly ShownMismatch[];
   /** The reason why the result was not recorded for the console; absent: it was recorded, or was not to be. */
   readonly unrecorded?: unknown;
@@ -41,7 +42,7 @@ export async function verifyDatabase(
   try {
     await using database = await openDatabase(config, { prepare, withoutTimeLimit: true });
     damage = damageOf(config);
-    const { keys, clock } = database.ctx;
+    const { keys, clock, testClock } = database.ctx;
     if (progress)
       progress.begin('verified', { total: await database.storage.read(countVerifiedRows), done: 0 });
     const verifiedAt = clock.now();
@@ -64,13 +65,14 @@ export async function verifyDatabase(
     }));
     return {
       stores,
+      isSandbox: testClock !== null,
       mismatches: [...damage, ...ofRows].slice(0, mismatchesMax),
       ...(unrecorded !== undefined && { unrecorded }),
     };
   } catch (error) {
     damage ??= damageBehind(config, error);
     if (damage.length === 0) throw error;
-    return { stores: [], mismatches: damage };
+    return { stores: [], isSandbox: false, mismatches: damage };
   }
 }
 

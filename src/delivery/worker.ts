@@ -101,6 +101,12 @@ export function workerLimitsOn({ isDistributed }: { readonly isDistributed: bool
 export type Worker = {
   /** Polls now, if a transaction may have added jobs. */
   wake(): void;
+  /** Sends all jobs that are due. */
+  drain(): Promise<void>;
+  /** The number of jobs that were sent since the start. */
+  sent(): number;
+  /** Runs a task while no job is claimed. */
+  whileIdle(task: () => Promise<void>): Promise<void>;
   /** Stops claiming, waits for the jobs in progress, and releases the others. */
   stop(): Promise<void>;
 };
@@ -136,8 +142,14 @@ class QueueWorker<Job, Result> implements Worker {
   /** When the next poll is planned, of `performance.now`. */
   #nextAt = Number.POSITIVE_INFINITY;
   #claimedAt = Number.NEGATIVE_INFINITY;
-  /** Called when a stopping worker has finished. */
-  #onIdle: (() => void) | undefined;
+  /** Whether `whileIdle` keeps it from claiming. */
+  #isPaused = false;
+  #claimed = 0;
+  #sent = 0;
+  /** Called with the number of claimed jobs when the next claim has ended. */
+  #onClaimed: ((count: number) => void)[] = [];
+  /** Called when no job is claimed. */
+  #onIdle: (() => void)[] = [];
 
   constructor(queue: Queue<Job, Result>, logger: FastifyBaseLogger, limits: WorkerLimits) {
     this.#queue = queue;
@@ -154,10 +166,8 @@ class QueueWorker<Job, Result> implements Worker {
     this.#isStopping = true;
     clearTimeout(this.#timer);
     const late = setTimeout(() => this.#aborted.abort(), this.#limits.stopMs);
-    const { promise: idle, resolve } = Promise.withResolvers<void>();
-    this.#onIdle = resolve;
-    this.#notifyIfIdle();
-    await idle;
+    for (const resolve of this.#onClaimed.splice(0)) resolve(0);
+    await this.#untilIdle();
     clearTimeout(late);
     const left = [...this.#destinations.values()].flatMap(({ waiting }) => waiting.splice(0));
     if (left.length === 0) return;
@@ -166,9 +176,43 @@ class QueueWorker<Job, Result> implements Worker {
     });
   }
 
+  async drain(): Promise<void> {
+    for (let claimed = 1; claimed > 0 && !this.#isStopping;) {
+      const { promise, resolve } = Promise.withResolvers<number>();
+      this.#onClaimed.push(resolve);
+      this.#poll(0);
+      claimed = await promise;
+      await this.#untilIdle();
+    }
+  }
+
+  sent(): number {
+    return this.#sent;
+  }
+
+  async whileIdle(task: () => Promise<void>): Promise<void> {
+    this.#isPaused = true;
+    try {
+      await this.#untilIdle();
+      await task();
+    } finally {
+      this.#isPaused = false;
+      this.#poll(0);
+    }
+  }
+
+  async #untilIdle(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onIdle.push(resolve);
+    this.#notifyIfIdle();
+    await promise;
+  }
+
   #notifyIfIdle(): void {
-    if (this.#inProgress === 0 && !this.#isClaiming && !this.#isSettling && this.#results.length === 0)
-      this.#onIdle?.();
+    if (this.#onIdle.length === 0 || this.#inProgress > 0 || this.#isClaiming || this.#isSettling) return;
+    // A stopping worker releases what it has not started.
+    if (this.#results.length > 0 || (this.#waiting > 0 && !this.#isStopping)) return;
+    for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 
   /** Removes the oldest destination without jobs: a receiver that was removed while it failed. */
@@ -199,7 +243,7 @@ class QueueWorker<Job, Result> implements Worker {
 
   /** Polls when this time has passed since the last claim, unless an earlier poll is planned. */
   #poll(restMs: number): void {
-    if (this.#isStopping) return;
+    if (this.#isStopping || this.#isPaused) return;
     if (this.#isClaiming) {
       this.#requestedRestMs = Math.min(this.#requestedRestMs, restMs);
       return;
@@ -216,12 +260,17 @@ class QueueWorker<Job, Result> implements Worker {
   #startClaim(): void {
     this.#nextAt = Number.POSITIVE_INFINITY;
     this.#requestedRestMs = Number.POSITIVE_INFINITY;
+    if (this.#isPaused) return;
     this.#isClaiming = true;
+    const waiting = this.#onClaimed.splice(0);
+    const before = this.#claimed;
     void this.#claim().then((restMs) => {
       this.#isClaiming = false;
       this.#claimedAt = performance.now();
-      if (this.#isStopping) this.#notifyIfIdle();
-      else this.#poll(restMs === null ? failureRestMs : Math.min(restMs, this.#requestedRestMs));
+      for (const resolve of waiting) resolve(this.#claimed - before);
+      this.#notifyIfIdle();
+      if (!this.#isStopping)
+        this.#poll(restMs === null ? failureRestMs : Math.min(restMs, this.#requestedRestMs));
     });
   }
 
@@ -234,6 +283,7 @@ class QueueWorker<Job, Result> implements Worker {
       for (const { job, destination, startsThrottled } of claimed) {
         this.#destinationOf(destination, startsThrottled).waiting.push(job);
         this.#waiting += 1;
+        this.#claimed += 1;
       }
       if (!this.#isStopping) this.#dispatch();
       return hasMore ? this.#limits.restMs : this.#limits.pollMs;
@@ -275,6 +325,7 @@ class QueueWorker<Job, Result> implements Worker {
       .then(
         ({ result, isHealthy }) => {
           this.#results.push({ job, result });
+          this.#sent += 1;
           destination.isThrottled = !isHealthy;
           destination.prefetch = isHealthy ? Math.min(this.#limits.prefetchMax, destination.prefetch + 1) : 1;
         },

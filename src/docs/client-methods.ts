@@ -89,6 +89,9 @@ export const clientMethods = {
   listDeliveries: 'webhooks.listDeliveries',
   retrieveDelivery: 'webhooks.retrieveDelivery',
 
+  retrieveTestClock: 'testClock.retrieve',
+  advanceTestClock: 'testClock.advance',
+
   health: 'service.health',
   readiness: 'service.readiness',
   metrics: 'service.metrics',

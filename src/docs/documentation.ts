@@ -18,6 +18,12 @@ const plain = 'text/plain; charset=utf-8';
 const json = 'application/json; charset=utf-8';
 const script = 'text/javascript; charset=utf-8';
 
+/** The parts that only the pages of a sandbox have. */
+export type DocumentedSandbox = {
+  /** Its token, for samples; null: the service can be reached from other machines. */
+  readonly token: string | null;
+};
+
 /**
  * The documentation of a service. Each document is generated when it is first requested.
  * @param service.origin its scheme and host; empty if unknown.
@@ -25,11 +31,15 @@ const script = 'text/javascript; charset=utf-8';
 export function documentationOf({
   basePath,
   origin,
+  sandbox = null,
 }: {
   readonly basePath: string;
   readonly origin: string;
+  /** Null: the service is live. */
+  readonly sandbox?: DocumentedSandbox | null;
 }): ServedDocumentation {
-  const pages = allPages(baseUrlOf({ origin, basePath }));
+  const pages = allPages(baseUrlOf({ origin, basePath }), sandbox?.token ?? null);
+  const makersOf = makerOf(sandbox !== null);
   const whole = (): string =>
     pages.map((page) => pageMarkdown(page, { folder: 'root', extension: '.md' })).join('\n');
   const makers = new Map([
@@ -56,18 +66,20 @@ export function documentationOf({
 
 type Maker = () => ServedDocument;
 
-function makersOf(
-  page: ReferencePage,
-  _index: number,
-  pages: readonly ReferencePage[],
-): readonly (readonly [string, Maker])[] {
-  const isIndex = page.name === '';
-  const path = isIndex ? '/docs' : `/docs/${page.name}`;
-  const place = { folder: isIndex ? 'root' : 'docs', extension: '.md' } as const;
-  return [
-    [path, () => ({ type: html, content: pageHtml(page, pages) })],
-    [`${path}.md`, () => ({ type: markdown, content: pageMarkdown(page, place) })],
-  ];
+function makerOf(isSandbox: boolean) {
+  return (
+    page: ReferencePage,
+    _index: number,
+    pages: readonly ReferencePage[],
+  ): readonly (readonly [string, Maker])[] => {
+    const isIndex = page.name === '';
+    const path = isIndex ? '/docs' : `/docs/${page.name}`;
+    const place = { folder: isIndex ? 'root' : 'docs', extension: '.md' } as const;
+    return [
+      [path, () => ({ type: html, content: pageHtml(page, pages, isSandbox) })],
+      [`${path}.md`, () => ({ type: markdown, content: pageMarkdown(page, place) })],
+    ];
+  };
 }
 
 /** The list of all pages for language models, in the format of https://llmstxt.org. */

@@ -41,7 +41,7 @@ Every request needs an access token of the store, in one of three headers. The s
 - \`X-Access-Token: lgs_…\`
 - \`x-gcf-access-token: lgs_…\`, as existing clients of this API send it
 
-A token belongs to one store. It is shown once, when it is created with \`${programCommand} token create\`, and stored only as a hash. It can be rotated and revoked, and it can expire. The server returns no CORS headers, because a token does not belong in a browser.
+A token belongs to one store. It is shown once, when it is created with \`${programCommand} token create\`, and stored only as a hash. It can be rotated and revoked, and it can expire. Tokens of a [sandbox](sandbox) begin with \`lgx_\`. The server returns no CORS headers, because a token does not belong in a browser.
 
 ## App proxy
 
@@ -256,6 +256,19 @@ The client of the second gets the token with \`auth: ({ scheme }) => (scheme ===
 - The type of an error is \`Problem\`; its \`type\` ends in the [code](errors).
 - The type of the body of a [webhook](webhooks) is \`WebhookEvent\`, and its \`type\` selects one of the events.
 - Some responses have a second form, such as CSV: the type is a union with a text.`,
+  },
+  {
+    name: 'sandbox',
+    title: 'Sandbox',
+    note: 'A service to test with: fixed codes, and a clock that can be moved',
+    text: `
+\`${programCommand} sandbox\` starts a service whose gift cards have no value, and prints a token. Its tokens begin with \`lgx_\`: a live service rejects them, and a sandbox rejects those of a live service. Every response, webhook and email has the header \`Largesse-Sandbox: true\`. Emails are kept instead of sent.
+
+[Advance the test clock](advance-test-clock) to see holds expire, emails and reminders come, and days close.
+
+## Fixed codes
+
+These codes make the operations that take a code respond in one way. No card of a live service has one of them.`,
   },
   {
     name: 'versions',

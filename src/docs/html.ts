@@ -11,10 +11,15 @@ import {
   type CodeSample,
   type CodeSamples,
 } from './content.ts';
+import { sandboxNotice } from '../domain/sandbox.ts';
 import { inlineHtml, textHtml } from './markdown.ts';
 
 /** The page with the navigation to all pages. */
-export function pageHtml(page: ReferencePage, pages: readonly ReferencePage[]): string {
+export function pageHtml(page: ReferencePage, pages: readonly ReferencePage[], isSandbox: boolean): string {
+  const banner = isSandbox
+    ? markup`<p class="sandbox" role="note">${sandboxNotice('en')}</p>
+`
+    : undefined;
   const isIndex = page.name === '';
   const place: Place = { folder: isIndex ? 'root' : 'docs', extension: '' };
   const twin = urlOf(isIndex ? '/docs' : page.name, { ...place, extension: '.md' });
@@ -41,7 +46,7 @@ export function pageHtml(page: ReferencePage, pages: readonly ReferencePage[]): 
 ${navigation(page, pages, place)}</details>
 </nav>
 <main id="content" class="${samples.length > 0 ? 'wide' : 'narrow'}">
-<article>
+${banner}<article>
 <header>
 ${isIndex ? undefined : markup`<p class="group">${page.group}</p>`}
 <h1>${title}</h1>

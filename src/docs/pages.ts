@@ -2,6 +2,7 @@
 
 import { createGiftCard } from '../api/cards.ts';
 import { operations } from '../api/index.ts';
+import { fixedCodes } from '../domain/cards/fixed-codes.ts';
 import { eventTypes } from '../domain/events/event-type.ts';
 import { scopes } from '../domain/stores/store.ts';
 import { pagePaths } from '../http/page-paths.ts';
@@ -20,17 +21,21 @@ const guideGroup = 'Guides';
 /**
  * All pages in the order of the navigation, the index first.
  * @param baseUrl the URL of the service.
+ * @param token the one of a sandbox, which the samples use; null: there is none.
  */
-export function allPages(baseUrl: string): readonly ReferencePage[] {
+export function allPages(baseUrl: string, token: string | null): readonly ReferencePage[] {
   const tags = texts.tags.map(({ name }) => name);
   const ofOperations = operations
     .map((operation) => operationPage(operation, baseUrl))
     .toSorted((one, other) => tags.indexOf(one.group) - tags.indexOf(other.group));
   const pages = [...guides.map(guidePage), ...ofOperations, objectsPage(), servicePage()];
-  return [indexPage(baseUrl, pages), ...pages];
+  return [indexPage(pages, { baseUrl, token }), ...pages];
 }
 
-function indexPage(baseUrl: string, pages: readonly ReferencePage[]): ReferencePage {
+function indexPage(
+  pages: readonly ReferencePage[],
+  { baseUrl, token }: { readonly baseUrl: string; readonly token: string | null },
+): ReferencePage {
   const groups = Map.groupBy(pages, ({ group }) => group);
   const descriptions = new Map<string, string>(
     texts.tags.map(({ name, description }) => [name, description]),
@@ -65,7 +70,10 @@ function indexPage(baseUrl: string, pages: readonly ReferencePage[]): ReferenceP
         kind: 'sample',
         caption: 'Create a token',
         language: 'sh',
-        code: `export TOKEN=$(${programCommand} token create --name shop --json |\n  grep -o 'lgs_[^"]*')`,
+        code:
+          token === null
+            ? `export TOKEN=$(${programCommand} token create --name shop --json |\n  grep -o 'lgs_[^"]*')`
+            : `export TOKEN=${token}`,
       },
       prose('Issue a gift card, and keep the `code` of the response: it is returned only once.'),
       requestSamples(createGiftCard, baseUrl),
@@ -85,6 +93,12 @@ function guidePage({ name, title, note, text: guide }: (typeof guides)[number]):
 
 /** The generated parts of guides: about all operations, objects or errors. */
 const generatedBlocks: Readonly<Record<string, (() => readonly PageBlock[]) | undefined>> = {
+  sandbox: () => [
+    {
+      kind: 'rows',
+      rows: Object.values(fixedCodes).map(({ code, about }) => ({ name: code, type: '', text: `${about}.` })),
+    },
+  ],
   authentication: () => [
     prose(
       '## Scopes',

@@ -36,6 +36,8 @@ const tagTexts: Readonly<Record<Tag | 'Service', string>> = {
   Reports:
     'The books of a store: what it owes to the holders of its cards, and how that changed. Each report is JSON, or CSV with `format=csv` or `Accept: text/csv`. Days are those of the store’s time zone. A closed day does not change: an entry that was committed after its day was closed counts on the first open day.',
   Webhooks: 'URLs that receive events, and the log of their deliveries.',
+  Sandbox:
+    'The clock of a database to test with, whose gift cards have no value. `largesse sandbox` starts one.',
   Service:
     'The state of the service. These paths also work at the root of the service, outside the base path.',
 };

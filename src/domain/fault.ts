@@ -46,6 +46,7 @@ export type FaultCode =
   | 'webhook-paused'
   | 'too-many-webhooks'
   | 'idempotency-key-in-use'
+  | 'test-clock-in-use'
   | 'idempotency-key-reused'
   // The service cannot process the request.
   | 'internal-error'

@@ -27,7 +27,7 @@ import {
   type SignedStore,
 } from '../service/stores/caller.ts';
 import { tokenDigest, type PresentedToken } from '../service/stores/secret-token.ts';
-import { accessTokens } from '../service/stores/token.ts';
+import { accessTokensOf, isForeignToken } from '../service/stores/token.ts';
 import type { Script } from '../storage/sql/sql.ts';
 import type { ReadCache, Storage } from '../storage/storage.ts';
 import { assertStoreOpen } from '../storage/stores/store.ts';
@@ -74,7 +74,7 @@ export function authenticate(
   request: FastifyRequest,
   credentials: Credentials,
 ): Caller | Promise<Caller> {
-  const token = presentedToken(request);
+  const token = presentedToken(authentication.ctx, request);
   const proxied = proxiedBy(credentials.query);
   if (proxied)
     return authenticateProxied(authentication, { token, proxied, kind: actorKindOf(request) }, credentials);
@@ -130,15 +130,20 @@ function findCached<T>(
  * The token in any of the three header forms; null if there is none.
  * @throws Fault `unauthenticated` if it is malformed or the headers have different tokens.
  */
-function presentedToken({ headers }: FastifyRequest): PresentedToken | null {
+function presentedToken(ctx: Pick<Context, 'testClock'>, { headers }: FastifyRequest): PresentedToken | null {
   const bearer = headers.authorization === undefined ? undefined : bearerOf(headers.authorization);
   const bare = trim(headers['x-access-token']);
   const prefixed = trim(headers['x-gcf-access-token']);
   const text = bearer ?? bare ?? prefixed;
   if (text === undefined) return null;
-  const token = (bare ?? text) === text && (prefixed ?? text) === text ? accessTokens.parse(text) : undefined;
-  if (!token) throw new Fault('unauthenticated');
-  return token;
+  const isOne = (bare ?? text) === text && (prefixed ?? text) === text;
+  const token = isOne ? accessTokensOf(ctx).parse(text) : undefined;
+  if (token) return token;
+  if (!isOne || !isForeignToken(ctx, text)) throw new Fault('unauthenticated');
+  const detail = ctx.testClock
+    ? 'This is a sandbox, and the access token is one of a live service.'
+    : 'The access token is one of a sandbox, and this is a live service.';
+  throw new Fault('unauthenticated', { detail });
 }
 
 function bearerOf(authorization: string): string {
@@ -160,7 +165,7 @@ function actorKindOf({ headers }: FastifyRequest): ActorKind {
 
 /** @param signedBy the store whose signature the request has; undefined: none. */
 function tokenCaller(
-  { clock }: Pick<Context, 'clock'>,
+  { wallClock }: Pick<Context, 'wallClock'>,
   found: FoundToken | undefined,
   kind: ActorKind,
   signedBy?: SignedStore,
@@ -168,7 +173,7 @@ function tokenCaller(
   if (!found) throw new Fault('unauthenticated');
   const { token, record } = found;
   assertStoreOpen(record);
-  if (token.expiresAt !== null && token.expiresAt <= clock.earliest())
+  if (token.expiresAt !== null && token.expiresAt <= wallClock.earliest())
     throw new Fault('unauthenticated', { detail: 'The access token has expired.' });
   if (signedBy && signedBy.store.id !== record.store.id) throw new Fault('invalid-signature');
   if (record.store.requireSignature && !signedBy) throw new Fault('invalid-signature');
@@ -250,7 +255,7 @@ function verifySignature(
   if (!secret) throw new Fault('invalid-signature');
   const expected = createHmac('sha256', secret.reveal()).update(signingText(query)).digest();
   if (!sameBytes(expected, proxied.signature)) throw new Fault('invalid-signature');
-  const ageSeconds = Math.abs(Math.floor(ctx.clock.now() / 1_000) - proxied.timestamp);
+  const ageSeconds = Math.abs(Math.floor(ctx.wallClock.now() / 1_000) - proxied.timestamp);
   if (ageSeconds > signatureAgeMaxSeconds) throw new Fault('invalid-signature');
 }
 

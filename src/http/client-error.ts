@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Limits } from '../platform/limits.ts';
 import { Fault, type FaultCode } from '../domain/fault.ts';
 import { drain } from './drain.ts';
-import { commonHeaders, problemBody, problemHeaders, problems } from './problem.ts';
+import { problemBody, problemHeaders, problems, type CommonHeaders } from './problem.ts';
 
 /** Codes of Node.js and llhttp; any other code is a malformed request. */
 const faultCodes: Readonly<Record<string, FaultCode>> = {
@@ -20,6 +20,7 @@ export function sendClientError(
     readonly basePath: string;
     readonly requestId: string;
     readonly limits: Limits;
+    readonly commonHeaders: CommonHeaders;
     /** Whether a response can be written: none is in progress or due on the socket. */
     readonly canRespond: boolean;
   },
@@ -33,7 +34,7 @@ export function sendClientError(
   const { status, title } = problems[fault.code];
   const body = JSON.stringify(problemBody(fault, options));
   const headers = {
-    ...commonHeaders,
+    ...options.commonHeaders,
     ...problemHeaders(fault),
     'x-request-id': options.requestId,
     'content-length': String(Buffer.byteLength(body)),

@@ -9,6 +9,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { formatInstant } from '../domain/day.ts';
 import { Fault } from '../domain/fault.ts';
+import { sandboxNotice } from '../domain/sandbox.ts';
 import type { EmailKind } from '../domain/emails/email.ts';
 import { markup, type Markup } from '../platform/markup.ts';
 import { prefersHtml } from './accept.ts';
@@ -43,6 +44,7 @@ export type ReadableEmails =
   | { readonly kind: 'none'; readonly signIn: string | null };
 
 type Options = {
+  readonly isSandbox: boolean;
   readonly kept: StoredEmails;
   readonly readableEmails: (request: FastifyRequest) => Promise<ReadableEmails>;
 };
@@ -55,7 +57,7 @@ const emailPolicy =
 
 export function addDevelopmentEmails(
   app: FastifyInstance,
-  { kept, readableEmails }: Options,
+  { kept, readableEmails, isSandbox }: Options,
   prefix: string,
 ): void {
   /** Sends a page to a request that can read emails; leads a person to the sign-in page. @throws Fault `not-found`. */
@@ -72,14 +74,14 @@ export function addDevelopmentEmails(
     });
   get('', async (_request, reply, isReadable) => {
     const emails = (await kept.list()).filter(isReadable);
-    return page(reply, { title: 'Emails', body: list(emails), base: '' });
+    return page(reply, { title: 'Emails', body: list(emails), base: '', isSandbox });
   });
   app.get(`${prefix}/dev/mails.css`, { onRequest }, (_request, reply) =>
     setHeaders(reply, pagePolicy).type('text/css; charset=utf-8').send(style),
   );
   get('/:name', async (request, reply, isReadable) => {
     const email = await readEmail(kept, request, isReadable);
-    return page(reply, { title: email.subject, body: view(email), base: '../' });
+    return page(reply, { title: email.subject, body: view(email), base: '../', isSandbox });
   });
   get('/:name/html', async (request, reply, isReadable) => {
     const { html } = await readEmail(kept, request, isReadable);
@@ -139,9 +141,10 @@ type Page = {
   readonly body: Markup;
   /** The relative URL from the page to the folder of the list. */
   readonly base: string;
+  readonly isSandbox: boolean;
 };
 
-function frame({ title, body, base }: Page): Markup {
+function frame({ title, body, base, isSandbox }: Page): Markup {
   return markup`<!doctype html>
 <html lang="en">
 <head>
@@ -151,7 +154,12 @@ function frame({ title, body, base }: Page): Markup {
 <link rel="stylesheet" href="${base}mails.css">
 </head>
 <body>
-${body}
+${
+  isSandbox
+    ? markup`<p role="note"><strong>${sandboxNotice('en')}</strong></p>
+`
+    : undefined
+}${body}
 </body>
 </html>
 `;

@@ -29,7 +29,7 @@ export function eventStreams({
   ctx,
   storage,
   ...options
-}: StreamsOptions & { readonly ctx: Pick<Context, 'clock'>; readonly storage: Storage }): EventStreams {
+}: StreamsOptions & { readonly ctx: Pick<Context, 'wallClock'>; readonly storage: Storage }): EventStreams {
   const streams = limitedStreams(options);
   return {
     open({ store, tokenId }, after) {

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Fault } from '../domain/fault.ts';
 import type { OpenConnections } from './connections.ts';
 import { validRequestId } from './request-head.ts';
-import { commonHeaders, problemBody, problemHeaders, problems } from './problem.ts';
+import { problemBody, problemHeaders, problems, type CommonHeaders } from './problem.ts';
 import type { Services } from './services.ts';
 
 /** Requests whose client waits for `100 Continue` before it sends the body. */
@@ -25,7 +25,10 @@ export function askForBody({ raw }: FastifyRequest, reply: FastifyReply, bodyByt
 export function respondToExpectations(
   { server }: FastifyInstance,
   { ctx, log: { logger }, config: { basePath } }: Services,
-  connections: OpenConnections,
+  {
+    connections,
+    commonHeaders,
+  }: { readonly connections: OpenConnections; readonly commonHeaders: CommonHeaders },
 ): void {
   // Node.js would send `100 Continue` at once. `askForBody` sends it when the body is needed.
   server.on('checkContinue', (request, response) => {

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Fault } from '../domain/fault.ts';
+import { sandboxNotice } from '../domain/sandbox.ts';
 import { markup, type Markup } from '../platform/markup.ts';
 import { version } from '../platform/version.ts';
 import { prefersHtml } from './accept.ts';
@@ -64,7 +65,7 @@ type Shown = { readonly isReady: boolean; readonly prefix: string; readonly isLo
 
 function page(
   { isReady, prefix, isLocal: mayRead }: Shown,
-  { config, email, developmentMode }: Services,
+  { config, ctx, email, developmentMode }: Services,
 ): Markup {
   const { hasConsole, publicUrl, basePath } = config;
   const staff = publicUrl
@@ -78,6 +79,10 @@ function page(
   const emails = markup`<dt>Emails</dt>
 <dd><a href="${prefix}/dev/mails">The emails that are kept on this machine</a>: no email is sent without <code>SMTP_URL</code>.</dd>
 `;
+  const sandbox = ctx.testClock
+    ? markup`<p role="note"><strong>${sandboxNotice('en')}</strong></p>
+`
+    : undefined;
   const development = markup`<dt>Development mode</dt>
 <dd>Until the database contains a real store, requests from this machine do not need an access token and use the demonstration store.</dd>
 `;
@@ -90,7 +95,7 @@ function page(
 <style>${style}</style>
 </head>
 <body>
-<h1>Largesse</h1>
+${sandbox}<h1>Largesse</h1>
 <p>A gift card service.</p>
 <dl>
 <dt>State</dt>
@@ -99,7 +104,7 @@ function page(
 <dd>${version}</dd>
 <dt>API</dt>
 <dd><a href="${prefix}${pagePaths.reference}">Reference</a>, and <a href="${prefix}${pagePaths.openapi}">OpenAPI 3.1</a></dd>
-${pages}${developmentMode && mayRead ? development : undefined}${email.kept && mayRead && developmentMode ? emails : undefined}</dl>
+${pages}${developmentMode && mayRead ? development : undefined}${email.kept && mayRead && (developmentMode || ctx.testClock) ? emails : undefined}</dl>
 </body>
 </html>
 `;

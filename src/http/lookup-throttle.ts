@@ -87,7 +87,7 @@ export function lookupThrottle({
   limits,
   onThrottled,
 }: {
-  readonly ctx: Pick<Context, 'clock'>;
+  readonly ctx: Pick<Context, 'wallClock'>;
   readonly storage: Pick<Storage, 'read' | 'write'>;
   readonly limits: LookupLimits;
   /** Called for every throttled lookup; `isNew` is true at most once a minute per caller. */
@@ -113,7 +113,7 @@ export function lookupThrottle({
   };
 
   const throttle = (caller: Caller, state: State, count: number): Fault => {
-    const now = ctx.clock.now();
+    const now = ctx.wallClock.now();
     const isNew = now - state.loggedAt >= logPeriodMs;
     if (isNew) state.loggedAt = now;
     onThrottled(caller, isNew);
@@ -122,21 +122,21 @@ export function lookupThrottle({
 
   /** Reads the row of a caller. */
   const refresh = async (state: State, key: LookupCaller): Promise<void> => {
-    const now = ctx.clock.now();
+    const now = ctx.wallClock.now();
     const read = (await storage.read(() => findRefilledAt(key))) ?? 0;
     state.refilledAt = laterRefill(state, read, now);
     state.readAt = now;
   };
 
   const isFresh = ({ refilledAt, readAt }: State): boolean =>
-    refilledAt !== undefined && Math.abs(ctx.clock.now() - readAt) < rereadPeriodMs;
+    refilledAt !== undefined && Math.abs(ctx.wallClock.now() - readAt) < rereadPeriodMs;
 
   /**
    * Reserves failures if so many are left. It does not wait, so another lookup cannot take the same failures.
    * @returns whether they were reserved. @throws Fault `too-many-misses` if fewer are left without the reservations.
    */
   const reserveNow = (caller: Caller, state: State, count: number): boolean => {
-    const budget = { now: ctx.clock.now(), perHour: perHourOf(caller) };
+    const budget = { now: ctx.wallClock.now(), perHour: perHourOf(caller) };
     const left = failuresLeft(state.refilledAt ?? 0, budget);
     if (left < count) throw throttle(caller, state, count);
     if (state.reserved + count > left) return false;
@@ -171,7 +171,7 @@ export function lookupThrottle({
 
   /** @throws Fault `too-many-misses` if failures that other processes have recorded exhaust the budget. */
   const record = async (caller: Caller, state: State, count: number): Promise<void> => {
-    const budget = { now: ctx.clock.now(), perHour: perHourOf(caller) };
+    const budget = { now: ctx.wallClock.now(), perHour: perHourOf(caller) };
     const refilledAt = await storage.write(() => recordFailedLookup(keyOf(caller), budget, count));
     if (refilledAt === undefined) {
       await refresh(state, keyOf(caller));

@@ -88,7 +88,7 @@ export function addOperations(app: FastifyInstance, services: Services): void {
         services.tokenUses.note({
           storeId: caller.store.id,
           id: caller.tokenId,
-          usedAt: ctx.clock.earliest(),
+          usedAt: ctx.wallClock.earliest(),
         });
       }
       assertScopes(caller, operation);
@@ -127,6 +127,7 @@ export function addOperations(app: FastifyInstance, services: Services): void {
           turns: services.turns,
           reports: services.reports,
           startBatches: services.startBatches,
+          testClock: services.testClock(),
           isDryRun: request.isDryRun,
           keysInFlight,
           keysInFlightMax: limits.idempotencyKeysInFlightMax,

@@ -4,11 +4,12 @@
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { sandboxNotice } from '../domain/sandbox.ts';
 import { markup, type Markup } from '../platform/markup.ts';
 import { challengePath } from '../platform/certificates/issue.ts';
 import { guardConnections, type ConnectionGuard } from './connections.ts';
 import { listenOn, type ListenPlace } from './listen-place.ts';
-import { commonHeaders } from './problem.ts';
+import { commonHeadersOf, type CommonHeaders } from './problem.ts';
 
 export type PlainPortOptions = ConnectionGuard & {
   /** The origin that browsers are redirected to. */
@@ -19,6 +20,7 @@ export type PlainPortOptions = ConnectionGuard & {
   readonly problem: () => string | null;
   /** The proof for a token that the authority requests; null: there is none. */
   readonly proofOf: (token: string) => Promise<string | null>;
+  readonly isSandbox: boolean;
 };
 
 export type PlainPort = {
@@ -30,7 +32,10 @@ export type PlainPort = {
 /** A browser reloads the page until the certificate is there. */
 const reloadSeconds = 5;
 const tokenForm = /^[\w-]{1,128}$/;
-const headers = { ...commonHeaders, 'cache-control': 'no-store', connection: 'close' } as const;
+
+function headersOf(isSandbox: boolean): CommonHeaders {
+  return { ...commonHeadersOf(isSandbox), 'cache-control': 'no-store', connection: 'close' };
+}
 
 export function createPlainPort(options: PlainPortOptions): PlainPort {
   const { limits } = options;
@@ -59,10 +64,11 @@ export function createPlainPort(options: PlainPortOptions): PlainPort {
 }
 
 async function respond(
-  { origin, isSecure, problem, proofOf }: PlainPortOptions,
+  { origin, isSecure, problem, proofOf, isSandbox }: PlainPortOptions,
   { method, url = '/' }: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  const headers = headersOf(isSandbox);
   const isRead = method === 'GET' || method === 'HEAD';
   const path = url.replace(/^https?:\/\/[^/?#]*/i, '');
   if (isRead && path.startsWith(challengePath)) {
@@ -89,17 +95,25 @@ async function respond(
     'retry-after': String(reloadSeconds),
     refresh: String(reloadSeconds),
   });
-  response.end(String(waitingPage(origin, problem())));
+  response.end(String(waitingPage(origin, { problem: problem(), isSandbox })));
 }
 
-function waitingPage(origin: string, problem: string | null): Markup {
+function waitingPage(
+  origin: string,
+  { problem, isSandbox }: { readonly problem: string | null; readonly isSandbox: boolean },
+): Markup {
   const { host } = new URL(origin);
   const title = problem === null ? `${host} will be ready soon` : `${host} has no certificate yet`;
   return markup`<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>${title}</title>
 <style>body{font:1.125rem/1.5 system-ui,sans-serif;max-width:36rem;margin:15vh auto;padding:0 1rem}</style>
-<h1>${title}</h1>
+${
+  isSandbox
+    ? markup`<p>${sandboxNotice('en')}</p>
+`
+    : undefined
+}<h1>${title}</h1>
 <p>${problem ?? 'The service obtains the certificate with which your browser can connect securely. This takes a few seconds.'}</p>
 <p>This page reloads by itself, and leads to the service when the certificate is there.</p>
 </html>

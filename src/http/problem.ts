@@ -2,6 +2,7 @@
 
 import type { FastifyReply } from 'fastify';
 import type { Fault, FaultCode, ErrorsByField } from '../domain/fault.ts';
+import { sandboxHeader } from '../domain/sandbox.ts';
 
 type Problem = {
   readonly status: number;
@@ -67,6 +68,11 @@ export const problems = {
     status: 409,
     title: 'Conflict',
     detail: 'Another request with this Idempotency-Key is in progress.',
+  },
+  'test-clock-in-use': {
+    status: 409,
+    title: 'Conflict',
+    detail: 'The test clock is being advanced. Retry when the advance has ended: see `advancing_to`.',
   },
   'events-erased': {
     status: 410,
@@ -265,8 +271,13 @@ export function problemBody(
   };
 }
 
+export type CommonHeaders = Readonly<Record<string, string>>;
+
 /** The headers of every response, including responses on a bare socket. */
-export const commonHeaders = { 'x-content-type-options': 'nosniff' } as const;
+export function commonHeadersOf(isSandbox: boolean): CommonHeaders {
+  const headers = { 'x-content-type-options': 'nosniff' };
+  return isSandbox ? { ...headers, [sandboxHeader.toLowerCase()]: 'true' } : headers;
+}
 
 /** The headers of a problem itself, without those of its response. */
 export function problemHeaders(fault: Fault): Record<string, string> {

@@ -17,6 +17,7 @@ import type { HttpResponse } from '../service/requests/http-response.ts';
 import { resolved, type Script } from '../storage/sql/sql.ts';
 import type { Storage, WriteScope } from '../storage/storage.ts';
 import type { ReportRuns } from '../service/books/report-runs.ts';
+import type { TestClockRuns } from '../service/stores/test-clock.ts';
 import type { Turns } from '../service/turns.ts';
 import type { WebhookUrls } from '../service/events/webhook.ts';
 import type { Caller } from './auth.ts';
@@ -50,10 +51,14 @@ export type RequestContext = {
   readonly reports: ReportRuns;
   /** Issues the cards of new batches, and adds the codes of new stocks, now. */
   readonly startBatches: () => void;
+  /** Advances the clock of a sandbox; null: the service is live, or has not started. */
+  readonly testClock: TestClockRuns | null;
   /** Whether the request returns its response without its effect. */
   readonly isDryRun: boolean;
   /** @throws Fault `unsupported-media-type` or `invalid-body`. */
   readBody(wrapper: string, errors: FieldErrors): Body;
+  /** Returns the stored response to a write with an idempotency key; undefined: there is none. */
+  findStored(body: Body): Promise<HttpResponse | undefined>;
   /**
    * Runs the script of a write. With an idempotency key, it runs only once; a dry run is rolled back.
    */
@@ -82,14 +87,14 @@ function isKept(code: FaultCode): boolean {
 }
 
 export function requestContextOf(
-  options: Omit<RequestContext, 'readBody' | 'write'> & {
+  options: Omit<RequestContext, 'readBody' | 'write' | 'findStored'> & {
     readonly keysInFlight: KeysInFlight;
     readonly keysInFlightMax: number;
     readonly idempotencyMs: number;
   },
 ): RequestContext {
   const { request, ctx, storage, caller, basePath, isDryRun, keysInFlight, keysInFlightMax } = options;
-  return {
+  const context: RequestContext = {
     ...options,
     readBody: (wrapper, errors) =>
       parseBody((request.body as RawBody | undefined) ?? noBody, { wrapper, errors }),
@@ -121,7 +126,27 @@ export function requestContextOf(
         keysInFlight.delete(name);
       }
     },
+    async findStored(body) {
+      if (isDryRun || idempotencyKeyOf(request) === undefined) return undefined;
+      try {
+        return await context.write(body, notStored);
+      } catch (error) {
+        if (error instanceof NotStored) return undefined;
+        throw error;
+      }
+    },
   };
+  return context;
+}
+
+class NotStored extends Error {
+  override readonly name = 'NotStored';
+}
+
+/** A script that runs only if no response is stored, and stores none. */
+// oxlint-disable-next-line require-yield -- It is a script.
+function* notStored(): Script<HttpResponse> {
+  throw new NotStored();
 }
 
 /**

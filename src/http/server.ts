@@ -19,7 +19,7 @@ import { isDraining, isReceived } from './drain.ts';
 import { addOtherMethods, collectMethods } from './methods.ts';
 import { addPages } from './system.ts';
 import { loggedFault } from './logged-fault.ts';
-import { commonHeaders, sendProblem } from './problem.ts';
+import { commonHeadersOf, sendProblem } from './problem.ts';
 import type { Services } from './services.ts';
 import { respondToExpectations } from './expect.ts';
 import { addOperations } from './operations.ts';
@@ -32,6 +32,7 @@ export function createServer(services: Services): FastifyInstance {
   const { config, ctx, metrics, transportSecurity } = services;
   const { logger } = services.log;
   const { limits, basePath } = config;
+  const commonHeaders = commonHeadersOf(ctx.testClock !== null);
   const clients = clientAddresses(config.trustedProxies);
   const app = Fastify({
     loggerInstance: logger,
@@ -60,7 +61,13 @@ export function createServer(services: Services): FastifyInstance {
       metrics.clientError();
       const requestId = ctx.random.requestId();
       const canRespond = connections.canRespond(socket);
-      const code = sendClientError(error, socket, { basePath, requestId, limits, canRespond });
+      const code = sendClientError(error, socket, {
+        basePath,
+        requestId,
+        limits,
+        commonHeaders,
+        canRespond,
+      });
       logger.info({ request_id: requestId, problem: code, cause: error.code }, 'request that is not HTTP');
     },
     frameworkErrors: (_error, request, reply) => {
@@ -89,7 +96,7 @@ export function createServer(services: Services): FastifyInstance {
   });
   // Node.js silently drops header fields above a maximum. Without one, they are all read and counted.
   app.server.maxHeadersCount = 0;
-  respondToExpectations(app, services, connections);
+  respondToExpectations(app, services, { connections, commonHeaders });
 
   app.decorateRequest('clientAddress', '');
   app.decorateRequest('caller', null);

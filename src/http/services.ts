@@ -11,6 +11,7 @@ import type { WebhookUrls } from '../service/events/webhook.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Tracing } from '../platform/tracing.ts';
 import type { ReportRuns } from '../service/books/report-runs.ts';
+import type { TestClockRuns } from '../service/stores/test-clock.ts';
 import type { Turns } from '../service/turns.ts';
 import type { ReadableEmails, StoredEmails } from './development-emails.ts';
 import type { DocumentationOf } from './documents.ts';
@@ -80,6 +81,8 @@ export type Services = {
   /** The turns of reads that take some milliseconds: lists, counts and sums. */
   readonly turns: Turns;
   readonly reports: ReportRuns;
+  /** Advances the clock of a sandbox; null: the service is live, or has not started. */
+  readonly testClock: () => TestClockRuns | null;
   /** Issues the cards of new batches, and adds the codes of new stocks, now. */
   readonly startBatches: () => void;
   /** Adds the pages for staff, and returns what sends a page for an error elsewhere; null: there are none. */

@@ -76,7 +76,15 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
   }
   addHome(app, services, prefix);
   if (email.kept)
-    addDevelopmentEmails(app, { kept: email.kept, readableEmails: services.readableEmails }, prefix);
+    addDevelopmentEmails(
+      app,
+      {
+        kept: email.kept,
+        readableEmails: services.readableEmails,
+        isSandbox: services.ctx.testClock !== null,
+      },
+      prefix,
+    );
   // The `type` of a problem is this URL. It redirects to the explanation of the code.
   app.get(at('problem'), (request, reply) => {
     const { code } = request.params as { readonly code: string };

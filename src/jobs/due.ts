@@ -9,19 +9,33 @@ import { workThrough } from './work.ts';
 
 // Tasks that go from store to store read first, because most stores have nothing due and need no write transaction.
 
-/** Records the expiries of cards, and those that are near. */
-export async function recordExpiries({ ctx, storage, limits }: JobTools): Promise<void> {
+/** Records the expiries of cards, and those that are near. @returns how many of each. */
+export async function recordExpiries({
+  ctx,
+  storage,
+  limits,
+}: JobTools): Promise<{ readonly expired: number; readonly expiringSoon: number }> {
+  const counts = { expired: 0, expiringSoon: 0 };
   for (const { store } of await storage.read(listOpenStores)) {
     if (!(await storage.read(() => hasExpiryToRecord(ctx, store)))) continue;
-    while (await storage.write(() => recordExpired(ctx, store, limits.upkeepRowsMax)));
-    while (await storage.write(() => recordExpiringSoon(ctx, store, limits.upkeepRowsMax)));
+    for (let hasMore = true; hasMore;) {
+      const page = await storage.write(() => recordExpired(ctx, store, limits.upkeepRowsMax));
+      counts.expired += page.recorded;
+      ({ hasMore } = page);
+    }
+    for (let hasMore = true; hasMore;) {
+      const page = await storage.write(() => recordExpiringSoon(ctx, store, limits.upkeepRowsMax));
+      counts.expiringSoon += page.recorded;
+      ({ hasMore } = page);
+    }
   }
+  return counts;
 }
 
-/** Closes expired holds. */
-export async function closeDueHolds({ ctx, storage, limits }: JobTools): Promise<void> {
+/** Closes expired holds. @returns how many. */
+export async function closeDueHolds({ ctx, storage, limits }: JobTools): Promise<number> {
   const limit = limits.upkeepRowsMax;
-  await workThrough(storage, () => findExpiredHolds(ctx, limit), {
+  return await workThrough(storage, () => findExpiredHolds(ctx, limit), {
     limit,
     run: (holds) => expireHolds(ctx, holds),
   });

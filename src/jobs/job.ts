@@ -22,8 +22,12 @@ export type Job = {
 };
 
 /** Runs a task periodically, one run at a time. A failed run is retried after the next period. */
-export function startJob(task: () => Promise<void>, periodMs: number, failed: (error: unknown) => void): Job {
-  let running: Promise<void> | undefined;
+export function startJob(
+  task: () => Promise<unknown>,
+  periodMs: number,
+  failed: (error: unknown) => void,
+): Job {
+  let running: Promise<unknown> | undefined;
   let isWoken = false;
   const run = (): void => {
     running ??= task()

@@ -2,8 +2,10 @@
 
 import { uptime } from 'node:os';
 
-/** The clock of a context. Instants are whole ms since 1970 UTC. */
-export type Clock = {
+declare const real: unique symbol;
+
+/** Instants are whole ms since 1970 UTC. */
+type ClockReadings = {
   /** The system time. */
   now(): number;
   /**
@@ -22,8 +24,59 @@ export type Clock = {
   monotonic(): number;
 };
 
+/**
+ * The time of cards, holds, emails and books. In a sandbox it is ahead of the time of the machine. Its type differs from
+ * that of `WallClock`, so that neither is used in place of the other.
+ */
+export type Clock = ClockReadings & { readonly [real]?: never };
+
+/** The time of the machine, for what others check: signatures, sessions, credentials, limits and repeated requests. */
+export type WallClock = ClockReadings & { readonly [real]: true };
+
+/** Marks the readings of a machine's clock. */
+export function wallClockOf(readings: Clock): WallClock {
+  return readings as ClockReadings as WallClock;
+}
+
+/** The time of a database that is not a sandbox: that of the machine. */
+export function liveClock(wall: WallClock): Clock {
+  const readings: ClockReadings = wall;
+  return readings;
+}
+
+/** The clock of a sandbox: ahead of the time of the machine by an offset that only grows. */
+export type TestClock = {
+  readonly clock: Clock;
+  /** Ms. */
+  offsetMs(): number;
+  /** Takes over a stored offset; a smaller one is older, and changes nothing. */
+  follow(offsetMs: number): void;
+};
+
+export function testClockOf(wall: WallClock): TestClock {
+  let offset = 0;
+  const retainFrom = (periodMs: number): number => {
+    const from = wall.retainFrom(periodMs);
+    // Everything is retained while the time of the machine is not trusted.
+    return from === 0 ? 0 : from + offset;
+  };
+  return {
+    clock: {
+      now: () => wall.now() + offset,
+      earliest: () => wall.earliest() + offset,
+      latest: () => wall.latest() + offset,
+      retainFrom,
+      monotonic: () => wall.monotonic(),
+    },
+    offsetMs: () => offset,
+    follow(offsetMs) {
+      offset = Math.max(offset, offsetMs);
+    },
+  };
+}
+
 /** The system clocks that a `Clock` is derived from. */
-export type TimeSource = Pick<Clock, 'now' | 'monotonic'> & {
+export type TimeSource = Pick<ClockReadings, 'now' | 'monotonic'> & {
   /** Ms since the machine started, with a resolution of 10 ms at best. It advances while the machine is suspended. */
   uptime(): number;
 };
@@ -34,8 +87,8 @@ export function plainClock(now: () => number): Clock {
 }
 
 /** The clock of this machine, without the protection against jumps of `guardClock`. */
-export const systemClock: Clock & TimeSource = {
-  ...plainClock(() => Date.now()),
+export const systemClock: WallClock & TimeSource = {
+  ...wallClockOf(plainClock(() => Date.now())),
   monotonic: () => performance.now(),
   uptime: () => uptime() * 1_000,
 };

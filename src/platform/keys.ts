@@ -56,7 +56,9 @@ export type Purpose =
   | 'staff-pin'
   | 'till-key'
   | 'setup-link'
-  | 'passkey-challenge';
+  | 'passkey-challenge'
+  | 'sandbox-token'
+  | 'test-clock';
 
 /** An Ed25519 key, derived from a master key. */
 export type Signer = {

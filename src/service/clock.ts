@@ -17,12 +17,17 @@ export type ClockEvidence = {
   readonly serverAt: number | null;
 };
 
-/** @param isDistributed then the events are not read, because a start must not need every server. */
+/**
+ * @param aheadMs how far the clock is ahead of the time of the machine, in a sandbox.
+ * @param isDistributed then the events are not read, because a start must not need every server.
+ */
 export function* findClockEvidence({
   hasServer,
   isDistributed,
+  aheadMs,
 }: {
   readonly hasServer: boolean;
+  readonly aheadMs: number;
   readonly isDistributed: boolean;
 }): Script<ClockEvidence> {
   const [newestEventId, heartbeatAt, serverAt] = yield* parallel(
@@ -33,7 +38,7 @@ export function* findClockEvidence({
   return {
     newestEventAt: newestEventId === undefined ? null : instantOf(newestEventId),
     heartbeatAt,
-    serverAt,
+    serverAt: serverAt === null ? null : serverAt + aheadMs,
   };
 }
 

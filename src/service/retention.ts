@@ -41,7 +41,7 @@ export function outdatedRecords(
   ctx: Context,
   { idempotencyMs = idempotencyPeriodMs }: Partial<Pick<Retention, 'idempotencyMs'>> = {},
 ): Outdated<RecordKey> {
-  const since = ctx.clock.retainFrom(idempotencyMs);
+  const since = ctx.wallClock.retainFrom(idempotencyMs);
   return {
     find: (limit) => listOldRecords(since, limit),
     erase: (rows) => eraseIdempotencyRecords(rows, since),
@@ -53,7 +53,7 @@ export function outdatedBudgets(
   ctx: Context,
   { lookupsMs = 0 }: Partial<Pick<Retention, 'lookupsMs'>> = {},
 ): Outdated<LookupCaller> {
-  const now = ctx.clock.earliest() - lookupsMs;
+  const now = ctx.wallClock.earliest() - lookupsMs;
   return { find: (limit) => listRefilled(now, limit), erase: (rows) => eraseRefilled(rows, now) };
 }
 
@@ -140,7 +140,7 @@ export function* eraseEvents(
 
 /** Whether a store has sessions, links or tills that ended, or attempts to sign in, from before the period. */
 export function* hasOldAccess(ctx: Context, storeId: number, sessionsMs: number): Script<boolean> {
-  return yield* hasEndedAccess(storeId, ctx.clock.retainFrom(sessionsMs));
+  return yield* hasEndedAccess(storeId, ctx.wallClock.retainFrom(sessionsMs));
 }
 
 /**
@@ -153,7 +153,7 @@ export function* eraseAccess(
   storeId: number,
   { sessionsMs, limit }: Pick<Retention, 'sessionsMs'> & { readonly limit: number },
 ): Script<boolean> {
-  const ended = { before: ctx.clock.retainFrom(sessionsMs), limit };
+  const ended = { before: ctx.wallClock.retainFrom(sessionsMs), limit };
   const [sessions, links, addresses] = yield* parallel(
     eraseSessions(storeId, ended),
     eraseStaffLinks(storeId, ended),

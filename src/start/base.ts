@@ -13,6 +13,7 @@ import { removeAbandonedCopies } from '../storage/sqlite/restore.ts';
 import { assertDurable, checkClock, clockLog } from './checks.ts';
 import { tracedStorage } from '../storage/traced.ts';
 import { openTracing, type Tracing } from '../platform/tracing.ts';
+import type { TestClockRuns } from '../service/stores/test-clock.ts';
 import type { Upkeep } from '../service/upkeep.ts';
 import type { PublicNetwork } from '../delivery/email/public-socket.ts';
 import { commitListeners, type CommitListeners } from './commits.ts';
@@ -67,6 +68,8 @@ type State = {
   isReady: () => Promise<boolean>;
   /** The last findings of the jobs in the database; null: there are none yet. */
   upkeep: Upkeep | null;
+  /** Advances the clock of a sandbox; null: it is live, or not started. */
+  testClock: TestClockRuns | null;
   /** Does nothing until the jobs are started, which then find new batches themselves. */
   startBatches: () => void;
 };
@@ -77,22 +80,23 @@ function initialState(): State {
     hasFailed: false,
     isReady: () => Promise.resolve(false),
     upkeep: null,
+    testClock: null,
     startBatches() {},
   };
 }
 
 /** Opens the database, and what observes it. @throws the error of opening the database. */
 export async function openBase(
-  config: Config,
+  given: Config,
   { clock: source, log, emailNetwork, readMounts }: Opening,
 ): Promise<Base> {
   const { logger } = log;
-  const guard = guardClock(source, config.limits, clockLog(config, logger));
+  const guard = guardClock(source, given.limits, clockLog(given, logger));
   const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
   const commits = commitListeners();
   const state = initialState();
-  const freeSpace = config.database.kind === 'file' ? freeSpaceOf(dirname(config.database.file)) : null;
-  const certificate: CertificateStatus | null = config.https.kind === 'off' ? null : noCertificate();
+  const freeSpace = given.database.kind === 'file' ? freeSpaceOf(dirname(given.database.file)) : null;
+  const certificate: CertificateStatus | null = given.https.kind === 'off' ? null : noCertificate();
   const metrics = createMetrics({
     queueDepth: () => database.storage.queueDepth,
     clockJumpMs: () => guard.jumpMs(),
@@ -100,10 +104,10 @@ export async function openBase(
     certificate,
     isReady: () => state.isReady(),
   });
-  await finishRestore(config, logger);
+  await finishRestore(given, logger);
   const primaries = watchPrimaries(metrics, logger);
   const tracing = openTracing();
-  const opened = await openDatabase(config, {
+  const opened = await openDatabase(given, {
     prepare: true,
     serves: true,
     clock: guard.clock,
@@ -126,6 +130,8 @@ export async function openBase(
     },
   });
   const database = tracing ? traced(opened, tracing) : opened;
+  // A sandbox sends no email.
+  const config = opened.ctx.testClock ? { ...given, email: null, isSandbox: true } : given;
   return {
     config,
     log,

@@ -4,10 +4,10 @@
  * returns to the expected time, or when it has been stable for `stableMs` and its time is accepted.
  */
 
-import { isInRange, type Clock, type TimeSource } from '../platform/clock.ts';
+import { isInRange, wallClockOf, type TimeSource, type WallClock } from '../platform/clock.ts';
 
 export type ClockGuard = {
-  readonly clock: Clock;
+  readonly clock: WallClock;
   /** Ms that the clock is ahead of the expected time during a jump; 0 if there is none. */
   jumpMs(): number;
   /**
@@ -36,7 +36,7 @@ const retentionMaxMs = 30 * 24 * 60 * 60 * 1_000;
 type Reading = { readonly wall: number; readonly monotonic: number };
 
 class JumpGuard implements ClockGuard {
-  readonly clock: Clock;
+  readonly clock: WallClock;
   readonly #source: TimeSource;
   readonly #limits: ClockGuardLimits;
   readonly #observer: ClockObserver;
@@ -56,13 +56,13 @@ class JumpGuard implements ClockGuard {
     const first = { wall: source.now(), monotonic: source.monotonic() };
     this.#reference = { ...first, uptime: source.uptime() };
     this.#trustedFrom = first.monotonic + limits.clockStableMs;
-    this.clock = {
+    this.clock = wallClockOf({
       now: () => source.now(),
       monotonic: () => source.monotonic(),
       earliest: () => this.#chooseTime(Math.min),
       latest: () => this.#chooseTime(Math.max),
       retainFrom: (periodMs) => this.#retainFrom(periodMs),
-    };
+    });
   }
 
   jumpMs(): number {

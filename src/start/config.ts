@@ -65,6 +65,8 @@ export type Config = DatabaseConfig &
     readonly emailFolder: string;
     /** Whether only programs on this machine can connect to `host`. */
     readonly isLoopback: boolean;
+    /** Whether the database is a sandbox, which is known once it is open. */
+    readonly isSandbox: boolean;
     readonly releases: ValuesOf<typeof settings.releases>;
     /** The service that `largesse mcp` uses. */
     readonly agent: ValuesOf<typeof settings.agent>;
@@ -100,6 +102,7 @@ export function localUseOf(config: Pick<Config, 'isLoopback' | 'isProduction' | 
 }
 
 export function emailTransportOf(config: Config): EmailTransportKind {
+  if (config.isSandbox) return 'folder';
   if (config.email) return 'smtp';
   return isDevelopment(config) ? 'folder' : 'none';
 }
@@ -115,7 +118,7 @@ export class ConfigError extends Error {
   }
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads settings and collects their problems. An empty variable counts as unset. */
 class Reader {
@@ -212,6 +215,7 @@ export function readConfig(environment: Environment = process.env): Config {
     isLoopback: isLoopback(service.host) && https.mode === 'off',
     email: readEmailSettings(reader),
     emailFolder: join(dirname(database.keysFile), 'mails'),
+    isSandbox: false,
     releases: reader.readGroup(settings.releases),
     agent: reader.readGroup(settings.agent),
   });
@@ -258,6 +262,13 @@ function httpsOf(
 export function withDomain(domain: string | undefined, environment: Environment = process.env): Environment {
   if (domain === undefined) return environment;
   return { ...environment, PUBLIC_URL: `https://${domain}`, HTTPS: 'auto' };
+}
+
+/** The environment with which `sandbox` runs: with a database of its own, unless one is named. */
+export function withSandbox(environment: Environment = process.env): Environment {
+  const { variable } = settings.database.database;
+  const isNamed = Boolean(environment[variable]) || Boolean(environment[`${variable}_FILE`]);
+  return isNamed ? environment : { ...environment, [variable]: 'file:data/sandbox/largesse.db' };
 }
 
 /** The sockets that systemd has opened (sd_listen_fds): port 80, then port 443. Null: none. */

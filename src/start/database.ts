@@ -1,7 +1,7 @@
 /** The database and its keys, opened together: neither is of use without the other. */
 
 import { dirname, join } from 'node:path';
-import { systemClock, type Clock } from '../platform/clock.ts';
+import { liveClock, systemClock, testClockOf, type Clock, type WallClock } from '../platform/clock.ts';
 import { systemRandom, type Random } from '../platform/random.ts';
 import { CodeCohorts } from '../storage/cards/code-cohorts.ts';
 import { shownLocation, type DatabaseConfig } from './config.ts';
@@ -15,8 +15,13 @@ import { assertNotHalfCopied } from '../service/moves/copy.ts';
 import { checkKeys, checkKeysWithoutWriting, hasKeys } from '../service/proofs/key-check.ts';
 import { isBeforeRelease, loadMigrations, pending, type Migration } from '../storage/schema/migrate.ts';
 import { MigrationError } from '../storage/schema/migration-error.ts';
+import { listStoreIds } from '../storage/stores/store.ts';
+import type { Script } from '../storage/sql/sql.ts';
+import { StartError } from './error.ts';
 import { openPostgres } from '../storage/postgres/engine.ts';
 import { openSqlite } from '../storage/sqlite/engine.ts';
+import { followingStorage } from '../storage/following.ts';
+import { findSandbox, insertSandbox } from '../storage/sandbox.ts';
 import type { Storage, StorageObserver } from '../storage/storage.ts';
 import { timelineFile } from '../platform/timeline-file.ts';
 
@@ -33,8 +38,10 @@ export type OpenOptions = {
   readonly isConverted?: boolean;
   /** Whether the process serves requests: then it starts with an empty log. */
   readonly serves?: boolean;
+  /** Whether a database without stores becomes a sandbox. */
+  readonly becomesSandbox?: boolean;
   readonly observer?: StorageObserver;
-  readonly clock?: Clock;
+  readonly clock?: WallClock;
 };
 
 const noObserver: StorageObserver = { committed() {}, failed() {} };
@@ -63,12 +70,19 @@ export async function openDatabase(
     recordsKeys = true,
     isConverted = false,
     serves = false,
+    becomesSandbox = false,
     observer = noObserver,
-    clock = systemClock,
+    clock: wallClock = systemClock,
   }: OpenOptions,
 ): Promise<Database> {
-  const random = systemRandom(clock);
-  const options = { create: prepare, moveLog: serves, withoutTimeLimit, clock, random, observer };
+  const options = {
+    create: prepare,
+    moveLog: serves,
+    withoutTimeLimit,
+    clock: liveClock(wallClock),
+    random: systemRandom(wallClock),
+    observer,
+  };
   const storage = openStorage(config, options);
   try {
     const migrations = migrationsOf(config);
@@ -80,6 +94,13 @@ export async function openDatabase(
         `the database is older than this version, ${shownLocation(config.database)}: run "largesse migrate"`,
       );
     await storage.read(assertNotHalfCopied);
+    const isOld = isBeforeRelease(applied);
+    if (becomesSandbox) await storage.write(() => becomeSandbox(wallClock.now()));
+    const sandbox = isOld ? undefined : await storage.read(findSandbox);
+    const testClock = sandbox ? testClockOf(wallClock) : null;
+    testClock?.follow(sandbox?.offsetMs ?? 0);
+    const clock = testClock?.clock ?? liveClock(wallClock);
+    const random = systemRandom(clock);
     if (prepare)
       await rebuildOutdatedSums(storage, () =>
         openStorage(config, { ...options, create: false, moveLog: false, withoutTimeLimit: true }),
@@ -90,16 +111,37 @@ export async function openDatabase(
       makeKeyFile(config.keysFile, random);
     const masterKeys = readKeyFile(config.keysFile);
     if (!masterKeys) throw new KeyFileError(missingKeys(config));
-    const opening: Context = { clock, random, keys: keysOf(masterKeys), codeCohorts: new CodeCohorts() };
+    const opening: Context = {
+      clock,
+      wallClock,
+      testClock,
+      random,
+      keys: keysOf(masterKeys),
+      codeCohorts: new CodeCohorts(),
+    };
     const oldestKey = recordsKeys
       ? await checkAllKeys(storage, opening)
       : await storage.read(() => checkKeysWithoutWriting(opening));
     const ctx: Context = { ...opening, keys: keysOf(masterKeys, oldestKey) };
-    return { ctx, storage, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() };
+    return {
+      ctx,
+      storage: testClock ? followingStorage(storage, testClock) : storage,
+      [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose](),
+    };
   } catch (error) {
     await storage[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** Marks a database without stores as a sandbox; a sandbox stays one. @throws StartError if there are stores. */
+function* becomeSandbox(at: number): Script<void> {
+  if (yield* findSandbox()) return;
+  if ((yield* listStoreIds()).length > 0)
+    throw new StartError(
+      'the database has stores and is not a sandbox, and never becomes one: set DATABASE_URL to a new database',
+    );
+  yield* insertSandbox(at);
 }
 
 /** Checks the keys, without writing if the disk is full or read-only. */
@@ -123,7 +165,7 @@ export function openToExamine(config: DatabaseConfig, observer: Partial<StorageO
     create: false,
     moveLog: false,
     withoutTimeLimit: false,
-    clock: systemClock,
+    clock: liveClock(systemClock),
     random: systemRandom(systemClock),
     observer: { ...noObserver, ...observer },
   });
@@ -134,7 +176,7 @@ export function openToExamine(config: DatabaseConfig, observer: Partial<StorageO
  * @throws MigrationError, or the error of opening it.
  */
 export async function openTarget(config: DatabaseConfig): Promise<Storage> {
-  const clock = systemClock;
+  const clock = liveClock(systemClock);
   const options = {
     create: true,
     moveLog: false,

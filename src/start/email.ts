@@ -3,10 +3,11 @@
 import type { MachineRule } from '../domain/stores/machine.ts';
 import { emailTransportOf, machineRuleOf, type Config } from './config.ts';
 import { emailWorkerLimits, type EmailSenders } from '../delivery/email/destinations.ts';
-import { emailFolder } from '../delivery/email/folder.ts';
+import { emailFolder, type EmailFolder } from '../delivery/email/folder.ts';
 import { noticeEmail, type Notice } from '../delivery/email/notice.ts';
 import { emailQueue } from '../delivery/email/queue.ts';
 import type { PublicNetwork } from '../delivery/email/public-socket.ts';
+import { sandboxTransport } from '../delivery/email/sandbox.ts';
 import { storeServers } from '../delivery/email/store-servers.ts';
 import { folderTransport, smtpTransport, type EmailTransport } from '../delivery/email/transport.ts';
 import { startWorker, type Worker } from '../delivery/worker.ts';
@@ -42,10 +43,10 @@ type Parts = {
  */
 export function setUpEmail(config: Config, { database, logger, network }: Parts): EmailSetup {
   const transportKind = emailTransportOf(config);
-  const rule = config.email ? 'operator' : machineRuleOf(config);
+  const rule = config.email || config.isSandbox ? 'operator' : machineRuleOf(config);
   const servers = rule === 'operator' ? null : storeServers(network);
   const folder = transportKind === 'folder' ? emailFolder(config.emailFolder) : null;
-  const shared = config.email ? smtpTransport(config.email) : folder && folderTransport(folder);
+  const shared = config.email ? smtpTransport(config.email) : folder && folderOf(folder, config);
   const senders = { transport: shared, servers };
   return {
     transportKind,
@@ -56,6 +57,11 @@ export function setUpEmail(config: Config, { database, logger, network }: Parts)
     network,
     ...ownServersOf(database, senders),
   };
+}
+
+function folderOf(folder: EmailFolder, { isSandbox }: Config): EmailTransport {
+  const transport = folderTransport(folder);
+  return isSandbox ? sandboxTransport(transport) : transport;
 }
 
 type Found = { readonly stored: StoredServer | undefined };
@@ -135,7 +141,7 @@ export async function sendNotice(
   return kind === 'sent' || kind === 'kept';
 }
 
-type Emails = Pick<Worker, 'wake' | 'stop'>;
+type Emails = Worker;
 
 /** Sends queued emails. Without a mail server, they wait for a process that has one. */
 export function startEmails(
@@ -165,6 +171,9 @@ export function startEmails(
   const worker = startWorker(queue, logger, emailWorkerLimits(senders, database.storage));
   return {
     wake: () => worker.wake(),
+    drain: () => worker.drain(),
+    sent: () => worker.sent(),
+    whileIdle: (task) => worker.whileIdle(task),
     async stop() {
       await worker.stop();
       await Promise.all([transport?.[Symbol.asyncDispose](), servers?.[Symbol.asyncDispose]()]);

@@ -98,6 +98,7 @@ export async function openHttps(config: Config, parts: Parts): Promise<Https | n
     origin: https.origin,
     isSecure: () => isUsable(parts),
     problem: () => keeper?.state?.failure?.why ?? null,
+    isSandbox: config.isSandbox,
     proofOf: async (token) => (await keeper?.proofOf(token)) ?? null,
   });
   try {

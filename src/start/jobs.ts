@@ -35,6 +35,13 @@ import { beat } from '../storage/heartbeat.ts';
 import { isStoreClosed, listOpenStores } from '../storage/stores/store.ts';
 
 export type Background = {
+  /** Runs everything of the jobs that is due now, in order, except for what the queues send. */
+  runDue(
+    send: () => Promise<void>,
+    options: { /** Whether it also erases what is old. */ readonly erases: boolean },
+  ): Promise<DueCounts>;
+  /** Runs a task while no job that does what became due is running. */
+  whilePaused<Result>(task: () => Promise<Result>): Promise<Result>;
   /** Issues the cards of new batches, and adds the codes of new stocks, without waiting for the next period. */
   startBatches(): void;
   /**
@@ -42,6 +49,14 @@ export type Background = {
    * card has, and the last requests.
    */
   stop(): Promise<void>;
+};
+
+/** The work that the jobs have done. */
+type DueCounts = {
+  readonly holdsExpired: number;
+  readonly cardsExpired: number;
+  readonly cardsExpiringSoon: number;
+  readonly daysClosed: number;
 };
 
 export function startBackground(options: {
@@ -73,7 +88,7 @@ export function startBackground(options: {
 
   const tools = { ctx, storage, limits, retention };
   /** Skips a task that cannot be undone while the clock is not trusted. */
-  const whileTrusted = (task: () => Promise<void>) => async (): Promise<void> => {
+  const whileTrusted = (task: () => Promise<unknown>) => async (): Promise<void> => {
     if (guard.isTrusted()) await task();
   };
 
@@ -129,20 +144,29 @@ export function startBackground(options: {
     mismatchFound: (mismatch) => logger.error(mismatch, 'a gift card does not match the ledger'),
   });
 
-  const repeat = (task: () => Promise<void>, periodMs: number): Job =>
+  const repeat = (task: () => Promise<unknown>, periodMs: number): Job =>
     startJob(task, periodMs, (error) => {
       // A store that is closed while a job works on it ends this run of the job.
       if (!isStopping && !isStoreClosed(error)) logger.error({ err: error }, 'a background task failed');
     });
-  const repeatTrusted = (task: () => Promise<void>, periodMs: number): Job =>
+  const repeatTrusted = (task: () => Promise<unknown>, periodMs: number): Job =>
     repeat(whileTrusted(task), periodMs);
+  let isPaused = false;
+  const due = new Set<Promise<unknown>>();
+  /** Skips a task while the clock of a sandbox is advanced, which runs it itself. */
+  const unlessPaused = (task: () => Promise<unknown>) => async (): Promise<void> => {
+    if (isPaused) return;
+    const running = task();
+    due.add(running);
+    await running.finally(() => due.delete(running));
+  };
   const append = retryLater(() => appendEntries(database), limits.logRetryMs);
   const batches = repeat(issueBatches, limits.batchPeriodMs);
   const examination = repeat(examine, limits.examinationPeriodMs);
-  const closing = repeat(
-    async () => closeDays(tools, limits.closingRowsMax, await options.trustedUntil()),
-    limits.closingPeriodMs,
-  );
+  const closeEndedDays = async (): Promise<number> =>
+    closeDays(tools, limits.closingRowsMax, await options.trustedUntil());
+  const closing = repeat(unlessPaused(closeEndedDays), limits.closingPeriodMs);
+  const remind = createReminders({ ...tools, canSend: options.email.canSend });
   const jobs = [
     batches,
     examination,
@@ -151,17 +175,32 @@ export function startBackground(options: {
     repeat(verifyPages, limits.verifyingPeriodMs),
     repeat(createErasures(tools), limits.erasurePeriodMs),
     repeat(() => eraseOldRequests(tools), limits.upkeepPeriodMs),
-    repeatTrusted(() => eraseOutdated(tools), limits.upkeepPeriodMs),
-    repeatTrusted(() => eraseOld(tools), limits.retentionPeriodMs),
-    repeatTrusted(() => closeDueHolds(tools), limits.holdExpiryPeriodMs),
-    repeatTrusted(() => recordExpiries(tools), limits.expiryPeriodMs),
+    repeatTrusted(
+      unlessPaused(() => eraseOutdated(tools)),
+      limits.upkeepPeriodMs,
+    ),
+    repeatTrusted(
+      unlessPaused(() => eraseOld(tools)),
+      limits.retentionPeriodMs,
+    ),
+    repeatTrusted(
+      unlessPaused(() => closeDueHolds(tools)),
+      limits.holdExpiryPeriodMs,
+    ),
+    repeatTrusted(
+      unlessPaused(() => recordExpiries(tools)),
+      limits.expiryPeriodMs,
+    ),
     closing,
-    repeatTrusted(() => addCheckpoints(tools), limits.checkpointPeriodMs),
+    repeatTrusted(
+      unlessPaused(() => addCheckpoints(tools)),
+      limits.checkpointPeriodMs,
+    ),
     ...(backups ? [repeat(backups.runIfDue, limits.backupPeriodMs)] : []),
     repeat(versions.runIfDue, limits.versionsPeriodMs),
     repeat(notices.sendDue, limits.noticesPeriodMs),
     repeatTrusted(notices.noticeCertificate, limits.certificateNoticePeriodMs),
-    repeatTrusted(createReminders({ ...tools, canSend: options.email.canSend }), limits.reminderPeriodMs),
+    repeatTrusted(unlessPaused(remind), limits.reminderPeriodMs),
   ];
   const removing = backups
     ?.removeLeft()
@@ -177,6 +216,29 @@ export function startBackground(options: {
     logger.warn({ err: error }, 'the first heartbeat could not be written'),
   );
   return {
+    async runDue(send, { erases }) {
+      const holdsExpired = await closeDueHolds(tools);
+      const { expired, expiringSoon } = await recordExpiries(tools);
+      await remind();
+      await send();
+      const daysClosed = await closeDays(tools, limits.closingRowsMax);
+      await append();
+      await addCheckpoints(tools);
+      if (erases) {
+        await eraseOutdated(tools);
+        await eraseOld(tools);
+      }
+      return { holdsExpired, cardsExpired: expired, cardsExpiringSoon: expiringSoon, daysClosed };
+    },
+    async whilePaused(task) {
+      isPaused = true;
+      try {
+        await Promise.allSettled(due);
+        return await task();
+      } finally {
+        isPaused = false;
+      }
+    },
     startBatches: () => batches.wake(),
     async stop() {
       isStopping = true;

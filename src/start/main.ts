@@ -1,7 +1,7 @@
 /** The service: the only wiring, in plain calls. */
 
 import type { FastifyInstance } from 'fastify';
-import { operations } from '../api/index.ts';
+import { operationsOf } from '../api/index.ts';
 import { startBackground, type Background } from './jobs.ts';
 import { assertInRange, systemClock } from '../platform/clock.ts';
 import { distributedPeriods } from '../platform/limits.ts';
@@ -18,6 +18,7 @@ import { homePathOf } from '../console/gate/home.ts';
 import { readableEmailsOf } from '../console/emails/kept-emails.ts';
 import { addConsole } from '../console/kit/server.ts';
 import { createLog } from '../platform/log.ts';
+import { readSandboxToken } from '../service/stores/sandbox.ts';
 import { reportRuns } from '../service/books/report-runs.ts';
 import { certificateText, startMessage, logStart, terminalOf } from './message.ts';
 import type { CardKey } from '../storage/cards/card.ts';
@@ -36,6 +37,7 @@ import { restoringOf } from './restoring.ts';
 import { findSetupLink } from './mode.ts';
 import { ownerNotices } from './owner-notices.ts';
 import { versionRuns } from './versions.ts';
+import { startTestClock } from './test-clock.ts';
 import { type StartOptions, type Base, openBase, prepare } from './base.ts';
 
 export type Service = AsyncDisposable & {
@@ -48,7 +50,7 @@ export type Service = AsyncDisposable & {
 };
 
 /** Starts the service. @throws StartError, or the error of opening the database. */
-export async function start(config: Config, options?: StartOptions): Promise<Service> {
+export async function start(given: Config, options?: StartOptions): Promise<Service> {
   const {
     clock: source,
     log,
@@ -57,7 +59,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
     readMounts = systemMounts,
   }: StartOptions = options ?? {
     clock: systemClock,
-    log: await createLog(config),
+    log: await createLog(given),
     terminal: terminalOf(process.stdout),
   };
   const { logger } = log;
@@ -65,8 +67,8 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
   // Only warnings come before the start message.
   if (terminal && ['trace', 'debug', 'info'].includes(level)) logger.level = 'warn';
   assertInRange(source.now());
-  const base = await openBase(config, { clock: source, log, emailNetwork, readMounts });
-  const { database, failed } = base;
+  const base = await openBase(given, { clock: source, log, emailNetwork, readMounts });
+  const { config, database, failed } = base;
   try {
     const developmentMode = await prepare(base);
     const { app, parts, hasPages } = serverOf(base, developmentMode);
@@ -85,7 +87,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
     if (https?.keeper && terminal) {
       const { keeper } = https;
       // The link works when there is a certificate.
-      const startedAt = database.ctx.clock.now();
+      const startedAt = database.ctx.wallClock.now();
       void keeper.settled.then(() => {
         terminal(certificateText(keeper.state, startedAt));
         greet();
@@ -122,7 +124,14 @@ async function openSecurely(
 ): Promise<Https | null> {
   try {
     const status = certificate ?? noCertificate();
-    return await openHttps(config, { app, status, clock: ctx.clock, random: ctx.random, metrics, logger });
+    return await openHttps(config, {
+      app,
+      status,
+      clock: ctx.wallClock,
+      random: ctx.random,
+      metrics,
+      logger,
+    });
   } catch (error) {
     await app.close();
     throw error;
@@ -142,7 +151,9 @@ function partsOf(base: Base) {
   } = base;
   const { ctx, storage } = database;
   const { limits } = config;
-  const mayUseLoopback = loopbackRule(localUseOf(config), storage);
+  const { isDevelopment, isPublicUrlLocal } = localUseOf(config);
+  const isForThisMachine = isPublicUrlLocal || config.isSandbox;
+  const mayUseLoopback = loopbackRule({ isDevelopment, isPublicUrlLocal: isForThisMachine }, storage);
   const turns = createTurns(limits.waitingListsMax);
   const email = setUpEmail(config, { database, logger, network: emailNetwork });
   return {
@@ -216,10 +227,11 @@ function serverOf(base: Base, developmentMode: boolean) {
   const pages = config.hasConsole ? pagesOf(base, parts, developmentMode) : null;
   const app = createServer({
     ...parts.shared,
-    operations,
+    operations: operationsOf(config.isSandbox),
     async loadDocumentation() {
       const { documentationOf } = await import('../docs/documentation.ts');
-      return (origin) => documentationOf({ basePath: config.basePath, origin });
+      const sandbox = config.isSandbox ? { token: await shownTokenOf(base) } : null;
+      return (origin) => documentationOf({ basePath: config.basePath, origin, sandbox });
     },
     config,
     ctx: database.ctx,
@@ -233,11 +245,20 @@ function serverOf(base: Base, developmentMode: boolean) {
     isReady: () => state.isReady(),
     transportSecurity: certificate && (() => transportSecurityOf(certificate)),
     startBatches: () => state.startBatches(),
+    testClock: () => state.testClock,
     addConsole: pages && ((server) => addConsole(server, pages)),
     homePath: pages && ((request) => homePathOf(pages, request)),
-    readableEmails: (request) => readableEmailsOf({ storage: database.storage, pages }, request),
+    readableEmails: (request) =>
+      readableEmailsOf({ storage: database.storage, pages, isSandbox: config.isSandbox }, request),
   });
   return { app, parts, hasPages: pages !== null };
+}
+
+/** The token of a sandbox that only this machine can reach; null: others could read it in the documentation. */
+async function shownTokenOf({ config, database: { ctx, storage } }: Base): Promise<string | null> {
+  if (!config.isLoopback) return null;
+  const token = await storage.read(() => readSandboxToken(ctx));
+  return token?.reveal() ?? null;
 }
 
 /** The wait before a restart, in which the response is sent. */
@@ -261,16 +282,19 @@ function pagesOf(base: Base, parts: Parts, developmentMode: boolean) {
     webhookUrls,
     startBatches: () => state.startBatches(),
     restoredCopies: base.restoredCopies,
-    restoring: restoringOf({
-      config,
-      storage: database.storage,
-      freeSpace: base.freeSpace,
-      clock: database.ctx.clock,
-      network: base.emailNetwork,
-      logger: base.log.logger,
-      // The browser has the response before.
-      restart: () => setTimeout(base.restored.resolve, restartDelayMs).unref(),
-    }),
+    // A sandbox does not become live.
+    restoring: config.isSandbox
+      ? null
+      : restoringOf({
+          config,
+          storage: database.storage,
+          freeSpace: base.freeSpace,
+          clock: database.ctx.wallClock,
+          network: base.emailNetwork,
+          logger: base.log.logger,
+          // The browser has the response before.
+          restart: () => setTimeout(base.restored.resolve, restartDelayMs).unref(),
+        }),
     condition: {
       emailTransport: email.transportKind,
       machineRule: machineRuleOf(config),
@@ -328,7 +352,18 @@ function startWorkers(
     logger,
   });
   commits.add(() => webhooks.wake());
-  return { background, stopDeliveries: () => Promise.all([webhooks.stop(), emails?.stop()]) };
+  const clock = config.isSandbox
+    ? startTestClock({ database, background, emails: emails ?? null, webhooks, logger })
+    : null;
+  state.testClock = clock;
+  return {
+    background,
+    // The clock stops before the queues, which it waits for.
+    stopDeliveries: async () => {
+      const stopped = clock?.stop();
+      await Promise.all([webhooks.stop(), emails?.stop(), stopped]);
+    },
+  };
 }
 
 /** Waits for the requests in flight, and stops everything. */

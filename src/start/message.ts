@@ -61,6 +61,7 @@ export function setupQr({ publicUrl }: Pick<Config, 'publicUrl'>, url: string): 
 }
 
 function modeOf(config: Config, developmentMode: boolean): string {
+  if (config.isSandbox) return 'sandbox: gift cards have no value';
   if (developmentMode)
     return 'development, with a demonstration store for programs on this machine until there is a shop';
   return isDevelopment(config) ? 'development' : 'production';
@@ -154,7 +155,9 @@ export function logStart(
   // The link itself is not logged, because a log is stored for longer, and more people read it.
   if (hasSetup)
     logger.info('there is no owner yet: "largesse setup link" prints a link to set up the shop in a browser');
-  if (transportKind === 'folder') {
+  if (config.isSandbox)
+    logger.warn('the database is a sandbox: its gift cards have no value, and no email is sent');
+  else if (transportKind === 'folder') {
     logger.warn(
       { folder: config.emailFolder },
       'SMTP_URL is not set: the emails of every store are kept in the folder and are not sent',

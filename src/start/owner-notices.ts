@@ -95,7 +95,7 @@ export function ownerNotices({
     sendOf,
     async noticeCertificate() {
       const period = certificate?.period;
-      if (!period || !assessCertificate(period, ctx.clock.now())) return;
+      if (!period || !assessCertificate(period, ctx.wallClock.now())) return;
       const failure: CertificateFailure | null = certificate.failure();
       for (const { store } of await storage.read(listOpenStores))
         await storage.write(function* enqueue() {

@@ -304,6 +304,7 @@ class Restoring implements RestoreTools {
     const { problem, at: madeAt, stores } = await runInThread(order, new AbortController().signal);
     if (problem !== null) throw new RestoreError(problemOf(problem));
     await using copy = await openDatabase(this.#copyConfig(), { prepare: false });
+    if (copy.ctx.testClock) throw new RestoreError('sandbox');
     const shops = (await copy.storage.read(listOpenStores)).flatMap(({ store }) =>
       store.demonstration
         ? []

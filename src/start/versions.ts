@@ -42,7 +42,7 @@ export function versionRuns({ config, database: { ctx, storage }, logger }: Part
   let running: Promise<void> | undefined;
 
   const read = async (check: VersionCheck): Promise<void> => {
-    const now = ctx.clock.now();
+    const now = ctx.wallClock.now();
     const nextAt = nextVersionCheck(now, (ctx.random.bytes(1)[0] ?? 0) / 256);
     if (!(await storage.write(() => claimVersionCheck(check.nextAt, nextAt)))) return;
     try {
@@ -63,7 +63,7 @@ export function versionRuns({ config, database: { ctx, storage }, logger }: Part
     async runIfDue() {
       if (running) return await running;
       const check = await storage.read(findVersionCheck);
-      if (!looksForVersions(rule, check) || !isVersionCheckDue(check, ctx.clock.now())) return undefined;
+      if (!looksForVersions(rule, check) || !isVersionCheckDue(check, ctx.wallClock.now())) return undefined;
       running = read(check);
       try {
         return await running;

@@ -1,6 +1,6 @@
 /** The dependencies of scripts and their callers: time, randomness and keys. */
 
-import type { Clock } from '../platform/clock.ts';
+import type { Clock, TestClock, WallClock } from '../platform/clock.ts';
 import type { Random } from '../platform/random.ts';
 import type { CodeCohorts } from './cards/code-cohorts.ts';
 import type { Keys } from '../platform/keys.ts';
@@ -8,6 +8,9 @@ import type { Tracing } from '../platform/tracing.ts';
 
 export type Context = {
   readonly clock: Clock;
+  readonly wallClock: WallClock;
+  /** Null: the database is not a sandbox. */
+  readonly testClock: TestClock | null;
   readonly random: Random;
   readonly keys: Keys;
   readonly codeCohorts: CodeCohorts;

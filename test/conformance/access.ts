@@ -18,7 +18,7 @@ import {
   requireStore,
 } from '../../src/service/stores/store.ts';
 import { tokenHash } from '../../src/service/stores/secret-token.ts';
-import { accessTokens, createToken, revoke, rotateToken } from '../../src/service/stores/token.ts';
+import { accessTokensOf, createToken, revoke, rotateToken } from '../../src/service/stores/token.ts';
 import { all, sql } from '../../src/storage/sql/sql.ts';
 import {
   findStoreByDomain,
@@ -150,13 +150,13 @@ export function testAccess(factory: StorageFactory): void {
     );
     assert.ok(stored.length > 5 && !stored.some((value) => value.includes(text.slice(-20))));
 
-    const presented = accessTokens.parse(text);
+    const presented = accessTokensOf(ctx).parse(text);
     assert.ok(presented);
     const who = () => storage.read(() => findPresentedToken(presented));
     const found = await who();
     assert.deepEqual(found?.token, token);
     assert.deepEqual(found?.record.store, store);
-    const forged = accessTokens.parse(`${text.slice(0, -1)}${text.endsWith('0') ? '1' : '0'}`);
+    const forged = accessTokensOf(ctx).parse(`${text.slice(0, -1)}${text.endsWith('0') ? '1' : '0'}`);
     assert.ok(forged);
     assert.equal(await storage.read(() => findPresentedToken(forged)), undefined);
 

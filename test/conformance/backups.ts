@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { wallClockOf } from '../../src/platform/clock.ts';
 import { isMachineOfOwners } from '../../src/service/stores/machine.ts';
 import type { Backup, BackupPlace } from '../../src/domain/backups/backup.ts';
 import { Secret } from '../../src/platform/secret.ts';
@@ -161,7 +162,7 @@ export function testBackups(factory: StorageFactory): void {
     const owner = await personOf(opened, 'owner');
     const concernAt = (days: number) => {
       const clock = { ...ctx.clock, now: () => ctx.clock.now() + days * 24 * 60 * 60_000 };
-      return storage.read(() => findBackupConcern({ clock }, null));
+      return storage.read(() => findBackupConcern({ wallClock: wallClockOf(clock) }, null));
     };
     assert.equal(await concernAt(400), null, 'nothing is set up');
     const { identity, recipient } = await makeRecoveryKey();

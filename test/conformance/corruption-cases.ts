@@ -289,6 +289,7 @@ export const otherTables: Readonly<Record<string, string>> = {
   version_check: 'A decision of an owner, and what a signed list said.',
   owner_notices: 'Emails that were sent, or wait.',
   heartbeat: 'The time of the last start.',
+  sandbox: 'Empty in a live database.',
   copies: 'The state of a copy.',
   store_copies: 'The state of the copies of stores.',
   schema_migrations: 'Each command compares it with its migrations.',

@@ -363,7 +363,7 @@ export function testEvents(factory: StorageFactory): void {
     await storage.write(() => issue(ctx, issueCommand(store)));
     const record = async (): Promise<string[]> => {
       const before = (await readAll(storage, store)).length;
-      assert.equal(await storage.write(() => recordExpired(ctx, store, 10)), false);
+      assert.equal((await storage.write(() => recordExpired(ctx, store, 10))).hasMore, false);
       return (await readAll(storage, store)).slice(before).map(({ type, cardId }) => `${type} ${cardId}`);
     };
     assert.equal(await storage.read(() => hasExpiryToRecord(ctx, store)), false);
@@ -390,7 +390,7 @@ export function testEvents(factory: StorageFactory): void {
       await storage.write(() => issue(ctx, issueCommand(store, { expiresOn: '2026-03-15' })));
     ctx.clock.advance(24 * 3_600_000);
     const record = async (engine: Storage): Promise<void> => {
-      while (await engine.write(() => recordExpired(ctx, store, 4)));
+      while ((await engine.write(() => recordExpired(ctx, store, 4))).hasMore);
     };
     await Promise.all([record(storage), record(other)]);
     await record(storage);

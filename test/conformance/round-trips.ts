@@ -26,7 +26,7 @@ import { recordFailedLookup, recordRetiredCodeUses } from '../../src/service/car
 import { listCardEmails, sendGiftCard, rotateCode } from '../../src/service/emails/email.ts';
 import type { MoneyCommand } from '../../src/service/money/money.ts';
 import { credit, debit, reverse } from '../../src/service/money/spend.ts';
-import { accessTokens, createToken, revoke, rotateToken } from '../../src/service/stores/token.ts';
+import { accessTokensOf, createToken, revoke, rotateToken } from '../../src/service/stores/token.ts';
 import { verifyPage } from '../../src/service/proofs/ledger-check.ts';
 import { findRefilledAt } from '../../src/storage/stores/lookup-throttle.ts';
 import { all, sql, type Script } from '../../src/storage/sql/sql.ts';
@@ -63,7 +63,7 @@ async function openShop(factory: StorageFactory) {
   const sold = await storage.write(() => credit(ctx, { ...movement, amount: money('3') }));
   const placed = await storage.write(() => placeHold(ctx, { ...movement, amount: money('4'), seconds: 600 }));
   const { secret, token } = await storage.write(() => createToken(ctx, { store, name: 'till', scopes }));
-  const presented = accessTokens.parse(secret.reveal());
+  const presented = accessTokensOf(ctx).parse(secret.reveal());
   assert.ok(presented);
   return { ...opened, card: placed.card, issuedCode, movement, spent, sold, placed, presented, token };
 }

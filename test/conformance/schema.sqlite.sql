@@ -621,6 +621,25 @@ CREATE TABLE request_blocks (
   primary key (store_id, id)
 ) strict, without rowid;
 
+CREATE TABLE sandbox (
+  id integer primary key check (id = 1),
+  created_at integer not null,
+  -- How far the test clock is ahead of the time of the machine, in ms.
+  offset_ms integer not null check (offset_ms >= 0),
+  -- The last advance, in the time of the test clock: its start, its end, and what was done. Null: there was none.
+  advanced_from integer,
+  advanced_to integer,
+  done text check (json_type(done) = 'object'),
+  is_advancing integer not null default 0 check (is_advancing in (0, 1)),
+  -- A keyed digest of the request, with which it is repeated; null: it had no Idempotency-Key.
+  request_digest blob,
+  -- The process that advances the clock, until this time of the machine.
+  lease integer,
+  leased_until integer,
+  check ((advanced_from is null) = (advanced_to is null) and (advanced_to is null) = (done is null)),
+  check (is_advancing = 0 or advanced_to is not null)
+) strict;
+
 CREATE TABLE schema_migrations (
     version bigint primary key,
     name text not null,
@@ -1414,6 +1433,16 @@ begin select raise(abort, 'a log only grows'); end;
 CREATE TRIGGER logs_only_grow before update on logs
 when new.store_id <> old.store_id or new.name <> old.name or new.created_at <> old.created_at or new.size < old.size
 begin select raise(abort, 'a log only grows'); end;
+
+CREATE TRIGGER sandbox_clock_goes_forward before update on sandbox
+when new.id <> old.id or new.created_at <> old.created_at or new.offset_ms < old.offset_ms
+begin select raise(abort, 'a sandbox stays a sandbox, and its clock goes forward'); end;
+
+CREATE TRIGGER sandbox_is_first before insert on sandbox when exists (select 1 from stores)
+begin select raise(abort, 'a database with stores does not become a sandbox'); end;
+
+CREATE TRIGGER sandbox_stays before delete on sandbox
+begin select raise(abort, 'a sandbox stays a sandbox'); end;
 
 CREATE TRIGGER staff_actions_are_not_deleted before delete on staff_actions
 when not exists (select 1 from stores where id = old.store_id and status = 'arriving')

@@ -64,6 +64,7 @@ test('every table of the migrations is copied, except those about the database i
     'copies',
     'file_remains',
     'heartbeat',
+    'sandbox',
     'log_cursors',
     'log_backfills',
     'log_turn',

@@ -24,6 +24,7 @@ const printing = [
   'doctor',
   'certificate',
   'upgrade',
+  'sandbox',
   'verify',
   'backup',
   'restore',
@@ -113,6 +114,7 @@ test('every command has help, and commands that print data accept --json', async
     new Set(helps.keys()),
     new Set([
       ...printing,
+
       'serve',
       'health',
       'app-proxy',

@@ -1,6 +1,7 @@
 /** Databases to copy: one with many cards, whose copy takes some time, and one with content of every kind. */
 
 import assert from 'node:assert/strict';
+import { wallClockOf } from '../../src/platform/clock.ts';
 import { verifyLedger } from '../../examples/verify-ledger.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 import { readDatabaseConfig } from '../../src/start/config.ts';
@@ -195,7 +196,7 @@ async function closePastDays(home: Home, publicId: number): Promise<void> {
   const cardId = internalIdOf(home.keysFile, publicId);
   const config = readDatabaseConfig({ DATABASE_URL: `file:${fileOf(home)}` });
   const clock = manualClock(Date.UTC(2026, 0, 5, 12));
-  await using database = await openDatabase(config, { prepare: false, clock });
+  await using database = await openDatabase(config, { prepare: false, clock: wallClockOf(clock) });
   const { ctx, storage } = database;
   await closeAllDays(database, 100);
   clock.advance(-3 * 24 * 60 * 60 * 1_000);
@@ -208,7 +209,7 @@ async function closePastDays(home: Home, publicId: number): Promise<void> {
 async function expireThings(home: Home): Promise<readonly [card: number, hold: number]> {
   const clock = manualClock(Date.UTC(2026, 0, 1));
   const config = readDatabaseConfig({ DATABASE_URL: `file:${fileOf(home)}` });
-  await using database = await openDatabase(config, { prepare: false, clock });
+  await using database = await openDatabase(config, { prepare: false, clock: wallClockOf(clock) });
   const { ctx, storage } = database;
   const { store } = await storage.read(() => requireStore(domain));
   const value = money('33', 'EUR');

@@ -5,7 +5,7 @@ import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
-import { plainClock, systemClock } from '../../src/platform/clock.ts';
+import { plainClock, systemClock, wallClockOf } from '../../src/platform/clock.ts';
 import { readDatabaseConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
 import { issue } from '../../src/service/cards/issue.ts';
@@ -32,7 +32,7 @@ async function placeRunOutHolds(environment: Environment): Promise<void> {
   const hourAgo = plainClock(() => systemClock.now() - 3_600_000);
   await using database = await openDatabase(readDatabaseConfig(environment), {
     prepare: false,
-    clock: hourAgo,
+    clock: wallClockOf(hourAgo),
   });
   const { ctx, storage } = database;
   const { store } = await storage.read(() => requireStore('flowers.example'));

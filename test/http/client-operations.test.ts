@@ -11,7 +11,7 @@ import { startService } from '../support/service.ts';
 import { described, document, inlined, validator, type Json } from '../unit/openapi-document.ts';
 
 const domain = 'flowers.example';
-const service = await startService({ stores: [{ domain, undoWindowMinutes: 30 }] });
+const service = await startService({ stores: [{ domain, undoWindowMinutes: 30 }], isSandbox: true });
 after(() => service[Symbol.asyncDispose]());
 const token = await service.token(domain);
 
@@ -215,6 +215,13 @@ test('the client keeps locations, customers and webhooks', async () => {
   assert.equal((await webhooks.retrieveDelivery(webhook.id, event.id)).delivery.event_id, event.id);
   assert.equal((await webhooks.listDeliveries(webhook.id)).deliveries.length, 2);
   assert.equal((await webhooks.delete(webhook.id)).webhook.id, webhook.id);
+});
+
+test('the client moves the clock of a sandbox', async () => {
+  const { testClock } = client;
+  const { test_clock: before } = await testClock.retrieve();
+  const { test_clock: after } = await testClock.advance({ advance_seconds: 1 });
+  assert.ok(after.now > before.now);
 });
 
 test('the client reads reports, proofs, events and the service', async () => {

@@ -5,7 +5,7 @@ import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
-import { ClockError } from '../../src/platform/clock.ts';
+import { ClockError, wallClockOf } from '../../src/platform/clock.ts';
 import { readConfig, type Config } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
 import { logWith } from '../../src/platform/log.ts';
@@ -58,7 +58,7 @@ async function open({ runsMs = 0 }: { readonly runsMs?: number } = {}): Promise<
   });
   const log = logWith(pino({ level: 'info', messageKey: 'message' }, sink));
   const token = await (async () => {
-    await using opened = await openDatabase(configOf(), { prepare: true, clock });
+    await using opened = await openDatabase(configOf(), { prepare: true, clock: wallClockOf(clock) });
     const { ctx, storage } = opened;
     const store = await storage.write(() => createStore(ctx, newStore()));
     return (await storage.write(() => createToken(ctx, { store, name: 'test', scopes }))).secret.reveal();

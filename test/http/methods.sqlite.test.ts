@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { Agent, METHODS, request, type IncomingHttpHeaders } from 'node:http';
 import test, { after } from 'node:test';
-import { operations } from '../../src/api/index.ts';
+import { operationsOf } from '../../src/api/index.ts';
 import { consoleRoutes } from '../../src/console/routes.ts';
 import { pagePaths } from '../../src/http/page-paths.ts';
 import { problemOf } from '../support/responses.ts';
@@ -19,14 +19,16 @@ after(() => service[Symbol.asyncDispose]());
 
 /** CONNECT has no path, and Node.js handles it itself. */
 const methods = METHODS.filter((method) => method !== 'CONNECT');
-const templates = [...new Set(operations.map(({ path }) => path))];
+const templates = [...new Set(operationsOf(false).map(({ path }) => path))];
 const isStatic = (path: string): boolean => !path.includes(':');
 
 /**
  * Computed from the table of operations: a static path matches itself, a template every other path of its form.
  */
 function allowOf(template: string): string {
-  const listed = operations.filter(({ path }) => path === template).map(({ method }) => method);
+  const listed = operationsOf(false)
+    .filter(({ path }) => path === template)
+    .map(({ method }) => method);
   const withHead = listed.includes('GET') ? [...listed, 'HEAD'] : listed;
   return [...new Set([...withHead, 'OPTIONS'])].toSorted().join(', ');
 }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { wallClockOf } from '../../src/platform/clock.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
 import { findUpkeep } from '../../src/service/upkeep.ts';
@@ -75,7 +76,7 @@ test('gauges have the delay of emails, of days that are not closed and of checkp
   later.advance(2 * dayMs);
   await using database = await openDatabase(readConfig(service.environment), {
     prepare: false,
-    clock: later,
+    clock: wallClockOf(later),
   });
   const { emailOverdueMs, emailRetriedMs } = await database.storage.read(() => findUpkeep(database.ctx));
   assert.ok(emailOverdueMs > dayMs && emailOverdueMs < emailRetriedMs, `${emailOverdueMs} ${emailRetriedMs}`);

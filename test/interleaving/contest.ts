@@ -3,6 +3,7 @@
  * are possible in some sequential order.
  */
 
+import { wallClockOf } from '../../src/platform/clock.ts';
 import { systemRandom } from '../../src/platform/random.ts';
 import { CodeCohorts } from '../../src/storage/cards/code-cohorts.ts';
 import type { Context } from '../../src/storage/context.ts';
@@ -36,7 +37,14 @@ export function openArena(): Arena {
   const stage = openStage();
   const clock = stoppedClock();
   const keys = keysOf([{ id: 'test', secret: new Uint8Array(32).fill(7) }]);
-  const ctx: Context = { clock, random: systemRandom(clock), keys, codeCohorts: new CodeCohorts() };
+  const ctx: Context = {
+    clock,
+    wallClock: wallClockOf(clock),
+    testClock: null,
+    random: systemRandom(clock),
+    keys,
+    codeCohorts: new CodeCohorts(),
+  };
   const store = stage.run(createStore(ctx, newStore));
   return { stage, ctx, store, clock, [Symbol.dispose]: () => stage[Symbol.dispose]() };
 }

@@ -1,7 +1,7 @@
 /** A database with one store, for scripts without HTTP, and a clock that only the test moves. */
 
 import assert from 'node:assert/strict';
-import { plainClock } from '../../src/platform/clock.ts';
+import { plainClock, wallClockOf } from '../../src/platform/clock.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { openDatabase, type Database } from '../../src/start/database.ts';
 import { currencyOf } from '../../src/domain/money/currency.ts';
@@ -52,7 +52,7 @@ export async function openBooks(): Promise<Books> {
   const made = await engine.createDatabase();
   const clock = stoppedClock();
   const config = readConfig(made.environment);
-  const database = await openDatabase(config, { prepare: true, clock });
+  const database = await openDatabase(config, { prepare: true, clock: wallClockOf(clock) });
   const { ctx, storage } = database;
   const store = await storage.write(() => createStore(ctx, newStore));
   return {

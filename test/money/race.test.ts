@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { wallClockOf } from '../../src/platform/clock.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
 import { openRaceStore, race, type Processes } from '../support/race.ts';
@@ -78,7 +79,7 @@ async function shopOn({ service, domain }: Awaited<ReturnType<typeof openRaceSto
       return Number(row?.['held']);
     },
     async verify(): Promise<void> {
-      await using database = await openDatabase(readConfig(service.environment), { prepare: false, clock: service.clock });
+      await using database = await openDatabase(readConfig(service.environment), { prepare: false, clock: wallClockOf(service.clock) });
       await assertVerified(database.storage);
     },
   };

@@ -20,6 +20,7 @@ export const statusOfCode = {
   'method-not-allowed': 405,
   'request-timeout': 408,
   'idempotency-key-in-use': 409,
+  'test-clock-in-use': 409,
   'events-erased': 410,
   'precondition-failed': 412,
   'body-too-large': 413,
@@ -80,6 +81,7 @@ export const titleOfStatus: Readonly<Record<number, string>> = {
 /** Codes whose responses have a Retry-After header. */
 export const retriedCodes: ReadonlySet<FaultCode> = new Set([
   'idempotency-key-in-use',
+  'test-clock-in-use',
   'too-many-requests',
   'too-many-misses',
   'overloaded',

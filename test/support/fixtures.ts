@@ -1,6 +1,6 @@
 /** Contexts, stores and commands for tests that run scripts without the service. */
 
-import { plainClock, type Clock } from '../../src/platform/clock.ts';
+import { plainClock, wallClockOf, type Clock } from '../../src/platform/clock.ts';
 import { systemRandom, type Random } from '../../src/platform/random.ts';
 import { CodeCohorts } from '../../src/storage/cards/code-cohorts.ts';
 import type { Context } from '../../src/storage/context.ts';
@@ -37,16 +37,14 @@ export function manualClock(at: number = noon): ManualClock {
 /** A context whose system clock is behind the given one, as after a jump. The given clock is correct. */
 export function contextWithSlowClock(ctx: Context, ms: number): Context {
   const slowNow = (): number => ctx.clock.now() - ms;
-  return {
-    ...ctx,
-    clock: {
-      ...ctx.clock,
-      now: slowNow,
-      earliest: slowNow,
-      latest: () => ctx.clock.now(),
-      retainFrom: () => 0,
-    },
+  const clock: Clock = {
+    ...ctx.clock,
+    now: slowNow,
+    earliest: slowNow,
+    latest: () => ctx.clock.now(),
+    retainFrom: () => 0,
   };
+  return { ...ctx, clock, wallClock: wallClockOf(clock) };
 }
 
 /** A master key whose bytes are all `fill`. */
@@ -68,6 +66,8 @@ export function testContext({
 } = {}): TestContext {
   return {
     clock,
+    wallClock: wallClockOf(clock),
+    testClock: null,
     random: { ...systemRandom(clock), ...random },
     keys: keysOf(masters),
     codeCohorts: new CodeCohorts(),

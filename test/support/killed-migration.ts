@@ -3,15 +3,16 @@
  * `killed-migration.ts <sqlite | postgres> <file or URL> <partitions> <number>`.
  */
 
-import { systemClock } from '../../src/platform/clock.ts';
+import { liveClock, systemClock, type Clock } from '../../src/platform/clock.ts';
 import { loadMigrations } from '../../src/storage/schema/migrate.ts';
 import { openPostgresEngine } from './postgres.ts';
 import { openEngine } from './sqlite.ts';
 
 const [engine, location = '', partitions = '', number = ''] = process.argv.slice(2);
 let left = Number(number);
-const clock = {
-  ...systemClock,
+const clock: Clock = {
+  ...liveClock(systemClock),
+
   now(): number {
     left -= 1;
     if (left === 0) process.kill(process.pid, 'SIGKILL');

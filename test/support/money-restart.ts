@@ -5,6 +5,7 @@
 
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
+import { wallClockOf } from '../../src/platform/clock.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { openDatabase } from '../../src/start/database.ts';
 import { currencyOf } from '../../src/domain/money/currency.ts';
@@ -78,7 +79,7 @@ async function openShop(
   clock: TestClock,
   undoWindowMinutes: number,
 ): Promise<string> {
-  await using database = await openDatabase(config, { prepare: true, clock });
+  await using database = await openDatabase(config, { prepare: true, clock: wallClockOf(clock) });
   const { ctx, storage } = database;
   const store = await storage.write(() =>
     createStore(ctx, {

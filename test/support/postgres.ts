@@ -1,7 +1,7 @@
 /** PostgreSQL databases for tests, on the server that a run shares. */
 
 import pg from 'pg';
-import { systemClock } from '../../src/platform/clock.ts';
+import { liveClock, systemClock } from '../../src/platform/clock.ts';
 import { limits } from '../../src/platform/limits.ts';
 import { systemRandom } from '../../src/platform/random.ts';
 import { Secret } from '../../src/platform/secret.ts';
@@ -22,7 +22,7 @@ export function openPostgresEngine(
 ): Storage {
   return openPostgres({
     urls: [new Secret(url)],
-    clock: systemClock,
+    clock: liveClock(systemClock),
     random: systemRandom(systemClock),
     observer: { committed() {}, failed() {} },
     connectionsMax: 8,

@@ -1,5 +1,6 @@
 /** Changes to a service's database from outside while it runs: by the command line, or another process. */
 
+import { wallClockOf } from '../../src/platform/clock.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { openDatabase, type Database } from '../../src/start/database.ts';
 import { currencyOf } from '../../src/domain/money/currency.ts';
@@ -9,7 +10,7 @@ import { revoke, rotateToken } from '../../src/service/stores/token.ts';
 import type { TestService } from './service.ts';
 
 function open({ environment, clock }: TestService): Promise<Database> {
-  return openDatabase(readConfig(environment), { prepare: false, clock });
+  return openDatabase(readConfig(environment), { prepare: false, clock: wallClockOf(clock) });
 }
 
 /** Creates a real store, as `largesse store create` does. */

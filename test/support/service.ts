@@ -6,7 +6,13 @@
 import { connect } from 'node:net';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
-import { plainClock, systemClock, type Clock, type TimeSource } from '../../src/platform/clock.ts';
+import {
+  plainClock,
+  systemClock,
+  wallClockOf,
+  type Clock,
+  type TimeSource,
+} from '../../src/platform/clock.ts';
 import { readConfig } from '../../src/start/config.ts';
 import type { Limits } from '../../src/platform/limits.ts';
 import { openDatabase, type Database } from '../../src/start/database.ts';
@@ -93,6 +99,7 @@ export type TestService = AsyncDisposable & {
  */
 export async function startService({
   stores = [],
+  isSandbox = false,
   environment: given = {},
   processes = 1,
   database: wish,
@@ -102,6 +109,8 @@ export async function startService({
   beforeStart,
 }: {
   readonly stores?: readonly TestStore[];
+  /** Whether the database is a sandbox. */
+  readonly isSandbox?: boolean;
   readonly environment?: Readonly<Record<string, string>>;
   readonly processes?: Processes;
   readonly database?: DatabaseWish;
@@ -119,8 +128,12 @@ export async function startService({
   const read = readConfig(environment);
   const config = { ...read, limits: { ...read.limits, passwordMemoryKib: 8, ...limits } };
   const clock = testClock();
-  if (stores.length > 0) {
-    await using database = await openDatabase(config, { prepare: true, clock });
+  if (stores.length > 0 || isSandbox) {
+    await using database = await openDatabase(config, {
+      prepare: true,
+      becomesSandbox: isSandbox,
+      clock: wallClockOf(clock),
+    });
     for (const { currency = 'USD', proxySecret, ...settings } of stores) {
       const store: NewStore = {
         name: settings.domain,
@@ -173,7 +186,7 @@ export async function startService({
     },
     raw: (bytes) => sendRaw(Number(new URL(url).port), bytes),
     async token(domain, scopes = allScopes) {
-      await using database = await openDatabase(config, { prepare: false, clock });
+      await using database = await openDatabase(config, { prepare: false, clock: wallClockOf(clock) });
       const { ctx, storage } = database;
       const { store } = await storage.read(() => requireStore(domain));
       const { secret } = await storage.write(() => createToken(ctx, { store, name: 'test', scopes }));

@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { systemClock } from '../../src/platform/clock.ts';
+import { liveClock, systemClock } from '../../src/platform/clock.ts';
 import { systemRandom } from '../../src/platform/random.ts';
 import { loadMigrations } from '../../src/storage/schema/migrate.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
@@ -30,7 +30,7 @@ export function openEngine(file: string, settings: SqliteSettings = {}): Storage
   return openSqlite({
     file,
     create: true,
-    clock: systemClock,
+    clock: liveClock(systemClock),
     random: systemRandom(systemClock),
     observer: { committed() {}, failed() {} },
     queueMax: 4_096,

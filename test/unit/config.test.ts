@@ -423,6 +423,7 @@ test('without configuration, the service listens on this machine only, on port 3
     emailFolder: resolve('data/mails'),
     https: { kind: 'off' },
     isLoopback: true,
+    isSandbox: false,
     limits,
   });
 });

@@ -80,7 +80,8 @@ export type Expected = {
       | 'checkpoint'
       | 'batch'
       | 'stock'
-      | 'location';
+      | 'location'
+      | 'test_clock';
     readonly required: boolean;
   };
   readonly response: Readonly<Record<string, string>>;
@@ -731,6 +732,23 @@ export const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['not-found'],
     parameters: [webhookId, eventId],
     response: { delivery: 'LoggedDelivery' },
+    headers: [],
+  },
+  retrieveTestClock: {
+    scopes: [read],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: [],
+    response: { test_clock: 'TestClock' },
+    headers: [],
+  },
+  advanceTestClock: {
+    scopes: [write],
+    statuses: ['200', ...anywhere, ...ofWrites],
+    codes: ['test-clock-in-use'],
+    parameters: [...inWrites],
+    body: { schema: 'TestClockAdvance', wrapper: 'test_clock', required: false },
+    response: { test_clock: 'TestClock' },
     headers: [],
   },
 };

@@ -10,6 +10,7 @@ import { stockFields, voidFields } from '../../src/api/stocks.ts';
 import { locationFields } from '../../src/api/locations.ts';
 import { detailFields } from '../../src/api/card-fields.ts';
 import * as parameters from '../../src/api/fields.ts';
+import { advanceFields } from '../../src/api/test-clock.ts';
 import { webhookEvents, webhookUrl } from '../../src/api/webhook-fields.ts';
 import { byField, cardFieldNames, editableFields } from '../../src/domain/cards/fields.ts';
 import { operations } from '../../src/api/index.ts';
@@ -190,6 +191,10 @@ const bodies: Readonly<Record<string, { readonly read: object; readonly required
   },
   UpdateGiftCard: { read: settable, required: [] },
   Suspend: { read: { reason: parameters.suspendReason.schema }, required: [] },
+  TestClockAdvance: {
+    read: { advance_seconds: advanceFields.advance_seconds.schema, to: advanceFields.to.schema },
+    required: [],
+  },
   LookUp: { read: { code }, required: ['code'] },
   Redeem: { read: { code, ...spending, partial }, required: ['code', 'amount'] },
   Debit: { read: { ...spending, partial }, required: ['amount'] },

@@ -149,6 +149,18 @@ function exampleOf(name: string): Json {
 
 /** A sample of each kind of record as the service sends it. */
 const shown: Readonly<Record<string, Json>> = {
+  TestClock: {
+    now: '2027-11-26T09:00:00Z',
+    advancing_to: null,
+    done: {
+      holds_expired: 0,
+      cards_expired: 3,
+      cards_expiring_soon: 0,
+      emails: 9,
+      webhook_attempts: 12,
+      days_closed: 40,
+    },
+  },
   ...Object.fromEntries(
     ['Liability', 'Journal', 'Aging', 'Activity', 'Breakage'].map((name) => [name, exampleOf(name)]),
   ),

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { emailLateMs, isBackupOverdue } from '../../domain/health.ts';
-import { systemClock } from '../../platform/clock.ts';
+import { liveClock, systemClock } from '../../platform/clock.ts';
 import { CodeCohorts } from '../../storage/cards/code-cohorts.ts';
 import { shownLocation, type Config } from '../../start/config.ts';
 import type { Context } from '../../storage/context.ts';
@@ -17,6 +17,7 @@ import { assertDurable } from '../../start/checks.ts';
 import { isBeforeRelease, pending } from '../../storage/schema/migrate.ts';
 import { findLateEmails } from '../../storage/emails/queue.ts';
 import { findLastBackup } from '../../storage/stores/setup-step.ts';
+import { findOffset } from '../../storage/sandbox.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { listOpenStores, listStores } from '../../storage/stores/store.ts';
 import { findLastVerification } from '../../storage/proofs/verification.ts';
@@ -142,7 +143,9 @@ async function checkKeyFile({ keysFile }: Config, storage: Storage): Promise<rea
         : [warning('key_file', `there is no key file yet at ${keysFile}`, 'the first start creates it')];
     }
     const ctx: Context = {
-      clock: systemClock,
+      clock: liveClock(systemClock),
+      wallClock: systemClock,
+      testClock: null,
       random: systemRandom(systemClock),
       keys: keysOf(masterKeys),
       codeCohorts: new CodeCohorts(),
@@ -158,10 +161,12 @@ async function checkClockOf(
   config: Config,
   { storage, now }: { readonly storage: Storage; readonly now: number },
 ): Promise<readonly DoctorFinding[]> {
+  const aheadMs = await storage.read(findOffset);
+  const { isDistributed } = storage;
   const evidence = await storage.read(() =>
-    findClockEvidence({ hasServer: config.database.kind === 'server', isDistributed: storage.isDistributed }),
+    findClockEvidence({ hasServer: config.database.kind === 'server', isDistributed, aheadMs }),
   );
-  return [clockFinding(config, { evidence, now })];
+  return [clockFinding(config, { evidence, now: now + aheadMs })];
 }
 
 /** The finding about a clock, which says that the service does not start with it if it does not. */

@@ -27,10 +27,10 @@ export function setCookie(
 
 /** The cookie of a session, which ends with it. */
 export function sessionCookie(
-  { ctx, origin }: { readonly ctx: Pick<Context, 'clock'>; readonly origin: ConsoleOrigin },
+  { ctx, origin }: { readonly ctx: Pick<Context, 'wallClock'>; readonly origin: ConsoleOrigin },
   { session, token }: OpenedSession,
 ): string {
-  const maxAgeSeconds = Math.max(1, Math.ceil((session.expiresAt - ctx.clock.latest()) / 1_000));
+  const maxAgeSeconds = Math.max(1, Math.ceil((session.expiresAt - ctx.wallClock.latest()) / 1_000));
   return setCookie('session', { value: token.reveal(), maxAgeSeconds }, origin);
 }
 

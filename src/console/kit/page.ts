@@ -1,5 +1,6 @@
 /** The frame of every page: the head, the navigation and its landmarks. */
 
+import { sandboxNotice } from '../../domain/sandbox.ts';
 import { isPermitted, type Permission } from '../../domain/staff/staff.ts';
 import { markup, type Markup, type MarkupPart } from '../../platform/markup.ts';
 import { brandFileName, type Brand } from './brand.ts';
@@ -63,7 +64,7 @@ export function documentOf(
 
 /** A document in any language. */
 export function htmlDocument(
-  { frame: { assetUrl } }: Framed,
+  { frame: { assetUrl, isSandbox } }: Framed,
   {
     title,
     body,
@@ -98,6 +99,10 @@ export function htmlDocument(
     brand &&
     markup`<link rel="stylesheet" href="${assetUrl(brandFileName(brand))}">
 `;
+  const banner = isSandbox
+    ? markup`<p class="sandbox-banner" role="note">${sandboxNotice(language)}</p>
+`
+    : undefined;
   return markup`<!doctype html>
 <html lang="${language}"${dir}>
 <head>
@@ -109,7 +114,7 @@ ${refresh}<title>${title}</title>
 ${head}${brandSheet}${modules}</head>
 <body>
 <a class="skip" href="#content">${skip}</a>
-${body}
+${banner}${body}
 </body>
 </html>
 `;

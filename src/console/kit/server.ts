@@ -57,6 +57,7 @@ export function addConsole(
   const frame = {
     basePath,
     assetUrl: (name: string) => `${folder}/${name}`,
+    isSandbox: services.ctx.testClock !== null,
     restoredFrom: (storeId: number) => services.restoredCopies.get(storeId),
   };
   const live = limitedStreams({ onCommit, streamsMax, pauseMs: livePauseMs });

@@ -224,7 +224,7 @@ async function download(page: Page, tools: BackupTools): Promise<ConsoleResponse
     await page.write(() => listBackupUse(page.ctx, page.by, { rule: tools.rule, name, use: 'downloaded' }));
     const recorded = async function* (): AsyncGenerator<Uint8Array> {
       yield* found.content;
-      await page.write(() => saveDownload(placeKey(place), name, page.ctx.clock.now()));
+      await page.write(() => saveDownload(placeKey(place), name, page.ctx.wallClock.now()));
     };
     return { status: 200, file: { name, type: 'application/octet-stream', parts: recorded() } };
   } catch (error) {

@@ -17,9 +17,9 @@ const proofBytes = 8;
 /** The card of a redemption, and the member of staff who redeems. */
 export type KeyOwner = { readonly storeId: number; readonly staffId: number; readonly cardId: number };
 
-export function newKey({ clock, random, keys }: Context, owner: KeyOwner): string {
+export function newKey({ wallClock, random, keys }: Context, owner: KeyOwner): string {
   const head = Buffer.from(random.bytes(headBytes));
-  head.writeUInt32BE(Math.floor(clock.now() / minuteMs));
+  head.writeUInt32BE(Math.floor(wallClock.now() / minuteMs));
   const proof = keys.digest('till-key', proven(head, owner)).subarray(0, proofBytes);
   return Buffer.concat([head, proof]).toString('base64url');
 }
@@ -29,11 +29,11 @@ function proven(head: Uint8Array, { storeId, staffId, cardId }: KeyOwner): strin
 }
 
 /** Whether a key is so new that its result is stored if there is one. */
-export function isCurrent({ clock }: Pick<Context, 'clock'>, key: string): boolean {
+export function isCurrent({ wallClock }: Pick<Context, 'wallClock'>, key: string): boolean {
   if (!isKey(key)) return false;
   const bytes = Buffer.from(key, 'base64url');
   if (bytes.length < timeBytes) return false;
-  const ageMs = clock.now() - bytes.readUInt32BE() * minuteMs;
+  const ageMs = wallClock.now() - bytes.readUInt32BE() * minuteMs;
   return ageMs < periodMs && ageMs > -periodMs;
 }
 

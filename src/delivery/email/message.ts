@@ -22,6 +22,8 @@ export type Email = {
   readonly from: { readonly name: string; readonly address: string };
   readonly to: string;
   readonly replyTo: string | null;
+  /** More of its headers; absent: none. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly content: Omit<RenderedEmail, 'kind'> & { readonly kind: EmailKind | 'notice' };
 };
 
@@ -83,6 +85,7 @@ export function compositionOf(email: Email, { from, to, replyTo }: EmailAddresse
       'Auto-Submitted': 'auto-generated',
       'X-Auto-Response-Suppress': 'All',
       'Content-Language': locale,
+      ...email.headers,
       ...(unsubscribeUrl === null ? {} : { 'List-Unsubscribe': `<${headerUrl(unsubscribeUrl)}>` }),
     },
     baseBoundary: createHash('sha256').update(email.messageId).digest('hex').slice(0, 32),

@@ -2,6 +2,7 @@
 
 import type { Context } from '../../storage/context.ts';
 import { eventJson, webhookEvent } from '../../domain/events/event.ts';
+import { sandboxHeader } from '../../domain/sandbox.ts';
 import { parseRetryAfter } from '../../platform/retry-after.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { AttemptResult, Webhook } from '../../domain/events/webhook.ts';
@@ -120,7 +121,7 @@ class WebhookQueue implements Queue<WebhookJob, SettledAttempt> {
     const { delivery, url } = job;
     const { ctx, observer, tracing = null } = this.#options;
     const [at, firstAt] = [ctx.clock.now(), ctx.clock.latest()];
-    const post = await this.#postOf(job, at, signal);
+    const post = await this.#postOf(job, ctx.wallClock.now(), signal);
     const posted = tracing ? await tracedPost(tracing, { delivery, url }, post) : await post({});
     const isDelivered = isAccepted(posted);
     const now = ctx.clock.earliest();
@@ -168,13 +169,13 @@ class WebhookQueue implements Queue<WebhookJob, SettledAttempt> {
     return found.length > 0 || after === start ? found : this.#due();
   }
 
-  /** Returns what sends the request of a job, with additional headers. @param at the time of its signature. */
+  /** Returns what sends the request of a job, with additional headers. @param at the real time, of its signature. */
   async #postOf(
     { delivery, url, store, secrets }: WebhookJob,
     at: number,
     signal: AbortSignal,
   ): Promise<Post> {
-    const { outbound, mayUseLoopback } = this.#options;
+    const { ctx, outbound, mayUseLoopback } = this.#options;
     const body = eventJson(delivery.event, store);
     const id = String(delivery.eventId);
     const allowLoopback = await mayUseLoopback();
@@ -184,6 +185,7 @@ class WebhookQueue implements Queue<WebhookJob, SettledAttempt> {
         headers: {
           ...headers,
           'content-type': 'application/json',
+          ...(ctx.testClock && { [sandboxHeader.toLowerCase()]: 'true' }),
           ...signatureHeaders({ id, attemptedAt: at, body }, secrets),
         },
         body,
@@ -253,7 +255,7 @@ function nextAfter(
   return nextAttempt(
     webhookBackoff,
     { made: delivery.attemptsSince + 1, firstAt: delivery.firstAt ?? firstAt },
-    { now, random: byte / 256, retryAfterMs: parseRetryAfter(retryAfter, ctx.clock.now()) },
+    { now, random: byte / 256, retryAfterMs: parseRetryAfter(retryAfter, ctx.wallClock.now()) },
   );
 }
 

@@ -11,14 +11,7 @@ import type { Outbound } from './post.ts';
 import { parseWebhookUrl } from './url.ts';
 import { webhookQueue, type DeliveryObserver } from './queue.ts';
 import { generateSigningSecret } from './signature.ts';
-import { startWorker, workerLimitsOn } from '../worker.ts';
-
-export type Webhooks = {
-  /** Polls now, because a transaction may have added deliveries. */
-  wake(): void;
-  /** Stops claiming, waits a bounded time for deliveries in progress, and releases the others. */
-  stop(): Promise<void>;
-};
+import { startWorker, workerLimitsOn, type Worker } from '../worker.ts';
 
 export function startWebhooks(options: {
   readonly ctx: Context;
@@ -30,11 +23,14 @@ export function startWebhooks(options: {
   /** Null: nothing is traced. */
   readonly tracing: Tracing | null;
   readonly logger: FastifyBaseLogger;
-}): Webhooks {
+}): Worker {
   const { storage, outbound, logger } = options;
   const worker = startWorker(webhookQueue(options), logger, workerLimitsOn(storage));
   return {
     wake: () => worker.wake(),
+    drain: () => worker.drain(),
+    sent: () => worker.sent(),
+    whileIdle: (task) => worker.whileIdle(task),
     async stop() {
       await worker.stop();
       outbound[Symbol.dispose]();

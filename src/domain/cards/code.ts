@@ -3,6 +3,7 @@
  * stored. The *last characters* are its last four, stored in plain text for searches.
  */
 
+import { isFixedCode } from './fixed-codes.ts';
 import { accepted, rejected, type Parsed } from '../../platform/parsed.ts';
 import { Secret } from '../../platform/secret.ts';
 
@@ -71,6 +72,12 @@ export function parseCode(value: unknown): Parsed<Secret> {
   const canonical = text.toLowerCase();
   if (!canonicalCode.test(canonical)) return rejected('must have 8 to 20 letters or digits');
   return accepted(new Secret(canonical));
+}
+
+/** Parses the code of a new card, as `parseCode` does: everyone knows the fixed codes of sandboxes. */
+export function parseNewCode(value: unknown): Parsed<Secret> {
+  const code = parseCode(value);
+  return code.ok && isFixedCode(code.value.reveal()) ? rejected('is a fixed code of sandboxes') : code;
 }
 
 /**

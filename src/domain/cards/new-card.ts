@@ -2,7 +2,7 @@
 
 import { detailsOf, fieldFromText, readField } from './field-values.ts';
 import { byField, createdFields, type CardDetails, type CardFieldName } from './fields.ts';
-import { parseCode } from './code.ts';
+import { parseNewCode } from './code.ts';
 import { findCurrency } from '../money/currency.ts';
 import { dayOf, parseDay } from '../day.ts';
 import { parseEmail, type EmailAddress } from '../email-address.ts';
@@ -92,7 +92,7 @@ export const newCardFields = {
   send_on: sendOn,
   notify: orNull(parseFlag) as Read<boolean | null>,
   suspend: orNull(parseFlag) as Read<boolean | null>,
-  code: orNull(parseCode) as Read<Secret | null>,
+  code: orNull(parseNewCode) as Read<Secret | null>,
   storefront_customer_id: orNull(parseId) as Read<number | null>,
   vat_kind: vatKind,
   vat_rate: orNull(parseVatRate) as Read<string | null>,

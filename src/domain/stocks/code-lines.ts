@@ -1,7 +1,7 @@
 /** Codes of printed cards as a text, with one code on each line. */
 
 import type { Secret } from '../../platform/secret.ts';
-import { parseCode } from '../cards/code.ts';
+import { parseNewCode } from '../cards/code.ts';
 
 /** The codes of a text, and its wrong lines. Lines are counted from 1; empty ones are left out. */
 export type CodeLines = {
@@ -20,7 +20,7 @@ export function parseCodeLines(text: string): CodeLines {
   for (const [index, typed] of text.split('\n').entries()) {
     const line = index + 1;
     if (typed.trim() === '') continue;
-    const code = parseCode(typed.trim());
+    const code = parseNewCode(typed.trim());
     const first = code.ok ? lineOf.get(code.value.reveal()) : undefined;
     if (!code.ok) errors.push({ line, message: code.error });
     else if (first !== undefined) errors.push({ line, message: `is the code of line ${first}` });

@@ -21,6 +21,7 @@ export type RestoreProblem =
   | 'no-shop'
   /** The storage has no backup, or none for the sheet. */
   | 'none-found'
+  | 'sandbox'
   | 'no-space'
   /** The service may not write the key file. */
   | 'no-access'

@@ -65,7 +65,7 @@ export function* recordSealedBackup(
   }: { readonly place: AnyPlace; readonly backup: Backup; readonly keptDays: number },
 ): Script<void> {
   yield* saveBackup(placeKey(place), backup);
-  yield* deleteOtherBackups(placeKey(place), ctx.clock.now() - keptDays * 24 * 60 * 60 * 1_000);
+  yield* deleteOtherBackups(placeKey(place), ctx.wallClock.now() - keptDays * 24 * 60 * 60 * 1_000);
   yield* recordBackup(ctx);
 }
 
@@ -77,12 +77,12 @@ export type BackupConcern = 'download' | 'sheet' | null;
 
 /** Reads one row if no backups are set up. */
 export function* findBackupConcern(
-  { clock }: Pick<Context, 'clock'>,
+  { wallClock }: Pick<Context, 'wallClock'>,
   operatorPlace: AnyPlace | null,
 ): Script<BackupConcern> {
   const { recipient, sheetSeenAt, place, placeSetAt } = yield* findBackupSettings();
   if (recipient === null || sheetSeenAt === null) return null;
-  const now = clock.now();
+  const now = wallClock.now();
   if (now - sheetSeenAt > sheetPeriodMs) return 'sheet';
   if ((operatorPlace ?? place)?.kind !== 'download') return null;
   const { downloadedAt } = yield* findNewestBackup();

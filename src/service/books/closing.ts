@@ -35,15 +35,18 @@ const pollMs = 50;
  * Closes all days that ended more than ten minutes ago, in small transactions. Several processes can do it at the same
  * time: each transaction locks the day and continues where the last one ended.
  * @param trustedUntil the instant (ms) up to which the clock is trusted; absent: it is.
+ * @returns how many there were.
  */
 export async function closeDays(
   tools: Closing,
   rowsMax: number,
   trustedUntil = Number.POSITIVE_INFINITY,
-): Promise<void> {
+): Promise<number> {
   const { storage } = tools;
+  let closed = 0;
   for (const { store } of await storage.read(listOpenStores))
-    while (await closeDay(tools, store, { rowsMax, trustedUntil }));
+    while (await closeDay(tools, store, { rowsMax, trustedUntil })) closed += 1;
+  return closed;
 }
 
 /**
@@ -121,7 +124,7 @@ function inOrder(ids: ReadonlySet<number>): readonly number[] {
 }
 
 /** The time from the end of a day to its closing. */
-const closingDelayMs = 10 * 60_000;
+export const closingDelayMs = 10 * 60_000;
 
 /**
  * Begins to close the first open day, if it ended more than ten minutes ago.

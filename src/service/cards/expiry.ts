@@ -22,37 +22,41 @@ export function* hasExpiryToRecord(ctx: Context, store: Store): Script<boolean> 
   return (yield* listExpiring(store.id, { today, until, limit: 1 })).length > 0;
 }
 
-/** Publishes `gift_card.expired` for up to `limit` cards of a store. @returns whether there can be more. */
-export function* recordExpired(ctx: Context, store: Store, limit: number): Script<boolean> {
+/** The number of events that were recorded, and whether there can be more. */
+type Recorded = { readonly recorded: number; readonly hasMore: boolean };
+
+/** Publishes `gift_card.expired` for up to `limit` cards of a store. */
+export function* recordExpired(ctx: Context, store: Store, limit: number): Script<Recorded> {
   const today = dayOf(ctx.clock.earliest(), store.timeZone);
   const cards = yield* listExpired(store.id, { today, limit });
-  yield* parallel(
+  const recorded = yield* parallel(
     ...cards.map(function* (card) {
-      if (yield* markExpiredRecorded(card))
-        yield* recordEvent(ctx, cardExpiryEvent(ctx.keys.publicIds, 'gift_card.expired', card));
+      if (!(yield* markExpiredRecorded(card))) return 0;
+      yield* recordEvent(ctx, cardExpiryEvent(ctx.keys.publicIds, 'gift_card.expired', card));
+      return 1;
     }),
   );
-  return cards.length === limit;
+  return { recorded: recorded.reduce<number>((sum, one) => sum + one, 0), hasMore: cards.length === limit };
 }
 
 /**
  * Publishes `gift_card.expiring_soon` for up to `limit` usable cards with a balance that expire within the store's
  * number of days.
- * @returns whether there can be more.
  */
-export function* recordExpiringSoon(ctx: Context, store: Store, limit: number): Script<boolean> {
-  if (store.expiringSoonDays === 0) return false;
+export function* recordExpiringSoon(ctx: Context, store: Store, limit: number): Script<Recorded> {
+  if (store.expiringSoonDays === 0) return { recorded: 0, hasMore: false };
   const today = dayOf(ctx.clock.earliest(), store.timeZone);
   const cards = yield* listExpiring(store.id, {
     today,
     until: addDays(today, store.expiringSoonDays),
     limit,
   });
-  yield* parallel(
+  const recorded = yield* parallel(
     ...cards.map(function* (card) {
-      if (yield* markExpiringRecorded(card))
-        yield* recordEvent(ctx, cardExpiryEvent(ctx.keys.publicIds, 'gift_card.expiring_soon', card));
+      if (!(yield* markExpiringRecorded(card))) return 0;
+      yield* recordEvent(ctx, cardExpiryEvent(ctx.keys.publicIds, 'gift_card.expiring_soon', card));
+      return 1;
     }),
   );
-  return cards.length === limit;
+  return { recorded: recorded.reduce<number>((sum, one) => sum + one, 0), hasMore: cards.length === limit };
 }

@@ -147,19 +147,19 @@ function perHourOf({ store, perHour }: RecipientLimits): number {
 }
 
 /** An address is personal, so only its keyed digest is stored. */
-function clientBudget({ keys, clock }: Context, recipient: Recipient): OwnedBudget {
+function clientBudget({ keys, wallClock }: Context, recipient: Recipient): OwnedBudget {
   const { store, client } = recipient;
   const digest = Buffer.from(keys.digest('client-address', client)).toString('base64url').slice(0, 22);
   return {
     caller: { storeId: store.id, caller: `recipient:${digest}` },
-    budget: { now: clock.now(), perHour: perHourOf(recipient) },
+    budget: { now: wallClock.now(), perHour: perHourOf(recipient) },
   };
 }
 
-function storeBudget({ clock }: Context, limits: RecipientLimits): OwnedBudget {
+function storeBudget({ wallClock }: Context, limits: RecipientLimits): OwnedBudget {
   return {
     caller: { storeId: limits.store.id, caller: 'recipients' },
-    budget: { now: clock.now(), perHour: clientsOfStore * perHourOf(limits) },
+    budget: { now: wallClock.now(), perHour: clientsOfStore * perHourOf(limits) },
   };
 }
 

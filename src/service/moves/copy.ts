@@ -18,6 +18,7 @@ import {
   type CopyState,
 } from '../../storage/moves/copy.ts';
 import { lastBeat } from '../../storage/heartbeat.ts';
+import { findSandbox } from '../../storage/sandbox.ts';
 import { deleteKeyChecks, listKeyChecks, type KeyCheck } from '../../storage/proofs/key-check.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import {
@@ -40,6 +41,12 @@ import { verify, type Verification } from '../proofs/verify.ts';
 export class CopyError extends Error {
   override readonly name = 'CopyError';
 }
+
+export const sandboxIsNotCopied =
+  'the source is a sandbox, and its gift cards have no value: a sandbox is never copied';
+
+export const nothingIntoSandbox =
+  'the target is a sandbox, which never becomes live: copy into a new database';
 
 /** The unique identifier of this database, hex. */
 export function* identify(): Script<string> {
@@ -77,6 +84,7 @@ export type CopyCommand = {
  */
 export function* beginCopy(ctx: Context, command: CopyCommand): Script<boolean> {
   const { source, sourceShown, run } = command;
+  if (yield* findSandbox()) throw new CopyError(nothingIntoSandbox);
   const copy = yield* findCopy();
   if (copy && copy.state === 'copying' && copy.source === source) {
     yield* replaceRun(run);

@@ -66,14 +66,14 @@ export function* withIdempotencyKey(
   script: () => Script<HttpResponse>,
 ): Script<HttpResponse> {
   const { key, salts } = hashed(ctx, use.owner);
-  const since = ctx.clock.retainFrom(use.periodMs ?? idempotencyPeriodMs);
+  const since = ctx.wallClock.retainFrom(use.periodMs ?? idempotencyPeriodMs);
   const lookup = throwIfStored(ctx, { use, key, salts }, since);
   const [hasExpiredRecord, response] = yield* withFirstStep(lookup, script);
   if (hasExpiredRecord) yield* eraseIdempotencyRecordsOf(key, since);
   yield* insertIdempotencyRecord(key, {
     fingerprint: fingerprintOf(salts[0], use),
     response: recordedResponse(ctx, use, response),
-    createdAt: ctx.clock.latest(),
+    createdAt: ctx.wallClock.latest(),
   });
   return response;
 }
@@ -89,7 +89,7 @@ export function* confirmStored(ctx: Context, { owner }: KeyUse): Script<void> {
 /** The response that is stored for a key, whatever its request was; undefined: there is none. */
 export function* findStoredResponse(ctx: Context, owner: KeyOwner): Script<HttpResponse | undefined> {
   const { key } = hashed(ctx, owner);
-  const since = ctx.clock.retainFrom(idempotencyPeriodMs);
+  const since = ctx.wallClock.retainFrom(idempotencyPeriodMs);
   const records = yield* findIdempotencyRecords(key);
   const current = records.find(({ createdAt }) => createdAt >= since);
   return current && openResponse(ctx, owner, current.response);

@@ -85,7 +85,7 @@ export function* confirmSheet(
       yield* assertOwnersSetMachine(by.store, rule);
       const { draftRecipient: recipient, draftDigest: digest } = yield* findBackupSettings();
       if (!matches(ctx, { recipient, digest }, typed)) return null;
-      yield* useSheetDraft(ctx.clock.now());
+      yield* useSheetDraft(ctx.wallClock.now());
       return recipient;
     },
     entryOf: (recipient) =>
@@ -105,7 +105,7 @@ export function* seeSheet(
       yield* assertOwnersSetMachine(by.store, rule);
       const { recipient, sheetDigest: digest } = yield* findBackupSettings();
       const isRight = matches(ctx, { recipient, digest }, typed);
-      if (isRight) yield* saveSheetSeen(ctx.clock.now());
+      if (isRight) yield* saveSheetSeen(ctx.wallClock.now());
       return isRight;
     },
     entryOf: () => null,
@@ -135,7 +135,7 @@ export function* setBackupPlace(
     permission: 'changeSettings',
     *change() {
       yield* assertOwnersSetMachine(by.store, rule);
-      const now = ctx.clock.now();
+      const now = ctx.wallClock.now();
       if (place.kind === 's3' && !secret && !isSameBucket(place, (yield* findBackupSettings()).place))
         throw new Fault('invalid-parameter', { errors: { secret: ['is required'] } });
       const sealed = place.kind === 's3' && secret ? sealBucketSecret(ctx, place, secret) : null;

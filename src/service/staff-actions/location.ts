@@ -66,7 +66,7 @@ export function* moveTillAs(ctx: Context, by: ByStaff, id: number, locationId: n
     permission: 'enrollTills',
     *change() {
       const till = yield* moveTillTo({ storeId: by.store.id, id }, locationId);
-      yield* endSessionsOnTill(by.store.id, id, ctx.clock.now());
+      yield* endSessionsOnTill(by.store.id, id, ctx.wallClock.now());
       return till;
     },
     entryOf: ({ name }) => ({ action: 'till-moved', subjectId: id, details: { name } }),

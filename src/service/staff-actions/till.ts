@@ -64,7 +64,7 @@ export function* revokeTill(ctx: Context, by: ByStaff, id: number): Script<boole
   const revoked = yield* asStaff(ctx, by, {
     permission: 'enrollTills',
     *change() {
-      const now = ctx.clock.now();
+      const now = ctx.wallClock.now();
       const till = yield* markTillRevoked({ storeId, id }, now);
       if (till) yield* endSessionsOnTill(storeId, id, now);
       return till;

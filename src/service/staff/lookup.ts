@@ -47,7 +47,7 @@ function budgetOf(
   const { store, member } = searcher;
   return {
     caller: { storeId: store.id, caller: actorOf(member) },
-    budget: { now: ctx.clock.now(), perHour: lookupsPerHour(searcher) },
+    budget: { now: ctx.wallClock.now(), perHour: lookupsPerHour(searcher) },
   };
 }
 

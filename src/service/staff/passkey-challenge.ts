@@ -25,7 +25,7 @@ const digestLength = 32;
 export function createChallenge(ctx: Context, ceremony: Ceremony): string {
   const head = Buffer.alloc(randomLength + expiryLength);
   head.set(ctx.random.bytes(randomLength));
-  head.writeUIntBE(ctx.clock.latest() + challengePeriodMs, randomLength, expiryLength);
+  head.writeUIntBE(ctx.wallClock.latest() + challengePeriodMs, randomLength, expiryLength);
   const digest = ctx.keys.digest('passkey-challenge', challengeText(ceremony, head));
   return Buffer.concat([head, digest]).toString('base64url');
 }
@@ -44,7 +44,7 @@ export function isOpenChallenge(ctx: Context, ceremony: Ceremony, challenge: str
   )
     return false;
   const head = bytes.subarray(0, randomLength + expiryLength);
-  const leftMs = head.readUIntBE(randomLength, expiryLength) - ctx.clock.latest();
+  const leftMs = head.readUIntBE(randomLength, expiryLength) - ctx.wallClock.latest();
   if (leftMs <= 0 || leftMs > challengePeriodMs) return false;
   const digest = bytes.subarray(head.length);
   return ctx.keys
@@ -60,7 +60,7 @@ export function* useChallenge(ctx: Context, storeId: number, challenge: string):
     periodMs: challengePeriodMs,
     aheadMaxMs: 2 * challengePeriodMs,
   };
-  return (yield* insertFailedLookup(caller, { now: ctx.clock.latest(), ...budget })) !== undefined;
+  return (yield* insertFailedLookup(caller, { now: ctx.wallClock.latest(), ...budget })) !== undefined;
 }
 
 /** The site of passkeys: a browser uses one only at this origin. */

@@ -275,7 +275,7 @@ export function* usePasskey(
   { passkey, signCount, challenge }: VerifiedPasskey,
 ): Script<PasskeyUse> {
   if (!(yield* useChallenge(ctx, passkey.storeId, challenge))) return 'replayed';
-  const isLater = yield* updatePasskeyUse(passkey, { signCount, now: ctx.clock.now() });
+  const isLater = yield* updatePasskeyUse(passkey, { signCount, now: ctx.wallClock.now() });
   return isLater ? 'accepted' : 'copied';
 }
 
@@ -300,7 +300,7 @@ export function* addPasskey(
   if (!(yield* useChallenge(ctx, storeId, challenge))) throw new Fault('not-found');
   const existing = yield* listPasskeys(owner);
   if (existing.length >= passkeysMax) throw invalid(`cannot be added: a person has at most ${passkeysMax}`);
-  const now = ctx.clock.now();
+  const now = ctx.wallClock.now();
   const stored: Passkey = {
     ...owner,
     ...created,

@@ -62,7 +62,7 @@ export function* showAccess(
 ): Script<SignedInPlaces & { readonly access: StaffAccess | undefined }> {
   const [accesses, sessions, tills] = yield* parallel(
     listStaffAccess(storeId),
-    listOpenSessions(storeId, { staffId: id, now: ctx.clock.latest() }),
+    listOpenSessions(storeId, { staffId: id, now: ctx.wallClock.latest() }),
     listTillNames(storeId),
   );
   return { access: accesses.get(id), sessions, tills };
@@ -75,7 +75,7 @@ export function* showAccount(
 ): Script<SignedInPlaces & { readonly passkeys: readonly Passkey[] }> {
   const [passkeys, sessions, tills] = yield* parallel(
     listPasskeys({ storeId, staffId: id }),
-    listOpenSessions(storeId, { staffId: id, now: ctx.clock.latest() }),
+    listOpenSessions(storeId, { staffId: id, now: ctx.wallClock.latest() }),
     listTillNames(storeId),
   );
   return { passkeys, sessions, tills };

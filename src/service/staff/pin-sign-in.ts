@@ -72,7 +72,7 @@ export function* reservePin(ctx: Context, key: PinKey): Script<PinAttempt> {
   const account = yield* findAccount(store, staffId);
   if (!account?.pin || !maySignInAt(account.member, till)) return { kind: 'unknown' };
   if (account.pinFailures >= wrongPinsMax) return { kind: 'locked' };
-  const now = ctx.clock.now();
+  const now = ctx.wallClock.now();
   const [caller, periods] = [
     budgetOf(key),
     { periodMs: lookupPeriodMs, aheadMaxMs: 2 * lookupPeriodMs },

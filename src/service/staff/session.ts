@@ -59,7 +59,7 @@ export function* createSession(
 ): Script<OpenedSession> {
   const { storeId, id: staffId } = member;
   const token = sessionTokens.create(ctx, storeId);
-  const [now, lastUsedAt] = [ctx.clock.now(), ctx.clock.latest()];
+  const [now, lastUsedAt] = [ctx.wallClock.now(), ctx.wallClock.latest()];
   const session: StaffSession = {
     storeId,
     id: ctx.random.id(),
@@ -105,7 +105,7 @@ export function* findSignedIn(ctx: Context, token: PresentedToken): Script<Signe
   if (!record) return undefined;
   const { store } = record;
   if (store.demonstration && (yield* hasRealStores())) return undefined;
-  const session = yield* findOpenSession(store.id, { hash: tokenHash(token), now: ctx.clock.latest() });
+  const session = yield* findOpenSession(store.id, { hash: tokenHash(token), now: ctx.wallClock.latest() });
   const account = session && (yield* findAccount(store, session.staffId));
   if (!account) return undefined;
   assertStoreOpen(record);
@@ -135,12 +135,12 @@ function periodOf({ tillId }: Pick<StaffSession, 'tillId'>): number {
 /** Whether the session was used so long ago that `extend` should run. */
 export function isExtensionDue(ctx: Context, session: StaffSession): boolean {
   const extensionMs = session.tillId === null ? extensionPeriodMs : pinExtensionPeriodMs;
-  return ctx.clock.latest() - session.lastUsedAt > extensionMs;
+  return ctx.wallClock.latest() - session.lastUsedAt > extensionMs;
 }
 
 /** Records that a session was used. @returns it with its new end. */
 export function* extend(ctx: Context, session: StaffSession): Script<StaffSession> {
-  const lastUsedAt = ctx.clock.latest();
+  const lastUsedAt = ctx.wallClock.latest();
   const expiresAt = Math.min(lastUsedAt + periodOf(session), session.createdAt + sessionLifeMs);
   const extended: StaffSession = { ...session, lastUsedAt, expiresAt };
   yield* extendSession(extended);
@@ -149,12 +149,12 @@ export function* extend(ctx: Context, session: StaffSession): Script<StaffSessio
 
 /** Whether a password or passkey was presented in the last ten minutes. */
 export function isRecentlyAuthenticated(ctx: Context, { authenticatedAt }: StaffSession): boolean {
-  return authenticatedAt !== null && ctx.clock.latest() - authenticatedAt < reauthenticationPeriodMs;
+  return authenticatedAt !== null && ctx.wallClock.latest() - authenticatedAt < reauthenticationPeriodMs;
 }
 
 /** Records that the password or passkey was presented again. */
 export function* reauthenticate(ctx: Context, session: StaffSession): Script<void> {
-  yield* recordAuthentication(session, ctx.clock.now());
+  yield* recordAuthentication(session, ctx.wallClock.now());
 }
 
 export function* signOut(ctx: Context, session: StaffSession): Script<void> {
@@ -171,7 +171,7 @@ function* endOwnSession(
   { storeId, id, staffId, tillId }: StaffSession,
   action: 'signed-out' | 'till-locked',
 ): Script<void> {
-  if (!(yield* endSession({ storeId, id, staffId }, ctx.clock.now()))) return;
+  if (!(yield* endSession({ storeId, id, staffId }, ctx.wallClock.now()))) return;
   const details = {};
   yield* recordAction(ctx, { staffId, tillId }, { storeId, action, subjectId: null, details });
 }
@@ -182,7 +182,7 @@ export function* endOneSession(
   { storeId, id: staffId }: Pick<StaffMember, 'storeId' | 'id'>,
   { session, by }: { readonly session: number; readonly by: Acting },
 ): Script<void> {
-  if (!(yield* endSession({ storeId, id: session, staffId }, ctx.clock.now()))) return;
+  if (!(yield* endSession({ storeId, id: session, staffId }, ctx.wallClock.now()))) return;
   yield* recordAction(ctx, by, { storeId, action: 'session-ended', subjectId: staffId, details: {} });
 }
 
@@ -192,7 +192,7 @@ export function* endAllSessions(
   { storeId, id: staffId }: Pick<StaffMember, 'storeId' | 'id'>,
   { except, by }: { readonly except: number | null; readonly by: Acting },
 ): Script<void> {
-  yield* endSessionsOf(storeId, { staffId, except, now: ctx.clock.now() });
+  yield* endSessionsOf(storeId, { staffId, except, now: ctx.wallClock.now() });
   const details = { all: true };
   yield* recordAction(ctx, by, { storeId, action: 'session-ended', subjectId: staffId, details });
 }

@@ -44,7 +44,7 @@ export type SignInAttempt =
  * that is not allowed uses none.
  */
 export function* reserveSignIn(ctx: Context, key: SignInKey): Script<SignInAttempt> {
-  const now = ctx.clock.now();
+  const now = ctx.wallClock.now();
   const budgets = budgetsOf(ctx, key);
   for (const [place, { caller, shareMs }] of budgets.entries()) {
     const periods = { periodMs: lookupPeriodMs, aheadMaxMs: 2 * lookupPeriodMs };

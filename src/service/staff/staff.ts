@@ -112,14 +112,14 @@ function taken(): Fault {
 /** Creates a link with which a member sets a new password, as the way back in. Earlier links end. */
 export function* createLink(ctx: Context, member: StaffMember, by: Acting): Script<Secret> {
   const token = linkTokens.create(ctx, member.storeId);
-  const now = ctx.clock.now();
+  const now = ctx.wallClock.now();
   const link: StaffLink = {
     storeId: member.storeId,
     id: ctx.random.id(),
     staffId: member.id,
     createdBy: by?.staffId ?? null,
     createdAt: now,
-    expiresAt: ctx.clock.latest() + linkPeriodMs,
+    expiresAt: ctx.wallClock.latest() + linkPeriodMs,
     usedAt: null,
   };
   yield* insertStaffLink(link, tokenHash({ secret: token }));
@@ -135,7 +135,7 @@ export function* openLink(ctx: Context, token: PresentedToken): Script<OpenLink 
   if (!record) return undefined;
   assertStoreOpen(record);
   const { store } = record;
-  const link = yield* findStaffLink(store.id, { hash: tokenHash(token), now: ctx.clock.latest() });
+  const link = yield* findStaffLink(store.id, { hash: tokenHash(token), now: ctx.wallClock.latest() });
   const member = link && (yield* findStaffMember(store, link.staffId));
   return member && member.disabledAt === null ? { link, member, store } : undefined;
 }
@@ -160,7 +160,7 @@ export function* useLink(
   ),
 ): Script<OpenLink> {
   const open = yield* openLink(ctx, token);
-  const now = ctx.clock.now();
+  const now = ctx.wallClock.now();
   if (!open || !(yield* markStaffLinkUsed(open.link, now))) throw new Fault('not-found');
   const { member, store } = open;
   const by: Acting = { staffId: member.id, tillId: null };
@@ -187,7 +187,7 @@ export function* setPassword(
   }: { readonly password: string; readonly exceptSession: number | null; readonly by: Acting },
 ): Script<void> {
   const { storeId, id } = member;
-  const now = ctx.clock.now();
+  const now = ctx.wallClock.now();
   yield* updatePassword(member, { password, now });
   yield* endSessionsOf(storeId, { staffId: id, except: exceptSession, now });
   const action = member.joinedAt === null ? 'staff-joined' : 'password-changed';

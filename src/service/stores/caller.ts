@@ -42,11 +42,11 @@ export function* findOpenDemonstrationStore(): Script<Store | undefined> {
 
 /** Whether an authenticated caller still has access: with an active token or, without a token, in development mode. */
 export function* isStillAllowed(
-  { clock }: Pick<Context, 'clock'>,
+  { wallClock }: Pick<Context, 'wallClock'>,
   { storeId, tokenId }: { readonly storeId: number; readonly tokenId: number | null },
 ): Script<boolean> {
   if (tokenId === null) return (yield* findOpenDemonstrationStore())?.id === storeId;
-  return yield* isTokenActive(storeId, tokenId, clock.earliest());
+  return yield* isTokenActive(storeId, tokenId, wallClock.earliest());
 }
 
 export type TokenUse = { readonly storeId: number; readonly id: number; readonly usedAt: number };

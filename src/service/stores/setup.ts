@@ -32,7 +32,7 @@ export type SetupLink = {
 /** Creates a link; undefined if there is an owner. */
 export function* createSetupLink(ctx: Context): Script<SetupLink | undefined> {
   if (yield* hasOwner()) return undefined;
-  const expiresAt = ctx.clock.latest() + linkPeriodMs;
+  const expiresAt = ctx.wallClock.latest() + linkPeriodMs;
   const digest = Buffer.from(ctx.keys.digest('setup-link', yield* linkText(expiresAt)));
   return { token: new Secret(`lgf_${expiresAt.toString(36)}_${digest.toString('base64url')}`), expiresAt };
 }
@@ -50,7 +50,7 @@ export function* isOpenSetupLink(ctx: Context, token: string): Script<boolean> {
   const [, expiry, sent] = linkForm.exec(token) ?? [];
   if (expiry === undefined || sent === undefined) return false;
   const expiresAt = Number.parseInt(expiry, 36);
-  if (expiresAt <= ctx.clock.latest()) return false;
+  if (expiresAt <= ctx.wallClock.latest()) return false;
   const bytes = Buffer.from(sent, 'base64url');
   const text = yield* linkText(expiresAt);
   const isOwn = ctx.keys.digests('setup-link', text).some((digest) => sameBytes(digest, bytes));

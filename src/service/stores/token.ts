@@ -1,4 +1,4 @@
-/** Access tokens: `lgs_<store>_<secret>`, with 238 random bits. */
+/** Access tokens: `lgs_<store>_<secret>`, and `lgx_…` in a sandbox, with 238 random bits. */
 
 import type { Context } from '../../storage/context.ts';
 import { Fault } from '../../domain/fault.ts';
@@ -7,11 +7,22 @@ import type { Scope, Store } from '../../domain/stores/store.ts';
 import { parallel, type Script } from '../../storage/sql/sql.ts';
 import { findToken, insertToken, revokeToken, type Token } from '../../storage/stores/token.ts';
 import { locationOf } from './location.ts';
-import { tokenHash, tokenKind } from './secret-token.ts';
+import { tokenHash, tokenKind, type TokenKind } from './secret-token.ts';
 
 export { findToken, listNewestTokens } from '../../storage/stores/token.ts';
 
-export const accessTokens = tokenKind('lgs', 40);
+const liveTokens = tokenKind('lgs', 40);
+const sandboxTokens = tokenKind('lgx', 40);
+
+/** The tokens of a database: a sandbox and a live service reject each other's. */
+export function accessTokensOf({ testClock }: Pick<Context, 'testClock'>): TokenKind {
+  return testClock ? sandboxTokens : liveTokens;
+}
+
+/** Whether a text is a token of the other kind of database. */
+export function isForeignToken({ testClock }: Pick<Context, 'testClock'>, text: string): boolean {
+  return (testClock ? liveTokens : sandboxTokens).parse(text) !== undefined;
+}
 
 export type NewToken = { readonly token: Token; readonly secret: Secret };
 
@@ -73,7 +84,7 @@ function* addToken(
   }: Pick<Token, 'storeId' | 'apiClientId' | 'name' | 'scopes' | 'locationId'>,
   periodMs: number | null,
 ): Script<NewToken> {
-  const now = ctx.clock.now();
+  const now = ctx.wallClock.now();
   const token: Token = {
     storeId,
     id: ctx.random.id(),
@@ -86,7 +97,7 @@ function* addToken(
     expiresAt: periodMs === null ? null : now + periodMs,
     revokedAt: null,
   };
-  const secret = accessTokens.create(ctx, token.storeId);
+  const secret = accessTokensOf(ctx).create(ctx, token.storeId);
   yield* insertToken(token, tokenHash({ secret }));
   return { token, secret };
 }
@@ -104,7 +115,7 @@ export function* rotateToken(ctx: Context, store: Store, id: number): Script<New
 
 /** @returns the revoked token. @throws Fault `not-found` if the store has no such active token. */
 export function* revoke(ctx: Context, store: Store, id: number): Script<Token> {
-  const revoked = yield* revokeToken(store.id, id, ctx.clock.now());
+  const revoked = yield* revokeToken(store.id, id, ctx.wallClock.now());
   if (!revoked) throw new Fault('not-found');
   return revoked;
 }

@@ -108,7 +108,7 @@ export function backupRuns(parts: BackupParts): BackupRuns {
     if (running) return;
     const { settings, place, backups } = await storage.read(() => readBackupState(operatorPlace));
     if (place === null || settings.recipient === null) return;
-    const now = ctx.clock.now();
+    const now = ctx.wallClock.now();
     // A time far ahead is from before the clock was set back.
     const isWaiting = settings.nextAt !== null && settings.nextAt > now && settings.nextAt - now < retryMaxMs;
     const timeZone = await storage.read(findBackupTimeZone);
@@ -152,19 +152,19 @@ async function makeBackup(
   const { ctx, storage } = database;
   const { recipient } = settings;
   if (recipient === null || config.database.kind !== 'file') return;
-  const startedAt = ctx.clock.monotonic();
+  const startedAt = ctx.wallClock.monotonic();
   const target = targetOf(parts, place, settings);
   await target.prepare();
   await assertFree(parts, 2 * statSync(config.database.file).size);
-  const at = ctx.clock.now();
+  const at = ctx.wallClock.now();
   const sealed = await runInThread({ kind: 'seal', config, files, recipient, at } as const, signal);
   if (sealed.kind === 'damaged') throw new BackupError('damaged', sealed.problem);
   const name = backupNameOf(at, sheetIdOf(recipient));
   await target.put(name, { path: files.sealed, bytes: sealed.bytes, sha256: sealed.sha256 }, signal);
   const { bytes, databaseBytes } = sealed;
-  const backup = { name, at, bytes, databaseBytes, verifiedAt: ctx.clock.now(), downloadedAt: null };
+  const backup = { name, at, bytes, databaseBytes, verifiedAt: ctx.wallClock.now(), downloadedAt: null };
   await storage.write(() => recordSealedBackup(ctx, { place, backup, keptDays }));
-  const tookMs = Math.round(ctx.clock.monotonic() - startedAt);
+  const tookMs = Math.round(ctx.wallClock.monotonic() - startedAt);
   logger.info(
     { place: placeKey(place), file: name, bytes, duration_ms: tookMs },
     'a backup was made and verified',
@@ -187,7 +187,7 @@ async function removeOld(
     const removed =
       place.kind === 'download'
         ? present.filter((name) => name !== newest?.name)
-        : backupsToRemove({ verified: backups, present }, Math.max(ctx.clock.now(), newest?.at ?? 0));
+        : backupsToRemove({ verified: backups, present }, Math.max(ctx.wallClock.now(), newest?.at ?? 0));
     const there = new Set(present);
     // A listed backup exists: it is removed from the list first.
     for (const { name } of backups)
@@ -218,7 +218,7 @@ async function recordFailure(
 ): Promise<void> {
   const trouble = error instanceof BackupError ? error.trouble : (troubles[codeOf(error)] ?? 'other');
   const response = (error instanceof Error ? error.message : String(error)).slice(0, responseLengthMax);
-  const now = ctx.clock.now();
+  const now = ctx.wallClock.now();
   const byte = ctx.random.bytes(1)[0] ?? 0;
   const nextAt = nextBackupAttempt(failures + 1, { now, random: byte / 256 });
   const details = { trouble, response, failures: failures + 1, next: new Date(nextAt).toISOString() };

@@ -42,7 +42,7 @@ export function targetOf(
       return s3Target(place, {
         folder: name,
         secret: openBucketSecret(ctx, place, sealedSecret),
-        clock: ctx.clock,
+        clock: ctx.wallClock,
         network,
       });
   }

@@ -64,7 +64,7 @@ async function tryNewest(
     const opened = await runInThread(openOrder({ config, files, identity, databaseBytesMax }), signal);
     const { problem, stores } = opened;
     const trial = {
-      triedAt: ctx.clock.now(),
+      triedAt: ctx.wallClock.now(),
       name: newest.name,
       problem: problem === 'newer' ? 'unreadable' : problem,
       stores: stores.slice(0, storesMax),

@@ -1477,6 +1477,42 @@ create table heartbeat (
 );
 insert into heartbeat (id, beaten_at) values (1, 0);
 
+-- One row in a sandbox, none in a database with real gift cards. It is written before the first store, and stays.
+create table sandbox (
+  id bigint primary key check (id = 1),
+  created_at bigint not null,
+  -- How far the test clock is ahead of the time of the machine, in ms.
+  offset_ms bigint not null check (offset_ms >= 0),
+  -- The last advance, in the time of the test clock: its start, its end, and what was done. Null: there was none.
+  advanced_from bigint,
+  advanced_to bigint,
+  done text check (jsonb_typeof(done::jsonb) = 'object'),
+  is_advancing bigint not null default 0 check (is_advancing in (0, 1)),
+  -- A keyed digest of the request, with which it is repeated; null: it had no Idempotency-Key.
+  request_digest bytea,
+  -- The process that advances the clock, until this time of the machine.
+  lease bigint,
+  leased_until bigint,
+  check ((advanced_from is null) = (advanced_to is null) and (advanced_to is null) = (done is null)),
+  check (is_advancing = 0 or advanced_to is not null)
+);
+create function refuse_sandbox_after_stores() returns trigger language plpgsql as $$
+begin
+  if exists (select 1 from stores) then
+    raise exception 'a database with stores does not become a sandbox';
+  end if;
+  return new;
+end $$;
+create trigger sandbox_is_first before insert on sandbox
+for each row execute function refuse_sandbox_after_stores();
+create trigger sandbox_stays before delete on sandbox
+for each row execute function refuse('a sandbox stays a sandbox');
+create trigger sandbox_is_not_truncated before truncate on sandbox
+execute function refuse('a sandbox stays a sandbox');
+create trigger sandbox_clock_goes_forward before update on sandbox
+for each row when (new.id <> old.id or new.created_at <> old.created_at or new.offset_ms < old.offset_ms)
+execute function refuse('a sandbox stays a sandbox, and its clock goes forward');
+
 -- One row: the recovery sheet and the place of the backups that the service makes itself, with the embedded database.
 create table backup_settings (
   id bigint primary key check (id = 1),

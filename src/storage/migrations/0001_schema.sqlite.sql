@@ -1390,6 +1390,33 @@ create table heartbeat (
 ) strict;
 insert into heartbeat (id, beaten_at) values (1, 0);
 
+-- One row in a sandbox, none in a database with real gift cards. It is written before the first store, and stays.
+create table sandbox (
+  id integer primary key check (id = 1),
+  created_at integer not null,
+  -- How far the test clock is ahead of the time of the machine, in ms.
+  offset_ms integer not null check (offset_ms >= 0),
+  -- The last advance, in the time of the test clock: its start, its end, and what was done. Null: there was none.
+  advanced_from integer,
+  advanced_to integer,
+  done text check (json_type(done) = 'object'),
+  is_advancing integer not null default 0 check (is_advancing in (0, 1)),
+  -- A keyed digest of the request, with which it is repeated; null: it had no Idempotency-Key.
+  request_digest blob,
+  -- The process that advances the clock, until this time of the machine.
+  lease integer,
+  leased_until integer,
+  check ((advanced_from is null) = (advanced_to is null) and (advanced_to is null) = (done is null)),
+  check (is_advancing = 0 or advanced_to is not null)
+) strict;
+create trigger sandbox_is_first before insert on sandbox when exists (select 1 from stores)
+begin select raise(abort, 'a database with stores does not become a sandbox'); end;
+create trigger sandbox_stays before delete on sandbox
+begin select raise(abort, 'a sandbox stays a sandbox'); end;
+create trigger sandbox_clock_goes_forward before update on sandbox
+when new.id <> old.id or new.created_at <> old.created_at or new.offset_ms < old.offset_ms
+begin select raise(abort, 'a sandbox stays a sandbox, and its clock goes forward'); end;
+
 -- One row: the recovery sheet and the place of the backups that the service makes itself, with the embedded database.
 create table backup_settings (
   id integer primary key check (id = 1),

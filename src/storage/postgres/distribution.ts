@@ -50,6 +50,7 @@ export const tableKinds: Readonly<Record<string, TableKind>> = {
   owner_notices: 'by store',
   passkeys: 'by store',
   request_blocks: 'by store',
+  sandbox: 'own',
   schema_migrations: 'everywhere',
   setup_steps: 'by store',
   staff: 'by store',

@@ -34,6 +34,8 @@ export type Key = readonly SqlValue[];
 const ownTables: ReadonlySet<string> = new Set([
   'schema_migrations',
   'heartbeat',
+  // Neither copied from nor into.
+  'sandbox',
   // Another machine has other disks.
   'backup_settings',
   'backups',

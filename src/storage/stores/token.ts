@@ -58,6 +58,13 @@ export function* findActiveToken(storeId: number, hash: Uint8Array): Script<Foun
   );
 }
 
+/** Whether a store has a token with this SHA-256 hash, which can be revoked. */
+export function* hasTokenHash(storeId: number, hash: Uint8Array): Script<boolean> {
+  const row = yield* first(sql<{ id: bigint }>`
+    select id from access_tokens where store_id = ${storeId} and hash = ${hash}`);
+  return row !== undefined;
+}
+
 /** Returns a store's tokens, including revoked ones, oldest first. */
 export function* listTokens(storeId: number): Script<readonly Token[]> {
   const rows = yield* all(sql<TokenRow>`

@@ -128,6 +128,8 @@ export const methods = {
     items: 'deliveries',
   },
   'webhooks.retrieveDelivery': { method: 'GET', path: '/webhooks/{webhook_id}/deliveries/{event_id}' },
+  'testClock.retrieve': { method: 'GET', path: '/test_clock' },
+  'testClock.advance': { method: 'POST', path: '/test_clock', input: 'body', isWrite: true },
   'service.health': { method: 'GET', path: '/healthz' },
   'service.readiness': { method: 'GET', path: '/readyz' },
   'service.metrics': { method: 'GET', path: '/metrics' },

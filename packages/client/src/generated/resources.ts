@@ -1300,6 +1300,26 @@ export interface Resources {
     ): Promise<t.RetrieveDeliveryResult>;
   };
 
+  readonly testClock: {
+    /**
+     * Retrieve the test clock. `GET /test_clock`
+     *
+     * Returns the time of the sandbox, and what its last advance has done. Only a sandbox has this operation: a live service responds 404.
+     *
+     * Scope: `read_gift_cards`.
+     */
+    retrieve(options?: RequestOptions): Promise<t.RetrieveTestClockResult>;
+
+    /**
+     * Advance the test clock. `POST /test_clock`
+     *
+     * Moves the time of the sandbox forward, runs everything that becomes due, in order, and responds when it is done: holds and cards expire, scheduled emails and reminders are kept, webhooks are sent and retried, days are closed, and old data is erased. `done` counts it in all stores of the sandbox. A year takes about a minute. The time continues from there. What others check stays the real time: timestamps of webhook signatures, the app proxy’s `timestamp`, sessions, limits, and how long an `Idempotency-Key` is kept. A client that does not wait changes nothing: the advance continues, and if the service ends, its next start continues it. Until it has ended, another advance is a 409. The last `to`, sent again, returns what it has done. Only a sandbox has this operation: a live service responds 404.
+     *
+     * Scope: `write_gift_cards`.
+     */
+    advance(body?: t.TestClockAdvance, options?: WriteOptions): Promise<t.AdvanceTestClockResult>;
+  };
+
   readonly service: {
     /**
      * Check health. `GET /healthz`

@@ -582,6 +582,29 @@ export interface Checkpoint {
   note: string;
 }
 
+/** The clock of a sandbox. */
+export interface TestClock {
+  /** The time of the sandbox. */
+  now: string;
+  /** The end of the advance in progress; null: there is none. */
+  advancing_to: string | null;
+  /** What the last advance has done, in all stores of the sandbox. */
+  done: {
+    /** Holds that have expired. */
+    holds_expired: number;
+    /** Cards that have expired. */
+    cards_expired: number;
+    /** Cards whose expiry was announced. */
+    cards_expiring_soon: number;
+    /** Emails that were kept or cancelled. */
+    emails: number;
+    /** Attempts to deliver an event, retries included. */
+    webhook_attempts: number;
+    /** Days of the books that were closed. */
+    days_closed: number;
+  };
+}
+
 /** The store’s log and its public keys. */
 export interface Log {
   /** The first line of each checkpoint. */
@@ -1561,6 +1584,14 @@ export interface UpdateWebhook {
   paused?: boolean | undefined;
 }
 
+/** Either `advance_seconds` or `to`. */
+export interface TestClockAdvance {
+  /** By how many seconds the clock moves forward, at most 10 years. Either this or `to`. */
+  advance_seconds?: number | undefined;
+  /** The time to which the clock moves, with seconds, and `Z` or an offset: later than its time, at most 10 years. Either this or `advance_seconds`. */
+  to?: string | undefined;
+}
+
 export interface CreateGiftCardResult {
   gift_card: IssuedGiftCard;
 }
@@ -1828,6 +1859,12 @@ export type ListDeliveriesResult = RedeliverEventResult;
 export interface RetrieveDeliveryResult {
   delivery: LoggedDelivery;
 }
+
+export interface RetrieveTestClockResult {
+  test_clock: TestClock;
+}
+
+export type AdvanceTestClockResult = RetrieveTestClockResult;
 
 export interface HealthResult {
   status: 'ok';
@@ -2142,6 +2179,7 @@ export type ErrorCode =
   | 'method-not-allowed'
   | 'request-timeout'
   | 'idempotency-key-in-use'
+  | 'test-clock-in-use'
   | 'events-erased'
   | 'precondition-failed'
   | 'body-too-large'
