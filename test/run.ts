@@ -59,6 +59,7 @@ const longer: readonly { readonly files: RegExp; readonly rounds: Readonly<Recor
   { files: /^test\/money\/race\./, rounds: { RACE_CALLERS: '1000', EXPIRY_ROUNDS: '60' } },
   { files: /^test\/e2e\/copy\./, rounds: { COPY_KILLS: '8' } },
   { files: /^test\/http\/client\./, rounds: { CLIENT_REQUESTS: '1200' } },
+  { files: /^test\/http\/mcp\./, rounds: { MCP_RUNS: '100' } },
   { files: /^test\/race\/creation\./, rounds: { RACE_CALLERS: '400' } },
   { files: /^test\/race\/start\./, rounds: { STARTS: '10' } },
   { files: /^test\/interleaving\/interleaving\./, rounds: { SCHEDULES: '12000' } },

@@ -9,6 +9,7 @@ import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import fc from 'fast-check';
 import { callTool, startAgent, type Agent, type Arguments, type ToolResult } from '../support/agent.ts';
+import { join } from '../support/console.ts';
 import { assertCovering } from '../support/covering.ts';
 import { engine } from '../support/engine.ts';
 import { openLosingGateway } from '../support/losing-gateway.ts';
@@ -279,6 +280,10 @@ test('each tool does what its operation does, as the actor mcp, and no result ha
   const { content: long } = await agent.call('get_gift_card', { gift_card_id: given.id });
   const { note } = (long['result'] as Arguments)['gift_card'] as { readonly note: string };
   assert.equal(note, `${'x'.repeat(1_000)}… (5000 characters)`);
+
+  const owner = await join(service, 'owner');
+  const { text: page } = await owner.get(`/cards/${id}`);
+  assert.match(page, /agent \(MCP\), token “test”/);
 
   const { json: rotated } = await service.request(`/gift_card/${id}/rotate_code`, {
     method: 'POST',
