@@ -220,8 +220,8 @@ test('the client keeps locations, customers and webhooks', async () => {
 test('the client moves the clock of a sandbox', async () => {
   const { testClock } = client;
   const { test_clock: before } = await testClock.retrieve();
-  const { test_clock: after } = await testClock.advance({ advance_seconds: 1 });
-  assert.ok(after.now > before.now);
+  const { test_clock: later } = await testClock.advance({ advance_seconds: 1 });
+  assert.ok(later.now > before.now);
 });
 
 test('the client reads reports, proofs, events and the service', async () => {
