@@ -68,7 +68,10 @@ export function isStreamOf({ documentation: { response } }: Operation): boolean 
   return 'type' in response.content && response.content.type === 'text/event-stream';
 }
 
-/** The URL of a service; of one on this machine if its origin is unknown. */
+/** The URL of a service whose origin is unknown: one on this machine. Guides contain it in place of the service's. */
+export const unknownServiceUrl = 'http://localhost:3000';
+
+/** The URL of a service. */
 export function baseUrlOf({
   origin,
   basePath,
@@ -76,5 +79,5 @@ export function baseUrlOf({
   readonly origin: string;
   readonly basePath: string;
 }): string {
-  return `${origin === '' ? 'http://localhost:3000' : origin}${basePath}`;
+  return `${origin === '' ? unknownServiceUrl : origin}${basePath}`;
 }

@@ -12,6 +12,7 @@ import { anchorOf, prose, type PageBlock, type ReferencePage } from './content.t
 import { errorExampleOf } from './errors.ts';
 import { guides } from './guides.ts';
 import { linkTo, operationPage, requestSamples } from './operation-page.ts';
+import { unknownServiceUrl } from './operation.ts';
 import { objects, objectsIn, rowsOf, textOf } from './schema.ts';
 import { servicePages } from './service-pages.ts';
 import * as texts from './texts.ts';
@@ -28,7 +29,12 @@ export function allPages(baseUrl: string, token: string | null): readonly Refere
   const ofOperations = operations
     .map((operation) => operationPage(operation, baseUrl))
     .toSorted((one, other) => tags.indexOf(one.group) - tags.indexOf(other.group));
-  const pages = [...guides.map(guidePage), ...ofOperations, objectsPage(), servicePage()];
+  const pages = [
+    ...guides.map((guide) => guidePage(guide, baseUrl)),
+    ...ofOperations,
+    objectsPage(),
+    servicePage(),
+  ];
   return [indexPage(pages, { baseUrl, token }), ...pages];
 }
 
@@ -86,9 +92,14 @@ function indexPage(
   };
 }
 
-function guidePage({ name, title, note, text: guide }: (typeof guides)[number]): ReferencePage {
+function guidePage(
+  { name, title, note, text: guide }: (typeof guides)[number],
+  baseUrl: string,
+): ReferencePage {
   const generated = generatedBlocks[name]?.() ?? [];
-  return { name, title, note, group: guideGroup, blocks: [prose(guide), ...generated], samples: [] };
+  // A function, because a URL can contain the `$` of a replacement pattern.
+  const text = guide.replaceAll(unknownServiceUrl, () => baseUrl);
+  return { name, title, note, group: guideGroup, blocks: [prose(text), ...generated], samples: [] };
 }
 
 /** The generated parts of guides: about all operations, objects or errors. */

@@ -8,6 +8,7 @@ import * as examples from '../../src/api/examples.ts';
 import { Secret } from '../../src/platform/secret.ts';
 import { signatureHeaders } from '../../src/delivery/webhooks/signature.ts';
 import { urlOf } from '../../src/docs/content.ts';
+import { documentationOf } from '../../src/docs/documentation.ts';
 import { guides, verification } from '../../src/docs/guides.ts';
 import { textHtml, withUrls } from '../../src/docs/markdown.ts';
 import { rowsOf, textOf, typeOf } from '../../src/docs/schema.ts';
@@ -42,6 +43,14 @@ test('Markdown has paragraphs, headings, lists, code and links', () => {
       '<p>End</p>',
     ].join('\n'),
   );
+});
+
+test('every sample has the URL of the service', () => {
+  const pages = documentationOf({ origin: 'https://cards.example', basePath: '/api' });
+  const text = String(pages.find('/llms-full.txt')?.content);
+  assert.doesNotMatch(text, /localhost:3000/);
+  assert.match(text, /createClient\(\{ url: 'https:\/\/cards\.example\/api', token/);
+  assert.match(text, /npx openapi-typescript https:\/\/cards\.example\/api\/openapi\.json/);
 });
 
 test('URLs are relative to the place of the document', () => {
