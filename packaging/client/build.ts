@@ -1,6 +1,6 @@
 /**
- * `npm run client:build`: emits the JavaScript and the declarations of `packages/client` into its `dist`. `npm pack` in that
- * folder makes the package.
+ * `npm run client:build`: emits the JavaScript and the declarations of `packages/client`, or of another package that is named,
+ * into its `dist`. `npm pack` in that folder makes the package.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -8,7 +8,7 @@ import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '../..');
-const folder = join(root, 'packages/client');
+const folder = join(root, process.argv[2] ?? 'packages/client');
 // A file that no longer has a source must not be in the package.
 rmSync(join(folder, 'dist'), { recursive: true, force: true });
 execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.build.json'], {
