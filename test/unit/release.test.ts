@@ -17,11 +17,11 @@ test('the newest version of the changelog is the version of the package', () => 
   assert.equal(newest, version);
 });
 
-test('the client library has the version of the service', () => {
-  const client = JSON.parse(readFileSync('packages/client/package.json', 'utf8')) as {
-    readonly version: string;
-  };
-  assert.equal(client.version, version);
+test('the other packages have the version of the service', () => {
+  for (const folder of ['packages/client', 'integrations/vendure']) {
+    const other = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as { readonly version: string };
+    assert.equal(other.version, version, folder);
+  }
 });
 
 test('the package can be published, and depends on no package that brings a Node.js', () => {

@@ -171,6 +171,7 @@ test('each of these constructs is used in one place only', async (t) => {
 test('no file contains a note about unfinished work', () => {
   const others = globSync([
     '{test,bench,bin,examples}/**/*.{ts,js,sh}',
+    'integrations/*/{src,test}/*.ts',
     'src/**/*.sql',
     '{docs,examples}/**/*.md',
     '*.md',
@@ -184,7 +185,10 @@ test('no file contains a note about unfinished work', () => {
 });
 
 test('the commands that the documents name exist', async (t) => {
-  for (const path of new Set(['README.md', ...globSync(['*.md', 'docs/**/*.md', 'examples/*.md'])])) {
+  for (const path of new Set([
+    'README.md',
+    ...globSync(['*.md', 'docs/**/*.md', 'examples/*.md', 'integrations/*/*.md']),
+  ])) {
     await t.test(path, () => {
       const { text } = read(path);
       const scripts = captured(text, /\bnpm (?:run )?(test|start|(?<=run )[\w:-]+)/g);

@@ -42,6 +42,7 @@ const files = globSync([
   'docs/**/*.md',
   '{examples,deploy,packaging}/**/*.{md,ts,sh}',
   'packages/client/{*.md,src/*.ts}',
+  'integrations/*/{*.md,{src,test}/*.ts}',
   'src/console/locales/en.json',
   '{src,test,bench,bin}/**/*.{ts,js,c}',
 ]).filter((path) => path !== 'test/unit/words.test.ts');
