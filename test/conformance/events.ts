@@ -424,6 +424,6 @@ export function testEvents(factory: StorageFactory): void {
     ctx.clock.advance(24 * 3_600_000);
     assert.deepEqual(await record(), [soon.id, later.id]);
     const silent = { ...store, expiringSoonDays: 0 };
-    assert.equal(await storage.write(() => recordExpiringSoon(ctx, silent, 10)), false);
+    assert.equal((await storage.write(() => recordExpiringSoon(ctx, silent, 10))).hasMore, false);
   });
 }
