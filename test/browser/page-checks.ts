@@ -118,7 +118,8 @@ export async function keyboardFaults(page: Page): Promise<readonly string[]> {
     await page.keyboard.press('Tab');
     const reached = await page.evaluate(() => {
       const element = document.activeElement;
-      if (!(element instanceof HTMLElement) || element === document.body) return null;
+      const isControl = element instanceof HTMLElement || element instanceof SVGElement;
+      if (!isControl || element === document.body) return null;
       const all = [...document.querySelectorAll('*')];
       const shown = element.closest('label') ?? element;
       const { outlineStyle, outlineWidth } = getComputedStyle(element);

@@ -297,7 +297,7 @@ async function assertRange(shop: Shop, browser: Browser, query: string, what: st
 
 /** A bar's value in words: its day or month, and that of the period before. */
 const valuesPattern =
-  /<g class="slot[^"]*" tabindex="0" role="img" aria-label="([^:]*): sold €([\d,.]*), redeemed €([\d,.]*)(?:; ([^:]*): sold €([\d,.]*))?">/g;
+  /<rect class="hit" tabindex="0" role="img" aria-label="([^:]*): sold €([\d,.]*), redeemed €([\d,.]*)(?:; ([^:]*): sold €([\d,.]*))?"/g;
 
 /** Each bar is the API's row of its day or month, also in the period before. */
 async function assertBars(shop: Shop, page: string, query: URLSearchParams, where: string): Promise<void> {
@@ -497,8 +497,8 @@ test('the journal has files for accounting programs, or says what they need', as
     ['quickbooks', 200],
     ['sage', 404],
   ] as const)
-    assert.equal((await owner.get(`/books/journal/${format}?${period}`)).status, status, format);
-  assert.equal((await owner.get('/books/journal/quickbooks?from=2026-02-30&to=2026-03-01')).status, 422);
+    assert.equal((await owner.get(`/books/journal/${format}.csv?${period}`)).status, status, format);
+  assert.equal((await owner.get('/books/journal/quickbooks.csv?from=2026-02-30&to=2026-03-01')).status, 422);
 
   const names = ['liability_active', 'liability_expired', 'liability_disabled', 'sales', 'vat_payable'];
   const numbers = Object.fromEntries(
@@ -508,14 +508,14 @@ test('the journal has files for accounting programs, or says what they need', as
   await changeStoreElsewhere(service, consoleDomain, { accountNames: numbers, datev: datevSettings });
   const page = await pageOf(accountant, `journal?${period}`);
   assert.doesNotMatch(page, /needs the numbers|have no number/);
-  const datev = await accountant.get(`/books/journal/datev?${period}`);
+  const datev = await accountant.get(`/books/journal/datev.csv?${period}`);
   assert.equal(
     datev.headers.get('content-disposition'),
     `attachment; filename="EXTF_Buchungsstapel_${today()}_${today()}.csv"`,
   );
   assert.match(datev.text, /^"EXTF";700;21;"Buchungsstapel";13;\d{17};;"";"";"";29098;55003;/);
   assert.match(datev.text, /\r\n\d+,\d\d;"S";"EUR";;;;1703;1704;;\d{4};"GC\d{8}";;;"Sold";/);
-  const xero = await accountant.get(`/books/journal/xero?${period}&tax_rate=No+VAT`);
+  const xero = await accountant.get(`/books/journal/xero.csv?${period}&tax_rate=No+VAT`);
   assert.match(xero.text, /,1703,No VAT,\d+\.\d\d,,,,\r\n/);
 });
 
@@ -525,7 +525,7 @@ test('owners, managers and accountants have the reports, and cashiers do not', a
   const [manager, cashier] = [await signIn('manager'), await signIn('cashier')];
   for (const path of paths) {
     // A file for a program needs more settings than a report.
-    const isFile = journalFormats.some((format) => path.endsWith(`/${format}`));
+    const isFile = journalFormats.some((format) => path.endsWith(`/${format}.csv`));
     assert.ok([200, isFile ? 422 : 200].includes((await manager.get(path)).status), path);
     assert.equal((await cashier.get(path)).status, 403, path);
     assert.equal((await openBrowser(service).get(path)).status, 303, path);

@@ -152,14 +152,14 @@ function drawingOf(
   const every = Math.ceil(nameWidth[isDaily ? 'day' : 'month'] / slotWidth);
   const bars = slots.map((slot, place) => {
     const last = slots.length - 1;
-    const shape = slotOf(context, { slot, isCompared, y, x: left + slotWidth * place, slotWidth, left });
+    const shapes = slotOf(context, { slot, isCompared, y, x: left + slotWidth * place, slotWidth, left });
     const name = isDaily ? String(Number(slot.group.slice(-2))) : monthText(slot.group, language, 'short');
     const label =
       (last - place) % every === 0
         ? markup`<text x="${(left + slotWidth * (place + 0.5)).toFixed(1)}" y="${bottom + 20}" text-anchor="middle">${name}</text>`
         : undefined;
     const kind = place === last ? 'slot last' : 'slot';
-    return markup`<g class="${kind}" tabindex="0" role="img" aria-label="${shape.label}">${shape.shapes}${label}</g>`;
+    return markup`<g class="${kind}">${shapes}${label}</g>`;
   });
   return markup`<svg class="plot bars ${room}" viewBox="0 0 ${width} 236" role="group" aria-labelledby="bars">${grid}${bars}</svg>`;
 }
@@ -182,7 +182,7 @@ function slotOf(
     readonly slotWidth: number;
     readonly left: number;
   },
-): { readonly label: string; readonly shapes: Markup } {
+): Markup {
   const text = reportTexts[language].bars;
   const shown = (minor: bigint): string => amountText({ minor, currency: store.currency }, language);
   const nameOf = (name: string): string =>
@@ -201,10 +201,9 @@ function slotOf(
   const outline = isCompared && before ? bar('bar-before', 0.08, 0.84, before.issued) : undefined;
   const lineOf = (words: string | undefined, at: number): Markup | undefined =>
     words === undefined ? undefined : markup`<text class="value" x="${left}" y="${at}">${words}</text>`;
-  return {
-    label: [values, compared].filter((part) => part !== undefined).join('; '),
-    shapes: markup`<rect class="hit" x="${x.toFixed(1)}" y="${top}" width="${slotWidth.toFixed(1)}" height="${bottom - top}"/>${outline}${bar('bar-sold', 0.15, 0.34, issued)}${bar('bar-redeemed', 0.51, 0.34, redeemed)}${lineOf(values, 14)}${lineOf(compared, 32)}`,
-  };
+  const label = [values, compared].filter((part) => part !== undefined).join('; ');
+  // The stop of the keyboard and the pointer is over the bars, so that its outline is as wide as the day.
+  return markup`${outline}${bar('bar-sold', 0.15, 0.34, issued)}${bar('bar-redeemed', 0.51, 0.34, redeemed)}<rect class="hit" tabindex="0" role="img" aria-label="${label}" x="${x.toFixed(1)}" y="${top}" width="${slotWidth.toFixed(1)}" height="${bottom - top}"/>${lineOf(values, 14)}${lineOf(compared, 32)}`;
 }
 
 /** The days that a report is compared with; undefined: they are too long ago for a calendar. */

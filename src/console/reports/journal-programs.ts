@@ -82,7 +82,7 @@ function form(format: JournalFormat, context: ReportContext, { summary }: Journa
           autocomplete: 'on',
         })
       : undefined;
-  return markup`<form class="row" action="${basePath}/books/journal/${format}"><input type="hidden" name="from" value="${summary.from}"><input type="hidden" name="to" value="${summary.to}">${field}<button class="button">${text.download}</button></form>`;
+  return markup`<form class="row" action="${basePath}/books/journal/${format}.csv"><input type="hidden" name="from" value="${summary.from}"><input type="hidden" name="to" value="${summary.to}">${field}<button class="button">${text.download}</button></form>`;
 }
 
 function problemText(context: ReportContext, problem: JournalFileProblem): Markup {

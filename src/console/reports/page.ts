@@ -174,7 +174,7 @@ export function routesOfReport<Query, Made>(report: ReportDefinition<Query, Made
       return { status: 200, file: { name: fileName, type, parts: partsOf(text) } };
     }),
     ...Object.entries(exports).map(([program, exported]) =>
-      get(`${path}/${program}`, access, async (page) => {
+      get(`${path}/${program}.csv`, access, async (page) => {
         const context = await contextOf(page);
         const asked = ask(context);
         const { query } = asked;
